@@ -1,0 +1,27 @@
+//! The InnoDB tablespace format: described, built, read and verified.
+//!
+//! A pure library: no threads, no server, no I/O policy. Only 16 KiB pages,
+//! full_crc32 checksums and COMPACT or DYNAMIC rows are written.
+//!
+//! ```text
+//! page 0  space header + extent descriptors    (again at 16384, 32768, ...)
+//! page 1  change buffer bitmap, all zero       (again after each of those)
+//! page 2  segment inodes
+//! page 3  clustered root, then the roots of the secondary indexes
+//! ...     leaf, non-leaf and off-page column pages, in segments
+//! ```
+#![forbid(unsafe_code)]
+#![deny(clippy::host_endian_bytes)]
+
+pub mod ids;
+pub mod page;
+
+pub mod list;
+
+pub mod space_header;
+
+pub mod extent;
+
+pub mod segment;
+
+pub mod index_page;

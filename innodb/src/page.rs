@@ -1,0 +1,94 @@
+//! What every page begins and ends with.
+//!
+//! ```text
+//! 0        38                                16376     16384
+//! | header | body, by page type ............ | trailer |
+//! ```
+//!
+//! Source: MariaDB 10.11, storage/innobase/include/fil0fil.h, `FIL_PAGE_*`.
+
+use core::mem::{offset_of, size_of};
+use zerocopy::byteorder::big_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::ids::PAGE_SIZE;
+
+/// Header of every page. 38 bytes, big-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct FilHeader {
+    /// Encryption key version of a full_crc32 page; 0 is not encrypted.
+    pub key_version: U32,
+    /// `FIL_PAGE_OFFSET`. Number of this page; page 0 starts at byte 0.
+    pub page_no: U32,
+    /// `FIL_PAGE_PREV`. Left sibling on this B+tree level, or [`crate::ids::FIL_NULL`].
+    pub prev: U32,
+    /// `FIL_PAGE_NEXT`. Right sibling on this B+tree level, or [`crate::ids::FIL_NULL`].
+    pub next: U32,
+    /// `FIL_PAGE_LSN`. 0 in a file that is to be imported.
+    pub lsn: U64,
+    /// `FIL_PAGE_TYPE`. One of the constants of [`page_type`].
+    pub page_type: U16,
+    /// `FIL_PAGE_FILE_FLUSH_LSN_OR_KEY_VERSION`. 0.
+    pub flush_lsn: U64,
+    /// `FIL_PAGE_SPACE_ID`. The tablespace this page belongs to.
+    pub space_id: U32,
+}
+
+/// Last 8 bytes of every page of a full_crc32 space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct FilTrailer {
+    /// Low half of [`FilHeader::lsn`].
+    pub lsn_low: U32,
+    /// CRC-32C of every byte before this field.
+    pub checksum: U32,
+}
+
+/// Values of [`FilHeader::page_type`].
+pub mod page_type {
+    /// Never used since the file was extended, or freed (`FIL_PAGE_TYPE_ALLOCATED`).
+    pub const ALLOCATED: u16 = 0;
+    /// File segment inodes (`FIL_PAGE_INODE`).
+    pub const INODE: u16 = 3;
+    /// Change buffer bitmap, second page of each 16,384 (`FIL_PAGE_IBUF_BITMAP`).
+    pub const IBUF_BITMAP: u16 = 5;
+    /// Page 0: space header and the first extent descriptors (`FIL_PAGE_TYPE_FSP_HDR`).
+    pub const FSP_HDR: u16 = 8;
+    /// Extent descriptors, first page of each further 16,384 (`FIL_PAGE_TYPE_XDES`).
+    pub const XDES: u16 = 9;
+    /// Part of a column stored off page (`FIL_PAGE_TYPE_BLOB`).
+    pub const BLOB: u16 = 10;
+    /// B+tree page (`FIL_PAGE_INDEX`).
+    pub const INDEX: u16 = 0x45BF;
+    /// Clustered root that carries instant ALTER metadata (`FIL_PAGE_TYPE_INSTANT`).
+    pub const INSTANT: u16 = 18;
+    /// R-tree page (`FIL_PAGE_RTREE`).
+    pub const RTREE: u16 = 0x45BE;
+}
+
+/// First byte after the header.
+pub const BODY: usize = size_of::<FilHeader>();
+/// First byte of the trailer.
+pub const TRAILER: usize = PAGE_SIZE - size_of::<FilTrailer>();
+/// First byte of the checksum; it covers everything before.
+pub const CHECKSUM: usize = PAGE_SIZE - 4;
+
+const _: () = {
+    assert!(BODY == 38);
+    assert!(offset_of!(FilHeader, space_id) == 34);
+    assert!(TRAILER == 16_376);
+};
+
+/// CRC-32C that belongs at [`CHECKSUM`] of `page`.
+///
+/// Source: MariaDB 10.11, storage/innobase/buf/buf0checksum.cc, full_crc32.
+pub fn checksum(page: &[u8]) -> u32 {
+    crc32c::crc32c(&page[..CHECKSUM])
+}
+
+/// Writes the checksum of a page whose every other byte is final.
+pub fn seal(page: &mut [u8]) {
+    let sum = checksum(page);
+    page[CHECKSUM..PAGE_SIZE].copy_from_slice(&sum.to_be_bytes());
+}
