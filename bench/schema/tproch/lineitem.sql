@@ -1,0 +1,21 @@
+CREATE TABLE lineitem (
+  l_shipdate DATE NULL,
+  l_orderkey BIGINT NOT NULL,
+  l_discount DECIMAL(10,2) NOT NULL,
+  l_extendedprice DECIMAL(10,2) NOT NULL,
+  l_suppkey INT NOT NULL,
+  l_quantity INT NOT NULL,
+  l_returnflag CHAR(1) BINARY NULL,
+  l_partkey INT NOT NULL,
+  l_linestatus CHAR(1) BINARY NULL,
+  l_tax DECIMAL(10,2) NOT NULL,
+  l_commitdate DATE NULL,
+  l_receiptdate DATE NULL,
+  l_shipmode CHAR(10) BINARY NULL,
+  l_linenumber INT NOT NULL,
+  l_shipinstruct CHAR(25) BINARY NULL,
+  l_comment VARCHAR(44) BINARY NULL,
+  PRIMARY KEY (l_orderkey, l_linenumber),
+  KEY lineitem_part_supp_fkidx (l_partkey, l_suppkey),
+  KEY idx_lineitem_orderkey_fkidx (l_orderkey)
+) ENGINE=InnoDB DEFAULT CHARSET=latin1;

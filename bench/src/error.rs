@@ -1,0 +1,59 @@
+//! What can go wrong in a benchmark.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a benchmark stopped. The text reads as one sentence.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done: "writing", "reading".
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An option has no meaning.
+    #[error("{0}")]
+    Option(String),
+    /// The file system is too small for what is asked.
+    #[error(
+        "{} has {available_bytes} bytes free, and this benchmark needs about {needed_bytes}: \
+         choose a smaller --scale or another --data-dir",
+        path.display()
+    )]
+    Space {
+        /// A folder of the file system.
+        path: PathBuf,
+        /// What is free there.
+        available_bytes: u64,
+        /// What the run writes at its peak.
+        needed_bytes: u64,
+    },
+    /// Two ways of loading the same rows gave different tables.
+    #[error("table {table}: {method} loaded {seen}, {reference} loaded {expected}")]
+    Different {
+        /// The table.
+        table: String,
+        /// The way that differs.
+        method: &'static str,
+        /// What it loaded.
+        seen: String,
+        /// The way it is compared with.
+        reference: &'static str,
+        /// What that loaded.
+        expected: String,
+    },
+}
+
+impl Error {
+    /// Turns an I/O error into one that says what was being done to which file.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_path_buf();
+        move |source| Error::Io { doing, path, source }
+    }
+}
