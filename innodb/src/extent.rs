@@ -14,7 +14,9 @@ use crate::list::ListNode;
 use crate::space_header::{SPACE_HEADER, SpaceHeader};
 
 /// Descriptor of one extent. 40 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct ExtentDescriptor {
     /// `XDES_ID`. Owning segment when `state` is [`state::SEGMENT`], else 0.

@@ -16,7 +16,9 @@ use crate::page::{BODY, TRAILER};
 use crate::segment::SegmentHeader;
 
 /// Header of an index page. 56 bytes at byte [`PAGE_HEADER`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct PageHeader {
     /// `PAGE_N_DIR_SLOTS`. Directory slots, those of infimum and supremum included.

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::host_endian_bytes)]
 
+pub mod error;
 pub mod ids;
 pub mod page;
 
@@ -25,3 +26,6 @@ pub mod extent;
 pub mod segment;
 
 pub mod index_page;
+
+pub mod cfg;
+pub mod record;

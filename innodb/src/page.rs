@@ -14,7 +14,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::ids::PAGE_SIZE;
 
 /// Header of every page. 38 bytes, big-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct FilHeader {
     /// Encryption key version of a full_crc32 page; 0 is not encrypted.
@@ -36,7 +38,9 @@ pub struct FilHeader {
 }
 
 /// Last 8 bytes of every page of a full_crc32 space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct FilTrailer {
     /// Low half of [`FilHeader::lsn`].

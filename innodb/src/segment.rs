@@ -14,7 +14,9 @@ use crate::list::{ListBase, ListNode};
 use crate::page::BODY;
 
 /// Inode of a segment. 192 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct SegmentInode {
     /// `FSEG_ID`. 0 marks an unused slot.
@@ -34,7 +36,9 @@ pub struct SegmentInode {
 }
 
 /// Where a segment's inode is. 10 bytes, twice in each root page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct SegmentHeader {
     /// Space of the inode; the segment's own.

@@ -10,7 +10,9 @@ use crate::list::ListBase;
 use crate::page::BODY;
 
 /// Space header. 112 bytes at byte [`SPACE_HEADER`] of page 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct SpaceHeader {
     /// `FSP_SPACE_ID`.

@@ -1,0 +1,648 @@
+//! COMPACT and DYNAMIC records: their shape, writing them, and finding their fields.
+//!
+//! ```text
+//!   start                                        origin                end
+//!   | lengths, last field first | nulls | header | field 0 | field 1 .. |
+//! ```
+//!
+//! The part before the origin is read backwards. `nulls` has a bit for each nullable field of the
+//! index, set for NULL, lowest bit of the byte next to the header first. A length is there for
+//! each field of varying length that is not NULL: one byte, or two where the column can be long
+//! (nearer the header `0x80 | external 0x40 | length >> 8`, then `length & 255`). A node pointer
+//! has the key fields only, then the 4-byte number of the child, but the nulls of a leaf record.
+//!
+//! Source: MariaDB 10.11, storage/innobase/rem/rem0rec.cc; include/rem0rec.h.
+
+use crate::cfg::{Cfg, CfgField, CfgIndex, mtype};
+use crate::error::{Error, Result};
+use crate::ids::{FIL_NULL, PAGE_SIZE};
+
+/// Bytes of the fixed part of a record's header (`REC_N_NEW_EXTRA_BYTES`).
+pub const RECORD_HEADER: usize = 5;
+/// Bytes of the child page number that ends a node pointer.
+pub const CHILD: usize = 4;
+/// Bytes of DB_TRX_ID.
+pub const TRX_ID_BYTES: usize = 6;
+/// Bytes of DB_ROLL_PTR.
+pub const ROLL_PTR_BYTES: usize = 7;
+/// DB_TRX_ID and DB_ROLL_PTR of a row that every transaction sees: 0, and "insert".
+pub const TRX_ID_AND_ROLL_PTR: [u8; TRX_ID_BYTES + ROLL_PTR_BYTES] =
+    [0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0];
+
+/// Info bit: leftmost node pointer of its level (`REC_INFO_MIN_REC_FLAG`).
+pub const MIN_RECORD: u8 = 0x10;
+/// Info bit: deleted, not yet purged (`REC_INFO_DELETED_FLAG`).
+pub const DELETED: u8 = 0x20;
+
+/// Most fields of a record (`REC_MAX_N_FIELDS`).
+const FIELDS_MAX: usize = 1_023;
+const TWO_BYTES: u8 = 0x80;
+const EXTERNAL: u8 = 0x40;
+const NOT_NULLABLE: u16 = u16::MAX;
+
+/// Low three bits of a record's heap number: what kind of record it is.
+pub mod status {
+    /// Record of a leaf.
+    pub const LEAF: u16 = 0;
+    /// Node pointer.
+    pub const NODE: u16 = 1;
+    /// First record of every page.
+    pub const INFIMUM: u16 = 2;
+    /// Last record of every page.
+    pub const SUPREMUM: u16 = 3;
+}
+
+/// System columns, which InnoDB adds to the clustered index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SystemColumn {
+    /// `DB_ROW_ID`, 6 bytes: the key of a table without one.
+    RowId,
+    /// `DB_TRX_ID`, 6 bytes.
+    TrxId,
+    /// `DB_ROLL_PTR`, 7 bytes.
+    RollPtr,
+}
+
+/// How one field of an index is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldShape {
+    /// Position in [`Cfg::columns`].
+    pub column: usize,
+    /// Longest prefix in bytes; 0 is the whole column.
+    pub prefix_len: u32,
+    /// Bytes of a value, or 0 if they vary.
+    pub fixed_len: u32,
+    /// Whether the field can be NULL.
+    pub nullable: bool,
+    /// Whether its length may take two bytes; then it can also be stored off page.
+    pub big: bool,
+    /// Whether larger values come first.
+    pub descending: bool,
+    /// Set for a system column.
+    pub system: Option<SystemColumn>,
+    /// Bit of the null bitmap, or `u16::MAX`.
+    null_bit: u16,
+}
+
+/// How the records of one index, leaf or non-leaf, are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordShape {
+    /// Fields in order. Those of a node pointer are the key; its child page follows them.
+    pub fields: Vec<FieldShape>,
+    /// Fields, from the first, that a node pointer keeps.
+    pub key_fields: usize,
+    /// Bytes of the null bitmap; the same for leaf and node pointer.
+    pub null_bytes: usize,
+    /// Most bytes before the origin.
+    pub header_bytes_max: usize,
+    /// Whether records are node pointers, which end with [`CHILD`] bytes.
+    pub is_node: bool,
+}
+
+impl RecordShape {
+    /// Shape of the leaf records of `index`.
+    ///
+    /// Errors: [`Error::UnknownColumn`] for a virtual column, [`Error::Cfg`] for a file that
+    /// contradicts itself.
+    pub fn leaf(cfg: &Cfg, index: &CfgIndex) -> Result<RecordShape> {
+        if index.fields.len() > FIELDS_MAX {
+            let (seen, expected) = (index.fields.len().to_string(), format!("up to {FIELDS_MAX}"));
+            return Err(contradiction("fields of an index", seen, expected));
+        }
+        let mut null_bits = 0;
+        let mut fields = Vec::with_capacity(index.fields.len());
+        for field in &index.fields {
+            fields.push(field_shape(cfg, index, field, &mut null_bits)?);
+        }
+        if u32::from(null_bits) != index.n_nullable {
+            let (seen, expected) = (index.n_nullable.to_string(), null_bits.to_string());
+            return Err(contradiction("nullable fields of an index", seen, expected));
+        }
+        // A clustered key is unique by itself; a secondary node pointer needs every field.
+        let key_fields = if index.is_clustered() { index.n_uniq as usize } else { fields.len() };
+        if key_fields > fields.len() {
+            let (seen, expected) = (key_fields.to_string(), format!("at most {}", fields.len()));
+            return Err(contradiction("unique fields of an index", seen, expected));
+        }
+        Ok(RecordShape::of(fields, key_fields, usize::from(null_bits).div_ceil(8), false))
+    }
+
+    /// Shape of the node pointers of `index`.
+    ///
+    /// Errors: as [`RecordShape::leaf`].
+    pub fn node(cfg: &Cfg, index: &CfgIndex) -> Result<RecordShape> {
+        Ok(RecordShape::leaf(cfg, index)?.to_node())
+    }
+
+    /// Shape of the node pointers to leaves of this shape.
+    pub fn to_node(&self) -> RecordShape {
+        let fields = self.fields[..self.key_fields].to_vec();
+        RecordShape::of(fields, self.key_fields, self.null_bytes, true)
+    }
+
+    fn of(
+        fields: Vec<FieldShape>,
+        key_fields: usize,
+        null_bytes: usize,
+        is_node: bool,
+    ) -> RecordShape {
+        let lengths: usize = fields.iter().map(FieldShape::length_bytes_max).sum();
+        let header_bytes_max = RECORD_HEADER + null_bytes + lengths;
+        RecordShape { fields, key_fields, null_bytes, header_bytes_max, is_node }
+    }
+
+    /// Bytes of every record before and after the origin, if no field varies in length or can be
+    /// NULL.
+    ///
+    /// The header of such a record is all zero before it is put on a page, so a caller can keep
+    /// one buffer and overwrite the data only.
+    pub fn fixed_size(&self) -> Option<(usize, usize)> {
+        if self.fields.iter().any(|field| field.fixed_len == 0 || field.nullable) {
+            return None;
+        }
+        let data: usize = self.fields.iter().map(|field| field.fixed_len as usize).sum();
+        Some((RECORD_HEADER, data + if self.is_node { CHILD } else { 0 }))
+    }
+
+    /// Appends the node pointer of a leaf record, without its child page, to `out`; gives the
+    /// bytes before its origin.
+    ///
+    /// `record` is as [`RecordWriter::finish`] gives it. Errors: [`Error::Corrupt`] if it is not.
+    pub fn append_node_key(
+        &self,
+        record: &[u8],
+        origin: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<usize> {
+        let nulls_start = origin - RECORD_HEADER - self.null_bytes;
+        let mut cursor = Cursor { bytes: record, origin, lengths: nulls_start, data: origin };
+        let mut null_count = 0;
+        for field in &self.fields[..self.key_fields] {
+            null_count += usize::from(field.nullable);
+            cursor.next(field)?;
+        }
+        out.extend_from_slice(&record[cursor.lengths..nulls_start]);
+        let nulls = out.len();
+        out.extend_from_slice(&record[nulls_start..origin]);
+        // Bits of fields that are not in the key stay clear; lowest bit is the byte at the end.
+        for (index, byte) in out[nulls..nulls + self.null_bytes].iter_mut().rev().enumerate() {
+            let kept = null_count.saturating_sub(index * 8).min(8);
+            *byte &= ((1u16 << kept) - 1) as u8;
+        }
+        let header = out.len() - (nulls - (nulls_start - cursor.lengths));
+        out.extend_from_slice(&record[origin..cursor.data]);
+        Ok(header)
+    }
+
+    /// Finds the fields of the record whose origin is byte `origin` of `page`.
+    ///
+    /// `spans` is cleared first and has one entry a field. Any bytes can be given: a field that
+    /// leaves `page` is [`Error::Corrupt`].
+    pub fn spans(
+        &self,
+        page: &[u8],
+        origin: usize,
+        spans: &mut Vec<FieldSpan>,
+    ) -> Result<RecordSpan> {
+        spans.clear();
+        let lengths = match origin.checked_sub(RECORD_HEADER + self.null_bytes) {
+            Some(lengths) if origin <= page.len() => lengths,
+            _ => return Err(corrupt(page, origin, "record origin", origin as u64, "on the page")),
+        };
+        let mut cursor = Cursor { bytes: page, origin, lengths, data: origin };
+        for field in &self.fields {
+            spans.push(cursor.next(field)?);
+        }
+        let end = cursor.data + if self.is_node { CHILD } else { 0 };
+        if end > page.len() {
+            return Err(corrupt(page, origin, "child page end", end as u64, "on the page"));
+        }
+        Ok(RecordSpan { start: cursor.lengths, origin, end })
+    }
+}
+
+fn field_shape(
+    cfg: &Cfg,
+    index: &CfgIndex,
+    field: &CfgField,
+    null_bits: &mut u16,
+) -> Result<FieldShape> {
+    let unknown = || Error::UnknownColumn { index: index.name.clone(), column: field.name.clone() };
+    let position = cfg.column_position(&field.name).ok_or_else(unknown)?;
+    let column = &cfg.columns[position];
+    let nullable = column.is_nullable();
+    let null_bit = if nullable { *null_bits } else { NOT_NULLABLE };
+    *null_bits += u16::from(nullable);
+    let system = match field.name.as_str() {
+        _ if column.mtype != mtype::SYS => None,
+        "DB_ROW_ID" => Some(SystemColumn::RowId),
+        "DB_TRX_ID" => Some(SystemColumn::TrxId),
+        "DB_ROLL_PTR" => Some(SystemColumn::RollPtr),
+        _ => None,
+    };
+    Ok(FieldShape {
+        column: position,
+        prefix_len: field.prefix_len,
+        fixed_len: field.fixed_len,
+        nullable,
+        big: column.is_big(),
+        descending: field.descending,
+        system,
+        null_bit,
+    })
+}
+
+impl FieldShape {
+    fn length_bytes_max(&self) -> usize {
+        match (self.fixed_len, self.big) {
+            (0, true) => 2,
+            (0, false) => 1,
+            _ => 0,
+        }
+    }
+}
+
+/// Where a field of a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldSpan {
+    /// First byte.
+    pub start: usize,
+    /// Bytes in the record; of an external field its local prefix and the 20-byte reference.
+    pub len: usize,
+    /// Whether the field is NULL.
+    pub is_null: bool,
+    /// Whether the value goes on off page.
+    pub is_external: bool,
+}
+
+impl FieldSpan {
+    /// The stored bytes; `None` for NULL.
+    pub fn of<'a>(&self, page: &'a [u8]) -> Option<&'a [u8]> {
+        (!self.is_null).then(|| &page[self.start..self.start + self.len])
+    }
+}
+
+/// Where a whole record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordSpan {
+    /// First byte of its lengths.
+    pub start: usize,
+    /// First byte of its data.
+    pub origin: usize,
+    /// Byte after its data.
+    pub end: usize,
+}
+
+/// Walks a record outwards from its origin, both ways at once.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    origin: usize,
+    /// Lengths before this byte are unread.
+    lengths: usize,
+    /// Data from this byte on is unread.
+    data: usize,
+}
+
+impl Cursor<'_> {
+    #[inline]
+    fn next(&mut self, field: &FieldShape) -> Result<FieldSpan> {
+        let start = self.data;
+        if self.is_null(field) {
+            return Ok(FieldSpan { start, len: 0, is_null: true, is_external: false });
+        }
+        let (len, is_external) = match field.fixed_len {
+            0 => self.length(field.big)?,
+            len => (len as usize, false),
+        };
+        self.data += len;
+        if self.data > self.bytes.len() {
+            return Err(corrupt(self.bytes, start, "field length", len as u64, "inside the page"));
+        }
+        Ok(FieldSpan { start, len, is_null: false, is_external })
+    }
+
+    #[inline]
+    fn is_null(&self, field: &FieldShape) -> bool {
+        // The bitmap was checked to be inside `bytes` before the walk began.
+        field.nullable
+            && self.bytes[self.origin - RECORD_HEADER - 1 - usize::from(field.null_bit / 8)]
+                & (1 << (field.null_bit % 8))
+                != 0
+    }
+
+    #[inline]
+    fn length(&mut self, big: bool) -> Result<(usize, bool)> {
+        let first = self.length_byte()?;
+        if !big || first & TWO_BYTES == 0 {
+            return Ok((usize::from(first), false));
+        }
+        let second = self.length_byte()?;
+        let len = usize::from(first & !(TWO_BYTES | EXTERNAL)) << 8 | usize::from(second);
+        Ok((len, first & EXTERNAL != 0))
+    }
+
+    #[inline]
+    fn length_byte(&mut self) -> Result<u8> {
+        let Some(at) = self.lengths.checked_sub(1) else {
+            return Err(corrupt(self.bytes, 0, "record start", 0, "after the page start"));
+        };
+        self.lengths = at;
+        Ok(self.bytes[at])
+    }
+}
+
+/// Writes records into one buffer that it keeps: no allocation per record once warm.
+///
+/// For each record: [`begin`](Self::begin); for each field append its stored bytes to
+/// [`data`](Self::data) and call [`end_field`](Self::end_field); [`finish`](Self::finish).
+#[derive(Clone, Debug)]
+pub struct RecordWriter {
+    shape: RecordShape,
+    /// `header_bytes_max` bytes, then the data.
+    bytes: Vec<u8>,
+    /// Fields ended so far.
+    field: usize,
+    /// First byte of the lengths written so far.
+    start: usize,
+    /// Byte of `bytes` at which each field ends, and whether it is NULL or external.
+    ends: Vec<FieldEnd>,
+}
+
+/// Where a field of a [`RecordWriter`] ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct FieldEnd {
+    end: usize,
+    is_null: bool,
+    is_external: bool,
+}
+
+/// A record, complete but for what its page decides: heap number, owned count, next record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncodedRecord<'a> {
+    /// Lengths, nulls, header (zero), data.
+    pub bytes: &'a [u8],
+    /// Byte at which the data starts.
+    pub origin: usize,
+}
+
+impl RecordWriter {
+    /// A writer of records of `shape`.
+    pub fn new(shape: &RecordShape) -> RecordWriter {
+        RecordWriter {
+            bytes: vec![0; shape.header_bytes_max],
+            field: 0,
+            start: 0,
+            ends: vec![FieldEnd::default(); shape.fields.len()],
+            shape: shape.clone(),
+        }
+    }
+
+    /// The shape of the records.
+    pub fn shape(&self) -> &RecordShape {
+        &self.shape
+    }
+
+    /// Forgets the record written before and starts the next.
+    #[inline]
+    pub fn begin(&mut self) {
+        let origin = self.shape.header_bytes_max;
+        let nulls_end = origin - RECORD_HEADER;
+        self.start = nulls_end - self.shape.null_bytes;
+        self.bytes.truncate(origin);
+        self.bytes[self.start..nulls_end].fill(0);
+        self.field = 0;
+    }
+
+    /// Where the bytes of the open field go: append only.
+    #[inline]
+    pub fn data(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Bytes appended since the last field ended.
+    #[inline]
+    pub fn open_len(&self) -> usize {
+        self.bytes.len() - self.field_start(self.field)
+    }
+
+    /// Ends the open field. A NULL field has no bytes; the bytes of an external one end with its
+    /// 20-byte reference.
+    #[inline]
+    pub fn end_field(&mut self, is_null: bool, is_external: bool) {
+        let field = self.shape.fields[self.field];
+        let end = self.bytes.len();
+        let len = end - self.field_start(self.field);
+        self.ends[self.field] = FieldEnd { end, is_null, is_external };
+        self.field += 1;
+        if is_null {
+            debug_assert!(field.nullable && len == 0, "NULL in a NOT NULL field, or with bytes");
+            let at = self.shape.header_bytes_max - RECORD_HEADER - 1;
+            self.bytes[at - usize::from(field.null_bit / 8)] |= 1 << (field.null_bit % 8);
+        } else if field.fixed_len == 0 {
+            self.push_length(len, field.big, is_external);
+        } else {
+            debug_assert!(len == field.fixed_len as usize, "a fixed field of another length");
+        }
+    }
+
+    #[inline]
+    fn push_length(&mut self, len: usize, big: bool, is_external: bool) {
+        self.start -= 1;
+        if !big || (len < 128 && !is_external) {
+            debug_assert!(len <= 255 && !is_external, "a short column with a long value");
+            self.bytes[self.start] = len as u8;
+        } else {
+            // A length above 14 bits cannot be written; such a record is too large for a page
+            // and is written again with the field off page.
+            let external = if is_external { EXTERNAL } else { 0 };
+            self.bytes[self.start] = TWO_BYTES | external | (len >> 8) as u8 & 0x3F;
+            self.start -= 1;
+            self.bytes[self.start] = len as u8;
+        }
+    }
+
+    /// The record, once every field has ended.
+    #[inline]
+    pub fn finish(&self) -> EncodedRecord<'_> {
+        debug_assert!(self.field == self.shape.fields.len(), "a record without all its fields");
+        EncodedRecord {
+            bytes: &self.bytes[self.start..],
+            origin: self.shape.header_bytes_max - self.start,
+        }
+    }
+
+    /// The stored bytes of field `index` of the record so far; `None` for NULL.
+    pub fn field(&self, index: usize) -> Option<&[u8]> {
+        let FieldEnd { end, is_null, .. } = self.ends[index];
+        (!is_null).then(|| &self.bytes[self.field_start(index)..end])
+    }
+
+    /// Whether field `index` of the record so far is external.
+    pub fn is_external(&self, index: usize) -> bool {
+        self.ends[index].is_external
+    }
+
+    #[inline]
+    fn field_start(&self, index: usize) -> usize {
+        match index {
+            0 => self.shape.header_bytes_max,
+            _ => self.ends[index - 1].end,
+        }
+    }
+}
+
+fn contradiction(what: &'static str, seen: String, expected: String) -> Error {
+    Error::Cfg { offset: 0, what, seen, expected }
+}
+
+#[cold]
+fn corrupt(page: &[u8], offset: usize, what: &'static str, seen: u64, expected: &str) -> Error {
+    // A whole page says which it is; anything else is a record on its own.
+    let page_no = match (page.len(), page.get(4..8)) {
+        (PAGE_SIZE, Some(&[a, b, c, d])) => u32::from_be_bytes([a, b, c, d]),
+        _ => FIL_NULL,
+    };
+    Error::Corrupt { page_no, offset, what, seen, expected: expected.to_owned() }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CFG: &[u8] = include_bytes!("../testdata/mariadb-10.11/t.cfg");
+
+    fn cfg() -> Cfg {
+        Cfg::parse(CFG).unwrap()
+    }
+
+    fn write(writer: &mut RecordWriter, fields: &[Option<&[u8]>]) -> (Vec<u8>, usize) {
+        writer.begin();
+        for field in fields {
+            writer.data().extend_from_slice(field.unwrap_or_default());
+            writer.end_field(field.is_none(), false);
+        }
+        let record = writer.finish();
+        (record.bytes.to_vec(), record.origin)
+    }
+
+    #[test]
+    fn shapes_follow_the_cfg() {
+        let cfg = cfg();
+        let leaf = RecordShape::leaf(&cfg, &cfg.indexes[0]).unwrap();
+        assert_eq!((leaf.fields.len(), leaf.key_fields, leaf.null_bytes), (8, 1, 1));
+        // header, null byte, a 1, b 2, d 2
+        assert_eq!(leaf.header_bytes_max, 5 + 1 + 1 + 2 + 2);
+        assert_eq!(leaf.fields[1].system, Some(SystemColumn::TrxId));
+        assert_eq!(leaf.fields[2].system, Some(SystemColumn::RollPtr));
+        let node = RecordShape::node(&cfg, &cfg.indexes[0]).unwrap();
+        assert_eq!((node.fields.len(), node.null_bytes, node.header_bytes_max), (1, 1, 6));
+
+        let kb = RecordShape::node(&cfg, &cfg.indexes[2]).unwrap();
+        assert_eq!((kb.fields.len(), kb.null_bytes), (3, 1));
+        assert!(kb.fields[0].descending && kb.fields[0].big && kb.fields[0].prefix_len == 40);
+        let kc = RecordShape::leaf(&cfg, &cfg.indexes[3]).unwrap();
+        assert_eq!(kc.fixed_size(), Some((5, 8)));
+        assert_eq!(kc.to_node().fixed_size(), Some((5, 12)));
+    }
+
+    #[test]
+    fn a_virtual_column_is_named() {
+        let mut cfg = cfg();
+        cfg.indexes[1].fields[0].name = "v".into();
+        let text = RecordShape::leaf(&cfg, &cfg.indexes[1]).unwrap_err().to_string();
+        assert_eq!(text, "index ka has a column v that the .cfg file does not list");
+    }
+
+    #[test]
+    fn a_record_in_hex() {
+        let cfg = cfg();
+        let mut writer = RecordWriter::new(&RecordShape::leaf(&cfg, &cfg.indexes[0]).unwrap());
+        let long = [b'x'; 200];
+        let (bytes, origin) = write(
+            &mut writer,
+            &[
+                Some(&[0, 0, 0, 7]),
+                Some(&TRX_ID_AND_ROLL_PTR[..6]),
+                Some(&TRX_ID_AND_ROLL_PTR[6..]),
+                Some(b"ab"),
+                Some(&long),
+                Some(b"cccc"),
+                None,
+                None,
+            ],
+        );
+        // b: 0x80 | 0, then 200 (before it, as lengths go backwards); a: 2; nulls: d and e
+        assert_eq!(bytes[..9], [200, 0x80, 2, 0b1100, 0, 0, 0, 0, 0]);
+        assert_eq!(origin, 9);
+        assert_eq!(&bytes[origin..origin + 4], &[0, 0, 0, 7]);
+        assert_eq!(&bytes[bytes.len() - 4..], b"cccc");
+
+        let mut key = Vec::new();
+        let key_origin = writer.shape().append_node_key(&bytes, origin, &mut key).unwrap();
+        assert_eq!((key, key_origin), (vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 7], 6));
+    }
+
+    #[test]
+    fn a_secondary_node_pointer_keeps_nulls_and_lengths() {
+        let cfg = cfg();
+        let mut writer = RecordWriter::new(&RecordShape::leaf(&cfg, &cfg.indexes[2]).unwrap());
+        let (bytes, origin) = write(&mut writer, &[Some(b"abc"), None, Some(&[0, 0, 0, 9])]);
+        let mut key = b"before".to_vec();
+        let key_origin = writer.shape().append_node_key(&bytes, origin, &mut key).unwrap();
+        assert_eq!((&key[6..], key_origin), (&bytes[..], origin));
+    }
+
+    proptest! {
+        #[test]
+        fn fields_written_are_fields_found(
+            a in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20)),
+            b in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..600)),
+            d in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..300)),
+            e in proptest::option::of(proptest::collection::vec(any::<u8>(), 5..=5)),
+            external in any::<bool>(),
+        ) {
+            let cfg = cfg();
+            let shape = RecordShape::leaf(&cfg, &cfg.indexes[0]).unwrap();
+            let mut writer = RecordWriter::new(&shape);
+            let fields = [
+                Some(&b"keyy"[..]), Some(b"trx_id"), Some(b"roll_pt"),
+                a.as_deref(), b.as_deref(), Some(b"char"), d.as_deref(), e.as_deref(),
+            ];
+            writer.begin();
+            for (index, field) in fields.iter().enumerate() {
+                writer.data().extend_from_slice(field.unwrap_or_default());
+                writer.end_field(field.is_none(), external && index == 6 && field.is_some());
+            }
+            let record = writer.finish();
+            let mut spans = Vec::new();
+            let whole = shape.spans(record.bytes, record.origin, &mut spans).unwrap();
+            prop_assert_eq!((whole.start, whole.end), (0, record.bytes.len()));
+            for (index, (span, field)) in spans.iter().zip(fields).enumerate() {
+                prop_assert_eq!(span.of(record.bytes), field);
+                prop_assert_eq!(writer.field(index), field);
+                prop_assert_eq!(span.is_external, external && index == 6 && field.is_some());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_fields_or_an_error(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            origin in 0usize..220,
+        ) {
+            let cfg = cfg();
+            for index in &cfg.indexes {
+                for shape in [RecordShape::leaf(&cfg, index), RecordShape::node(&cfg, index)] {
+                    let mut spans = Vec::new();
+                    if let Ok(whole) = shape.unwrap().spans(&bytes, origin, &mut spans) {
+                        prop_assert!(whole.end <= bytes.len());
+                        for span in spans {
+                            span.of(&bytes);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
