@@ -1,0 +1,51 @@
+# What a user or a contributor runs. `make` alone lists it.
+
+SCALE  ?= 1
+PREFIX ?= /usr/local
+CARGO  ?= cargo
+
+# rustup's place, and Debian's place for mariadbd, are not on every PATH.
+export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+INRUSH := $(TARGET)/release/inrush
+
+.PHONY: help demo test bench build install clean
+
+help:
+	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
+	@echo 'make test            format, lints and all tests; what CI runs'
+	@echo 'make bench           rows/s and MB/s of each stage, then of the whole load (SCALE=1)'
+	@echo 'make build           the inrush program, in $(INRUSH)'
+	@echo 'make install         build, then copy it to PREFIX/bin (PREFIX=$(PREFIX))'
+	@echo 'make clean           remove what was built and generated'
+
+# Scale 1 has 0.8 GB of text, 1.1 GB a finished table, and a server with a log of 4 GB.
+demo:
+	@scripts/setup.sh 16
+	@$(MAKE) --no-print-directory build
+	@INRUSH=$(INRUSH) SCALE=$(SCALE) scripts/demo.sh
+
+test:
+	@scripts/setup.sh 8
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) test --locked --workspace
+
+bench:
+	@scripts/setup.sh 16
+	@$(MAKE) --no-print-directory build
+	$(CARGO) bench --locked -p inrush-bench --bench stages -- --scale $(SCALE)
+	$(INRUSH) bench tproch --schema dbgen --scale $(SCALE) --data-dir $(TARGET)/tpch
+
+build:
+	@scripts/setup.sh 4
+	$(CARGO) build --locked --release -p inrush
+
+# No dependency on build: `sudo make install` must not build as root.
+install:
+	@test -x $(INRUSH) || $(MAKE) --no-print-directory build
+	install -D -m 755 $(INRUSH) $(DESTDIR)$(PREFIX)/bin/inrush
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,96 @@
+#!/bin/sh
+# Installs what building and testing Inrush needs and this machine lacks.
+#
+#   scripts/setup.sh [GIGABYTES]     free disk space wanted here (default 6)
+#
+# Wanted: a C compiler and linker, MariaDB's server and client programs, Rust. On Debian and its
+# derivatives apt installs them, as root or through sudo; elsewhere this says what to install.
+# Only the -core packages of MariaDB are taken: they hold the programs, and no service that
+# would start a server of the system's own. Asks nothing, and is done at once when all is there.
+set -eu
+
+cd "$(dirname "$0")/.."
+gigabytes=${1:-6}
+
+say() { printf '%s\n' "$*" >&2; }
+fail() { for line in "$@"; do say "$line"; done; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+PATH=$PATH:/usr/sbin:/usr/local/sbin:$HOME/.cargo/bin
+
+# --- What is missing -------------------------------------------------------------------------
+
+missing=
+have cc || missing="$missing gcc libc6-dev"
+have mariadbd && have mariadb-install-db && have innochecksum ||
+    missing="$missing mariadb-server-core"
+have mariadb && have my_print_defaults || missing="$missing mariadb-client-core"
+# cargo fetches crates over https.
+[ -e /etc/ssl/certs/ca-certificates.crt ] || [ ! -e /etc/debian_version ] ||
+    missing="$missing ca-certificates"
+
+rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+
+rust_is_new_enough() {
+    have cargo && have rustc || return 1
+    seen=$(rustc --version | sed 's/^rustc \([0-9]*\)\.\([0-9]*\).*/\1 \2/')
+    set -- $seen $(printf '%s' "$rust_wanted" | tr . ' ')
+    [ "$1" -gt "$3" ] || { [ "$1" -eq "$3" ] && [ "$2" -ge "$4" ]; }
+}
+
+# --- Installing it ---------------------------------------------------------------------------
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif have sudo; then sudo "$@"
+    else fail "No right to install packages. Run this as root, then try again:" "    $*"
+    fi
+}
+
+apt_updated=
+apt_install() {
+    if [ -z "$apt_updated" ]; then
+        as_root apt-get update -q
+        apt_updated=yes
+    fi
+    say "Installing:$(printf ' %s' "$@")"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+}
+
+if [ -n "$missing" ]; then
+    have apt-get || fail \
+        "Missing, by their Debian names:$missing" \
+        "This system has no apt. Please install, by your system's own means:" \
+        "  - a C compiler (cc)" \
+        "  - MariaDB 10.11: mariadbd, mariadb-install-db, innochecksum, mariadb, my_print_defaults" \
+        "    (Fedora: mariadb-server mariadb; Arch: mariadb; macOS is not supported yet)"
+    # shellcheck disable=SC2086
+    apt_install $missing
+fi
+
+if ! rust_is_new_enough; then
+    have rustc && say "Rust $rust_wanted or newer is needed; this is $(rustc --version)."
+    if ! have rustup && have apt-cache && apt-cache show rustup >/dev/null 2>&1; then
+        apt_install rustup
+    fi
+    have rustup || fail \
+        "Rust $rust_wanted or newer is needed, and no package of this system has it." \
+        "Install it from https://rustup.rs (no root needed):" \
+        "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c rustfmt -c clippy" \
+        "and run this again."
+    rustup toolchain install stable --profile minimal -c rustfmt -c clippy
+    rustup default stable
+fi
+
+if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+    have rustup || fail "cargo fmt or cargo clippy is missing; install rustfmt and clippy."
+    rustup component add rustfmt clippy
+fi
+
+# --- Room to work ----------------------------------------------------------------------------
+
+free_kib=$(df -Pk . | awk 'NR == 2 { print $4 }')
+if [ "$free_kib" -lt $((gigabytes * 1000 * 1000)) ]; then
+    fail "This needs about $gigabytes GB of free disk space at $(pwd), and there are $((free_kib / 1000000)) GB." \
+        "Free some, or set CARGO_TARGET_DIR to a folder with more room."
+fi
