@@ -1,0 +1,206 @@
+//! Why the server would refuse a value.
+
+use std::fmt;
+
+use crate::column::SqlType;
+
+/// Characters of a refused value that a message shows.
+const VALUE_CHARS_MAX: usize = 64;
+
+/// Why a value cannot be stored: what LOAD DATA under strict mode answers with an error.
+///
+/// Two words, no heap: the text it speaks about stays with the caller, who joins both by
+/// [`Reason::explain`]. `Display` alone gives the part after the value: `is out of range`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// No number, or something other than white space after it.
+    NotANumber,
+    /// A number, date or time outside what the type or its declaration holds.
+    OutOfRange,
+    /// No date or time in a form the server reads, or rubbish after it.
+    NotATime,
+    /// A date with zero parts that `sql_mode` or the type forbids.
+    ZeroDate,
+    /// A local time that clocks skip when daylight saving time begins.
+    SkippedTime,
+    /// More characters, bytes or bits than the column has; only white space may be cut off.
+    TooLong,
+    /// A byte that is no character in the charset of the file.
+    InvalidCharacter {
+        /// Offset in the value, bytes.
+        offset: u32,
+    },
+    /// A character that the charset of the column lacks.
+    Unconvertible {
+        /// Offset in the value, bytes.
+        offset: u32,
+    },
+    /// Neither a label of the ENUM or SET nor its number.
+    NotALabel,
+    /// Not what `JSON_VALID` accepts.
+    NotJson,
+    /// A character sequence whose sort weight in the collation of a key is not known.
+    NoSortWeight,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NotANumber => f.write_str("is not a number"),
+            Reason::OutOfRange => f.write_str("is out of range"),
+            Reason::NotATime => f.write_str("is not a date or time"),
+            Reason::ZeroDate => f.write_str("is a zero date, which sql_mode or the type forbids"),
+            Reason::SkippedTime => f.write_str("does not exist in the time zone (daylight saving)"),
+            Reason::TooLong => f.write_str("is too long"),
+            Reason::InvalidCharacter { offset } => {
+                write!(f, "has an invalid character at byte {offset}")
+            }
+            Reason::Unconvertible { offset } => {
+                write!(f, "has a character at byte {offset} that the column's charset lacks")
+            }
+            Reason::NotALabel => f.write_str("is not one of its labels"),
+            Reason::NotJson => f.write_str("is not valid JSON"),
+            Reason::NoSortWeight => f.write_str("has no known place in the key's collation"),
+        }
+    }
+}
+
+impl Reason {
+    /// One sentence fragment with value and type: `"12,50" is not a number for DECIMAL(10,2)`.
+    /// The value is cut to 64 characters.
+    pub fn explain<'a>(self, value: &'a [u8], sql_type: &'a SqlType) -> Explained<'a> {
+        Explained { reason: self, value, sql_type }
+    }
+}
+
+/// A reason together with the value and type it is about. See [`Reason::explain`].
+#[derive(Clone, Copy, Debug)]
+pub struct Explained<'a> {
+    reason: Reason,
+    value: &'a [u8],
+    sql_type: &'a SqlType,
+}
+
+impl fmt::Display for Explained<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"")?;
+        // 4 bytes a character at most: never looks at more of a long value than it shows.
+        let head = &self.value[..self.value.len().min(4 * (VALUE_CHARS_MAX + 1))];
+        let mut shown = 0;
+        let mut cut = head.len() < self.value.len();
+        'chunks: for chunk in head.utf8_chunks() {
+            for character in chunk.valid().chars() {
+                if shown == VALUE_CHARS_MAX {
+                    cut = true;
+                    break 'chunks;
+                }
+                shown += 1;
+                write!(f, "{}", character.escape_debug())?;
+            }
+            for byte in chunk.invalid() {
+                if shown == VALUE_CHARS_MAX {
+                    cut = true;
+                    break 'chunks;
+                }
+                shown += 1;
+                write!(f, "\\x{byte:02x}")?;
+            }
+        }
+        f.write_str(if cut { "...\" " } else { "\" " })?;
+        match self.reason {
+            Reason::NotANumber | Reason::NotATime => write!(f, "is not {}", self.sql_type),
+            Reason::NotALabel => write!(f, "is not a value of {}", self.sql_type),
+            reason => write!(f, "{reason}: {}", self.sql_type),
+        }
+    }
+}
+
+/// The type as a CREATE TABLE would say it, without labels and collations.
+impl fmt::Display for SqlType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unsigned = |yes: &bool| if *yes { " UNSIGNED" } else { "" };
+        match self {
+            SqlType::Integer { bytes, unsigned: u } => {
+                let name = match bytes {
+                    1 => "TINYINT",
+                    2 => "SMALLINT",
+                    3 => "MEDIUMINT",
+                    4 => "INT",
+                    _ => "BIGINT",
+                };
+                write!(f, "{name}{}", unsigned(u))
+            }
+            SqlType::Decimal { precision, scale, unsigned: u } => {
+                write!(f, "DECIMAL({precision},{scale}){}", unsigned(u))
+            }
+            SqlType::Float { unsigned: u, digits } => real(f, "FLOAT", *digits, unsigned(u)),
+            SqlType::Double { unsigned: u, digits } => real(f, "DOUBLE", *digits, unsigned(u)),
+            SqlType::Date => f.write_str("DATE"),
+            SqlType::Time { digits } => fraction(f, "TIME", *digits),
+            SqlType::DateTime { digits } => fraction(f, "DATETIME", *digits),
+            SqlType::Timestamp { digits } => fraction(f, "TIMESTAMP", *digits),
+            SqlType::Year => f.write_str("YEAR"),
+            SqlType::Bit { bits } => write!(f, "BIT({bits})"),
+            SqlType::Enum { .. } => f.write_str("ENUM"),
+            SqlType::Set { .. } => f.write_str("SET"),
+            SqlType::Char { chars, .. } => write!(f, "CHAR({chars})"),
+            SqlType::VarChar { chars, .. } => write!(f, "VARCHAR({chars})"),
+            SqlType::Binary { bytes } => write!(f, "BINARY({bytes})"),
+            SqlType::VarBinary { bytes } => write!(f, "VARBINARY({bytes})"),
+            SqlType::Text { bytes_max, .. } => write!(f, "{}TEXT", large(*bytes_max)),
+            SqlType::Blob { bytes_max } => write!(f, "{}BLOB", large(*bytes_max)),
+            SqlType::Json => f.write_str("JSON"),
+        }
+    }
+}
+
+fn real(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    digits: Option<(u8, u8)>,
+    unsigned: &str,
+) -> fmt::Result {
+    match digits {
+        Some((m, d)) => write!(f, "{name}({m},{d}){unsigned}"),
+        None => write!(f, "{name}{unsigned}"),
+    }
+}
+
+fn fraction(f: &mut fmt::Formatter<'_>, name: &str, digits: u8) -> fmt::Result {
+    match digits {
+        0 => f.write_str(name),
+        n => write!(f, "{name}({n})"),
+    }
+}
+
+fn large(bytes_max: u64) -> &'static str {
+    match bytes_max {
+        0..=0xff => "TINY",
+        0x100..=0xffff => "",
+        0x1_0000..=0xff_ffff => "MEDIUM",
+        _ => "LONG",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_reads_as_one_sentence() {
+        let decimal = SqlType::Decimal { precision: 10, scale: 2, unsigned: false };
+        let text = Reason::NotANumber.explain(b"12,50", &decimal).to_string();
+        assert_eq!(text, r#""12,50" is not DECIMAL(10,2)"#);
+        let int = SqlType::Integer { bytes: 4, unsigned: true };
+        let text = Reason::OutOfRange.explain(b"-1", &int).to_string();
+        assert_eq!(text, r#""-1" is out of range: INT UNSIGNED"#);
+    }
+
+    #[test]
+    fn a_long_value_is_cut_and_bad_bytes_are_escaped() {
+        let value = [b"a\xff\n".as_slice(), &[b'x'; 200]].concat();
+        let text = Reason::TooLong.explain(&value, &SqlType::Year).to_string();
+        assert_eq!(text, format!(r#""a\xff\n{}..." is too long: YEAR"#, "x".repeat(61)));
+    }
+}
