@@ -1,0 +1,189 @@
+//! How a collation orders text: keys that sort by memcmp, and direct comparison.
+//!
+//! ```text
+//! binary, *_bin            built in            collation/bytewise.rs
+//! everything else          learned weights     collation/weights.rs, contractions.rs, learned.rs
+//! weights, cache form                          collation/data.rs
+//! units -> key bytes                           collation/key_writer.rs
+//! ```
+//! The weights are what a live server's `WEIGHT_STRING` says, character by character (the crate
+//! `server` asks), and a collation is used only after its self-test: see [`Verdict`].
+
+use std::cmp::Ordering;
+
+use crate::Reason;
+use crate::column::Charset;
+
+mod bytewise;
+mod contractions;
+mod data;
+mod key_writer;
+mod learned;
+#[cfg(test)]
+pub(crate) mod tests;
+mod weights;
+
+pub use contractions::{CONTRACTION_CHARS_MAX, Contraction};
+pub use data::{CollationData, Verdict};
+pub use weights::{Weights, WeightsBuilder};
+
+/// A collation that can order text. Shared by all workers through `Arc`.
+#[derive(Clone, Debug)]
+pub struct Collation {
+    name: String,
+    order: Order,
+}
+
+#[derive(Clone, Debug)]
+enum Order {
+    Bytes { charset: Charset, pad_space: bool },
+    Learned(Box<learned::Learned>),
+}
+
+impl Collation {
+    /// The order of bytes: `binary` and `*_nopad_bin` (NO PAD), other `*_bin` (PAD SPACE).
+    pub fn bytewise(charset: Charset, pad_space: bool) -> Collation {
+        let kind = match (charset, pad_space) {
+            (Charset::Binary, _) => "",
+            (_, true) => "_bin",
+            (_, false) => "_nopad_bin",
+        };
+        let name = format!("{}{kind}", charset.name());
+        Collation { name, order: Order::Bytes { charset, pad_space } }
+    }
+
+    /// The collation of this name if it needs no learning: `binary` and `*_bin`.
+    pub fn built_in(name: &str) -> Option<Collation> {
+        let charset = Charset::of_collation(name)?;
+        let bytewise = name == "binary" || name.ends_with("_bin");
+        let pad_space = name != "binary" && !name.ends_with("_nopad_bin");
+        bytewise.then(|| Collation { name: name.into(), ..Collation::bytewise(charset, pad_space) })
+    }
+
+    /// A learned collation.
+    ///
+    /// Errors: the self-test refused it, its space is not one unit, or the data is damaged.
+    /// An untested collation is accepted: the self-test itself needs it.
+    pub fn learned(data: CollationData) -> Result<Collation, CollationError> {
+        let name = data.name.clone();
+        if let Verdict::Refused(why) = data.verdict {
+            return Err(CollationError::Refused { name, why });
+        }
+        let learned = learned::Learned::new(data)?;
+        Ok(Collation { name, order: Order::Learned(Box::new(learned)) })
+    }
+
+    /// Full name, as the server says it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its character set.
+    pub fn charset(&self) -> Charset {
+        match &self.order {
+            Order::Bytes { charset, .. } => *charset,
+            Order::Learned(learned) => learned.charset,
+        }
+    }
+
+    /// Whether strings compare as if spaces followed them for ever.
+    pub fn is_pad_space(&self) -> bool {
+        match &self.order {
+            Order::Bytes { pad_space, .. } => *pad_space,
+            Order::Learned(learned) => learned.is_pad_space(),
+        }
+    }
+
+    /// Appends the key of a stored value to `out`. Keys compare by memcmp as [`Collation::compare`]
+    /// says, equal values have equal keys, and no key is the beginning of another.
+    ///
+    /// Errors: text that is malformed in the character set, or a contraction whose weight the
+    /// server could not tell ([`Collation::unknown_contraction`] names it); `out` then ends with a
+    /// part of a key.
+    #[inline]
+    pub fn push_key(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        self.push_key_padded(stored, 0, out)
+    }
+
+    /// [`Collation::push_key`] of `stored` followed by `spaces` spaces (PAD SPACE: no difference).
+    #[inline]
+    pub fn push_key_padded(
+        &self,
+        stored: &[u8],
+        spaces: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Reason> {
+        match &self.order {
+            Order::Bytes { pad_space, .. } => {
+                bytewise::push_key(stored, spaces, *pad_space, out);
+                Ok(())
+            }
+            Order::Learned(learned) => learned.push_key(stored, spaces, out),
+        }
+    }
+
+    /// Compares two stored values as InnoDB does. Does not allocate.
+    ///
+    /// Values that [`Collation::push_key`] refuses get some order, not the server's.
+    #[inline]
+    pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.compare_padded(a, 0, b, 0)
+    }
+
+    /// [`Collation::compare`] of `a` followed by `spaces_a` spaces and `b` by `spaces_b`.
+    pub fn compare_padded(&self, a: &[u8], spaces_a: usize, b: &[u8], spaces_b: usize) -> Ordering {
+        match &self.order {
+            Order::Bytes { pad_space, .. } if *pad_space || spaces_a + spaces_b == 0 => {
+                bytewise::compare(a, b, *pad_space)
+            }
+            Order::Bytes { .. } => {
+                let spaced = |text, spaces| bytewise::followed_by_spaces(text, spaces);
+                spaced(a, spaces_a).cmp(spaced(b, spaces_b))
+            }
+            Order::Learned(learned) => learned.compare(a, spaces_a, b, spaces_b),
+        }
+    }
+
+    /// The first sequence of characters in `stored` for which [`Collation::push_key`] fails with
+    /// [`Reason::NoSortWeight`], to name it in a message.
+    pub fn unknown_contraction<'a>(&self, stored: &'a [u8]) -> Option<&'a [u8]> {
+        match &self.order {
+            Order::Bytes { .. } => None,
+            Order::Learned(learned) => learned.unknown_contraction(stored),
+        }
+    }
+
+    /// Bytes of the first `chars` characters of `stored`: what a prefix index keeps.
+    #[inline]
+    pub fn prefix_bytes(&self, stored: &[u8], chars: usize) -> usize {
+        self.charset().prefix_bytes(stored, chars)
+    }
+}
+
+/// Why a collation cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollationError {
+    /// The self-test found another order than the server's, or learning found it impossible.
+    #[error("collation {name} cannot be ordered exactly as the server does: {why}")]
+    Refused {
+        /// Full name.
+        name: String,
+        /// What was found.
+        why: String,
+    },
+    /// The space has no weight, several units, or starts a contraction.
+    #[error("the space has a weight that is not one unit")]
+    Space,
+    /// A weight that is not a whole number of units or has too many.
+    #[error("the weight of U+{code:04X} has {bytes} bytes, not 0 to 30 whole units")]
+    Weight {
+        /// Code of the character.
+        code: u32,
+        /// Size of its weight.
+        bytes: usize,
+    },
+    /// Collation data that contradicts itself.
+    #[error("damaged collation data: {0}")]
+    Damaged(&'static str),
+}

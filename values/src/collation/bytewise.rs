@@ -1,0 +1,74 @@
+//! Order of bytes: `binary` and every `*_bin` collation.
+//!
+//! UTF-8 bytes order as code points do, and the space is one byte in every character set here,
+//! so `*_bin` of UTF-8 needs no code points either.
+
+use std::cmp::Ordering;
+
+use super::key_writer::{KeyWriter, Rule};
+
+const SPACE: u8 = b' ';
+
+/// Appends the key of `stored` followed by `spaces` spaces.
+pub(super) fn push_key(stored: &[u8], spaces: usize, pad_space: bool, out: &mut Vec<u8>) {
+    out.reserve(stored.len() + spaces + 2);
+    if pad_space {
+        push_key_pad(stored, out);
+    } else {
+        push_key_no_pad(stored, spaces, out);
+    }
+}
+
+fn push_key_pad(stored: &[u8], out: &mut Vec<u8>) {
+    let mut writer = KeyWriter::<1>::new(out, u32::from(SPACE), Rule::Pad);
+    let mut rest = trim_spaces(stored);
+    while let Some(&first) = rest.first() {
+        if first == SPACE {
+            writer.push(u32::from(SPACE));
+            rest = &rest[1..];
+            continue;
+        }
+        let run = rest.iter().position(|&byte| byte == SPACE).unwrap_or(rest.len());
+        writer.push_plain(u32::from(first), &rest[..run]);
+        rest = &rest[run..];
+    }
+    writer.finish();
+}
+
+fn push_key_no_pad(stored: &[u8], spaces: usize, out: &mut Vec<u8>) {
+    let mut rest = stored;
+    while let Some(zero) = rest.iter().position(|&byte| byte == 0) {
+        out.extend_from_slice(&rest[..zero]);
+        out.extend_from_slice(&[0, 1]);
+        rest = &rest[zero + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.resize(out.len() + spaces, SPACE);
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// Compares as [`push_key`] orders. PAD SPACE: as if spaces followed the shorter for ever.
+pub(super) fn compare(a: &[u8], b: &[u8], pad_space: bool) -> Ordering {
+    if !pad_space {
+        return a.cmp(b);
+    }
+    let common = a.len().min(b.len());
+    let against_spaces = |tail: &[u8]| {
+        tail.iter().find(|&&byte| byte != SPACE).map_or(Ordering::Equal, |byte| byte.cmp(&SPACE))
+    };
+    a[..common]
+        .cmp(&b[..common])
+        .then_with(|| against_spaces(&a[common..]))
+        .then_with(|| against_spaces(&b[common..]).reverse())
+}
+
+/// Bytes of `text`, then `spaces` spaces.
+pub(super) fn followed_by_spaces(text: &[u8], spaces: usize) -> impl Iterator<Item = &u8> {
+    text.iter().chain(std::iter::repeat_n(&SPACE, spaces))
+}
+
+/// `text` without the spaces (U+0020 only) at its end.
+fn trim_spaces(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte != SPACE).map_or(0, |last| last + 1);
+    &text[..end]
+}

@@ -1,0 +1,205 @@
+//! What was learned of a collation, and its form in a cache file.
+//!
+//! All numbers big-endian; a text or list is its length (2 or 4 bytes) and its items.
+//!
+//! ```text
+//! "INRCOLL" 1 | name | server version | charset 1 | pad space 1 | verdict 1, text
+//!             | unit bytes 1 | pages: list of 4 | slots: list of 4 | pool: list of 4
+//!             | contractions: list of (chars: list of 4 | known 1 | weight: text)
+//! ```
+//! No checksum: whoever writes the file adds one.
+
+use super::CollationError;
+use super::contractions::Contraction;
+use super::weights::Weights;
+use crate::column::Charset;
+
+const MAGIC: &[u8; 8] = b"INRCOLL\x01";
+const CHARSETS: [Charset; 5] =
+    [Charset::Binary, Charset::Ascii, Charset::Latin1, Charset::Utf8mb3, Charset::Utf8mb4];
+
+/// A collation as one server version has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollationData {
+    /// Full name, as the server says it.
+    pub name: String,
+    /// `VERSION()` of the server it was learned from.
+    pub server_version: String,
+    /// Its character set.
+    pub charset: Charset,
+    /// Whether strings compare as if spaces followed them for ever.
+    pub pad_space: bool,
+    /// Weight of every character.
+    pub weights: Weights,
+    /// Sequences that weigh otherwise than their characters one by one.
+    pub contractions: Vec<Contraction>,
+    /// What the self-test said.
+    pub verdict: Verdict,
+}
+
+/// Result of comparing our order with the server's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Not compared yet.
+    Untested,
+    /// They agreed on all strings.
+    Exact,
+    /// They did not, or the collation cannot be learned: why.
+    Refused(String),
+}
+
+impl CollationData {
+    /// The bytes described at the top of this file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        push_text(self.name.as_bytes(), &mut out);
+        push_text(self.server_version.as_bytes(), &mut out);
+        let charset = CHARSETS.iter().position(|&charset| charset == self.charset).unwrap_or(0);
+        out.extend([charset as u8, u8::from(self.pad_space)]);
+        let (verdict, why) = match &self.verdict {
+            Verdict::Untested => (0, ""),
+            Verdict::Exact => (1, ""),
+            Verdict::Refused(why) => (2, why.as_str()),
+        };
+        out.push(verdict);
+        push_text(why.as_bytes(), &mut out);
+        out.push(self.weights.unit_bytes);
+        for list in [&self.weights.pages, &self.weights.slots, &self.weights.pool] {
+            push_list(list, &mut out);
+        }
+        out.extend((self.contractions.len() as u32).to_be_bytes());
+        for Contraction { chars, weight } in &self.contractions {
+            push_list(chars, &mut out);
+            out.push(u8::from(weight.is_some()));
+            push_text(weight.as_deref().unwrap_or_default(), &mut out);
+        }
+        out
+    }
+
+    /// The inverse of [`CollationData::to_bytes`].
+    ///
+    /// Errors: bytes of another version or origin, or ones whose references point outside.
+    pub fn from_bytes(bytes: &[u8]) -> Result<CollationData, CollationError> {
+        let damaged = CollationError::Damaged("a cache file that does not parse");
+        match parse(&mut Reader(bytes)) {
+            Some(data) if data.weights.check() => Ok(data),
+            _ => Err(damaged),
+        }
+    }
+}
+
+fn parse(reader: &mut Reader<'_>) -> Option<CollationData> {
+    if reader.take(MAGIC.len())? != MAGIC {
+        return None;
+    }
+    let (name, server_version) = (reader.string()?, reader.string()?);
+    let charset = *CHARSETS.get(usize::from(reader.byte()?))?;
+    let pad_space = reader.byte()? == 1;
+    let verdict = match (reader.byte()?, reader.string()?) {
+        (0, _) => Verdict::Untested,
+        (1, _) => Verdict::Exact,
+        (2, why) => Verdict::Refused(why),
+        _ => return None,
+    };
+    let unit_bytes = reader.byte()?;
+    let (pages, slots, pool) = (reader.list()?, reader.list()?, reader.list()?);
+    let weights = Weights { unit_bytes, pages, slots, pool };
+    let mut contractions = Vec::new();
+    for _ in 0..reader.number()? {
+        let (chars, known, weight) = (reader.list()?, reader.byte()? == 1, reader.text()?);
+        contractions.push(Contraction { chars, weight: known.then(|| weight.to_vec()) });
+    }
+    reader.0.is_empty().then_some(CollationData {
+        name,
+        server_version,
+        charset,
+        pad_space,
+        weights,
+        contractions,
+        verdict,
+    })
+}
+
+fn push_text(text: &[u8], out: &mut Vec<u8>) {
+    let text = &text[..text.len().min(usize::from(u16::MAX))];
+    out.extend((text.len() as u16).to_be_bytes());
+    out.extend_from_slice(text);
+}
+
+fn push_list(list: &[u32], out: &mut Vec<u8>) {
+    out.extend((list.len() as u32).to_be_bytes());
+    out.extend(list.iter().flat_map(|number| number.to_be_bytes()));
+}
+
+/// What is left to parse.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn text(&mut self) -> Option<&'a [u8]> {
+        let len = u16::from_be_bytes(self.take(2)?.try_into().ok()?);
+        self.take(usize::from(len))
+    }
+
+    fn string(&mut self) -> Option<String> {
+        String::from_utf8(self.text()?.to_vec()).ok()
+    }
+
+    fn list(&mut self) -> Option<Vec<u32>> {
+        let count = self.number()? as usize;
+        let bytes = self.take(count.checked_mul(4)?)?;
+        let number = |part: &[u8]| part.iter().fold(0, |n, &byte| (n << 8) | u32::from(byte));
+        Some(bytes.chunks_exact(4).map(number).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::super::weights::WeightsBuilder;
+    use super::*;
+
+    #[test]
+    fn data_survives_its_cache_form() {
+        let mut weights = WeightsBuilder::new(2);
+        weights.push(0x20, &[0, 0x20]).unwrap();
+        weights.push(0x41, &[0, 0x41, 1, 2]).unwrap();
+        weights.push(0x1_f600, &[0xff, 0xfd]).unwrap();
+        let data = CollationData {
+            name: "utf8mb4_x_ci".into(),
+            server_version: "10.11.19-MariaDB".into(),
+            charset: Charset::Utf8mb4,
+            pad_space: true,
+            weights: weights.finish(),
+            contractions: vec![
+                Contraction { chars: vec![0x63, 0x68], weight: Some(vec![1, 2]) },
+                Contraction { chars: vec![0x63, 0x68, 0x68], weight: None },
+            ],
+            verdict: Verdict::Refused("'a' before 'b'".into()),
+        };
+        let bytes = data.to_bytes();
+        assert_eq!(CollationData::from_bytes(&bytes).unwrap(), data);
+        for cut in 0..bytes.len() {
+            assert!(CollationData::from_bytes(&bytes[..cut]).is_err());
+        }
+        // No single damaged byte may make an index point outside.
+        for at in 0..bytes.len() {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 0x81;
+            let _ = CollationData::from_bytes(&bytes).map(crate::collation::Collation::learned);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Order by learned weights: units of a string, its key, comparison.
+
+use std::cmp::Ordering;
+
+use super::CollationError;
+use super::contractions::{Contractions, Found};
+use super::data::CollationData;
+use super::key_writer::{KeyWriter, Rule};
+use super::weights::{Units, Weights};
+use crate::Reason;
+use crate::column::Charset;
+
+/// Entry of the byte tables: the byte needs the slow path.
+const SLOW: u32 = u32::MAX;
+/// Characters the fast path takes at once.
+const RUN: usize = 32;
+/// Unit of a byte that starts no character: above all others. Only [`Learned::compare`] meets it.
+const MALFORMED: u32 = u32::MAX;
+
+#[derive(Clone, Debug)]
+pub(super) struct Learned {
+    pub(super) charset: Charset,
+    weights: Weights,
+    contractions: Contractions,
+    space: u32,
+    rule: Rule,
+    /// Unit of a byte that is one character with one unit, starts no contraction, and is neither
+    /// the space unit of a PAD SPACE collation nor zero; else [`SLOW`].
+    plain: Box<[u32; 256]>,
+}
+
+impl Learned {
+    pub(super) fn new(data: CollationData) -> Result<Learned, CollationError> {
+        let CollationData { charset, pad_space, mut weights, contractions, .. } = data;
+        let contractions = Contractions::new(&contractions, weights.unit_bytes)?;
+        for head in contractions.heads() {
+            weights.mark_head(head);
+        }
+        let space = match weights.get(u32::from(b' ')) {
+            Some((Units::Few([space, _], 1), false)) => space,
+            _ => return Err(CollationError::Space),
+        };
+        let has_zero = weights.has_zero_unit() || contractions.has_zero_unit();
+        let rule = match pad_space {
+            true => Rule::Pad,
+            false if has_zero || weights.unit_bytes == 1 => Rule::NoPadEscaped,
+            false => Rule::NoPad,
+        };
+        let mut plain = Box::new([SLOW; 256]);
+        for (byte, entry) in plain.iter_mut().enumerate() {
+            if byte >= 0x80 && !charset.is_single_byte() {
+                break;
+            }
+            if let Some((Units::Few([unit, _], 1), false)) = weights.get(byte as u32) {
+                let special = if pad_space { unit == space } else { unit == 0 };
+                *entry = if special { SLOW } else { unit };
+            }
+        }
+        Ok(Learned { charset, weights, contractions, space, rule, plain })
+    }
+
+    #[cfg(test)]
+    pub(super) fn unit_bytes(&self) -> usize {
+        self.weights.unit_bytes()
+    }
+
+    pub(super) fn is_pad_space(&self) -> bool {
+        self.rule == Rule::Pad
+    }
+
+    pub(super) fn push_key(
+        &self,
+        stored: &[u8],
+        spaces: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Reason> {
+        match self.weights.unit_bytes {
+            1 => self.push_units::<1>(stored, spaces, out),
+            2 => self.push_units::<2>(stored, spaces, out),
+            _ => self.push_units::<3>(stored, spaces, out),
+        }
+    }
+
+    fn push_units<const W: usize>(
+        &self,
+        stored: &[u8],
+        spaces: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Reason> {
+        out.reserve((stored.len() + spaces + 1) * W + 1);
+        let mut writer = KeyWriter::<W>::new(out, self.space, self.rule);
+        let mut rest = stored;
+        while !rest.is_empty() {
+            let taken = self.push_plain_run(rest, &mut writer);
+            rest = &rest[taken..];
+            if taken < RUN && !rest.is_empty() {
+                let (units, bytes) = self.first_weight(rest).map_err(|unkeyed| match unkeyed {
+                    Unkeyed::Malformed => {
+                        Reason::InvalidCharacter { offset: (stored.len() - rest.len()) as u32 }
+                    }
+                    Unkeyed::Contraction { .. } => Reason::NoSortWeight,
+                })?;
+                for i in 0..units.len() {
+                    writer.push(units.get(i));
+                }
+                rest = &rest[bytes..];
+            }
+        }
+        if self.rule != Rule::Pad {
+            for _ in 0..spaces {
+                writer.push(self.space);
+            }
+        }
+        writer.finish();
+        Ok(())
+    }
+
+    /// Appends the plain bytes at the start of `rest`, at most [`RUN`]; returns their number.
+    ///
+    /// They are gathered on the stack so that the output is extended once per run.
+    #[inline]
+    fn push_plain_run<const W: usize>(&self, rest: &[u8], writer: &mut KeyWriter<'_, W>) -> usize {
+        let mut buffer = [[0_u8; W]; RUN];
+        let mut count = 0;
+        for (&byte, place) in rest.iter().zip(&mut buffer) {
+            let unit = self.plain[usize::from(byte)];
+            if unit == SLOW {
+                break;
+            }
+            let bytes = unit.to_be_bytes();
+            place.copy_from_slice(&bytes[4 - W..]);
+            count += 1;
+        }
+        if count > 0 {
+            let first = self.plain[usize::from(rest[0])];
+            writer.push_plain(first, buffer[..count].as_flattened());
+        }
+        count
+    }
+
+    /// Units of the character or contraction at the start of `rest` (not empty) and its bytes.
+    fn first_weight(&self, rest: &[u8]) -> Result<(Units<'_>, usize), Unkeyed> {
+        let (code, bytes) = self.charset.next_char(rest).ok_or(Unkeyed::Malformed)?;
+        let (units, head) = self.weights.get(code).ok_or(Unkeyed::Malformed)?;
+        if !head {
+            return Ok((units, bytes));
+        }
+        match self.contractions.find(self.charset, code, &rest[bytes..]) {
+            Found::None => Ok((units, bytes)),
+            Found::Units { units, bytes: tail } => Ok((Units::Many(units), bytes + tail)),
+            Found::Unknown { bytes: tail } => Err(Unkeyed::Contraction { bytes: bytes + tail }),
+        }
+    }
+
+    /// The first contraction in `stored` without known weight, if nothing before it is malformed.
+    pub(super) fn unknown_contraction<'a>(&self, stored: &'a [u8]) -> Option<&'a [u8]> {
+        let mut rest = stored;
+        while !rest.is_empty() {
+            match self.first_weight(rest) {
+                Ok((_, bytes)) => rest = &rest[bytes..],
+                Err(Unkeyed::Contraction { bytes }) => return Some(&rest[..bytes]),
+                Err(Unkeyed::Malformed) => return None,
+            }
+        }
+        None
+    }
+
+    /// Compares `a` followed by `spaces_a` spaces with `b` followed by `spaces_b`.
+    pub(super) fn compare(&self, a: &[u8], spaces_a: usize, b: &[u8], spaces_b: usize) -> Ordering {
+        // Equal plain bytes start no contraction, so both strings can be cut there.
+        let plain = |&(&x, &y): &(&u8, &u8)| x == y && self.plain[usize::from(x)] != SLOW;
+        let equal = a.iter().zip(b).take_while(plain).count();
+        let mut a = UnitStream::new(self, &a[equal..], spaces_a);
+        let mut b = UnitStream::new(self, &b[equal..], spaces_b);
+        let end = (self.rule == Rule::Pad).then_some(self.space);
+        loop {
+            let (x, y) = (a.next(), b.next());
+            if x.is_none() && y.is_none() {
+                return Ordering::Equal;
+            }
+            // None, the end in a NO PAD collation, is less than any unit.
+            match x.or(end).cmp(&y.or(end)) {
+                Ordering::Equal => (),
+                unequal => return unequal,
+            }
+        }
+    }
+}
+
+/// Why a place in a string has no weight.
+enum Unkeyed {
+    Malformed,
+    Contraction { bytes: usize },
+}
+
+/// The units of a string one by one. Where no key exists it goes on, byte or character alone.
+struct UnitStream<'a> {
+    learned: &'a Learned,
+    rest: &'a [u8],
+    /// Spaces after the string.
+    spaces: usize,
+    units: Units<'a>,
+    next_unit: usize,
+}
+
+impl<'a> UnitStream<'a> {
+    fn new(learned: &'a Learned, rest: &'a [u8], spaces: usize) -> Self {
+        UnitStream { learned, rest, spaces, units: Units::Few([0, 0], 0), next_unit: 0 }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        while self.next_unit == self.units.len() {
+            let Some(&first) = self.rest.first() else {
+                self.spaces = self.spaces.checked_sub(1)?;
+                return Some(self.learned.space);
+            };
+            let plain = self.learned.plain[usize::from(first)];
+            if plain != SLOW {
+                self.rest = &self.rest[1..];
+                return Some(plain);
+            }
+            let (units, bytes) = self.learned.first_weight(self.rest).unwrap_or_else(|_| {
+                let code = self.learned.charset.next_char(self.rest);
+                let known = |(code, bytes)| Some((self.learned.weights.get(code)?.0, bytes));
+                code.and_then(known).unwrap_or((Units::Few([MALFORMED, 0], 1), 1))
+            });
+            (self.units, self.next_unit, self.rest) = (units, 0, &self.rest[bytes..]);
+        }
+        self.next_unit += 1;
+        Some(self.units.get(self.next_unit - 1))
+    }
+}

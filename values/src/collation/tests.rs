@@ -1,0 +1,209 @@
+//! A small invented collation with every oddity, and the laws that keys and comparison obey.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::cmp::Ordering;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// 2-byte units, or 1-byte ones with `unit_bytes` 1: letters without case, tab and newline below
+/// the space, no-break space equal to it, U+00AD ignorable, U+00E6 as "ae", U+00E7 "a ", and
+/// contractions ch, dz, dzs, and xyz (weight unknown) of "x" + "y" + "z".
+pub(crate) fn invented(charset: Charset, pad_space: bool, unit_bytes: u8) -> CollationData {
+    let weight = |units: &[u8]| -> Vec<u8> {
+        let wide = |&unit: &u8| [[3, unit][2 - usize::from(unit_bytes)..].to_vec()].concat();
+        units.iter().flat_map(wide).collect()
+    };
+    let mut weights = WeightsBuilder::new(unit_bytes);
+    for code in 0..0x100_u32 {
+        let byte = code as u8;
+        let units: &[u8] = match byte {
+            0xa0 => &[0x20],
+            0xad => &[],
+            0xe6 => b"AE",
+            0xe7 => b"A ",
+            _ => &[byte.to_ascii_uppercase()],
+        };
+        weights.push(code, &weight(units)).unwrap();
+    }
+    let sequence = |text: &str| text.chars().map(u32::from).collect();
+    let known = |text, units| Contraction { chars: sequence(text), weight: Some(weight(units)) };
+    let mut contractions = vec![known("ch", b"I"), known("dz", b"F\x01"), known("dzs", b"F ")];
+    contractions.push(Contraction { chars: sequence("xyz"), weight: None });
+    CollationData {
+        name: "invented_ci".into(),
+        server_version: "0".into(),
+        charset,
+        pad_space,
+        weights: weights.finish(),
+        contractions,
+        verdict: Verdict::Untested,
+    }
+}
+
+fn key(collation: &Collation, text: &[u8]) -> Vec<u8> {
+    let mut key = Vec::new();
+    collation.push_key(text, &mut key).unwrap();
+    key
+}
+
+/// All collations of the laws below.
+fn collations() -> Vec<Collation> {
+    let mut all = Vec::new();
+    for pad_space in [true, false] {
+        all.push(Collation::bytewise(Charset::Utf8mb4, pad_space));
+        all.push(Collation::learned(invented(Charset::Utf8mb4, pad_space, 2)).unwrap());
+        all.push(Collation::learned(invented(Charset::Latin1, pad_space, 1)).unwrap());
+        all.push(Collation::learned(invented(Charset::Utf8mb4, pad_space, 1)).unwrap());
+    }
+    all
+}
+
+#[test]
+fn bytes_below_space_sort_before_the_end() {
+    for collation in collations().iter().filter(|collation| collation.is_pad_space()) {
+        let ascending: [&[u8]; 8] =
+            [b"a \t", b"a\n", b"a\n ", b"a\n!", b"a", b"a  ", b"a  !", b"a !"];
+        let keys: Vec<_> = ascending.iter().map(|text| key(collation, text)).collect();
+        for (i, pair) in keys.windows(2).enumerate() {
+            let equal = matches!(i, 1 | 4);
+            let expected = if equal { Ordering::Equal } else { Ordering::Less };
+            // "a \t" and "a\n": the tab or newline meets a space of the other.
+            if i > 0 {
+                assert_eq!(pair[0].cmp(&pair[1]), expected, "{} {i}", collation.name());
+            }
+            assert_eq!(
+                collation.compare(ascending[i], ascending[i + 1]),
+                pair[0].cmp(&pair[1]),
+                "{} {i}",
+                collation.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_pad_space_key_is_as_the_picture_says() {
+    let collation = Collation::bytewise(Charset::Latin1, true);
+    assert_eq!(key(&collation, b""), b" \x01");
+    assert_eq!(key(&collation, b"a  "), b"a \x01");
+    assert_eq!(key(&collation, b"a  b \t"), b"a \x02 \x02b \x00\t \x01");
+    let collation = Collation::bytewise(Charset::Latin1, false);
+    assert_eq!(key(&collation, b"a\0 "), b"a\0\x01 \0\0");
+    let collation = Collation::learned(invented(Charset::Utf8mb4, false, 2)).unwrap();
+    assert_eq!(key(&collation, b"a "), b"\x03A\x03 \0\0");
+}
+
+#[test]
+fn contractions_take_the_longest_sequence() {
+    let collation = Collation::learned(invented(Charset::Utf8mb4, true, 2)).unwrap();
+    for (text, like) in
+        [("ch", "i"), ("cch", "ci"), ("dzh", "f\u{1}h"), ("dzs.", "f ."), ("c", "C")]
+    {
+        let (text, like) = (text.as_bytes(), like.as_bytes());
+        assert_eq!(key(&collation, text), key(&collation, like));
+        assert_eq!(collation.compare(text, like), Ordering::Equal);
+    }
+    assert_eq!(collation.push_key(b"axyzb", &mut Vec::new()), Err(Reason::NoSortWeight));
+    assert_eq!(collation.unknown_contraction(b"xyaxyzb"), Some(&b"xyz"[..]));
+    assert_eq!(collation.unknown_contraction(b"xyaxy"), None);
+}
+
+#[test]
+fn malformed_text_has_no_key() {
+    let collation = Collation::learned(invented(Charset::Utf8mb4, true, 2)).unwrap();
+    let refused = Err(Reason::InvalidCharacter { offset: 2 });
+    assert_eq!(collation.push_key(b"ab\xffc", &mut Vec::new()), refused);
+    // U+0100 is well-formed, but the collation does not know it.
+    assert_eq!(collation.push_key(b"ab\xc4\x80", &mut Vec::new()), refused);
+}
+
+#[test]
+fn built_in_collations_are_known_by_name() {
+    for (name, pad_space) in [("binary", false), ("latin1_bin", true), ("utf8mb4_nopad_bin", false)]
+    {
+        let collation = Collation::built_in(name).unwrap();
+        assert_eq!((collation.name(), collation.is_pad_space()), (name, pad_space));
+    }
+    assert!(Collation::built_in("utf8mb4_general_ci").is_none());
+    assert!(Collation::built_in("koi8r_bin").is_none());
+}
+
+/// Text of few different characters, so that near-equal pairs are common.
+fn text() -> impl Strategy<Value = String> {
+    let characters: Vec<char> = "aAbchdzsZ \t\0!\u{a0}\u{ad}\u{e6}\u{e7}".chars().collect();
+    proptest::collection::vec(prop::sample::select(characters), 0..40)
+        .prop_map(|characters| characters.into_iter().collect())
+}
+
+/// As `text`, the second often a copy of the first with a different tail.
+fn pair() -> impl Strategy<Value = (String, String)> {
+    (text(), text(), 0_usize..40, any::<bool>()).prop_map(|(a, b, keep, related)| {
+        let b = if related { a.chars().take(keep).chain(b.chars()).collect() } else { b };
+        (a, b)
+    })
+}
+
+fn encode(text: &str, charset: Charset) -> Vec<u8> {
+    match charset {
+        Charset::Latin1 => text.chars().map(|character| character as u8).collect(),
+        _ => text.as_bytes().to_vec(),
+    }
+}
+
+/// Units as the definition says, space by space to a length no string reaches.
+fn slow_compare(collation: &Collation, a: &[u8], b: &[u8]) -> Ordering {
+    let pad = |text: &[u8]| [text, &[b' '; 200][..]].concat();
+    match collation.is_pad_space() {
+        // Ignorable characters make the padded strings end apart: cut where both still pad.
+        true => {
+            let no_pad = no_pad_twin(collation);
+            let (a, b) = (key(&no_pad, &pad(a)), key(&no_pad, &pad(b)));
+            let compared = 100.min(a.len()).min(b.len());
+            a[..compared].cmp(&b[..compared])
+        }
+        false => key(collation, a).cmp(&key(collation, b)),
+    }
+}
+
+fn no_pad_twin(collation: &Collation) -> Collation {
+    match &collation.order {
+        Order::Bytes { charset, .. } => Collation::bytewise(*charset, false),
+        Order::Learned(learned) => {
+            let units = learned.unit_bytes() as u8;
+            Collation::learned(invented(learned.charset, false, units)).unwrap()
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn keys_compare_as_the_strings((a, b) in pair()) {
+        for collation in collations() {
+            let (a, b) = (encode(&a, collation.charset()), encode(&b, collation.charset()));
+            let (key_a, key_b) = (key(&collation, &a), key(&collation, &b));
+            prop_assert_eq!(key_a.cmp(&key_b), collation.compare(&a, &b), "{}", collation.name());
+            let a_begins_b = key_a != key_b && key_b.starts_with(&key_a);
+            prop_assert!(!a_begins_b, "{}", collation.name());
+            if a.len().max(b.len()) < 25 {
+                prop_assert_eq!(key_a.cmp(&key_b), slow_compare(&collation, &a, &b));
+            }
+        }
+    }
+
+    #[test]
+    fn spaces_put_back_count_as_spaces((a, b) in pair(), m in 0_usize..5, n in 0_usize..5) {
+        for collation in collations() {
+            let spaced = |text: &[u8], spaces| [text, &vec![b' '; spaces][..]].concat();
+            let (a, b) = (encode(&a, collation.charset()), encode(&b, collation.charset()));
+            let mut padded = Vec::new();
+            collation.push_key_padded(&a, m, &mut padded).unwrap();
+            prop_assert_eq!(padded, key(&collation, &spaced(&a, m)));
+            let order = collation.compare(&spaced(&a, m), &spaced(&b, n));
+            prop_assert_eq!(collation.compare_padded(&a, m, &b, n), order);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Sort keys: stored values of an index's columns to bytes that memcmp orders as InnoDB does.
+//!
+//! ```text
+//! part = [null marker: 00 NULL, 01 value; only if nullable] value key
+//! key  = parts one after the other; a descending part has every byte inverted
+//! ```
+//! Every value key is self-delimiting (fixed width, or it never is the beginning of another), so
+//! memcmp of whole keys compares column by column. NULL sorts first.
+//! Source of the orders: MariaDB 10.11, storage/innobase/rem/rem0cmp.cc, `cmp_data`.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::Reason;
+use crate::collation::Collation;
+use crate::column::{Charset, SqlType};
+
+/// How stored values of a column compare.
+#[derive(Clone, Debug)]
+pub enum KeyKind {
+    /// Fixed width, by memcmp: integers, DECIMAL, temporal types, BIT, ENUM, SET, BINARY.
+    Bytes,
+    /// By memcmp, a beginning before its continuation: VARBINARY, BLOB.
+    VarBytes,
+    /// Little-endian IEEE, 4 bytes; -0 equals 0.
+    Float,
+    /// Little-endian IEEE, 8 bytes; -0 equals 0.
+    Double,
+    /// By a collation.
+    Text(Arc<Collation>),
+}
+
+/// One column of an index.
+#[derive(Clone, Debug)]
+pub struct KeyPart {
+    /// How its values compare.
+    pub kind: KeyKind,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+    /// Whether the index has it in descending order.
+    pub descending: bool,
+    /// Stored bytes of every value, where they are constant; 0 for the variable kinds.
+    width: usize,
+    /// Characters to which NO PAD comparison of CHAR pads both sides; 0 elsewhere.
+    pad_chars: usize,
+}
+
+#[cfg(test)]
+mod tests;
+
+const NULL: u8 = 0;
+const VALUE: u8 = 1;
+
+impl KeyPart {
+    /// The part of a whole column. `collation` is that of a CHAR, VARCHAR or TEXT column; without
+    /// one the text compares by bytes, PAD SPACE.
+    pub fn new(
+        column: &SqlType,
+        collation: Option<Arc<Collation>>,
+        nullable: bool,
+        descending: bool,
+    ) -> KeyPart {
+        let text = |charset| {
+            let bytewise = || Arc::new(Collation::bytewise(charset, true));
+            KeyKind::Text(collation.unwrap_or_else(bytewise))
+        };
+        let kind = match column {
+            SqlType::Float { .. } => KeyKind::Float,
+            SqlType::Double { .. } => KeyKind::Double,
+            SqlType::Char { text: t, .. }
+            | SqlType::VarChar { text: t, .. }
+            | SqlType::Text { text: t, .. } => text(t.charset),
+            SqlType::Json => text(Charset::Utf8mb4),
+            SqlType::VarBinary { .. } | SqlType::Blob { .. } => KeyKind::VarBytes,
+            _ => KeyKind::Bytes,
+        };
+        let width = fixed_width(column).unwrap_or(0);
+        let mut part = KeyPart { kind, nullable, descending, width, pad_chars: 0 };
+        if let SqlType::Char { chars, .. } = column {
+            part.set_pad_chars(*chars as usize);
+        }
+        part
+    }
+
+    /// The same part of a prefix index: `length` is characters for text, else bytes. Values given
+    /// to [`KeyPart::push`] are cut to it by the caller.
+    pub fn with_prefix(mut self, length: usize) -> KeyPart {
+        match self.kind {
+            KeyKind::Text(_) if self.pad_chars > 0 => {
+                self.set_pad_chars(length.min(self.pad_chars));
+            }
+            KeyKind::Bytes => self.width = length.min(self.width),
+            _ => (),
+        }
+        self
+    }
+
+    /// InnoDB keeps CHAR of a multi-byte set without most of its trailing spaces. NO PAD
+    /// comparison sees the declared length, so those spaces are put back.
+    /// Source: rem0cmp.cc, `DATA_MYSQL`, `strnncollsp_nchars`.
+    fn set_pad_chars(&mut self, chars: usize) {
+        if let KeyKind::Text(collation) = &self.kind {
+            let trimmed = !collation.charset().is_single_byte() && !collation.is_pad_space();
+            self.pad_chars = if trimmed { chars } else { 0 };
+        }
+    }
+
+    /// Appends the key of a stored value, already cut to the index prefix; None is NULL.
+    ///
+    /// Errors: as [`Collation::push_key`]; `out` is then as before.
+    #[inline]
+    pub fn push(&self, stored: Option<&[u8]>, out: &mut Vec<u8>) -> Result<(), Reason> {
+        let start = out.len();
+        match stored {
+            None => {
+                out.push(NULL);
+                out.resize(out.len() + self.width, 0);
+            }
+            Some(stored) => {
+                if self.nullable {
+                    out.push(VALUE);
+                }
+                if let Err(reason) = self.push_value(stored, out) {
+                    out.truncate(start);
+                    return Err(reason);
+                }
+            }
+        }
+        if self.descending {
+            out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push_value(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        match &self.kind {
+            KeyKind::Bytes => out.extend_from_slice(stored),
+            KeyKind::VarBytes => push_var_bytes(stored, out),
+            KeyKind::Float => out.extend_from_slice(&float_key(stored).to_be_bytes()),
+            KeyKind::Double => out.extend_from_slice(&double_key(stored).to_be_bytes()),
+            KeyKind::Text(collation) => {
+                return collation.push_key_padded(stored, self.spaces_after(stored), out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Spaces that [`KeyPart::set_pad_chars`] puts back.
+    #[inline]
+    fn spaces_after(&self, stored: &[u8]) -> usize {
+        match (&self.kind, self.pad_chars) {
+            (KeyKind::Text(collation), chars) if chars > 0 => {
+                chars.saturating_sub(collation.charset().count_chars(stored))
+            }
+            _ => 0,
+        }
+    }
+
+    /// Compares two stored values as their keys compare. Does not allocate.
+    pub fn compare(&self, a: Option<&[u8]>, b: Option<&[u8]>) -> Ordering {
+        let order = match (a, b) {
+            (Some(a), Some(b)) => self.compare_values(a, b),
+            _ => a.is_some().cmp(&b.is_some()),
+        };
+        if self.descending { order.reverse() } else { order }
+    }
+
+    fn compare_values(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match &self.kind {
+            KeyKind::Bytes | KeyKind::VarBytes => a.cmp(b),
+            KeyKind::Float => float_key(a).cmp(&float_key(b)),
+            KeyKind::Double => double_key(a).cmp(&double_key(b)),
+            KeyKind::Text(collation) => {
+                collation.compare_padded(a, self.spaces_after(a), b, self.spaces_after(b))
+            }
+        }
+    }
+
+    /// Bytes of the key where they are the same for all values, the null marker included.
+    ///
+    /// `stored_len` is the constant size of stored values; None takes the column's own.
+    pub fn fixed_len(&self, stored_len: Option<usize>) -> Option<usize> {
+        let value = match self.kind {
+            KeyKind::Bytes => stored_len.unwrap_or(self.width),
+            KeyKind::Float => 4,
+            KeyKind::Double => 8,
+            KeyKind::VarBytes | KeyKind::Text(_) => return None,
+        };
+        Some(value + usize::from(self.nullable))
+    }
+
+    /// Whether the stored value can be read back from its key.
+    pub fn invertible(&self) -> bool {
+        matches!(self.kind, KeyKind::Bytes)
+    }
+
+    /// Reads the part at the start of `key`, which [`KeyPart::push`] of an invertible part wrote,
+    /// and appends the stored value of `stored_len` bytes to `out` (nothing if NULL).
+    /// Returns the bytes read and whether the value is NULL.
+    #[inline]
+    pub fn read_back(&self, key: &[u8], stored_len: usize, out: &mut Vec<u8>) -> (usize, bool) {
+        assert!(self.invertible(), "only keys of fixed-width bytes can be read back");
+        let mask = if self.descending { 0xff } else { 0 };
+        let marker = usize::from(self.nullable);
+        let read = marker + stored_len;
+        if self.nullable && key[0] ^ mask == NULL {
+            return (read, true);
+        }
+        out.extend(key[marker..read].iter().map(|byte| byte ^ mask));
+        (read, false)
+    }
+}
+
+/// Zero is escaped as 00 01, the end is 00 00.
+fn push_var_bytes(stored: &[u8], out: &mut Vec<u8>) {
+    out.reserve(stored.len() + 2);
+    for (i, run) in stored.split(|&byte| byte == 0).enumerate() {
+        if i > 0 {
+            out.extend_from_slice(&[0, 1]);
+        }
+        out.extend_from_slice(run);
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// Maps a FLOAT to a number of the same order: negative ones inverted, the sign bit of others set.
+fn float_key(stored: &[u8]) -> u32 {
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(stored);
+    match u32::from_le_bytes(bytes) {
+        bits if bits == 1 << 31 => 1 << 31,
+        bits if bits >> 31 == 1 => !bits,
+        bits => bits | 1 << 31,
+    }
+}
+
+/// As [`float_key`], for DOUBLE.
+fn double_key(stored: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(stored);
+    match u64::from_le_bytes(bytes) {
+        bits if bits == 1 << 63 => 1 << 63,
+        bits if bits >> 63 == 1 => !bits,
+        bits => bits | 1 << 63,
+    }
+}
+
+/// Stored bytes of a type whose values all take the same; None for text and variable binary.
+pub fn fixed_width(column: &SqlType) -> Option<usize> {
+    let fraction = |digits: u8| usize::from(digits.div_ceil(2));
+    Some(match column {
+        SqlType::Integer { bytes, .. } => usize::from(*bytes),
+        SqlType::Decimal { precision, scale, .. } => {
+            decimal_digits_bytes(precision - scale) + decimal_digits_bytes(*scale)
+        }
+        SqlType::Float { .. } => 4,
+        SqlType::Double { .. } => 8,
+        SqlType::Date => 3,
+        SqlType::Time { digits } => 3 + fraction(*digits),
+        SqlType::DateTime { digits } => 5 + fraction(*digits),
+        SqlType::Timestamp { digits } => 4 + fraction(*digits),
+        SqlType::Year => 1,
+        SqlType::Bit { bits } => usize::from(bits.div_ceil(8)),
+        SqlType::Enum { labels, .. } => 1 + usize::from(labels.len() > 255),
+        SqlType::Set { labels, .. } => match labels.len().div_ceil(8) {
+            bytes @ 0..=4 => bytes.max(1),
+            _ => 8,
+        },
+        SqlType::Binary { bytes } => *bytes as usize,
+        SqlType::Char { .. }
+        | SqlType::VarChar { .. }
+        | SqlType::VarBinary { .. }
+        | SqlType::Text { .. }
+        | SqlType::Blob { .. }
+        | SqlType::Json => return None,
+    })
+}
+
+/// Bytes of `digits` decimal digits: 9 in 4 bytes, the rest as few as they need.
+fn decimal_digits_bytes(digits: u8) -> usize {
+    let rest = [0, 1, 1, 2, 2, 3, 3, 4, 4][usize::from(digits % 9)];
+    usize::from(digits / 9) * 4 + rest
+}
