@@ -1,1 +1,25 @@
-//! (skeleton)
+//! What Inrush asks of a MariaDB server.
+//!
+//! ```text
+//! options -> session -> version, catalog: what is there and may it be loaded directly
+//!                    -> import: shadow, template, place, IMPORT   -> publish: the swap
+//! sandbox: a private server       testing: many short-lived ones
+//! ```
+//!
+//! In reading order: [`options`] and [`option_file`] say how to connect, [`session`] talks,
+//! [`version`], [`facts`] and [`catalog`] describe the server and the target, [`import`] and
+//! [`publish`] are the server's steps of a direct load, [`sandbox`] runs a server of our own.
+
+pub mod error;
+pub mod identifier;
+pub mod option_file;
+pub mod options;
+pub mod session;
+pub mod version;
+
+pub use error::{Error, Result, Unsupported};
+pub use identifier::TableName;
+pub use option_file::OptionFiles;
+pub use options::ConnectOptions;
+pub use session::{Row, Session};
+pub use version::Version;

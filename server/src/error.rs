@@ -1,0 +1,276 @@
+//! What can go wrong between Inrush and a server.
+
+use std::path::{Path, PathBuf};
+
+use crate::version::Version;
+
+/// Result of everything in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Statements in error texts are cut to this many characters.
+const STATEMENT_CHARS_MAX: usize = 200;
+
+/// A feature the direct path does not handle (yet), found before anything was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// Name of the feature, as the documentation lists it: `FULLTEXT index`.
+    pub feature: &'static str,
+    /// What was seen, in words: `index ft_body of shop.articles`.
+    pub detail: String,
+}
+
+impl Unsupported {
+    pub(crate) fn new(feature: &'static str, detail: impl Into<String>) -> Unsupported {
+        Unsupported { feature, detail: detail.into() }
+    }
+}
+
+impl std::fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.feature, self.detail)
+    }
+}
+
+/// Failure of a request to a server, or of what surrounds it. Holds no password.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No connection was made.
+    #[error("connecting to {target} as user {user}: {message}{}", code(*.errno))]
+    Connect {
+        /// Socket path or host and port.
+        target: String,
+        /// Account name that was tried.
+        user: String,
+        /// The server's error number, if it came to talking.
+        errno: Option<u16>,
+        /// What the server or the system said.
+        message: String,
+    },
+    /// The server refused a statement.
+    #[error("server error {errno} ({sqlstate}): {message}; statement: {statement}")]
+    Statement {
+        /// The server's error number.
+        errno: u16,
+        /// SQLSTATE, five characters.
+        sqlstate: String,
+        /// The server's words.
+        message: String,
+        /// The statement, cut, without secrets.
+        statement: String,
+    },
+    /// The connection broke; the server may or may not have done the statement.
+    #[error("the connection to the server broke ({message}) during: {statement}")]
+    Lost {
+        /// What the driver said.
+        message: String,
+        /// The statement, cut, without secrets.
+        statement: String,
+    },
+    /// A result had another shape than the one asked for.
+    #[error("column {column} of the answer {seen} where {expected} was expected; statement: {statement}")]
+    Answer {
+        /// 0-based column of the result.
+        column: usize,
+        /// What came, in words.
+        seen: String,
+        /// What was asked for.
+        expected: &'static str,
+        /// The statement, cut.
+        statement: String,
+    },
+    /// A file or folder could not be used.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// The action in words: `reading`.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A line of an option file makes no sense.
+    #[error("{}, line {line}: {message}", path.display())]
+    OptionFile {
+        /// The file.
+        path: PathBuf,
+        /// 1-based line.
+        line: usize,
+        /// What was wrong.
+        message: String,
+    },
+    /// A connection option has an impossible value.
+    #[error("{0}")]
+    Option(String),
+    /// The target does not exist.
+    #[error("table {0} does not exist")]
+    NoTable(String),
+    /// A name that MariaDB would not take.
+    #[error("{0}")]
+    Name(String),
+    /// The table or the server has features the direct path does not handle.
+    #[error("the direct path cannot load {target}: {}", list(.reasons))]
+    Unsupported {
+        /// `db.table`, or the server.
+        target: String,
+        /// One for each feature.
+        reasons: Vec<Unsupported>,
+    },
+    /// Another load holds the target.
+    #[error("another load into {target} is running (connection {holder} holds its lock)")]
+    Busy {
+        /// `db.table`.
+        target: String,
+        /// Connection id of the holder, 0 when it has just gone.
+        holder: u64,
+    },
+    /// A metadata lock did not come in time.
+    #[error("no lock on {target} within {seconds} s; {}", holders_text(.holders))]
+    LockWait {
+        /// `db.table`.
+        target: String,
+        /// How long was waited.
+        seconds: u64,
+        /// Who may hold it, one sentence each.
+        holders: Vec<String>,
+    },
+    /// Rows appeared in the target of `--mode insert` before the swap.
+    #[error("{0} is not empty any more: rows were inserted while the load ran; nothing was changed")]
+    NotEmpty(String),
+    /// The target's definition changed between shadow and swap.
+    #[error("{target} was altered while the load ran: {detail}; nothing was changed")]
+    Altered {
+        /// `db.table`.
+        target: String,
+        /// What is different.
+        detail: String,
+    },
+    /// The imported table has another number of rows than were built.
+    #[error("{table} has {found} rows after the import, {expected} were built")]
+    Count {
+        /// The shadow table.
+        table: String,
+        /// Rows the server counts.
+        found: u64,
+        /// Rows in the file.
+        expected: u64,
+    },
+    /// Leftovers whose meaning is not certain; a person has to decide.
+    #[error("{0}")]
+    Leftover(String),
+    /// No `mariadbd` on this machine.
+    #[error("{0} was not found: install a MariaDB server (Debian, Ubuntu: apt install mariadb-server; Fedora: dnf install mariadb-server) or name the binary in {1}")]
+    NoServer(&'static str, &'static str),
+    /// A private server did not do what it should.
+    #[error("{doing} the private server in {} failed: {message}", dir.display())]
+    Sandbox {
+        /// `starting`, `stopping`, `installing`.
+        doing: &'static str,
+        /// The sandbox's folder.
+        dir: PathBuf,
+        /// Reason, with the end of the error log where it helps.
+        message: String,
+    },
+    /// The data belongs to a newer server than the installed one.
+    #[error("the sandbox in {} was last run by MariaDB {data}, the installed server is {binary}: a server cannot open the files of a newer one; install {data} or use another --sandbox folder", dir.display())]
+    Downgrade {
+        /// The sandbox's folder.
+        dir: PathBuf,
+        /// Version that wrote the data.
+        data: Version,
+        /// Version of the binary.
+        binary: Version,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Error {
+        Error::Io { doing, path: path.as_ref().to_owned(), source }
+    }
+
+    /// The server's error number, when the server refused something.
+    pub fn errno(&self) -> Option<u16> {
+        match self {
+            Error::Statement { errno, .. } => Some(*errno),
+            Error::Connect { errno, .. } => *errno,
+            _ => None,
+        }
+    }
+
+    /// What the driver said about `sql`, with the secrets taken out.
+    pub(crate) fn from_driver(error: mysql::Error, sql: &str) -> Error {
+        let statement = shorten(sql);
+        match error {
+            mysql::Error::MySqlError(e) => Error::Statement {
+                errno: e.code,
+                sqlstate: e.state,
+                message: if holds_secret(sql) { "(hidden)".to_owned() } else { e.message },
+                statement,
+            },
+            other => Error::Lost { message: driver_text(&other), statement },
+        }
+    }
+}
+
+/// The driver's words without its Rust type names.
+pub(crate) fn driver_text(error: &mysql::Error) -> String {
+    match error {
+        mysql::Error::IoError(e) => e.to_string(),
+        mysql::Error::DriverError(e) => match e {
+            mysql::DriverError::UnknownAuthPlugin(name) => format!(
+                "the account uses the authentication plugin {name}, which Inrush does not speak"
+            ),
+            mysql::DriverError::CouldNotConnect(Some((_, text, _))) => text.clone(),
+            other => other.to_string(),
+        },
+        mysql::Error::MySqlError(e) => e.message.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Whether a statement may carry a password: then neither it nor the server's echo is shown.
+fn holds_secret(sql: &str) -> bool {
+    let lower = sql.to_ascii_lowercase();
+    ["password", "identified", "master_", "secret"].iter().any(|word| lower.contains(word))
+}
+
+/// A statement fit for an error text: one line, cut, hidden when it may hold a password.
+pub(crate) fn shorten(sql: &str) -> String {
+    if holds_secret(sql) {
+        return "(not shown: it may hold a password)".to_owned();
+    }
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= STATEMENT_CHARS_MAX {
+        return line;
+    }
+    line.chars().take(STATEMENT_CHARS_MAX).chain("...".chars()).collect()
+}
+
+fn code(errno: Option<u16>) -> String {
+    errno.map(|n| format!(" (server error {n})")).unwrap_or_default()
+}
+
+fn list(reasons: &[Unsupported]) -> String {
+    reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn holders_text(holders: &[String]) -> String {
+    if holders.is_empty() {
+        return "who holds it is not visible to this account".to_owned();
+    }
+    format!("it may be held by {}", holders.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_cut_and_passwords_hidden() {
+        assert_eq!(shorten("SELECT\n  1"), "SELECT 1");
+        let long = format!("SELECT '{}'", "x".repeat(500));
+        assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_MAX + 3);
+        assert!(!shorten("SET PASSWORD = PASSWORD('hunter2')").contains("hunter2"));
+        assert!(!shorten("CREATE USER a IDENTIFIED BY 'hunter2'").contains("hunter2"));
+    }
+}

@@ -1,0 +1,314 @@
+//! How to reach a server: the client's usual options, from the command line, option files and
+//! the environment.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mysql::{ClientIdentity, Opts, OptsBuilder, SslOpts};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::error::{Error, Result};
+use crate::option_file::{OptionFiles, Setting};
+
+/// Where distributions put the server's socket, most common first.
+const SOCKETS: [&str; 5] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/run/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+];
+const PORT: u16 = 3306;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What `--protocol` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// TCP, also to localhost.
+    Tcp,
+    /// The unix socket.
+    Socket,
+}
+
+/// Options of one connection. A field left None has the client's default.
+///
+/// Debug does not show the password.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectOptions {
+    /// `-S`, `--socket`: path of the unix socket.
+    pub socket: Option<PathBuf>,
+    /// `-h`, `--host`. `localhost` and none mean the socket, as in the client.
+    pub host: Option<String>,
+    /// `-P`, `--port`.
+    pub port: Option<u16>,
+    /// `-u`, `--user`; default the user of the system.
+    pub user: Option<String>,
+    /// `-p`, `--password`.
+    pub password: Option<SecretString>,
+    /// Database to start in.
+    pub database: Option<String>,
+    /// `--protocol`.
+    pub protocol: Option<Protocol>,
+    /// `--connect-timeout`; default 10 s.
+    pub connect_timeout: Option<Duration>,
+    /// The `--ssl-*` options.
+    pub tls: TlsOptions,
+}
+
+/// Options of encryption, as the client names them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsOptions {
+    /// `--ssl`; given any other of these, true.
+    pub enabled: Option<bool>,
+    /// `--ssl-ca`: certificate authority, PEM.
+    pub ca: Option<PathBuf>,
+    /// `--ssl-cert`: our certificate, PEM.
+    pub cert: Option<PathBuf>,
+    /// `--ssl-key`: its key, PEM.
+    pub key: Option<PathBuf>,
+    /// `--ssl-verify-server-cert`: default false, as in the client before 11.4.
+    pub verify: Option<bool>,
+}
+
+impl ConnectOptions {
+    /// Options for a unix socket, as the system's user.
+    pub fn for_socket(path: impl Into<PathBuf>) -> ConnectOptions {
+        ConnectOptions { socket: Some(path.into()), ..ConnectOptions::default() }
+    }
+
+    /// Reads environment (MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_PWD) and option
+    /// files, later ones over earlier ones. Warnings (an ignored file) are appended to `warnings`.
+    ///
+    /// Errors: a file given by name that cannot be read, a line that is no option, a port that
+    /// is no number.
+    pub fn from_files(files: &OptionFiles, warnings: &mut Vec<String>) -> Result<ConnectOptions> {
+        let mut options = ConnectOptions::from_environment(|name| std::env::var(name).ok())?;
+        for setting in files.read(warnings)? {
+            options.apply(&setting)?;
+        }
+        Ok(options)
+    }
+
+    /// Options of the environment alone.
+    fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<ConnectOptions> {
+        let set = |name: &str| get(name).filter(|value| !value.is_empty());
+        Ok(ConnectOptions {
+            host: set("MYSQL_HOST"),
+            port: set("MYSQL_TCP_PORT").map(|p| port(&p, "MYSQL_TCP_PORT")).transpose()?,
+            socket: set("MYSQL_UNIX_PORT").map(PathBuf::from),
+            password: set("MYSQL_PWD").map(SecretString::from),
+            ..ConnectOptions::default()
+        })
+    }
+
+    /// These options with every one that `over` sets replaced: the command line over the files.
+    pub fn overridden_by(self, over: ConnectOptions) -> ConnectOptions {
+        ConnectOptions {
+            socket: over.socket.or(self.socket),
+            host: over.host.or(self.host),
+            port: over.port.or(self.port),
+            user: over.user.or(self.user),
+            password: over.password.or(self.password),
+            database: over.database.or(self.database),
+            protocol: over.protocol.or(self.protocol),
+            connect_timeout: over.connect_timeout.or(self.connect_timeout),
+            tls: TlsOptions {
+                enabled: over.tls.enabled.or(self.tls.enabled),
+                ca: over.tls.ca.or(self.tls.ca),
+                cert: over.tls.cert.or(self.tls.cert),
+                key: over.tls.key.or(self.tls.key),
+                verify: over.tls.verify.or(self.tls.verify),
+            },
+        }
+    }
+
+    /// Takes one setting of a file; options of other programs are passed over.
+    fn apply(&mut self, setting: &Setting) -> Result<()> {
+        let value = setting.value.clone().unwrap_or_default();
+        let path = || Some(PathBuf::from(&value));
+        match setting.name.as_str() {
+            "socket" => self.socket = path(),
+            "host" => self.host = Some(value),
+            "port" => self.port = Some(port(&value, &setting.place())?),
+            "user" => self.user = Some(value),
+            "password" => self.password = setting.value.clone().map(SecretString::from),
+            "database" => self.database = Some(value),
+            "protocol" => self.protocol = protocol(&value, &setting.place())?,
+            "connect-timeout" => {
+                let seconds = value.parse().map_err(|_| not_a_number(setting))?;
+                self.connect_timeout = Some(Duration::from_secs(seconds));
+            }
+            "ssl" => self.tls.enabled = Some(setting.is_on()),
+            "skip-ssl" | "disable-ssl" => self.tls.enabled = Some(false),
+            "ssl-ca" => self.tls.ca = path(),
+            "ssl-cert" => self.tls.cert = path(),
+            "ssl-key" => self.tls.key = path(),
+            "ssl-verify-server-cert" => self.tls.verify = Some(setting.is_on()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the connection is a unix socket, and which.
+    pub fn socket_path(&self) -> Option<PathBuf> {
+        let local = self.host.as_deref().is_none_or(|h| h == "localhost" || h.is_empty());
+        match self.protocol {
+            Some(Protocol::Tcp) => return None,
+            None if !local => return None,
+            // -h localhost -P 3307: the client of MariaDB 10.6 and later takes TCP then.
+            None if self.host.is_some() && self.port.is_some() && self.socket.is_none() => {
+                return None;
+            }
+            _ => {}
+        }
+        Some(self.socket.clone().unwrap_or_else(default_socket))
+    }
+
+    /// Host name for TCP.
+    fn host_name(&self) -> &str {
+        self.host.as_deref().filter(|h| !h.is_empty()).unwrap_or("localhost")
+    }
+
+    /// The account to log in with.
+    pub fn user_name(&self) -> String {
+        self.user.clone().unwrap_or_else(system_user)
+    }
+
+    /// For messages: the socket's path, or host and port.
+    pub fn target_text(&self) -> String {
+        match self.socket_path() {
+            Some(path) => path.display().to_string(),
+            None => format!("{}:{}", self.host_name(), self.port.unwrap_or(PORT)),
+        }
+    }
+
+    pub(crate) fn driver_options(&self) -> Result<Opts> {
+        let mut builder = OptsBuilder::new()
+            .user(Some(self.user_name()))
+            .pass(self.password.as_ref().map(|p| p.expose_secret().to_owned()))
+            .db_name(self.database.clone())
+            .prefer_socket(false)
+            .tcp_connect_timeout(Some(self.connect_timeout.unwrap_or(CONNECT_TIMEOUT)));
+        builder = match self.socket_path() {
+            Some(path) => builder.socket(Some(path_text(&path)?)),
+            None => builder
+                .ip_or_hostname(Some(self.host_name()))
+                .tcp_port(self.port.unwrap_or(PORT))
+                .ssl_opts(self.tls.driver_options()?),
+        };
+        Ok(builder.into())
+    }
+}
+
+impl TlsOptions {
+    fn driver_options(&self) -> Result<Option<SslOpts>> {
+        let named = self.ca.is_some() || self.cert.is_some() || self.verify == Some(true);
+        if !self.enabled.unwrap_or(named) {
+            return Ok(None);
+        }
+        let identity = match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => Some(ClientIdentity::new(cert.clone(), key.clone())),
+            (None, None) => None,
+            _ => return Err(Error::Option("--ssl-cert and --ssl-key go together".to_owned())),
+        };
+        let verify = self.verify.unwrap_or(false);
+        Ok(Some(
+            SslOpts::default()
+                .with_client_identity(identity)
+                .with_root_cert_path(self.ca.clone())
+                .with_danger_accept_invalid_certs(!verify)
+                .with_danger_skip_domain_validation(!verify),
+        ))
+    }
+}
+
+fn port(text: &str, place: &str) -> Result<u16> {
+    text.parse().map_err(|_| Error::Option(format!("{place}: {text:?} is not a port number")))
+}
+
+fn protocol(text: &str, place: &str) -> Result<Option<Protocol>> {
+    match text.to_ascii_lowercase().as_str() {
+        "tcp" => Ok(Some(Protocol::Tcp)),
+        "socket" => Ok(Some(Protocol::Socket)),
+        "default" | "" => Ok(None),
+        other => Err(Error::Option(format!("{place}: protocol {other:?} is not tcp or socket"))),
+    }
+}
+
+fn not_a_number(setting: &Setting) -> Error {
+    Error::Option(format!("{}: {} is not a number", setting.place(), setting.name))
+}
+
+fn path_text(path: &Path) -> Result<String> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        Error::Option(format!("the socket path {} is not UTF-8", path.display()))
+    })
+}
+
+fn default_socket() -> PathBuf {
+    let found = SOCKETS.iter().map(Path::new).find(|path| path.exists());
+    found.unwrap_or(Path::new(SOCKETS[0])).to_owned()
+}
+
+/// Name of the user this process runs as: /etc/passwd, else the environment, else `root`.
+pub(crate) fn system_user() -> String {
+    passwd_user().or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "root".to_owned())
+}
+
+/// The name /etc/passwd has for our effective user id.
+pub(crate) fn passwd_user() -> Option<String> {
+    let uid = rustix::process::geteuid().as_raw().to_string();
+    let text = std::fs::read_to_string("/etc/passwd").ok()?;
+    text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == uid).then(|| name.to_owned())
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn localhost_is_the_socket_and_a_host_is_tcp() {
+        let with = |host: Option<&str>, port, socket: Option<&str>, protocol| ConnectOptions {
+            host: host.map(str::to_owned),
+            port,
+            socket: socket.map(PathBuf::from),
+            protocol,
+            ..ConnectOptions::default()
+        };
+        assert!(with(None, None, None, None).socket_path().is_some());
+        assert_eq!(with(None, None, Some("/s"), None).socket_path(), Some("/s".into()));
+        assert!(with(Some("localhost"), None, None, None).socket_path().is_some());
+        assert!(with(Some("db1"), None, Some("/s"), None).socket_path().is_none());
+        assert!(with(Some("localhost"), Some(3307), None, None).socket_path().is_none());
+        assert!(with(None, None, None, Some(Protocol::Tcp)).socket_path().is_none());
+        assert_eq!(with(Some("db1"), Some(33), None, None).target_text(), "db1:33");
+    }
+
+    #[test]
+    fn debug_hides_the_password() {
+        let options = ConnectOptions {
+            password: Some(SecretString::from("hunter2")),
+            ..ConnectOptions::default()
+        };
+        assert!(!format!("{options:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn the_environment_is_the_lowest_layer() {
+        let environment = ConnectOptions::from_environment(|name| match name {
+            "MYSQL_HOST" => Some("env".to_owned()),
+            "MYSQL_TCP_PORT" => Some("3310".to_owned()),
+            _ => None,
+        });
+        let line = ConnectOptions { host: Some("cli".to_owned()), ..ConnectOptions::default() };
+        let merged = environment.unwrap().overridden_by(line);
+        assert_eq!((merged.host.as_deref(), merged.port), (Some("cli"), Some(3310)));
+        let bad = |_: &str| Some("x".to_owned());
+        assert!(ConnectOptions::from_environment(bad).is_err());
+    }
+}

@@ -1,0 +1,369 @@
+//! One connection: statements out, rows in.
+//!
+//! A session sets what it needs (character set, `sql_mode`, time limits) for itself alone and
+//! never a global variable. Only the text protocol is used, so every value arrives as bytes.
+
+use std::io::{Read, Write};
+use std::str::FromStr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler, Value};
+
+use crate::error::{Error, Result, driver_text, shorten};
+use crate::identifier::quote_text;
+use crate::options::ConnectOptions;
+use crate::version::Version;
+
+/// `sql_mode` of our sessions: MariaDB's default, whose conversions a load follows.
+pub const SQL_MODE: &str =
+    "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION";
+
+/// Bytes read from a source at once for LOAD DATA LOCAL.
+const LOCAL_BYTES: usize = 1 << 20;
+
+/// Seconds a session may idle: a build between two statements can take days.
+const IDLE_SECONDS_MAX: u32 = 31_536_000;
+
+/// A connection to a server.
+pub struct Session {
+    conn: Conn,
+    id: u64,
+    version: Version,
+    options: ConnectOptions,
+}
+
+/// One row of an answer: text, raw bytes or NULL in each column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    values: Vec<Option<Vec<u8>>>,
+    statement: Arc<str>,
+}
+
+/// What a statement without rows did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Rows inserted, changed or deleted.
+    pub affected_rows: u64,
+    /// Warnings, notes included; [`Session::warnings`] fetches them.
+    pub warnings: u16,
+    /// The server's summary line: `Records: 2  Deleted: 0  Skipped: 0  Warnings: 0`.
+    pub info: String,
+}
+
+/// One line of SHOW WARNINGS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// `Note`, `Warning` or `Error`.
+    pub level: String,
+    /// The server's number.
+    pub errno: u16,
+    /// The server's words.
+    pub message: String,
+}
+
+impl Session {
+    /// Connects and makes the session ours: utf8mb4, [`SQL_MODE`], no idle or statement limit.
+    pub fn connect(options: &ConnectOptions) -> Result<Session> {
+        let opts = options.driver_options()?;
+        let mut conn = Conn::new(opts).map_err(|e| Error::Connect {
+            target: options.target_text(),
+            user: options.user_name(),
+            errno: if let mysql::Error::MySqlError(e) = &e { Some(e.code) } else { None },
+            message: driver_text(&e),
+        })?;
+        let setup = format!(
+            "SET NAMES utf8mb4, SESSION sql_mode='{SQL_MODE}', autocommit=1, \
+             wait_timeout={IDLE_SECONDS_MAX}, interactive_timeout={IDLE_SECONDS_MAX}, \
+             net_read_timeout=3600, net_write_timeout=3600, \
+             sql_select_limit=DEFAULT, sql_safe_updates=0, sql_quote_show_create=1"
+        );
+        conn.query_drop(&setup).map_err(|e| Error::from_driver(e, &setup))?;
+        let mut session = Session {
+            id: u64::from(conn.connection_id()),
+            conn,
+            version: Version {
+                flavor: crate::version::Flavor::MySql,
+                number: (0, 0, 0),
+                text: String::new(),
+            },
+            options: options.clone(),
+        };
+        let text = session.query_row("SELECT VERSION()")?.text(0)?;
+        session.version = Version::parse(&text).ok_or_else(|| Error::Connect {
+            target: options.target_text(),
+            user: options.user_name(),
+            errno: None,
+            message: format!("the server calls itself {text:?}, which is no version"),
+        })?;
+        if session.version.flavor == crate::version::Flavor::MariaDb {
+            session.exec("SET SESSION max_statement_time=0, idle_transaction_timeout=0")?;
+        }
+        Ok(session)
+    }
+
+    /// Another connection to the same server with the same account.
+    pub fn another(&self) -> Result<Session> {
+        Session::connect(&self.options)
+    }
+
+    /// How this session was connected.
+    pub fn options(&self) -> &ConnectOptions {
+        &self.options
+    }
+
+    /// The server's id of this connection, as in SHOW PROCESSLIST.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The server's version.
+    pub fn version(&self) -> &Version {
+        &self.version
+    }
+
+    /// Runs a statement and gives all its rows. Holds them in memory.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        self.for_each(sql, |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Runs a statement that answers with one row; no row is an error, more are ignored.
+    pub fn query_row(&mut self, sql: &str) -> Result<Row> {
+        self.query(sql)?.into_iter().next().ok_or_else(|| Error::Answer {
+            column: 0,
+            seen: "of no row".to_owned(),
+            expected: "a row",
+            statement: shorten(sql),
+        })
+    }
+
+    /// The first column of the first row; None when there is no row or it is NULL.
+    pub fn query_text(&mut self, sql: &str) -> Result<Option<String>> {
+        match self.query(sql)?.first() {
+            Some(row) => row.text_or_null(0),
+            None => Ok(None),
+        }
+    }
+
+    /// Runs a statement and hands each row to `visit` as it arrives. Holds one row in memory.
+    ///
+    /// An error of `visit` ends the statement: the rest of the answer is read and dropped.
+    pub fn for_each(&mut self, sql: &str, mut visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
+        refuse_local(sql)?;
+        let statement: Arc<str> = shorten(sql).into();
+        let mut answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
+        for row in answer.by_ref() {
+            let row = row.map_err(|e| Error::from_driver(e, sql))?;
+            let values = row.unwrap_raw().into_iter().map(value_bytes).collect();
+            visit(Row { values, statement: Arc::clone(&statement) })?;
+        }
+        Ok(())
+    }
+
+    /// Runs a statement whose rows, if any, do not matter.
+    pub fn exec(&mut self, sql: &str) -> Result<Done> {
+        refuse_local(sql)?;
+        self.run(sql)
+    }
+
+    /// Runs one LOAD DATA LOCAL INFILE statement and sends it the bytes of `source`.
+    ///
+    /// The door is open for this statement only: the server cannot ask for a file at another
+    /// time, and the file name in `sql` is ignored. When `source` fails, the load is broken off,
+    /// the server rolls it back and this session is unusable.
+    pub fn load_local(&mut self, sql: &str, source: impl Read + Send + 'static) -> Result<Done> {
+        let mut source = Some(source);
+        let failure = Arc::new(Mutex::new(None));
+        let seen = Arc::clone(&failure);
+        let handler = LocalInfileHandler::new(move |_name, out| {
+            let Some(mut source) = source.take() else {
+                return Err(std::io::Error::other("the server asked for a second file"));
+            };
+            copy(&mut source, out).inspect_err(|e| {
+                if let Ok(mut slot) = seen.lock() {
+                    *slot = Some(e.to_string());
+                }
+            })
+        });
+        self.conn.set_local_infile_handler(Some(handler));
+        let done = self.run(sql);
+        self.conn.set_local_infile_handler(None);
+        match failure.lock().ok().and_then(|mut slot| slot.take()) {
+            Some(message) => Err(Error::Lost { message, statement: shorten(sql) }),
+            None => done,
+        }
+    }
+
+    /// Warnings of the statement before.
+    pub fn warnings(&mut self) -> Result<Vec<Warning>> {
+        self.query("SHOW WARNINGS")?
+            .iter()
+            .map(|row| {
+                Ok(Warning {
+                    level: row.text(0)?,
+                    errno: row.number(1)?,
+                    message: row.text(2)?,
+                })
+            })
+            .collect()
+    }
+
+    /// Takes a named lock of the server; false when another connection has it after `wait`.
+    ///
+    /// It is released when this connection ends, however it ends.
+    pub fn lock_name(&mut self, name: &str, wait: Duration) -> Result<bool> {
+        let sql = format!("SELECT GET_LOCK({}, {})", quote_text(name), wait.as_secs_f64());
+        Ok(self.query_row(&sql)?.text_or_null(0)?.as_deref() == Some("1"))
+    }
+
+    /// Releases a named lock.
+    pub fn unlock_name(&mut self, name: &str) -> Result<()> {
+        self.exec(&format!("DO RELEASE_LOCK({})", quote_text(name))).map(drop)
+    }
+
+    /// Connection id of the holder of a named lock.
+    pub fn lock_holder(&mut self, name: &str) -> Result<Option<u64>> {
+        let row = self.query_row(&format!("SELECT IS_USED_LOCK({})", quote_text(name)))?;
+        if row.is_null(0) { Ok(None) } else { row.number(0).map(Some) }
+    }
+
+    /// Ends another connection. Fine when it has gone already.
+    pub fn kill(&mut self, id: u64) -> Result<()> {
+        const ER_NO_SUCH_THREAD: u16 = 1094;
+        match self.exec(&format!("KILL CONNECTION {id}")) {
+            Err(e) if e.errno() == Some(ER_NO_SUCH_THREAD) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// How long statements of this session wait for a table's metadata lock.
+    pub fn set_lock_wait(&mut self, wait: Duration) -> Result<()> {
+        let seconds = wait.as_secs().max(1);
+        self.exec(&format!("SET SESSION lock_wait_timeout={seconds}")).map(drop)
+    }
+
+    fn run(&mut self, sql: &str) -> Result<Done> {
+        let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
+        let done = Done {
+            affected_rows: answer.affected_rows(),
+            warnings: answer.warnings(),
+            info: answer.info_str().into_owned(),
+        };
+        for row in answer {
+            row.map_err(|e| Error::from_driver(e, sql))?;
+        }
+        Ok(done)
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Session {} to {}", self.id, self.options.target_text())
+    }
+}
+
+impl Row {
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether the row has no column.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Whether a column is NULL (or not there).
+    pub fn is_null(&self, column: usize) -> bool {
+        self.bytes(column).is_none()
+    }
+
+    /// The bytes of a column; None for NULL (or not there).
+    pub fn bytes(&self, column: usize) -> Option<&[u8]> {
+        self.values.get(column)?.as_deref()
+    }
+
+    /// A text column that is not NULL.
+    pub fn text(&self, column: usize) -> Result<String> {
+        self.text_or_null(column)?.ok_or_else(|| self.wrong(column, "is NULL", "text"))
+    }
+
+    /// A text column.
+    pub fn text_or_null(&self, column: usize) -> Result<Option<String>> {
+        let Some(bytes) = self.bytes(column) else { return Ok(None) };
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text.to_owned())),
+            Err(_) => Err(self.wrong(column, "is not UTF-8", "text")),
+        }
+    }
+
+    /// A number that is not NULL.
+    pub fn number<T: FromStr>(&self, column: usize) -> Result<T> {
+        let text = self.text(column)?;
+        text.parse().map_err(|_| self.wrong(column, &format!("is {text:?}"), "a number"))
+    }
+
+    /// A number, or NULL.
+    pub fn number_or_null<T: FromStr>(&self, column: usize) -> Result<Option<T>> {
+        if self.is_null(column) { Ok(None) } else { self.number(column).map(Some) }
+    }
+
+    fn wrong(&self, column: usize, seen: &str, expected: &'static str) -> Error {
+        Error::Answer {
+            column,
+            seen: seen.to_owned(),
+            expected,
+            statement: self.statement.to_string(),
+        }
+    }
+}
+
+fn value_bytes(value: Option<Value>) -> Option<Vec<u8>> {
+    match value? {
+        Value::Bytes(bytes) => Some(bytes),
+        Value::NULL => None,
+        // The text protocol has no other kinds.
+        other => Some(other.as_sql(true).into_bytes()),
+    }
+}
+
+/// The driver answers a LOCAL request without a handler with an empty file, which loads nothing
+/// and looks like success.
+fn refuse_local(sql: &str) -> Result<()> {
+    let mut words = sql.split_whitespace().take(5).map(str::to_ascii_uppercase);
+    if words.next().as_deref() == Some("LOAD") && words.any(|w| w == "LOCAL") {
+        return Err(Error::Option("LOAD DATA LOCAL is only sent with its data".to_owned()));
+    }
+    Ok(())
+}
+
+fn copy(source: &mut impl Read, out: &mut impl Write) -> std::io::Result<()> {
+    let mut buffer = vec![0; LOCAL_BYTES];
+    loop {
+        match source.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => out.write_all(&buffer[..n])?,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn load_local_is_refused_without_its_data() {
+        assert!(refuse_local("LOAD DATA LOCAL INFILE 'x' INTO TABLE t").is_err());
+        assert!(refuse_local(" load data low_priority local infile 'x' into table t").is_err());
+        assert!(refuse_local("LOAD DATA INFILE 'x' INTO TABLE t").is_ok());
+        assert!(refuse_local("SELECT 'LOAD DATA LOCAL'").is_ok());
+    }
+}
