@@ -139,6 +139,13 @@ fn is_device(name: &str) -> bool {
     DEVICE_NAMES.contains(&lower.as_str()) || numbered("com") || numbered("lpt")
 }
 
+/// 64 bits of a name, the same on every machine and version: FNV-1a.
+pub(crate) fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -160,6 +167,12 @@ mod tests {
             assert_eq!(seen, want.map(|(d, t)| TableName::new(d, t)), "{text}");
         }
         assert_eq!(TableName::new("a`b", "c").quoted(), "`a``b`.`c`");
+    }
+
+    #[test]
+    fn the_digest_never_changes() {
+        assert_eq!(digest(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(digest(b"foobar"), 0x8594_4171_f739_67e8);
     }
 
     #[test]

@@ -12,14 +12,19 @@
 
 pub mod error;
 pub mod identifier;
+mod mariadbd;
 pub mod option_file;
 pub mod options;
+pub mod sandbox;
 pub mod session;
+#[doc(hidden)]
+pub mod testing;
 pub mod version;
 
 pub use error::{Error, Result, Unsupported};
 pub use identifier::TableName;
 pub use option_file::OptionFiles;
 pub use options::ConnectOptions;
+pub use sandbox::{Sandbox, SandboxOptions};
 pub use session::{Row, Session};
 pub use version::Version;

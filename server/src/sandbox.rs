@@ -1,0 +1,378 @@
+//! A private MariaDB for people without a server: `inrush sandbox`.
+//!
+//! ```text
+//! DIR/lock           held while starting or stopping
+//! DIR/data/          the data directory
+//! DIR/version        version of the server that last ran on it
+//! DIR/server.sock    the socket (elsewhere when DIR is too long for one)
+//! DIR/server.pid     process id
+//! DIR/error.log      the server's log
+//! DIR/tmp/           its temporary files
+//! ```
+//!
+//! It listens on the socket alone, reads no option file and outlives the command that started
+//! it. It holds the user's data, so it runs with durable settings.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::fs::FlockOperation;
+use rustix::process::Signal;
+
+use crate::error::{Error, Result};
+use crate::mariadbd::{Binary, Place, Wrapper, child_end, find_program};
+use crate::options::ConnectOptions;
+use crate::version::Version;
+
+/// Environment variable that names the `mariadbd` to use.
+pub const BINARY_VARIABLE: &str = "INRUSH_MARIADBD";
+
+/// Longest path of a unix socket: `sockaddr_un.sun_path` less its final NUL.
+const SOCKET_BYTES_MAX: usize = 107;
+const MIB: u64 = 1 << 20;
+const BUFFER_POOL_MIN: u64 = 128 * MIB;
+const BUFFER_POOL_MAX: u64 = 4096 * MIB;
+/// Crash recovery of a large log takes its time.
+const START_TIMEOUT: Duration = Duration::from_secs(600);
+const STOP_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Settings of a sandbox's server. They take effect when it starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxOptions {
+    /// `innodb_buffer_pool_size`; default an eighth of the RAM, 128 MiB to 4 GiB.
+    pub buffer_pool_bytes: Option<u64>,
+    /// `innodb_log_file_size`; default the server's (96 MiB).
+    pub log_file_bytes: Option<u64>,
+    /// `innodb_flush_method`; default the server's (O_DIRECT).
+    pub flush_method: Option<String>,
+    /// More options of `mariadbd`, `--name=value` each. Later ones win.
+    pub extra: Vec<String>,
+}
+
+/// A private server in a folder of its own.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    dir: PathBuf,
+    place: Place,
+}
+
+/// What a sandbox is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The folder does not exist or was never started.
+    Absent,
+    /// Installed, not running.
+    Stopped,
+    /// Running as this process.
+    Running {
+        /// Process id.
+        pid: u32,
+    },
+}
+
+impl Sandbox {
+    /// The sandbox in `dir`, which need not exist yet. Touches nothing.
+    pub fn at(dir: impl AsRef<Path>) -> Result<Sandbox> {
+        let dir = std::path::absolute(dir.as_ref())
+            .map_err(|e| Error::io("finding", dir.as_ref(), e))?;
+        let place = Place {
+            datadir: dir.join("data"),
+            socket: socket_path(&dir),
+            pid_file: dir.join("server.pid"),
+            error_log: dir.join("error.log"),
+            tmpdir: dir.join("tmp"),
+            wrapper: Wrapper::Session,
+        };
+        Ok(Sandbox { dir, place })
+    }
+
+    /// The sandbox in the user's data directory: `$XDG_DATA_HOME/inrush/sandbox`, or
+    /// `~/.local/share/inrush/sandbox`.
+    pub fn in_home() -> Result<Sandbox> {
+        let set = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let data = set("XDG_DATA_HOME").filter(|path| path.is_absolute());
+        let data = data.or_else(|| Some(set("HOME")?.join(".local/share")));
+        let data = data.ok_or_else(|| {
+            Error::Option("neither XDG_DATA_HOME nor HOME is set: use --sandbox DIR".to_owned())
+        })?;
+        Sandbox::at(data.join("inrush/sandbox"))
+    }
+
+    /// Its folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Its data directory.
+    pub fn datadir(&self) -> &Path {
+        &self.place.datadir
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> &Path {
+        &self.place.socket
+    }
+
+    /// Its server's error log.
+    pub fn error_log(&self) -> &Path {
+        &self.place.error_log
+    }
+
+    /// Options to connect to it.
+    pub fn connect_options(&self) -> ConnectOptions {
+        self.place.connect_options()
+    }
+
+    /// Whether it runs.
+    pub fn status(&self) -> Status {
+        match self.place.running() {
+            Some(process) => Status::Running { pid: process.pid },
+            None if self.place.datadir.exists() => Status::Stopped,
+            None => Status::Absent,
+        }
+    }
+
+    /// Starts it if it does not run, installing it the first time; returns once it answers.
+    ///
+    /// Safe to call from several processes at once: one starts it, the others wait. Killed in
+    /// between, the next call finds a half-made installation (thrown away) or a server on its way
+    /// up (waited for).
+    ///
+    /// Errors: no server installed, a downgrade, a server that does not come up (with the end of
+    /// its log).
+    pub fn start(&self, options: &SandboxOptions) -> Result<()> {
+        make_private_dir(&self.dir)?;
+        let _lock = self.lock(START_TIMEOUT)?;
+        if let Some(process) = self.place.running() {
+            let gone = || (!process.is_alive()).then(|| "the server ended".to_owned());
+            let from = self.place.log_len();
+            return self.wait(from, gone).map(drop);
+        }
+        let binary = Binary::find(BINARY_VARIABLE)?;
+        let upgrade = self.check_version(&binary.version)?;
+        self.install_if_needed(&binary)?;
+        make_private_dir(&self.place.tmpdir)?;
+        if let Some(folder) = self.place.socket.parent().filter(|folder| *folder != self.dir) {
+            make_private_dir(folder)?;
+        }
+        remove_stale(&self.place.socket)?;
+        remove_stale(&self.place.pid_file)?;
+
+        let from = self.place.log_len();
+        let mut child = binary
+            .command(&self.place, &server_arguments(options))
+            .spawn()
+            .map_err(|e| Error::io("running", &binary.path, e))?;
+        self.wait(from, || child_end(&mut child))?;
+        if upgrade {
+            self.upgrade()?;
+        }
+        self.write_version(&binary.version)
+    }
+
+    /// Stops it and waits until it has written everything. Not running is fine.
+    pub fn stop(&self) -> Result<()> {
+        if !self.dir.exists() {
+            return Ok(());
+        }
+        let _lock = self.lock(START_TIMEOUT)?;
+        let Some(process) = self.place.running() else { return Ok(()) };
+        process.signal(Signal::TERM).map_err(|e| self.failed("stopping", e.to_string()))?;
+        if !process.wait_gone(STOP_TIMEOUT) {
+            let message = format!("process {} still runs after 300 s", process.pid);
+            return Err(self.failed("stopping", message));
+        }
+        Ok(())
+    }
+
+    /// The mariadb client, set up to talk to this sandbox; the caller adds arguments and runs it.
+    pub fn client(&self) -> Result<Command> {
+        let program = find_program(&["mariadb", "mysql"], None).ok_or_else(|| {
+            Error::Option("no mariadb client found: apt install mariadb-client".to_owned())
+        })?;
+        let mut command = Command::new(program);
+        command
+            .arg("--no-defaults")
+            .arg("--socket")
+            .arg(&self.place.socket)
+            .arg(format!("--user={}", self.connect_options().user_name()))
+            .arg("--default-character-set=utf8mb4");
+        Ok(command)
+    }
+
+    fn wait(&self, log_from: u64, alive: impl FnMut() -> Option<String>) -> Result<()> {
+        match self.place.wait_for_connection(START_TIMEOUT, alive) {
+            Ok(_session) => Ok(()),
+            Err(reason) => {
+                let log = self.place.log_tail(log_from);
+                let path = self.place.error_log.display();
+                Err(self.failed("starting", format!("{reason}; the end of {path}:\n{log}")))
+            }
+        }
+    }
+
+    /// Takes the sandbox's lock file; it is released when the file is closed, also by a kill.
+    fn lock(&self, timeout: Duration) -> Result<File> {
+        let path = self.dir.join("lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|e| Error::io("opening", &path, e))?;
+        let start = Instant::now();
+        while rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if start.elapsed() > timeout {
+                return Err(self.failed("locking", format!("{} is held", path.display())));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(file)
+    }
+
+    /// Whether the data was last used by an older series; an error when by a newer one.
+    fn check_version(&self, binary: &Version) -> Result<bool> {
+        let Ok(text) = fs::read_to_string(self.dir.join("version")) else { return Ok(false) };
+        let Some(data) = Version::parse(&text) else { return Ok(false) };
+        if data.series() > binary.series() {
+            let (dir, binary) = (self.dir.clone(), binary.clone());
+            return Err(Error::Downgrade { dir, data, binary });
+        }
+        Ok(data.series() < binary.series())
+    }
+
+    fn write_version(&self, version: &Version) -> Result<()> {
+        let path = self.dir.join("version");
+        fs::write(&path, format!("{version}\n")).map_err(|e| Error::io("writing", &path, e))
+    }
+
+    /// Brings the system tables of an older series up to the running server's.
+    fn upgrade(&self) -> Result<()> {
+        let program = find_program(&["mariadb-upgrade", "mysql_upgrade"], None);
+        let program = program.ok_or_else(|| {
+            self.failed("upgrading", "mariadb-upgrade was not found (package mariadb-client)")
+        })?;
+        let output = Command::new(&program)
+            .arg("--no-defaults")
+            .arg("--socket")
+            .arg(&self.place.socket)
+            .arg(format!("--user={}", self.connect_options().user_name()))
+            .output()
+            .map_err(|e| Error::io("running", &program, e))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(self.failed("upgrading", text))
+    }
+
+    fn install_if_needed(&self, binary: &Binary) -> Result<()> {
+        let datadir = &self.place.datadir;
+        if datadir.exists() {
+            return Ok(());
+        }
+        // Installed beside and renamed: a data directory that exists is whole.
+        let fresh = self.dir.join("data.new");
+        if fresh.exists() {
+            fs::remove_dir_all(&fresh).map_err(|e| Error::io("removing", &fresh, e))?;
+        }
+        binary.install(&fresh, &[])?;
+        fs::rename(&fresh, datadir).map_err(|e| Error::io("renaming", &fresh, e))?;
+        self.write_version(&binary.version)
+    }
+
+    fn failed(&self, doing: &'static str, message: impl Into<String>) -> Error {
+        Error::Sandbox { doing, dir: self.dir.clone(), message: message.into() }
+    }
+}
+
+fn server_arguments(options: &SandboxOptions) -> Vec<String> {
+    let pool = options.buffer_pool_bytes.unwrap_or_else(default_buffer_pool);
+    let mut arguments = vec![
+        format!("--innodb-buffer-pool-size={pool}"),
+        "--innodb-flush-log-at-trx-commit=1".to_owned(),
+        "--innodb-doublewrite=ON".to_owned(),
+        "--local-infile=ON".to_owned(),
+        "--skip-log-bin".to_owned(),
+        "--character-set-server=utf8mb4".to_owned(),
+    ];
+    if let Some(bytes) = options.log_file_bytes {
+        arguments.push(format!("--innodb-log-file-size={bytes}"));
+    }
+    if let Some(method) = &options.flush_method {
+        arguments.push(format!("--innodb-flush-method={method}"));
+    }
+    arguments.extend(options.extra.iter().cloned());
+    arguments
+}
+
+fn default_buffer_pool() -> u64 {
+    let total = memory_total_bytes().unwrap_or(BUFFER_POOL_MIN * 8);
+    (total / 8 / MIB * MIB).clamp(BUFFER_POOL_MIN, BUFFER_POOL_MAX)
+}
+
+fn memory_total_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+/// `DIR/server.sock`, or a short path with a digest of DIR when that is too long for a socket.
+fn socket_path(dir: &Path) -> PathBuf {
+    let path = dir.join("server.sock");
+    if path.as_os_str().len() <= SOCKET_BYTES_MAX {
+        return path;
+    }
+    let name = format!("inrush-{:016x}.sock", crate::identifier::digest(dir.as_os_str().as_bytes()));
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(|run| Path::new(&run).join(&name));
+    match runtime {
+        Some(path) if path.is_absolute() && path.as_os_str().len() <= SOCKET_BYTES_MAX => path,
+        _ => PathBuf::from(format!("/tmp/inrush-{}", rustix::process::geteuid().as_raw()))
+            .join(name),
+    }
+}
+
+/// Makes a folder only we can enter; one that exists must be ours, and loses others' rights.
+fn make_private_dir(dir: &Path) -> Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(|e| Error::io("making", dir, e))?;
+    let meta = fs::symlink_metadata(dir).map_err(|e| Error::io("reading", dir, e))?;
+    let ours = meta.uid() == rustix::process::geteuid().as_raw();
+    if !ours || !(meta.is_dir() || meta.is_symlink()) {
+        let reason = std::io::Error::other("it belongs to another user");
+        return Err(Error::io("using", dir, reason));
+    }
+    if meta.mode() & 0o077 != 0 && meta.is_dir() {
+        fs::set_permissions(dir, Permissions::from_mode(0o700))
+            .map_err(|e| Error::io("closing", dir, e))?;
+    }
+    Ok(())
+}
+
+fn remove_stale(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("removing", path, e)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_folder_gets_a_short_socket() {
+        let long = PathBuf::from("/data").join("x".repeat(120));
+        let path = socket_path(&long);
+        assert!(path.as_os_str().len() <= SOCKET_BYTES_MAX);
+        assert_ne!(path, socket_path(&long.join("y")), "two sandboxes, two sockets");
+        assert_eq!(socket_path(Path::new("/d")), Path::new("/d/server.sock"));
+    }
+}

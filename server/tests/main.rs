@@ -1,0 +1,5 @@
+//! Tests against real servers. Skipped with a line when none is installed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod sandbox;
+mod session;

@@ -1,0 +1,91 @@
+//! Sessions: rows, errors, locks, LOAD DATA LOCAL.
+
+use std::time::Duration;
+
+use server::testing::TestServer;
+
+#[test]
+fn rows_come_as_text_bytes_and_null() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut session = server.connect().unwrap();
+    let row = session.query_row("SELECT 'a', NULL, 42, x'00ff', 'x'").unwrap();
+    assert_eq!(row.text(0).unwrap(), "a");
+    assert!(row.is_null(1) && row.text(1).is_err());
+    assert_eq!(row.number::<u8>(2).unwrap(), 42);
+    assert_eq!(row.bytes(3), Some(&[0, 255][..]));
+    assert!(row.text(3).is_err() && row.number::<i32>(4).is_err());
+    assert_eq!(session.query("SELECT 1 UNION SELECT 2").unwrap().len(), 2);
+    assert!(session.query_row("SELECT 1 FROM DUAL WHERE 0").is_err());
+}
+
+#[test]
+fn an_error_names_the_statement_and_the_session_lives_on() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut session = server.connect().unwrap();
+    let error = session.exec("SELECT * FROM nowhere.nothing").unwrap_err();
+    assert_eq!(error.errno(), Some(1146));
+    assert!(error.to_string().contains("SELECT * FROM nowhere.nothing"), "{error}");
+    let error = session.exec("SET PASSWORD = PASSWORD('hunter2') oops").unwrap_err();
+    assert!(!error.to_string().contains("hunter2"), "{error}");
+    assert_eq!(session.query_text("SELECT 1").unwrap().as_deref(), Some("1"));
+}
+
+#[test]
+fn a_named_lock_is_exclusive_and_dies_with_its_holder() {
+    let Some(server) = TestServer::shared() else { return };
+    let (mut one, mut two) = (server.connect().unwrap(), server.connect().unwrap());
+    assert!(one.lock_name("n", Duration::ZERO).unwrap());
+    assert!(!two.lock_name("n", Duration::ZERO).unwrap());
+    assert_eq!(two.lock_holder("n").unwrap(), Some(one.id()));
+    two.kill(one.id()).unwrap();
+    assert!(two.lock_name("n", Duration::from_secs(5)).unwrap());
+    assert!(one.exec("SELECT 1").is_err());
+    two.kill(4_000_000_000).unwrap();
+}
+
+#[test]
+fn local_data_is_sent_for_one_statement_only() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("CREATE TABLE {database}.t (a INT, b VARCHAR(10))")).unwrap();
+    let load = format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE {database}.t");
+    let done = session.load_local(&load, &b"1\tone\n2\ttwo\n"[..]).unwrap();
+    assert_eq!(done.affected_rows, 2);
+    assert!(done.info.starts_with("Records: 2"), "{}", done.info);
+    assert!(session.exec(&load).is_err());
+    assert_eq!(session.query(&format!("SELECT * FROM {database}.t")).unwrap().len(), 2);
+}
+
+#[test]
+fn a_source_that_fails_loads_nothing() {
+    struct Broken(u32);
+    impl std::io::Read for Broken {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            self.0 += 1;
+            if self.0 > 3 {
+                return Err(std::io::Error::other("the disk is gone"));
+            }
+            out[..4].copy_from_slice(b"1\tx\n");
+            Ok(4)
+        }
+    }
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("CREATE TABLE {database}.t (a INT, b VARCHAR(10))")).unwrap();
+    let load = format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE {database}.t");
+    let error = session.load_local(&load, Broken(0)).unwrap_err();
+    assert!(error.to_string().contains("the disk is gone"), "{error}");
+    drop(session);
+    let mut session = server.connect().unwrap();
+    // The server notices the broken connection on its own time.
+    for _ in 0..100 {
+        let busy = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'LOAD%'";
+        if session.query_text(busy).unwrap().as_deref() == Some("0") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(session.query(&format!("SELECT * FROM {database}.t")).unwrap().is_empty());
+}
