@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::tpch::Table;
+
 /// Why a benchmark stopped. The text reads as one sentence.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -34,11 +36,25 @@ pub enum Error {
         /// What the run writes at its peak.
         needed_bytes: u64,
     },
+    /// The server said no.
+    #[error(transparent)]
+    Server(#[from] server::Error),
+    /// Inrush itself failed.
+    #[error("inrush load of {table}: {said}")]
+    Inrush {
+        /// The table.
+        table: Table,
+        /// What it said.
+        said: String,
+    },
+    /// Another benchmark uses the same folder.
+    #[error("another benchmark is running in {}; wait for it, or use another --data-dir", .0.display())]
+    Busy(PathBuf),
     /// Two ways of loading the same rows gave different tables.
     #[error("table {table}: {method} loaded {seen}, {reference} loaded {expected}")]
     Different {
         /// The table.
-        table: String,
+        table: Table,
         /// The way that differs.
         method: &'static str,
         /// What it loaded.

@@ -169,6 +169,14 @@ impl Table {
 }
 
 impl Schema {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Schema::Tproch => "tproch",
+            Schema::Dbgen => "dbgen",
+        }
+    }
+
     /// Tables of the schema, smallest first.
     pub fn tables(self) -> &'static [Table] {
         match self {

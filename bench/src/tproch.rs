@@ -1,0 +1,403 @@
+//! `inrush bench tproch`: every table by LOAD DATA, by LOAD DATA without checks, and by Inrush.
+//!
+//! Same run, same server, same files. The server is the benchmark's own unless one is given: a
+//! buffer pool larger than the data and 4 GB of redo log, else as it comes. Which way goes first
+//! changes from table to table; before each, the input is read once and the server is idle.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use server::{ConnectOptions, Sandbox, SandboxOptions, Session};
+
+use crate::error::Error;
+use crate::machine::{self, Machine};
+use crate::outcome::{Floor, Outcome, TableOutcome, Way};
+use crate::rows::{self, TableFile};
+use crate::tpch::{Schema, Table};
+use crate::ways::{DATABASE, Limits, Loaded, Program, Ways};
+
+/// Redo log of the benchmark's server.
+const LOG_FILE_BYTES: u64 = 4 << 30;
+/// Bytes of a finished tablespace for each byte of text; lineitem has 1.44.
+const FILE_BYTES_PER_TEXT_BYTE: f64 = 1.6;
+/// Part of the machine's memory that the buffer pool may take.
+const POOL_PART_OF_MEMORY_MAX: f64 = 0.6;
+/// Variables of the server that an outcome records.
+const SETTINGS: &str = "'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_flush_method', \
+     'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'innodb_sort_buffer_size', \
+     'innodb_fill_factor', 'log_bin', 'sql_mode'";
+
+/// What to run. `TprochOptions::default()` is scale 1, all tables, a server of its own.
+#[derive(Clone, Debug)]
+pub struct TprochOptions {
+    /// TPC-H scale factor: 1 is 1.1 GB of text, 8.7 million rows. dbgen's rule for the suppliers
+    /// of a part repeats keys of partsupp at some scales below 0.025, though not at 0.01.
+    pub scale: f64,
+    /// HammerDB's schema, or lineitem alone in dbgen's order of columns.
+    pub schema: Schema,
+    /// Only these tables; empty for all of the schema.
+    pub tables: Vec<Table>,
+    /// Memory for Inrush, in bytes; none for its default.
+    pub memory_bytes_max: Option<u64>,
+    /// Threads for Inrush; none for its default.
+    pub threads: Option<usize>,
+    /// Where generated rows are kept, and the benchmark's server while it runs.
+    pub data_dir: PathBuf,
+    /// Whether the benchmark's server keeps its folder, with the tables Inrush loaded.
+    pub keep: bool,
+    /// A server to use instead. It must be able to read `data_dir`, and gets a database
+    /// `inrush_bench` that is dropped afterwards.
+    pub server: Option<GivenServer>,
+    /// The inrush program to measure. Default: the running one.
+    pub program: PathBuf,
+}
+
+/// A server that was there before the benchmark.
+#[derive(Clone, Debug)]
+pub struct GivenServer {
+    /// How the benchmark connects.
+    pub connect: ConnectOptions,
+    /// Arguments that tell `inrush load` the same, less the password.
+    pub arguments: Vec<OsString>,
+}
+
+impl Default for TprochOptions {
+    fn default() -> TprochOptions {
+        TprochOptions {
+            scale: 1.0,
+            schema: Schema::Tproch,
+            tables: Vec::new(),
+            memory_bytes_max: None,
+            threads: None,
+            data_dir: default_data_dir(),
+            keep: false,
+            server: None,
+            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+        }
+    }
+}
+
+/// `inrush/bench` in the user's cache folder, or in the temporary folder without a home.
+pub fn default_data_dir() -> PathBuf {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    cache.unwrap_or_else(std::env::temp_dir).join("inrush/bench")
+}
+
+/// Makes the rows (and the CREATE TABLE beside them) and nothing else; gives their folder.
+///
+/// `say` gets a line before each table.
+pub fn make_rows(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<PathBuf, Error> {
+    let dir = rows_dir(options)?;
+    for &table in tables(options)? {
+        make_file(table, options.scale, &dir, say)?;
+        let ddl = dir.join(format!("{table}.sql"));
+        fs::write(&ddl, table.ddl(options.schema)?).map_err(Error::io("writing", &ddl))?;
+    }
+    Ok(dir)
+}
+
+/// Runs the benchmark. `say` gets a line before each step that takes time.
+///
+/// Needs the space of the rows, three times that of the largest table, and 5 GB. Errors: no
+/// space, no server, a load that fails, or ways that disagree about a table.
+pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+    let dir = rows_dir(options)?;
+    let tables = tables(options)?;
+    check_space(options, tables)?;
+    let host = Host::start(options, tables)?;
+    let mut ways = host.ways(options)?;
+    let mut outcomes = Vec::new();
+    for (index, &table) in tables.iter().enumerate() {
+        let file = make_file(table, options.scale, &dir, say)?;
+        outcomes.push(compare(&mut ways, table, &file, index, options.keep, say)?);
+    }
+    let settings = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({SETTINGS})");
+    let settings = ways.session.query(&settings)?;
+    let settings: Result<_, _> =
+        settings.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect();
+    let outcome = Outcome {
+        inrush_version: env!("CARGO_PKG_VERSION"),
+        server_version: ways.session.version().to_string(),
+        server_settings: settings.map_err(|error: server::Error| error)?,
+        machine: Machine::here(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        scale: options.scale,
+        schema: options.schema.name(),
+        notes: host.notes.clone(),
+        tables: outcomes,
+    };
+    if !options.keep {
+        ways.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
+    }
+    drop(ways);
+    host.finish()?;
+    Ok(outcome)
+}
+
+/// Loads one table in every way, the way at `first` (counted round) first.
+fn compare(
+    ways: &mut Ways,
+    table: Table,
+    file: &TableFile,
+    first: usize,
+    keep: bool,
+    say: &mut dyn FnMut(&str),
+) -> Result<TableOutcome, Error> {
+    let mut order = [Way::LoadData, Way::Unchecked, Way::Inrush];
+    order.rotate_left(first % 3);
+    let mut loads: Vec<(Way, Loaded)> = Vec::new();
+    let (mut floor, mut file_bytes) = (Floor::default(), 0);
+    for way in order {
+        say(&format!("{table}: {} rows by {}", file.rows, way.name()));
+        let loaded = ways.load(way, table, file)?;
+        say(&format!("{table}: {:.2} s", loaded.seconds));
+        check_equal(table, file, way, &loaded, loads.first())?;
+        if way == Way::Inrush {
+            (floor, file_bytes) = ways.floor(table, file)?;
+        }
+        loads.push((way, loaded));
+    }
+    if !keep {
+        ways.drop_table(table)?;
+    }
+    let seconds = |way| loads.iter().find(|(of, _)| *of == way).map_or(0.0, |(_, l)| l.seconds);
+    let report = loads.iter().find(|(of, _)| *of == Way::Inrush).map(|(_, l)| l.report.clone());
+    Ok(TableOutcome {
+        table: table.name().to_owned(),
+        rows: file.rows,
+        text_bytes: file.bytes,
+        file_bytes,
+        load_data_seconds: seconds(Way::LoadData),
+        unchecked_seconds: seconds(Way::Unchecked),
+        inrush_seconds: seconds(Way::Inrush),
+        floor,
+        checksum: loads.first().map(|(_, l)| l.checksum.clone()).unwrap_or_default(),
+        inrush: report.unwrap_or_default(),
+    })
+}
+
+/// Every line of the file is a row, and every way gives the same rows.
+fn check_equal(
+    table: Table,
+    file: &TableFile,
+    way: Way,
+    loaded: &Loaded,
+    reference: Option<&(Way, Loaded)>,
+) -> Result<(), Error> {
+    let different = |seen: String, reference, expected: String| Error::Different {
+        table,
+        method: way.name(),
+        seen,
+        reference,
+        expected,
+    };
+    if loaded.rows != file.rows {
+        let (seen, lines) = (format!("{} rows", loaded.rows), format!("{} lines", file.rows));
+        return Err(different(seen, "the generator", lines));
+    }
+    match reference {
+        Some((other, expected)) if expected.checksum != loaded.checksum => Err(different(
+            format!("rows of checksum {}", loaded.checksum),
+            other.name(),
+            expected.checksum.clone(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn make_file(
+    table: Table,
+    scale: f64,
+    dir: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<TableFile, Error> {
+    say(&format!("{table}: rows of scale {scale}"));
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    rows::generate(table, scale, dir, threads)
+}
+
+/// `sf1`, `sf0.01`: one folder a scale, so that a change of scale costs nothing the second time.
+fn rows_dir(options: &TprochOptions) -> Result<PathBuf, Error> {
+    let data_dir = &options.data_dir;
+    let data_dir = std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
+    Ok(data_dir.join(format!("sf{}", options.scale)))
+}
+
+fn tables(options: &TprochOptions) -> Result<&[Table], Error> {
+    if options.tables.is_empty() {
+        return Ok(options.schema.tables());
+    }
+    for table in &options.tables {
+        table.ddl(options.schema)?;
+    }
+    Ok(&options.tables)
+}
+
+fn text_bytes(table: Table, scale: f64) -> u64 {
+    (table.text_bytes_at_scale_1() as f64 * scale) as u64
+}
+
+fn file_bytes(text_bytes: u64) -> u64 {
+    (text_bytes as f64 * FILE_BYTES_PER_TEXT_BYTE) as u64
+}
+
+fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
+    let dir = &options.data_dir;
+    fs::create_dir_all(dir).map_err(Error::io("making", dir))?;
+    let sizes = || tables.iter().map(|&table| text_bytes(table, options.scale));
+    let files = if options.keep { sizes().sum() } else { 0 };
+    let largest = sizes().max().unwrap_or(0);
+    let needed_bytes = sizes().sum::<u64>()
+        + file_bytes(files)
+        + 3 * file_bytes(largest)
+        + LOG_FILE_BYTES
+        + (1 << 30);
+    let stat = rustix::fs::statvfs(dir).map_err(|e| Error::io("measuring", dir)(e.into()))?;
+    let available_bytes = stat.f_bavail * stat.f_frsize;
+    if available_bytes < needed_bytes {
+        return Err(Error::Space { path: dir.clone(), available_bytes, needed_bytes });
+    }
+    Ok(())
+}
+
+/// The server of a run, the benchmark's own or a given one.
+struct Host {
+    own: Option<Sandbox>,
+    server: GivenServer,
+    keep: bool,
+    notes: Vec<String>,
+    /// Held while the benchmark runs, so that a second one does not take its server away.
+    _lock: File,
+}
+
+impl Host {
+    fn start(options: &TprochOptions, tables: &[Table]) -> Result<Host, Error> {
+        let lock = lock(&options.data_dir)?;
+        if let Some(given) = options.server.clone() {
+            let notes = vec!["a server that was running already, with its own settings".to_owned()];
+            return Ok(Host { own: None, server: given, keep: options.keep, notes, _lock: lock });
+        }
+        let data_bytes: u64 =
+            tables.iter().map(|&table| file_bytes(text_bytes(table, options.scale))).sum();
+        let (pool_bytes, notes) = buffer_pool(data_bytes, machine::memory_bytes());
+        let sandbox = Sandbox::at(options.data_dir.join("server"))?;
+        // What a killed run left.
+        sandbox.stop()?;
+        remove_dir(sandbox.dir())?;
+        sandbox.start(&SandboxOptions {
+            buffer_pool_bytes: Some(pool_bytes),
+            log_file_bytes: Some(LOG_FILE_BYTES),
+            ..SandboxOptions::default()
+        })?;
+        let connect = sandbox.connect_options();
+        let arguments = vec![
+            "--socket".into(),
+            sandbox.socket().into(),
+            "--user".into(),
+            connect.user_name().into(),
+        ];
+        let server = GivenServer { connect, arguments };
+        Ok(Host { own: Some(sandbox), server, keep: options.keep, notes, _lock: lock })
+    }
+
+    fn ways(&self, options: &TprochOptions) -> Result<Ways, Error> {
+        let mut session = Session::connect(&self.server.connect)?;
+        let data_dir = match &self.own {
+            Some(sandbox) => sandbox.datadir().to_path_buf(),
+            None => session.query_row("SELECT @@datadir")?.text(0)?.into(),
+        };
+        Ok(Ways {
+            session,
+            program: Program {
+                path: options.program.clone(),
+                connect_arguments: self.server.arguments.clone(),
+            },
+            limits: Limits { memory_bytes_max: options.memory_bytes_max, threads: options.threads },
+            schema: options.schema,
+            own_server: self.own.is_some(),
+            data_dir,
+            scratch: std::path::absolute(&options.data_dir)
+                .map_err(Error::io("finding", &options.data_dir))?,
+        })
+    }
+
+    /// Stops the benchmark's own server and removes it, unless it is kept.
+    fn finish(self) -> Result<(), Error> {
+        self.stop()
+    }
+
+    fn stop(&self) -> Result<(), Error> {
+        let Some(sandbox) = &self.own else { return Ok(()) };
+        sandbox.stop()?;
+        if self.keep { Ok(()) } else { remove_dir(sandbox.dir()) }
+    }
+}
+
+impl Drop for Host {
+    /// A run that failed leaves no server behind. After `finish` there is nothing to do.
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+fn lock(data_dir: &Path) -> Result<File, Error> {
+    let path = data_dir.join("lock");
+    let file = File::create(&path).map_err(Error::io("making", &path))?;
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| Error::Busy(data_dir.to_path_buf()))?;
+    Ok(file)
+}
+
+/// A quarter more than the data, and a note when the machine is too small for that.
+fn buffer_pool(data_bytes: u64, memory_bytes: u64) -> (u64, Vec<String>) {
+    const MIB: u64 = 1 << 20;
+    let wanted = data_bytes + data_bytes / 4 + 512 * MIB;
+    let most = (memory_bytes as f64 * POOL_PART_OF_MEMORY_MAX) as u64;
+    if most == 0 || wanted <= most {
+        return (wanted / MIB * MIB, Vec::new());
+    }
+    let note = format!(
+        "the buffer pool is {:.1} GB, less than the {:.1} GB that hold all tables",
+        most as f64 / 1e9,
+        data_bytes as f64 / 1e9
+    );
+    (most / MIB * MIB, vec![note])
+}
+
+fn remove_dir(dir: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("removing", dir)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_too_small_for_the_data_is_noted() {
+        let (pool, notes) = buffer_pool(2 << 30, 16 << 30);
+        assert!(pool > 2 << 30 && notes.is_empty());
+        let (pool, notes) = buffer_pool(20 << 30, 16 << 30);
+        assert!(pool < 10 << 30 && notes.len() == 1, "{notes:?}");
+    }
+
+    #[test]
+    fn a_table_that_is_not_in_the_schema_is_refused_before_anything() {
+        let options = TprochOptions {
+            schema: Schema::Dbgen,
+            tables: vec![Table::Orders],
+            data_dir: PathBuf::from("/nonexistent"),
+            ..TprochOptions::default()
+        };
+        let error = run(&options, &mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("no table orders"), "{error}");
+    }
+}

@@ -1,0 +1,293 @@
+//! The ways of loading a file into a fresh table, each timed from its first byte to its commit.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use secrecy::ExposeSecret;
+use server::Session;
+use server::identifier::{quote_name, quote_text};
+
+use crate::error::Error;
+use crate::floor;
+use crate::outcome::{Floor, Way};
+use crate::rows::TableFile;
+use crate::tpch::{Schema, Table};
+
+/// Database of the benchmark's tables.
+pub(crate) const DATABASE: &str = "inrush_bench";
+/// Patience for the server to write back its dirty pages.
+const SETTLE_MAX: Duration = Duration::from_secs(120);
+/// So few dirty pages no longer disturb anybody: 4 MiB.
+const DIRTY_PAGES_FEW: u64 = 256;
+
+/// The inrush program, and how it is told which server to use.
+///
+/// A process of its own for each load: its memory is that of the load alone, and its seconds are
+/// those that a user waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) connect_arguments: Vec<OsString>,
+}
+
+/// Limits that are passed on to Inrush.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    pub(crate) memory_bytes_max: Option<u64>,
+    pub(crate) threads: Option<usize>,
+}
+
+/// One server, one connection, and what to load with.
+pub(crate) struct Ways {
+    pub(crate) session: Session,
+    pub(crate) program: Program,
+    pub(crate) limits: Limits,
+    pub(crate) schema: Schema,
+    /// Whether the server is the benchmark's own, so that its settings may be changed.
+    pub(crate) own_server: bool,
+    /// Its data directory as this process sees it.
+    pub(crate) data_dir: PathBuf,
+    /// Where this benchmark may write.
+    pub(crate) scratch: PathBuf,
+}
+
+/// What a load gave.
+pub(crate) struct Loaded {
+    pub(crate) seconds: f64,
+    pub(crate) rows: u64,
+    pub(crate) checksum: String,
+    /// Inrush's report; Null for the server's own ways.
+    pub(crate) report: serde_json::Value,
+}
+
+impl Ways {
+    /// Loads `file` into a fresh table, then counts and checksums it. The table stays.
+    pub(crate) fn load(
+        &mut self,
+        way: Way,
+        table: Table,
+        file: &TableFile,
+    ) -> Result<Loaded, Error> {
+        self.fresh(table)?;
+        floor::read_seconds(&file.path)?;
+        self.settle()?;
+        let started = Instant::now();
+        let report = match way {
+            Way::LoadData => self.load_data(table, &file.path, false)?,
+            Way::Unchecked => self.load_data(table, &file.path, true)?,
+            Way::Inrush => self.inrush(table, &file.path)?,
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        let name = qualified(table.name());
+        let rows = self.session.query_row(&format!("SELECT COUNT(*) FROM {name}"))?.number(0)?;
+        let checksum = self.session.query_row(&format!("CHECKSUM TABLE {name}"))?.text(1)?;
+        Ok(Loaded { seconds, rows, checksum, report })
+    }
+
+    /// Measures reading `file`, writing as much as its table's file has, and importing that file.
+    ///
+    /// The table must be loaded; a twin of it is made and dropped again.
+    pub(crate) fn floor(&mut self, table: Table, file: &TableFile) -> Result<(Floor, u64), Error> {
+        let (_, read_seconds) = floor::read_seconds(&file.path)?;
+        let twin = format!("{}_floor", table.name());
+        let (space, cfg) = self.exported_copy(table)?;
+        let bytes = std::fs::metadata(&space).map_err(Error::io("reading", &space))?.len();
+        let write_seconds = floor::write_seconds(&self.scratch.join("floor.tmp"), bytes)?;
+
+        let (name, twin_name) = (qualified(table.name()), qualified(&twin));
+        self.session.exec(&format!("DROP TABLE IF EXISTS {twin_name}"))?;
+        self.session.exec(&format!("CREATE TABLE {twin_name} LIKE {name}"))?;
+        self.session.exec(&format!("ALTER TABLE {twin_name} DISCARD TABLESPACE"))?;
+        move_file(&space, &self.table_file(&twin, "ibd"))?;
+        let twin_cfg = self.table_file(&twin, "cfg");
+        move_file(&cfg, &twin_cfg)?;
+        self.settle()?;
+        let started = Instant::now();
+        self.session.exec(&format!("ALTER TABLE {twin_name} IMPORT TABLESPACE"))?;
+        let import_seconds = started.elapsed().as_secs_f64();
+        std::fs::remove_file(&twin_cfg).map_err(Error::io("removing", &twin_cfg))?;
+        self.session.exec(&format!("DROP TABLE {twin_name}"))?;
+        Ok((Floor { read_seconds, write_seconds, import_seconds }, bytes))
+    }
+
+    /// Drops the table of the benchmark.
+    pub(crate) fn drop_table(&mut self, table: Table) -> Result<(), Error> {
+        let sql = format!("DROP TABLE IF EXISTS {}", qualified(table.name()));
+        self.session.exec(&sql)?;
+        Ok(())
+    }
+
+    /// Makes the table anew, empty.
+    fn fresh(&mut self, table: Table) -> Result<(), Error> {
+        self.session.exec(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))?;
+        self.session.exec(&format!("USE {DATABASE}"))?;
+        self.drop_table(table)?;
+        self.session.exec(table.ddl(self.schema)?)?;
+        Ok(())
+    }
+
+    /// Waits until nothing written before is still on its way to the disk.
+    fn settle(&mut self) -> Result<(), Error> {
+        if self.own_server {
+            let before = self.session.query_row(
+                "SELECT @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm",
+            )?;
+            self.set_dirty_limits("0", "0")?;
+            let flushed = self.wait_for_flush();
+            self.set_dirty_limits(&before.text(0)?, &before.text(1)?)?;
+            flushed?;
+        }
+        rustix::fs::sync();
+        Ok(())
+    }
+
+    fn set_dirty_limits(&mut self, percent: &str, low_water: &str) -> Result<(), Error> {
+        self.session.exec(&format!(
+            "SET GLOBAL innodb_max_dirty_pages_pct_lwm={low_water}, \
+             GLOBAL innodb_max_dirty_pages_pct={percent}"
+        ))?;
+        Ok(())
+    }
+
+    fn wait_for_flush(&mut self) -> Result<(), Error> {
+        let started = Instant::now();
+        while started.elapsed() < SETTLE_MAX {
+            let row = self
+                .session
+                .query_row("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
+            if row.number::<u64>(1)? <= DIRTY_PAGES_FEW {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+
+    fn load_data(
+        &mut self,
+        table: Table,
+        path: &Path,
+        unchecked: bool,
+    ) -> Result<serde_json::Value, Error> {
+        // Checks are this session's, and go back on before the next way.
+        let check = if unchecked { 0 } else { 1 };
+        let set = |check| format!("SET unique_checks={check}, foreign_key_checks={check}");
+        self.session.exec(&set(check))?;
+        let done = self.session.exec(&load_data_sql(table, path))?;
+        self.session.exec(&set(1))?;
+        if done.warnings > 0 {
+            return Err(Error::Option(format!("LOAD DATA into {table} warned: {}", done.info)));
+        }
+        Ok(serde_json::Value::Null)
+    }
+
+    fn inrush(&self, table: Table, path: &Path) -> Result<serde_json::Value, Error> {
+        let mut command = Command::new(&self.program.path);
+        command.arg("load").arg(path).args(load_arguments(table, &self.limits));
+        command.args(&self.program.connect_arguments);
+        if let Some(password) = &self.session.options().password {
+            command.env("MYSQL_PWD", password.expose_secret());
+        }
+        let output = command.output().map_err(Error::io("running", &self.program.path))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(Error::Inrush { table, said: said.trim().to_owned() });
+        }
+        serde_json::from_slice(&output.stdout)
+            .map_err(|error| Error::Inrush { table, said: format!("no report: {error}") })
+    }
+
+    /// Copies of the table's `.ibd` and `.cfg` in the scratch folder, as FOR EXPORT leaves them.
+    fn exported_copy(&mut self, table: Table) -> Result<(PathBuf, PathBuf), Error> {
+        let name = table.name();
+        self.session.exec(&format!("FLUSH TABLES {} FOR EXPORT", qualified(name)))?;
+        let space = self.scratch.join("floor.ibd");
+        let cfg = self.scratch.join("floor.cfg");
+        // UNLOCK TABLES removes the .cfg: copy first, unlock in any case.
+        let copied = copy_file(&self.table_file(name, "ibd"), &space)
+            .and_then(|()| copy_file(&self.table_file(name, "cfg"), &cfg));
+        self.session.exec("UNLOCK TABLES")?;
+        copied.map(|()| (space, cfg))
+    }
+
+    fn table_file(&self, table: &str, extension: &str) -> PathBuf {
+        self.data_dir.join(DATABASE).join(format!("{table}.{extension}"))
+    }
+}
+
+/// `database`.`table`, quoted.
+fn qualified(table: &str) -> String {
+    format!("{DATABASE}.{}", quote_name(table))
+}
+
+fn load_data_sql(table: Table, path: &Path) -> String {
+    format!(
+        "LOAD DATA INFILE {} INTO TABLE {} CHARACTER SET latin1 \
+         FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\\n' ({})",
+        quote_text(&path.to_string_lossy()),
+        qualified(table.name()),
+        table.file_columns().join(", ")
+    )
+}
+
+/// What follows `inrush load FILE`, less the connection.
+fn load_arguments(table: Table, limits: &Limits) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = [
+        "--into",
+        &format!("{DATABASE}.{table}"),
+        "--dialect",
+        "tbl",
+        "--charset",
+        "latin1",
+        "--columns",
+        &table.file_columns().join(","),
+        "--json",
+        "--quiet",
+    ]
+    .map(OsString::from)
+    .into();
+    if let Some(bytes) = limits.memory_bytes_max {
+        arguments.extend(["--memory".into(), bytes.to_string().into()]);
+    }
+    if let Some(threads) = limits.threads {
+        arguments.extend(["--threads".into(), threads.to_string().into()]);
+    }
+    arguments
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
+    std::fs::copy(from, to).map(drop).map_err(Error::io("copying", from))
+}
+
+/// Moves a file into the data directory, writable by whoever the server runs as.
+fn move_file(from: &Path, to: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::PermissionsExt;
+    let all_may_write = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(from, all_may_write).map_err(Error::io("opening up", from))?;
+    std::fs::rename(from, to).map_err(Error::io("moving", from))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_gets_the_files_order_of_columns() {
+        let sql = load_data_sql(Table::PartSupp, Path::new("/d/it's.tbl"));
+        assert!(sql.contains("LOAD DATA INFILE '/d/it"), "{sql}");
+        assert!(!sql.contains("'/d/it's"), "{sql}");
+        assert!(sql.contains("inrush_bench.`partsupp`"), "{sql}");
+        assert!(sql.ends_with("(ps_partkey, ps_suppkey, ps_availqty, ps_supplycost, ps_comment)"));
+    }
+
+    #[test]
+    fn limits_are_passed_on() {
+        let limits = Limits { memory_bytes_max: Some(1 << 28), threads: Some(2) };
+        let arguments = load_arguments(Table::Region, &limits);
+        let tail: Vec<_> = arguments.iter().rev().take(4).rev().collect();
+        assert_eq!(tail, ["--memory", "268435456", "--threads", "2"]);
+    }
+}

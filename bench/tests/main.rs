@@ -1,0 +1,111 @@
+//! The TPC-H benchmark against real servers, with a stand-in for the inrush program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use bench::tpch::{Schema, Table};
+use bench::tproch::{self, TprochOptions};
+
+/// One server at a time: each has a redo log of 4 GB.
+static ONE_SERVER: Mutex<()> = Mutex::new(());
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let name = format!("inrush-tproch-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A program called as `inrush load FILE --into T .. --columns C .. --socket S --user U`, which
+/// has the server load the file with `suffix` after LOAD DATA.
+fn stand_in(dir: &Path, suffix: &str) -> PathBuf {
+    let path = dir.join("stand-in");
+    let script = format!(
+        r#"#!/bin/sh
+file=$2
+shift 2
+while [ $# -gt 1 ]; do
+    case $1 in
+        --into) into=$2 ;;
+        --columns) columns=$2 ;;
+        --socket) socket=$2 ;;
+        --user) user=$2 ;;
+    esac
+    shift
+done
+mariadb --no-defaults --socket="$socket" --user="$user" -e "LOAD DATA INFILE '$file' INTO TABLE $into
+    CHARACTER SET latin1 FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\n' ($columns) {suffix}" &&
+    echo '{{"path": "stand-in"}}'
+"#
+    );
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn options(dir: &Path, schema: Schema, tables: Vec<Table>, suffix: &str) -> TprochOptions {
+    TprochOptions {
+        // Smaller ones have duplicate keys in partsupp.
+        scale: 0.01,
+        schema,
+        tables,
+        data_dir: dir.to_path_buf(),
+        program: stand_in(dir, suffix),
+        ..TprochOptions::default()
+    }
+}
+
+#[test]
+fn every_table_is_loaded_in_every_way_and_nothing_is_left() {
+    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Folder::new("all");
+    let mut said = Vec::new();
+    let options = options(&folder.0, Schema::Tproch, Vec::new(), "");
+    let outcome = tproch::run(&options, &mut |line| said.push(line.to_owned())).unwrap();
+    assert_eq!(outcome.tables.len(), 8);
+    for table in &outcome.tables {
+        assert!(table.rows > 0 && table.file_bytes >= 65_536, "{}", table.table);
+        assert!(table.load_data_seconds > 0.0 && table.unchecked_seconds > 0.0);
+        assert!(table.inrush_seconds > 0.0 && table.floor.import_seconds > 0.0);
+        assert_eq!(table.inrush["path"], "stand-in");
+    }
+    assert!(outcome.server_settings.iter().any(|(name, _)| name == "innodb_log_file_size"));
+    assert!(outcome.text().contains("total"));
+    assert!(said.iter().any(|line| line.starts_with("lineitem: ")));
+    assert!(!folder.0.join("server").exists());
+}
+
+#[test]
+fn a_load_that_gives_other_rows_fails_the_benchmark() {
+    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Folder::new("other");
+    let suffix = "SET l_comment = 'x'";
+    let options = options(&folder.0, Schema::Dbgen, Vec::new(), suffix);
+    let error = tproch::run(&options, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("table lineitem: Inrush loaded rows of checksum"), "{error}");
+    assert!(!folder.0.join("server").exists());
+}
+
+#[test]
+fn rows_alone_need_no_server() {
+    let folder = Folder::new("rows");
+    let options = options(&folder.0, Schema::Dbgen, Vec::new(), "");
+    let dir = tproch::make_rows(&options, &mut |_| {}).unwrap();
+    assert_eq!(dir.file_name().unwrap(), "sf0.01");
+    assert!(fs::read_to_string(dir.join("lineitem.sql")).unwrap().contains("KEY (l_shipdate)"));
+    assert!(fs::metadata(dir.join("lineitem.tbl")).unwrap().len() > 7_000_000);
+}
