@@ -1,1 +1,46 @@
-//! (skeleton)
+//! Input files to records: dialects, chunks of whole records, a SIMD field scanner.
+//!
+//! ```text
+//! files --Source--> Chunk (whole records, in order) --Scanner--> Rows --value()--> bytes or NULL
+//!         one thread, cheap                           any thread, one chunk each
+//! ```
+//!
+//! A [`Source`] reads the files front to back and cuts them at record ends, exactly, also where a
+//! quoted field holds a newline; every chunk can then be scanned by whichever thread is free.
+//! The rules of a delimited file are those of the server's LOAD DATA (`READ_INFO::read_field` in
+//! `sql/sql_load.cc`), see [`Dialect`].
+//!
+//! In reading order: [`dialect`] what a file looks like, `chunk` and `source` the seam other kinds
+//! of input fit in, `files` local files, `split` where to cut, `lexer` the rules byte by byte,
+//! `simd` the same 64 bytes at a time, `scan` and `rows` the fields of a chunk, `decode` what a
+//! field means.
+#![deny(unsafe_code)]
+
+pub mod dialect;
+
+mod chunk;
+mod source;
+
+mod files;
+
+mod split;
+
+mod lexer;
+mod simd;
+
+mod scan;
+
+mod rows;
+
+mod decode;
+
+mod error;
+
+pub use chunk::Chunk;
+pub use dialect::Dialect;
+pub use error::{Error, Position, Result};
+pub use files::{FileSource, SourceOptions};
+pub use rows::{Field, Fields, Row, Rows, Value};
+pub use scan::Scanner;
+pub use simd::Isa;
+pub use source::{InputFile, Source};

@@ -1,0 +1,286 @@
+//! The rules of a delimited file, byte by byte: exact for every dialect.
+//!
+//! Stops only between tokens (a byte of text, an escape and what it escapes, a pair of quotes, a
+//! closing quote with the terminator after it), so that a [`Cursor`] is all there is to remember.
+//! The SIMD path does whole blocks of well-behaved input, and hands this one the rest: the last
+//! bytes of a chunk, blocks with quotes in odd places, dialects with long separators.
+
+use crate::dialect::Dialect;
+use crate::rows::{DECODE, QUOTED};
+use crate::simd::Block;
+
+/// The special bytes of a dialect.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexer {
+    pub(crate) separator: Vec<u8>,
+    pub(crate) terminator: Vec<u8>,
+    pub(crate) prefix: Vec<u8>,
+    pub(crate) quote: Option<u8>,
+    pub(crate) escape: Option<u8>,
+    pub(crate) any_newline: bool,
+    /// Bytes that a token other than one byte of text may start with, outside quotes.
+    stops: Box<[bool; 256]>,
+    /// Bytes that must be there to tell which token it is.
+    lookahead: usize,
+}
+
+/// Where the lexer is, between two tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    pub(crate) position: usize,
+    pub(crate) state: State,
+    /// `DECODE` and `QUOTED` of the field so far.
+    pub(crate) flags: u32,
+}
+
+/// What the next byte belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Text before LINES STARTING BY.
+    BeforePrefix,
+    /// A field that has no byte yet: a quote opens here.
+    FieldStart,
+    /// A field not in quotes, after its first byte.
+    Unquoted,
+    /// Inside quotes.
+    Quoted,
+}
+
+/// Takes what the lexer finds, in order.
+pub(crate) trait Sink {
+    /// A record begins: its prefix is at `start`. Only for dialects with LINES STARTING BY.
+    fn record(&mut self, start: usize);
+    /// A quote opens at `position`. Not told by the SIMD path.
+    fn quote(&mut self, _position: usize) {}
+    /// A field ends before `end`.
+    fn field(&mut self, end: usize, flags: u32);
+    /// A row ends before `end`, terminator included; its last field was told before.
+    fn row(&mut self, end: usize);
+    /// The fields that end in one 64-byte block.
+    fn block<B: Block>(&mut self, block: &Ends<'_>);
+}
+
+/// Field and row ends in the 64 bytes from `base`; bit 0 is the first byte.
+pub(crate) struct Ends<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) base: usize,
+    /// Bytes that end a field: separators and first bytes of terminators.
+    pub(crate) fields: u64,
+    /// The terminators among them.
+    pub(crate) rows: u64,
+    /// The field ends whose field needs decoding.
+    pub(crate) decode: u64,
+    /// The field ends whose field is quoted.
+    pub(crate) quoted: u64,
+}
+
+impl Lexer {
+    pub(crate) fn new(dialect: &Dialect) -> Lexer {
+        let separator = dialect.fields_terminated_by.clone();
+        let terminator = dialect.lines_terminated_by.clone();
+        let mut stops = Box::new([false; 256]);
+        let newline_start = if dialect.any_newline { Some(b'\r') } else { None };
+        let first = [separator.first(), terminator.first(), newline_start.as_ref()];
+        for &byte in first.into_iter().flatten().chain(&dialect.escaped_by) {
+            stops[usize::from(byte)] = true;
+        }
+        let longest = separator.len().max(terminator.len()).max(dialect.lines_starting_by.len());
+        Lexer {
+            separator,
+            terminator,
+            prefix: dialect.lines_starting_by.clone(),
+            quote: dialect.enclosed_by,
+            escape: dialect.escaped_by,
+            any_newline: dialect.any_newline,
+            stops,
+            lookahead: longest.max(2) + 1,
+        }
+    }
+
+    /// The state at the first byte of a record.
+    pub(crate) fn record_start(&self) -> State {
+        if self.prefix.is_empty() { State::FieldStart } else { State::BeforePrefix }
+    }
+
+    /// A cursor at the first byte of a record.
+    pub(crate) fn cursor(&self, position: usize) -> Cursor {
+        Cursor { position, state: self.record_start(), flags: 0 }
+    }
+
+    /// Reads tokens until the cursor is at or after `stop`. Unless the input ends with `bytes`
+    /// (`last`), stops earlier where the bytes to come could change what a token is.
+    pub(crate) fn run<S: Sink>(
+        &self,
+        cursor: &mut Cursor,
+        bytes: &[u8],
+        stop: usize,
+        last: bool,
+        sink: &mut S,
+    ) {
+        let stop = if last {
+            stop.min(bytes.len())
+        } else {
+            stop.min((bytes.len() + 1).saturating_sub(self.lookahead))
+        };
+        while cursor.position < stop {
+            match cursor.state {
+                State::BeforePrefix => self.seek_prefix(cursor, bytes, last, sink),
+                State::FieldStart if self.quote == Some(bytes[cursor.position]) => {
+                    sink.quote(cursor.position);
+                    cursor.position += 1;
+                    cursor.state = State::Quoted;
+                    cursor.flags = QUOTED;
+                }
+                State::FieldStart => {
+                    cursor.state = State::Unquoted;
+                    cursor.flags = 0;
+                }
+                State::Unquoted => self.unquoted(cursor, bytes, stop, sink),
+                State::Quoted => self.quoted(cursor, bytes, stop, sink),
+            }
+        }
+    }
+
+    /// Size of the first line of `bytes` as IGNORE n LINES counts: up to an unescaped terminator,
+    /// quotes or not. None if it does not end in `bytes` and more may come.
+    ///
+    /// Source: `READ_INFO::next_line` in the server's `sql/sql_load.cc`.
+    pub(crate) fn line_size(&self, bytes: &[u8], last: bool) -> Option<usize> {
+        let mut at = 0;
+        while at < bytes.len() && (last || at + self.lookahead <= bytes.len()) {
+            let rest = &bytes[at..];
+            if self.escape == Some(rest[0]) {
+                at += 2;
+            } else if let Some(size) = self.line_end(rest) {
+                return Some(at + size);
+            } else {
+                at += 1;
+            }
+        }
+        last.then_some(bytes.len())
+    }
+
+    /// Size of the first record of `bytes`, terminator included. None if there is none, or if it
+    /// does not end in `bytes` and more may come.
+    pub(crate) fn record_size(&self, bytes: &[u8], last: bool) -> Option<usize> {
+        let mut sink = FirstRow::default();
+        let mut cursor = self.cursor(0);
+        self.run(&mut cursor, bytes, bytes.len(), last, &mut sink);
+        sink.end.or((last && !bytes.is_empty()).then_some(bytes.len()))
+    }
+
+    /// Skips what is before the prefix, over line ends too.
+    fn seek_prefix<S: Sink>(&self, cursor: &mut Cursor, bytes: &[u8], last: bool, sink: &mut S) {
+        match memchr::memmem::find(&bytes[cursor.position..], &self.prefix) {
+            Some(found) => {
+                let start = cursor.position + found;
+                sink.record(start);
+                cursor.position = start + self.prefix.len();
+                cursor.state = State::FieldStart;
+            }
+            None if last => cursor.position = bytes.len(),
+            None => cursor.position = bytes.len() + 1 - self.prefix.len(),
+        }
+    }
+
+    /// Tokens of a field not in quotes, up to its end or `stop`.
+    fn unquoted<S: Sink>(&self, cursor: &mut Cursor, bytes: &[u8], stop: usize, sink: &mut S) {
+        while cursor.position < stop {
+            let rest = &bytes[cursor.position..];
+            let byte = rest[0];
+            if !self.stops[usize::from(byte)] {
+                cursor.position += 1;
+                continue;
+            }
+            if self.escape == Some(byte) && self.escape != self.quote {
+                cursor.flags |= DECODE;
+                cursor.position += rest.len().min(2);
+            } else if self.escape == Some(byte) && rest.get(1) == Some(&byte) {
+                cursor.flags |= DECODE;
+                cursor.position += 2;
+            } else if let Some(size) = self.line_end(rest) {
+                return self.end_row(cursor, cursor.position, size, sink);
+            } else if self.separates(rest) {
+                return self.end_field(cursor, cursor.position, sink);
+            } else {
+                cursor.position += 1;
+            }
+        }
+    }
+
+    /// Tokens of a quoted field, up to its end or `stop`.
+    fn quoted<S: Sink>(&self, cursor: &mut Cursor, bytes: &[u8], stop: usize, sink: &mut S) {
+        while cursor.position < stop {
+            let rest = &bytes[cursor.position..];
+            let byte = Some(rest[0]);
+            if self.escape == byte && self.escape != self.quote {
+                cursor.flags |= DECODE;
+                cursor.position += rest.len().min(2);
+            } else if self.quote == byte {
+                let after = &rest[1..];
+                let end = cursor.position + 1;
+                if after.first().copied() == byte {
+                    cursor.flags |= DECODE;
+                    cursor.position += 2;
+                } else if after.is_empty() {
+                    return self.end_row(cursor, end, 0, sink);
+                } else if let Some(size) = self.line_end(after) {
+                    return self.end_row(cursor, end, size, sink);
+                } else if self.separates(after) {
+                    return self.end_field(cursor, end, sink);
+                } else {
+                    cursor.flags |= DECODE;
+                    cursor.position += 1;
+                }
+            } else {
+                cursor.position += 1;
+            }
+        }
+    }
+
+    /// Size of the line terminator `rest` begins with.
+    fn line_end(&self, rest: &[u8]) -> Option<usize> {
+        if self.any_newline {
+            return match rest {
+                [b'\n', ..] => Some(1),
+                [b'\r', b'\n', ..] => Some(2),
+                _ => None,
+            };
+        }
+        rest.starts_with(&self.terminator).then_some(self.terminator.len())
+    }
+
+    fn separates(&self, rest: &[u8]) -> bool {
+        !self.separator.is_empty() && rest.starts_with(&self.separator)
+    }
+
+    fn end_field<S: Sink>(&self, cursor: &mut Cursor, end: usize, sink: &mut S) {
+        sink.field(end, cursor.flags);
+        *cursor =
+            Cursor { position: end + self.separator.len(), state: State::FieldStart, flags: 0 };
+    }
+
+    fn end_row<S: Sink>(&self, cursor: &mut Cursor, end: usize, size: usize, sink: &mut S) {
+        sink.field(end, cursor.flags);
+        sink.row(end + size);
+        *cursor = self.cursor(end + size);
+    }
+}
+
+/// Remembers the end of the first row.
+#[derive(Default)]
+struct FirstRow {
+    end: Option<usize>,
+}
+
+impl Sink for FirstRow {
+    fn record(&mut self, _start: usize) {}
+
+    fn field(&mut self, _end: usize, _flags: u32) {}
+
+    fn row(&mut self, end: usize) {
+        self.end.get_or_insert(end);
+    }
+
+    fn block<B: Block>(&mut self, _block: &Ends<'_>) {}
+}

@@ -1,0 +1,236 @@
+//! The fields of a chunk: where each ends, and what it means.
+//!
+//! ```text
+//! bytes   1|ab|c\|d\n22|x|\n
+//! ends     1  4    9   12 14 15      one u32 per field: position of its end, two flags on top
+//! marks              (3, 10)   (6, 16)   one per row: fields so far, end with the terminator
+//! ```
+//!
+//! A field starts one separator after the end of the field before it, the first one of a row where
+//! the row before it ended. Nothing is allocated per row once the vectors have grown.
+
+use crate::decode;
+
+/// Flag of a field end: the bytes are not the value; escapes or quotes in it must be undone.
+pub(crate) const DECODE: u32 = 1 << 31;
+/// Flag of a field end: the field begins with an opening quote.
+pub(crate) const QUOTED: u32 = 1 << 30;
+/// Positions are below this, so that the flags fit.
+pub(crate) const POSITION_MAX: u32 = (1 << 30) - 1;
+
+/// Rows of one chunk, made by [`crate::Scanner::scan`]; reused from chunk to chunk.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// Field ends; only the first `fields` are valid. Longer, so that SIMD stores need no check.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) fields: usize,
+    pub(crate) marks: Vec<Mark>,
+    /// Start of each row, only for dialects with LINES STARTING BY; else empty.
+    pub(crate) starts: Vec<u32>,
+    pub(crate) shape: Shape,
+}
+
+/// What reading the index needs to know of the dialect.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shape {
+    pub(crate) separator_size: u32,
+    pub(crate) prefix_size: u32,
+    pub(crate) trailing_separator: bool,
+    pub(crate) quote: Option<u8>,
+    pub(crate) escape: Option<u8>,
+}
+
+/// End of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    /// Fields of the chunk up to and with this row.
+    pub(crate) fields: u32,
+    /// First byte after the terminator.
+    pub(crate) end: u32,
+}
+
+impl Rows {
+    /// An empty index.
+    pub fn new() -> Rows {
+        Rows::default()
+    }
+
+    /// Number of rows.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// True if there are no rows.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    /// The row of this index, below `len`.
+    #[inline]
+    pub fn row(&self, index: usize) -> Row<'_> {
+        let mark = self.marks[index];
+        let (first, mut start) = match index.checked_sub(1) {
+            Some(before) => (self.marks[before].fields, self.marks[before].end),
+            None => (0, 0),
+        };
+        if let Some(&stated) = self.starts.get(index) {
+            start = stated;
+        }
+        let mut ends = &self.ends[first as usize..mark.fields as usize];
+        if self.shape.trailing_separator
+            && let [.., before, last] = ends
+            && *last == (before & POSITION_MAX) + self.shape.separator_size
+        {
+            ends = &ends[..ends.len() - 1];
+        }
+        let body = start + self.shape.prefix_size;
+        Row { ends, start, end: mark.end, body, separator_size: self.shape.separator_size }
+    }
+
+    /// All rows in order.
+    #[inline]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.len()).map(|index| self.row(index))
+    }
+
+    /// What the field holds: NULL, or bytes borrowed from the chunk or, when escapes had to be
+    /// undone, from `scratch` (overwritten then). `chunk` is what was scanned.
+    #[inline]
+    pub fn value<'a>(&self, chunk: &'a [u8], field: Field, scratch: &'a mut Vec<u8>) -> Value<'a> {
+        let raw = field.raw(chunk);
+        match field.flags {
+            0 if self.shape.quote.is_some() && raw == b"NULL" => Value::Null,
+            0 => Value::Bytes(raw),
+            QUOTED => Value::Bytes(&raw[1..raw.len() - 1]),
+            flags => {
+                let quoted = flags & QUOTED != 0;
+                decode::decode(raw, quoted, self.shape.quote, self.shape.escape, scratch)
+            }
+        }
+    }
+}
+
+/// One record: its span in the chunk and its fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    ends: &'a [u32],
+    start: u32,
+    end: u32,
+    body: u32,
+    separator_size: u32,
+}
+
+impl<'a> Row<'a> {
+    /// Span of the record in the chunk, terminator included: what a reject file gets.
+    #[inline]
+    pub fn raw(&self) -> (usize, usize) {
+        (self.start as usize, self.end as usize)
+    }
+
+    /// Number of fields, at least 1.
+    #[inline]
+    pub fn field_count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True if the row is one for `columns` columns as LOAD DATA counts: this many fields, or one
+    /// more that is empty, because a separator may stand before a line end.
+    #[inline]
+    pub fn has_fields_for(&self, columns: usize) -> bool {
+        let count = self.ends.len();
+        count == columns || (count == columns + 1 && self.field(columns).is_empty())
+    }
+
+    /// The field of this index, below `field_count`.
+    #[inline]
+    pub fn field(&self, index: usize) -> Field {
+        let start = match index.checked_sub(1) {
+            Some(before) => (self.ends[before] & POSITION_MAX) + self.separator_size,
+            None => self.body,
+        };
+        Field::new(start, self.ends[index])
+    }
+
+    /// All fields in order; a little cheaper than `field` one by one.
+    #[inline]
+    pub fn fields(&self) -> Fields<'a> {
+        Fields { ends: self.ends.iter(), start: self.body, separator_size: self.separator_size }
+    }
+}
+
+/// The fields of a row in order.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    ends: std::slice::Iter<'a, u32>,
+    start: u32,
+    separator_size: u32,
+}
+
+impl Iterator for Fields<'_> {
+    type Item = Field;
+
+    #[inline]
+    fn next(&mut self) -> Option<Field> {
+        let &end = self.ends.next()?;
+        let field = Field::new(self.start, end);
+        self.start = field.end + self.separator_size;
+        Some(field)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ends.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Fields<'_> {}
+
+/// A field: its span in the chunk, quotes and escapes included. [`Rows::value`] undoes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    start: u32,
+    end: u32,
+    flags: u32,
+}
+
+impl Field {
+    #[inline]
+    fn new(start: u32, end: u32) -> Field {
+        Field { start, end: end & POSITION_MAX, flags: end & !POSITION_MAX }
+    }
+
+    /// Bytes of the field as they stand in the chunk.
+    #[inline]
+    pub fn raw<'a>(&self, chunk: &'a [u8]) -> &'a [u8] {
+        &chunk[self.start as usize..self.end as usize]
+    }
+
+    /// Span in the chunk.
+    #[inline]
+    pub fn span(&self) -> (usize, usize) {
+        (self.start as usize, self.end as usize)
+    }
+
+    /// True if there is nothing between the separators, not even quotes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// True if the raw bytes are not the value: quotes or escapes in it must be undone.
+    #[inline]
+    pub fn needs_decoding(&self) -> bool {
+        self.flags != 0
+    }
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// SQL NULL.
+    Null,
+    /// The bytes, in the file's character set.
+    Bytes(&'a [u8]),
+}

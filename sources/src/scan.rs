@@ -1,0 +1,152 @@
+//! Scanning a chunk: where every field ends.
+
+use crate::dialect::Dialect;
+use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
+use crate::rows::{DECODE, Mark, POSITION_MAX, Rows, Shape};
+use crate::simd::{Block, Isa, Plan};
+
+/// Finds the fields of chunks of one dialect. Cheap to make; one per thread.
+#[derive(Clone, Debug)]
+pub struct Scanner {
+    lexer: Lexer,
+    /// How whole blocks are scanned, if this dialect's can be.
+    plan: Option<Plan>,
+    isa: Isa,
+    shape: Shape,
+}
+
+impl Scanner {
+    /// Largest chunk that can be scanned, in bytes.
+    pub const CHUNK_BYTES_MAX: usize = POSITION_MAX as usize;
+
+    /// A scanner with the fastest instructions this processor has.
+    ///
+    /// The dialect has passed [`Dialect::check`].
+    pub fn new(dialect: &Dialect) -> Scanner {
+        Scanner::with_isa(dialect, Isa::best())
+    }
+
+    /// A scanner with the given instructions: for tests and benchmarks.
+    pub fn with_isa(dialect: &Dialect, isa: Isa) -> Scanner {
+        let lexer = Lexer::new(dialect);
+        let shape = Shape {
+            separator_size: lexer.separator.len() as u32,
+            prefix_size: lexer.prefix.len() as u32,
+            trailing_separator: dialect.trailing_separator,
+            quote: lexer.quote,
+            escape: lexer.escape,
+        };
+        Scanner { plan: isa.plan(&lexer), lexer, isa, shape }
+    }
+
+    /// Overwrites `rows` with the rows of `chunk`: whole records, the last of which may lack its
+    /// terminator because the file ends there. At most [`Scanner::CHUNK_BYTES_MAX`] bytes.
+    ///
+    /// Any bytes are rows; how many fields one must have is the caller's to check
+    /// ([`crate::Row::has_fields_for`]).
+    pub fn scan(&mut self, chunk: &[u8], rows: &mut Rows) {
+        assert!(chunk.len() <= Scanner::CHUNK_BYTES_MAX, "a chunk is at most 1 GiB - 1");
+        rows.fields = 0;
+        rows.marks.clear();
+        rows.starts.clear();
+        rows.shape = self.shape;
+        let mut sink = Fields { rows, lexer: &self.lexer };
+        let mut cursor = self.lexer.cursor(0);
+        if let Some(plan) = self.plan {
+            self.isa.run(plan, &self.lexer, &mut cursor, chunk, true, &mut sink);
+        }
+        self.lexer.run(&mut cursor, chunk, chunk.len(), true, &mut sink);
+        sink.finish(cursor, chunk.len());
+    }
+}
+
+/// Writes what the lexer finds into `rows`.
+struct Fields<'a> {
+    rows: &'a mut Rows,
+    lexer: &'a Lexer,
+}
+
+impl Fields<'_> {
+    /// Closes the record that the end of the file cuts off.
+    fn finish(&mut self, cursor: Cursor, size: usize) {
+        let fields_before = self.rows.marks.last().map_or(0, |mark| mark.fields as usize);
+        let row_open = self.rows.fields > fields_before;
+        match cursor.state {
+            State::BeforePrefix => {}
+            State::FieldStart if !row_open => {
+                // A prefix and nothing after it is no row.
+                self.rows.starts.truncate(self.rows.marks.len());
+            }
+            State::FieldStart => {
+                if self.lexer.any_newline {
+                    self.field(size, 0);
+                }
+                self.row(size);
+            }
+            State::Unquoted => {
+                self.field(size, cursor.flags);
+                self.row(size);
+            }
+            State::Quoted => {
+                self.field(size, cursor.flags | DECODE);
+                self.row(size);
+            }
+        }
+    }
+
+    /// Room for the fields of one more block.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let size = (self.rows.ends.len() * 2).max(1024);
+        self.rows.ends.resize(size, 0);
+    }
+
+    #[inline(always)]
+    fn reserve_block(&mut self) {
+        if self.rows.ends.len() - self.rows.fields < 64 {
+            self.grow();
+        }
+    }
+}
+
+impl Sink for Fields<'_> {
+    fn record(&mut self, start: usize) {
+        self.rows.starts.push(start as u32);
+    }
+
+    #[inline]
+    fn field(&mut self, end: usize, flags: u32) {
+        self.reserve_block();
+        self.rows.ends[self.rows.fields] = end as u32 | flags;
+        self.rows.fields += 1;
+    }
+
+    #[inline]
+    fn row(&mut self, end: usize) {
+        self.rows.marks.push(Mark { fields: self.rows.fields as u32, end: end as u32 });
+    }
+
+    #[inline(always)]
+    fn block<B: Block>(&mut self, block: &Ends<'_>) {
+        self.reserve_block();
+        let before = self.rows.fields;
+        if let Some(out) = self.rows.ends[before..].first_chunk_mut::<64>() {
+            B::store(block.base as u32, block.fields, block.decode, block.quoted, out);
+        }
+        self.rows.fields += block.fields.count_ones() as usize;
+        let mut left = block.rows;
+        while left != 0 {
+            let bit = left.trailing_zeros();
+            let up_to = left ^ (left - 1);
+            left &= left - 1;
+            let fields = before + (block.fields & up_to).count_ones() as usize;
+            let position = block.base + bit as usize;
+            if self.lexer.any_newline && position > 0 && block.bytes[position - 1] == b'\r' {
+                self.rows.ends[fields - 1] -= 1;
+            }
+            let end = (position + self.lexer.terminator.len()) as u32;
+            self.rows.marks.push(Mark { fields: fields as u32, end });
+        }
+    }
+}

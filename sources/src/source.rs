@@ -1,0 +1,39 @@
+//! The seam for kinds of input: local files today; pipes, compressed and remote files fit too.
+
+use std::path::PathBuf;
+
+use crate::chunk::Chunk;
+use crate::error::Result;
+
+/// One input as it was found before reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFile {
+    /// Its path, for messages.
+    pub path: PathBuf,
+    /// Its size in bytes; None when only reading tells (a pipe).
+    pub bytes: Option<u64>,
+}
+
+/// Input as chunks of whole records, front to back. Nothing needs to seek.
+pub trait Source: Send {
+    /// Overwrites `chunk` with the next records, or returns false at the end of the input (the
+    /// chunk is empty then). A chunk never spans two files and is never empty otherwise.
+    ///
+    /// Errors: reading; a quote that never closes; a record longer than the limit. After an error
+    /// the source is done.
+    fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool>;
+
+    /// The inputs in order; [`Chunk::file`] is an index into this.
+    fn files(&self) -> &[InputFile];
+
+    /// Size of all inputs, if known beforehand.
+    fn bytes_total(&self) -> Option<u64>;
+
+    /// Bytes handed out or skipped so far, in the unit of `bytes_total`.
+    fn bytes_read(&self) -> u64;
+
+    /// Begins again at the first file with ordinal 0.
+    ///
+    /// Errors: an input that can be read only once.
+    fn restart(&mut self) -> Result<()>;
+}
