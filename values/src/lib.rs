@@ -1,16 +1,32 @@
 //! Text values to InnoDB's stored form, and stored form to keys that sort by memcmp.
 
+mod bit;
 pub mod charset;
+mod clock_text;
 pub mod collation;
 pub mod column;
+mod convert;
+mod ctype;
+mod decimal;
+mod digits;
+mod enumeration;
 pub mod key;
 mod error;
+mod float;
+mod integer;
+mod json;
 mod reason;
 mod sql_mode;
+mod temporal;
+mod text;
+mod year;
+mod zone;
 
 pub use collation::{Collation, CollationData};
 pub use column::{Charset, Column, DefaultValue, SqlType, TextType};
+pub use convert::{ConvertOptions, Converter};
 pub use error::Error;
 pub use key::{KeyKind, KeyPart};
 pub use reason::{Explained, Reason};
 pub use sql_mode::SqlMode;
+pub use zone::Zone;

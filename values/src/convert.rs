@@ -1,0 +1,194 @@
+//! One column's converter: the text of a field to the bytes InnoDB keeps.
+
+use crate::bit::Bit;
+use crate::column::{Charset, Column, SqlType, TextType};
+use crate::decimal::Decimal;
+use crate::enumeration::{Enum, Set};
+use crate::error::Error;
+use crate::float::Real;
+use crate::integer::Integer;
+use crate::json;
+use crate::reason::Reason;
+use crate::sql_mode::SqlMode;
+use crate::temporal::{Date, DateTime, Stamp, Time};
+use crate::text::{Limit, Pad, Text};
+use crate::year::Year;
+use crate::zone::Zone;
+
+/// What the meaning of a text depends on, apart from the column.
+#[derive(Clone, Debug)]
+pub struct ConvertOptions {
+    /// Charset the file is written in: LOAD DATA's `CHARACTER SET`.
+    pub file_charset: Charset,
+    /// Flags of `sql_mode` besides strict mode, which is always on.
+    pub sql_mode: SqlMode,
+    /// Zone of the local times that TIMESTAMP columns are given as.
+    pub time_zone: Zone,
+}
+
+impl Default for ConvertOptions {
+    fn default() -> ConvertOptions {
+        ConvertOptions {
+            file_charset: Charset::Utf8mb4,
+            sql_mode: SqlMode::default(),
+            time_zone: Zone::UTC,
+        }
+    }
+}
+
+/// Converts the fields of one column.
+///
+/// Bound once to type and options; then each field costs no allocation, and in its usual form
+/// (plain digits, `YYYY-MM-DD`, ASCII) a few nanoseconds. One for each column and thread.
+#[derive(Clone, Debug)]
+pub struct Converter {
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Integer(Integer),
+    Decimal(Decimal),
+    Real(Real),
+    Date(Date),
+    Time(Time),
+    DateTime(DateTime),
+    Stamp(Stamp),
+    Year(Year),
+    Bit(Bit),
+    Enum(Enum),
+    Set(Set),
+    Text(Text),
+    Json(Text),
+}
+
+impl Converter {
+    /// Binds a converter to a column.
+    ///
+    /// Errors: a type no server declares (`DECIMAL(70,2)`).
+    pub fn new(column: &Column, options: &ConvertOptions) -> Result<Converter, Error> {
+        let file = options.file_charset;
+        let mode = options.sql_mode;
+        let bad = || Error::BadType {
+            column: column.name.clone(),
+            declared: column.sql_type.to_string(),
+        };
+        if !is_declarable(&column.sql_type) {
+            return Err(bad());
+        }
+        let kind = match &column.sql_type {
+            SqlType::Integer { bytes, unsigned } => {
+                Kind::Integer(Integer::new(*bytes, *unsigned, file))
+            }
+            SqlType::Decimal { precision, scale, unsigned } => {
+                Kind::Decimal(Decimal::new(*precision, *scale, *unsigned, file))
+            }
+            SqlType::Float { unsigned, digits } => {
+                Kind::Real(Real::new(true, *unsigned, *digits, file))
+            }
+            SqlType::Double { unsigned, digits } => {
+                Kind::Real(Real::new(false, *unsigned, *digits, file))
+            }
+            SqlType::Date => Kind::Date(Date::new(mode)),
+            SqlType::Time { digits } => Kind::Time(Time::new(*digits, mode)),
+            SqlType::DateTime { digits } => Kind::DateTime(DateTime::new(*digits, mode)),
+            SqlType::Timestamp { digits } => {
+                Kind::Stamp(Stamp::new(*digits, mode, &options.time_zone))
+            }
+            SqlType::Year => Kind::Year(Year::new(file)),
+            SqlType::Bit { bits } => Kind::Bit(Bit::new(*bits)),
+            SqlType::Enum { labels, text } => Kind::Enum(Enum::new(labels, text, file)),
+            SqlType::Set { labels, text } => Kind::Set(Set::new(labels, text, file)),
+            SqlType::Char { chars, text } => Kind::Text(char_text(*chars, text, file)),
+            SqlType::VarChar { chars, text } => {
+                let limit = Limit::Chars(*chars as usize);
+                Kind::Text(Text::new(file, text.charset, limit, Pad::Nothing))
+            }
+            SqlType::Binary { bytes } => {
+                let bytes = *bytes as usize;
+                let pad = Pad::To { bytes, byte: 0 };
+                Kind::Text(Text::new(file, Charset::Binary, Limit::Bytes(bytes), pad))
+            }
+            SqlType::VarBinary { bytes } => {
+                let limit = Limit::Bytes(*bytes as usize);
+                Kind::Text(Text::new(file, Charset::Binary, limit, Pad::Nothing))
+            }
+            SqlType::Text { bytes_max, text } => {
+                Kind::Text(Text::new(file, text.charset, bytes_limit(*bytes_max), Pad::Nothing))
+            }
+            SqlType::Blob { bytes_max } => {
+                Kind::Text(Text::new(file, Charset::Binary, bytes_limit(*bytes_max), Pad::Nothing))
+            }
+            SqlType::Json => {
+                let limit = bytes_limit(u32::MAX.into());
+                Kind::Json(Text::new(file, json::CHARSET, limit, Pad::Nothing))
+            }
+        };
+        Ok(Converter { kind })
+    }
+
+    /// Appends the stored form of `text` to `out`: exactly the bytes InnoDB keeps in the record
+    /// after LOAD DATA under strict mode. `text` is the field in the file's charset, unquoted and
+    /// unescaped; NULL does not come here.
+    ///
+    /// Errors: what LOAD DATA would refuse; then nothing was appended.
+    #[inline]
+    pub fn convert(&mut self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        match &mut self.kind {
+            Kind::Integer(integer) => integer.convert(text, out),
+            Kind::Decimal(decimal) => decimal.convert(text, out),
+            Kind::Real(real) => real.convert(text, out),
+            Kind::Date(date) => date.convert(text, out),
+            Kind::Time(time) => time.convert(text, out),
+            Kind::DateTime(datetime) => datetime.convert(text, out),
+            Kind::Stamp(stamp) => stamp.convert(text, out),
+            Kind::Year(year) => year.convert(text, out),
+            Kind::Bit(bit) => bit.convert(text, out),
+            Kind::Enum(labels) => labels.convert(text, out),
+            Kind::Set(labels) => labels.convert(text, out),
+            Kind::Text(string) => string.convert(text, out),
+            Kind::Json(string) => convert_json(string, text, out),
+        }
+    }
+}
+
+fn convert_json(string: &Text, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+    let start = out.len();
+    string.convert(text, out)?;
+    if json::is_valid(&out[start..]) {
+        return Ok(());
+    }
+    out.truncate(start);
+    Err(Reason::NotJson)
+}
+
+fn char_text(chars: u32, text: &TextType, file: Charset) -> Text {
+    let chars = chars as usize;
+    // One byte a character at least: the length InnoDB never goes below.
+    let byte = if text.charset == Charset::Binary { 0 } else { b' ' };
+    Text::new(file, text.charset, Limit::Chars(chars), Pad::To { bytes: chars, byte })
+}
+
+fn bytes_limit(bytes_max: u64) -> Limit {
+    Limit::Bytes(usize::try_from(bytes_max).unwrap_or(usize::MAX))
+}
+
+/// Whether sizes are such as a server could have declared: what the arithmetic relies on.
+fn is_declarable(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::Integer { bytes, .. } => matches!(bytes, 1..=4 | 8),
+        SqlType::Decimal { precision, scale, .. } => {
+            (1..=65).contains(precision) && scale <= precision && *scale <= 38
+        }
+        SqlType::Float { digits, .. } | SqlType::Double { digits, .. } => {
+            digits.is_none_or(|(m, d)| d <= m && d <= 30)
+        }
+        SqlType::Time { digits } | SqlType::DateTime { digits } | SqlType::Timestamp { digits } => {
+            *digits <= 6
+        }
+        SqlType::Bit { bits } => (1..=64).contains(bits),
+        SqlType::Enum { labels, .. } => labels.len() <= 65_535,
+        SqlType::Set { labels, .. } => labels.len() <= 64,
+        _ => true,
+    }
+}

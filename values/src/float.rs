@@ -1,0 +1,158 @@
+//! FLOAT and DOUBLE: IEEE 754, little-endian.
+//!
+//! Source: MariaDB 10.11, sql/field.cc `Field_real::get_double`, `truncate_double`;
+//! strings/dtoa.c `my_strtod`, which like Rust's parser rounds to the nearest double.
+
+use crate::column::Charset;
+use crate::ctype::is_space;
+use crate::reason::Reason;
+
+/// Converts text to FLOAT or DOUBLE.
+#[derive(Clone, Debug)]
+pub(crate) struct Real {
+    /// Stored in 4 bytes, not 8.
+    single: bool,
+    unsigned: bool,
+    /// 10^d and the largest value, of a column declared (m,d).
+    fixed: Option<(f64, f64)>,
+    file_charset: Charset,
+}
+
+impl Real {
+    pub(crate) fn new(
+        single: bool,
+        unsigned: bool,
+        digits: Option<(u8, u8)>,
+        file_charset: Charset,
+    ) -> Real {
+        let fixed = digits.map(|(m, d)| {
+            let scale = pow10(d);
+            (scale, pow10(m.saturating_sub(d)) - 1.0 / scale)
+        });
+        Real { single, unsigned, fixed, file_charset }
+    }
+
+    #[inline]
+    pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        let mut value = self.parse(text)?;
+        if self.unsigned && value < 0.0 {
+            return Err(Reason::OutOfRange);
+        }
+        let mut limit = if self.single { f64::from(f32::MAX) } else { f64::MAX };
+        if let Some((scale, declared)) = self.fixed {
+            limit = declared;
+            if value.is_finite() {
+                let whole = value.floor();
+                value = whole + ((value - whole) * scale).round_ties_even() / scale;
+            }
+        }
+        if !(-limit..=limit).contains(&value) {
+            return Err(Reason::OutOfRange);
+        }
+        if self.single {
+            // Rounded twice, text to double to float, as the server does.
+            out.extend_from_slice(&(value as f32).to_le_bytes());
+        } else {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn parse(&self, text: &[u8]) -> Result<f64, Reason> {
+        let number = &text[..number_len(text)];
+        if number.len() < text.len() || number.is_empty() {
+            return self.parse_relaxed(text);
+        }
+        std::str::from_utf8(number).ok().and_then(|n| n.parse().ok()).ok_or(Reason::NotANumber)
+    }
+
+    /// White space before and after the number.
+    #[cold]
+    fn parse_relaxed(&self, text: &[u8]) -> Result<f64, Reason> {
+        let space = |byte: &u8| is_space(self.file_charset, *byte);
+        let start = text.iter().take_while(|byte| space(byte)).count();
+        let (number, rest) = text[start..].split_at(number_len(&text[start..]));
+        if number.is_empty() || !rest.iter().all(|byte| space(byte)) {
+            return Err(Reason::NotANumber);
+        }
+        std::str::from_utf8(number).ok().and_then(|n| n.parse().ok()).ok_or(Reason::NotANumber)
+    }
+}
+
+/// Bytes of the number at the start of `text`: `[sign] digits [. digits] [e [sign] digits]`
+/// with a digit before or after the point. 0 when there is none.
+#[inline]
+fn number_len(text: &[u8]) -> usize {
+    let digits = |from: usize| {
+        text[from..].iter().position(|byte| !byte.is_ascii_digit()).map_or(text.len(), |n| from + n)
+    };
+    let start = usize::from(matches!(text.first(), Some(b'-' | b'+')));
+    let mut end = digits(start);
+    let mut any = end > start;
+    if text.get(end) == Some(&b'.') {
+        let fraction = end + 1;
+        end = digits(fraction);
+        any |= end > fraction;
+    }
+    if !any {
+        return 0;
+    }
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let exponent = end + 1 + usize::from(matches!(text.get(end + 1), Some(b'-' | b'+')));
+        if text.get(exponent).is_some_and(u8::is_ascii_digit) {
+            end = digits(exponent);
+        }
+    }
+    end
+}
+
+/// 10^n as the double nearest to it.
+fn pow10(n: u8) -> f64 {
+    // The parser rounds correctly; powi may not.
+    format!("1e{n}").parse().unwrap_or(f64::INFINITY)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    fn double(real: &Real, text: &str) -> Result<f64, Reason> {
+        let mut out = Vec::new();
+        real.convert(text.as_bytes(), &mut out)?;
+        Ok(match out.len() {
+            4 => f64::from(f32::from_le_bytes(out.try_into().unwrap())),
+            _ => f64::from_le_bytes(out.try_into().unwrap()),
+        })
+    }
+
+    #[test]
+    fn numbers() {
+        let real = Real::new(false, false, None, Charset::Utf8mb4);
+        for (text, expected) in [
+            ("1.5", 1.5),
+            ("-1e3", -1000.0),
+            ("+.5", 0.5),
+            ("5.", 5.0),
+            ("1e-400", 0.0),
+            (" 2.5 ", 2.5),
+            ("0e999999999", 0.0),
+        ] {
+            assert_eq!(double(&real, text), Ok(expected), "{text}");
+        }
+        for text in ["", ".", "e5", "1e", "inf", "nan", "0x10", "1.5x", "1,5"] {
+            assert_eq!(double(&real, text), Err(Reason::NotANumber), "{text}");
+        }
+        assert_eq!(double(&real, "1e309"), Err(Reason::OutOfRange));
+    }
+
+    #[test]
+    fn declared_digits_round_and_limit() {
+        let real = Real::new(true, true, Some((5, 2)), Charset::Utf8mb4);
+        assert_eq!(double(&real, "1.256"), Ok(f64::from(1.26f32)));
+        assert_eq!(double(&real, "999.99"), Ok(f64::from(999.99f32)));
+        assert_eq!(double(&real, "1000"), Err(Reason::OutOfRange));
+        assert_eq!(double(&real, "-1"), Err(Reason::OutOfRange));
+    }
+}

@@ -1,0 +1,288 @@
+//! CHAR, VARCHAR, TEXT: characters of the file's charset to those of the column's.
+//!
+//! When both charsets are the same, or one is binary, bytes are copied and checked; otherwise each
+//! character is converted. ASCII is the same in all of them, so a field that is all ASCII and short
+//! enough is one check and one copy. Source: MariaDB 10.11, sql/field.cc `Field_longstr`,
+//! `Field_string::store`; strings/ctype-latin1.c `cs_to_uni`; InnoDB's padding of CHAR:
+//! storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
+
+use crate::charset::push_utf8;
+use crate::column::Charset;
+use crate::ctype::is_space;
+use crate::reason::Reason;
+
+/// What ends a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// So many characters; of the rest only white space may be cut off.
+    Chars(usize),
+    /// So many bytes as stored; likewise.
+    Bytes(usize),
+}
+
+/// What fills up a short value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pad {
+    /// Stored as it is.
+    Nothing,
+    /// Filled with `byte` to this many bytes; longer values lose trailing ones down to it.
+    To { bytes: usize, byte: u8 },
+}
+
+/// Converts text to a character or byte string.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    file: Charset,
+    column: Charset,
+    limit: Limit,
+    pad: Pad,
+    /// A field of at most so many bytes cannot break the limit, if no character grows.
+    short: usize,
+}
+
+impl Text {
+    pub(crate) fn new(file: Charset, column: Charset, limit: Limit, pad: Pad) -> Text {
+        let short = match limit {
+            Limit::Chars(n) | Limit::Bytes(n) => n,
+        };
+        Text { file, column, limit, pad, short }
+    }
+
+    #[inline]
+    pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        if text.len() > self.short || !(self.column == Charset::Binary || text.is_ascii()) {
+            return self.convert_relaxed(text, out);
+        }
+        let start = out.len();
+        out.extend_from_slice(text);
+        if let Pad::To { bytes, byte } = self.pad {
+            self.pad(start, bytes, byte, out);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn pad(&self, start: usize, bytes: usize, byte: u8, out: &mut Vec<u8>) {
+        let least = start + bytes;
+        if out.len() < least {
+            out.resize(least, byte);
+        } else if byte == b' ' {
+            while out.len() > least && out.last() == Some(&b' ') {
+                out.pop();
+            }
+        }
+    }
+
+    /// Not ASCII, or longer than the column.
+    #[cold]
+    fn convert_relaxed(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        let start = out.len();
+        let result = if self.copies() { self.copy(text, out) } else { self.recode(text, out) };
+        let result = result.and_then(|taken| self.check_rest(&text[taken..]));
+        match result {
+            Ok(()) => {
+                if let Pad::To { bytes, byte } = self.pad {
+                    self.pad(start, bytes, byte, out);
+                }
+            }
+            Err(_) => out.truncate(start),
+        }
+        result
+    }
+
+    /// Whether bytes go over as they are.
+    fn copies(&self) -> bool {
+        self.file == self.column || self.file == Charset::Binary || self.column == Charset::Binary
+    }
+
+    /// Only white space may be left over.
+    fn check_rest(&self, rest: &[u8]) -> Result<(), Reason> {
+        // Spaces are counted in the column's charset, though these are the file's bytes; in a
+        // binary column every byte counts.
+        let lost = self.column == Charset::Binary && !rest.is_empty()
+            || !rest.iter().all(|&byte| is_space(self.column, byte));
+        if lost { Err(Reason::TooLong) } else { Ok(()) }
+    }
+
+    /// Appends what fits, and tells how many bytes that was.
+    fn copy(&self, text: &[u8], out: &mut Vec<u8>) -> Result<usize, Reason> {
+        let charset = self.column;
+        let fits = match self.limit {
+            Limit::Chars(chars) => charset.prefix_bytes(text, chars),
+            Limit::Bytes(bytes) => text.len().min(bytes),
+        };
+        let checked = match charset {
+            Charset::Binary | Charset::Latin1 => fits,
+            Charset::Utf8mb4 if std::str::from_utf8(&text[..fits]).is_ok() => fits,
+            _ => self.check_chars(text, fits)?,
+        };
+        out.extend_from_slice(&text[..checked]);
+        Ok(checked)
+    }
+
+    /// Bytes of the whole characters within the first `fits` bytes.
+    fn check_chars(&self, text: &[u8], fits: usize) -> Result<usize, Reason> {
+        let mut at = 0;
+        while at < fits {
+            match self.column.next_char(&text[at..]) {
+                Some((_, bytes)) if at + bytes <= fits => at += bytes,
+                Some(_) => break,
+                None => return Err(Reason::InvalidCharacter { offset: offset(at) }),
+            }
+        }
+        Ok(at)
+    }
+
+    /// As [`Text::copy`], character by character.
+    fn recode(&self, text: &[u8], out: &mut Vec<u8>) -> Result<usize, Reason> {
+        let start = out.len();
+        let (chars_max, bytes_max) = match self.limit {
+            Limit::Chars(chars) => (chars, usize::MAX),
+            Limit::Bytes(bytes) => (usize::MAX, bytes),
+        };
+        let (mut at, mut chars) = (0, 0);
+        while at < text.len() && chars < chars_max {
+            let (code, bytes) = decode(self.file, &text[at..])
+                .ok_or(Reason::InvalidCharacter { offset: offset(at) })?;
+            let before = out.len();
+            if !encode(self.column, code, out) {
+                return Err(Reason::Unconvertible { offset: offset(at) });
+            }
+            if out.len() - start > bytes_max {
+                out.truncate(before);
+                break;
+            }
+            at += bytes;
+            chars += 1;
+        }
+        Ok(at)
+    }
+}
+
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// Code points of the server's latin1 from 0x80 to 0x9f: windows-1252, with the five bytes that
+/// are free there standing for the control characters of the same number.
+#[rustfmt::skip]
+const LATIN1: [u16; 32] = [
+    0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
+    0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
+    0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+    0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178,
+];
+
+/// First character as a code point, and its bytes.
+fn decode(charset: Charset, text: &[u8]) -> Option<(u32, usize)> {
+    let (code, bytes) = charset.next_char(text)?;
+    Some(match (charset, code) {
+        (Charset::Latin1, 0x80..=0x9f) => (LATIN1[code as usize - 0x80].into(), bytes),
+        _ => (code, bytes),
+    })
+}
+
+/// Appends a code point; false if the charset lacks it.
+fn encode(charset: Charset, code: u32, out: &mut Vec<u8>) -> bool {
+    let byte = match charset {
+        Charset::Utf8mb4 => None,
+        Charset::Utf8mb3 if code < 0x1_0000 => None,
+        Charset::Ascii if code < 0x80 => Some(code as u8),
+        Charset::Latin1 => match code {
+            0..0x80 | 0xa0..=0xff => Some(code as u8),
+            _ => match LATIN1.iter().position(|&known| u32::from(known) == code) {
+                Some(index) => Some(0x80 + index as u8),
+                None => return false,
+            },
+        },
+        _ => return false,
+    };
+    match byte {
+        Some(byte) => out.push(byte),
+        None => push_utf8(code, out),
+    }
+    true
+}
+
+/// Converts a short text, such as a label; what has no counterpart becomes `?`.
+pub(crate) fn recode_lossy(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) {
+    if from == to || from == Charset::Binary || to == Charset::Binary {
+        out.extend_from_slice(text);
+        return;
+    }
+    let mut at = 0;
+    while at < text.len() {
+        let (code, bytes) = decode(from, &text[at..]).unwrap_or((u32::from(b'?'), 1));
+        if !encode(to, code, out) {
+            out.push(b'?');
+        }
+        at += bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+    use Charset::{Ascii, Binary, Latin1, Utf8mb3, Utf8mb4};
+
+    fn convert(text: &Text, value: &[u8]) -> Result<Vec<u8>, Reason> {
+        let mut out = b"before".to_vec();
+        let result = text.convert(value, &mut out);
+        assert!(out.starts_with(b"before"));
+        let stored = out.split_off(6);
+        assert!(result.is_ok() || stored.is_empty(), "a refused value appends nothing");
+        result.map(|()| stored)
+    }
+
+    #[test]
+    fn a_varchar_counts_characters_and_forgives_trailing_space() {
+        let text = Text::new(Utf8mb4, Utf8mb4, Limit::Chars(3), Pad::Nothing);
+        assert_eq!(convert(&text, b"abc").unwrap(), b"abc");
+        assert_eq!(convert(&text, b"abc  \t").unwrap(), b"abc");
+        assert_eq!(convert(&text, b"abcd"), Err(Reason::TooLong));
+        let euros = "\u{20ac}\u{20ac}\u{20ac}".as_bytes();
+        assert_eq!(convert(&text, euros).unwrap(), euros);
+        assert_eq!(convert(&text, b"a\xff"), Err(Reason::InvalidCharacter { offset: 1 }));
+        assert_eq!(convert(&text, b"a\xe2\x82"), Err(Reason::InvalidCharacter { offset: 1 }));
+    }
+
+    #[test]
+    fn characters_go_over_between_charsets() {
+        let to = |file, column| Text::new(file, column, Limit::Chars(9), Pad::Nothing);
+        assert_eq!(
+            convert(&to(Utf8mb4, Latin1), "\u{e9}\u{20ac}".as_bytes()).unwrap(),
+            b"\xe9\x80"
+        );
+        assert_eq!(
+            convert(&to(Latin1, Utf8mb4), b"\xe9\x80").unwrap(),
+            "\u{e9}\u{20ac}".as_bytes()
+        );
+        let lacks = Err(Reason::Unconvertible { offset: 1 });
+        assert_eq!(convert(&to(Utf8mb4, Latin1), "a\u{3b1}".as_bytes()), lacks);
+        assert_eq!(convert(&to(Utf8mb4, Utf8mb3), "a\u{1f600}".as_bytes()), lacks);
+        assert_eq!(convert(&to(Utf8mb4, Ascii), "a\u{e9}".as_bytes()), lacks);
+        assert_eq!(convert(&to(Utf8mb4, Binary), b"\xff\x00").unwrap(), b"\xff\x00");
+        assert!(convert(&to(Binary, Utf8mb4), b"\xff").is_err());
+    }
+
+    #[test]
+    fn a_char_is_padded_to_its_least_bytes() {
+        let char3 =
+            |column| Text::new(Utf8mb4, column, Limit::Chars(3), Pad::To { bytes: 3, byte: b' ' });
+        assert_eq!(convert(&char3(Latin1), b"a").unwrap(), b"a  ");
+        assert_eq!(convert(&char3(Utf8mb4), b"a").unwrap(), b"a  ");
+        let text = "\u{20ac} ".as_bytes();
+        assert_eq!(convert(&char3(Utf8mb4), text).unwrap(), "\u{20ac}".as_bytes());
+        let binary = Text::new(Utf8mb4, Binary, Limit::Bytes(3), Pad::To { bytes: 3, byte: 0 });
+        assert_eq!(convert(&binary, b"a").unwrap(), b"a\0\0");
+        assert_eq!(convert(&binary, b"a   "), Err(Reason::TooLong));
+    }
+
+    #[test]
+    fn a_text_is_cut_at_a_whole_character() {
+        let text = Text::new(Latin1, Utf8mb4, Limit::Bytes(4), Pad::Nothing);
+        assert_eq!(convert(&text, b"\xe9\xe9").unwrap(), "\u{e9}\u{e9}".as_bytes());
+        assert_eq!(convert(&text, b"\xe9\xe9\xe9"), Err(Reason::TooLong));
+    }
+}
