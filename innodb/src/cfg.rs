@@ -101,10 +101,23 @@ pub mod table_flags {
     pub const ZIP_MASK: u32 = 0x1E;
     /// Off-page columns keep no prefix in the record: DYNAMIC.
     pub const ATOMIC_BLOBS: u32 = 0x20;
+    /// The file is not in the data directory.
+    pub const DATA_DIRECTORY: u32 = 0x40;
+    /// Pages are compressed one by one.
+    pub const PAGE_COMPRESSION: u32 = 0x80;
     /// The whole value of a ROW_FORMAT=DYNAMIC table.
     pub const DYNAMIC_TABLE: u32 = COMPACT | ATOMIC_BLOBS;
     /// The whole value of a ROW_FORMAT=COMPACT table.
     pub const COMPACT_TABLE: u32 = COMPACT;
+}
+
+/// How the records of a table are stored; decides what stays in them of an off-page column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowFormat {
+    /// 768 bytes and a reference.
+    Compact,
+    /// A reference.
+    Dynamic,
 }
 
 /// Bits of [`CfgColumn::prtype`].
@@ -220,6 +233,21 @@ impl Cfg {
         self.indexes.first().filter(|index| index.is_clustered())
     }
 
+    /// The row format.
+    ///
+    /// Errors: [`Error::Unsupported`] for REDUNDANT, COMPRESSED, page compression, DATA DIRECTORY.
+    pub fn row_format(&self) -> Result<RowFormat> {
+        match self.table_flags {
+            table_flags::DYNAMIC_TABLE => Ok(RowFormat::Dynamic),
+            table_flags::COMPACT_TABLE => Ok(RowFormat::Compact),
+            flags => Err(Error::Unsupported {
+                what: "table format",
+                seen: describe_flags(flags),
+                expected: "an uncompressed DYNAMIC or COMPACT table in the data directory",
+            }),
+        }
+    }
+
     /// Position of a column by name; the server compares without regard to ASCII case.
     pub fn column_position(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
@@ -229,6 +257,17 @@ impl Cfg {
     pub fn has_supported_page_size(&self) -> bool {
         self.page_size as usize == PAGE_SIZE
     }
+}
+
+fn describe_flags(flags: u32) -> String {
+    let name = match flags {
+        _ if flags & table_flags::COMPACT == 0 => "ROW_FORMAT=REDUNDANT",
+        _ if flags & table_flags::ZIP_MASK != 0 => "ROW_FORMAT=COMPRESSED",
+        _ if flags & table_flags::DATA_DIRECTORY != 0 => "DATA DIRECTORY",
+        _ if flags & table_flags::PAGE_COMPRESSION != 0 => "PAGE_COMPRESSED",
+        _ => "unknown",
+    };
+    format!("{name} (flags {flags:#x})")
 }
 
 impl CfgColumn {
@@ -422,6 +461,26 @@ mod tests {
         }
         let longer = [GOLDEN, b"x"].concat();
         assert!(matches!(Cfg::parse(&longer), Err(Error::Cfg { .. })));
+    }
+
+    #[test]
+    fn other_row_formats_are_named() {
+        let mut cfg = Cfg::parse(GOLDEN).unwrap();
+        let mut format = |flags| {
+            cfg.table_flags = flags;
+            cfg.row_format().map_err(|e| e.to_string())
+        };
+        assert_eq!(format(0x21), Ok(RowFormat::Dynamic));
+        assert_eq!(format(0x01), Ok(RowFormat::Compact));
+        for (flags, name) in [
+            (0x00, "REDUNDANT"),
+            (0x29, "COMPRESSED"),
+            (0x61, "DATA DIRECTORY"),
+            (0x6A1, "PAGE_COMPRESSED"),
+        ] {
+            let text = format(flags).unwrap_err();
+            assert!(text.contains(name), "{flags:#x}: {text}");
+        }
     }
 
     #[test]

@@ -29,3 +29,18 @@ pub mod index_page;
 
 pub mod cfg;
 pub mod record;
+
+// Building: a template, its pages given out, leaves, the tree above them, and what goes off page.
+pub mod template;
+
+pub mod allocator;
+
+pub mod page_fill;
+
+pub mod leaf;
+
+pub mod tree;
+
+pub mod blob;
+
+pub mod layout;

@@ -84,6 +84,25 @@ const _: () = {
     assert!(TRAILER == 16_376);
 };
 
+/// Bytes of one page.
+pub type PageBytes = [u8; PAGE_SIZE];
+
+/// The structure at byte `at` of a page.
+///
+/// `at` is a constant of this crate or was checked: a structure that leaves the page is a bug.
+pub(crate) fn read_at<T: FromBytes>(page: &PageBytes, at: usize) -> T {
+    match T::read_from_prefix(&page[at..]) {
+        Ok((value, _)) => value,
+        Err(_) => panic!("a structure at byte {at} leaves the page"),
+    }
+}
+
+/// Writes a structure at byte `at` of a page, as [`read_at`] reads it.
+pub(crate) fn write_at<T: IntoBytes + Immutable>(page: &mut PageBytes, at: usize, value: &T) {
+    let bytes = value.as_bytes();
+    page[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
 /// CRC-32C that belongs at [`CHECKSUM`] of `page`.
 ///
 /// Source: MariaDB 10.11, storage/innobase/buf/buf0checksum.cc, full_crc32.

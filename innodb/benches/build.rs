@@ -1,0 +1,98 @@
+//! Nanoseconds a record to fill, number and checksum leaf pages. No I/O.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use innodb::allocator::Allocator;
+use innodb::cfg::Cfg;
+use innodb::leaf::LeafBatch;
+use innodb::page_fill::Fill;
+use innodb::record::{RecordWriter, TRX_ID_AND_ROLL_PTR};
+use innodb::template::Template;
+use innodb::tree::IndexBuilder;
+
+const RECORDS: u32 = 6_000_000;
+const PAGES_PER_BATCH: usize = 64;
+
+fn main() {
+    let cfg = Cfg::parse(include_bytes!("../testdata/mariadb-10.11/t.cfg")).unwrap();
+    let ibd = include_bytes!("../testdata/mariadb-10.11/t.ibd");
+    let template = Template::parse(ibd, &cfg).unwrap();
+    for round in 0..3 {
+        println!("round {round}");
+        let pushed = push(&template, 0, &row(&template, 128 - 41));
+        let sealed = push_and_seal(&template, 0, &row(&template, 128 - 41));
+        println!("  clustered, 128 bytes: push {pushed:.1} ns, push and seal {sealed:.1} ns");
+        let record = ([vec![0; 5], vec![7; 20]].concat(), 5);
+        let pushed = push(&template, 3, &record);
+        let sealed = push_and_seal(&template, 3, &record);
+        println!("  secondary, 25 bytes:  push {pushed:.1} ns, push and seal {sealed:.1} ns");
+        println!("  encode a row of 8 fields: {:.1} ns", encode(&template));
+    }
+}
+
+/// A row whose text makes it `text + 41` bytes.
+fn row(template: &Template, text: usize) -> (Vec<u8>, usize) {
+    let mut writer = RecordWriter::new(&template.indexes[0].shape);
+    encode_row(&mut writer, 1, &vec![b'x'; text]);
+    let record = writer.finish();
+    (record.bytes.to_vec(), record.origin)
+}
+
+fn encode_row(writer: &mut RecordWriter, id: u32, text: &[u8]) {
+    writer.begin();
+    let (trx_id, roll_ptr) = TRX_ID_AND_ROLL_PTR.split_at(6);
+    let key = id.to_be_bytes();
+    for field in [&key[..], trx_id, roll_ptr, b"abc", text, b"char", b"text", b"decim"] {
+        writer.data().extend_from_slice(field);
+        writer.end_field(false, false);
+    }
+}
+
+fn per_record(start: Instant) -> f64 {
+    start.elapsed().as_nanos() as f64 / f64::from(RECORDS)
+}
+
+fn encode(template: &Template) -> f64 {
+    let mut writer = RecordWriter::new(&template.indexes[0].shape);
+    let text = [b'x'; 40];
+    let start = Instant::now();
+    for id in 0..RECORDS {
+        encode_row(&mut writer, id, &text);
+        black_box(writer.finish());
+    }
+    per_record(start)
+}
+
+fn push(template: &Template, index: usize, record: &(Vec<u8>, usize)) -> f64 {
+    let mut batch = LeafBatch::new(&template.indexes[index], Fill::default(), PAGES_PER_BATCH + 1);
+    let start = Instant::now();
+    for _ in 0..RECORDS {
+        batch.push(black_box(&record.0), record.1).unwrap();
+        if batch.pages() > PAGES_PER_BATCH {
+            batch.clear_closed();
+        }
+    }
+    per_record(start)
+}
+
+fn push_and_seal(template: &Template, index: usize, record: &(Vec<u8>, usize)) -> f64 {
+    let index = &template.indexes[index];
+    let mut allocator = Allocator::new(template);
+    let mut builder = IndexBuilder::new(index, Fill::default());
+    let mut batch = LeafBatch::new(index, Fill::default(), PAGES_PER_BATCH + 1);
+    let mut bytes = 0;
+    let start = Instant::now();
+    for _ in 0..RECORDS {
+        batch.push(black_box(&record.0), record.1).unwrap();
+        if batch.pages() > PAGES_PER_BATCH {
+            let mut appended = builder.append_closed(&batch, &mut allocator).unwrap();
+            appended.seal(&mut batch);
+            bytes += appended.writes(&batch).map(|(_, bytes)| bytes.len()).sum::<usize>();
+            batch.clear_closed();
+        }
+    }
+    black_box(bytes);
+    per_record(start)
+}

@@ -1,0 +1,264 @@
+//! Off-page columns: which fields leave a record, and the pages they go to.
+//!
+//! ```text
+//! record:  .. | local prefix | space, page, 38, length | ..
+//!                                     |
+//!               38            42      46                     16376
+//! page:  header | part length | next  | up to 16,330 bytes   | trailer
+//! ```
+//!
+//! A record of half a page or more gives up its longest fields until it is shorter. DYNAMIC keeps
+//! the 20-byte reference of such a field only, COMPACT also its first 768 bytes.
+//!
+//! Source: MariaDB 10.11, storage/innobase/data/data0data.cc, `dtuple_convert_big_rec`;
+//! btr/btr0cur.cc, `btr_store_big_rec_extern_fields`.
+
+use core::mem::size_of;
+use zerocopy::byteorder::big_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::cfg::RowFormat;
+use crate::error::{Error, Result};
+use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo, SpaceId};
+use crate::layout::blank_page;
+use crate::page::{BODY, PageBytes, TRAILER, page_type, seal, write_at};
+use crate::page_fill::RECORD_BYTES_MAX;
+use crate::record::{EncodedRecord, RECORD_HEADER, RecordShape, RecordWriter};
+
+/// Last bytes of a field that goes on off page. 20 bytes.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct BlobReference {
+    /// `BTR_EXTERN_SPACE_ID`. The space of the record.
+    pub space_id: U32,
+    /// `BTR_EXTERN_PAGE_NO`. First page of the value.
+    pub page_no: U32,
+    /// `BTR_EXTERN_OFFSET`. [`BODY`].
+    pub offset: U32,
+    /// `BTR_EXTERN_LEN`. Bytes of the value off page; flags in the highest byte, all 0.
+    pub len: U64,
+}
+
+/// What a page of an off-page column begins with, after the page header. 8 bytes.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct BlobHeader {
+    /// `BTR_BLOB_HDR_PART_LEN`. Bytes of the value on this page.
+    pub part_len: U32,
+    /// `BTR_BLOB_HDR_NEXT_PAGE_NO`. Page with the next bytes, or `FIL_NULL`.
+    pub next: U32,
+}
+
+/// Byte of a BLOB page at which the value goes on.
+pub const BLOB_DATA: usize = BODY + size_of::<BlobHeader>();
+/// Most bytes of a value on one page.
+pub const BLOB_BYTES_MAX: usize = TRAILER - BLOB_DATA;
+/// Bytes of a value that a COMPACT record keeps (`DICT_ANTELOPE_MAX_INDEX_COL_LEN`).
+pub const COMPACT_PREFIX: usize = 768;
+/// A field this short stays in the record (`BTR_EXTERN_LOCAL_STORED_MAX_SIZE`).
+pub const ALWAYS_LOCAL: usize = 2 * size_of::<BlobReference>();
+
+const _: () = {
+    assert!(size_of::<BlobReference>() == 20);
+    assert!(BLOB_DATA == 46);
+    assert!(BLOB_BYTES_MAX == 16_330);
+};
+
+impl RowFormat {
+    /// Bytes of an off-page field that stay in the record before its reference.
+    pub fn local_prefix(self) -> usize {
+        match self {
+            RowFormat::Compact => COMPACT_PREFIX,
+            RowFormat::Dynamic => 0,
+        }
+    }
+}
+
+/// Whether a record of `len` bytes must give up fields. Never true of a secondary index.
+#[inline]
+pub fn needs_off_page(len: usize) -> bool {
+    len > RECORD_BYTES_MAX
+}
+
+/// Pages that `len` bytes take off page.
+pub fn pages_needed(len: usize) -> usize {
+    len.div_ceil(BLOB_BYTES_MAX)
+}
+
+/// The fields of a clustered record that must go off page, in the order the server picks them.
+///
+/// `lens` has the bytes of each field, `None` for NULL. Errors: [`Error::RecordTooLarge`] when
+/// nothing more can leave.
+pub fn choose_external(
+    shape: &RecordShape,
+    lens: &[Option<usize>],
+    row_format: RowFormat,
+) -> Result<Vec<usize>> {
+    let local = row_format.local_prefix() + size_of::<BlobReference>();
+    let mut size = record_size(shape, lens);
+    let mut external = Vec::new();
+    while needs_off_page(size) {
+        let mut longest = (0, None);
+        for (index, (field, len)) in shape.fields.iter().zip(lens).enumerate() {
+            let Some(len) = *len else { continue };
+            let can_leave = index >= shape.key_fields && field.fixed_len == 0 && field.big;
+            if !can_leave || external.contains(&index) || len <= local.max(ALWAYS_LOCAL) {
+                continue;
+            }
+            if len - local > longest.0 {
+                longest = (len - local, Some(index));
+            }
+        }
+        let (saving, Some(index)) = longest else {
+            return Err(Error::RecordTooLarge { bytes: size, bytes_max: RECORD_BYTES_MAX });
+        };
+        external.push(index);
+        // A length of 41 to 127 bytes took one byte and takes two with its external bit.
+        let grown = usize::from(lens[index].is_some_and(|len| len < 128));
+        size = size - saving + grown;
+    }
+    Ok(external)
+}
+
+/// Bytes of a record with every field in it.
+fn record_size(shape: &RecordShape, lens: &[Option<usize>]) -> usize {
+    let fields = shape.fields.iter().zip(lens).map(|(field, len)| {
+        let Some(len) = *len else { return 0 };
+        let length = match field.fixed_len {
+            0 if field.big && len >= 128 => 2,
+            0 => 1,
+            _ => 0,
+        };
+        length + len
+    });
+    RECORD_HEADER + shape.null_bytes + fields.sum::<usize>()
+}
+
+/// Pages of off-page columns, in memory.
+#[derive(Clone, Debug, Default)]
+pub struct BlobPages {
+    numbers: Vec<u32>,
+    pages: Vec<PageBytes>,
+}
+
+impl BlobPages {
+    /// Cuts `value` into pages and gives the number of the first. The pages are sealed.
+    ///
+    /// `page_nos` must hold [`pages_needed`] numbers, in any order.
+    pub fn push(
+        &mut self,
+        value: &[u8],
+        space_id: SpaceId,
+        page_nos: &mut impl Iterator<Item = u32>,
+    ) -> u32 {
+        let mut take = || {
+            let page_no = page_nos.next();
+            assert!(page_no.is_some(), "fewer page numbers than the value has pages");
+            page_no.unwrap_or(FIL_NULL)
+        };
+        let mut parts = value.chunks(BLOB_BYTES_MAX).peekable();
+        let first = if parts.peek().is_some() { take() } else { FIL_NULL };
+        let mut page_no = first;
+        while let Some(part) = parts.next() {
+            let next = if parts.peek().is_some() { take() } else { FIL_NULL };
+            let mut page = blank_page(space_id, page_no, page_type::BLOB);
+            let part_len = U32::new(part.len() as u32);
+            write_at(&mut page, BODY, &BlobHeader { part_len, next: U32::new(next) });
+            page[BLOB_DATA..BLOB_DATA + part.len()].copy_from_slice(part);
+            seal(&mut page[..]);
+            self.numbers.push(page_no);
+            self.pages.push(*page);
+            page_no = next;
+        }
+        first
+    }
+
+    /// Where in the file to write what: neighbours together.
+    pub fn writes(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let runs = self.numbers.chunk_by(|a, b| a.wrapping_add(1) == *b);
+        runs.scan(0, |done, run| {
+            let bytes = self.pages[*done..*done + run.len()].as_flattened();
+            *done += run.len();
+            Some((PageNo(run[0]).file_offset(), bytes))
+        })
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.pages.len() * PAGE_SIZE
+    }
+
+    /// Forgets every page; keeps the memory.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+        self.pages.clear();
+    }
+}
+
+/// Moves fields of records that are too large off page. One a worker; reused.
+#[derive(Clone, Debug)]
+pub struct OffPage {
+    row_format: RowFormat,
+    space_id: SpaceId,
+    /// Writes the shortened record.
+    writer: RecordWriter,
+    lens: Vec<Option<usize>>,
+    external: Vec<usize>,
+}
+
+impl OffPage {
+    /// For records of `shape`, which is that of clustered leaves.
+    pub fn new(shape: &RecordShape, row_format: RowFormat, space_id: SpaceId) -> OffPage {
+        let writer = RecordWriter::new(shape);
+        OffPage { row_format, space_id, writer, lens: Vec::new(), external: Vec::new() }
+    }
+
+    /// Decides which fields of `record`, which is finished, go off page; gives the pages they take.
+    ///
+    /// Errors: [`Error::RecordTooLarge`].
+    pub fn plan(&mut self, record: &RecordWriter) -> Result<usize> {
+        let fields = 0..record.shape().fields.len();
+        self.lens.clear();
+        self.lens.extend(fields.map(|index| record.field(index).map(<[u8]>::len)));
+        self.external = choose_external(record.shape(), &self.lens, self.row_format)?;
+        let local = self.row_format.local_prefix();
+        let lens = self.external.iter().filter_map(|index| self.lens[*index]);
+        Ok(lens.map(|len| pages_needed(len - local)).sum())
+    }
+
+    /// Writes the fields planned to `pages`, and gives `record` with references in their place.
+    ///
+    /// `page_nos` must hold as many numbers as [`plan`](Self::plan) said.
+    pub fn move_fields(
+        &mut self,
+        record: &RecordWriter,
+        page_nos: &mut impl Iterator<Item = u32>,
+        pages: &mut BlobPages,
+    ) -> EncodedRecord<'_> {
+        self.writer.begin();
+        for index in 0..record.shape().fields.len() {
+            let is_external = self.external.contains(&index);
+            match record.field(index) {
+                Some(value) if is_external => {
+                    let (prefix, rest) = value.split_at(self.row_format.local_prefix());
+                    let page_no = pages.push(rest, self.space_id, page_nos);
+                    let reference = BlobReference {
+                        space_id: U32::new(self.space_id.0),
+                        page_no: U32::new(page_no),
+                        offset: U32::new(BODY as u32),
+                        len: U64::new(rest.len() as u64),
+                    };
+                    self.writer.data().extend_from_slice(prefix);
+                    self.writer.data().extend_from_slice(reference.as_bytes());
+                }
+                value => self.writer.data().extend_from_slice(value.unwrap_or_default()),
+            }
+            self.writer.end_field(record.field(index).is_none(), is_external);
+        }
+        self.writer.finish()
+    }
+}

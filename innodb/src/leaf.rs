@@ -1,0 +1,178 @@
+//! Leaf pages, filled by one worker without knowing their numbers.
+//!
+//! A worker pushes encoded records into a [`LeafBatch`]; pages lie one after the other in one
+//! buffer. [`crate::tree::IndexBuilder::append`] then gives them numbers, in the order of the
+//! batches, and takes the first key of each page.
+
+use crate::error::{Error, Result};
+use crate::ids::PAGE_SIZE;
+use crate::page::PageBytes;
+use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX};
+use crate::record::{RecordShape, status};
+use crate::template::TemplateIndex;
+
+/// Consecutive leaf pages of one index. Kept and reused: no allocation once warm.
+#[derive(Clone, Debug)]
+pub struct LeafBatch {
+    shape: RecordShape,
+    head: PageHead,
+    reserve: usize,
+    /// Buffers of pages; those from `count` on are left from an earlier use.
+    pages: Vec<PageBytes>,
+    /// Pages begun since the last clear.
+    count: usize,
+    /// The last of them, while it is open.
+    fill: PageFill,
+    /// First key of each page.
+    keys: NodeKeys,
+}
+
+/// Node pointers without their child page, in one buffer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NodeKeys {
+    bytes: Vec<u8>,
+    /// Byte at which each ends, and bytes before its origin.
+    ends: Vec<(usize, usize)>,
+}
+
+impl LeafBatch {
+    /// An empty batch for leaves of `index`, with room for `pages` pages before it has to grow.
+    pub fn new(index: &TemplateIndex, fill: Fill, pages: usize) -> LeafBatch {
+        LeafBatch {
+            shape: index.shape.clone(),
+            head: PageHead::new(index.space_id, index.id, 0),
+            reserve: fill.leaf_reserve_bytes,
+            pages: Vec::with_capacity(pages),
+            count: 0,
+            fill: PageFill::NONE,
+            keys: NodeKeys::default(),
+        }
+    }
+
+    /// Adds a record, as [`crate::record::RecordWriter::finish`] gives it, after all before.
+    ///
+    /// Records must ascend by key; that is not checked here. Errors:
+    /// [`Error::RecordTooLarge`], and nothing is added.
+    #[inline]
+    pub fn push(&mut self, record: &[u8], origin: usize) -> Result<()> {
+        if record.len() > RECORD_BYTES_MAX || !self.fill.fits(record.len()) {
+            self.open_page(record, origin)?;
+        }
+        self.fill.put(&mut self.pages[self.count - 1], record, origin, 0, status::LEAF);
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open_page(&mut self, record: &[u8], origin: usize) -> Result<()> {
+        if record.len() > RECORD_BYTES_MAX {
+            return Err(Error::RecordTooLarge { bytes: record.len(), bytes_max: RECORD_BYTES_MAX });
+        }
+        self.keys.push(&self.shape, record, origin)?;
+        self.close_page();
+        if self.count == self.pages.len() {
+            self.pages.push([0; PAGE_SIZE]);
+        }
+        self.fill = PageFill::open(&mut self.pages[self.count], &self.head, self.reserve);
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Ends the open page, if any: the next record begins another.
+    pub(crate) fn close_page(&mut self) {
+        if self.fill.is_open() {
+            self.fill.close(&mut self.pages[self.count - 1]);
+        }
+    }
+
+    /// Pages so far, the open one included.
+    pub fn pages(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes of the pages so far.
+    pub fn bytes(&self) -> usize {
+        self.count * PAGE_SIZE
+    }
+
+    /// Whether no record was pushed.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Pages that no record can be added to any more.
+    pub(crate) fn closed_pages(&self) -> usize {
+        self.count - usize::from(self.fill.is_open())
+    }
+
+    /// Forgets every record; keeps the memory.
+    pub fn clear(&mut self) {
+        self.count = 0;
+        self.fill = PageFill::NONE;
+        self.keys.clear();
+    }
+
+    /// Forgets every page but the open one, which goes on being filled.
+    ///
+    /// For use after [`crate::tree::IndexBuilder::append_closed`].
+    pub fn clear_closed(&mut self) {
+        let closed = self.closed_pages();
+        if closed == self.count {
+            return self.clear();
+        }
+        self.pages.swap(0, closed);
+        self.count = 1;
+        self.keys.keep_last();
+    }
+
+    pub(crate) fn key(&self, page: usize) -> (&[u8], usize) {
+        self.keys.get(page)
+    }
+
+    pub(crate) fn page(&self, page: usize) -> &PageBytes {
+        &self.pages[..self.count][page]
+    }
+
+    pub(crate) fn page_mut(&mut self, page: usize) -> &mut PageBytes {
+        &mut self.pages[..self.count][page]
+    }
+
+    /// The bytes of `pages` pages from the `first` on.
+    pub(crate) fn page_bytes(&self, first: usize, pages: usize) -> &[u8] {
+        self.pages[..self.count][first..first + pages].as_flattened()
+    }
+}
+
+impl NodeKeys {
+    fn push(&mut self, shape: &RecordShape, record: &[u8], origin: usize) -> Result<()> {
+        let before = self.bytes.len();
+        match shape.append_node_key(record, origin, &mut self.bytes) {
+            Ok(key_origin) => self.ends.push((self.bytes.len(), key_origin)),
+            Err(e) => {
+                self.bytes.truncate(before);
+                return Err(e);
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self, index: usize) -> (&[u8], usize) {
+        let (end, origin) = self.ends[index];
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        (&self.bytes[start..end], origin)
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn keep_last(&mut self) {
+        let Some(&(end, origin)) = self.ends.last() else { return };
+        let start = self.ends.len().checked_sub(2).map_or(0, |before| self.ends[before].0);
+        self.bytes.copy_within(start..end, 0);
+        self.bytes.truncate(end - start);
+        self.ends.clear();
+        self.ends.push((end - start, origin));
+    }
+}

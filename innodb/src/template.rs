@@ -1,0 +1,377 @@
+//! The empty tablespace a server made, from which a full one is built.
+//!
+//! Root pages, segments, ids and flags are the server's; only what lies between them is ours. A
+//! file is taken as a template only if every page of it is understood and no page holds a row.
+//!
+//! Source: MariaDB 10.11, storage/innobase/fsp/fsp0fsp.cc, `fsp_header_init`; btr/btr0btr.cc,
+//! `btr_create`.
+
+use core::mem::size_of;
+use zerocopy::byteorder::big_endian::U32;
+
+use crate::cfg::{Cfg, CfgIndex, RowFormat, index_type};
+use crate::error::{Error, Result};
+use crate::extent::{DESCRIPTORS, ExtentDescriptor, state};
+use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PAGES_PER_EXTENT, PAGES_PER_XDES, SpaceId};
+use crate::index_page::{PAGE_HEADER, PageHeader};
+use crate::list::ListNode;
+use crate::page::{CHECKSUM, FilHeader, PageBytes, checksum, page_type, read_at};
+use crate::record::RecordShape;
+use crate::segment::{
+    INODE_MAGIC, INODE_PAGE_NODE, INODES, INODES_PER_PAGE, SegmentHeader, SegmentInode,
+};
+use crate::space_header::{FLAGS_FULL_CRC32_16K, SPACE_HEADER, SpaceHeader};
+
+/// An empty tablespace, checked.
+#[derive(Clone, Debug)]
+pub struct Template {
+    /// Tablespace id of every page.
+    pub space_id: SpaceId,
+    /// What stays in a record of an off-page column.
+    pub row_format: RowFormat,
+    /// Indexes in the order of the `.cfg` file, the clustered one first.
+    pub indexes: Vec<TemplateIndex>,
+    /// Page 0.
+    pub(crate) space_page: Box<PageBytes>,
+    /// Pages of segment inodes, with their numbers, ascending.
+    pub(crate) inode_pages: Vec<(u32, Box<PageBytes>)>,
+    /// Two segments an index: top at `2 * index`, leaf after it.
+    pub(crate) segments: Vec<TemplateSegment>,
+}
+
+/// An index of a [`Template`].
+#[derive(Clone, Debug)]
+pub struct TemplateIndex {
+    /// Name.
+    pub name: String,
+    /// Tablespace id.
+    pub space_id: SpaceId,
+    /// Id that its pages carry.
+    pub id: IndexId,
+    /// Its root page, which keeps its number.
+    pub root: u32,
+    /// Whether rows are in this index.
+    pub is_clustered: bool,
+    /// Shape of its leaf records.
+    pub shape: RecordShape,
+    /// Segment of the root and the other non-leaf pages.
+    pub top_segment: SegmentNo,
+    /// Segment of the leaves; in a clustered index also of off-page columns.
+    pub leaf_segment: SegmentNo,
+    pub(crate) top_header: SegmentHeader,
+    pub(crate) leaf_header: SegmentHeader,
+}
+
+/// Position of a segment in its [`Template`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentNo(pub(crate) usize);
+
+/// A segment of a [`Template`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TemplateSegment {
+    /// Its id in the file.
+    pub(crate) id: u64,
+    /// Where its inode is.
+    pub(crate) inode_page: u32,
+    pub(crate) inode_offset: usize,
+    /// The root page in a top segment, none in a leaf segment.
+    pub(crate) page: Option<u32>,
+}
+
+impl Template {
+    /// Reads an exported `.ibd` and the `.cfg` exported with it.
+    ///
+    /// Errors: [`Error::Unsupported`] for a table this crate does not write,
+    /// [`Error::Template`] for a file that is not demonstrably empty, errors of
+    /// [`RecordShape::leaf`].
+    pub fn parse(ibd: &[u8], cfg: &Cfg) -> Result<Template> {
+        let row_format = cfg.row_format()?;
+        check_cfg(cfg)?;
+        let file = File::open(ibd)?;
+        let mut template = Template {
+            space_id: file.space_id,
+            row_format,
+            indexes: Vec::with_capacity(cfg.indexes.len()),
+            space_page: Box::new(*file.page(0)?),
+            inode_pages: Vec::new(),
+            segments: Vec::with_capacity(2 * cfg.indexes.len()),
+        };
+        for index in &cfg.indexes {
+            template.add_index(&file, cfg, index)?;
+        }
+        file.check_nothing_else(&template)?;
+        Ok(template)
+    }
+
+    /// The clustered index.
+    pub fn clustered(&self) -> &TemplateIndex {
+        // `check_cfg` refuses a table without indexes.
+        &self.indexes[0]
+    }
+
+    /// Every page of the template that stays in use, ascending.
+    pub(crate) fn used_pages(&self) -> Vec<u32> {
+        let roots = self.indexes.iter().map(|index| index.root);
+        let inodes = self.inode_pages.iter().map(|(page_no, _)| *page_no);
+        let mut pages: Vec<u32> = [0, 1].into_iter().chain(inodes).chain(roots).collect();
+        pages.sort_unstable();
+        pages
+    }
+
+    fn add_index(&mut self, file: &File<'_>, cfg: &Cfg, index: &CfgIndex) -> Result<()> {
+        let header = file.empty_root(index)?;
+        let number = self.segments.len();
+        for (segment, page) in [(header.top_segment, Some(index.root)), (header.leaf_segment, None)]
+        {
+            let found = file.empty_segment(segment, index.root, page)?;
+            if self.inode_pages.iter().all(|(page_no, _)| *page_no != found.inode_page) {
+                let bytes = Box::new(*file.page(found.inode_page)?);
+                self.inode_pages.push((found.inode_page, bytes));
+                self.inode_pages.sort_unstable_by_key(|(page_no, _)| *page_no);
+            }
+            self.segments.push(found);
+        }
+        self.indexes.push(TemplateIndex {
+            name: index.name.clone(),
+            space_id: self.space_id,
+            id: index.id,
+            root: index.root,
+            is_clustered: index.is_clustered(),
+            shape: RecordShape::leaf(cfg, index)?,
+            top_segment: SegmentNo(number),
+            leaf_segment: SegmentNo(number + 1),
+            top_header: header.top_segment,
+            leaf_header: header.leaf_segment,
+        });
+        Ok(())
+    }
+}
+
+fn check_cfg(cfg: &Cfg) -> Result<()> {
+    let unsupported = |what, seen, expected| Err(Error::Unsupported { what, seen, expected });
+    if !cfg.has_supported_page_size() {
+        return unsupported("page size", cfg.page_size.to_string(), "16384");
+    }
+    if cfg.clustered().is_none() {
+        return unsupported("the first index", "not clustered".into(), "a clustered index");
+    }
+    for index in &cfg.indexes {
+        let kind = match index.type_bits {
+            bits if bits & index_type::FULLTEXT != 0 => "FULLTEXT",
+            bits if bits & index_type::SPATIAL != 0 => "SPATIAL",
+            bits if bits & index_type::VIRTUAL != 0 => "on a virtual column",
+            bits if bits & index_type::CORRUPT != 0 => "marked corrupt",
+            bits if bits & !(index_type::CLUSTERED | index_type::UNIQUE) != 0 => "of unknown type",
+            _ => continue,
+        };
+        let seen = format!("{kind} (type {:#x}, index {})", index.type_bits, index.name);
+        return unsupported("an index", seen, "ordinary B-tree indexes");
+    }
+    Ok(())
+}
+
+/// The template file, each page of it whole.
+struct File<'a> {
+    pages: &'a [PageBytes],
+    space_id: SpaceId,
+}
+
+impl<'a> File<'a> {
+    /// Checks what holds for every page, and the space header.
+    fn open(ibd: &'a [u8]) -> Result<File<'a>> {
+        let (pages, rest) = ibd.as_chunks::<PAGE_SIZE>();
+        if !rest.is_empty() || pages.is_empty() {
+            let expected = format!("a multiple of {PAGE_SIZE}");
+            return Err(bad(0, "file size", ibd.len().to_string(), expected));
+        }
+        let file = File { pages, space_id: SpaceId(space_header(&pages[0]).space_id.get()) };
+        // The flags say how to read everything else, its checksum included.
+        let flags = space_header(&pages[0]).flags.get();
+        if flags != FLAGS_FULL_CRC32_16K {
+            return Err(Error::Unsupported {
+                what: "tablespace format",
+                seen: format!("flags {flags:#x}"),
+                expected: "16 KiB pages with innodb_checksum_algorithm=full_crc32 (flags 0x15)",
+            });
+        }
+        for (page_no, page) in pages.iter().enumerate() {
+            file.check_frame(page_no as u32, page)?;
+        }
+        file.check_space_header()?;
+        Ok(file)
+    }
+
+    fn check_frame(&self, page_no: u32, page: &PageBytes) -> Result<()> {
+        if page_no != 0 && page.iter().all(|byte| *byte == 0) {
+            return Ok(());
+        }
+        let frame = frame(page);
+        if frame.key_version.get() != 0 {
+            return Err(Error::Unsupported {
+                what: "encryption",
+                seen: format!("key version {} on page {page_no}", frame.key_version.get()),
+                expected: "an unencrypted table",
+            });
+        }
+        let stored = read_at::<U32>(page, CHECKSUM).get();
+        expect(page_no, "checksum", stored, checksum(page))?;
+        expect(page_no, "page number", frame.page_no.get(), page_no)?;
+        expect(page_no, "space id", frame.space_id.get(), self.space_id.0)
+    }
+
+    fn check_space_header(&self) -> Result<()> {
+        let header = space_header(&self.pages[0]);
+        expect(0, "page type", frame(&self.pages[0]).page_type.get(), page_type::FSP_HDR)?;
+        expect(0, "size in pages", header.size_pages.get() as usize, self.pages.len())?;
+        // One descriptor page describes it all: enough for a thousand indexes.
+        if self.pages.len() > PAGES_PER_XDES as usize {
+            let expected = format!("up to {PAGES_PER_XDES} pages");
+            return Err(bad(0, "size in pages", self.pages.len().to_string(), expected));
+        }
+        Ok(())
+    }
+
+    fn page(&self, page_no: u32) -> Result<&'a PageBytes> {
+        self.pages.get(page_no as usize).ok_or_else(|| {
+            let expected = format!("below {}", self.pages.len());
+            bad(page_no, "page number", page_no.to_string(), expected)
+        })
+    }
+
+    fn empty_root(&self, index: &CfgIndex) -> Result<PageHeader> {
+        let page_no = index.root;
+        let page = self.page(page_no)?;
+        let frame = frame(page);
+        expect(page_no, "root page type", frame.page_type.get(), page_type::INDEX)?;
+        expect(page_no, "left sibling of a root", frame.prev.get(), FIL_NULL)?;
+        expect(page_no, "right sibling of a root", frame.next.get(), FIL_NULL)?;
+        let header = read_at::<PageHeader>(page, PAGE_HEADER);
+        expect(page_no, "index id", header.index_id.get(), index.id.0)?;
+        expect(page_no, "level of an empty root", header.level.get(), 0)?;
+        expect(page_no, "records of an empty root", header.records.get(), 0)?;
+        Ok(header)
+    }
+
+    fn empty_segment(
+        &self,
+        header: SegmentHeader,
+        root: u32,
+        page: Option<u32>,
+    ) -> Result<TemplateSegment> {
+        let (inode_page, offset) = (header.page_no.get(), usize::from(header.offset.get()));
+        let bytes = self.page(inode_page)?;
+        expect(inode_page, "inode page type", frame(bytes).page_type.get(), page_type::INODE)?;
+        let step = size_of::<SegmentInode>();
+        let index = offset.wrapping_sub(INODES) / step;
+        if index >= INODES_PER_PAGE || offset != INODES + index * step {
+            let expected = "the start of an inode".to_owned();
+            return Err(bad(root, "segment inode offset", offset.to_string(), expected));
+        }
+        let inode = read_at::<SegmentInode>(bytes, offset);
+        let magic = inode.magic.get();
+        expect(inode_page, "segment inode magic", magic, INODE_MAGIC)?;
+        for (what, list) in [
+            ("free extents of a segment", inode.free),
+            ("partly used extents of a segment", inode.not_full),
+            ("full extents of a segment", inode.full),
+        ] {
+            expect(inode_page, what, list.count.get(), 0)?;
+        }
+        for (slot, fragment) in inode.fragments.iter().enumerate() {
+            let expected = if slot == 0 { page.unwrap_or(FIL_NULL) } else { FIL_NULL };
+            expect(inode_page, "single page of a segment", fragment.get(), expected)?;
+        }
+        let id = inode.segment_id.get();
+        Ok(TemplateSegment { id, inode_page, inode_offset: offset, page })
+    }
+
+    /// Checks that the template explains every used page, extent and inode of the file.
+    fn check_nothing_else(&self, template: &Template) -> Result<()> {
+        self.check_inode_pages(template)?;
+        let used = template.used_pages();
+        for pair in used.windows(2) {
+            if pair[0] == pair[1] {
+                let expected = "each page once".to_owned();
+                return Err(bad(pair[0], "use of a page", "twice".into(), expected));
+            }
+        }
+        for extent in 0..(self.pages.len() as u32).div_ceil(PAGES_PER_EXTENT) {
+            self.check_extent(extent, &used)?;
+        }
+        Ok(())
+    }
+
+    fn check_inode_pages(&self, template: &Template) -> Result<()> {
+        let header = space_header(&self.pages[0]);
+        let listed = header.inodes_full.count.get() + header.inodes_free.count.get();
+        expect(0, "pages of segment inodes", listed as usize, template.inode_pages.len())?;
+        let mut inodes: Vec<u64> = Vec::new();
+        for (page_no, page) in &template.inode_pages {
+            // The lists are kept as they are, so they must at least stay in the file.
+            let ListNode { prev, next } = read_at::<ListNode>(page, INODE_PAGE_NODE);
+            for addr in [prev, next] {
+                if !addr.is_null() {
+                    self.page(addr.page_no.get())?;
+                }
+            }
+            for index in 0..INODES_PER_PAGE {
+                let inode =
+                    read_at::<SegmentInode>(page, INODES + index * size_of::<SegmentInode>());
+                if inode.segment_id.get() != 0 {
+                    inodes.push(inode.segment_id.get());
+                }
+            }
+            expect(*page_no, "page type", frame(page).page_type.get(), page_type::INODE)?;
+        }
+        let mut known: Vec<u64> = template.segments.iter().map(|segment| segment.id).collect();
+        known.sort_unstable();
+        inodes.sort_unstable();
+        if inodes != known {
+            return Err(bad(0, "segments", format!("{inodes:?}"), format!("{known:?}")));
+        }
+        Ok(())
+    }
+
+    fn check_extent(&self, extent: u32, used: &[u32]) -> Result<()> {
+        let at = DESCRIPTORS + extent as usize * size_of::<ExtentDescriptor>();
+        let descriptor = read_at::<ExtentDescriptor>(&self.pages[0], at);
+        let state = descriptor.state.get();
+        if !matches!(state, state::NOT_INITED | state::FREE | state::FREE_FRAG | state::FULL_FRAG) {
+            let expected = "no extent owned by a segment".to_owned();
+            return Err(bad(0, "extent state", format!("{state} of extent {extent}"), expected));
+        }
+        for index in 0..PAGES_PER_EXTENT {
+            let page_no = extent * PAGES_PER_EXTENT + index;
+            let is_used = state != state::NOT_INITED && !descriptor.is_free(index);
+            if is_used != used.binary_search(&page_no).is_ok() {
+                let (seen, expected) = if is_used { ("used", "free") } else { ("free", "used") };
+                return Err(bad(page_no, "allocation of the page", seen.into(), expected.into()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn frame(page: &PageBytes) -> FilHeader {
+    read_at(page, 0)
+}
+
+fn space_header(page: &PageBytes) -> SpaceHeader {
+    read_at(page, SPACE_HEADER)
+}
+
+fn bad(page_no: u32, what: &'static str, seen: String, expected: String) -> Error {
+    Error::Template { page_no, what, seen, expected }
+}
+
+fn expect<T: PartialEq + ToString>(
+    page_no: u32,
+    what: &'static str,
+    seen: T,
+    expected: T,
+) -> Result<()> {
+    if seen == expected {
+        return Ok(());
+    }
+    Err(bad(page_no, what, seen.to_string(), expected.to_string()))
+}
