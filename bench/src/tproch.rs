@@ -18,8 +18,8 @@ use crate::rows::{self, TableFile};
 use crate::tpch::{Schema, Table};
 use crate::ways::{DATABASE, Limits, Loaded, Program, Ways};
 
-/// Redo log of the benchmark's server.
-const LOG_FILE_BYTES: u64 = 4 << 30;
+/// Redo log of the benchmark's server: large enough that a load of scale 1 never waits for it.
+pub const LOG_FILE_BYTES: u64 = 4 << 30;
 /// Bytes of a finished tablespace for each byte of text; lineitem has 1.44.
 const FILE_BYTES_PER_TEXT_BYTE: f64 = 1.6;
 /// Part of the machine's memory that the buffer pool may take.
@@ -43,6 +43,8 @@ pub struct TprochOptions {
     pub memory_bytes_max: Option<u64>,
     /// Threads for Inrush; none for its default.
     pub threads: Option<usize>,
+    /// Redo log of the benchmark's server; default [`LOG_FILE_BYTES`].
+    pub log_file_bytes: u64,
     /// Where generated rows are kept, and the benchmark's server while it runs.
     pub data_dir: PathBuf,
     /// Whether the benchmark's server keeps its folder, with the tables Inrush loaded.
@@ -71,6 +73,7 @@ impl Default for TprochOptions {
             tables: Vec::new(),
             memory_bytes_max: None,
             threads: None,
+            log_file_bytes: LOG_FILE_BYTES,
             data_dir: default_data_dir(),
             keep: false,
             server: None,
@@ -289,7 +292,7 @@ impl Host {
         remove_dir(sandbox.dir())?;
         sandbox.start(&SandboxOptions {
             buffer_pool_bytes: Some(pool_bytes),
-            log_file_bytes: Some(LOG_FILE_BYTES),
+            log_file_bytes: Some(options.log_file_bytes),
             ..SandboxOptions::default()
         })?;
         let connect = sandbox.connect_options();

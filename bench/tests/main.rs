@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use bench::tpch::{Schema, Table};
 use bench::tproch::{self, TprochOptions};
 
-/// One server at a time: each has a redo log of 4 GB.
+/// One server at a time: they are made to measure.
 static ONE_SERVER: Mutex<()> = Mutex::new(());
 
 struct Folder(PathBuf);
@@ -62,6 +62,7 @@ fn options(dir: &Path, schema: Schema, tables: Vec<Table>, suffix: &str) -> Tpro
         // Smaller ones have duplicate keys in partsupp.
         scale: 0.01,
         schema,
+        log_file_bytes: 96 << 20,
         tables,
         data_dir: dir.to_path_buf(),
         program: stand_in(dir, suffix),
