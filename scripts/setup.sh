@@ -70,12 +70,13 @@ fi
 
 if ! rust_is_new_enough; then
     have rustc && say "Rust $rust_wanted or newer is needed; this is $(rustc --version)."
-    if ! have rustup && have apt-cache && apt-cache show rustup >/dev/null 2>&1; then
+    # Debian 13 and later have it.
+    if ! have rustup && have apt-cache && apt-cache policy rustup | grep -q 'Candidate: [0-9]'; then
         apt_install rustup
     fi
     have rustup || fail \
         "Rust $rust_wanted or newer is needed, and no package of this system has it." \
-        "Install it from https://rustup.rs (no root needed):" \
+        "Install it from https://rustup.rs (needs curl, but no root):" \
         "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c rustfmt -c clippy" \
         "and run this again."
     rustup toolchain install stable --profile minimal -c rustfmt -c clippy
