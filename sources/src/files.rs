@@ -227,6 +227,9 @@ fn stat(path: &Path) -> Result<InputFile> {
 impl OpenFile {
     /// Fills the chunk with whole records; false if there are none left.
     fn fill(&mut self, chunk: &mut Chunk, options: &SourceOptions) -> Result<bool> {
+        if self.ended && self.rest.is_empty() {
+            return Ok(false);
+        }
         chunk.bytes.clear();
         chunk.bytes.append(&mut self.rest);
         chunk.offset = self.offset;

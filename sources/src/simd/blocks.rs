@@ -147,6 +147,7 @@ impl<S: Sink> Walk<'_, S> {
                 }
                 if odd != 0 {
                     carry.leave(base, self.cursor);
+                    self.join_newline();
                     self.lexer.run(self.cursor, self.bytes, base + 64, self.last, self.sink);
                     if self.cursor.position < base + 64 {
                         return;
@@ -170,6 +171,19 @@ impl<S: Sink> Walk<'_, S> {
             base += 64;
         }
         carry.leave(base, self.cursor);
+        self.join_newline();
+    }
+
+    /// Steps back before a carriage return, so that it is not parted from a newline.
+    fn join_newline(&mut self) {
+        let before = self.cursor.position.wrapping_sub(1);
+        let after_return = self.bytes.get(before) == Some(&b'\r');
+        if self.plan.lines == Lines::AnyNewline
+            && self.cursor.state == State::Unquoted
+            && after_return
+        {
+            self.cursor.position = before;
+        }
     }
 }
 

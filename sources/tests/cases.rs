@@ -1,0 +1,195 @@
+//! A table of inputs and what LOAD DATA makes of them, through every way of reading.
+
+use sources::{Dialect, Error, Isa};
+
+use crate::support::{dialects, quoted_mysql, read, scan};
+
+/// Dialect, input, expected: fields in `[]`, NULL as `~`, rows joined.
+fn show(dialect: &Dialect, input: &[u8], isa: Isa) -> String {
+    let mut text = String::new();
+    for row in scan(dialect, input, isa) {
+        let fields = row.iter().map(|value| match value {
+            None => "~".to_owned(),
+            Some(bytes) => bytes.escape_ascii().to_string(),
+        });
+        text += &format!("[{}]", fields.collect::<Vec<_>>().join("]["));
+        text += ";";
+    }
+    text
+}
+
+fn check(dialect: &Dialect, cases: &[(&str, &str)]) {
+    // The same bytes further on in the input fall on other places of a block.
+    for padding in [0, 1, 5, 55, 60, 61, 62, 63, 64, 100] {
+        for (input, expected) in cases {
+            for isa in Isa::available() {
+                let mut separator = dialect.fields_terminated_by.clone();
+                separator.extend(dialect.fields_terminated_by.clone());
+                let mut long = dialect.lines_starting_by.clone();
+                long.extend(vec![b'x'; padding]);
+                long.extend(&dialect.lines_terminated_by);
+                long.extend(input.as_bytes());
+                let seen = show(dialect, &long, isa);
+                let padded = format!("[{}];{expected}", "x".repeat(padding));
+                assert_eq!(seen, padded, "{input:?} after {padding} bytes, {}", isa.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn tabs_and_backslashes() {
+    check(
+        &Dialect::mysql(),
+        &[
+            ("", ""),
+            ("a\tb\n", "[a][b];"),
+            ("a\tb", "[a][b];"),
+            ("\n", "[];"),
+            ("\n\n", "[];[];"),
+            ("\t\n", "[][];"),
+            ("a\t", "[a];"),
+            ("a\t\tb\n", "[a][][b];"),
+            ("\\N\tNULL\tN\\N\t\\NN\n", "[~][NULL][NN][NN];"),
+            ("a\\\tb\\\nc\\\\\td\n", "[a\\tb\\nc\\\\][d];"),
+            ("\\\\\\\\\\\n\n", "[\\\\\\\\\\n];"),
+            ("\\0\\b\\n\\r\\t\\Z\\q\n", "[\\x00\\x08\\n\\r\\t\\x1aq];"),
+            ("a\\", "[a\\\\];"),
+            ("a\\\n", "[a\\n];"),
+            ("\"a\tb\"\n", "[\\\"a][b\\\"];"),
+            ("a\r\n", "[a\\r];"),
+        ],
+    );
+}
+
+#[test]
+fn rfc_4180() {
+    check(
+        &Dialect::csv(),
+        &[
+            ("a,b\r\nc,d\n", "[a][b];[c][d];"),
+            ("\"a,b\",\"c\nd\"\r\n\"\"\n", "[a,b][c\\nd];[];"),
+            ("\"a\"\"b\",\"\"\"\",\"\"\"\"\"\"\n", "[a\\\"b][\\\"][\\\"\\\"];"),
+            ("a,\n,a\n,\n", "[a][];[][a];[][];"),
+            ("a,", "[a][];"),
+            ("a,\"", "[a][\\\"];"),
+            ("a\"b,c\"\n", "[a\\\"b][c\\\"];"),
+            ("\"a\"b,c\",d\n", "[a\\\"b,c][d];"),
+            ("\"a\"\rb\",c\n", "[a\\\"\\rb][c];"),
+            ("NULL,\"NULL\",\"\",\n", "[~][NULL][][];"),
+            ("\"a\"", "[a];"),
+            ("a\rb\r\n\r\n", "[a\\rb];[];"),
+            ("\\N,\\\n", "[\\\\N][\\\\];"),
+        ],
+    );
+}
+
+#[test]
+fn quotes_and_escapes() {
+    check(
+        &quoted_mysql(),
+        &[
+            ("\"a\\\"b\",\"\\N\",\\N,NULL,\"NULL\"\n", "[a\\\"b][~][~][~][NULL];"),
+            ("\"a\\\\\",\"b\"\n", "[a\\\\][b];"),
+            ("\"a\"\\,b\",c\n", "[a\\\",b][c];"),
+            ("NU\\LL,\\NULL\n", "[~][~];"),
+            ("\\\"a\",b\"\n", "[\\\"a\\\"][b\\\"];"),
+            ("a,", "[a];"),
+            ("\"a\",\"b\nc\",", "[a][b\\nc];"),
+            ("\"\"x\",y\"\n", "[\\\"x][y\\\"];"),
+            ("\"\\\n\"\n", "[\\n];"),
+        ],
+    );
+}
+
+#[test]
+fn the_separator_at_line_end_is_dropped_from_tbl() {
+    check(
+        &Dialect::tbl(),
+        &[
+            ("1|a|\n2||\n3|b\n", "[1][a];[2][];[3][b];"),
+            ("1|a|\r\n|\n||\n", "[1][a];[];[][];"),
+            ("1|a|", "[1][a];"),
+            ("1||", "[1][];"),
+            ("\n", "[];"),
+        ],
+    );
+}
+
+#[test]
+fn line_ends_of_two_bytes() {
+    let crlf = Dialect { lines_terminated_by: b"\r\n".to_vec(), ..quoted_mysql() };
+    check(
+        &crlf,
+        &[
+            ("a\r\nb\n\r,c\r\r\n", "[a];[b\\n\\r][c\\r];"),
+            ("\"a\"\r\n\"b\"\rc\"\r\n", "[a];[b\\\"\\rc];"),
+            ("\"a\r\nb\"\r\n", "[a\\r\\nb];"),
+            ("a\\\r\nb\r\n", "[a\\r\\nb];"),
+            ("\r\n\"x\"\r\n", "[];[x];"),
+        ],
+    );
+}
+
+#[test]
+fn long_terminators() {
+    let long = Dialect {
+        fields_terminated_by: b",|".to_vec(),
+        lines_terminated_by: b"|\n".to_vec(),
+        ..quoted_mysql()
+    };
+    check(
+        &long,
+        &[
+            ("a,b,|c|d|\n", "[a,b][c|d];"),
+            ("\"a,|b\",|\"c|\nd\"|\n", "[a,|b][c|\\nd];"),
+            ("a,|\nb|\n", "[a][\\nb];"),
+            ("a,||\n", "[a][];"),
+        ],
+    );
+    let prefix = Dialect { lines_starting_by: b"->".to_vec(), ..quoted_mysql() };
+    check(
+        &prefix,
+        &[
+            ("junk->a,b\nskipped\n--->\"->c\"\n", "[a][b];[->c];"),
+            ("->", ""),
+            ("nothing", ""),
+            ("->\n->a", "[];[a];"),
+        ],
+    );
+}
+
+#[test]
+fn an_escape_that_is_the_quote_doubles_it_outside_quotes_too() {
+    let both = Dialect { escaped_by: Some(b'"'), ..quoted_mysql() };
+    check(&both, &[("a\"\"b,\"c\"\"d\",e\"f\n", "[a\\\"b][c\\\"d][e\\\"f];")]);
+}
+
+#[test]
+fn a_file_cut_at_every_byte_gives_the_same_rows() {
+    let inputs: [&[u8]; 4] = [
+        b"a,b\tc|d\n\"a,\t\n|\n\r\n,|x\",|\"\"\"\"\t\"\"\t\"\"|\n\n\\\n\\\\\n\r\n,|y|\nN|z\n\n",
+        b"N|\"q\",1\r\nN|\\\"q\\\\\",,2\n,\n|\n\n\nN|\"\\\r\n\",3",
+        b"\"one\"\r\n\"two\",\"three\"\"\"\r\n\"\"\r\n\"four\r\n\"\n\n",
+        b"x",
+    ];
+    for (name, dialect) in dialects() {
+        for input in inputs {
+            let whole = read(&dialect, input, 4096, Isa::best());
+            for isa in Isa::available() {
+                for chunk_bytes in 1..input.len() + 1 {
+                    let cut = read(&dialect, input, chunk_bytes, isa);
+                    match (&whole, cut) {
+                        (Ok(whole), Ok(cut)) => assert_eq!(*whole, cut, "{name} {chunk_bytes}"),
+                        (Err(whole), Err(cut)) => assert_eq!(place(whole), place(&cut)),
+                        (whole, cut) => panic!("{name}, {chunk_bytes}: {whole:?} and {cut:?}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn place(error: &Error) -> Option<(u64, u64)> {
+    error.position().map(|at| (at.line, at.offset))
+}

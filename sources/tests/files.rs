@@ -1,0 +1,140 @@
+//! Several files, header lines, and what goes wrong with files.
+
+use sources::{Chunk, Dialect, Error, FileSource, Source, SourceOptions};
+
+use crate::support::write;
+
+fn options(chunk_bytes: usize) -> SourceOptions {
+    SourceOptions { chunk_bytes, ..SourceOptions::default() }
+}
+
+/// File and bytes of every chunk.
+fn chunks(source: &mut FileSource) -> Result<Vec<(u32, u64, Vec<u8>)>, Error> {
+    let mut chunk = Chunk::default();
+    let mut found = Vec::new();
+    while source.next_chunk(&mut chunk)? {
+        assert_eq!(chunk.ordinal, found.len() as u64);
+        found.push((chunk.file, chunk.first_line, chunk.bytes.clone()));
+    }
+    assert!(chunk.bytes.is_empty());
+    Ok(found)
+}
+
+#[test]
+fn chunks_do_not_span_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [
+        write(&folder, "a", b"1\n2\n3"),
+        write(&folder, "empty", b""),
+        write(&folder, "b", b"4\n5\n"),
+    ];
+    let mut source = FileSource::new(&paths, &Dialect::mysql(), options(3)).unwrap();
+    let expected = vec![
+        (0, 1, b"1\n".to_vec()),
+        (0, 2, b"2\n".to_vec()),
+        (0, 3, b"3".to_vec()),
+        (2, 1, b"4\n".to_vec()),
+        (2, 2, b"5\n".to_vec()),
+    ];
+    let seen = chunks(&mut source).unwrap();
+    assert_eq!(
+        seen.iter().map(|(_, _, bytes)| bytes.clone()).collect::<Vec<_>>().concat(),
+        expected.iter().map(|(_, _, bytes)| bytes.clone()).collect::<Vec<_>>().concat()
+    );
+    assert_eq!(source.bytes_read(), 9);
+    assert_eq!(source.bytes_total(), Some(9));
+    source.restart().unwrap();
+    assert_eq!(source.bytes_read(), 0);
+    assert_eq!(chunks(&mut source).unwrap(), seen);
+    let mut source = FileSource::new(&paths, &Dialect::mysql(), options(2)).unwrap();
+    assert_eq!(chunks(&mut source).unwrap(), expected);
+}
+
+#[test]
+fn skipped_lines_and_headers_are_taken_off_each_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [
+        write(&folder, "a", b"# made \"today\n\"the\nid\",name\r\n1,a\n"),
+        write(&folder, "b", b"# made today\n\"the\nid\",name\n2,b\n3,c"),
+    ];
+    for chunk_bytes in [1, 5, 1000] {
+        let options = SourceOptions { skip_lines: 1, header: true, ..options(chunk_bytes) };
+        let mut source = FileSource::new(&paths, &Dialect::csv(), options).unwrap();
+        let names = source.header().unwrap().unwrap().to_vec();
+        assert_eq!(names, ["the\nid", "name"]);
+        let seen = chunks(&mut source).unwrap();
+        assert_eq!((seen[0].0, seen[0].1, &seen[0].2[..]), (0, 4, &b"1,a\n"[..]));
+        assert_eq!((seen[1].0, seen[1].1), (1, 4));
+        assert_eq!(source.bytes_read(), source.bytes_total().unwrap());
+        source.restart().unwrap();
+        assert_eq!(chunks(&mut source).unwrap(), seen);
+    }
+}
+
+#[test]
+fn lines_are_skipped_as_the_server_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "a", b"one\\\nstill one\n\"two\nthree\"\n4\n");
+    let dialect = Dialect { enclosed_by: Some(b'"'), ..Dialect::mysql() };
+    let options = SourceOptions { skip_lines: 3, ..options(100) };
+    let mut source = FileSource::new(&[path], &dialect, options).unwrap();
+    assert_eq!(chunks(&mut source).unwrap(), [(0, 5, b"4\n".to_vec())]);
+    let path = write(&folder, "short", b"one\ntwo");
+    let options = SourceOptions { skip_lines: 3, ..SourceOptions::default() };
+    let mut source = FileSource::new(&[path], &dialect, options).unwrap();
+    assert_eq!(chunks(&mut source).unwrap(), []);
+}
+
+#[test]
+fn headers_that_differ_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [write(&folder, "a", b"id,name\n1,a\n"), write(&folder, "b", b"name,id\nb,2\n")];
+    let options = SourceOptions { header: true, ..SourceOptions::default() };
+    let mut source = FileSource::new(&paths, &Dialect::csv(), options.clone()).unwrap();
+    let error = chunks(&mut source).unwrap_err().to_string();
+    assert!(error.contains("/b: the header line names (name, id), expected (id, name)"), "{error}");
+    let empty = write(&folder, "empty", b"");
+    let mut source = FileSource::new(&[empty], &Dialect::csv(), options).unwrap();
+    assert!(matches!(source.header(), Err(Error::Header { .. })));
+}
+
+#[test]
+fn an_open_quote_is_named_by_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "a", b"1,\"x\ny\"\n2,\"open\n3,z\n4,z\n");
+    for chunk_bytes in [1, 10, 1000] {
+        let mut source =
+            FileSource::new(std::slice::from_ref(&path), &Dialect::csv(), options(chunk_bytes))
+                .unwrap();
+        let error = chunks(&mut source).unwrap_err();
+        let at = error.position().unwrap();
+        assert_eq!((&at.path, at.line, at.offset), (&path, 3, 10));
+        assert!(error.to_string().contains("line 3, byte 10: a quote opens here"), "{error}");
+    }
+}
+
+#[test]
+fn records_grow_a_chunk_up_to_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = [b"a\n".to_vec(), vec![b'x'; 5000], b"\nb\n".to_vec()].concat();
+    let path = write(&folder, "a", &long);
+    let mut source =
+        FileSource::new(std::slice::from_ref(&path), &Dialect::mysql(), options(100)).unwrap();
+    let all: Vec<u8> = chunks(&mut source).unwrap().into_iter().flat_map(|c| c.2).collect();
+    assert_eq!(all, long);
+    let limited = SourceOptions { record_bytes_max: 4000, ..options(100) };
+    let mut source = FileSource::new(&[path], &Dialect::mysql(), limited).unwrap();
+    let error = chunks(&mut source).unwrap_err();
+    let at = error.position().unwrap();
+    assert_eq!((at.line, at.offset), (2, 2));
+    assert!(error.to_string().contains("longer than 4000 bytes"), "{error}");
+}
+
+#[test]
+fn paths_that_are_no_files_are_refused_before_reading() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = |path| FileSource::new(&[path], &Dialect::mysql(), SourceOptions::default());
+    let missing = folder.path().join("missing");
+    assert!(matches!(new(missing).unwrap_err(), Error::Io { action: "opening", .. }));
+    assert!(matches!(new(folder.path().to_owned()).unwrap_err(), Error::Directory { .. }));
+}

@@ -1,0 +1,9 @@
+//! Tests of the crate as its users see it.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod cases;
+mod csv;
+mod files;
+mod oracle;
+mod paths;
+mod support;

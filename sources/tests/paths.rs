@@ -1,0 +1,91 @@
+//! Random and adversarial input gives the same rows with all instructions, whole and in chunks.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use sources::Isa;
+
+use crate::support::{dialects, read, scan};
+
+/// Mostly bytes that mean something in some dialect, in pieces that make them meet.
+pub(crate) fn nasty() -> impl Strategy<Value = Vec<u8>> {
+    let token = prop_oneof![
+        10 => Just(&b","[..]),
+        10 => Just(&b"\t"[..]),
+        10 => Just(&b"|"[..]),
+        10 => Just(&b"\n"[..]),
+        5 => Just(&b"\r\n"[..]),
+        3 => Just(&b"\r"[..]),
+        10 => Just(&b"\""[..]),
+        8 => Just(&b"\\"[..]),
+        3 => Just(&b"\"\""[..]),
+        3 => Just(&b",\""[..]),
+        3 => Just(&b"\","[..]),
+        2 => Just(&b"\"\n"[..]),
+        2 => Just(&b"\\N"[..]),
+        2 => Just(&b"NULL"[..]),
+        1 => Just(&b",|"[..]),
+        1 => Just(&b"|\n"[..]),
+        1 => Just(&b"N|"[..]),
+        3 => Just(&b"some longer text of a field"[..]),
+        5 => Just(&b"x"[..]),
+        1 => Just(&b"\0"[..]),
+        1 => Just(&b"\xe2\x82\xac"[..]),
+        1 => Just(&b"\xff"[..]),
+    ];
+    vec(token, 0..200).prop_map(|tokens| tokens.concat())
+}
+
+/// Well-formed fields of all lengths, quoted where needed or not, as usual files have them.
+fn usual() -> impl Strategy<Value = Vec<u8>> {
+    let field = prop_oneof![
+        "[a-z0-9]{0,12}",
+        "[a-z0-9]{0,12}",
+        "\"[a-z, \n]{0,70}\"",
+        "\"([a-z,\n\r]|\"\"){0,20}\"",
+        r#"([a-z]|\\n|\\t|\\\\|\\"){0,20}"#,
+    ];
+    let separator = prop_oneof![Just(","), Just("\t"), Just("|")];
+    let line_end = prop_oneof![3 => Just("\n"), 1 => Just("\r\n")];
+    (vec(vec(field, 1..9), 0..20), separator, line_end).prop_map(|(rows, separator, line_end)| {
+        rows.iter().map(|row| row.join(separator) + line_end).collect::<String>().into_bytes()
+    })
+}
+
+fn agree(input: &[u8], chunk_bytes: usize) -> Result<(), TestCaseError> {
+    for (name, dialect) in dialects() {
+        let expected = scan(&dialect, input, Isa::available()[0]);
+        for isa in Isa::available() {
+            let seen = scan(&dialect, input, isa);
+            prop_assert_eq!(&seen, &expected, "{}, {}", name, isa.name());
+        }
+        let isa = Isa::available()[chunk_bytes % Isa::available().len()];
+        match read(&dialect, input, chunk_bytes, isa) {
+            Ok(seen) => {
+                prop_assert_eq!(&seen, &expected, "{}, chunks of {}", name, chunk_bytes);
+            }
+            Err(error) => {
+                let at = error.position().map(|at| at.offset as usize);
+                prop_assert_eq!(at.map(|at| input[at]), dialect.enclosed_by, "{}", error);
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn nasty_input_is_read_alike_by_all(input in nasty(), chunk_bytes in 1usize..400) {
+        agree(&input, chunk_bytes)?;
+    }
+
+    #[test]
+    fn usual_input_is_read_alike_by_all(input in usual(), chunk_bytes in 1usize..400) {
+        agree(&input, chunk_bytes)?;
+    }
+}

@@ -1,0 +1,157 @@
+//! Files of records in, values out, by every way there is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sources::{
+    Chunk, Dialect, Error, FileSource, Isa, Rows, Scanner, Source, SourceOptions, Value,
+};
+
+/// Rows of values; None is NULL.
+pub(crate) type Table = Vec<Vec<Option<Vec<u8>>>>;
+
+/// Backslash escapes and optional double quotes around comma-separated fields.
+pub(crate) fn quoted_mysql() -> Dialect {
+    Dialect {
+        fields_terminated_by: b",".to_vec(),
+        enclosed_by: Some(b'"'),
+        optionally_enclosed: true,
+        ..Dialect::mysql()
+    }
+}
+
+/// Every kind of dialect: with and without quotes and escapes, lone and long terminators.
+pub(crate) fn dialects() -> Vec<(&'static str, Dialect)> {
+    let quoted = quoted_mysql();
+    let plain = Dialect { escaped_by: None, ..Dialect::mysql() };
+    vec![
+        ("mysql", Dialect::mysql()),
+        ("csv", Dialect::csv()),
+        ("tsv", Dialect::tsv()),
+        ("tbl", Dialect::tbl()),
+        ("plain", plain.clone()),
+        ("quoted", quoted.clone()),
+        ("crlf", Dialect { lines_terminated_by: b"\r\n".to_vec(), ..Dialect::mysql() }),
+        ("crlf plain", Dialect { lines_terminated_by: b"\r\n".to_vec(), ..plain.clone() }),
+        ("crlf quoted", Dialect { lines_terminated_by: b"\r\n".to_vec(), ..quoted.clone() }),
+        (
+            "crlf quoted, no escape",
+            Dialect { lines_terminated_by: b"\r\n".to_vec(), escaped_by: None, ..quoted.clone() },
+        ),
+        ("no escape", Dialect { escaped_by: None, ..quoted.clone() }),
+        ("escape is quote", Dialect { escaped_by: Some(b'"'), ..quoted.clone() }),
+        ("any newline, escape", Dialect { any_newline: true, ..Dialect::mysql() }),
+        ("any newline, quoted", Dialect { any_newline: true, ..quoted.clone() }),
+        (
+            "long",
+            Dialect {
+                fields_terminated_by: b",|".to_vec(),
+                lines_terminated_by: b"|\n".to_vec(),
+                ..quoted.clone()
+            },
+        ),
+        (
+            "overlapping",
+            Dialect {
+                fields_terminated_by: b",,".to_vec(),
+                lines_terminated_by: b",\n".to_vec(),
+                ..plain.clone()
+            },
+        ),
+        (
+            "repeated",
+            Dialect {
+                fields_terminated_by: b"|".to_vec(),
+                lines_terminated_by: b"\n\n".to_vec(),
+                ..plain.clone()
+            },
+        ),
+        ("prefix", Dialect { lines_starting_by: b"N|".to_vec(), ..quoted.clone() }),
+        (
+            "newline separator",
+            Dialect {
+                fields_terminated_by: b"\n".to_vec(),
+                lines_terminated_by: b"|".to_vec(),
+                ..quoted
+            },
+        ),
+    ]
+}
+
+/// What the scanner finds in `bytes`, with the given instructions. Checks that rows tile them.
+pub(crate) fn scan(dialect: &Dialect, bytes: &[u8], isa: Isa) -> Table {
+    let mut rows = Rows::new();
+    Scanner::with_isa(dialect, isa).scan(bytes, &mut rows);
+    let mut end_before = 0;
+    let mut scratch = Vec::new();
+    let mut table = Vec::new();
+    for row in rows.iter() {
+        let (start, end) = row.raw();
+        assert!(start == end_before || !dialect.lines_starting_by.is_empty());
+        end_before = end;
+        let fields: Vec<_> = row.fields().collect();
+        assert_eq!(fields.len(), row.field_count());
+        let values = fields.iter().enumerate().map(|(index, &field)| {
+            assert_eq!(row.field(index), field);
+            assert!(start <= field.span().0 && field.span().1 <= end);
+            match rows.value(bytes, field, &mut scratch) {
+                Value::Null => None,
+                Value::Bytes(value) => Some(value.to_vec()),
+            }
+        });
+        table.push(values.collect());
+    }
+    assert!(end_before == bytes.len() || !dialect.lines_starting_by.is_empty());
+    table
+}
+
+/// What comes out of a file with these bytes that is read in chunks of `chunk_bytes`.
+pub(crate) fn read(
+    dialect: &Dialect,
+    bytes: &[u8],
+    chunk_bytes: usize,
+    isa: Isa,
+) -> Result<Table, Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "input", bytes);
+    let options = SourceOptions { chunk_bytes, ..SourceOptions::default() };
+    let mut source = FileSource::new(&[path], dialect, options)?.with_isa(isa);
+    let mut chunk = Chunk::default();
+    let mut table = Vec::new();
+    let mut offset = 0;
+    let mut ordinal = 0;
+    while source.next_chunk(&mut chunk)? {
+        assert_eq!((chunk.ordinal, chunk.file, chunk.offset), (ordinal, 0, offset));
+        assert!(!chunk.bytes.is_empty());
+        let at = offset as usize;
+        assert_eq!(chunk.bytes, bytes[at..at + chunk.bytes.len()]);
+        let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        assert_eq!(chunk.first_line, line);
+        offset += chunk.bytes.len() as u64;
+        ordinal += 1;
+        assert_eq!(source.bytes_read(), offset);
+        table.extend(scan(dialect, &chunk.bytes, isa));
+    }
+    assert_eq!(offset, bytes.len() as u64);
+    assert_eq!(source.bytes_total(), Some(offset));
+    Ok(table)
+}
+
+/// What comes out of this file after skipping lines, read at once.
+pub(crate) fn read_from(path: &Path, dialect: &Dialect, skip_lines: u64) -> Result<Table, Error> {
+    let options = SourceOptions { skip_lines, ..SourceOptions::default() };
+    let mut source = FileSource::new(&[path.to_owned()], dialect, options)?;
+    let mut chunk = Chunk::default();
+    let mut table = Vec::new();
+    while source.next_chunk(&mut chunk)? {
+        table.extend(scan(dialect, &chunk.bytes, Isa::best()));
+    }
+    Ok(table)
+}
+
+/// A file in the folder.
+pub(crate) fn write(folder: &tempfile::TempDir, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
