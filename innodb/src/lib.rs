@@ -44,3 +44,8 @@ pub mod tree;
 pub mod blob;
 
 pub mod layout;
+
+// Reading: who owns which page, records in order, every rule of the format, and words for people.
+pub mod reader;
+pub mod space_map;
+pub mod verify;

@@ -1,0 +1,270 @@
+//! Reading a tablespace: where its pages come from, and the records of an index in key order.
+
+use std::io;
+
+use zerocopy::FromBytes;
+
+use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo};
+use crate::index_page::{INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM};
+use crate::page::{FilHeader, PageBytes, page_type};
+use crate::record::{CHILD, FieldSpan, RecordShape};
+use crate::space_map::{IndexRoot, SpaceMap};
+
+/// Where pages come from. Callable from several threads at once.
+pub trait PageSource: Sync {
+    /// Reads consecutive pages, the first of which is `first`, until `buffer` is full.
+    ///
+    /// The length of `buffer` is a multiple of [`PAGE_SIZE`].
+    fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()>;
+}
+
+#[cfg(unix)]
+impl PageSource for std::fs::File {
+    fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self, buffer, first.file_offset())
+    }
+}
+
+impl PageSource for [u8] {
+    fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()> {
+        let pages = usize::try_from(first.file_offset())
+            .ok()
+            .and_then(|start| self.get(start..)?.get(..buffer.len()))
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
+        buffer.copy_from_slice(pages);
+        Ok(())
+    }
+}
+
+impl PageSource for Vec<u8> {
+    fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()> {
+        self.as_slice().read(first, buffer)
+    }
+}
+
+/// Why a tablespace could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The source failed.
+    #[error("reading page {page_no}: {source}")]
+    Source {
+        /// First page asked for.
+        page_no: u32,
+        /// What the source said.
+        source: io::Error,
+    },
+    /// The bytes are not those of a tablespace that this crate reads.
+    #[error(transparent)]
+    Format(#[from] crate::error::Error),
+}
+
+/// Room for a page.
+pub fn page_buffer() -> Box<PageBytes> {
+    Box::new([0; PAGE_SIZE])
+}
+
+/// Reads one page.
+pub(crate) fn read_page(
+    source: &dyn PageSource,
+    page_no: u32,
+    page: &mut PageBytes,
+) -> Result<(), ReadError> {
+    source.read(PageNo(page_no), page).map_err(|source| ReadError::Source { page_no, source })
+}
+
+/// The header of a page of any type.
+pub(crate) fn fil_header(page: &PageBytes) -> &FilHeader {
+    view(page, 0)
+}
+
+/// The header of an index page.
+pub(crate) fn index_header(page: &PageBytes) -> &PageHeader {
+    view(page, PAGE_HEADER)
+}
+
+/// A structure that fits a page at `offset`, which the caller has made sure of.
+pub(crate) fn view<T>(page: &PageBytes, offset: usize) -> &T
+where
+    T: FromBytes + zerocopy::Immutable + zerocopy::KnownLayout + zerocopy::Unaligned,
+{
+    let Ok((structure, _)) = T::ref_from_prefix(&page[offset..]) else {
+        unreachable!("structure at byte {offset} leaves the page");
+    };
+    structure
+}
+
+/// Two bytes of a page, big-endian.
+#[inline(always)]
+pub(crate) fn u16_at(page: &PageBytes, offset: usize) -> u16 {
+    u16::from_be_bytes([page[offset], page[offset + 1]])
+}
+
+/// Four bytes of a page, big-endian.
+#[inline(always)]
+pub(crate) fn u32_at(page: &PageBytes, offset: usize) -> u32 {
+    u32::from_be_bytes([page[offset], page[offset + 1], page[offset + 2], page[offset + 3]])
+}
+
+/// Origin of the record after the one at `origin`, taken from its header; always on the page,
+/// though not always at a record.
+#[inline(always)]
+pub(crate) fn next_record(page: &PageBytes, origin: usize) -> usize {
+    (origin + usize::from(u16_at(page, origin - 2))) & (PAGE_SIZE - 1)
+}
+
+/// An existing tablespace.
+pub struct SpaceReader<'a> {
+    source: &'a dyn PageSource,
+    map: SpaceMap,
+}
+
+impl<'a> SpaceReader<'a> {
+    /// Reads the allocation structures of a tablespace of `file_bytes` bytes.
+    ///
+    /// Errors: a source that fails, a first page that is not that of a supported tablespace.
+    /// Nothing is verified; see [`crate::verify`].
+    pub fn open(source: &'a dyn PageSource, file_bytes: u64) -> Result<SpaceReader<'a>, ReadError> {
+        Ok(SpaceReader { source, map: SpaceMap::read(source, file_bytes)? })
+    }
+
+    /// What the allocation structures say.
+    pub fn map(&self) -> &SpaceMap {
+        &self.map
+    }
+
+    /// The indexes found, by root page; the first is the clustered one.
+    pub fn indexes(&self) -> &[IndexRoot] {
+        &self.map.indexes
+    }
+
+    /// Reads one page.
+    pub fn page(&self, page_no: PageNo, page: &mut PageBytes) -> Result<(), ReadError> {
+        read_page(self.source, page_no.0, page)
+    }
+
+    /// The leaf records of the index with this root, in key order.
+    ///
+    /// `leaf` is the shape of its leaf records. Keeps one page in memory.
+    pub fn records(&self, root: PageNo, leaf: &RecordShape) -> Result<Records<'a>, ReadError> {
+        let mut records = Records {
+            source: self.source,
+            leaf: leaf.clone(),
+            page: page_buffer(),
+            page_no: root.0,
+            origin: INFIMUM,
+            rest: self.map.pages,
+            spans: Vec::new(),
+        };
+        records.descend()?;
+        Ok(records)
+    }
+}
+
+/// The leaf records of one index. See [`SpaceReader::records`].
+pub struct Records<'a> {
+    source: &'a dyn PageSource,
+    leaf: RecordShape,
+    page: Box<PageBytes>,
+    page_no: u32,
+    /// Record given last.
+    origin: usize,
+    /// Pages that may still be read before the links must have run into a circle.
+    rest: u32,
+    spans: Vec<FieldSpan>,
+}
+
+/// A record on its page.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// Page it is on.
+    pub page_no: PageNo,
+    /// The bytes of that page.
+    pub page: &'a PageBytes,
+    /// Byte at which its data starts.
+    pub origin: usize,
+    /// Its fields.
+    pub fields: &'a [FieldSpan],
+    /// Whether it is marked as deleted.
+    pub is_deleted: bool,
+}
+
+impl Record<'_> {
+    /// The stored bytes of field `index`; `None` for NULL. An external field is its local prefix
+    /// and the 20-byte reference.
+    pub fn field(&self, index: usize) -> Option<&[u8]> {
+        self.fields[index].of(self.page)
+    }
+}
+
+impl Records<'_> {
+    /// The next record, or `None` after the last.
+    ///
+    /// Errors: a source that fails, records that leave their page, pages in a circle.
+    pub fn next(&mut self) -> Result<Option<Record<'_>>, ReadError> {
+        loop {
+            self.origin = next_record(&self.page, self.origin);
+            if self.origin != SUPREMUM {
+                break;
+            }
+            let next = fil_header(&self.page).next.get();
+            if next == FIL_NULL {
+                self.origin = INFIMUM;
+                index_end(&mut self.page);
+                return Ok(None);
+            }
+            self.load(next)?;
+        }
+        if self.origin < SUPREMUM {
+            return Err(self.corrupt("next record", self.origin as u64, "after the supremum"));
+        }
+        self.leaf.spans(&self.page[..], self.origin, &mut self.spans)?;
+        Ok(Some(Record {
+            page_no: PageNo(self.page_no),
+            page: &self.page,
+            origin: self.origin,
+            fields: &self.spans,
+            is_deleted: self.page[self.origin - 5] & crate::record::DELETED != 0,
+        }))
+    }
+
+    /// Goes from the root to the leftmost leaf.
+    fn descend(&mut self) -> Result<(), ReadError> {
+        let node = self.leaf.to_node();
+        self.load(self.page_no)?;
+        while index_header(&self.page).level.get() != 0 {
+            let first = next_record(&self.page, INFIMUM);
+            if first <= SUPREMUM {
+                return Err(self.corrupt("first record", first as u64, "after the supremum"));
+            }
+            let span = node.spans(&self.page[..], first, &mut self.spans)?;
+            self.load(u32_at(&self.page, span.end - CHILD))?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, page_no: u32) -> Result<(), ReadError> {
+        let Some(rest) = self.rest.checked_sub(1) else {
+            return Err(self.corrupt("next page", page_no.into(), "a page not read before"));
+        };
+        self.rest = rest;
+        read_page(self.source, page_no, &mut self.page)?;
+        self.page_no = page_no;
+        self.origin = INFIMUM;
+        match fil_header(&self.page).page_type.get() {
+            page_type::INDEX | page_type::INSTANT => Ok(()),
+            other => Err(self.corrupt("FIL_PAGE_TYPE", other.into(), "an index page")),
+        }
+    }
+
+    fn corrupt(&self, what: &'static str, seen: u64, expected: &str) -> ReadError {
+        let (page_no, expected) = (self.page_no, expected.to_owned());
+        crate::error::Error::Corrupt { page_no, offset: self.origin, what, seen, expected }.into()
+    }
+}
+
+/// Makes the page in memory look like one without records, so that the end stays the end.
+fn index_end(page: &mut PageBytes) {
+    let to_supremum = (SUPREMUM - INFIMUM) as u16;
+    page[INFIMUM - 2..INFIMUM].copy_from_slice(&to_supremum.to_be_bytes());
+}

@@ -1,0 +1,275 @@
+//! Rules of one page by itself: header, checksum, a type that fits its owner, then its body.
+
+use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor};
+use crate::ids::{FIL_NULL, PAGES_PER_XDES};
+use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum, page_type};
+use crate::reader::{fil_header, index_header, u32_at};
+use crate::space_map::{Half, IndexRoot, Role};
+use crate::verify::corrupt::{Corrupt, Rule};
+use crate::verify::records::{self, Chain, Scratch};
+use crate::verify::summary::{PageKind, PageSummary};
+use crate::verify::{Verifier, Writer, off_page};
+
+/// First byte of the bits of a change buffer bitmap (`IBUF_BITMAP`).
+const BITMAP: usize = 94;
+/// Bits that say a page belongs to the change buffer: one of four, two pages a byte.
+const IBUF_BITS: u8 = 0x88;
+/// Byte of a page at which its index id is.
+const INDEX_ID: usize = 66;
+/// Byte of a page at which its type is.
+const PAGE_TYPE: usize = 24;
+
+/// A page that keeps the rules, and where its records are if it has some.
+pub(crate) struct Checked {
+    pub summary: PageSummary,
+    pub chain: Option<Chain>,
+}
+
+impl From<PageSummary> for Checked {
+    fn from(summary: PageSummary) -> Checked {
+        Checked { summary, chain: None }
+    }
+}
+
+/// Checks one page.
+pub(crate) fn check(
+    verifier: &Verifier<'_>,
+    page_no: u32,
+    page: &PageBytes,
+    scratch: &mut Scratch,
+) -> Result<Checked, Corrupt> {
+    let is_free = verifier.map.is_free(page_no);
+    if is_zero(page) {
+        if is_free && page_no != 0 {
+            return Ok(PageSummary { kind: PageKind::Free, ..PageSummary::default() }.into());
+        }
+        let seen = "page is all zero";
+        return Err(Corrupt::page(page_no, Rule::FreePage, seen, "a page in use"));
+    }
+    check_frame(verifier, page_no, page)?;
+    if is_free {
+        return free_page(verifier, page_no);
+    }
+    let found = fil_header(page).page_type.get();
+    let kind = PageKind::of(found);
+    check_owner(verifier, page_no, found, kind)?;
+    let summary = PageSummary { kind, ..PageSummary::default() };
+    match kind {
+        PageKind::SpaceHeader | PageKind::Descriptors => {
+            check_descriptors(verifier, page_no, page)?;
+            Ok(summary.into())
+        }
+        PageKind::ChangeBuffer => {
+            check_bitmap(verifier.writer, page_no, page)?;
+            Ok(summary.into())
+        }
+        PageKind::OffPage => Ok(off_page::check_page(page_no, page, verifier.writer)?.into()),
+        PageKind::Index | PageKind::RTree => check_index(verifier, page_no, page, kind, scratch),
+        _ => Ok(summary.into()),
+    }
+}
+
+fn free_page(verifier: &Verifier<'_>, page_no: u32) -> Result<Checked, Corrupt> {
+    if verifier.writer == Writer::Loader {
+        let seen = "page is free but not zero";
+        return Err(Corrupt::page(page_no, Rule::FreePage, seen, "zeros where nothing is"));
+    }
+    Ok(PageSummary { kind: PageKind::Free, ..PageSummary::default() }.into())
+}
+
+fn is_zero(page: &PageBytes) -> bool {
+    // Pages in use end at the first test, at their page number or checksum.
+    page[4..8] == [0; 4] && page[CHECKSUM..] == [0; 4] && page.iter().all(|byte| *byte == 0)
+}
+
+/// What all pages have: checksum, number, space, LSN.
+fn check_frame(verifier: &Verifier<'_>, page_no: u32, page: &PageBytes) -> Result<(), Corrupt> {
+    let fil = fil_header(page);
+    if fil.key_version.get() != 0 {
+        let seen = format!("page is encrypted with key version {}", fil.key_version.get());
+        return Err(Corrupt::at(page_no, 0, Rule::Encrypted, seen, "0, a plain page"));
+    }
+    let (stored, computed) = (u32_at(page, CHECKSUM), checksum(page));
+    if stored != computed {
+        let seen = format!("checksum is {stored:#010x}");
+        let expected = format!("{computed:#010x}, the CRC-32C of the page");
+        return Err(Corrupt::at(page_no, CHECKSUM, Rule::Checksum, seen, expected));
+    }
+    if fil.page_no.get() != page_no {
+        let seen = format!("page says it is page {}", fil.page_no.get());
+        return Err(Corrupt::at(page_no, 4, Rule::PageNumber, seen, page_no.to_string()));
+    }
+    let space_id = verifier.map.header.space_id.get();
+    if fil.space_id.get() != space_id {
+        let seen = format!("page belongs to space {}", fil.space_id.get());
+        return Err(Corrupt::at(page_no, 34, Rule::SpaceId, seen, space_id.to_string()));
+    }
+    let (lsn, low) = (fil.lsn.get(), u32_at(page, TRAILER));
+    if lsn as u32 != low || verifier.writer == Writer::Loader && lsn != 0 {
+        let seen = format!("LSN is {lsn} and its low half at the end of the page {low}");
+        let expected = match verifier.writer {
+            Writer::Loader => "0 in both places",
+            Writer::Server => "the same in both places",
+        };
+        return Err(Corrupt::at(page_no, 16, Rule::Lsn, seen, expected));
+    }
+    Ok(())
+}
+
+/// The type of a page in use must be one that its owner has.
+fn check_owner(
+    verifier: &Verifier<'_>,
+    page_no: u32,
+    found: u16,
+    kind: PageKind,
+) -> Result<(), Corrupt> {
+    let map = &verifier.map;
+    let (fits, expected) = match page_no % PAGES_PER_XDES {
+        0 if page_no == 0 => (kind == PageKind::SpaceHeader, "8, the space header"),
+        0 => (kind == PageKind::Descriptors, "9, extent descriptors"),
+        1 => (kind == PageKind::ChangeBuffer, "5, a change buffer bitmap"),
+        _ => match map.role_of(page_no) {
+            Some(role) => fits_role(map.indexes[role.index], role, page_no, found),
+            None if map.is_inode_page(page_no) => (kind == PageKind::Inodes, "3, segment inodes"),
+            // A page without an owner is told of where owners are counted.
+            None => (true, ""),
+        },
+    };
+    if fits {
+        return Ok(());
+    }
+    let seen = format!("FIL_PAGE_TYPE is {found}, {}", kind.name());
+    Err(Corrupt::at(page_no, PAGE_TYPE, Rule::PageType, seen, expected))
+}
+
+fn fits_role(root: IndexRoot, role: Role, page_no: u32, found: u16) -> (bool, &'static str) {
+    if page_no == root.root {
+        return (found == root.page_type, "the type of a root page");
+    }
+    let tree = if root.page_type == page_type::RTREE { found } else { page_type::INDEX };
+    let is_tree = found == tree && matches!(found, page_type::INDEX | page_type::RTREE);
+    match role.half {
+        Half::Leaf if role.index == 0 => {
+            (is_tree || found == page_type::BLOB, "17855, an index page, or 10, an off-page value")
+        }
+        _ => (is_tree, "17855, an index page"),
+    }
+}
+
+/// Descriptors above the free limit, and the header's place on pages without a header, are zero.
+fn check_descriptors(
+    verifier: &Verifier<'_>,
+    page_no: u32,
+    page: &PageBytes,
+) -> Result<(), Corrupt> {
+    let first = page_no / PAGES_PER_XDES * DESCRIPTORS_PER_PAGE;
+    let inited = (verifier.map.extents.len() as u32).saturating_sub(first);
+    let inited = inited.min(DESCRIPTORS_PER_PAGE) as usize;
+    let end = DESCRIPTORS + DESCRIPTORS_PER_PAGE as usize * size_of::<ExtentDescriptor>();
+    let rest = DESCRIPTORS + inited * size_of::<ExtentDescriptor>()..end;
+    if let Some(offset) = first_used(page, rest) {
+        let seen = "descriptor of an extent above the free limit is in use";
+        return Err(Corrupt::at(page_no, offset, Rule::FreeLimit, seen, "zeros"));
+    }
+    if page_no != 0
+        && let Some(offset) = first_used(page, BODY..DESCRIPTORS)
+    {
+        let seen = "the place of the space header is in use";
+        return Err(Corrupt::at(page_no, offset, Rule::Extent, seen, "zeros outside page 0"));
+    }
+    Ok(())
+}
+
+/// A set bit would make the server look into a change buffer that has nothing for the file.
+fn check_bitmap(writer: Writer, page_no: u32, page: &PageBytes) -> Result<(), Corrupt> {
+    if writer == Writer::Loader {
+        let Some(offset) = first_used(page, BODY..TRAILER) else { return Ok(()) };
+        let seen = "change buffer bitmap is in use";
+        return Err(Corrupt::at(page_no, offset, Rule::ChangeBuffer, seen, "zeros"));
+    }
+    let bits = &page[BITMAP..BITMAP + PAGES_PER_XDES as usize / 2];
+    match bits.iter().position(|byte| byte & IBUF_BITS != 0) {
+        None => Ok(()),
+        Some(index) => {
+            let seen = "a page is marked as one of the change buffer itself";
+            let expected = "no such page in this space";
+            Err(Corrupt::at(page_no, BITMAP + index, Rule::ChangeBuffer, seen, expected))
+        }
+    }
+}
+
+fn first_used(page: &PageBytes, range: core::ops::Range<usize>) -> Option<usize> {
+    let start = range.start;
+    page[range].iter().position(|byte| *byte != 0).map(|index| start + index)
+}
+
+/// An index page must be of the index and the half whose segment owns it.
+fn check_index(
+    verifier: &Verifier<'_>,
+    page_no: u32,
+    page: &PageBytes,
+    kind: PageKind,
+    scratch: &mut Scratch,
+) -> Result<Checked, Corrupt> {
+    let fil = fil_header(page);
+    let header = index_header(page);
+    let level = header.level.get();
+    let index = match verifier.map.role_of(page_no) {
+        Some(role) => {
+            check_half(verifier, page_no, page, role)?;
+            role.index
+        }
+        None => verifier.index_by_id(header.index_id.get()).ok_or_else(|| {
+            let seen = format!("index id is {}", header.index_id.get());
+            Corrupt::at(page_no, INDEX_ID, Rule::PageOwner, seen, "the id of an index with a root")
+        })?,
+    };
+    let mut summary = PageSummary {
+        kind,
+        level: level.min(u8::MAX.into()) as u8,
+        index: index as u16,
+        records: header.records.get(),
+        free: records::free_bytes(header),
+        prev: fil.prev.get(),
+        next: fil.next.get(),
+        ..PageSummary::default()
+    };
+    let rules = &verifier.indexes[index];
+    if page_no == rules.root && (summary.prev, summary.next) != (FIL_NULL, FIL_NULL) {
+        let seen = format!("root has siblings {} and {}", summary.prev, summary.next);
+        return Err(Corrupt::at(page_no, 8, Rule::Root, seen, "none"));
+    }
+    if !records::is_compact(page) {
+        return Ok(summary.into());
+    }
+    let chain = records::check(page_no, page, rules, verifier.writer, scratch)?;
+    summary.deleted = chain.deleted;
+    summary.has_first_key = chain.first_key.is_some();
+    summary.first_key = chain.first_key.unwrap_or_default();
+    Ok(Checked { summary, chain: Some(chain) })
+}
+
+fn check_half(
+    verifier: &Verifier<'_>,
+    page_no: u32,
+    page: &PageBytes,
+    role: Role,
+) -> Result<(), Corrupt> {
+    let header = index_header(page);
+    let root = verifier.map.indexes[role.index];
+    if header.index_id.get() != root.id.0 {
+        let seen = format!("index id is {}", header.index_id.get());
+        let expected = format!("{}, the index that owns the page", root.id.0);
+        return Err(Corrupt::at(page_no, INDEX_ID, Rule::PageOwner, seen, expected));
+    }
+    let level = header.level.get();
+    let half = if level == 0 && page_no != root.root { Half::Leaf } else { Half::Top };
+    if half != role.half {
+        let (seen, expected) = match role.half {
+            Half::Leaf => (format!("page of level {level} in the leaf segment"), "leaves only"),
+            Half::Top => ("leaf in the non-leaf segment".into(), "the root and upper levels only"),
+        };
+        return Err(Corrupt::page(page_no, Rule::PageOwner, seen, expected));
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! Reading records fast: what a [`RecordShape`] says, worked out once for each index.
+//!
+//! A record costs: its null bytes tested together, a byte or two for each
+//! field of varying length, and, where the key is fixed bytes, one comparison
+//! of two integers with the record before. Only records with NULLs take the
+//! way through single fields.
+
+use crate::ids::PAGE_SIZE;
+use crate::page::PageBytes;
+use crate::record::{CHILD, FieldSpan, RECORD_HEADER, RecordShape, SystemColumn};
+use crate::verify::order::{FieldOrder, KeyOrder};
+
+/// Where a record starts and ends on its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// First byte of its lengths.
+    pub start: usize,
+    /// Byte after its data.
+    pub end: usize,
+    /// Whether a field goes on off page.
+    pub has_external: bool,
+    /// Whether a field is NULL.
+    pub has_null: bool,
+}
+
+/// How to read the records of one shape.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordPlan {
+    pub shape: RecordShape,
+    /// Data bytes of a record without NULL and with every varying field empty.
+    fixed_bytes: usize,
+    /// Fields of varying length, in order.
+    varying: Vec<Varying>,
+    /// Fixed fields that can be NULL.
+    nullable: Vec<(NullBit, usize)>,
+    /// Bytes of the key, if it is a run of bytes from the origin that orders by memcmp in every
+    /// record without NULL.
+    pub fixed_key: Option<usize>,
+    /// Bytes of the key, if all its fields are of fixed length and never NULL.
+    pub key_bytes: Option<usize>,
+    /// Bytes of the part of `fixed_key` that is unique, if that is not all of it.
+    pub unique_bytes: Option<usize>,
+    /// Whether DB_TRX_ID and DB_ROLL_PTR follow the key: a clustered leaf.
+    pub has_system_columns: bool,
+    /// Shape of the key alone.
+    key: RecordShape,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Varying {
+    big: bool,
+    null: NullBit,
+}
+
+/// A bit of the null bitmap; for a field that cannot be NULL a mask of 0.
+#[derive(Clone, Copy, Debug)]
+struct NullBit {
+    /// Byte, counted backwards from the header.
+    byte: usize,
+    mask: u8,
+}
+
+impl RecordPlan {
+    /// `unique_fields` says how many leading fields of a secondary index are unique.
+    pub(crate) fn new(
+        shape: RecordShape,
+        order: &KeyOrder,
+        unique_fields: Option<usize>,
+    ) -> RecordPlan {
+        let bytes = |fields: usize| {
+            shape.fields[..fields].iter().map(|field| field.fixed_len as usize).sum::<usize>()
+        };
+        let keys = &shape.fields[..shape.key_fields];
+        let has_key_bytes = keys.iter().all(|field| field.fixed_len != 0 && !field.nullable);
+        let mut plan = RecordPlan {
+            fixed_bytes: if shape.is_node { CHILD } else { 0 },
+            varying: Vec::new(),
+            nullable: Vec::new(),
+            fixed_key: is_fixed_key(&shape, order).then(|| bytes(shape.key_fields)),
+            key_bytes: has_key_bytes.then(|| bytes(shape.key_fields)),
+            unique_bytes: unique_fields.map(|unique| bytes(unique.min(shape.key_fields))),
+            has_system_columns: has_system_columns(&shape),
+            key: shape.to_node(),
+            shape,
+        };
+        let mut bits = 0;
+        for field in &plan.shape.fields {
+            let mask = if field.nullable { 1 << (bits % 8) } else { 0 };
+            let null = NullBit { byte: bits / 8, mask };
+            bits += usize::from(field.nullable);
+            plan.fixed_bytes += field.fixed_len as usize;
+            match field.fixed_len {
+                0 => plan.varying.push(Varying { big: field.big, null }),
+                len if field.nullable => plan.nullable.push((null, len as usize)),
+                _ => {}
+            }
+        }
+        plan
+    }
+
+    /// Where the record at `origin` starts and ends; `None` if it leaves the page.
+    #[inline]
+    pub(crate) fn extent(&self, page: &PageBytes, origin: usize) -> Option<Extent> {
+        let header = origin.checked_sub(RECORD_HEADER)?;
+        let mut at = header.checked_sub(self.shape.null_bytes)?;
+        let nulls = page.get(at..header)?;
+        let has_null = nulls.iter().fold(0, |any, byte| any | byte) != 0;
+        let mut end = origin + self.fixed_bytes;
+        if has_null {
+            for (null, len) in &self.nullable {
+                if null.is_set(nulls) {
+                    end -= len;
+                }
+            }
+        }
+        let mut flags = 0;
+        for field in &self.varying {
+            if has_null && field.null.is_set(nulls) {
+                continue;
+            }
+            at = at.checked_sub(1)?;
+            let first = page[at];
+            if field.big && first & 0x80 != 0 {
+                at = at.checked_sub(1)?;
+                flags |= first;
+                end += usize::from(first & 0x3F) << 8 | usize::from(page[at]);
+            } else {
+                end += usize::from(first);
+            }
+        }
+        let has_external = flags & 0x40 != 0;
+        (end <= PAGE_SIZE).then_some(Extent { start: at, end, has_external, has_null })
+    }
+
+    /// Finds the key fields of the record at `origin`; false if they leave the page.
+    pub(crate) fn key_spans(
+        &self,
+        page: &PageBytes,
+        origin: usize,
+        spans: &mut Vec<FieldSpan>,
+    ) -> bool {
+        // The key alone is read as a node pointer, for which there is room: no record ends less
+        // than a child page number before the page does.
+        self.key.spans(page, origin, spans).is_ok()
+    }
+}
+
+impl NullBit {
+    #[inline]
+    fn is_set(self, nulls: &[u8]) -> bool {
+        self.mask != 0 && nulls[nulls.len() - 1 - self.byte] & self.mask != 0
+    }
+}
+
+fn has_system_columns(shape: &RecordShape) -> bool {
+    let after_key = shape.fields.get(shape.key_fields);
+    after_key.and_then(|field| field.system) == Some(SystemColumn::TrxId)
+}
+
+/// Whether all fields of the key are of fixed length, ascend, and order as bytes.
+fn is_fixed_key(shape: &RecordShape, order: &KeyOrder) -> bool {
+    shape.fields.iter().zip(&order.fields).all(|(field, key)| {
+        matches!(key.order, FieldOrder::Bytes) && !key.descending && field.fixed_len != 0
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::cfg::Cfg;
+    use proptest::prelude::*;
+
+    const CFG: &[u8] = include_bytes!("../../testdata/mariadb-10.11/t.cfg");
+
+    fn plans() -> Vec<RecordPlan> {
+        let cfg = Cfg::parse(CFG).unwrap();
+        let mut plans = Vec::new();
+        for index in &cfg.indexes {
+            let leaf = RecordShape::leaf(&cfg, index).unwrap();
+            let keys = &leaf.fields[..leaf.key_fields];
+            let order = KeyOrder::new(&cfg, &index.name, keys, &|_| None, &mut Vec::new());
+            plans.push(RecordPlan::new(leaf.to_node(), &order, None));
+            plans.push(RecordPlan::new(leaf, &order, None));
+        }
+        plans
+    }
+
+    proptest! {
+        /// The fast way and the way field by field must agree on any bytes.
+        #[test]
+        fn extents_agree_with_spans(
+            bytes in proptest::collection::vec(any::<u8>(), 200),
+            origin in 0usize..PAGE_SIZE,
+        ) {
+            let mut page = [0; PAGE_SIZE];
+            let start = origin.saturating_sub(60).min(PAGE_SIZE - bytes.len());
+            page[start..start + bytes.len()].copy_from_slice(&bytes);
+            let mut spans = Vec::new();
+            for plan in plans() {
+                let slow = plan.shape.spans(&page, origin, &mut spans).ok();
+                // Bits beyond the last nullable field are not looked at field by field.
+                let fast = plan.extent(&page, origin);
+                let ends = |start, end| (start, end);
+                prop_assert_eq!(
+                    fast.map(|fast| ends(fast.start, fast.end)),
+                    slow.map(|slow| ends(slow.start, slow.end))
+                );
+                if let Some(fast) = fast {
+                    let external = spans.iter().any(|span| span.is_external);
+                    prop_assert_eq!(fast.has_external, external);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_of_fixed_bytes_is_seen_as_one() {
+        let plans = plans();
+        let keys: Vec<_> = plans.iter().map(|plan| plan.fixed_key).collect();
+        // PRIMARY (id), then three indexes that begin with text: node and leaf of each
+        assert_eq!(keys, [Some(4), Some(4), None, None, None, None, None, None]);
+    }
+}

@@ -1,0 +1,93 @@
+//! What the verifier keeps of a page for the rules that need several pages.
+
+use crate::page::page_type;
+
+/// A page in 24 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageSummary {
+    /// What the page is.
+    pub kind: PageKind,
+    /// Index pages: level, 0 for a leaf.
+    pub level: u8,
+    /// Index pages: position of the index in [`crate::space_map::SpaceMap::indexes`].
+    pub index: u16,
+    /// Index pages: user records. Off-page values: bytes on the page.
+    pub records: u16,
+    /// Index pages: records marked as deleted.
+    pub deleted: u16,
+    /// Index pages: bytes a record could use.
+    pub free: u16,
+    /// Whether `first_key` is known.
+    pub has_first_key: bool,
+    /// Index pages: checksum of the first key.
+    pub first_key: u32,
+    /// Index pages: left sibling.
+    pub prev: u32,
+    /// Index pages: right sibling. Off-page values: next page.
+    pub next: u32,
+}
+
+const _: () = assert!(size_of::<PageSummary>() <= 32);
+
+/// What a page is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum PageKind {
+    /// Not looked at.
+    #[default]
+    Unread,
+    /// Breaks a rule by itself.
+    Corrupt,
+    /// Page 0.
+    SpaceHeader,
+    /// Extent descriptors.
+    Descriptors,
+    /// Change buffer bitmap.
+    ChangeBuffer,
+    /// Segment inodes.
+    Inodes,
+    /// B+tree page.
+    Index,
+    /// R-tree page.
+    RTree,
+    /// Part of an off-page value.
+    OffPage,
+    /// Used, of a type this crate does not know.
+    Other,
+    /// Free.
+    Free,
+}
+
+impl PageKind {
+    /// The kind that a page type stands for.
+    pub fn of(page_type: u16) -> PageKind {
+        match page_type {
+            page_type::FSP_HDR => PageKind::SpaceHeader,
+            page_type::XDES => PageKind::Descriptors,
+            page_type::IBUF_BITMAP => PageKind::ChangeBuffer,
+            page_type::INODE => PageKind::Inodes,
+            page_type::INDEX | page_type::INSTANT => PageKind::Index,
+            page_type::RTREE => PageKind::RTree,
+            page_type::BLOB => PageKind::OffPage,
+            page_type::ALLOCATED => PageKind::Free,
+            _ => PageKind::Other,
+        }
+    }
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            PageKind::Unread => "an unread page",
+            PageKind::Corrupt => "a corrupt page",
+            PageKind::SpaceHeader => "the space header",
+            PageKind::Descriptors => "an extent descriptor page",
+            PageKind::ChangeBuffer => "a change buffer bitmap",
+            PageKind::Inodes => "a segment inode page",
+            PageKind::Index => "an index page",
+            PageKind::RTree => "an R-tree page",
+            PageKind::OffPage => "an off-page value",
+            PageKind::Other => "a page of unknown type",
+            PageKind::Free => "a free page",
+        }
+    }
+}
