@@ -116,6 +116,9 @@ pub enum Error {
         /// One for each feature.
         reasons: Vec<Unsupported>,
     },
+    /// A collation of the target cannot be ordered as the server does.
+    #[error(transparent)]
+    Collation(#[from] values::collation::CollationError),
     /// Another load holds the target.
     #[error("another load into {target} is running (connection {holder} holds its lock)")]
     Busy {

@@ -12,6 +12,7 @@
 
 pub mod error;
 pub mod identifier;
+pub mod learn;
 mod mariadbd;
 pub mod option_file;
 pub mod options;

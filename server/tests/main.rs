@@ -1,5 +1,6 @@
 //! Tests against real servers. Skipped with a line when none is installed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod collation;
 mod sandbox;
 mod session;

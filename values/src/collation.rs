@@ -144,6 +144,20 @@ impl Collation {
         }
     }
 
+    /// What the server's `WEIGHT_STRING(stored)` gives: the units one after the other, no padding.
+    ///
+    /// Errors: as [`Collation::push_key`].
+    pub fn weight_string(&self, stored: &[u8]) -> Result<Vec<u8>, Reason> {
+        match &self.order {
+            Order::Bytes { .. } => Ok(stored.to_vec()),
+            Order::Learned(learned) => {
+                let mut out = Vec::with_capacity(stored.len() * learned.unit_bytes());
+                learned.push_weights(stored, &mut out)?;
+                Ok(out)
+            }
+        }
+    }
+
     /// The first sequence of characters in `stored` for which [`Collation::push_key`] fails with
     /// [`Reason::NoSortWeight`], to name it in a message.
     pub fn unknown_contraction<'a>(&self, stored: &'a [u8]) -> Option<&'a [u8]> {

@@ -59,7 +59,6 @@ impl Learned {
         Ok(Learned { charset, weights, contractions, space, rule, plain })
     }
 
-    #[cfg(test)]
     pub(super) fn unit_bytes(&self) -> usize {
         self.weights.unit_bytes()
     }
@@ -94,12 +93,9 @@ impl Learned {
             let taken = self.push_plain_run(rest, &mut writer);
             rest = &rest[taken..];
             if taken < RUN && !rest.is_empty() {
-                let (units, bytes) = self.first_weight(rest).map_err(|unkeyed| match unkeyed {
-                    Unkeyed::Malformed => {
-                        Reason::InvalidCharacter { offset: (stored.len() - rest.len()) as u32 }
-                    }
-                    Unkeyed::Contraction { .. } => Reason::NoSortWeight,
-                })?;
+                let (units, bytes) = self
+                    .first_weight(rest)
+                    .map_err(|unkeyed| self.reason(unkeyed, stored, rest))?;
                 for i in 0..units.len() {
                     writer.push(units.get(i));
                 }
@@ -163,6 +159,30 @@ impl Learned {
             }
         }
         None
+    }
+
+    /// Appends the units of `stored` one after the other.
+    pub(super) fn push_weights(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        let mut rest = stored;
+        while !rest.is_empty() {
+            let (units, bytes) =
+                self.first_weight(rest).map_err(|unkeyed| self.reason(unkeyed, stored, rest))?;
+            for i in 0..units.len() {
+                out.extend_from_slice(&units.get(i).to_be_bytes()[4 - self.weights.unit_bytes()..]);
+            }
+            rest = &rest[bytes..];
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn reason(&self, unkeyed: Unkeyed, stored: &[u8], rest: &[u8]) -> Reason {
+        match unkeyed {
+            Unkeyed::Malformed => {
+                Reason::InvalidCharacter { offset: (stored.len() - rest.len()) as u32 }
+            }
+            Unkeyed::Contraction { .. } => Reason::NoSortWeight,
+        }
     }
 
     /// Compares `a` followed by `spaces_a` spaces with `b` followed by `spaces_b`.

@@ -1,0 +1,154 @@
+//! Learned collations kept between loads, one file each.
+//!
+//! A file is [`CollationData::to_bytes`] and its CRC-32C (4 bytes, big-endian). It belongs to one
+//! server version and one collation; anything that does not fit is learned again.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use values::CollationData;
+use values::collation::Verdict;
+
+/// Changes whenever learning or testing would find something else about the same server.
+const LEARNING_VERSION: u32 = 1;
+
+/// Where learned collations are kept.
+#[derive(Clone, Debug)]
+pub struct CollationCache {
+    dir: Option<PathBuf>,
+}
+
+impl CollationCache {
+    /// The user's: `$XDG_CACHE_HOME/inrush`, else `~/.cache/inrush`; none without a home.
+    pub fn of_user() -> CollationCache {
+        let absolute = |name: &str| {
+            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+        };
+        let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        CollationCache { dir: base.map(|base| base.join("inrush")) }
+    }
+
+    /// A folder, made when first written to.
+    pub fn in_dir(dir: impl Into<PathBuf>) -> CollationCache {
+        CollationCache { dir: Some(dir.into()) }
+    }
+
+    /// Keeps nothing.
+    pub fn none() -> CollationCache {
+        CollationCache { dir: None }
+    }
+
+    /// The file of a collation of a server version.
+    pub fn path(&self, server_version: &str, collation: &str) -> Option<PathBuf> {
+        // Versions are the server's text: nothing in it may become a path.
+        let safe = |c: char| if c.is_ascii_alphanumeric() || ".-+_".contains(c) { c } else { '_' };
+        let version: String = server_version.chars().map(safe).take(100).collect();
+        let name = format!("collation-{LEARNING_VERSION}-{version}-{collation}");
+        self.dir.as_ref().map(|dir| dir.join(name))
+    }
+
+    /// What is kept about a collation; None when there is nothing or the file is damaged.
+    pub fn load(&self, server_version: &str, collation: &str) -> Option<CollationData> {
+        let bytes = fs::read(self.path(server_version, collation)?).ok()?;
+        let (content, checksum) = bytes.split_last_chunk::<4>()?;
+        if crc32c::crc32c(content) != u32::from_be_bytes(*checksum) {
+            return None;
+        }
+        let data = CollationData::from_bytes(content).ok()?;
+        let fits = data.server_version == server_version
+            && data.name == collation
+            && data.verdict != Verdict::Untested;
+        fits.then_some(data)
+    }
+
+    /// Keeps a tested collation. A failure costs time at the next load and nothing else.
+    pub fn store(&self, data: &CollationData) {
+        if let Some(path) = self.path(&data.server_version, &data.name) {
+            // Without a place to keep it there is nobody to tell.
+            let _ = write(&path, data);
+        }
+    }
+}
+
+/// Writes a new file and renames it, so that a reader sees all of it or nothing.
+fn write(path: &Path, data: &CollationData) -> io::Result<()> {
+    if let Some(dir) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    }
+    let mut content = data.to_bytes();
+    content.extend(crc32c::crc32c(&content).to_be_bytes());
+    let temporary = path.with_file_name(format!(
+        "{}.{}.new",
+        path.file_name().unwrap_or_default().to_string_lossy(),
+        std::process::id()
+    ));
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(&content))
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use values::Charset;
+    use values::collation::WeightsBuilder;
+
+    use super::*;
+
+    fn data() -> CollationData {
+        let mut weights = WeightsBuilder::new(1);
+        weights.push(0x20, &[0x20]).unwrap();
+        CollationData {
+            name: "latin1_x_ci".into(),
+            server_version: "10.11.0/../x".into(),
+            charset: Charset::Latin1,
+            pad_space: true,
+            weights: weights.finish(),
+            contractions: Vec::new(),
+            verdict: Verdict::Exact,
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_loaded_and_damage_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = CollationCache::in_dir(dir.path().join("a/b"));
+        let data = data();
+        assert_eq!(cache.load(&data.server_version, &data.name), None);
+        cache.store(&data);
+        assert_eq!(cache.load(&data.server_version, &data.name), Some(data.clone()));
+        assert_eq!(cache.load("10.11.1", &data.name), None);
+        let path = cache.path(&data.server_version, &data.name).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        let good = fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            fs::write(&path, &bad).unwrap();
+            assert_eq!(cache.load(&data.server_version, &data.name), None);
+        }
+        fs::write(&path, &good[..good.len() / 2]).unwrap();
+        assert_eq!(cache.load(&data.server_version, &data.name), None);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_no_error() {
+        CollationCache::in_dir("/proc/none").store(&data());
+        CollationCache::none().store(&data());
+        assert_eq!(CollationCache::none().load("1", "latin1_x_ci"), None);
+    }
+}

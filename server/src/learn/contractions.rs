@@ -1,0 +1,202 @@
+//! Finding the sequences of characters that weigh otherwise than their characters in a row.
+//!
+//! The server does not list them, but it weighs any string. Pairs are looked for
+//!
+//! 1. within each block of 256 characters: contractions rarely cross scripts;
+//! 2. of any character and a combining mark, or the second character of a pair found in 1;
+//! 3. of the first character of a pair found so far and any character.
+//!
+//! A sequence of three or more (Hungarian dzs, Kannada) begins or ends with a shorter one.
+//! The characters are those of living and historic scripts; Han, Hangul, Yi, symbols and
+//! characters with computed weights have no contractions.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use values::collation::{
+    CONTRACTION_CHARS_MAX, Collation, CollationData, CollationError, Contraction,
+};
+
+use super::Target;
+use crate::error::Result;
+use crate::session::Session;
+
+/// Blocks of 256 code points whose scripts may have contractions.
+const BLOCKS: [Range<u32>; 9] = [
+    0x00..0x20,
+    0x2c..0x2f,
+    0x30..0x32,
+    0xa4..0xac,
+    0xfb..0x100,
+    0x100..0x120,
+    0x168..0x170,
+    0x1bc..0x1bd,
+    0x1e0..0x1ea,
+];
+/// Combining diacritical marks.
+const MARKS: Range<u32> = 0x300..0x370;
+/// First unit of weights computed from the code point (UCA 10.1.3), and the replacement weight.
+const COMPUTED_UNIT: [u8; 2] = [0xfb, 0x00];
+/// A collation with more is unlike any known one.
+const CONTRACTIONS_MAX: usize = 20_000;
+
+/// All contractions, or why they cannot be known.
+pub(super) fn fetch(
+    session: &mut Session,
+    target: Target<'_>,
+    data: &CollationData,
+) -> Result<std::result::Result<Vec<Contraction>, CollationError>> {
+    if target.charset.is_single_byte() {
+        return Ok(Ok(Vec::new()));
+    }
+    let plain = match Collation::learned(data.clone()) {
+        Ok(plain) => plain,
+        Err(error) => return Ok(Err(error)),
+    };
+    let candidates = candidates(target, &plain);
+    if candidates.iter().flatten().all(|character| character.weight_bytes == 2) {
+        // One unit for every character, none ignorable: a table of case folding, not UCA.
+        return Ok(Ok(Vec::new()));
+    }
+    let mut search = Search { session, target, found: Vec::new() };
+    search.pairs(&candidates)?;
+    for chars in 3..=CONTRACTION_CHARS_MAX {
+        if search.found.len() > CONTRACTIONS_MAX {
+            let why = format!("it has more than {CONTRACTIONS_MAX} contractions");
+            return Ok(Err(CollationError::Refused { name: target.name.to_owned(), why }));
+        }
+        let known = CollationData { contractions: search.found.clone(), ..data.clone() };
+        let known = match Collation::learned(known) {
+            Ok(known) => known,
+            Err(error) => return Ok(Err(error)),
+        };
+        if !search.longer(chars, &known)? {
+            break;
+        }
+    }
+    Ok(Ok(search.found))
+}
+
+/// A character that may take part in contractions.
+struct Character {
+    code: u32,
+    weight_bytes: usize,
+}
+
+/// Characters of each block worth asking about.
+fn candidates(target: Target<'_>, plain: &Collation) -> Vec<Vec<Character>> {
+    let block = |block: u32| {
+        let mut characters = Vec::new();
+        for code in block * 256..block * 256 + 256 {
+            let mut text = Vec::new();
+            target.push_char(code, &mut text);
+            if let Ok(weight) = plain.weight_string(&text)
+                && (weight.len() < 2 || weight[..2] < COMPUTED_UNIT[..])
+            {
+                characters.push(Character { code, weight_bytes: weight.len() });
+            }
+        }
+        characters
+    };
+    BLOCKS.into_iter().flatten().map(block).filter(|block| !block.is_empty()).collect()
+}
+
+struct Search<'a> {
+    session: &'a mut Session,
+    target: Target<'a>,
+    found: Vec<Contraction>,
+}
+
+impl Search<'_> {
+    fn pairs(&mut self, candidates: &[Vec<Character>]) -> Result<()> {
+        for block in candidates {
+            let block: Vec<_> = block.iter().map(|character| vec![character.code]).collect();
+            self.mismatches(&block, &block)?;
+        }
+        let all: Vec<_> = candidates.iter().flatten().map(|c| vec![c.code]).collect();
+        let mut tails = self.codes_at(1);
+        tails.extend(MARKS);
+        self.mismatches(&all, &singles(tails))?;
+        self.mismatches(&singles(self.codes_at(0)), &all)?;
+        self.sort();
+        Ok(())
+    }
+
+    /// Looks for contractions of `chars` characters; false when there is none.
+    fn longer(&mut self, chars: usize, known: &Collation) -> Result<bool> {
+        let shorter: Vec<_> = self.found.iter().map(|c| c.chars.clone()).collect();
+        let parts: Vec<_> = shorter.into_iter().filter(|part| part.len() == chars - 1).collect();
+        let mut tails = self.codes_at(1);
+        tails.extend(self.found.iter().flat_map(|c| c.chars[2..].iter().copied()));
+        let heads = self.codes_at(0);
+        let before = self.found.len();
+        self.mismatches(&parts, &singles(tails))?;
+        self.mismatches(&singles(heads), &parts)?;
+        // Many are just a shorter contraction at another place.
+        let target = self.target;
+        let mut at = 0;
+        self.found.retain(|contraction| {
+            at += 1;
+            let mut text = Vec::new();
+            contraction.chars.iter().for_each(|&code| target.push_char(code, &mut text));
+            at <= before || known.weight_string(&text).ok() != contraction.weight
+        });
+        let any = self.found.len() > before;
+        self.sort();
+        Ok(any)
+    }
+
+    fn sort(&mut self) {
+        self.found.sort_by(|a, b| a.chars.cmp(&b.chars));
+        self.found.dedup_by(|a, b| a.chars == b.chars);
+    }
+
+    /// Characters at a place of the contractions found.
+    fn codes_at(&self, place: usize) -> BTreeSet<u32> {
+        self.found.iter().map(|contraction| contraction.chars[place]).collect()
+    }
+
+    /// Adds every `head` + `tail` that does not weigh as its two parts in a row.
+    fn mismatches(&mut self, heads: &[Vec<u32>], tails: &[Vec<u32>]) -> Result<()> {
+        if heads.is_empty() || tails.is_empty() {
+            return Ok(());
+        }
+        // The limit makes the server weigh each part once, not once for each pair.
+        let weighed = |list: &str| {
+            let weight = format!("WEIGHT_STRING(s COLLATE {})", self.target.name);
+            format!("SELECT i, s, {weight} AS w FROM {list} LIMIT 18446744073709551615")
+        };
+        let whole = format!("WEIGHT_STRING(CONCAT(a.s, b.s) COLLATE {})", self.target.name);
+        let sql = format!(
+            "WITH h(i, s) AS ({}), t(i, s) AS ({}), a AS ({}), b AS ({}) \
+             SELECT a.i, b.i, {whole} FROM a JOIN b WHERE {whole} <> CONCAT(a.w, b.w)",
+            self.values(heads),
+            self.values(tails),
+            weighed("h"),
+            weighed("t"),
+        );
+        let found = &mut self.found;
+        self.session.for_each(&sql, |row| {
+            let (head, tail) = (row.number::<usize>(0)?, row.number::<usize>(1)?);
+            if let (Some(head), Some(tail)) = (heads.get(head), tails.get(tail)) {
+                let weight = row.bytes(2).map(<[u8]>::to_vec);
+                found.push(Contraction { chars: [&head[..], tail].concat(), weight });
+            }
+            Ok(())
+        })
+    }
+
+    fn values(&self, sequences: &[Vec<u32>]) -> String {
+        let row = |(i, sequence): (usize, &Vec<u32>)| {
+            let mut text = Vec::new();
+            sequence.iter().for_each(|&code| self.target.push_char(code, &mut text));
+            format!("({i},{})", self.target.literal(&text))
+        };
+        let rows: Vec<_> = sequences.iter().enumerate().map(row).collect();
+        format!("VALUES {}", rows.join(","))
+    }
+}
+
+fn singles(codes: BTreeSet<u32>) -> Vec<Vec<u32>> {
+    codes.into_iter().map(|code| vec![code]).collect()
+}

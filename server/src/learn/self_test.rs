@@ -1,0 +1,200 @@
+//! Our order of random strings against the server's, before a collation is trusted.
+//!
+//! Two questions. Does `WEIGHT_STRING` of a string equal our weights of it? Does `STRCMP` of two
+//! strings agree with our comparison and with memcmp of our keys? STRCMP calls the comparison that
+//! InnoDB's indexes call (`strnncollsp`; ORDER BY sorts by `strnxfrm`, which pads otherwise in a
+//! few collations). Strings that are neighbours in our order are compared, so agreement on all
+//! neighbours is agreement on the whole order and on which strings are equal.
+
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use values::collation::{Collation, CollationData};
+
+use super::Target;
+use crate::error::Result;
+use crate::session::Session;
+
+/// Random strings.
+const STRINGS: usize = 6000;
+/// Comparisons or weights asked for by one statement.
+const ITEMS_PER_QUERY: usize = 1000;
+
+/// None when server and we agree on everything, else the first difference in words.
+pub(super) fn run(
+    session: &mut Session,
+    target: Target<'_>,
+    collation: &Collation,
+    data: &CollationData,
+) -> Result<Option<String>> {
+    let mut strings = Generator::new(target, collation, data).strings(STRINGS);
+    for batch in strings.chunks(ITEMS_PER_QUERY) {
+        if let Some(why) = check_weights(session, target, collation, batch)? {
+            return Ok(Some(why));
+        }
+    }
+    // Twins of one length before sorting: pairs that share a beginning, and pairs that do not.
+    let twins: Vec<_> = strings.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+    strings.sort_by(|a, b| collation.compare(a, b));
+    let neighbours = strings.windows(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+    let pairs: Vec<_> = neighbours.chain(twins).collect();
+    for batch in pairs.chunks(ITEMS_PER_QUERY) {
+        if let Some(why) = check_order(session, target, collation, batch)? {
+            return Ok(Some(why));
+        }
+    }
+    Ok(None)
+}
+
+fn check_weights(
+    session: &mut Session,
+    target: Target<'_>,
+    collation: &Collation,
+    strings: &[Vec<u8>],
+) -> Result<Option<String>> {
+    let items = strings.iter().map(|text| format!("WEIGHT_STRING({})", target.literal(text)));
+    let sql = format!("SELECT {}", items.collect::<Vec<_>>().join(","));
+    let row = session.query_row(&sql)?;
+    for (i, text) in strings.iter().enumerate() {
+        let ours = collation.weight_string(text).ok();
+        if ours.as_deref() != row.bytes(i) {
+            let text = hex(text);
+            return Ok(Some(format!("the server weighs the string 0x{text} otherwise than we do")));
+        }
+    }
+    Ok(None)
+}
+
+fn check_order(
+    session: &mut Session,
+    target: Target<'_>,
+    collation: &Collation,
+    pairs: &[(Vec<u8>, Vec<u8>)],
+) -> Result<Option<String>> {
+    let item = |(a, b): &(Vec<u8>, Vec<u8>)| {
+        format!("STRCMP({},{})", target.literal(a), target.literal(b))
+    };
+    let sql = format!("SELECT {}", pairs.iter().map(item).collect::<Vec<_>>().join(","));
+    let row = session.query_row(&sql)?;
+    let key = |text: &[u8]| {
+        let mut key = Vec::new();
+        collation.push_key(text, &mut key).ok().map(|()| key)
+    };
+    for (i, (a, b)) in pairs.iter().enumerate() {
+        let server = row.number::<i32>(i)?.cmp(&0);
+        let ours = [Some(collation.compare(a, b)), key(a).zip(key(b)).map(|(a, b)| a.cmp(&b))];
+        if ours != [Some(server); 2] {
+            let words = match server {
+                Ordering::Less => "before",
+                Ordering::Equal => "equal to",
+                Ordering::Greater => "after",
+            };
+            let (a, b) = (hex(a), hex(b));
+            return Ok(Some(format!("the server has 0x{a} {words} 0x{b}, and we do not")));
+        }
+    }
+    Ok(None)
+}
+
+fn hex(text: &[u8]) -> String {
+    text.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a String does not fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Draws strings that bring out what distinguishes collations.
+struct Generator<'a> {
+    target: Target<'a>,
+    random: Random,
+    /// Pieces by kind; each kind is drawn equally often.
+    kinds: Vec<Vec<Vec<u8>>>,
+}
+
+impl<'a> Generator<'a> {
+    fn new(target: Target<'a>, collation: &Collation, data: &CollationData) -> Self {
+        let piece = |codes: &[u32]| {
+            let mut text = Vec::new();
+            codes.iter().for_each(|&code| target.push_char(code, &mut text));
+            text
+        };
+        let weight = |text: &[u8]| collation.weight_string(text).ok();
+        let unit = data.weights.unit_bytes();
+        let known = |text: &Vec<u8>| weight(text).is_some();
+        let all = (0..0x11_0000_u32).map(|code| piece(&[code]));
+        let all: Vec<Vec<u8>> = match target.charset.is_single_byte() {
+            true => all.take(256).filter(known).collect(),
+            false => all.filter(known).collect(),
+        };
+        let of_weight = |wanted: &dyn Fn(usize) -> bool| -> Vec<_> {
+            all.iter()
+                .filter(|&text| weight(text).is_some_and(|w| wanted(w.len())))
+                .cloned()
+                .collect()
+        };
+        let range =
+            |codes: std::ops::Range<u32>| codes.map(|c| piece(&[c])).filter(known).collect();
+        let contractions: Vec<_> = data.contractions.iter().map(|c| piece(&c.chars)).collect();
+        let parts: Vec<_> =
+            data.contractions.iter().flat_map(|c| &c.chars).map(|&c| piece(&[c])).collect();
+        let mut kinds = vec![
+            vec![b"a".to_vec(), b"A".to_vec(), b"b".to_vec(), b"B".to_vec(), b" ".to_vec()],
+            vec![b" ".to_vec(), b"  ".to_vec(), b"\t".to_vec(), b"\x01".to_vec(), b"!".to_vec()],
+            range(0x20..0x7f),
+            range(0..0x80),
+            range(0x80..0x250),
+            range(0x300..0x370),
+            range(0x250..0x3000),
+            range(0x1_0000..0x1_2000),
+            of_weight(&|bytes| bytes == 0),
+            of_weight(&|bytes| bytes > unit),
+            of_weight(&|bytes| bytes > 2 * unit),
+            contractions,
+            parts,
+            all,
+        ];
+        kinds.retain(|kind| !kind.is_empty());
+        Generator { target, random: Random(0x9e37_79b9_7f4a_7c15), kinds }
+    }
+
+    /// `count` strings of 0 to 40 pieces; every third continues or varies the one before.
+    fn strings(&mut self, count: usize) -> Vec<Vec<u8>> {
+        let mut strings: Vec<Vec<u8>> = vec![Vec::new(), b" ".to_vec()];
+        while strings.len() < count {
+            let mut text = match strings.last() {
+                Some(last) if self.random.below(3) == 0 => {
+                    let chars = self.random.below(12);
+                    last[..self.target.charset.prefix_bytes(last, chars)].to_vec()
+                }
+                _ => Vec::new(),
+            };
+            // Few kinds in one string: near-equal strings are what is interesting.
+            let kinds = [self.random.below(self.kinds.len()), self.random.below(self.kinds.len())];
+            let pieces_max = if self.random.below(8) == 0 { 40 } else { 6 };
+            let pieces = self.random.below(pieces_max);
+            for _ in 0..pieces {
+                let kind = kinds[self.random.below(2)];
+                let pick = self.random.below(self.kinds[kind].len());
+                text.extend_from_slice(&self.kinds[kind][pick]);
+            }
+            let spaces = if self.random.below(3) == 0 { self.random.below(4) } else { 0 };
+            text.resize(text.len() + spaces, b' ');
+            strings.push(text);
+        }
+        strings
+    }
+}
+
+/// Xorshift with a fixed seed: the same strings for every server, so that a verdict repeats.
+struct Random(u64);
+
+impl Random {
+    /// A number less than `limit`, which is not 0.
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % limit
+    }
+}
