@@ -303,6 +303,11 @@ impl Row {
         }
     }
 
+    /// A column as text, whatever is not UTF-8 replaced; NULL is empty.
+    pub fn text_lossy(&self, column: usize) -> String {
+        String::from_utf8_lossy(self.bytes(column).unwrap_or_default()).into_owned()
+    }
+
     /// A number that is not NULL.
     pub fn number<T: FromStr>(&self, column: usize) -> Result<T> {
         let text = self.text(column)?;

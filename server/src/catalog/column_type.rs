@@ -1,0 +1,212 @@
+//! The type of a column, from information_schema.COLUMNS.
+
+use values::{Charset, SqlType, TextType};
+
+/// Name of a feature and what was seen of it.
+type Refusal = (&'static str, String);
+
+/// What information_schema says of one column.
+pub(super) struct Described<'a> {
+    /// `DATA_TYPE`: `varchar`.
+    pub(super) data_type: &'a str,
+    /// `COLUMN_TYPE`: `varchar(20)`, `enum('a','b')`, `int(11) unsigned zerofill`.
+    pub(super) column_type: &'a str,
+    pub(super) charset: Option<String>,
+    pub(super) collation: Option<String>,
+    /// `CHARACTER_MAXIMUM_LENGTH`: characters of CHAR and VARCHAR, bytes of the others.
+    pub(super) length: Option<u64>,
+}
+
+impl Described<'_> {
+    /// The type, or why the direct path does not handle it.
+    pub(super) fn sql_type(&self) -> Result<SqlType, Refusal> {
+        if self.column_type.contains("/* mariadb-5.3 */") {
+            return Err(("mariadb-5.3 temporal format", self.column_type.to_owned()));
+        }
+        if self.column_type.contains("COMPRESSED") && !self.has_labels() {
+            return Err(("COMPRESSED column", self.column_type.to_owned()));
+        }
+        let unsigned = !self.has_labels() && self.column_type.contains(" unsigned");
+        let integer = |bytes| Ok(SqlType::Integer { bytes, unsigned });
+        match self.data_type.to_ascii_lowercase().as_str() {
+            "tinyint" => integer(1),
+            "smallint" => integer(2),
+            "mediumint" => integer(3),
+            "int" => integer(4),
+            "bigint" => integer(8),
+            "decimal" => {
+                let (precision, scale) = self.digits()?.ok_or_else(|| self.unknown())?;
+                Ok(SqlType::Decimal { precision, scale, unsigned })
+            }
+            "float" => Ok(SqlType::Float { unsigned, digits: self.digits()? }),
+            "double" => Ok(SqlType::Double { unsigned, digits: self.digits()? }),
+            "date" => Ok(SqlType::Date),
+            "time" => Ok(SqlType::Time { digits: self.number()?.unwrap_or(0) }),
+            "datetime" => Ok(SqlType::DateTime { digits: self.number()?.unwrap_or(0) }),
+            "timestamp" => Ok(SqlType::Timestamp { digits: self.number()?.unwrap_or(0) }),
+            "year" if self.column_type == "year(2)" => Err(("YEAR(2)", "two-digit year".into())),
+            "year" => Ok(SqlType::Year),
+            "bit" => Ok(SqlType::Bit { bits: self.number()?.unwrap_or(1) }),
+            "enum" => Ok(SqlType::Enum { labels: self.labels()?, text: self.text()? }),
+            "set" => Ok(SqlType::Set { labels: self.labels()?, text: self.text()? }),
+            "char" => Ok(SqlType::Char { chars: self.length()?, text: self.text()? }),
+            "varchar" => Ok(SqlType::VarChar { chars: self.length()?, text: self.text()? }),
+            "binary" => Ok(SqlType::Binary { bytes: self.length()? }),
+            "varbinary" => Ok(SqlType::VarBinary { bytes: self.length()? }),
+            "tinytext" => self.long_text(1),
+            "text" => self.long_text(2),
+            "mediumtext" => self.long_text(3),
+            "longtext" => self.long_text(4),
+            "tinyblob" => Ok(SqlType::Blob { bytes_max: bytes_max(1) }),
+            "blob" => Ok(SqlType::Blob { bytes_max: bytes_max(2) }),
+            "mediumblob" => Ok(SqlType::Blob { bytes_max: bytes_max(3) }),
+            "longblob" => Ok(SqlType::Blob { bytes_max: bytes_max(4) }),
+            _ => Err(self.unknown()),
+        }
+    }
+
+    fn unknown(&self) -> Refusal {
+        ("column type", self.column_type.to_owned())
+    }
+
+    fn has_labels(&self) -> bool {
+        matches!(self.data_type, "enum" | "set")
+    }
+
+    fn long_text(&self, length_bytes: u32) -> Result<SqlType, Refusal> {
+        Ok(SqlType::Text { bytes_max: bytes_max(length_bytes), text: self.text()? })
+    }
+
+    fn length(&self) -> Result<u32, Refusal> {
+        self.length.and_then(|n| n.try_into().ok()).ok_or_else(|| self.unknown())
+    }
+
+    /// The text between the first parentheses, if there are any.
+    fn parameters(&self) -> Option<&str> {
+        let (_, rest) = self.column_type.split_once('(')?;
+        rest.split_once(')').map(|(inner, _)| inner)
+    }
+
+    fn number(&self) -> Result<Option<u8>, Refusal> {
+        self.parameters().map(|p| p.trim().parse().map_err(|_| self.unknown())).transpose()
+    }
+
+    /// `(10,2)`.
+    fn digits(&self) -> Result<Option<(u8, u8)>, Refusal> {
+        let Some(inner) = self.parameters() else { return Ok(None) };
+        let pair = inner.split_once(',').and_then(|(m, d)| Some((m.parse().ok()?, d.parse().ok()?)));
+        pair.map(Some).ok_or_else(|| self.unknown())
+    }
+
+    fn text(&self) -> Result<TextType, Refusal> {
+        let (name, collation) = match (self.charset.as_deref(), self.collation.as_deref()) {
+            (Some(charset), Some(collation)) => (charset, collation),
+            // ENUM CHARACTER SET binary has neither.
+            _ => ("binary", "binary"),
+        };
+        let charset = match name {
+            "binary" => Charset::Binary,
+            "ascii" => Charset::Ascii,
+            "latin1" => Charset::Latin1,
+            "utf8" | "utf8mb3" => Charset::Utf8mb3,
+            "utf8mb4" => Charset::Utf8mb4,
+            other => return Err(("character set", other.to_owned())),
+        };
+        Ok(TextType { charset, collation: collation.to_owned() })
+    }
+
+    fn labels(&self) -> Result<Vec<String>, Refusal> {
+        let open = self.column_type.find('(').ok_or_else(|| self.unknown())?;
+        parse_labels(&self.column_type[open + 1..]).ok_or_else(|| self.unknown())
+    }
+}
+
+/// Most bytes a value has whose length is stored in `length_bytes`.
+fn bytes_max(length_bytes: u32) -> u64 {
+    (1 << (8 * length_bytes)) - 1
+}
+
+/// Reads `'a','b''c','\\')`; None when it does not end with the parenthesis.
+///
+/// Source: MariaDB 10.11, sql/field.cc `Field_enum::sql_type`, `append_unescaped`.
+fn parse_labels(text: &str) -> Option<Vec<String>> {
+    let mut labels = Vec::new();
+    let mut rest = text;
+    loop {
+        let (label, after) = parse_literal(rest)?;
+        labels.push(label);
+        rest = match after.strip_prefix(',') {
+            Some(next) => next,
+            None => return after.starts_with(')').then_some(labels),
+        };
+    }
+}
+
+/// Reads one quoted literal; its value and what follows it.
+pub(super) fn parse_literal(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut chars = text.strip_prefix('\'')?.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\'' if text[at + 2..].starts_with('\'') => {
+                value.push('\'');
+                chars.next();
+            }
+            '\'' => return Some((value, &text[at + 2..])),
+            '\\' => value.push(match chars.next()?.1 {
+                '0' => '\0',
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'b' => '\u{8}',
+                'Z' => '\u{1a}',
+                c => c,
+            }),
+            c => value.push(c),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_with_quotes_commas_and_backslashes() {
+        let labels = parse_labels("'a','b''c','d,e','\\\\x','\u{fc}','','(x)','l\\n')").unwrap();
+        assert_eq!(labels, ["a", "b'c", "d,e", "\\x", "\u{fc}", "", "(x)", "l\n"]);
+        assert_eq!(parse_labels("'a','b"), None);
+        assert_eq!(parse_labels("'a' "), None);
+    }
+
+    #[test]
+    fn types_as_the_server_words_them() {
+        let of = |data_type, column_type| {
+            let length = Some(9);
+            Described { data_type, column_type, charset: None, collation: None, length }.sql_type()
+        };
+        assert_eq!(of("int", "int(11)").unwrap(), SqlType::Integer { bytes: 4, unsigned: false });
+        assert_eq!(
+            of("decimal", "decimal(65,30) unsigned zerofill").unwrap(),
+            SqlType::Decimal { precision: 65, scale: 30, unsigned: true }
+        );
+        assert_eq!(
+            of("float", "float(7,3)").unwrap(),
+            SqlType::Float { unsigned: false, digits: Some((7, 3)) }
+        );
+        assert_eq!(of("datetime", "datetime(3)").unwrap(), SqlType::DateTime { digits: 3 });
+        assert_eq!(of("bit", "bit(5)").unwrap(), SqlType::Bit { bits: 5 });
+        assert_eq!(of("longblob", "longblob").unwrap(), SqlType::Blob { bytes_max: 4_294_967_295 });
+        for (data_type, column_type, feature) in [
+            ("datetime", "datetime /* mariadb-5.3 */", "mariadb-5.3 temporal format"),
+            ("varbinary", "varbinary(5) /*M!100301 COMPRESSED*/", "COMPRESSED column"),
+            ("point", "point", "column type"),
+            ("uuid", "uuid", "column type"),
+            ("year", "year(2)", "YEAR(2)"),
+        ] {
+            assert_eq!(of(data_type, column_type).unwrap_err().0, feature);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Constant defaults as values, and labels the server cannot spell.
+//!
+//! information_schema words a default as SQL text in 3-byte UTF-8: `'it''s'`, `b'101'`, `7`,
+//! `uuid()`. Literals are given back to the server, which knows its own quoting. What that
+//! wording loses (bytes of a BINARY, characters beyond U+FFFF: both become `?`) is read from a
+//! temporary twin of the table instead.
+
+use values::{Charset, DefaultValue, SqlType};
+
+use super::Table;
+use super::column_type::parse_literal;
+use crate::error::Result;
+use crate::identifier::{TableName, quote_name};
+use crate::session::Session;
+
+/// Name of the temporary twin. Temporary tables are visible to their session alone.
+const TWIN: &str = "_inrush_twin";
+
+/// Turns [`DefaultValue::Expression`] into a constant where it is one, and restores lost labels.
+pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
+    let mut literals = Vec::new();
+    let mut lossy = false;
+    for (i, column) in table.columns.iter().enumerate() {
+        lossy |= lost_labels(&column.sql_type);
+        let DefaultValue::Expression(text) = &column.default else { continue };
+        match literal(text) {
+            Literal::No => {}
+            Literal::Number => literals.push((i, format!("'{text}'"))),
+            Literal::Exact => literals.push((i, text.clone())),
+            Literal::Text => {
+                lossy |= lost_text(text, &column.sql_type);
+                literals.push((i, text.clone()));
+            }
+        }
+    }
+    if !literals.is_empty() {
+        let list: Vec<&str> = literals.iter().map(|(_, text)| text.as_str()).collect();
+        let row = session.query_row(&format!("SELECT {}", list.join(", ")))?;
+        for (at, (i, _)) in literals.iter().enumerate() {
+            let value = row.bytes(at).unwrap_or_default().to_vec();
+            table.columns[*i].default = DefaultValue::Constant(value);
+        }
+    }
+    if lossy && table.unsupported.is_empty() {
+        let constants: Vec<usize> = literals.into_iter().map(|(i, _)| i).collect();
+        ask_twin(session, table, &constants)?;
+    }
+    for column in &mut table.columns {
+        // An ENUM that must not be NULL falls back to its first label, also under strict mode.
+        let SqlType::Enum { labels, .. } = &column.sql_type else { continue };
+        if let (DefaultValue::None, Some(first)) = (&column.default, labels.first()) {
+            column.default = DefaultValue::Constant(first.clone().into_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// What the text of a default is.
+#[derive(Debug, PartialEq, Eq)]
+enum Literal {
+    /// An expression.
+    No,
+    /// Digits: the text is the value.
+    Number,
+    /// Bits or hexadecimal digits.
+    Exact,
+    /// A quoted string, in which `?` may stand for something else.
+    Text,
+}
+
+fn literal(text: &str) -> Literal {
+    if let Some((_, rest)) = parse_literal(text) {
+        return if rest.is_empty() { Literal::Text } else { Literal::No };
+    }
+    let lower = text.to_ascii_lowercase();
+    for (prefix, digits) in [("b'", "01"), ("x'", "0123456789abcdef")] {
+        let inner = lower.strip_prefix(prefix).and_then(|rest| rest.strip_suffix('\''));
+        if inner.is_some_and(|inner| inner.chars().all(|c| digits.contains(c))) {
+            return Literal::Exact;
+        }
+    }
+    let number = lower.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+        && lower.chars().all(|c| c.is_ascii_digit() || "+-.e".contains(c))
+        && lower.parse::<f64>().is_ok();
+    if number { Literal::Number } else { Literal::No }
+}
+
+/// Whether a quoted default may have lost something on its way here.
+fn lost_text(text: &str, sql_type: &SqlType) -> bool {
+    let binary =
+        matches!(sql_type, SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. });
+    binary || text.contains('?') && charset(sql_type) == Some(Charset::Utf8mb4)
+}
+
+fn lost_labels(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::Enum { labels, text } | SqlType::Set { labels, text } => {
+            matches!(text.charset, Charset::Utf8mb4 | Charset::Binary)
+                && labels.iter().any(|label| label.contains('?'))
+        }
+        _ => false,
+    }
+}
+
+fn charset(sql_type: &SqlType) -> Option<Charset> {
+    match sql_type {
+        SqlType::Enum { text, .. }
+        | SqlType::Set { text, .. }
+        | SqlType::Char { text, .. }
+        | SqlType::VarChar { text, .. }
+        | SqlType::Text { text, .. } => Some(text.charset),
+        SqlType::Json => Some(Charset::Utf8mb4),
+        _ => None,
+    }
+}
+
+/// Reads the defaults of columns `constants`, and lost labels, from a temporary twin.
+fn ask_twin(session: &mut Session, table: &mut Table, constants: &[usize]) -> Result<()> {
+    let twin = TableName::new(table.name.database.clone(), TWIN).quoted();
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
+    session.exec(&format!("CREATE TEMPORARY TABLE {twin} LIKE {}", table.name.quoted()))?;
+    // Not strict: columns without default get zeros here. The session's mode is restored below.
+    session.exec("SET SESSION sql_mode='', check_constraint_checks=0")?;
+    let answer = read_twin(session, table, constants, &twin);
+    let mode = crate::session::SQL_MODE;
+    session.exec(&format!("SET SESSION sql_mode='{mode}', check_constraint_checks=DEFAULT"))?;
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
+    answer
+}
+
+fn read_twin(
+    session: &mut Session,
+    table: &mut Table,
+    constants: &[usize],
+    twin: &str,
+) -> Result<()> {
+    // Expressions are not evaluated: NEXTVAL would move a sequence.
+    let expressions: Vec<String> = table
+        .columns
+        .iter()
+        .filter(|column| matches!(column.default, DefaultValue::Expression(_)))
+        .map(|column| quote_name(&column.name))
+        .collect();
+    let zeros = vec!["''"; expressions.len()].join(",");
+    session.exec(&format!("INSERT INTO {twin} ({}) VALUES ({zeros})", expressions.join(",")))?;
+    if !constants.is_empty() {
+        let list: Vec<String> = constants
+            .iter()
+            .map(|&i| format!("DEFAULT({})", quote_name(&table.columns[i].name)))
+            .collect();
+        let row = session.query_row(&format!("SELECT {} FROM {twin}", list.join(",")))?;
+        for (at, &i) in constants.iter().enumerate() {
+            let value = row.bytes(at).unwrap_or_default().to_vec();
+            table.columns[i].default = DefaultValue::Constant(value);
+        }
+    }
+    for column in &mut table.columns {
+        if !lost_labels(&column.sql_type) {
+            continue;
+        }
+        let name = quote_name(&column.name);
+        let is_set = matches!(column.sql_type, SqlType::Set { .. });
+        let (SqlType::Enum { labels, .. } | SqlType::Set { labels, .. }) = &mut column.sql_type
+        else {
+            continue;
+        };
+        for (i, label) in labels.iter_mut().enumerate() {
+            let number = if is_set { 1u64 << i } else { i as u64 + 1 };
+            session.exec(&format!("UPDATE {twin} SET {name}={number}"))?;
+            *label = session.query_row(&format!("SELECT {name} FROM {twin}"))?.text(0)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_and_expressions() {
+        for (text, want) in [
+            ("'a'", Literal::Text),
+            ("'it''s \\\\'", Literal::Text),
+            ("'a' + 1", Literal::No),
+            ("b'101'", Literal::Exact),
+            ("X'004142'", Literal::Exact),
+            ("-1.5", Literal::Number),
+            ("1e30", Literal::Number),
+            ("000005.0000", Literal::Number),
+            ("(1 + 2)", Literal::No),
+            ("1 + 2", Literal::No),
+            ("current_timestamp(3)", Literal::No),
+            ("uuid()", Literal::No),
+            ("e", Literal::No),
+        ] {
+            assert_eq!(literal(text), want, "{text}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The server as a whole: settings, replication, the account's rights, and whether its data
+//! directory is one we can write to.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Access;
+
+use crate::error::{Error, Result, Unsupported};
+use crate::identifier::filename;
+use crate::privileges::Privileges;
+use crate::session::Session;
+use crate::version::Version;
+
+/// Page size the direct path builds.
+const PAGE_BYTES: u64 = 16_384;
+
+/// What a load needs to know of a server before it touches anything.
+#[derive(Clone, Debug)]
+pub struct ServerFacts {
+    /// Its version.
+    pub version: Version,
+    /// `@@hostname`.
+    pub hostname: String,
+    /// `@@datadir`, as the server names it.
+    pub datadir: PathBuf,
+    /// `innodb_page_size`, bytes.
+    pub page_bytes: u64,
+    /// `innodb_checksum_algorithm`.
+    pub checksum: String,
+    /// Whether the server writes a binary log.
+    pub log_bin: bool,
+    /// Whether this session's statements would be in it.
+    pub session_log_bin: bool,
+    /// Whether Galera replicates this server.
+    pub galera: bool,
+    /// Replicas connected now, as far as the account may see them.
+    pub replicas: Vec<String>,
+    /// `read_only` or `innodb_read_only`.
+    pub read_only: bool,
+    /// `innodb_file_per_table`.
+    pub file_per_table: bool,
+    /// `innodb_encrypt_tables`: OFF, ON or FORCE.
+    pub encrypt_tables: String,
+    /// `innodb_compression_default`: new tables are page-compressed.
+    pub compression_default: bool,
+    /// `lower_case_table_names`: 0 names keep their case and are compared by it.
+    pub lower_case_table_names: u8,
+    /// The global `sql_mode`.
+    pub sql_mode: String,
+    /// Time zone of new sessions: a name, an offset or SYSTEM.
+    pub time_zone: String,
+    /// Name of the zone that SYSTEM means.
+    pub system_time_zone: String,
+    /// What the account may do.
+    pub privileges: Privileges,
+}
+
+/// The folder of one database, seen from here and writable by us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseDir {
+    /// Its path on this machine.
+    pub path: PathBuf,
+    /// User id of the server's files.
+    pub uid: u32,
+    /// Group id of the server's files.
+    pub gid: u32,
+}
+
+impl ServerFacts {
+    /// Asks the server. Changes nothing.
+    pub fn read(session: &mut Session) -> Result<ServerFacts> {
+        let variables = variables(session)?;
+        let text = |name: &str| variables.get(name).cloned().unwrap_or_default();
+        let on = |name: &str| matches!(text(name).as_str(), "ON" | "1");
+        let zone = "SELECT @@session.time_zone, @@session.sql_log_bin";
+        let session_row = session.query_row(zone)?;
+        let log_bin = on("log_bin");
+        Ok(ServerFacts {
+            version: session.version().clone(),
+            hostname: text("hostname"),
+            datadir: PathBuf::from(text("datadir")),
+            page_bytes: text("innodb_page_size").parse().unwrap_or(0),
+            checksum: text("innodb_checksum_algorithm"),
+            log_bin,
+            session_log_bin: log_bin && session_row.text(1)? == "1",
+            galera: on("wsrep_on"),
+            replicas: if log_bin { replicas(session) } else { Vec::new() },
+            read_only: on("read_only") || on("innodb_read_only"),
+            file_per_table: on("innodb_file_per_table"),
+            encrypt_tables: text("innodb_encrypt_tables"),
+            compression_default: on("innodb_compression_default"),
+            lower_case_table_names: text("lower_case_table_names").parse().unwrap_or(0),
+            sql_mode: text("sql_mode"),
+            time_zone: session_row.text(0)?,
+            system_time_zone: text("system_time_zone"),
+            privileges: Privileges::read(session)?,
+        })
+    }
+
+    /// Everything about the server that keeps the direct path from `database`; empty when it may
+    /// be taken (if the table's shape and the data directory allow it too).
+    pub fn unsupported(&self, database: &str) -> Vec<Unsupported> {
+        let mut reasons: Vec<Unsupported> = self.version.unsupported().into_iter().collect();
+        let mut refuse = |wrong: bool, feature, detail: String| {
+            if wrong {
+                reasons.push(Unsupported::new(feature, detail));
+            }
+        };
+        let page = format!("innodb_page_size is {}, 16384 is needed", self.page_bytes);
+        refuse(self.page_bytes != PAGE_BYTES, "page size", page);
+        let sum = format!("innodb_checksum_algorithm is {}", self.checksum);
+        refuse(!self.checksum.ends_with("full_crc32"), "checksum algorithm", sum);
+        refuse(self.galera, "Galera", "wsrep_on is set".to_owned());
+        let log = "log_bin is on: replicas and point-in-time recovery would miss the rows";
+        refuse(self.log_bin, "binary log", log.to_owned());
+        let names = self.replicas.join(", ");
+        refuse(!self.replicas.is_empty(), "replicas attached", names);
+        refuse(self.read_only, "read-only server", "read_only is set".to_owned());
+        let shared = "innodb_file_per_table is off: new tables go into the shared tablespace";
+        refuse(!self.file_per_table, "shared tablespace", shared.to_owned());
+        let encrypted = !matches!(self.encrypt_tables.as_str(), "OFF" | "0" | "");
+        let how = format!("innodb_encrypt_tables is {}", self.encrypt_tables);
+        refuse(encrypted, "encrypted tables", how);
+        let compressed = "innodb_compression_default is on".to_owned();
+        refuse(self.compression_default, "page compression", compressed);
+        let missing = self.privileges.missing_for_direct(database);
+        let rights = format!("the account lacks {}", missing.join(", "));
+        refuse(!missing.is_empty(), "privileges", rights);
+        reasons
+    }
+
+    /// The folder of `database` in the data directory, if this process can put files there that
+    /// the server can open.
+    ///
+    /// `datadir` overrides the server's own path: a server in a container sees another one.
+    /// That a folder of the right name exists proves little; that it is this server's is proven
+    /// when the exported template appears in it ([`crate::import::export_template`]).
+    pub fn database_dir(
+        &self,
+        session: &mut Session,
+        database: &str,
+        datadir: Option<&Path>,
+    ) -> Result<Result<DatabaseDir, Unsupported>> {
+        let path = datadir.unwrap_or(&self.datadir).join(filename(session, database)?);
+        let refuse = |detail: String| Ok(Err(Unsupported::new("data directory", detail)));
+        let meta = match std::fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() => meta,
+            Ok(_) => return refuse(format!("{} is no folder", path.display())),
+            Err(e) => {
+                return refuse(format!(
+                    "{} of the server on {} is not reachable from here: {e}",
+                    path.display(),
+                    self.hostname
+                ));
+            }
+        };
+        let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+        if let Err(e) = rustix::fs::access(&path, all) {
+            return refuse(format!("{} is not writable: {e}", path.display()));
+        }
+        let user = rustix::process::geteuid();
+        if !user.is_root() && user.as_raw() != meta.uid() {
+            let owner = meta.uid();
+            return refuse(format!(
+                "{} belongs to user {owner}: run as that user or as root",
+                path.display()
+            ));
+        }
+        Ok(Ok(DatabaseDir { path, uid: meta.uid(), gid: meta.gid() }))
+    }
+
+    /// [`ServerFacts::unsupported`] as an error.
+    pub fn require_direct(&self, database: &str) -> Result<()> {
+        let reasons = self.unsupported(database);
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Unsupported { target: format!("a table of {}", self.hostname), reasons })
+    }
+}
+
+fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
+    const NAMES: [&str; 15] = [
+        "datadir",
+        "hostname",
+        "innodb_checksum_algorithm",
+        "innodb_compression_default",
+        "innodb_encrypt_tables",
+        "innodb_file_per_table",
+        "innodb_page_size",
+        "innodb_read_only",
+        "log_bin",
+        "lower_case_table_names",
+        "read_only",
+        "sql_mode",
+        "system_time_zone",
+        "time_zone",
+        "wsrep_on",
+    ];
+    let list = NAMES.map(|name| format!("'{name}'")).join(",");
+    let rows = session
+        .query(&format!("SHOW GLOBAL VARIABLES WHERE LOWER(Variable_name) IN ({list})"))?;
+    rows.iter().map(|row| Ok((row.text(0)?.to_ascii_lowercase(), row.text(1)?))).collect()
+}
+
+/// Replicas that registered or are being sent the binary log. What the account may not see is
+/// left out: the binary log alone is reason enough to refuse.
+fn replicas(session: &mut Session) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Ok(rows) = session.query("SHOW SLAVE HOSTS") {
+        found.extend(rows.iter().filter_map(|row| {
+            let (id, host) = (row.text(0).ok()?, row.text(1).ok()?);
+            Some(format!("server {id} {host}").trim().to_owned())
+        }));
+    }
+    let dumps = "SELECT HOST FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
+    if let Ok(rows) = session.query(dumps) {
+        found.extend(rows.iter().filter_map(|row| row.text(0).ok()));
+    }
+    found
+}

@@ -1,0 +1,145 @@
+//! What the account may do, read from SHOW GRANTS.
+
+use crate::error::Result;
+use crate::session::Session;
+
+/// Rights the direct path needs on the target's database: create, fill and swap the shadow.
+const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOCK TABLES"];
+/// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT.
+const SERVER: [&str; 1] = ["RELOAD"];
+
+/// The account's rights, its active roles' included. Rights on single tables are left out: the
+/// shadow is a table of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Privileges {
+    grants: Vec<Grant>,
+}
+
+/// One `GRANT .. ON scope`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Grant {
+    /// Upper-case names; `ALL PRIVILEGES` is one of them.
+    privileges: Vec<String>,
+    /// None: the whole server. Else a LIKE pattern of database names.
+    database: Option<String>,
+}
+
+impl Privileges {
+    pub(crate) fn read(session: &mut Session) -> Result<Privileges> {
+        let rows = session.query("SHOW GRANTS")?;
+        let lines = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>>>()?;
+        Ok(Privileges { grants: lines.iter().filter_map(|line| parse(line)).collect() })
+    }
+
+    /// Whether a right holds on the whole server.
+    pub fn on_server(&self, privilege: &str) -> bool {
+        self.grants.iter().any(|g| g.database.is_none() && g.gives(privilege))
+    }
+
+    /// Whether a right holds on every table of a database, also those to be created.
+    pub fn on_database(&self, privilege: &str, database: &str) -> bool {
+        self.grants.iter().any(|grant| {
+            let covers = grant.database.as_deref().is_none_or(|p| is_like(p, database));
+            covers && grant.gives(privilege)
+        })
+    }
+
+    /// Rights of the direct path that are missing, in words.
+    pub fn missing_for_direct(&self, database: &str) -> Vec<String> {
+        let server = SERVER.iter().filter(|p| !self.on_server(p)).map(|p| format!("{p} ON *.*"));
+        let missing = DATABASE.iter().filter(|p| !self.on_database(p, database));
+        server.chain(missing.map(|p| format!("{p} ON {database}.*"))).collect()
+    }
+}
+
+impl Grant {
+    fn gives(&self, privilege: &str) -> bool {
+        self.privileges.iter().any(|p| p == privilege || p == "ALL PRIVILEGES")
+    }
+}
+
+/// Reads `GRANT a, b ON scope TO ..`; None for roles, proxies, single tables and routines.
+fn parse(line: &str) -> Option<Grant> {
+    let (list, rest) = line.strip_prefix("GRANT ")?.split_once(" ON ")?;
+    let privileges = list.split(',').map(|p| p.trim().to_ascii_uppercase()).collect();
+    if rest.starts_with("*.* ") {
+        return Some(Grant { privileges, database: None });
+    }
+    // `` `data``base`.* TO .. ``
+    let mut name = String::new();
+    let mut chars = rest.strip_prefix('`')?.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '`' if chars.peek() == Some(&'`') => {
+                name.push('`');
+                chars.next();
+            }
+            '`' => break,
+            c => name.push(c),
+        }
+    }
+    let rest: String = chars.collect();
+    rest.starts_with(".* ").then_some(Grant { privileges, database: Some(name) })
+}
+
+/// LIKE as grants use it: `%` any text, `_` one character, `\` makes the next one plain.
+fn is_like(pattern: &str, name: &str) -> bool {
+    let mut chars = pattern.chars();
+    match chars.next() {
+        None => name.is_empty(),
+        Some('%') => {
+            let rest = chars.as_str();
+            let cuts = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            cuts.into_iter().any(|at| is_like(rest, &name[at..]))
+        }
+        Some(c) => {
+            let (any, c) = match c {
+                '_' => (true, c),
+                '\\' => (false, chars.next().unwrap_or('\\')),
+                c => (false, c),
+            };
+            let mut rest = name.chars();
+            let Some(first) = rest.next() else { return false };
+            (any || first == c) && is_like(chars.as_str(), rest.as_str())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_of_a_modest_account() {
+        let lines = [
+            "GRANT `r` TO `bob`@`localhost`",
+            "GRANT RELOAD, PROCESS ON *.* TO `bob`@`localhost` IDENTIFIED BY PASSWORD '*EB'",
+            "GRANT SELECT, INSERT ON `f`.* TO `bob`@`localhost`",
+            "GRANT ALL PRIVILEGES ON `a\\_b%`.* TO `bob`@`localhost`",
+            "GRANT DROP ON `f`.`lk` TO `bob`@`localhost`",
+            "SET DEFAULT ROLE `r` FOR `bob`@`localhost`",
+        ];
+        let grants = lines.iter().filter_map(|line| parse(line)).collect();
+        let privileges = Privileges { grants };
+        assert!(privileges.on_server("RELOAD") && !privileges.on_server("SELECT"));
+        assert!(privileges.on_database("INSERT", "f") && !privileges.on_database("DROP", "f"));
+        assert!(privileges.missing_for_direct("a_bc").is_empty());
+        assert!(!privileges.on_database("DROP", "axbc"), "the underscore is escaped");
+        let missing = privileges.missing_for_direct("f");
+        assert_eq!(missing, ["CREATE ON f.*", "ALTER ON f.*", "DROP ON f.*", "LOCK TABLES ON f.*"]);
+    }
+
+    #[test]
+    fn database_patterns() {
+        for (pattern, name, want) in [
+            ("%", "", true),
+            ("a%c", "abbc", true),
+            ("a%c", "abb", false),
+            ("a_", "ab", true),
+            ("a\\_", "ab", false),
+            ("a\\_", "a_", true),
+        ] {
+            assert_eq!(is_like(pattern, name), want, "{pattern} {name}");
+        }
+    }
+}

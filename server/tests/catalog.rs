@@ -1,0 +1,322 @@
+//! Tables of every type and feature as the catalog describes them.
+
+use server::catalog::{RowFormat, Table};
+use server::testing::{TestServer, TestServerOptions};
+use server::{Error, ServerFacts, Session, TableName};
+use values::{Charset, DefaultValue, SqlType, TextType};
+
+fn read(session: &mut Session, database: &str, table: &str) -> Table {
+    Table::read(session, &TableName::new(database, table)).unwrap()
+}
+
+fn text(charset: Charset, collation: &str) -> TextType {
+    TextType { charset, collation: collation.to_owned() }
+}
+
+#[test]
+fn every_type_is_described() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let latin1 = || text(Charset::Latin1, "latin1_swedish_ci");
+    let uca = || text(Charset::Utf8mb4, "utf8mb4_uca1400_ai_ci");
+    let cases = [
+        ("TINYINT UNSIGNED", SqlType::Integer { bytes: 1, unsigned: true }),
+        ("BOOL", SqlType::Integer { bytes: 1, unsigned: false }),
+        ("SMALLINT ZEROFILL", SqlType::Integer { bytes: 2, unsigned: true }),
+        ("MEDIUMINT", SqlType::Integer { bytes: 3, unsigned: false }),
+        ("INT", SqlType::Integer { bytes: 4, unsigned: false }),
+        ("BIGINT UNSIGNED", SqlType::Integer { bytes: 8, unsigned: true }),
+        ("DECIMAL(65,30)", SqlType::Decimal { precision: 65, scale: 30, unsigned: false }),
+        ("NUMERIC", SqlType::Decimal { precision: 10, scale: 0, unsigned: false }),
+        ("FLOAT", SqlType::Float { unsigned: false, digits: None }),
+        ("FLOAT(7,3) UNSIGNED", SqlType::Float { unsigned: true, digits: Some((7, 3)) }),
+        ("DOUBLE", SqlType::Double { unsigned: false, digits: None }),
+        ("DOUBLE(10,2)", SqlType::Double { unsigned: false, digits: Some((10, 2)) }),
+        ("DATE", SqlType::Date),
+        ("TIME", SqlType::Time { digits: 0 }),
+        ("TIME(6)", SqlType::Time { digits: 6 }),
+        ("DATETIME(3)", SqlType::DateTime { digits: 3 }),
+        ("TIMESTAMP(2) NULL", SqlType::Timestamp { digits: 2 }),
+        ("YEAR", SqlType::Year),
+        ("BIT", SqlType::Bit { bits: 1 }),
+        ("BIT(64)", SqlType::Bit { bits: 64 }),
+        ("CHAR(0)", SqlType::Char { chars: 0, text: latin1() }),
+        ("CHAR(5)", SqlType::Char { chars: 5, text: latin1() }),
+        (
+            "CHAR(5) CHARACTER SET ascii COLLATE ascii_bin",
+            SqlType::Char { chars: 5, text: text(Charset::Ascii, "ascii_bin") },
+        ),
+        (
+            "VARCHAR(300) CHARACTER SET utf8mb4 COLLATE utf8mb4_uca1400_ai_ci",
+            SqlType::VarChar { chars: 300, text: uca() },
+        ),
+        (
+            "VARCHAR(9) CHARACTER SET utf8mb3 COLLATE utf8mb3_bin",
+            SqlType::VarChar { chars: 9, text: text(Charset::Utf8mb3, "utf8mb3_bin") },
+        ),
+        ("BINARY(3)", SqlType::Binary { bytes: 3 }),
+        ("CHAR(3) CHARACTER SET binary", SqlType::Binary { bytes: 3 }),
+        ("VARBINARY(300)", SqlType::VarBinary { bytes: 300 }),
+        ("TINYTEXT", SqlType::Text { bytes_max: 255, text: latin1() }),
+        ("TEXT", SqlType::Text { bytes_max: 65_535, text: latin1() }),
+        ("MEDIUMTEXT", SqlType::Text { bytes_max: 16_777_215, text: latin1() }),
+        ("LONGTEXT", SqlType::Text { bytes_max: 4_294_967_295, text: latin1() }),
+        ("TINYBLOB", SqlType::Blob { bytes_max: 255 }),
+        ("LONGBLOB", SqlType::Blob { bytes_max: 4_294_967_295 }),
+        ("JSON", SqlType::Json),
+        (
+            "ENUM('a','b''c','d,e','\\\\x','(y)','')",
+            SqlType::Enum {
+                labels: ["a", "b'c", "d,e", "\\x", "(y)", ""].map(str::to_owned).into(),
+                text: latin1(),
+            },
+        ),
+        (
+            // Beyond U+FFFF, where information_schema says `?`; and a real `?`.
+            "ENUM('\u{1f600}','what?','\u{fc}') CHARACTER SET utf8mb4 COLLATE \
+             utf8mb4_uca1400_ai_ci",
+            SqlType::Enum {
+                labels: ["\u{1f600}", "what?", "\u{fc}"].map(str::to_owned).into(),
+                text: uca(),
+            },
+        ),
+        (
+            "SET('x','y?','\u{1f600}') CHARACTER SET utf8mb4 COLLATE utf8mb4_uca1400_ai_ci",
+            SqlType::Set {
+                labels: ["x", "y?", "\u{1f600}"].map(str::to_owned).into(),
+                text: uca(),
+            },
+        ),
+    ];
+    let list: Vec<String> =
+        cases.iter().enumerate().map(|(i, (sql, _))| format!("c{i} {sql}")).collect();
+    session.exec(&format!("CREATE TABLE {database}.t ({})", list.join(", "))).unwrap();
+    let table = read(&mut session, &database, "t");
+    assert_eq!(table.unsupported, []);
+    assert_eq!(table.columns.len(), cases.len());
+    for (column, (sql, want)) in table.columns.iter().zip(&cases) {
+        assert_eq!(&column.sql_type, want, "{sql}");
+        assert!(column.nullable && column.default == DefaultValue::Null, "{sql}");
+    }
+    assert_eq!(table.row_format, RowFormat::Dynamic);
+}
+
+#[test]
+fn defaults_are_the_bytes_a_load_would_read() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let constant = |bytes: &[u8]| DefaultValue::Constant(bytes.to_vec());
+    let cases = [
+        ("INT", DefaultValue::Null),
+        ("INT NOT NULL", DefaultValue::None),
+        ("INT DEFAULT -5", constant(b"-5")),
+        ("INT DEFAULT NULL", DefaultValue::Null),
+        ("DOUBLE DEFAULT 1.1e-7", constant(b"0.00000011")),
+        ("DECIMAL(10,4) ZEROFILL DEFAULT 5", constant(b"000005.0000")),
+        ("BOOL DEFAULT TRUE", constant(b"1")),
+        ("BIT(10) DEFAULT b'100000101'", constant(&[1, 5])),
+        ("VARCHAR(20) DEFAULT 'it''s \\\\ \\n?'", constant(b"it's \\ \n?")),
+        ("VARCHAR(4) DEFAULT ''", constant(b"")),
+        ("VARCHAR(4) DEFAULT 'NULL'", constant(b"NULL")),
+        ("VARCHAR(9) CHARACTER SET utf8mb4 DEFAULT '\u{1f600}?'", constant("\u{1f600}?".as_bytes())),
+        ("VARCHAR(9) CHARACTER SET latin1 DEFAULT '\u{fc}'", constant("\u{fc}".as_bytes())),
+        ("VARBINARY(9) NOT NULL DEFAULT x'00ff3f27'", constant(&[0, 255, 0x3f, 0x27])),
+        ("BINARY(3) DEFAULT 'a'", constant(b"a\0\0")),
+        ("BLOB DEFAULT x'00ff'", constant(&[0, 255])),
+        ("TEXT DEFAULT 'a''b'", constant(b"a'b")),
+        ("DATE DEFAULT '2020-02-03'", constant(b"2020-02-03")),
+        ("TIME(6) DEFAULT '-12:00:00'", constant(b"-12:00:00.000000")),
+        ("TIMESTAMP DEFAULT '2020-01-01 10:00:00'", constant(b"2020-01-01 10:00:00")),
+        ("YEAR DEFAULT 2020", constant(b"2020")),
+        ("ENUM('p','q') NOT NULL", constant(b"p")),
+        ("ENUM('p','q') DEFAULT 'q'", constant(b"q")),
+        ("ENUM('p','q')", DefaultValue::Null),
+        ("SET('x','y') DEFAULT 'x,y'", constant(b"x,y")),
+        ("JSON DEFAULT '{}'", constant(b"{}")),
+        ("INT DEFAULT (1 + 2)", DefaultValue::Expression("(1 + 2)".to_owned())),
+        ("VARCHAR(40) DEFAULT UUID()", DefaultValue::Expression("uuid()".to_owned())),
+        (
+            "DATETIME NOT NULL DEFAULT NOW()",
+            DefaultValue::Expression("current_timestamp()".to_owned()),
+        ),
+        (
+            "BIGINT NOT NULL DEFAULT NEXTVAL(s)",
+            DefaultValue::Expression(format!("nextval(`{database}`.`s`)")),
+        ),
+    ];
+    session.exec(&format!("USE {database}")).unwrap();
+    session.exec("CREATE SEQUENCE s").unwrap();
+    let list: Vec<String> =
+        cases.iter().enumerate().map(|(i, (sql, _))| format!("c{i} {sql}")).collect();
+    session.exec(&format!("CREATE TABLE t ({})", list.join(", "))).unwrap();
+    let table = read(&mut session, &database, "t");
+    assert_eq!(table.unsupported, []);
+    for (column, (sql, want)) in table.columns.iter().zip(&cases) {
+        assert_eq!(&column.default, want, "{sql}");
+    }
+    let next = session.query_text("SELECT NEXTVAL(s)").unwrap();
+    assert_eq!(next.as_deref(), Some("1"), "reading the catalog drew a number");
+    assert!(session.query("SHOW TABLES").unwrap().len() == 2, "the twin is gone");
+}
+
+#[test]
+fn keys_counter_format_and_odd_names() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("USE {database}")).unwrap();
+    session
+        .exec(
+            "CREATE TABLE `a-b.c``d \u{fc}` (id BIGINT AUTO_INCREMENT, `x``y` VARCHAR(30), \
+             hidden INT INVISIBLE DEFAULT 3, PRIMARY KEY (id), UNIQUE u (`x``y`, id), \
+             KEY k (`x``y`(5) DESC)) AUTO_INCREMENT=77 ROW_FORMAT=COMPACT \
+             COMMENT='PERIOD FOR CHECK'",
+        )
+        .unwrap();
+    let table = read(&mut session, &database, "a-b.c`d \u{fc}");
+    assert_eq!(table.unsupported, []);
+    assert_eq!(table.row_format, RowFormat::Compact);
+    assert_eq!(table.auto_increment, Some(77));
+    assert!(table.columns[0].auto_increment && !table.columns[0].nullable);
+    let names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["id", "x`y", "hidden"]);
+    let key = table.index("k").unwrap();
+    assert_eq!((key.unique, key.columns[0].prefix, key.columns[0].descending), (false, Some(5), true));
+    assert!(table.index("u").unwrap().unique && table.index("PRIMARY").unwrap().unique);
+    session.exec("CREATE TABLE Case_x (a INT)").unwrap();
+    let wrong_case = Table::read(&mut session, &TableName::new(database.as_str(), "case_X"));
+    assert!(matches!(wrong_case, Err(Error::NoTable(_))));
+    let name = TableName::new(database.as_str(), "Case_x");
+    assert!(Table::exists(&mut session, &name).unwrap());
+    assert!(Table::is_empty(&mut session, &name).unwrap());
+    session.exec("INSERT INTO Case_x VALUES (NULL)").unwrap();
+    assert!(!Table::is_empty(&mut session, &name).unwrap());
+}
+
+#[test]
+fn features_of_tables_are_refused_by_name() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("USE {database}")).unwrap();
+    for sql in [
+        "CREATE TABLE parent (a INT PRIMARY KEY)",
+        "CREATE TABLE child (a INT, FOREIGN KEY (a) REFERENCES parent (a))",
+        "CREATE TABLE part (a INT PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 2",
+        "CREATE TABLE virt (a INT, b INT AS (a + 1))",
+        "CREATE TABLE stor (a INT, b INT AS (a + 1) STORED)",
+        "CREATE TABLE chk (a INT, CONSTRAINT c CHECK (a > 1))",
+        "CREATE TABLE chk_column (a INT CHECK (a > 1))",
+        "CREATE TABLE chk_json (a LONGTEXT CHECK (JSON_VALID(a)))",
+        "CREATE TABLE trg (a INT)",
+        "CREATE TRIGGER tr BEFORE INSERT ON trg FOR EACH ROW SET NEW.a = 1",
+        "CREATE TABLE ft (a TEXT, FULLTEXT (a))",
+        "CREATE TABLE sp (a POINT NOT NULL, SPATIAL INDEX (a))",
+        "CREATE TABLE comp (a INT) ROW_FORMAT=COMPRESSED",
+        "CREATE TABLE redu (a INT) ROW_FORMAT=REDUNDANT",
+        "CREATE TABLE pagec (a INT) PAGE_COMPRESSED=1",
+        "CREATE TABLE vers (a INT) WITH SYSTEM VERSIONING",
+        "CREATE TABLE peri (s DATE, e DATE, PERIOD FOR p (s, e))",
+        "CREATE TABLE overl (a INT, s DATE, e DATE, PERIOD FOR p (s, e), \
+         UNIQUE (a, p WITHOUT OVERLAPS))",
+        "CREATE TABLE colc (a VARCHAR(9) COMPRESSED)",
+        "CREATE TABLE geo (a GEOMETRY)",
+        "CREATE TABLE uid (a UUID)",
+        "CREATE TABLE ip6 (a INET6)",
+        "CREATE TABLE chs (a VARCHAR(9) CHARACTER SET koi8r)",
+        "CREATE TABLE mine (a INT) ENGINE=MyISAM",
+        "CREATE TABLE longu (a BLOB UNIQUE)",
+        "CREATE VIEW vie AS SELECT 1",
+        "CREATE SEQUENCE seq",
+        "SET GLOBAL mysql56_temporal_format=OFF",
+        "CREATE TABLE old (a DATETIME)",
+        "SET GLOBAL mysql56_temporal_format=ON",
+    ] {
+        session.exec(sql).unwrap();
+    }
+    let elsewhere = server.dir().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    session
+        .exec(&format!("CREATE TABLE dird (a INT) DATA DIRECTORY='{}'", elsewhere.display()))
+        .unwrap();
+    for (table, features) in [
+        ("parent", &["foreign key"][..]),
+        ("child", &["foreign key"]),
+        ("part", &["partitions"]),
+        ("virt", &["generated column"]),
+        ("stor", &["generated column"]),
+        ("chk", &["CHECK constraint"]),
+        ("chk_column", &["CHECK constraint"]),
+        ("chk_json", &["CHECK constraint"]),
+        ("trg", &["trigger"]),
+        ("ft", &["FULLTEXT index"]),
+        ("sp", &["column type", "SPATIAL index"]),
+        ("comp", &["ROW_FORMAT=COMPRESSED"]),
+        ("redu", &["ROW_FORMAT=REDUNDANT"]),
+        ("pagec", &["page compression"]),
+        ("vers", &["system versioning"]),
+        ("peri", &["application-time period"]),
+        ("overl", &["application-time period", "WITHOUT OVERLAPS"]),
+        ("colc", &["COMPRESSED column"]),
+        ("geo", &["column type"]),
+        ("uid", &["column type"]),
+        ("ip6", &["column type"]),
+        ("chs", &["character set"]),
+        ("mine", &["storage engine"]),
+        ("longu", &["UNIQUE on a long column"]),
+        ("vie", &["view"]),
+        ("seq", &["sequence"]),
+        ("old", &["mariadb-5.3 temporal format"]),
+        ("dird", &["DATA DIRECTORY"]),
+    ] {
+        let described = read(&mut session, &database, table);
+        let found: Vec<&str> = described.unsupported.iter().map(|u| u.feature).collect();
+        for feature in features {
+            assert!(found.contains(feature), "{table}: {found:?}");
+        }
+        assert!(found.len() <= features.len() + 1, "{table}: {found:?}");
+        assert!(described.require_direct().is_err());
+    }
+}
+
+#[test]
+fn the_server_states_why_it_is_unfit() {
+    let options = TestServerOptions {
+        extra: ["--log-bin=b", "--read-only=1", "--innodb-file-per-table=0", "--server-id=1"]
+            .map(str::to_owned)
+            .into(),
+        ..TestServerOptions::default()
+    };
+    let Some(server) = TestServer::start_with(&options) else { return };
+    let mut session = server.connect().unwrap();
+    session.exec("CREATE USER bob IDENTIFIED VIA mysql_native_password USING ''").unwrap();
+    session.exec("GRANT SELECT ON mysql.* TO bob").unwrap();
+    session.exec("SET GLOBAL innodb_compression_default=1").unwrap();
+    let features = |session: &mut Session| {
+        let facts = ServerFacts::read(session).unwrap();
+        facts.unsupported("mysql").iter().map(|u| u.feature).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        features(&mut session),
+        ["binary log", "read-only server", "shared tablespace", "page compression"]
+    );
+    let mut options = server.options();
+    options.user = Some("bob".to_owned());
+    let mut bob = Session::connect(&options).unwrap();
+    assert!(features(&mut bob).contains(&"privileges"));
+}
+
+#[test]
+fn a_usual_server_is_fit_and_its_folder_is_found() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut session = server.connect().unwrap();
+    session.exec("CREATE DATABASE IF NOT EXISTS `odd-\u{fc}`").unwrap();
+    let facts = ServerFacts::read(&mut session).unwrap();
+    facts.require_direct("odd-\u{fc}").unwrap();
+    let found = facts.database_dir(&mut session, "odd-\u{fc}", None).unwrap().unwrap();
+    assert!(found.path.join("db.opt").exists(), "{found:?}");
+    let missing = facts.database_dir(&mut session, "nowhere", None).unwrap().unwrap_err();
+    assert_eq!(missing.feature, "data directory");
+}
