@@ -1,0 +1,298 @@
+//! A block of a spilled run, as bytes.
+//!
+//! ```text
+//! offset size
+//!      0    4  bytes of the body as stored
+//!      4    4  bytes of the body as entries
+//!      8    4  entries
+//!     12    4  codec: 0 as they are, 1 zstd, 2 packed
+//!     16    4  CRC-32C of the 16 bytes above and the body
+//!     20       body
+//! ```
+//!
+//! All integers little-endian. A packed body holds bare keys of one length as [`crate::pack`]
+//! integers: number of spans (1 byte), per span the offset of its word (2 bytes), its shift and its
+//! width (1 byte each), the bits the keys share (the key's length), then the integers, each in
+//! as few whole bytes as hold its bits, big-endian.
+
+use crate::pack::{Observer, Packing, Span, Word};
+
+/// Bytes before the body.
+pub(crate) const HEADER_LEN: usize = 20;
+
+const RAW: u32 = 0;
+const ZSTD: u32 = 1;
+const PACKED: u32 = 2;
+
+/// zstd pays if the block shrinks to this share or less: at level 1 it costs 3 ns a byte, writing
+/// and reading a byte back less.
+const ZSTD_LEVEL: i32 = 1;
+
+/// A field of a block that is not what it must be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    pub(crate) what: &'static str,
+    pub(crate) seen: u64,
+    pub(crate) expected: u64,
+}
+
+/// Makes stored blocks of entries.
+pub(crate) struct BlockWriter {
+    stride: Option<usize>,
+    zstd: Option<zstd::bulk::Compressor<'static>>,
+    compressed: Vec<u8>,
+}
+
+impl BlockWriter {
+    /// For bare keys of `stride` bytes, or any entries, compressed with zstd where it helps.
+    pub(crate) fn new(stride: Option<usize>, zstd: bool) -> std::io::Result<BlockWriter> {
+        let zstd = match zstd {
+            true => Some(zstd::bulk::Compressor::new(ZSTD_LEVEL)?),
+            false => None,
+        };
+        Ok(BlockWriter { stride, zstd, compressed: Vec::new() })
+    }
+
+    /// Appends a block of `count` ascending entries to `out`.
+    pub(crate) fn write(
+        &mut self,
+        entries: &[u8],
+        count: usize,
+        out: &mut Vec<u8>,
+    ) -> std::io::Result<()> {
+        let start = out.len();
+        out.extend_from_slice(&[0; HEADER_LEN]);
+        let codec = self.write_body(entries, out)?;
+        let body_len = out.len() - start - HEADER_LEN;
+        for (i, number) in [body_len, entries.len(), count, codec as usize].into_iter().enumerate()
+        {
+            let number = u32::try_from(number).map_err(|_| std::io::ErrorKind::FileTooLarge)?;
+            out[start + 4 * i..][..4].copy_from_slice(&number.to_le_bytes());
+        }
+        let checksum = checksum(&out[start..]);
+        out[start + 16..start + HEADER_LEN].copy_from_slice(&checksum.to_le_bytes());
+        Ok(())
+    }
+
+    fn write_body(&mut self, entries: &[u8], out: &mut Vec<u8>) -> std::io::Result<u32> {
+        if let Some(stride) = self.stride {
+            let packing = Packing::of(entries, stride);
+            if packing.bits <= u128::BITS && packed_width(&packing) < stride {
+                push_packed(&packing, entries, out);
+                return Ok(PACKED);
+            }
+        }
+        if let Some(zstd) = &mut self.zstd {
+            self.compressed.clear();
+            self.compressed.reserve_exact(zstd::compress_bound(entries.len()));
+            let len = zstd.compress_to_buffer(entries, &mut self.compressed)?;
+            if len < entries.len() / 8 * 7 {
+                out.extend_from_slice(&self.compressed[..len]);
+                return Ok(ZSTD);
+            }
+        }
+        out.extend_from_slice(entries);
+        Ok(RAW)
+    }
+}
+
+/// Turns stored blocks back into entries.
+pub(crate) struct BlockReader {
+    stride: Option<usize>,
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+impl BlockReader {
+    pub(crate) fn new(stride: Option<usize>) -> BlockReader {
+        BlockReader { stride, zstd: None }
+    }
+
+    /// Replaces `entries` with those of the block `stored`, which is exactly one block.
+    pub(crate) fn read(&mut self, stored: &[u8], entries: &mut Vec<u8>) -> Result<(), Damage> {
+        let damage = |what, seen: u64, expected: u64| Err(Damage { what, seen, expected });
+        entries.clear();
+        if stored.len() < HEADER_LEN {
+            return damage("block length", stored.len() as u64, HEADER_LEN as u64);
+        }
+        let number =
+            |i: usize| u32::from_le_bytes(stored[4 * i..][..4].try_into().unwrap_or_default());
+        if number(4) != checksum(stored) {
+            return damage("checksum", u64::from(number(4)), u64::from(checksum(stored)));
+        }
+        let body = &stored[HEADER_LEN..];
+        if body.len() != number(0) as usize {
+            return damage("body length", body.len() as u64, u64::from(number(0)));
+        }
+        let len = number(1) as usize;
+        entries.reserve_exact(len);
+        match number(3) {
+            RAW => entries.extend_from_slice(body),
+            ZSTD => self.decompress(body, len, entries),
+            PACKED => read_packed(body, self.stride.unwrap_or(0), number(2) as usize, entries),
+            codec => return damage("codec", u64::from(codec), u64::from(PACKED)),
+        }
+        if entries.len() != len {
+            return damage("length of entries", entries.len() as u64, len as u64);
+        }
+        Ok(())
+    }
+
+    /// Leaves `entries` short if the body does not decompress: the caller compares lengths.
+    fn decompress(&mut self, body: &[u8], len: usize, entries: &mut Vec<u8>) {
+        if self.zstd.is_none() {
+            self.zstd = zstd::bulk::Decompressor::new().ok();
+        }
+        let Some(zstd) = &mut self.zstd else { return };
+        entries.resize(len, 0);
+        let read = zstd.decompress_to_buffer(body, entries.as_mut_slice()).unwrap_or(0);
+        entries.truncate(read);
+    }
+}
+
+/// CRC-32C of a stored block but for the checksum itself.
+fn checksum(stored: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&stored[..16]), &stored[HEADER_LEN..])
+}
+
+/// Bytes of one packed key.
+fn packed_width(packing: &Packing) -> usize {
+    packing.bits.div_ceil(8) as usize
+}
+
+fn push_packed(packing: &Packing, keys: &[u8], out: &mut Vec<u8>) {
+    out.push(packing.spans.len() as u8);
+    for span in &packing.spans {
+        out.extend_from_slice(&(span.offset as u16).to_le_bytes());
+        out.push(span.shift as u8);
+        out.push(span.width as u8);
+    }
+    let template = out.len();
+    out.resize(template + packing.key_len, 0);
+    packing.unpack(0_u64, &mut out[template..]);
+    let width = packed_width(packing);
+    if packing.bits <= u64::BITS {
+        for key in keys.chunks_exact(packing.key_len) {
+            out.extend_from_slice(&packing.pack_one::<u64>(key).to_be_bytes()[8 - width..]);
+        }
+    } else {
+        for key in keys.chunks_exact(packing.key_len) {
+            out.extend_from_slice(&packing.pack_one::<u128>(key).to_be_bytes()[16 - width..]);
+        }
+    }
+}
+
+/// Leaves `keys` empty or short if the body is not a packed one: the caller compares lengths.
+fn read_packed(body: &[u8], stride: usize, count: usize, keys: &mut Vec<u8>) {
+    let Some((packing, words)) = read_packing(body, stride) else { return };
+    let width = packed_width(&packing);
+    if words.len() != count * width {
+        return;
+    }
+    if width <= 8 {
+        unpack_all::<u64>(&packing, words, width, count, keys);
+    } else {
+        unpack_all::<u128>(&packing, words, width, count, keys);
+    }
+}
+
+fn unpack_all<W: Word>(
+    packing: &Packing,
+    words: &[u8],
+    width: usize,
+    count: usize,
+    keys: &mut Vec<u8>,
+) {
+    keys.resize(count * packing.key_len, 0);
+    for (i, key) in keys.chunks_exact_mut(packing.key_len).enumerate() {
+        let word = words[i * width..][..width]
+            .iter()
+            .fold(W::default(), |word, &byte| word.append(8, u64::from(byte)));
+        packing.unpack(word, key);
+    }
+}
+
+fn read_packing(body: &[u8], stride: usize) -> Option<(Packing, &[u8])> {
+    let (&count, rest) = body.split_first()?;
+    let (spans, rest) = rest.split_at_checked(4 * usize::from(count))?;
+    let spans: Vec<Span> = spans
+        .chunks_exact(4)
+        .map(|span| Span {
+            offset: usize::from(u16::from_le_bytes([span[0], span[1]])),
+            shift: u32::from(span[2]),
+            width: u32::from(span[3]),
+        })
+        .collect();
+    let sound = |span: &Span| span.width >= 1 && span.shift + span.width <= 64;
+    let (template, words) = rest.split_at_checked(stride)?;
+    if stride == 0 || !spans.iter().all(sound) {
+        return None;
+    }
+    let mut observer = Observer::new(stride);
+    observer.observe(template);
+    let fixed_bits = observer.packing().fixed_bits;
+    let packing = Packing::new(stride, spans, fixed_bits);
+    (packing.bits <= u128::BITS).then_some((packing, words))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn round_trip(stride: Option<usize>, zstd: bool, entries: &[u8]) -> Vec<u8> {
+        let mut stored = Vec::new();
+        let count = entries.len() / stride.unwrap_or(1);
+        BlockWriter::new(stride, zstd).unwrap().write(entries, count, &mut stored).unwrap();
+        let mut read = vec![7; 3];
+        BlockReader::new(stride).read(&stored, &mut read).unwrap();
+        assert_eq!(read, entries);
+        stored
+    }
+
+    fn codec(stored: &[u8]) -> u32 {
+        u32::from_le_bytes(stored[12..16].try_into().unwrap())
+    }
+
+    #[test]
+    fn bare_keys_are_packed() {
+        let keys: Vec<u8> =
+            (0..1000_u64).flat_map(|i| [[7; 8], (i * i).to_be_bytes()].concat()).collect();
+        let stored = round_trip(Some(16), false, &keys);
+        assert_eq!(codec(&stored), PACKED);
+        assert!(stored.len() < 3100, "20 bits of 128 differ: {} bytes", stored.len());
+    }
+
+    #[test]
+    fn a_block_of_equal_keys_is_packed_to_nothing() {
+        let stored = round_trip(Some(11), false, &[3; 11 * 50]);
+        assert_eq!(stored.len(), HEADER_LEN + 1 + 11);
+    }
+
+    #[test]
+    fn entries_that_do_not_compress_are_stored_as_they_are() {
+        let mut state = 1_u64;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        })
+        .take(5000)
+        .collect();
+        assert_eq!(codec(&round_trip(None, true, &noise)), RAW);
+        assert_eq!(codec(&round_trip(None, true, &[9; 5000])), ZSTD);
+        assert_eq!(codec(&round_trip(None, false, &[9; 5000])), RAW);
+        assert_eq!(codec(&round_trip(Some(40), false, &noise)), RAW, "too many bits to pack");
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let keys: Vec<u8> = (0..40_u32).flat_map(u32::to_be_bytes).collect();
+        let stored = round_trip(Some(4), false, &keys);
+        let mut read = Vec::new();
+        for bit in 0..stored.len() * 8 {
+            let mut damaged = stored.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(BlockReader::new(Some(4)).read(&damaged, &mut read).is_err(), "bit {bit}");
+        }
+        assert!(BlockReader::new(Some(4)).read(&stored[..10], &mut read).is_err());
+    }
+}

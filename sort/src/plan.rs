@@ -1,0 +1,136 @@
+//! How a budget is divided. All sizes in bytes.
+//!
+//! ```text
+//! memory_bytes_max
+//! = reserve     fixed buffers: of every spill at once, or of every merge at once, whichever is more
+//! + room        retained runs (capacities), indexes of spilled runs, and after `finish` a block
+//!               of every spilled run for every merge
+//! ```
+//!
+//! Spills and merges do not meet: a store spills until `finish`, and merges after. The room is
+//! counted at run time ([`crate::store`]); the reserve is the sum below, and each buffer named
+//! there is allocated with that capacity and never grows.
+
+use crate::entry::EntryShape;
+use crate::error::{Error, Result};
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// Memory of a zstd context at level 1 with a window of one block, and of one for reading. Measured
+/// by `ZSTD_sizeof_CCtx` on 256 KiB: 1.3 MB, 0.16 MB; rounded up.
+const ZSTD_WRITE_BYTES: usize = 1536 * KIB;
+const ZSTD_READ_BYTES: usize = 256 * KIB;
+/// Below this budget blocks are stored as they are: the contexts would be a good part of it.
+const ZSTD_BUDGET_MIN: usize = 16 * MIB;
+/// Bytes of a source in a merge besides its block.
+const SOURCE_BYTES: usize = 512;
+
+/// Sizes of the buffers of one store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) memory_bytes_max: usize,
+    /// Merges at once after `finish`.
+    pub(crate) merges_max: usize,
+    /// Spills at once before.
+    pub(crate) spills_max: usize,
+    /// Entries of a block on disk, before compression; a single longer entry makes a longer block.
+    pub(crate) block_bytes: usize,
+    /// Blocks gathered for one write.
+    pub(crate) write_bytes: usize,
+    /// Entries a merge of bare keys sorts at once.
+    pub(crate) batch_entries: usize,
+    pub(crate) zstd: bool,
+    pub(crate) reserve: usize,
+}
+
+impl Plan {
+    pub(crate) fn new(shape: &EntryShape, memory_bytes_max: usize, threads: usize) -> Plan {
+        let threads = threads.max(1);
+        let memory = memory_bytes_max;
+        let batch_bytes = (memory / 64).clamp(8 * KIB, MIB);
+        let mut plan = Plan {
+            memory_bytes_max,
+            merges_max: threads,
+            // Spilling costs a worker a fifth of what producing the entries did, or less.
+            spills_max: threads.div_ceil(4),
+            block_bytes: (memory / 512).clamp(4 * KIB, 256 * KIB),
+            write_bytes: (memory / 64).clamp(16 * KIB, MIB),
+            batch_entries: shape.stride().map_or(0, |stride| (batch_bytes / (32 + stride)).max(64)),
+            zstd: shape.stride().is_none() && memory >= ZSTD_BUDGET_MIN,
+            reserve: 0,
+        };
+        plan.reserve = (plan.spills_max * plan.spill_bytes(shape))
+            .max(plan.merges_max * plan.merge_bytes(shape));
+        plan
+    }
+
+    /// Fixed buffers of one merge: two arrays of words and one of keys, or none; one block as
+    /// stored.
+    fn merge_bytes(&self, shape: &EntryShape) -> usize {
+        let batch = self.batch_entries * (32 + shape.stride().unwrap_or(0));
+        batch + self.block_bytes + if self.zstd { ZSTD_READ_BYTES } else { 0 }
+    }
+
+    /// Fixed buffers of one spill: a merge, the block being filled, and the write buffer with the
+    /// stored block that overflows it.
+    fn spill_bytes(&self, shape: &EntryShape) -> usize {
+        let zstd = if self.zstd { ZSTD_WRITE_BYTES } else { 0 };
+        self.merge_bytes(shape) + self.write_bytes + 3 * self.block_bytes + zstd
+    }
+
+    /// Bytes for retained runs, indexes and blocks being read.
+    pub(crate) fn room(&self) -> usize {
+        self.memory_bytes_max.saturating_sub(self.reserve)
+    }
+
+    /// Retained bytes from which on a caller starts to spill while others go on adding.
+    pub(crate) fn spill_from(&self) -> usize {
+        self.room() / 8 * 7
+    }
+
+    /// Bytes of runs that make one spilled run. With one thread nobody adds meanwhile.
+    pub(crate) fn spill_share(&self) -> usize {
+        let parts = if self.merges_max == 1 { 1 } else { self.spills_max + 1 };
+        self.spill_from() / parts
+    }
+
+    /// Memory of a spilled run in one merge.
+    pub(crate) fn source_bytes(&self, entry_bytes_max: usize) -> usize {
+        self.block_bytes.max(entry_bytes_max) + SOURCE_BYTES
+    }
+
+    /// Spilled runs that all merges together can read at once with half of the room.
+    pub(crate) fn files_max(&self, entry_bytes_max: usize) -> usize {
+        (self.room() / 2 / (self.merges_max * self.source_bytes(entry_bytes_max))).max(1)
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        let needed = 2 * self.reserve;
+        if self.memory_bytes_max < needed {
+            return Err(Error::BudgetTooSmall { given: self.memory_bytes_max, needed });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_budgets_leave_most_for_runs() {
+        for threads in [1, 2, 8, 16] {
+            for shape in [
+                EntryShape::fixed(20),
+                EntryShape { key_len: None, unique_len: None, payload: true },
+            ] {
+                let plan = Plan::new(&shape, 256 * MIB, threads);
+                assert!(plan.check().is_ok());
+                assert!(plan.room() > 190 * MIB, "{plan:?}");
+                assert!(plan.files_max(0) >= 20, "{plan:?}");
+            }
+        }
+    }
+}

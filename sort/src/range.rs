@@ -1,0 +1,60 @@
+//! Cuts the keys of all runs into ranges of about equal size.
+//!
+//! The runs are sorted, so a key every so many bytes of a run tells exactly how much of it lies
+//! below. The samples of all runs, in order, are a table of how many bytes lie below each key; its
+//! rows at the multiples of the wanted size are the boundaries.
+
+use crate::store::Runs;
+
+/// Samples for each range. The more, the more equal the ranges.
+const SAMPLES_PER_RANGE: usize = 64;
+
+/// Keys from one on and before another. Ranges of [`Runs::ranges`] are disjoint and, together,
+/// hold every entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// Least key, or a lower bound of it; empty before all keys.
+    pub start: Vec<u8>,
+    /// Keys of the range are less than this; None after all keys.
+    pub end: Option<Vec<u8>>,
+    /// Bytes of the entries in the range, an estimate.
+    pub bytes: u64,
+}
+
+impl KeyRange {
+    /// All keys.
+    pub fn all() -> KeyRange {
+        KeyRange { start: Vec::new(), end: None, bytes: 0 }
+    }
+}
+
+impl Runs {
+    /// Cuts the keys into ranges of about `bytes_per_range` bytes of entries, ascending.
+    ///
+    /// Entries of equal keys, or equal in the first `unique_len` bytes, are in one range, which
+    /// can make it larger. There is at least one range, also if there are no entries. Costs a sort
+    /// of 64 keys per range.
+    pub fn ranges(&self, bytes_per_range: usize) -> Vec<KeyRange> {
+        let step = (bytes_per_range / SAMPLES_PER_RANGE).max(1);
+        let mut samples: Vec<(&[u8], u64)> =
+            self.memory.iter().flat_map(|run| run.samples(step)).collect();
+        samples.extend(self.files.iter().flat_map(|run| run.samples()));
+        samples.sort_unstable_by_key(|&(key, _)| key);
+        let unique_len = self.shape.unique_len.unwrap_or(usize::MAX);
+        let boundary = |key: &[u8]| key.len().min(unique_len);
+        let mut ranges = Vec::new();
+        let mut range = KeyRange::all();
+        // Samples that would make the same boundary stay together, right of it.
+        for equals in samples.chunk_by(|(a, _), (b, _)| a[..boundary(a)] == b[..boundary(b)]) {
+            if range.bytes >= bytes_per_range as u64 {
+                let (key, _) = equals[0];
+                let start = key[..boundary(key)].to_vec();
+                range.end = Some(start.clone());
+                ranges.push(std::mem::replace(&mut range, KeyRange { start, end: None, bytes: 0 }));
+            }
+            range.bytes += equals.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        }
+        ranges.push(range);
+        ranges
+    }
+}

@@ -1,0 +1,426 @@
+//! Keeps sorted runs within a budget, spilling when it is used up.
+
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::batch::BatchBuffers;
+use crate::entry::EntryShape;
+use crate::error::{Error, Result};
+use crate::file::{RunFile, RunWriter, SpillDir};
+use crate::merge::Merge;
+use crate::plan::Plan;
+use crate::range::KeyRange;
+use crate::run::MemoryRun;
+
+/// What a store may use.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Bytes for retained runs and all buffers of spilling and merging. Kept strictly.
+    pub memory_bytes_max: usize,
+    /// Where spilled runs go. The default directory of the system is often a RAM disk: choose one
+    /// on a disk.
+    pub temp_dir: PathBuf,
+    /// Threads that add runs, and merges open at once later. Default: the CPUs there are. Each
+    /// takes a part of the memory for its merge.
+    pub threads: usize,
+}
+
+/// What a store did, for the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SortStats {
+    /// Runs added that had entries.
+    pub runs: u64,
+    /// Entries added.
+    pub entries: u64,
+    /// Bytes of these entries.
+    pub entry_bytes: u64,
+    /// Runs written to disk, those of merges of spilled runs included.
+    pub spilled_runs: u64,
+    /// Bytes of their entries.
+    pub spilled_entry_bytes: u64,
+    /// Bytes they took on disk.
+    pub spilled_file_bytes: u64,
+    /// Merges of spilled runs into larger ones, because there were too many for one pass.
+    pub premerges: u64,
+    /// Time spent spilling, summed over threads.
+    pub spill_time: Duration,
+    /// Time callers waited for memory, summed over threads.
+    pub wait_time: Duration,
+    /// Most bytes ever counted against the budget, the fixed reserve included.
+    pub memory_bytes_peak: usize,
+}
+
+/// Collects sorted runs from several threads; what does not fit the budget goes to disk.
+///
+/// When most of the room is taken, the caller who notices merges a part of the runs into one
+/// spilled run; others go on adding and wait only when nothing is left.
+#[derive(Debug)]
+pub struct RunStore {
+    shape: EntryShape,
+    plan: Plan,
+    dir: SpillDir,
+    state: Mutex<State>,
+    /// Memory came free, or a spill failed.
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Runs nobody is spilling.
+    idle: Vec<MemoryRun>,
+    idle_bytes: usize,
+    files: Vec<RunFile>,
+    /// Bytes taken of the room: idle runs, runs being spilled, indexes, blocks of a premerge.
+    used: usize,
+    spilling: usize,
+    next_file: u64,
+    entry_bytes_max: usize,
+    /// Text of the first failure.
+    failed: Option<String>,
+    stats: SortStats,
+}
+
+impl RunStore {
+    /// A store for as many threads as there are CPUs; see [`RunStore::with_options`].
+    ///
+    /// Errors: the budget is too small for the buffers of a merge.
+    pub fn new(
+        shape: EntryShape,
+        memory_bytes_max: usize,
+        temp_dir: impl Into<PathBuf>,
+    ) -> Result<RunStore> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let temp_dir = temp_dir.into();
+        RunStore::with_options(shape, StoreOptions { memory_bytes_max, temp_dir, threads })
+    }
+
+    /// A store. Nothing is opened before the first spill.
+    ///
+    /// Errors: the budget is too small for the buffers of a merge.
+    pub fn with_options(shape: EntryShape, options: StoreOptions) -> Result<RunStore> {
+        let plan = Plan::new(&shape, options.memory_bytes_max, options.threads);
+        plan.check()?;
+        Ok(RunStore {
+            shape,
+            plan,
+            dir: SpillDir::new(options.temp_dir),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Takes a run. May spill, and waits while other threads' spills hold all the memory.
+    ///
+    /// A run larger than the room is written straight to disk. Errors: a spill failed; after that
+    /// every call fails.
+    pub fn add(&self, run: MemoryRun) -> Result<()> {
+        assert!(run.shape == self.shape, "the run has the store's shape");
+        if run.is_empty() {
+            return Ok(());
+        }
+        let bytes = run.memory_bytes();
+        let mut state = self.lock();
+        state.stats.runs += 1;
+        state.stats.entries += run.count as u64;
+        state.stats.entry_bytes += run.bytes.len() as u64;
+        state.entry_bytes_max = state.entry_bytes_max.max(run.entry_bytes_max);
+        loop {
+            if let Some(first) = &state.failed {
+                return Err(Error::Stopped { first: first.clone() });
+            }
+            if state.used + bytes <= self.plan.room() {
+                break;
+            }
+            if state.spilling == self.plan.spills_max {
+                state = self.wait(state);
+            } else if state.idle.is_empty() && state.spilling == 0 {
+                return self.spill(state, vec![run], 0).map(drop);
+            } else if state.idle.is_empty() {
+                state = self.wait(state);
+            } else {
+                let runs = state.take(self.plan.spill_share());
+                state = self.spill_taken(state, runs)?;
+            }
+        }
+        state.put(run, bytes, self.plan.reserve);
+        let spill = state.used > self.plan.spill_from()
+            && state.spilling < self.plan.spills_max
+            && state.idle_bytes >= self.plan.spill_share().min(self.plan.spill_from() / 2);
+        if spill {
+            let runs = state.take(self.plan.spill_share());
+            drop(self.spill_taken(state, runs)?);
+        }
+        Ok(())
+    }
+
+    /// Ends the adding. Spills what would leave too little memory for merging.
+    ///
+    /// Errors: a spill failed, now or before; the budget cannot hold one block of every run.
+    pub fn finish(self) -> Result<Runs> {
+        let mut state = self.lock();
+        if let Some(first) = &state.failed {
+            return Err(Error::Stopped { first: first.clone() });
+        }
+        loop {
+            let source_bytes = self.plan.source_bytes(state.entry_bytes_max);
+            let merging = self.plan.merges_max * source_bytes * state.files.len();
+            if state.used + merging <= self.plan.room() {
+                state.note_peak(self.plan.reserve + merging);
+                break;
+            }
+            if !state.idle.is_empty() {
+                let runs = state.take(self.plan.spill_share());
+                state = self.spill_taken(state, runs)?;
+            } else if state.files.len() > 1 {
+                let free = self.plan.room().saturating_sub(state.used);
+                let before = state.files.len();
+                state = self.premerge(state, free)?;
+                if state.files.len() == before {
+                    return Err(self.too_small(&state));
+                }
+            } else {
+                return Err(self.too_small(&state));
+            }
+        }
+        drop(state);
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Runs {
+            shape: self.shape,
+            plan: self.plan,
+            memory: state.idle,
+            files: state.files,
+            stats: state.stats,
+            merges: Mutex::default(),
+        })
+    }
+
+    fn too_small(&self, state: &State) -> Error {
+        let sources =
+            2 * self.plan.merges_max.max(2) * self.plan.source_bytes(state.entry_bytes_max);
+        let needed = self.plan.reserve + state.used + sources;
+        Error::BudgetTooSmall { given: self.plan.memory_bytes_max, needed }
+    }
+
+    /// Spills runs taken from the idle ones, then merges spilled runs if they have become too
+    /// many, in the memory just freed.
+    fn spill_taken<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        runs: Vec<MemoryRun>,
+    ) -> Result<MutexGuard<'a, State>> {
+        let bytes = runs.iter().map(MemoryRun::memory_bytes).sum();
+        let mut state = self.spill(state, runs, bytes)?;
+        if state.files.len() > self.plan.files_max(state.entry_bytes_max) {
+            let free = self.plan.room().saturating_sub(state.used).min(bytes);
+            state = self.premerge(state, free)?;
+        }
+        Ok(state)
+    }
+
+    /// Writes runs as one. `bytes` of the room are given back.
+    fn spill<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        runs: Vec<MemoryRun>,
+        bytes: usize,
+    ) -> Result<MutexGuard<'a, State>> {
+        let number = state.begin_file();
+        drop(state);
+        let spilling = Spilling { store: self, bytes, start: Instant::now() };
+        let spilled = self.write_run(number, &runs, &[]);
+        drop(runs);
+        spilling.end(spilled)
+    }
+
+    /// Merges the smallest spilled runs into one, as many as `free` bytes of the room allow.
+    fn premerge<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        free: usize,
+    ) -> Result<MutexGuard<'a, State>> {
+        let source_bytes = self.plan.source_bytes(state.entry_bytes_max);
+        let count = (free / source_bytes).min(state.files.len());
+        if count < 2 || state.spilling == self.plan.spills_max {
+            return Ok(state);
+        }
+        state.files.sort_unstable_by_key(|run| run.file_bytes);
+        let files: Vec<RunFile> = state.files.drain(..count).collect();
+        let bytes = count * source_bytes;
+        state.used += bytes;
+        state.note_peak(self.plan.reserve);
+        state.stats.premerges += 1;
+        let number = state.begin_file();
+        drop(state);
+        let indexes: usize = files.iter().map(RunFile::memory_bytes).sum();
+        let spilling = Spilling { store: self, bytes: bytes + indexes, start: Instant::now() };
+        let merged = self.write_run(number, &[], &files);
+        drop(files);
+        spilling.end(merged)
+    }
+
+    fn write_run(&self, number: u64, runs: &[MemoryRun], files: &[RunFile]) -> Result<RunFile> {
+        let ordinals =
+            runs.iter().map(|run| run.ordinal).chain(files.iter().map(|run| run.ordinal));
+        let ordinal = ordinals.min().unwrap_or(0);
+        let bytes = runs.iter().map(|run| run.bytes.len() as u64).sum::<u64>()
+            + files.iter().map(|run| run.entry_bytes).sum::<u64>();
+        let mut writer =
+            RunWriter::create(&self.dir, number, ordinal, self.shape, &self.plan, bytes)?;
+        let mut merge = Merge::new(
+            self.shape,
+            &self.plan,
+            runs.iter(),
+            files.iter(),
+            (&[], None),
+            BatchBuffers::default(),
+        );
+        while let Some((ordinal, key, payload)) = merge.next_with_ordinal()? {
+            writer.push(ordinal, key, payload)?;
+        }
+        writer.finish()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let start = Instant::now();
+        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.stats.wait_time += start.elapsed();
+        state
+    }
+}
+
+/// A file being written, and the room its sources hold until it is.
+struct Spilling<'a> {
+    store: &'a RunStore,
+    bytes: usize,
+    start: Instant,
+}
+
+impl<'a> Spilling<'a> {
+    /// Counts the file in and gives the room back; or remembers the failure.
+    fn end(self, run: Result<RunFile>) -> Result<MutexGuard<'a, State>> {
+        let mut state = self.store.lock();
+        self.release(&mut state);
+        std::mem::forget(self);
+        match run {
+            Ok(run) => {
+                state.put_file(run);
+                Ok(state)
+            }
+            Err(error) => {
+                state.failed.get_or_insert_with(|| error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    fn release(&self, state: &mut State) {
+        state.spilling -= 1;
+        state.used -= self.bytes;
+        state.stats.spill_time += self.start.elapsed();
+        self.store.changed.notify_all();
+    }
+}
+
+/// A thread that panics while it spills must not leave the others waiting.
+impl Drop for Spilling<'_> {
+    fn drop(&mut self) {
+        let mut state = self.store.lock();
+        self.release(&mut state);
+        state.failed.get_or_insert_with(|| "a thread panicked while it spilled".to_owned());
+    }
+}
+
+impl State {
+    fn put_file(&mut self, run: RunFile) {
+        self.used += run.memory_bytes();
+        self.stats.spilled_runs += 1;
+        self.stats.spilled_entry_bytes += run.entry_bytes;
+        self.stats.spilled_file_bytes += run.file_bytes;
+        self.files.push(run);
+    }
+
+    fn put(&mut self, run: MemoryRun, bytes: usize, reserve: usize) {
+        self.used += bytes;
+        self.idle_bytes += bytes;
+        self.idle.push(run);
+        self.note_peak(reserve);
+    }
+
+    /// Takes runs of `bytes` or a little more, or all there are, the oldest first.
+    fn take(&mut self, bytes: usize) -> Vec<MemoryRun> {
+        let mut taken = 0;
+        let count = self
+            .idle
+            .iter()
+            .take_while(|run| {
+                let more = taken < bytes;
+                taken += run.memory_bytes();
+                more
+            })
+            .count();
+        let runs: Vec<MemoryRun> = self.idle.drain(..count).collect();
+        self.idle_bytes -= runs.iter().map(MemoryRun::memory_bytes).sum::<usize>();
+        runs
+    }
+
+    fn begin_file(&mut self) -> u64 {
+        self.spilling += 1;
+        self.next_file += 1;
+        self.next_file - 1
+    }
+
+    fn note_peak(&mut self, besides: usize) {
+        self.stats.memory_bytes_peak = self.stats.memory_bytes_peak.max(self.used + besides);
+    }
+}
+
+/// All runs of a sort, ready to be merged; threads may merge different ranges at once.
+#[derive(Debug)]
+pub struct Runs {
+    pub(crate) shape: EntryShape,
+    plan: Plan,
+    pub(crate) memory: Vec<MemoryRun>,
+    pub(crate) files: Vec<RunFile>,
+    stats: SortStats,
+    pub(crate) merges: Mutex<Merges>,
+}
+
+/// Merges that are open, and buffers of those that were.
+#[derive(Debug, Default)]
+pub(crate) struct Merges {
+    pub(crate) open: usize,
+    pub(crate) buffers: Vec<BatchBuffers>,
+}
+
+impl Runs {
+    /// Merges the entries of a range.
+    ///
+    /// Errors: `StoreOptions::threads` merges are open already.
+    pub fn merge<'a>(&'a self, range: &'a KeyRange) -> Result<Merge<'a>> {
+        let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
+        if merges.open == self.plan.merges_max {
+            return Err(Error::TooManyMerges { merges_max: self.plan.merges_max });
+        }
+        merges.open += 1;
+        let buffers = merges.buffers.pop().unwrap_or_default();
+        drop(merges);
+        let bounds = (range.start.as_slice(), range.end.as_deref());
+        let (memory, files) = (self.memory.iter(), self.files.iter());
+        Ok(Merge::new(self.shape, &self.plan, memory, files, bounds, buffers).of(self))
+    }
+
+    /// Number of entries.
+    pub fn entries(&self) -> u64 {
+        self.stats.entries
+    }
+
+    /// What the sort did so far.
+    pub fn stats(&self) -> &SortStats {
+        &self.stats
+    }
+}

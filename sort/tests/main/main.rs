@@ -1,0 +1,7 @@
+//! The sort against `Vec::sort`: every shape, with and without spills, several threads.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod model;
+mod ranges;
+mod threads;
