@@ -47,6 +47,14 @@ pub enum Error {
         /// What it said.
         said: String,
     },
+    /// A stage failed on rows that it should take.
+    #[error("stage {stage}: {said}")]
+    Stage {
+        /// Its name.
+        stage: &'static str,
+        /// What it said.
+        said: String,
+    },
     /// Another benchmark uses the same folder.
     #[error("another benchmark is running in {}; wait for it, or use another --data-dir", .0.display())]
     Busy(PathBuf),
@@ -71,5 +79,10 @@ impl Error {
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_path_buf();
         move |source| Error::Io { doing, path, source }
+    }
+
+    /// Turns what a stage said into an error that names the stage.
+    pub(crate) fn stage<S: std::fmt::Display>(stage: &'static str) -> impl FnOnce(S) -> Error {
+        move |said| Error::Stage { stage, said: said.to_string() }
     }
 }

@@ -1,0 +1,419 @@
+//! Each stage of a load alone, on one thread: rows/s and MB/s.
+//!
+//! ```text
+//! read -> scan -> convert -> encode -> build -> write      a chunk of 4 MB at a time
+//!                    \-> sort -> merge -> build -> write   when all chunks are sorted
+//! verify                                                   the finished file
+//! ```
+//!
+//! lineitem goes through all of them once, chunk by chunk as in a load, so each stage finds what
+//! the one before left in the caches. The clock is read between stages: their sum is what a
+//! load on one thread would take without waiting. What comes out is a whole tablespace.
+
+mod lineitem;
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Instant;
+
+use innodb::allocator::Allocator;
+use innodb::cfg::Cfg;
+use innodb::layout::Layout;
+use innodb::leaf::LeafBatch;
+use innodb::page_fill::Fill;
+use innodb::template::Template;
+use innodb::tree::{Appended, FinishedPage, IndexBuilder};
+use innodb::verify::{Context, Writer, verify_space};
+use server::{Sandbox, SandboxOptions, Session};
+use sort::{EntryShape, RunStore, SortBuffer, StoreOptions};
+use sources::{Chunk, Dialect, FileSource, Rows, Scanner, Source, SourceOptions};
+
+use crate::error::Error;
+use crate::rows;
+use crate::tpch::{Schema, Table};
+use lineitem::{Columns, Encoder, Records, SECONDARY_KEYS, SecondaryEncoder, Stored};
+
+/// Memory for the sorts of both secondary indexes.
+const SORT_BYTES: usize = 1 << 30;
+/// Pages of secondary leaves that are built before they are written.
+const PAGES_PER_WRITE: usize = 64;
+
+/// A stage, in the order of [`Stage::ALL`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Stage {
+    /// File to chunks of whole records.
+    Read,
+    /// Chunks to fields.
+    Scan,
+    /// Fields to stored values.
+    Convert,
+    /// Stored values to clustered records.
+    Encode,
+    /// Secondary keys made, and sorted chunk by chunk.
+    Sort,
+    /// Sorted runs to one ascending stream, for both secondary indexes.
+    Merge,
+    /// Records to sealed pages, for all three indexes.
+    Build,
+    /// Pages to the file, made durable.
+    Write,
+    /// Every page of the file checked.
+    Verify,
+}
+
+/// What one stage took.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// The stage.
+    pub stage: Stage,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Bytes that went in, or out where the stage writes.
+    pub bytes: u64,
+    /// Seconds of one thread.
+    pub seconds: f64,
+}
+
+impl Stage {
+    /// Every stage.
+    pub const ALL: [Stage; 9] = [
+        Stage::Read,
+        Stage::Scan,
+        Stage::Convert,
+        Stage::Encode,
+        Stage::Sort,
+        Stage::Merge,
+        Stage::Build,
+        Stage::Write,
+        Stage::Verify,
+    ];
+
+    /// Name of the stage, and of the bytes its MB/s are of.
+    pub fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Stage::Read => ("read", "text"),
+            Stage::Scan => ("scan", "text"),
+            Stage::Convert => ("convert", "text"),
+            Stage::Encode => ("encode", "records"),
+            Stage::Sort => ("sort", "keys"),
+            Stage::Merge => ("merge", "keys"),
+            Stage::Build => ("build", "pages"),
+            Stage::Write => ("write", "pages"),
+            Stage::Verify => ("verify", "pages"),
+        }
+    }
+}
+
+/// Runs every stage over lineitem of a scale. Rows are generated in `data_dir`, and a server is
+/// started there for a moment: an empty table of its is what the file is made from.
+pub fn run(scale: f64, data_dir: &Path) -> Result<Vec<Figure>, Error> {
+    let data_dir = &std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let dir = data_dir.join(format!("sf{scale}"));
+    let file = rows::generate(Table::LineItem, scale, &dir, threads)?;
+    crate::floor::read_seconds(&file.path)?;
+    let (cfg, ibd) = empty_table(&data_dir.join("stages-server"))?;
+    let template = Template::parse(&ibd, &cfg).map_err(Error::stage("build"))?;
+    let path = data_dir.join("stages.ibd");
+    let mut bench = Bench::new(&cfg, &template, &path, data_dir)?;
+    let outcome = bench.rows(&file.path).and_then(|()| bench.indexes()).and_then(|()| bench.end());
+    let removed = fs::remove_file(&path).map_err(Error::io("removing", &path));
+    outcome.and(removed)?;
+    Ok(bench.clock.figures(file.rows))
+}
+
+/// The figures as a table.
+pub fn text(figures: &[Figure]) -> String {
+    let mut text = String::from("stage     seconds   ns/row    M rows/s      MB/s of\n");
+    for figure in figures {
+        let (name, what) = figure.stage.names();
+        let Figure { rows, bytes, seconds, .. } = *figure;
+        text += &format!(
+            "{name:<9} {seconds:>7.3} {:>8.1} {:>11.2} {:>9.0} {what}\n",
+            seconds * 1e9 / rows as f64,
+            rows as f64 / seconds / 1e6,
+            bytes as f64 / seconds / 1e6,
+        );
+    }
+    let seconds: f64 = figures.iter().map(|figure| figure.seconds).sum();
+    text += &format!("all       {seconds:>7.3}\n");
+    text
+}
+
+/// `.cfg` and `.ibd` of an empty lineitem, as a server exports it.
+fn empty_table(dir: &Path) -> Result<(Cfg, Vec<u8>), Error> {
+    let sandbox = Sandbox::at(dir)?;
+    sandbox.start(&SandboxOptions::default())?;
+    let read = export(&sandbox);
+    sandbox.stop()?;
+    fs::remove_dir_all(dir).map_err(Error::io("removing", dir))?;
+    let (cfg, ibd) = read?;
+    let cfg = Cfg::parse(&cfg).map_err(Error::stage("build"))?;
+    Ok((cfg, ibd))
+}
+
+fn export(sandbox: &Sandbox) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    let mut session = Session::connect(&sandbox.connect_options())?;
+    session.exec("CREATE OR REPLACE DATABASE stages")?;
+    session.exec("USE stages")?;
+    session.exec(Table::LineItem.ddl(Schema::Dbgen)?)?;
+    session.exec("FLUSH TABLES lineitem FOR EXPORT")?;
+    let read = |extension: &str| {
+        let path = sandbox.datadir().join("stages").join(format!("lineitem.{extension}"));
+        fs::read(&path).map_err(Error::io("reading", &path))
+    };
+    let files = (read("cfg")?, read("ibd")?);
+    session.exec("UNLOCK TABLES")?;
+    Ok(files)
+}
+
+/// Seconds and bytes of each stage.
+struct Clock {
+    last: Instant,
+    seconds: [f64; Stage::ALL.len()],
+    bytes: [u64; Stage::ALL.len()],
+}
+
+impl Clock {
+    /// Time since the last call goes to `stage`, which took or gave `bytes`.
+    fn lap(&mut self, stage: Stage, bytes: u64) {
+        let now = Instant::now();
+        self.seconds[stage as usize] += (now - self.last).as_secs_f64();
+        self.bytes[stage as usize] += bytes;
+        self.last = now;
+    }
+
+    fn figures(&self, rows: u64) -> Vec<Figure> {
+        let figure = |stage: Stage| Figure {
+            stage,
+            rows,
+            bytes: self.bytes[stage as usize],
+            seconds: self.seconds[stage as usize],
+        };
+        Stage::ALL.map(figure).into()
+    }
+}
+
+/// A tablespace that is being built.
+struct Bench<'a> {
+    cfg: &'a Cfg,
+    template: &'a Template,
+    allocator: Allocator,
+    file: File,
+    path: &'a Path,
+    stores: Vec<RunStore>,
+    secondaries: Vec<SecondaryEncoder>,
+    clock: Clock,
+}
+
+impl<'a> Bench<'a> {
+    fn new(
+        cfg: &'a Cfg,
+        template: &'a Template,
+        path: &'a Path,
+        temp_dir: &Path,
+    ) -> Result<Bench<'a>, Error> {
+        let secondaries: Vec<_> = template.indexes[1..].iter().map(SecondaryEncoder::new).collect();
+        let store = |secondary: &SecondaryEncoder| {
+            let options = StoreOptions {
+                memory_bytes_max: SORT_BYTES / SECONDARY_KEYS.len(),
+                temp_dir: temp_dir.to_path_buf(),
+                threads: 1,
+            };
+            RunStore::with_options(EntryShape::fixed(secondary.key_len()), options)
+                .map_err(Error::stage("sort"))
+        };
+        Ok(Bench {
+            cfg,
+            template,
+            allocator: Allocator::new(template),
+            file: File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(path)
+                .map_err(Error::io("making", path))?,
+            path,
+            stores: secondaries.iter().map(store).collect::<Result<_, _>>()?,
+            secondaries,
+            clock: Clock { last: Instant::now(), seconds: [0.0; 9], bytes: [0; 9] },
+        })
+    }
+
+    /// Text to the clustered index, and to sorted runs of the secondary keys.
+    fn rows(&mut self, path: &Path) -> Result<(), Error> {
+        let dialect = Dialect::tbl();
+        let mut source = FileSource::new(&[path.into()], &dialect, SourceOptions::default())
+            .map_err(Error::stage("read"))?;
+        let mut scanner = Scanner::new(&dialect);
+        let (mut chunk, mut rows) = (Chunk::default(), Rows::new());
+        let mut columns = Columns::new()?;
+        let index = self.template.clustered();
+        let mut encoder = Encoder::new(&columns, index);
+        let (mut stored, mut records) = (Stored::default(), Records::default());
+        let mut batch = LeafBatch::new(index, Fill::default(), 512);
+        let mut builder = IndexBuilder::new(index, Fill::default());
+        self.clock.last = Instant::now();
+        while source.next_chunk(&mut chunk).map_err(Error::stage("read"))? {
+            let text_bytes = chunk.bytes.len() as u64;
+            self.clock.lap(Stage::Read, text_bytes);
+            scanner.scan(&chunk.bytes, &mut rows);
+            self.clock.lap(Stage::Scan, text_bytes);
+            columns.convert(&chunk, &rows, &mut stored)?;
+            self.clock.lap(Stage::Convert, text_bytes);
+            encoder.encode(&stored, &mut records);
+            self.clock.lap(Stage::Encode, records.bytes());
+            self.sort(&columns, &encoder, &stored, chunk.ordinal)?;
+            for (record, origin) in records.iter() {
+                batch.push(record, origin).map_err(Error::stage("build"))?;
+            }
+            let appended = builder
+                .append_closed(&batch, &mut self.allocator)
+                .map_err(Error::stage("build"))?;
+            self.write(appended, &mut batch)?;
+            batch.clear_closed();
+        }
+        self.finish(builder, batch)
+    }
+
+    /// Makes, sorts and keeps the secondary keys of some rows.
+    fn sort(
+        &mut self,
+        columns: &Columns,
+        encoder: &Encoder,
+        stored: &Stored,
+        ordinal: u64,
+    ) -> Result<(), Error> {
+        let mut key = Vec::new();
+        for (slot, store) in self.stores.iter().enumerate() {
+            let key_len = self.secondaries[slot].key_len();
+            let mut buffer = SortBuffer::new(EntryShape::fixed(key_len));
+            let rows = columns.rows(stored);
+            for row in 0..rows {
+                encoder.key(stored, row, slot, &mut key)?;
+                buffer.push(&key, &[]);
+            }
+            store.add(buffer.sort(ordinal)).map_err(Error::stage("sort"))?;
+            self.clock.lap(Stage::Sort, (rows * key_len) as u64);
+        }
+        Ok(())
+    }
+
+    /// Sorted runs to the secondary indexes.
+    fn indexes(&mut self) -> Result<(), Error> {
+        for (slot, store) in std::mem::take(&mut self.stores).into_iter().enumerate() {
+            let runs = store.finish().map_err(Error::stage("merge"))?;
+            let all = sort::KeyRange::all();
+            let mut merge = runs.merge(&all).map_err(Error::stage("merge"))?;
+            let index = &self.template.indexes[1 + slot];
+            let key_len = self.secondaries[slot].key_len();
+            let mut keys = Vec::new();
+            let mut batch = LeafBatch::new(index, Fill::default(), 2 * PAGES_PER_WRITE);
+            let mut builder = IndexBuilder::new(index, Fill::default());
+            loop {
+                keys.clear();
+                while keys.len() < PAGES_PER_WRITE * innodb::ids::PAGE_SIZE {
+                    let Some((key, _)) = merge.next().map_err(Error::stage("merge"))? else {
+                        break;
+                    };
+                    keys.extend_from_slice(key);
+                }
+                self.clock.lap(Stage::Merge, keys.len() as u64);
+                if keys.is_empty() {
+                    break;
+                }
+                for key in keys.chunks_exact(key_len) {
+                    let (record, origin) = self.secondaries[slot].record(key);
+                    batch.push(record, origin).map_err(Error::stage("build"))?;
+                }
+                let appended = builder
+                    .append_closed(&batch, &mut self.allocator)
+                    .map_err(Error::stage("build"))?;
+                self.write(appended, &mut batch)?;
+                batch.clear_closed();
+            }
+            self.finish(builder, batch)?;
+        }
+        Ok(())
+    }
+
+    /// Ends an index: what is left in its batch, and the pages above.
+    fn finish(&mut self, mut builder: IndexBuilder, mut batch: LeafBatch) -> Result<(), Error> {
+        let appended =
+            builder.append(&mut batch, &mut self.allocator).map_err(Error::stage("build"))?;
+        self.write(appended, &mut batch)?;
+        let pages = builder.finish(0, &mut self.allocator).map_err(Error::stage("build"))?;
+        self.clock.lap(Stage::Build, page_bytes(&pages));
+        for page in &pages {
+            self.write_at(page.page_no.file_offset(), &page.bytes[..])?;
+        }
+        self.clock.lap(Stage::Write, page_bytes(&pages));
+        Ok(())
+    }
+
+    /// Seals the pages of a batch and writes them.
+    fn write(&mut self, mut appended: Appended, batch: &mut LeafBatch) -> Result<(), Error> {
+        let bytes = (appended.pages() * innodb::ids::PAGE_SIZE) as u64;
+        appended.seal(batch);
+        self.clock.lap(Stage::Build, bytes);
+        for (offset, pages) in appended.writes(batch) {
+            self.write_at(offset, pages)?;
+        }
+        self.clock.lap(Stage::Write, bytes);
+        Ok(())
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.file.write_all_at(bytes, offset).map_err(Error::io("writing", self.path))
+    }
+
+    /// The allocation pages, and the check of the whole file.
+    fn end(&mut self) -> Result<(), Error> {
+        let layout = Layout::new(self.template, &self.allocator);
+        let file_bytes = layout.size_bytes();
+        for (page_no, page) in layout.pages() {
+            self.write_at(page_no.file_offset(), &page[..])?;
+        }
+        let ended = self.file.set_len(file_bytes).and_then(|()| self.file.sync_all());
+        ended.map_err(Error::io("writing", self.path))?;
+        self.clock.lap(Stage::Write, 0);
+        let context =
+            Context { writer: Writer::Loader, cfg: Some(self.cfg), collations: &|_| None };
+        let report =
+            verify_space(&self.file, file_bytes, context).map_err(Error::stage("verify"))?;
+        self.clock.lap(Stage::Verify, file_bytes);
+        match report.violations.kept().first() {
+            Some(violation) => Err(Error::stage("verify")(violation)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn page_bytes(pages: &[FinishedPage]) -> u64 {
+    (pages.len() * innodb::ids::PAGE_SIZE) as u64
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_table_goes_through_every_stage() {
+        let dir = std::env::temp_dir().join(format!("inrush-stages-{}", std::process::id()));
+        let figures = run(0.01, &dir);
+        fs::remove_dir_all(&dir).unwrap();
+        let figures = figures.unwrap();
+        assert_eq!(figures.len(), Stage::ALL.len());
+        for figure in &figures {
+            assert!(figure.rows > 50_000 && figure.seconds > 0.0 && figure.bytes > 1_000_000);
+        }
+        let build = figures[Stage::Build as usize];
+        let verify = figures[Stage::Verify as usize];
+        assert!(build.bytes <= verify.bytes && verify.bytes < build.bytes + (8 << 20));
+        assert!(text(&figures).contains("verify"));
+    }
+}
