@@ -10,20 +10,28 @@
 //! [`version`], [`facts`] and [`catalog`] describe the server and the target, [`import`] and
 //! [`publish`] are the server's steps of a direct load, [`sandbox`] runs a server of our own.
 
+pub mod catalog;
 pub mod error;
+pub mod facts;
 pub mod identifier;
+pub mod import;
 pub mod learn;
 mod mariadbd;
 pub mod option_file;
 pub mod options;
+pub mod privileges;
+pub mod publish;
 pub mod sandbox;
 pub mod session;
 #[doc(hidden)]
 pub mod testing;
 pub mod version;
 
+pub use catalog::Table;
 pub use error::{Error, Result, Unsupported};
+pub use facts::ServerFacts;
 pub use identifier::TableName;
+pub use import::{Target, TargetOptions};
 pub use option_file::OptionFiles;
 pub use options::ConnectOptions;
 pub use sandbox::{Sandbox, SandboxOptions};

@@ -1,6 +1,8 @@
 //! Tests against real servers. Skipped with a line when none is installed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod catalog;
 mod collation;
+mod import;
 mod sandbox;
 mod session;

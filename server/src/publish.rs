@@ -1,0 +1,258 @@
+//! The swap: the filled shadow becomes the target in one atomic RENAME.
+//!
+//! MariaDB refuses RENAME TABLE under LOCK TABLES (error 1192), so looking at the target and
+//! swapping it cannot be one connection's work. Two do it:
+//!
+//! ```text
+//! holder: LOCK TABLES target WRITE      nobody writes any more; look: empty? not altered?
+//! mover:  RENAME TABLE target TO .., shadow TO target                     waits for the lock
+//! holder: sees the mover wait; UNLOCK TABLES
+//! mover:  goes first: the server grants a waiting exclusive lock before every later or earlier
+//!         waiting reader and writer, whose statements then find the new table
+//! ```
+//!
+//! Killed at any point, the target is the old table or the new one: RENAME is atomic, on the
+//! server's crash too (DDL log, MariaDB 10.6 and later).
+//! Source: MariaDB 10.11, sql/mdl.cc, `MDL_lock::can_grant_lock`: a request is granted only if no
+//! incompatible stronger one waits.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use crate::catalog::{Table, definition};
+use crate::error::{Error, Result};
+use crate::identifier::{TableName, quote_text};
+use crate::import::Target;
+use crate::session::Session;
+
+/// Server errors of a lock that did not come in time.
+const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// One attempt at the target's lock. While it waits, new statements on the target wait behind
+/// it, so attempts are short and leave pauses.
+const ATTEMPT: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(2);
+/// The mover must be seen waiting this often in a row: another lock than the target's would be
+/// a moment's.
+const SIGHTINGS: u32 = 3;
+const WAITING: &str = "Waiting for table metadata lock";
+
+/// What becomes of rows that are in the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// `--mode insert`: there must be none, up to the swap.
+    Insert,
+    /// `--mode replace`: they go.
+    Replace,
+}
+
+impl Target {
+    /// Swaps the shadow in. Afterwards the old table has the name [`Target::aside`] gives.
+    ///
+    /// Rows inserted before the swap are never lost: in [`Mode::Insert`] they stop it. Statements
+    /// that come meanwhile wait, at most a few milliseconds plus the time the locks take.
+    ///
+    /// Killed after it: the target is new, the old table is still there under its other name.
+    ///
+    /// Errors, the target as before: [`Error::NotEmpty`], [`Error::Altered`],
+    /// [`Error::LockWait`].
+    pub fn publish(&mut self, mode: Mode) -> Result<()> {
+        let mut holder = self.session.another()?;
+        let target = self.table.name.clone();
+        lock_for_writing(&mut holder, &target, self.lock_wait)?;
+        self.check_unchanged(&mut holder, mode)?;
+
+        let aside = self.aside(mode).clone();
+        let rename = format!(
+            "RENAME TABLE {} TO {}, {} TO {}",
+            target.quoted(),
+            aside.quoted(),
+            self.names.shadow.quoted(),
+            target.quoted()
+        );
+        let (mover, wait) = (&mut self.session, self.lock_wait);
+        let mover_id = mover.id();
+        let swapped = std::thread::scope(|scope| {
+            let (sender, result) = channel();
+            scope.spawn(move || {
+                // The receiver is gone only when the holder failed: then nobody wants to know.
+                let _ = sender.send(mover.exec(&rename).map(drop));
+            });
+            let seen = wait_until_queued(&mut holder, mover_id, &result, wait);
+            // Also after an error: without it the mover would wait for nothing.
+            let unlocked = holder.exec("UNLOCK TABLES").map(drop);
+            match seen? {
+                Some(early) => early,
+                None => {
+                    unlocked?;
+                    result.recv().unwrap_or_else(|_| Err(gone(&target)))
+                }
+            }
+        });
+        match swapped {
+            Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
+                Err(lock_wait_error(&mut holder, &target, wait))
+            }
+            swapped => swapped,
+        }
+    }
+
+    /// Drops what the swap put aside.
+    ///
+    /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept.
+    pub fn drop_old(&mut self, mode: Mode) -> Result<()> {
+        match mode {
+            Mode::Insert => self.drop_emptied(),
+            Mode::Replace => {
+                let sql = format!("DROP TABLE {}", self.names.replaced.quoted());
+                self.session.exec(&sql).map(drop)
+            }
+        }
+    }
+
+    /// The name of the old table after the swap.
+    pub fn aside(&self, mode: Mode) -> &TableName {
+        match mode {
+            Mode::Insert => &self.names.emptied,
+            Mode::Replace => &self.names.replaced,
+        }
+    }
+
+    /// Drops the table that a swap took for empty, if it is.
+    pub(crate) fn drop_emptied(&mut self) -> Result<()> {
+        let aside = self.names.emptied.clone();
+        if !Table::is_empty(&mut self.session, &aside)? {
+            return Err(Error::Leftover(format!(
+                "{aside} holds rows that were inserted into {} while it was being swapped: copy \
+                 them, then drop it",
+                self.table.name
+            )));
+        }
+        self.session.exec(&format!("DROP TABLE {}", aside.quoted())).map(drop)
+    }
+
+    /// Under the holder's lock: the target is as it was when the shadow was made.
+    fn check_unchanged(&self, holder: &mut Session, mode: Mode) -> Result<()> {
+        let name = &self.table.name;
+        let altered = |detail: &str| {
+            Err(Error::Altered { target: name.to_string(), detail: detail.to_owned() })
+        };
+        if definition(holder, name)? != self.table.definition {
+            return altered("its definition is another");
+        }
+        let triggers = format!(
+            "SELECT 1 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA={} \
+             AND EVENT_OBJECT_TABLE={}",
+            quote_text(&name.database),
+            quote_text(&name.table)
+        );
+        if !holder.query(&triggers)?.is_empty() {
+            return altered("it has a trigger now");
+        }
+        // A locking read also sees the rows of a prepared XA transaction.
+        let any = format!("SELECT 1 FROM {} LIMIT 1 LOCK IN SHARE MODE", name.quoted());
+        if mode == Mode::Insert && !holder.query(&any)?.is_empty() {
+            return Err(Error::NotEmpty(name.to_string()));
+        }
+        Ok(())
+    }
+}
+
+/// Takes the write lock of a table in short attempts.
+fn lock_for_writing(session: &mut Session, name: &TableName, wait: Duration) -> Result<()> {
+    let start = Instant::now();
+    session.set_lock_wait(ATTEMPT.min(wait))?;
+    loop {
+        match session.exec(&format!("LOCK TABLES {} WRITE", name.quoted())) {
+            Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
+                if start.elapsed() >= wait {
+                    return Err(lock_wait_error(session, name, wait));
+                }
+                std::thread::sleep(PAUSE);
+            }
+            done => return done.map(drop),
+        }
+    }
+}
+
+/// Polls until connection `mover` waits for a table lock; Some when it ended before.
+fn wait_until_queued(
+    holder: &mut Session,
+    mover: u64,
+    result: &Receiver<Result<()>>,
+    wait: Duration,
+) -> Result<Option<Result<()>>> {
+    let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID={mover}");
+    let (start, mut sightings) = (Instant::now(), 0);
+    loop {
+        let waits = holder.query_text(&sql)?.as_deref() == Some(WAITING);
+        sightings = if waits { sightings + 1 } else { 0 };
+        if sightings >= SIGHTINGS {
+            return Ok(None);
+        }
+        match result.recv_timeout(POLL) {
+            Ok(early) => return Ok(Some(early)),
+            Err(RecvTimeoutError::Timeout) => {}
+            // The thread cannot end without a word; the caller's recv reports it.
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+        if start.elapsed() > wait {
+            // Ended by the server, it reports so; the target stays as it is.
+            holder.kill(mover)?;
+            return Ok(None);
+        }
+    }
+}
+
+fn gone(target: &TableName) -> Error {
+    Error::Lost {
+        message: "the renaming thread ended".to_owned(),
+        statement: format!("RENAME TABLE {}", target.quoted()),
+    }
+}
+
+fn lock_wait_error(session: &mut Session, name: &TableName, wait: Duration) -> Error {
+    let holders = lock_holders(session, name).unwrap_or_default();
+    Error::LockWait { target: name.to_string(), seconds: wait.as_secs(), holders }
+}
+
+/// Who may hold a table's metadata lock, one sentence each.
+///
+/// Exact with the plugin METADATA_LOCK_INFO; else every connection that is in a transaction or
+/// runs a statement that names the table.
+pub fn lock_holders(session: &mut Session, name: &TableName) -> Result<Vec<String>> {
+    let exact = format!(
+        "SELECT DISTINCT p.ID, p.USER, p.HOST, p.TIME, p.INFO, NULL \
+         FROM information_schema.METADATA_LOCK_INFO m \
+         JOIN information_schema.PROCESSLIST p ON p.ID = m.THREAD_ID \
+         WHERE m.TABLE_SCHEMA={} AND m.TABLE_NAME={} AND p.ID <> CONNECTION_ID()",
+        quote_text(&name.database),
+        quote_text(&name.table)
+    );
+    let rows = match session.query(&exact) {
+        Ok(rows) => rows,
+        Err(_) => session.query(&format!(
+            "SELECT p.ID, p.USER, p.HOST, p.TIME, p.INFO, \
+             TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) \
+             FROM information_schema.PROCESSLIST p \
+             LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID \
+             WHERE p.ID <> CONNECTION_ID() AND p.COMMAND <> 'Daemon' \
+             AND (t.trx_id IS NOT NULL OR INSTR(p.INFO, {}) > 0)",
+            quote_text(&name.table)
+        ))?,
+    };
+    rows.iter()
+        .map(|row| {
+            let (id, user, host) = (row.text(0)?, row.text(1)?, row.text_lossy(2));
+            let statement = match row.bytes(4) {
+                Some(info) => crate::error::shorten(&String::from_utf8_lossy(info)),
+                None => format!("idle for {} s", row.text_lossy(3)),
+            };
+            let transaction = match row.text_or_null(5)? {
+                Some(seconds) => format!(", in a transaction for {seconds} s"),
+                None => String::new(),
+            };
+            Ok(format!("connection {id} of {user}@{host}{transaction} ({statement})"))
+        })
+        .collect()
+}

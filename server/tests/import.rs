@@ -1,0 +1,316 @@
+//! The direct path's steps, with a file the server itself exported in place of a built one.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use server::catalog::Table;
+use server::import::{Target, TargetOptions, Template};
+use server::publish::Mode;
+use server::testing::{TestServer, TestServerOptions};
+use server::{Error, Session, TableName};
+
+const COLUMNS: &str = "(a INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(20) DEFAULT 'x', KEY (b)) \
+                       COMMENT='kept' AUTO_INCREMENT=50";
+
+/// A database with an empty table `t`, and a table `made` with 100 rows, exported.
+struct Setup {
+    database: String,
+    made: Template,
+}
+
+fn setup(server: &TestServer) -> Setup {
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("USE {database}")).unwrap();
+    session.exec(&format!("CREATE TABLE t {COLUMNS}")).unwrap();
+    session.exec(&format!("CREATE TABLE made {COLUMNS}")).unwrap();
+    session.exec("INSERT INTO made SELECT seq, seq * 7 % 31 FROM seq_1_to_100").unwrap();
+    session.exec("FLUSH TABLES made FOR EXPORT").unwrap();
+    let read = |extension: &str| {
+        std::fs::read(server.datadir().join(&database).join(format!("made.{extension}"))).unwrap()
+    };
+    let made = Template { ibd: read("ibd"), cfg: read("cfg") };
+    session.exec("UNLOCK TABLES").unwrap();
+    Setup { database, made }
+}
+
+impl Setup {
+    fn target(&self, server: &TestServer) -> Target {
+        self.try_target(server).unwrap()
+    }
+
+    fn try_target(&self, server: &TestServer) -> server::Result<Target> {
+        let options =
+            TargetOptions { lock_wait: Duration::from_secs(20), ..TargetOptions::default() };
+        let name = TableName::new(self.database.as_str(), "t");
+        Target::lock(server.connect().unwrap(), &name, &options)
+    }
+
+    fn count(&self, session: &mut Session) -> u64 {
+        let sql = format!("SELECT COUNT(*) FROM {}.t", self.database);
+        session.query_row(&sql).unwrap().number(0).unwrap()
+    }
+}
+
+/// The steps before the swap, in order; runs the first `count` of them.
+const STEPS: usize = 7;
+fn run(target: &mut Target, made: &Template, count: usize) {
+    for step in 0..count {
+        match step {
+            0 => target.create_shadow().unwrap(),
+            1 => drop(target.export_template().unwrap()),
+            2 => target.discard().unwrap(),
+            3 => drop(target.create_build_file().unwrap()),
+            4 => std::fs::write(target.build_path().unwrap(), &made.ibd).unwrap(),
+            5 => target.place(&made.cfg).unwrap(),
+            6 => drop(target.import().unwrap()),
+            _ => unreachable!(),
+        }
+    }
+}
+
+fn ours(server: &TestServer, database: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(server.datadir().join(database)).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("_inrush"))
+        .collect()
+}
+
+#[test]
+fn a_whole_load_keeps_grants_comment_and_counter() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let database = &setup.database;
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("CREATE USER u_{database}")).unwrap();
+    session.exec(&format!("GRANT SELECT ON {database}.t TO u_{database}")).unwrap();
+    let before = Table::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
+
+    let mut target = setup.target(server);
+    assert_eq!(target.cleanup().unwrap(), Vec::<String>::new());
+    run(&mut target, &setup.made, STEPS);
+    assert!(matches!(target.check_count(99), Err(Error::Count { found: 100, .. })));
+    target.check_count(100).unwrap();
+    assert_eq!(setup.count(&mut session), 0, "published too early");
+    target.publish(Mode::Insert).unwrap();
+    target.drop_old(Mode::Insert).unwrap();
+
+    assert_eq!(setup.count(&mut session), 100);
+    let same = format!("SELECT COUNT(*) FROM {database}.t NATURAL JOIN {database}.made");
+    assert_eq!(session.query_text(&same).unwrap().as_deref(), Some("100"));
+    let after = Table::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
+    assert_eq!(after.definition, before.definition);
+    assert!(after.definition.contains("COMMENT='kept'"));
+    assert_eq!(after.auto_increment, Some(101));
+    let check = session.query_row(&format!("CHECK TABLE {database}.t EXTENDED")).unwrap();
+    assert_eq!(check.text(3).unwrap(), "OK");
+    assert_eq!(ours(server, database), Vec::<String>::new());
+    let grants = session.query(&format!("SHOW GRANTS FOR u_{database}")).unwrap();
+    assert!(grants.iter().any(|row| row.text(0).unwrap().contains("`.`t`")));
+    let tables = session.query(&format!("SHOW TABLES FROM {database}")).unwrap();
+    assert_eq!(tables.len(), 2);
+}
+
+#[test]
+fn a_load_killed_after_any_step_is_cleaned_up() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let mut session = server.connect().unwrap();
+    for steps in 0..=STEPS {
+        let mut target = setup.target(server);
+        run(&mut target, &setup.made, steps);
+        drop(target);
+        let mut target = setup.target(server);
+        let removed = target.cleanup().unwrap();
+        assert_eq!(removed.is_empty(), steps == 0, "after {steps} steps: {removed:?}");
+        assert_eq!(target.cleanup().unwrap(), Vec::<String>::new());
+        assert_eq!(ours(server, &setup.database), Vec::<String>::new());
+        assert_eq!(setup.count(&mut session), 0);
+    }
+    // After the swap the target is new, and cleaning up keeps it so.
+    for mode in [Mode::Insert, Mode::Replace] {
+        let mut target = setup.target(server);
+        run(&mut target, &setup.made, STEPS);
+        target.publish(mode).unwrap();
+        drop(target);
+        let removed = setup.target(server).cleanup().unwrap();
+        assert_eq!(removed.len(), 1, "{removed:?}");
+        assert_eq!(setup.count(&mut session), 100);
+    }
+}
+
+#[test]
+fn a_server_killed_after_any_step_is_cleaned_up() {
+    let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
+    let Some(server) = TestServer::start_with(&options) else { return };
+    let setup = setup(&server);
+    for steps in 1..=STEPS {
+        let mut target = setup.target(&server);
+        run(&mut target, &setup.made, steps);
+        server.kill_9().unwrap();
+        server.restart().unwrap();
+        drop(target);
+        let mut target = setup.target(&server);
+        assert!(!target.cleanup().unwrap().is_empty(), "after {steps} steps");
+        assert_eq!(ours(&server, &setup.database), Vec::<String>::new());
+        assert_eq!(setup.count(&mut server.connect().unwrap()), 0);
+    }
+    let mut target = setup.target(&server);
+    run(&mut target, &setup.made, STEPS);
+    target.publish(Mode::Insert).unwrap();
+    server.kill_9().unwrap();
+    server.restart().unwrap();
+    assert_eq!(setup.target(&server).cleanup().unwrap().len(), 1);
+    assert_eq!(setup.count(&mut server.connect().unwrap()), 100);
+}
+
+#[test]
+fn a_second_load_of_the_same_table_is_busy() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let first = setup.target(server);
+    match setup.try_target(server) {
+        Err(Error::Busy { holder, .. }) => assert_eq!(holder, first.session.id()),
+        other => panic!("{other:?}"),
+    }
+    drop(first);
+    setup.target(server);
+}
+
+#[test]
+fn rows_that_came_meanwhile_stop_an_insert_and_go_with_a_replace() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let mut session = server.connect().unwrap();
+    let mut target = setup.target(server);
+    run(&mut target, &setup.made, STEPS);
+    session.exec(&format!("INSERT INTO {}.t (b) VALUES ('mine')", setup.database)).unwrap();
+    assert!(matches!(target.publish(Mode::Insert), Err(Error::NotEmpty(_))));
+    assert_eq!(setup.count(&mut session), 1);
+    target.publish(Mode::Replace).unwrap();
+    target.drop_old(Mode::Replace).unwrap();
+    assert_eq!(setup.count(&mut session), 100);
+}
+
+#[test]
+fn a_target_altered_meanwhile_is_left_alone() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("USE {}", setup.database)).unwrap();
+    for (change, back) in [
+        ("ALTER TABLE t COMMENT='other'", "ALTER TABLE t COMMENT='kept'"),
+        ("CREATE INDEX i ON t (a, b)", "DROP INDEX i ON t"),
+        ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.b='y'", "DROP TRIGGER g"),
+    ] {
+        let mut target = setup.target(server);
+        run(&mut target, &setup.made, STEPS);
+        session.exec(change).unwrap();
+        assert!(matches!(target.publish(Mode::Replace), Err(Error::Altered { .. })), "{change}");
+        session.exec(back).unwrap();
+        target.cleanup().unwrap();
+    }
+}
+
+#[test]
+fn a_lock_that_does_not_come_names_its_holder() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let options = TargetOptions { lock_wait: Duration::from_secs(1), ..TargetOptions::default() };
+    let name = TableName::new(setup.database.as_str(), "t");
+    let mut target = Target::lock(server.connect().unwrap(), &name, &options).unwrap();
+    run(&mut target, &setup.made, STEPS);
+    let mut session = server.connect().unwrap();
+    session.exec("START TRANSACTION").unwrap();
+    assert_eq!(setup.count(&mut session), 0);
+    match target.publish(Mode::Insert) {
+        Err(Error::LockWait { holders, seconds: 1, .. }) => {
+            let wanted = format!("connection {} of", session.id());
+            assert!(holders.iter().any(|text| text.starts_with(&wanted)), "{holders:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    session.exec("COMMIT").unwrap();
+    target.publish(Mode::Insert).unwrap();
+}
+
+#[test]
+fn no_insert_is_lost_in_the_swap() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let insert = format!("INSERT INTO {}.t (b) VALUES ('w')", setup.database);
+    let delete = format!("DELETE FROM {}.t", setup.database);
+    let mut session = server.connect().unwrap();
+    let (mut stopped, mut swapped) = (0, 0);
+    for round in 0..40 {
+        let mut target = setup.target(server);
+        target.cleanup().unwrap();
+        run(&mut target, &setup.made, STEPS);
+        // Writers start at a different moment of each round.
+        let (go, written) = (AtomicBool::new(true), AtomicU64::new(0));
+        let published = std::thread::scope(|scope| {
+            for _ in 0..3 {
+                let mut session = server.connect().unwrap();
+                let (go, written, insert) = (&go, &written, &insert);
+                scope.spawn(move || {
+                    std::thread::sleep(Duration::from_micros(round * 400));
+                    while go.load(Ordering::Relaxed) {
+                        session.exec(insert).unwrap();
+                        written.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            let published = target.publish(Mode::Insert);
+            std::thread::sleep(Duration::from_millis(5));
+            go.store(false, Ordering::Relaxed);
+            published
+        });
+        let (written, count) = (written.into_inner(), setup.count(&mut session));
+        match published {
+            Ok(()) => {
+                swapped += 1;
+                target.drop_old(Mode::Insert).unwrap();
+                assert_eq!(count, written + 100, "round {round}");
+            }
+            Err(Error::NotEmpty(_)) => {
+                stopped += 1;
+                assert_eq!(count, written, "round {round}");
+            }
+            Err(e) => panic!("{e}"),
+        }
+        drop(target);
+        session.exec(&delete).unwrap();
+    }
+    println!("{swapped} swapped, {stopped} stopped");
+    assert!(swapped > 0 && stopped > 0, "{swapped} swapped, {stopped} stopped: nothing was tested");
+}
+
+#[test]
+fn another_servers_folder_is_found_out() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::create_dir(elsewhere.path().join(&setup.database)).unwrap();
+    let options =
+        TargetOptions { datadir: Some(elsewhere.path().to_owned()), ..TargetOptions::default() };
+    let name = TableName::new(setup.database.as_str(), "t");
+    let mut target = Target::lock(server.connect().unwrap(), &name, &options).unwrap();
+    target.create_shadow().unwrap();
+    assert!(matches!(target.export_template(), Err(Error::Unsupported { .. })));
+    target.cleanup().unwrap();
+}
+
+#[test]
+fn a_missing_target_with_a_table_put_aside_is_a_question() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let target = setup.target(server);
+    let (name, aside) = (target.table.name.quoted(), target.names.replaced.quoted());
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("RENAME TABLE {name} TO {aside}")).unwrap();
+    drop(target);
+    assert!(matches!(setup.try_target(server), Err(Error::Leftover(_))));
+    session.exec(&format!("RENAME TABLE {aside} TO {name}")).unwrap();
+    setup.target(server);
+}
