@@ -1,5 +1,12 @@
 //! Tests that need more than one file of the crate, in one binary.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+mod cases;
 mod model;
+mod rebuild;
+mod sample;
+mod server;
+mod source;
 mod store;
+mod verify;
+mod verify_server;
