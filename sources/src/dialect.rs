@@ -38,9 +38,9 @@ pub struct Dialect {
     /// The separator may also stand at the end of each line, after the last field: an empty last
     /// field is dropped.
     pub trailing_separator: bool,
-    /// Each line ends with LF or CRLF, whichever it has, and a separator before the end of the
-    /// file does open a last, empty field. LOAD DATA knows neither; every CSV reader does.
-    /// `lines_terminated_by` must be `\n`.
+    /// Each line ends with LF or CRLF, whichever it has; a separator before the end of the file
+    /// does open a last, empty field; a UTF-8 byte order mark at the start of a file is skipped.
+    /// LOAD DATA knows none of these; every CSV reader does. `lines_terminated_by` must be `\n`.
     pub any_newline: bool,
 }
 

@@ -18,6 +18,9 @@ use crate::split::Splitter;
 /// searched for its last record end and its newlines.
 const PIECE_BYTES: usize = 256 << 10;
 
+/// U+FEFF in UTF-8, which some editors and spreadsheets put at the start of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How files are read.
 #[derive(Clone, Debug)]
 pub struct SourceOptions {
@@ -172,14 +175,24 @@ impl Source for FileSource {
             };
             chunk.ordinal = self.ordinal;
             chunk.file = self.index as u32;
-            if open.fill(chunk, &self.options)? {
-                self.ordinal += 1;
-                self.bytes_read += chunk.bytes.len() as u64;
-                return Ok(true);
+            match open.fill(chunk, &self.options) {
+                Ok(true) => {
+                    self.ordinal += 1;
+                    self.bytes_read += chunk.bytes.len() as u64;
+                    return Ok(true);
+                }
+                Ok(false) => {
+                    self.current = None;
+                    self.index += 1;
+                }
+                Err(error) => {
+                    self.current = None;
+                    self.index = self.files.len();
+                    return Err(error);
+                }
             }
-            self.current = None;
-            self.index += 1;
         }
+        chunk.bytes.clear();
         Ok(false)
     }
 
@@ -231,6 +244,7 @@ impl OpenFile {
             return Ok(false);
         }
         chunk.bytes.clear();
+        chunk.bytes.reserve_exact(options.chunk_bytes + PIECE_BYTES);
         chunk.bytes.append(&mut self.rest);
         chunk.offset = self.offset;
         chunk.first_line = self.line;
@@ -297,32 +311,37 @@ impl OpenFile {
         Ok(())
     }
 
-    /// Takes the lines to skip and the header off the start of the file; returns the header's
-    /// names, if there is to be one.
+    /// Takes a byte order mark, the lines to skip and the header off the start of the file;
+    /// returns the header's names, if there is to be one.
     fn skip_start(
         &mut self,
         dialect: &Dialect,
         options: &SourceOptions,
     ) -> Result<Option<Vec<String>>> {
-        if options.skip_lines == 0 && !options.header {
-            return Ok(None);
+        let piece = PIECE_BYTES.min(options.chunk_bytes);
+        let mut bytes = Vec::new();
+        let mut at = 0;
+        if dialect.any_newline {
+            while bytes.len() < BYTE_ORDER_MARK.len() && !self.ended {
+                self.read(&mut bytes, piece)?;
+            }
+            at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         }
         let lexer = Lexer::new(dialect);
-        let mut bytes = Vec::new();
         let mut lines_left = options.skip_lines;
-        let mut at = 0;
         let names = loop {
-            self.read(&mut bytes, PIECE_BYTES)?;
+            if lines_left == 0 && !options.header {
+                break None;
+            }
+            self.read(&mut bytes, piece)?;
             while lines_left > 0
                 && let Some(size) = lexer.line_size(&bytes[at..], self.ended)
             {
                 at += size;
                 lines_left -= 1;
             }
-            if lines_left == 0 && !options.header {
-                break None;
-            }
             if lines_left == 0
+                && options.header
                 && let Some(size) = lexer.record_size(&bytes[at..], self.ended)
             {
                 let names = names(dialect, &bytes[at..at + size]);

@@ -74,11 +74,11 @@ fn skipped_lines_and_headers_are_taken_off_each_file() {
 #[test]
 fn lines_are_skipped_as_the_server_does() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write(&folder, "a", b"one\\\nstill one\n\"two\nthree\"\n4\n");
+    let path = write(&folder, "a", b"one\\\nstill one\n\"two\nthree\"\n4\nfive\nsix\n");
     let dialect = Dialect { enclosed_by: Some(b'"'), ..Dialect::mysql() };
     let options = SourceOptions { skip_lines: 3, ..options(100) };
     let mut source = FileSource::new(&[path], &dialect, options).unwrap();
-    assert_eq!(chunks(&mut source).unwrap(), [(0, 5, b"4\n".to_vec())]);
+    assert_eq!(chunks(&mut source).unwrap(), [(0, 5, b"4\nfive\nsix\n".to_vec())]);
     let path = write(&folder, "short", b"one\ntwo");
     let options = SourceOptions { skip_lines: 3, ..SourceOptions::default() };
     let mut source = FileSource::new(&[path], &dialect, options).unwrap();
@@ -109,6 +109,7 @@ fn an_open_quote_is_named_by_its_place() {
         let error = chunks(&mut source).unwrap_err();
         let at = error.position().unwrap();
         assert_eq!((&at.path, at.line, at.offset), (&path, 3, 10));
+        assert_eq!(chunks(&mut source).unwrap(), [], "a source that failed is done");
         assert!(error.to_string().contains("line 3, byte 10: a quote opens here"), "{error}");
     }
 }
@@ -137,4 +138,23 @@ fn paths_that_are_no_files_are_refused_before_reading() {
     let missing = folder.path().join("missing");
     assert!(matches!(new(missing).unwrap_err(), Error::Io { action: "opening", .. }));
     assert!(matches!(new(folder.path().to_owned()).unwrap_err(), Error::Directory { .. }));
+}
+
+#[test]
+fn a_byte_order_mark_is_no_data_in_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "a", b"\xef\xbb\xbf\"id\"\r\n1\r\n");
+    for chunk_bytes in [1, 2, 100] {
+        let header = SourceOptions { header: true, ..options(chunk_bytes) };
+        let new = |dialect: &Dialect, options| {
+            FileSource::new(std::slice::from_ref(&path), dialect, options).unwrap()
+        };
+        let mut source = new(&Dialect::csv(), header);
+        assert_eq!(source.header().unwrap().unwrap(), ["id"]);
+        assert_eq!(chunks(&mut source).unwrap(), [(0, 2, b"1\r\n".to_vec())]);
+        let mut source = new(&Dialect::csv(), options(chunk_bytes));
+        assert_eq!(chunks(&mut source).unwrap()[0].2[0], b'"');
+        let mut source = new(&Dialect::mysql(), options(chunk_bytes));
+        assert_eq!(chunks(&mut source).unwrap()[0].2[0], 0xef);
+    }
 }

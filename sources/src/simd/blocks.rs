@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! bytes      1,"a,b","c""d",x\n
-//! quotes     ..#...#.#..##.#...     parity of quotes up to here = inside quotes
-//! inside     ..####..###.###....    (wrong between doubled quotes, where nothing ends anyway)
-//! ends       .#......#......#.#     separators and line ends not inside
+//! quotes     ..#...#.#.##.#...     parity of the quotes up to here tells what is inside
+//! inside     ..####..##.##....     (not so between doubled quotes, where nothing ends anyway)
+//! ends       .#.....#......#.#     separators and line ends not inside
 //! ```
 //!
 //! The parity is right as long as every quote opens at a field start, closes before a field end,

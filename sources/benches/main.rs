@@ -1,0 +1,161 @@
+//! GB/s on one thread of cutting, scanning, and scanning with values, by kind of file and by
+//! instructions: `cargo bench -p inrush-sources`. Best of several rounds; cutting includes reading
+//! the file from the page cache and counting its lines.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs::{self, File};
+use std::hint::black_box;
+use std::io::Read;
+use std::path::Path;
+use std::time::Instant;
+
+use sources::{Chunk, Dialect, FileSource, Isa, Rows, Scanner, Source, SourceOptions, Value};
+
+const BYTES: usize = 64 << 20;
+const ROUNDS: usize = 9;
+
+fn main() {
+    println!("{:<34}{:>10}{:>8}{:>8}{:>8}", "GB/s", "", "cut", "scan", "values");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("input");
+    for (name, dialect, text) in inputs() {
+        fs::write(&path, &text).unwrap();
+        let floor = best(text.len(), || read(&path));
+        println!("{name:<34}{:>10}{floor:>8.1}", "read only");
+        for isa in Isa::available() {
+            let cut = best(text.len(), || {
+                for_each_chunk(&path, &dialect, isa, |chunk| _ = black_box(chunk.bytes.len()));
+            });
+            let mut chunks = Vec::new();
+            for_each_chunk(&path, &dialect, isa, |chunk| chunks.push(chunk.bytes.clone()));
+            let mut scanner = Scanner::with_isa(&dialect, isa);
+            let mut rows = Rows::new();
+            let scan = best(text.len(), || {
+                for chunk in &chunks {
+                    scanner.scan(chunk, &mut rows);
+                    black_box(rows.len());
+                }
+            });
+            let values = best(text.len(), || {
+                for chunk in &chunks {
+                    scanner.scan(chunk, &mut rows);
+                    black_box(take_values(&rows, chunk));
+                }
+            });
+            println!("{:<34}{:>10}{cut:>8.1}{scan:>8.1}{values:>8.1}", "", isa.name());
+        }
+    }
+}
+
+/// Kinds of files: lines like TPC-H's lineitem, about 8 bytes a field.
+fn inputs() -> Vec<(&'static str, Dialect, Vec<u8>)> {
+    let crlf = Dialect { lines_terminated_by: b"\r\n".to_vec(), ..Dialect::mysql() };
+    let long = Dialect { fields_terminated_by: b"||".to_vec(), ..Dialect::mysql() };
+    vec![
+        ("tbl: |, no quotes, no escapes", Dialect::tbl(), lines("|", "|\n", str::to_owned)),
+        ("mysql: tab, few escapes", Dialect::mysql(), lines("\t", "\n", escape)),
+        ("mysql with CRLF", crlf, lines("\t", "\r\n", escape)),
+        ("csv: comments quoted", Dialect::csv(), lines(",", "\r\n", quote_text)),
+        ("csv: every field quoted", Dialect::csv(), lines(",", "\n", quote)),
+        ("separator of two bytes", long, lines("||", "\n", escape)),
+    ]
+}
+
+/// Escapes one comment in eight.
+fn escape(field: &str) -> String {
+    if field.contains("ly") { field.replace(' ', "\\\\") } else { field.to_owned() }
+}
+
+/// Quotes comments, one in eight with a doubled quote and a newline inside.
+fn quote_text(field: &str) -> String {
+    match field {
+        _ if field.contains("ly") => quote(&field.replace(' ', "\"\"\n")),
+        _ if field.contains(' ') => quote(field),
+        _ => field.to_owned(),
+    }
+}
+
+fn quote(field: &str) -> String {
+    format!("\"{field}\"")
+}
+
+fn lines(separator: &str, line_end: &str, dress: fn(&str) -> String) -> Vec<u8> {
+    let words = ["ironic", "deposits", "sleep", "the", "final", "packages", "quickly", "among"];
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let mut text = String::with_capacity(BYTES + 1024);
+    let mut order = 1;
+    while text.len() < BYTES {
+        order += random(3);
+        let mut date = || format!("199{}-0{}-1{}", random(8), random(9) + 1, random(9));
+        let dates = [date(), date(), date()];
+        let comment: Vec<_> = (0..3).map(|_| words[random(8) as usize]).collect();
+        let mut fields = vec![
+            order.to_string(),
+            random(200_000).to_string(),
+            random(10_000).to_string(),
+            random(7).to_string(),
+            random(50).to_string(),
+            format!("{}.{:02}", random(100_000), random(100)),
+            format!("0.0{}", random(10)),
+            format!("0.0{}", random(9)),
+            ["A", "N", "R"][random(3) as usize].to_owned(),
+            ["O", "F"][random(2) as usize].to_owned(),
+        ];
+        fields.extend(dates);
+        fields.push(["DELIVER IN PERSON", "NONE", "COLLECT COD"][random(3) as usize].to_owned());
+        fields.push(["TRUCK", "MAIL", "REG AIR"][random(3) as usize].to_owned());
+        fields.push(comment.join(" "));
+        let dressed: Vec<String> = fields.iter().map(|field| dress(field)).collect();
+        text += &dressed.join(separator);
+        text += line_end;
+    }
+    text.into_bytes()
+}
+
+/// Best speed of some rounds, in GB/s.
+fn best(bytes: usize, mut work: impl FnMut()) -> f64 {
+    let seconds = (0..ROUNDS).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64()
+    });
+    bytes as f64 / seconds.fold(f64::INFINITY, f64::min) / 1e9
+}
+
+/// The floor of cutting: reading into one buffer.
+fn read(path: &Path) {
+    let mut file = File::open(path).unwrap();
+    let mut buffer = vec![0; 256 << 10];
+    while file.read(&mut buffer).unwrap() > 0 {}
+    black_box(&buffer);
+}
+
+fn for_each_chunk(path: &Path, dialect: &Dialect, isa: Isa, mut take: impl FnMut(&Chunk)) {
+    let paths = [path.to_owned()];
+    let mut source =
+        FileSource::new(&paths, dialect, SourceOptions::default()).unwrap().with_isa(isa);
+    let mut chunk = Chunk::default();
+    while source.next_chunk(&mut chunk).unwrap() {
+        take(&chunk);
+    }
+}
+
+/// Touches each value as a converter would.
+fn take_values(rows: &Rows, chunk: &[u8]) -> usize {
+    let mut scratch = Vec::new();
+    let mut sum = 0;
+    for row in rows.iter() {
+        for field in row.fields() {
+            if let Value::Bytes(bytes) = rows.value(chunk, field, &mut scratch) {
+                sum += bytes.len();
+            }
+        }
+    }
+    sum
+}
