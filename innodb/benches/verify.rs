@@ -38,17 +38,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn time(
     name: &str,
-    bytes: &Vec<u8>,
+    bytes: &[u8],
     context: Context<'_>,
 ) -> Result<Report, Box<dyn std::error::Error>> {
     let mut best = f64::MAX;
     for _ in 1..ROUNDS {
         let start = Instant::now();
-        verify_space(bytes, bytes.len() as u64, context)?;
+        verify_space(&bytes, bytes.len() as u64, context)?;
         best = best.min(start.elapsed().as_secs_f64());
     }
     println!("  {name:16} {:.2} GB/s", bytes.len() as f64 / best / 1e9);
-    Ok(verify_space(bytes, bytes.len() as u64, context)?)
+    Ok(verify_space(&bytes, bytes.len() as u64, context)?)
 }
 
 fn show(report: &Report) {

@@ -25,7 +25,7 @@ impl PageSource for std::fs::File {
     }
 }
 
-impl PageSource for [u8] {
+impl PageSource for &[u8] {
     fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()> {
         let pages = usize::try_from(first.file_offset())
             .ok()
@@ -38,7 +38,7 @@ impl PageSource for [u8] {
 
 impl PageSource for Vec<u8> {
     fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()> {
-        self.as_slice().read(first, buffer)
+        PageSource::read(&self.as_slice(), first, buffer)
     }
 }
 
@@ -106,11 +106,12 @@ pub(crate) fn u32_at(page: &PageBytes, offset: usize) -> u32 {
     u32::from_be_bytes([page[offset], page[offset + 1], page[offset + 2], page[offset + 3]])
 }
 
-/// Origin of the record after the one at `origin`, taken from its header; always on the page,
-/// though not always at a record.
+/// Origin of the record after the one at `origin`, taken from its header: on the page, though not
+/// always at a record; 0 if it would leave the page.
 #[inline(always)]
 pub(crate) fn next_record(page: &PageBytes, origin: usize) -> usize {
-    (origin + usize::from(u16_at(page, origin - 2))) & (PAGE_SIZE - 1)
+    let next = usize::from((origin as u16).wrapping_add(u16_at(page, origin - 2)));
+    if next < PAGE_SIZE { next } else { 0 }
 }
 
 /// An existing tablespace.
@@ -201,7 +202,7 @@ impl Records<'_> {
     /// The next record, or `None` after the last.
     ///
     /// Errors: a source that fails, records that leave their page, pages in a circle.
-    pub fn next(&mut self) -> Result<Option<Record<'_>>, ReadError> {
+    pub fn advance(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         loop {
             self.origin = next_record(&self.page, self.origin);
             if self.origin != SUPREMUM {

@@ -494,7 +494,13 @@ impl Worker<'_> {
         let Some(origin) = Origins::first(next_page).filter(|_| is_sibling) else {
             return Ok(());
         };
-        let violation = self.scratch.compare_across(rules, plan, (page, last), (next_page, origin));
+        let violation = self.scratch.compare_across(
+            rules,
+            plan,
+            self.verifier.writer,
+            (page, last),
+            (next_page, origin),
+        );
         if let Some((rule, seen)) = violation {
             let seen = format!("last record {seen} the first of page {next}, its right sibling");
             self.violations.push(Corrupt::at(page_no, last, rule, seen, "keys that ascend"));

@@ -44,6 +44,8 @@ pub(crate) struct RecordPlan {
     pub has_system_columns: bool,
     /// Shape of the key alone.
     key: RecordShape,
+    /// Bits of each null byte, backwards from the header, that no field has.
+    unused_null_bits: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +83,7 @@ impl RecordPlan {
             unique_bytes: unique_fields.map(|unique| bytes(unique.min(shape.key_fields))),
             has_system_columns: has_system_columns(&shape),
             key: shape.to_node(),
+            unused_null_bits: vec![0xFF; shape.null_bytes],
             shape,
         };
         let mut bits = 0;
@@ -88,6 +91,11 @@ impl RecordPlan {
             let mask = if field.nullable { 1 << (bits % 8) } else { 0 };
             let null = NullBit { byte: bits / 8, mask };
             bits += usize::from(field.nullable);
+            if field.nullable
+                && let Some(unused) = plan.unused_null_bits.get_mut(null.byte)
+            {
+                *unused &= !mask;
+            }
             plan.fixed_bytes += field.fixed_len as usize;
             match field.fixed_len {
                 0 => plan.varying.push(Varying { big: field.big, null }),
@@ -130,6 +138,12 @@ impl RecordPlan {
         }
         let has_external = flags & 0x40 != 0;
         (end <= PAGE_SIZE).then_some(Extent { start: at, end, has_external, has_null })
+    }
+
+    /// Whether a bit of the null bitmap is set that no field has. The record must have an extent.
+    pub(crate) fn has_stray_null(&self, page: &PageBytes, origin: usize) -> bool {
+        let nulls = page[..origin - RECORD_HEADER].iter().rev();
+        nulls.zip(&self.unused_null_bits).any(|(byte, unused)| byte & unused != 0)
     }
 
     /// Finds the key fields of the record at `origin`; false if they leave the page.

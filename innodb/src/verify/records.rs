@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
         walk.check_header(header)?;
         walk.check_system_records()?;
         walk.scratch.heap_numbers[..walk.heap_records.div_ceil(64)].fill(0);
-        if writer == Writer::Server {
+        if writer == Writer::Server || walk.plan.is_none() {
             walk.scratch.bytes.fill(0);
         }
         Ok(walk)
@@ -369,12 +369,14 @@ impl<'a> Walk<'a> {
             let (seen, expected) = ("record is marked as deleted", "no such record");
             return Err(self.corrupt(origin - 5, Rule::DeleteMark, seen, expected));
         }
-        if info & !DELETED != plain || info & DELETED != 0 && !self.is_leaf {
+        if info & !DELETED != plain {
             let seen = format!("record has info bits {info:#04x}");
             let expected = format!("{plain:#04x}");
             return Err(self.corrupt(origin - 5, Rule::RecordStatus, seen, expected));
         }
-        self.deleted += 1;
+        // A server that splits a page before a deleted record copies the mark into the node pointer,
+        // where it means nothing.
+        self.deleted += u16::from(self.is_leaf);
         Ok(())
     }
 
@@ -397,7 +399,12 @@ impl<'a> Walk<'a> {
             Writer::Loader => {}
             Writer::Server => self.mark_bytes(extent.start, extent.end)?,
         }
-        if !is_first {
+        if extent.has_null && plan.has_stray_null(self.page, origin) {
+            let seen = "record has a NULL bit that no field has";
+            let at = origin - RECORD_HEADER - 1;
+            return Err(self.corrupt(at, Rule::RecordStatus, seen, "0 in unused bits"));
+        }
+        if !is_first && !self.is_lowest(self.prev) {
             self.check_order(plan, origin, extent)?;
         }
         if self.writer == Writer::Loader && plan.has_system_columns {
@@ -491,6 +498,12 @@ impl<'a> Walk<'a> {
             _ => format!("record at {origin} is less than the record before it, at {}", self.prev),
         };
         self.corrupt(origin, Rule::Order, seen, "records that ascend by key")
+    }
+
+    /// Whether a record comes before all others whatever its key says: a server that inserts
+    /// below the leftmost key of a tree leaves the leftmost node pointers as they are.
+    fn is_lowest(&self, origin: usize) -> bool {
+        !self.is_leaf && self.writer == Writer::Server && is_minimum(self.page, origin)
     }
 
     fn is_deleted(&self, origin: usize) -> bool {
@@ -633,6 +646,11 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Whether a record is marked as the leftmost node pointer of its level.
+pub(crate) fn is_minimum(page: &PageBytes, origin: usize) -> bool {
+    page[origin - RECORD_HEADER] & MIN_RECORD != 0
+}
+
 /// Byte of the page at which a directory slot starts.
 fn slot_offset(slot: usize) -> usize {
     DIRECTORY_END - 2 * (slot + 1)
@@ -661,13 +679,14 @@ impl Scratch {
         &mut self,
         rules: &IndexRules,
         plan: &RecordPlan,
+        writer: Writer,
         (a_page, a): (&PageBytes, usize),
         (b_page, b): (&PageBytes, usize),
     ) -> Option<(Rule, &'static str)> {
         let readable = plan.key_spans(a_page, a, &mut self.prev_spans)
             && plan.key_spans(b_page, b, &mut self.spans);
-        if !readable {
-            // The other page is told of when it is checked itself.
+        if !readable || writer == Writer::Server && is_minimum(a_page, a) {
+            // A minimum comes before all, whatever its key. The other page is told of when it is checked itself.
             return None;
         }
         let found = rules.order.compare(a_page, &self.prev_spans, b_page, &self.spans);

@@ -15,6 +15,7 @@ use crate::reader::{ReadError, index_header, next_record, page_buffer, read_page
 use crate::record::CHILD;
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
 use crate::verify::plan::RecordPlan;
+use crate::verify::records::is_minimum;
 use crate::verify::summary::{PageKind, PageSummary};
 use crate::verify::{IndexReport, Verifier, Writer};
 
@@ -242,7 +243,8 @@ impl<'a> Tree<'a> {
         let mut page = page_buffer();
         read_page(self.verifier.source, page_no, &mut page)?;
         let mut spans = Vec::new();
-        let found = plan.as_ref().zip(pick(&page));
+        let picked = pick(&page).filter(|origin| !is_minimum(&page, *origin));
+        let found = plan.as_ref().zip(picked);
         if !found.is_some_and(|(plan, origin)| plan.key_spans(&page, origin, &mut spans)) {
             return Ok(None);
         }
