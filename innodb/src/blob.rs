@@ -262,3 +262,100 @@ impl OffPage {
         self.writer.finish()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::cfg::Cfg;
+    use crate::page::read_at;
+
+    fn shape() -> RecordShape {
+        let cfg = Cfg::parse(include_bytes!("../testdata/mariadb-10.11/t.cfg")).unwrap();
+        RecordShape::leaf(&cfg, &cfg.indexes[0]).unwrap()
+    }
+
+    /// Lengths of id, DB_TRX_ID, DB_ROLL_PTR, a (short), b (big), c, d (big), e.
+    fn lens(a: usize, b: usize, d: usize) -> [Option<usize>; 8] {
+        [Some(4), Some(6), Some(7), Some(a), Some(b), Some(4), Some(d), None]
+    }
+
+    #[test]
+    fn the_longest_field_leaves_first_until_the_record_fits() {
+        use RowFormat::{Compact, Dynamic};
+        let shape = shape();
+        // Everything but b and d: 5 header, 1 nulls, 1 + 2 + 2 lengths, 17 key and system, 4 c.
+        let rest = 5 + 1 + 5 + 17 + 4;
+        for (format, lens, expected) in [
+            (Dynamic, lens(0, 100, RECORD_BYTES_MAX - rest - 99), &[][..]),
+            (Dynamic, lens(0, 1_200, RECORD_BYTES_MAX - rest - 1_199), &[6]),
+            (Dynamic, lens(0, 9_000, 9_000), &[4, 6]),
+            (Dynamic, lens(0, 9_000, 9_001), &[6, 4]),
+            (Dynamic, lens(0, 41, 9_000), &[6]),
+            (Compact, lens(0, 700, 9_000), &[6]),
+            (Compact, lens(0, 9_000, 9_001), &[6, 4]),
+        ] {
+            assert_eq!(choose_external(&shape, &lens, format).unwrap(), expected, "{lens:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_nothing_can_leave_is_too_large() {
+        let shape = shape();
+        let lens = [Some(4), Some(6), Some(7), Some(9_000), None, Some(4), Some(40), None];
+        let error = choose_external(&shape, &lens, RowFormat::Dynamic).unwrap_err();
+        assert!(matches!(error, Error::RecordTooLarge { .. }));
+    }
+
+    #[test]
+    fn a_value_is_cut_into_pages_that_lead_to_each_other() {
+        let lens = [1, BLOB_BYTES_MAX, BLOB_BYTES_MAX + 1, 3 * BLOB_BYTES_MAX];
+        for (len, pages) in lens.into_iter().zip([1, 1, 2, 3]) {
+            assert_eq!(pages_needed(len), pages);
+            let value: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
+            let mut blobs = BlobPages::default();
+            let numbers = [40, 41, 80];
+            let first = blobs.push(&value, SpaceId(5), &mut numbers.into_iter());
+            assert_eq!(first, 40);
+            let (mut seen, mut next) = (Vec::new(), first);
+            for (page, page_no) in blobs.pages.iter().zip(numbers) {
+                assert_eq!(next, page_no);
+                let header: BlobHeader = read_at(page, BODY);
+                seen.extend_from_slice(&page[BLOB_DATA..][..header.part_len.get() as usize]);
+                next = header.next.get();
+            }
+            assert_eq!((seen, next), (value, FIL_NULL));
+            let offsets: Vec<_> = blobs.writes().map(|(at, b)| (at / 16_384, b.len())).collect();
+            let expected = [(40, pages.min(2) * PAGE_SIZE), (80, PAGE_SIZE)];
+            assert_eq!(offsets, expected[..1 + usize::from(pages == 3)]);
+        }
+    }
+
+    #[test]
+    fn a_shortened_record_refers_to_its_pages() {
+        let shape = shape();
+        let mut writer = RecordWriter::new(&shape);
+        writer.begin();
+        let long = vec![b'd'; 20_000];
+        for field in [&[0, 0, 0, 1][..], &[0; 6], &[0; 7], b"a", b"bb", b"cccc", &long, b"eeeee"] {
+            writer.data().extend_from_slice(field);
+            writer.end_field(false, false);
+        }
+        assert!(needs_off_page(writer.finish().bytes.len()));
+        for (format, local) in [(RowFormat::Dynamic, 0), (RowFormat::Compact, 768)] {
+            let mut off_page = OffPage::new(&shape, format, SpaceId(5));
+            assert_eq!(off_page.plan(&writer).unwrap(), 2);
+            let mut pages = BlobPages::default();
+            let record = off_page.move_fields(&writer, &mut [9, 8].into_iter(), &mut pages);
+            let mut spans = Vec::new();
+            shape.spans(record.bytes, record.origin, &mut spans).unwrap();
+            assert!(spans[6].is_external && spans[6].len == local + 20);
+            let stored = spans[6].of(record.bytes).unwrap();
+            assert_eq!(stored[..local], long[..local]);
+            let reference = BlobReference::read_from_bytes(&stored[local..]).unwrap();
+            assert_eq!((reference.page_no.get(), reference.offset.get()), (9, 38));
+            assert_eq!(reference.len.get(), (20_000 - local) as u64);
+            assert_eq!(spans[7].of(record.bytes), Some(&b"eeeee"[..]));
+        }
+    }
+}

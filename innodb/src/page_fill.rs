@@ -271,3 +271,59 @@ const _: () = {
     assert!(offset_of!(PageHeader, heap_records) == 4);
     assert!(offset_of!(PageHeader, records) == 16);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(count: u8) -> PageBytes {
+        let mut page = [0xEE; PAGE_SIZE];
+        let head = PageHead::new(SpaceId(5), IndexId(0x1A), 0);
+        let mut fill = PageFill::open(&mut page, &head, 0);
+        for id in 0..count {
+            assert!(fill.fits(8));
+            fill.put(&mut page, &[0, 0, 0, 0, 0, b'i', b'd', id], 5, 0, status::LEAF);
+        }
+        fill.close(&mut page);
+        page
+    }
+
+    #[test]
+    fn five_records_in_hex() {
+        let page = filled(5);
+        // Slots 2, heap top 160, heap 7 with the COMPACT flag, direction none, 5 records.
+        let header = [0, 2, 0, 160, 0x80, 7, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 5];
+        assert_eq!(page[38..56], header);
+        assert_eq!(page[64..74], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1A]);
+        // Infimum owns itself and leads to the first record, at 125; the supremum owns six.
+        assert_eq!(page[94..107], *b"\x01\x00\x02\x00\x1ainfimum\0");
+        assert_eq!(page[107..120], *b"\x06\x00\x0b\x00\x00supremum");
+        // Owned 0, heap numbers 2 to 6 above status 0, next 8 bytes on; the last leads back to 112.
+        let records = [
+            [0, 0, 0x10, 0, 8, b'i', b'd', 0],
+            [0, 0, 0x18, 0, 8, b'i', b'd', 1],
+            [0, 0, 0x20, 0, 8, b'i', b'd', 2],
+            [0, 0, 0x28, 0, 8, b'i', b'd', 3],
+            [0, 0, 0x30, 0xFF, 0xD3, b'i', b'd', 4],
+        ];
+        assert_eq!(page[120..160], *records.as_flattened());
+        assert!(page[160..16_372].iter().all(|byte| *byte == 0));
+        assert_eq!(page[16_372..], [0, 112, 0, 99, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn every_fourth_record_owns_a_slot_but_the_last_group_is_the_supremums() {
+        for (count, slots, supremum_owns) in
+            [(0, 0, 1), (3, 0, 4), (4, 0, 5), (7, 0, 8), (8, 1, 5), (11, 1, 8), (12, 2, 5)]
+        {
+            let page = filled(count);
+            assert_eq!(get_u16(&page, PAGE_HEADER), slots + 2, "{count} records");
+            assert_eq!(page[SUPREMUM - RECORD_HEADER], supremum_owns, "{count} records");
+            for number in 1..=usize::from(slots) {
+                let owner = usize::from(get_u16(&page, slot(number)));
+                assert_eq!((owner - 125) / 8 + 1, 4 * number);
+                assert_eq!(page[owner - RECORD_HEADER], 4);
+            }
+        }
+    }
+}

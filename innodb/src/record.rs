@@ -364,14 +364,19 @@ pub struct RecordWriter {
     field: usize,
     /// First byte of the lengths written so far.
     start: usize,
-    /// Byte of `bytes` at which each field ends, and whether it is NULL or external.
-    ends: Vec<FieldEnd>,
+    /// End of the field ended last.
+    end: usize,
+    fields: Vec<WrittenField>,
 }
 
-/// Where a field of a [`RecordWriter`] ends.
-#[derive(Clone, Copy, Debug, Default)]
-struct FieldEnd {
+/// A field of a [`RecordWriter`]: its shape, close together, and how it came out.
+#[derive(Clone, Copy, Debug)]
+struct WrittenField {
+    /// Byte of the writer's buffer at which it ends.
     end: usize,
+    fixed_len: u32,
+    null_bit: u16,
+    big: bool,
     is_null: bool,
     is_external: bool,
 }
@@ -392,7 +397,8 @@ impl RecordWriter {
             bytes: vec![0; shape.header_bytes_max],
             field: 0,
             start: 0,
-            ends: vec![FieldEnd::default(); shape.fields.len()],
+            end: shape.header_bytes_max,
+            fields: shape.fields.iter().map(WrittenField::new).collect(),
             shape: shape.clone(),
         }
     }
@@ -411,6 +417,7 @@ impl RecordWriter {
         self.bytes.truncate(origin);
         self.bytes[self.start..nulls_end].fill(0);
         self.field = 0;
+        self.end = origin;
     }
 
     /// Where the bytes of the open field go: append only.
@@ -422,26 +429,32 @@ impl RecordWriter {
     /// Bytes appended since the last field ended.
     #[inline]
     pub fn open_len(&self) -> usize {
-        self.bytes.len() - self.field_start(self.field)
+        self.bytes.len() - self.end
     }
 
     /// Ends the open field. A NULL field has no bytes; the bytes of an external one end with its
     /// 20-byte reference.
+    ///
+    /// # Panics
+    /// If the bytes cannot be of this field: a fixed field of another length, more than 255 bytes
+    /// in a short column, NULL in a NOT NULL field. That is a bug of the caller.
     #[inline]
     pub fn end_field(&mut self, is_null: bool, is_external: bool) {
-        let field = self.shape.fields[self.field];
         let end = self.bytes.len();
-        let len = end - self.field_start(self.field);
-        self.ends[self.field] = FieldEnd { end, is_null, is_external };
+        let len = end - self.end;
+        self.end = end;
+        let field = &mut self.fields[self.field];
+        (field.end, field.is_null, field.is_external) = (end, is_null, is_external);
+        let WrittenField { fixed_len, null_bit, big, .. } = *field;
         self.field += 1;
         if is_null {
-            debug_assert!(field.nullable && len == 0, "NULL in a NOT NULL field, or with bytes");
+            assert!(null_bit != NOT_NULLABLE && len == 0, "NULL in a NOT NULL field, or bytes");
             let at = self.shape.header_bytes_max - RECORD_HEADER - 1;
-            self.bytes[at - usize::from(field.null_bit / 8)] |= 1 << (field.null_bit % 8);
-        } else if field.fixed_len == 0 {
-            self.push_length(len, field.big, is_external);
+            self.bytes[at - usize::from(null_bit / 8)] |= 1 << (null_bit % 8);
+        } else if fixed_len == 0 {
+            self.push_length(len, big, is_external);
         } else {
-            debug_assert!(len == field.fixed_len as usize, "a fixed field of another length");
+            assert!(len == fixed_len as usize, "a fixed field of another length");
         }
     }
 
@@ -449,7 +462,7 @@ impl RecordWriter {
     fn push_length(&mut self, len: usize, big: bool, is_external: bool) {
         self.start -= 1;
         if !big || (len < 128 && !is_external) {
-            debug_assert!(len <= 255 && !is_external, "a short column with a long value");
+            assert!(len <= 255 && !is_external, "a short column with a long value");
             self.bytes[self.start] = len as u8;
         } else {
             // A length above 14 bits cannot be written; such a record is too large for a page
@@ -473,20 +486,29 @@ impl RecordWriter {
 
     /// The stored bytes of field `index` of the record so far; `None` for NULL.
     pub fn field(&self, index: usize) -> Option<&[u8]> {
-        let FieldEnd { end, is_null, .. } = self.ends[index];
-        (!is_null).then(|| &self.bytes[self.field_start(index)..end])
+        let start = match index.checked_sub(1) {
+            None => self.shape.header_bytes_max,
+            Some(before) => self.fields[before].end,
+        };
+        let field = &self.fields[index];
+        (!field.is_null).then(|| &self.bytes[start..field.end])
     }
 
     /// Whether field `index` of the record so far is external.
     pub fn is_external(&self, index: usize) -> bool {
-        self.ends[index].is_external
+        self.fields[index].is_external
     }
+}
 
-    #[inline]
-    fn field_start(&self, index: usize) -> usize {
-        match index {
-            0 => self.shape.header_bytes_max,
-            _ => self.ends[index - 1].end,
+impl WrittenField {
+    fn new(shape: &FieldShape) -> WrittenField {
+        WrittenField {
+            end: 0,
+            fixed_len: shape.fixed_len,
+            null_bit: shape.null_bit,
+            big: shape.big,
+            is_null: false,
+            is_external: false,
         }
     }
 }

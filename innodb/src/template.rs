@@ -375,3 +375,101 @@ fn expect<T: PartialEq + ToString>(
     }
     Err(bad(page_no, what, seen.to_string(), expected.to_string()))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::page::seal;
+
+    const CFG: &[u8] = include_bytes!("../testdata/mariadb-10.11/t.cfg");
+    const IBD: &[u8] = include_bytes!("../testdata/mariadb-10.11/t.ibd");
+
+    fn parse(change: impl FnOnce(&mut Cfg, &mut Vec<u8>)) -> Result<Template> {
+        let (mut cfg, mut ibd) = (Cfg::parse(CFG).unwrap(), IBD.to_vec());
+        change(&mut cfg, &mut ibd);
+        Template::parse(&ibd, &cfg)
+    }
+
+    /// What is said of a file with `bytes` at `at` of a page, its checksum right again.
+    fn patched(page_no: usize, at: usize, bytes: &[u8]) -> String {
+        let result = parse(|_, ibd| {
+            let page = &mut ibd[page_no * PAGE_SIZE..][..PAGE_SIZE];
+            page[at..at + bytes.len()].copy_from_slice(bytes);
+            seal(page);
+        });
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_table_is_a_template() {
+        let template = parse(|_, _| {}).unwrap();
+        assert_eq!(template.space_id, SpaceId(5));
+        assert_eq!(template.row_format, RowFormat::Dynamic);
+        let roots: Vec<u32> = template.indexes.iter().map(|index| index.root).collect();
+        assert_eq!(roots, [3, 4, 5, 6]);
+        assert_eq!(template.used_pages(), [0, 1, 2, 3, 4, 5, 6]);
+        let ids: Vec<u64> = template.segments.iter().map(|segment| segment.id).collect();
+        assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn what_is_not_an_empty_table_is_refused_and_named() {
+        for (page_no, at, bytes, expected) in [
+            (0, 54, &[0, 0, 0, 0x35][..], "tablespace format is flags 0x35"),
+            (0, 46, &[0, 0, 0, 8], "template page 0: size in pages is 8, expected 7"),
+            (3, 0, &[0, 0, 0, 1], "encryption is key version 1 on page 3"),
+            (4, 4, &[0, 0, 0, 9], "template page 4: page number is 9, expected 4"),
+            (4, 37, &[9], "template page 4: space id is 9, expected 5"),
+            (3, 24, &[0, 18], "template page 3: root page type is 18, expected 17855"),
+            (5, 12, &[0, 0, 0, 6], "right sibling of a root is 6"),
+            (5, 55, &[1], "records of an empty root is 1, expected 0"),
+            (5, 65, &[1], "level of an empty root is 1, expected 0"),
+            (5, 73, &[1], "index id is 1, expected 25"),
+            (5, 83, &[51], "segment inode offset is 819, expected the start of an inode"),
+            (5, 81, &[99], "page number is 99, expected below 7"),
+            (2, 50 + 60, &[0], "segment inode magic"),
+            (2, 50 + 192 + 31, &[1], "partly used extents of a segment is 1, expected 0"),
+            (2, 50 + 192 + 64, &[0, 0, 0, 9], "single page of a segment is 9"),
+            (2, 50 + 192 * 20 + 7, &[77], "segments is [1, 2, 3, 4, 5, 6, 7, 8, 77]"),
+            (0, 150 + 23, &[4], "extent state is 4 of extent 0"),
+            (0, 150 + 25, &[0xAA], "template page 7: allocation of the page is used"),
+            (0, 150 + 25, &[0xFA], "template page 6: allocation of the page is free"),
+        ] {
+            let seen = patched(page_no, at, bytes);
+            assert!(seen.contains(expected), "page {page_no}, byte {at}: {seen}");
+        }
+        let flipped = parse(|_, ibd| ibd[5 * PAGE_SIZE + 5_000] ^= 1).unwrap_err().to_string();
+        assert!(flipped.contains("template page 5: checksum is"), "{flipped}");
+        let cut = parse(|_, ibd| ibd.truncate(100)).unwrap_err().to_string();
+        assert!(cut.contains("file size is 100"), "{cut}");
+    }
+
+    #[test]
+    fn a_table_of_another_kind_is_refused_and_named() {
+        let refused =
+            |change: &dyn Fn(&mut Cfg)| parse(|cfg, _| change(cfg)).unwrap_err().to_string();
+        let seen = refused(&|cfg| cfg.page_size = 8_192);
+        assert!(seen.contains("page size is 8192"), "{seen}");
+        for (bits, kind) in [(32, "FULLTEXT"), (64, "SPATIAL"), (128, "on a virtual column")] {
+            let seen = refused(&|cfg| cfg.indexes[1].type_bits |= bits);
+            assert!(seen.contains(kind) && seen.contains("index ka"), "{seen}");
+        }
+        let seen = refused(&|cfg| cfg.table_flags = 0);
+        assert!(seen.contains("ROW_FORMAT=REDUNDANT"), "{seen}");
+        let seen = refused(&|cfg| cfg.indexes.clear());
+        assert!(seen.contains("the first index is not clustered"), "{seen}");
+    }
+
+    #[test]
+    fn any_damage_is_an_error_and_never_a_panic() {
+        for at in (0..IBD.len()).filter(|at| at % PAGE_SIZE < 600) {
+            for byte in [0, 0xFF] {
+                let _ = parse(|_, ibd| {
+                    ibd[at] = byte;
+                    ibd.chunks_mut(PAGE_SIZE).for_each(seal);
+                });
+            }
+        }
+    }
+}

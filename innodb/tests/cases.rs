@@ -3,7 +3,7 @@
 /// A table `p.<name>_source`: how to make and fill it, and changes to try on it.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// Columns, keys and options.
+    /// Columns, keys and options; `{KEYS}` are 63 of them.
     columns: &'static str,
     /// SELECT that fills it.
     rows: &'static str,
@@ -15,7 +15,8 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn create(&self) -> String {
-        format!("create table p.{}_source {}", self.name, self.columns)
+        let keys: String = (0..63).map(|key| format!(", key k{key} (w, v)")).collect();
+        format!("create table p.{}_source {}", self.name, self.columns.replace("{KEYS}", &keys))
     }
 
     pub(crate) fn fill(&self) -> String {
