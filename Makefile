@@ -9,6 +9,8 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 INRUSH := $(TARGET)/release/inrush
+# Generated rows, and the servers of demo and benchmarks while they run.
+ROWS   := $(abspath $(TARGET))/tpch
 
 .PHONY: help demo test bench build install clean
 
@@ -24,7 +26,7 @@ help:
 demo:
 	@scripts/setup.sh 16
 	@$(MAKE) --no-print-directory build
-	@INRUSH=$(INRUSH) SCALE=$(SCALE) scripts/demo.sh
+	@INRUSH=$(INRUSH) SCALE=$(SCALE) DEMO_DIR=$(ROWS) scripts/demo.sh
 
 test:
 	@scripts/setup.sh 8
@@ -35,8 +37,8 @@ test:
 bench:
 	@scripts/setup.sh 16
 	@$(MAKE) --no-print-directory build
-	$(CARGO) bench --locked -p inrush-bench --bench stages -- --scale $(SCALE)
-	$(INRUSH) bench tproch --schema dbgen --scale $(SCALE) --data-dir $(TARGET)/tpch
+	$(CARGO) bench --locked -p inrush-bench --bench stages -- --scale $(SCALE) --data-dir $(ROWS)
+	$(INRUSH) bench tproch --schema dbgen --scale $(SCALE) --data-dir $(ROWS)
 
 build:
 	@scripts/setup.sh 4

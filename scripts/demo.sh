@@ -2,25 +2,24 @@
 # Inrush from nothing: rows, a load into the sandbox, a look at the table and its file, and the
 # same load beside LOAD DATA. Everything stays in one folder, which the next run uses again.
 #
-#   SCALE=1  INRUSH=target/release/inrush  DEMO_DIR=target/demo  scripts/demo.sh
+#   SCALE=1  INRUSH=target/release/inrush  DEMO_DIR=target/tpch  scripts/demo.sh
 set -eu
 
 cd "$(dirname "$0")/.."
 inrush=${INRUSH:-target/release/inrush}
 scale=${SCALE:-1}
-demo=${DEMO_DIR:-$(dirname "$inrush")/../demo}
+demo=${DEMO_DIR:-target/tpch}
 mkdir -p "$demo"
 demo=$(cd "$demo" && pwd)
 
 step() { printf '\n== %s\n' "$1"; }
-run() { printf '$ %s\n' "$*"; "$@"; }
+run() { printf '$ %s\n' "$*" >&2; "$@"; }
 stop() { "$inrush" sandbox stop --sandbox "$demo/sandbox" >/dev/null 2>&1 || true; }
 trap stop EXIT
 trap 'exit 130' INT TERM
 
 step "TPC-H lineitem at scale $scale"
-run "$inrush" bench tproch --schema dbgen --scale "$scale" --data-dir "$demo" --rows-only
-rows=$demo/sf$scale
+rows=$(run "$inrush" bench tproch --schema dbgen --scale "$scale" --data-dir "$demo" --rows-only)
 
 step "Load it into a private MariaDB"
 run "$inrush" load "$rows/lineitem.tbl" --into tpch.lineitem --ddl "$rows/lineitem.sql" \
