@@ -25,6 +25,7 @@ pub struct TextType {
 }
 
 /// SQL type of a column: everything its stored form depends on.
+#[allow(missing_docs, reason = "the fields are what the variant's line says")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SqlType {
     /// TINYINT (1 byte) to BIGINT (8 bytes), BOOL.
