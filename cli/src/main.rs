@@ -1,1 +1,46 @@
-fn main() {}
+//! `inrush`: the command line.
+
+mod args;
+mod bench;
+mod connect;
+mod failure;
+mod inspect;
+mod load;
+mod print;
+mod progress;
+mod sandbox;
+mod size;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{BenchCommand, Cli, Command};
+use failure::Failure;
+
+/// Buffers are freed by other threads than made them; the system's allocator keeps such memory.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => {
+            eprintln!("inrush: {failure}");
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<u8, Failure> {
+    match command {
+        Command::Load(args) => load::run(&args),
+        Command::Plan(args) => load::plan(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Sandbox(args) => sandbox::run(&args),
+        Command::Bench(args) => match args.which {
+            BenchCommand::Tproch(args) => bench::tproch(&args),
+        },
+    }
+}

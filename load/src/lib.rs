@@ -1,1 +1,47 @@
-//! (skeleton)
+//! The pipeline: files to a table, all or nothing.
+//!
+//! ```text
+//! source -> rows -> encoded records -> sorted runs -> pages -> tablespace -> import
+//!           '------ rows.rs ------'   '--- indexes.rs ---'    direct.rs
+//! ```
+//!
+//! [`load`] plans, builds, verifies, imports and publishes; [`plan`] only says what it would do.
+
+pub mod journal;
+pub mod options;
+pub mod progress;
+pub mod report;
+
+mod binding;
+mod build;
+mod clock;
+mod direct;
+mod encode;
+mod error;
+mod failpoint;
+mod indexes;
+mod locate;
+mod memory;
+mod off_page;
+mod pages;
+#[cfg(test)]
+mod perf;
+mod plan;
+mod pool;
+mod position;
+mod rejects;
+mod rows;
+mod sequence;
+mod space_file;
+mod steps;
+mod stop;
+mod turn;
+mod verify;
+
+pub use direct::load;
+pub use error::Error;
+pub use options::{Fill, LoadOptions, Mode};
+pub use plan::{Plan, plan};
+pub use position::Position;
+pub use progress::{Progress, Snapshot, Stage};
+pub use report::Report;

@@ -1,0 +1,289 @@
+//! The command line as it is typed.
+//!
+//! Client options are those of the mariadb client, so `-h` is the host and help
+//! is `--help`; field options are those of LOAD DATA.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
+#[derive(Debug, Parser)]
+#[command(name = "inrush", version, disable_help_flag = true, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// Print help.
+    #[arg(long, global = true, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Load delimited files into a table.
+    Load(Box<LoadArgs>),
+    /// Say what load would do and why; changes nothing.
+    Plan(Box<LoadArgs>),
+    /// Show what is in a tablespace file.
+    Inspect(InspectArgs),
+    /// The private server that is used when none is given.
+    Sandbox(SandboxArgs),
+    /// Benchmarks, each beside the server's own way.
+    Bench(BenchArgs),
+}
+
+/// Which server, as the mariadb client is told.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Server (none given: the sandbox)")]
+pub(crate) struct ConnectArgs {
+    /// Host of the server.
+    #[arg(short = 'h', long)]
+    pub(crate) host: Option<String>,
+    /// TCP port.
+    #[arg(short = 'P', long)]
+    pub(crate) port: Option<u16>,
+    /// Unix socket.
+    #[arg(short = 'S', long)]
+    pub(crate) socket: Option<PathBuf>,
+    /// User.
+    #[arg(short = 'u', long)]
+    pub(crate) user: Option<String>,
+    /// Ask for the password. (A password on the command line would be seen by everybody: it is
+    /// taken from the prompt, an option file or the variable MYSQL_PWD.)
+    #[arg(short = 'p', long)]
+    pub(crate) password: bool,
+    /// Read only this option file.
+    #[arg(long)]
+    pub(crate) defaults_file: Option<PathBuf>,
+    /// Read this option file after the usual ones.
+    #[arg(long)]
+    pub(crate) defaults_extra_file: Option<PathBuf>,
+    /// Folder of the sandbox.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sandbox: Option<PathBuf>,
+}
+
+impl ConnectArgs {
+    /// Whether anything names a server; else the sandbox is meant.
+    pub(crate) fn names_a_server(&self) -> bool {
+        self.host.is_some()
+            || self.port.is_some()
+            || self.socket.is_some()
+            || self.user.is_some()
+            || self.password
+            || self.defaults_file.is_some()
+            || self.defaults_extra_file.is_some()
+    }
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// Files to load, in this order.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The table to load into.
+    #[arg(long, value_name = "DB.TABLE")]
+    pub(crate) into: String,
+    /// SQL that makes the table when it is missing.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ddl: Option<PathBuf>,
+    /// insert wants an empty table; append adds rows; replace swaps all rows for the input's.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) mode: ModeArg,
+    /// Way into the server. Only direct exists yet.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) path: PathArg,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    /// File that gets the refused rows; FILE.reasons.jsonl says why.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// Refused rows that are tolerated.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) rejects_max: u64,
+    /// Threads [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Memory of the whole program, as 512M or 4G [default: a quarter of the machine's].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// Where sorted runs spill to [default: the system's temporary folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) temp_dir: Option<PathBuf>,
+    /// Part of each page that is filled, in percent [default: 93.75, that is 15/16].
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) fill: Option<f64>,
+    /// Seconds to wait for others who hold the table.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) lock_wait: u32,
+    /// Print the report as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+/// How the input is cut into fields. Values may hold \t \n \r \0 \\ as in LOAD DATA.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input format")]
+pub(crate) struct FormatArgs {
+    /// Preset that the options below adjust [default: by the file's ending .csv .tsv .tbl, else mysql].
+    #[arg(long, value_enum)]
+    pub(crate) dialect: Option<DialectArg>,
+    #[arg(long, value_name = "STRING")]
+    pub(crate) fields_terminated_by: Option<String>,
+    /// Empty for none.
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) fields_enclosed_by: Option<String>,
+    /// Empty for none.
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) fields_escaped_by: Option<String>,
+    #[arg(long, value_name = "STRING")]
+    pub(crate) lines_terminated_by: Option<String>,
+    /// The first line of each file names the columns.
+    #[arg(long)]
+    pub(crate) header: bool,
+    /// Lines to leave out at the start of each file.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) skip_lines: u64,
+    /// Columns the fields go to, in order, separated by commas.
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    pub(crate) columns: Option<Vec<String>>,
+    /// Character set of the input.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) charset: CharsetArg,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    #[default]
+    Insert,
+    Append,
+    Replace,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PathArg {
+    #[default]
+    Auto,
+    Direct,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    /// LOAD DATA's default: tabs, backslash escapes.
+    Mysql,
+    /// RFC 4180: commas, doubled quotes, newlines in quotes.
+    Csv,
+    /// Tabs, no quotes, no escapes.
+    Tsv,
+    /// Vertical bars, also at the line's end (dbgen).
+    Tbl,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CharsetArg {
+    #[default]
+    Utf8mb4,
+    Utf8mb3,
+    Latin1,
+    Ascii,
+    Binary,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaArg {
+    #[default]
+    Tproch,
+    Dbgen,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// The tablespace; FILE.cfg beside it, if there, tells its columns.
+    pub(crate) file: PathBuf,
+    /// Print this page in full.
+    #[arg(long, value_name = "N")]
+    pub(crate) page: Option<u32>,
+    /// Check every structural rule.
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SandboxArgs {
+    #[command(subcommand)]
+    pub(crate) action: SandboxAction,
+    /// Folder of the sandbox [default: in the user's data folder].
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) sandbox: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SandboxAction {
+    /// Start it; made on first use.
+    Start,
+    /// Stop it; its data stays.
+    Stop,
+    /// Run SQL from the arguments or from stdin; rows come out separated by tabs.
+    Sql {
+        /// Statements.
+        statements: Vec<String>,
+    },
+    /// Print its folder and socket.
+    Path,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) which: BenchCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// The eight TPC-H tables: LOAD DATA, LOAD DATA without checks, Inrush.
+    Tproch(TprochArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TprochArgs {
+    /// TPC-H scale factor.
+    #[arg(long, default_value_t = 1.0)]
+    pub(crate) scale: f64,
+    /// Only these tables.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) tables: Option<Vec<String>>,
+    /// Memory for Inrush, as 512M or 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// Threads for Inrush.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Where the generated rows are kept [default: in the user's cache folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Tables as in HammerDB's TPROC-H, or lineitem alone in dbgen's column order.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) schema: SchemaArg,
+    /// Redo log of the benchmark's server, as 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) log_size: Option<String>,
+    /// Make the rows and the CREATE TABLE statements, print their folder, and stop.
+    #[arg(long)]
+    pub(crate) rows_only: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep the benchmark's server and rows afterwards.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}

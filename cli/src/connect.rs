@@ -1,0 +1,78 @@
+//! Which server is meant, from what was typed.
+
+use std::ffi::OsString;
+
+use secrecy::SecretString;
+use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions};
+
+use crate::args::ConnectArgs;
+use crate::failure::Failure;
+
+/// The server that was named, or the sandbox, started if need be.
+pub(crate) fn resolve(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
+    if args.names_a_server() {
+        return named(args);
+    }
+    let sandbox = sandbox(args.sandbox.as_deref())?;
+    sandbox.start(&SandboxOptions::default())?;
+    Ok(sandbox.connect_options())
+}
+
+/// The sandbox in `dir`, or in the user's own folder.
+pub(crate) fn sandbox(dir: Option<&std::path::Path>) -> Result<Sandbox, Failure> {
+    Ok(match dir {
+        Some(dir) => Sandbox::at(dir)?,
+        None => Sandbox::in_home()?,
+    })
+}
+
+/// The server that the arguments name, with the client's option files behind them.
+pub(crate) fn named(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
+    if args.sandbox.is_some() {
+        return Err(Failure::usage("--sandbox and a server's address exclude each other"));
+    }
+    let files = OptionFiles {
+        only: args.defaults_file.clone(),
+        extra: args.defaults_extra_file.clone(),
+        ..OptionFiles::default()
+    };
+    let mut warnings = Vec::new();
+    let from_files = ConnectOptions::from_files(&files, &mut warnings)?;
+    for warning in warnings {
+        eprintln!("inrush: warning: {warning}");
+    }
+    let password = match args.password {
+        true => {
+            let text = rpassword::prompt_password("Enter password: ")
+                .map_err(|error| Failure::usage(format!("reading the password: {error}")))?;
+            Some(SecretString::from(text))
+        }
+        false => None,
+    };
+    Ok(from_files.overridden_by(ConnectOptions {
+        host: args.host.clone(),
+        port: args.port,
+        socket: args.socket.clone(),
+        user: args.user.clone(),
+        password,
+        ..ConnectOptions::default()
+    }))
+}
+
+/// The same arguments for another run of this program, less the password.
+pub(crate) fn arguments(args: &ConnectArgs) -> Vec<OsString> {
+    let mut arguments = Vec::new();
+    let mut add = |name: &str, value: Option<OsString>| {
+        if let Some(value) = value {
+            arguments.push(name.into());
+            arguments.push(value);
+        }
+    };
+    add("--host", args.host.clone().map(Into::into));
+    add("--port", args.port.map(|port| port.to_string().into()));
+    add("--socket", args.socket.clone().map(Into::into));
+    add("--user", args.user.clone().map(Into::into));
+    add("--defaults-file", args.defaults_file.clone().map(Into::into));
+    add("--defaults-extra-file", args.defaults_extra_file.clone().map(Into::into));
+    arguments
+}

@@ -1,0 +1,214 @@
+//! `inrush load` and `inrush plan`: from what was typed to what it means.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use load::{LoadOptions, Mode, Progress};
+use sources::Dialect;
+use values::Charset;
+
+use crate::args::{CharsetArg, DialectArg, FormatArgs, LoadArgs, ModeArg};
+use crate::failure::{Failure, REJECTS};
+use crate::{connect, print, progress, size};
+
+/// Loads, and prints the report.
+pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
+    let options = options(args)?;
+    let server = connect::resolve(&args.connect)?;
+    let outcome = load::load(&server, &options, &*watcher(args));
+    let mut out = std::io::stdout().lock();
+    match outcome {
+        Ok(report) => {
+            if args.json {
+                serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
+                writeln!(out)?;
+            } else if !args.quiet {
+                print::report(&mut out, &report)?;
+            }
+            Ok(if report.rejects > 0 { REJECTS } else { 0 })
+        }
+        Err(error) => {
+            if args.json {
+                let status = error.exit_status();
+                let text = serde_json::json!({ "error": error.to_string(), "status": status });
+                writeln!(out, "{text:#}")?;
+            }
+            Err(error.into())
+        }
+    }
+}
+
+/// Prints which path a load would take, and why; touches nothing.
+pub(crate) fn plan(args: &LoadArgs) -> Result<u8, Failure> {
+    let options = options(args)?;
+    let server = connect::resolve(&args.connect)?;
+    let plan = load::plan(&server, &options)?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &plan).map_err(Failure::failed)?;
+        writeln!(out)?;
+    } else {
+        print::plan(&mut out, &plan)?;
+    }
+    Ok(if plan.path.is_some() { 0 } else { crate::failure::USAGE })
+}
+
+fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
+    if args.quiet {
+        Box::new(())
+    } else if std::io::stderr().is_terminal() {
+        Box::new(progress::Bar::new())
+    } else {
+        Box::new(progress::Lines::new())
+    }
+}
+
+fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
+    let (database, table) = target(&args.into)?;
+    let mut options = LoadOptions::new(args.files.clone(), database, table);
+    options.ddl = args.ddl.as_deref().map(read_ddl).transpose()?;
+    options.mode = match args.mode {
+        ModeArg::Insert => Mode::Insert,
+        ModeArg::Append => Mode::Append,
+        ModeArg::Replace => Mode::Replace,
+    };
+    options.dialect = dialect(&args.format, &args.files[0])?;
+    options.columns = args.format.columns.clone();
+    options.header = args.format.header;
+    options.skip_lines = args.format.skip_lines;
+    options.charset = match args.format.charset {
+        CharsetArg::Utf8mb4 => Charset::Utf8mb4,
+        CharsetArg::Utf8mb3 => Charset::Utf8mb3,
+        CharsetArg::Latin1 => Charset::Latin1,
+        CharsetArg::Ascii => Charset::Ascii,
+        CharsetArg::Binary => Charset::Binary,
+    };
+    options.rejects = args.rejects.clone();
+    options.rejects_max = args.rejects_max;
+    if let Some(threads) = args.threads {
+        options.threads = threads;
+    }
+    if let Some(memory) = &args.memory {
+        options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
+    }
+    if let Some(folder) = &args.temp_dir {
+        options.temp_dir = folder.clone();
+    }
+    if let Some(percent) = args.fill {
+        options.fill = fill(percent)?;
+    }
+    options.lock_wait_seconds = args.lock_wait;
+    Ok(options)
+}
+
+/// Splits `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.
+fn target(into: &str) -> Result<(&str, &str), Failure> {
+    let wrong = || Failure::usage(format!("--into {into:?} is not DB.TABLE"));
+    let (database, table) = match into.strip_prefix('`') {
+        Some(rest) => rest.split_once("`.").ok_or_else(wrong)?,
+        None => into.split_once('.').ok_or_else(wrong)?,
+    };
+    let table = table.strip_prefix('`').and_then(|t| t.strip_suffix('`')).unwrap_or(table);
+    if database.is_empty() || table.is_empty() {
+        return Err(wrong());
+    }
+    Ok((database, table))
+}
+
+fn read_ddl(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("reading --ddl {}: {error}", path.display())))
+}
+
+fn fill(percent: f64) -> Result<load::Fill, Failure> {
+    if !(50.0..=100.0).contains(&percent) {
+        return Err(Failure::usage(format!("--fill {percent} is not between 50 and 100")));
+    }
+    let reserve = ((100.0 - percent) / 100.0 * innodb::ids::PAGE_SIZE as f64).round() as usize;
+    Ok(load::Fill { clustered_reserve: reserve, secondary_reserve: reserve })
+}
+
+fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
+    let preset = format.dialect.unwrap_or_else(|| by_ending(first_file));
+    let mut dialect = match preset {
+        DialectArg::Mysql => Dialect::mysql(),
+        DialectArg::Csv => Dialect::csv(),
+        DialectArg::Tsv => Dialect::tsv(),
+        DialectArg::Tbl => Dialect::tbl(),
+    };
+    if let Some(text) = &format.fields_terminated_by {
+        dialect.fields_terminated_by = unescape(text)?;
+    }
+    if let Some(text) = &format.fields_enclosed_by {
+        dialect.enclosed_by = one_byte("--fields-enclosed-by", text)?;
+    }
+    if let Some(text) = &format.fields_escaped_by {
+        dialect.escaped_by = one_byte("--fields-escaped-by", text)?;
+    }
+    if let Some(text) = &format.lines_terminated_by {
+        dialect.lines_terminated_by = unescape(text)?;
+    }
+    Ok(dialect)
+}
+
+fn by_ending(file: &Path) -> DialectArg {
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some("csv") => DialectArg::Csv,
+        Some("tsv") => DialectArg::Tsv,
+        Some("tbl") => DialectArg::Tbl,
+        _ => DialectArg::Mysql,
+    }
+}
+
+fn one_byte(option: &str, text: &str) -> Result<Option<u8>, Failure> {
+    match unescape(text)?.as_slice() {
+        [] => Ok(None),
+        [byte] => Ok(Some(*byte)),
+        _ => Err(Failure::usage(format!("{option} {text:?} is more than one byte"))),
+    }
+}
+
+/// Backslash sequences as in a LOAD DATA string; a lone backslash stands for itself.
+fn unescape(text: &str) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        let escaped =
+            if byte == b'\\' { rest.next_if(|next| b"0bnrtZ\\'\"".contains(next)) } else { None };
+        bytes.push(match escaped {
+            Some(b'0') => 0,
+            Some(b'b') => 8,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(b'Z') => 26,
+            Some(other) => other,
+            None => byte,
+        });
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_split_at_the_first_dot_outside_backquotes() {
+        assert_eq!(target("tpch.lineitem").unwrap(), ("tpch", "lineitem"));
+        assert_eq!(target("`a.b`.`c.d`").unwrap(), ("a.b", "c.d"));
+        for wrong in ["lineitem", ".t", "d.", "`a`"] {
+            assert!(target(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn separators_are_read_as_in_load_data() {
+        assert_eq!(unescape("\\t").unwrap(), b"\t");
+        assert_eq!(unescape("\\r\\n").unwrap(), b"\r\n");
+        assert_eq!(unescape("\\").unwrap(), b"\\");
+        assert_eq!(unescape("\\\\").unwrap(), b"\\");
+        assert_eq!(unescape("||").unwrap(), b"||");
+    }
+}

@@ -1,0 +1,69 @@
+//! Reports as text for people.
+
+use std::io::{self, Write};
+
+use load::{Plan, Report};
+
+use crate::size::{group, show};
+
+/// The report of a finished load.
+pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let Report { target, path, why, server, .. } = report;
+    writeln!(
+        out,
+        "{target}: {} rows loaded, {} rejected",
+        group(report.rows),
+        group(report.rejects)
+    )?;
+    writeln!(
+        out,
+        "  {:.2} s, {} rows/s, {:.1} MB/s of input ({} read, {} written)",
+        report.seconds,
+        group(report.rows_per_second as u64),
+        report.megabytes_per_second,
+        show(report.bytes),
+        show(report.file_bytes),
+    )?;
+    write!(out, "  stages:")?;
+    for stage in &report.stages {
+        write!(out, " {} {:.2} s", stage.name, stage.seconds)?;
+    }
+    writeln!(out)?;
+    let order = if report.sorted_input { "input in key order" } else { "input sorted" };
+    writeln!(
+        out,
+        "  {order}, {} spilled, peak memory {}, {} thread(s)",
+        show(report.spilled_bytes),
+        show(report.memory_peak_bytes),
+        report.threads
+    )?;
+    for index in &report.indexes {
+        writeln!(
+            out,
+            "  index {}: {} records, {} leaf pages, height {}",
+            index.name,
+            group(index.records),
+            group(index.leaf_pages),
+            index.height
+        )?;
+    }
+    writeln!(out, "  path {path}: {why} (server {server})")?;
+    for note in &report.notes {
+        writeln!(out, "  note: {note}")?;
+    }
+    Ok(())
+}
+
+/// What a load would do.
+pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
+    match plan.path {
+        Some(path) => {
+            writeln!(out, "{}: would load by the {path} path: {}", plan.target, plan.why)?
+        }
+        None => writeln!(out, "{}: cannot be loaded", plan.target)?,
+    }
+    for reason in &plan.refused {
+        writeln!(out, "  not direct: {reason}")?;
+    }
+    writeln!(out, "  server {}, input {}", plan.server, show(plan.input_bytes))
+}

@@ -1,0 +1,210 @@
+//! Builds the tablespace: rows stage, indexes stage, allocation pages.
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Mutex, PoisonError};
+
+use innodb::template::Template;
+use sort::{RunStore, Runs, StoreOptions};
+use sources::{Scanner, Source};
+
+use crate::binding::Binding;
+use crate::error::Error;
+use crate::indexes::{self, IndexState, IndexesStage};
+use crate::locate;
+use crate::memory::Memory;
+use crate::options::LoadOptions;
+use crate::pages::PageSink;
+use crate::pool;
+use crate::progress::{Progress, Stage};
+use crate::rejects::Rejects;
+use crate::report::{IndexReport, Stopwatch};
+use crate::rows::{self, Commit, Order, RowsStage};
+use crate::sequence::Sequence;
+use crate::space_file::SpaceFile;
+use crate::stop::Stop;
+use crate::turn::Turnstile;
+
+/// Bytes an entry with a record is guessed to take, to share memory among indexes.
+const RECORD_ENTRY_BYTES: usize = 128;
+
+/// What a build is made from.
+pub(crate) struct Build<'a> {
+    pub(crate) options: &'a LoadOptions,
+    pub(crate) memory: &'a Memory,
+    pub(crate) binding: &'a Binding,
+    pub(crate) template: &'a Template,
+    pub(crate) file: &'a SpaceFile,
+    pub(crate) source: &'a Mutex<Box<dyn Source>>,
+    /// The table's AUTO_INCREMENT, where assigned values go on.
+    pub(crate) auto_increment: u64,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// A finished tablespace.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) rows: u64,
+    pub(crate) rejects: u64,
+    pub(crate) bytes_read: u64,
+    pub(crate) file_bytes: u64,
+    pub(crate) spilled_bytes: u64,
+    pub(crate) sorted_input: bool,
+    /// Next AUTO_INCREMENT value; none for a table without such a column.
+    pub(crate) next_auto_increment: Option<u64>,
+    pub(crate) indexes: Vec<IndexReport>,
+}
+
+impl Build<'_> {
+    /// Builds in key order as read if the rows come so, else sorts.
+    pub(crate) fn run(&self, stopwatch: &mut Stopwatch) -> Result<Built, Error> {
+        let mut outcome = self.attempt(Order::AsRead, stopwatch);
+        if matches!(outcome, Err(Stop::Unsorted)) {
+            self.file.set_size(0)?;
+            self.lock_source().restart()?;
+            outcome = self.attempt(Order::Sorted, stopwatch);
+        }
+        if let Err(Stop::Duplicate(key)) = &outcome {
+            let scanner = Scanner::new(&self.options.dialect);
+            let sequence = Sequence::new(self.binding, self.auto_increment);
+            let mut source = self.lock_source();
+            let located = locate::duplicate(self.binding, &mut **source, &scanner, &sequence, key);
+            outcome = Err(located.map_or_else(|stop| stop, Stop::Failed));
+        }
+        match outcome {
+            Ok(built) => Ok(built),
+            Err(Stop::Failed(error)) => Err(error),
+            // Only a worker that stopped for another reason makes the rest say these.
+            Err(Stop::Unsorted | Stop::Abandoned | Stop::Duplicate(_)) => {
+                Err(Error::BadFile("the sorted build met rows out of order".to_owned()))
+            }
+        }
+    }
+
+    fn attempt(&self, order: Order, stopwatch: &mut Stopwatch) -> Result<Built, Stop> {
+        stopwatch.enter(Stage::Rows);
+        let sink = PageSink::new(self.template, self.file, self.options.fill);
+        let sequence = Sequence::new(self.binding, self.auto_increment);
+        let stores = self.stores(order)?;
+        let mut commit = self.rows(order, &sink, &sequence, &stores)?;
+        commit.rejects.flush()?;
+        let next_auto_increment =
+            self.binding.auto_increment.map(|_| sequence.next_auto_increment());
+        let last_auto_increment = next_auto_increment.map_or(0, |next| next - 1);
+        if let Some(builder) = commit.builder.take() {
+            sink.write_finished(sink.finish(0, builder, last_auto_increment)?)?;
+        }
+
+        stopwatch.enter(Stage::Indexes);
+        let runs = stores.into_iter().map(RunStore::finish).collect::<Result<Vec<_>, _>>()?;
+        let spilled_bytes = runs.iter().map(|runs| runs.stats().spilled_file_bytes).sum();
+        self.indexes(order, &sink, &runs, commit.rows, last_auto_increment)?;
+        drop(runs);
+        let (file_bytes, mut indexes) = sink.seal()?;
+        indexes.iter_mut().for_each(|index| index.records = commit.rows);
+        Ok(Built {
+            rows: commit.rows,
+            rejects: commit.rejects.count(),
+            bytes_read: self.lock_source().bytes_read(),
+            file_bytes,
+            spilled_bytes,
+            sorted_input: order == Order::AsRead,
+            next_auto_increment,
+            indexes,
+        })
+    }
+
+    /// A store an index to sort, each with its share of the memory.
+    fn stores(&self, order: Order) -> Result<Vec<RunStore>, Stop> {
+        let shapes = rows::entry_shapes(self.binding, order);
+        let weight = |shape: &sort::EntryShape| {
+            let record = if shape.payload { RECORD_ENTRY_BYTES } else { 0 };
+            shape.key_len.unwrap_or(RECORD_ENTRY_BYTES / 2) + record
+        };
+        let total: usize = shapes.iter().map(weight).sum();
+        let store = |shape: sort::EntryShape| {
+            let share = self.memory.run_bytes as u128 * weight(&shape) as u128 / total as u128;
+            let options = StoreOptions {
+                memory_bytes_max: share as usize,
+                temp_dir: self.options.temp_dir.clone(),
+                threads: self.memory.threads,
+            };
+            Ok(RunStore::with_options(shape, options)?)
+        };
+        shapes.into_iter().map(store).collect()
+    }
+
+    fn rows(
+        &self,
+        order: Order,
+        sink: &PageSink<'_>,
+        sequence: &Sequence,
+        stores: &[RunStore],
+    ) -> Result<Commit, Stop> {
+        let rejects = Rejects::create(
+            self.options.rejects.as_deref(),
+            self.options.rejects_max,
+            &self.options.dialect.lines_terminated_by,
+        )?;
+        let bytes_total = self.lock_source().bytes_total();
+        let scanner = Scanner::new(&self.options.dialect);
+        let stage = RowsStage {
+            binding: self.binding,
+            order,
+            memory: self.memory,
+            source: self.source,
+            scanner: &scanner,
+            sequence,
+            stores,
+            sink,
+            commit: Turnstile::new(Commit {
+                builder: (order == Order::AsRead).then(|| sink.builder(0)),
+                rejects,
+                rows: 0,
+                last_key: Vec::new(),
+            }),
+            progress: self.progress,
+            bytes_total,
+            rejects_max: self.options.rejects_max,
+            rows: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        };
+        pool::run(self.memory.threads, || stage.work(), || stage.close())?;
+        Ok(stage.commit.into_state())
+    }
+
+    fn indexes(
+        &self,
+        order: Order,
+        sink: &PageSink<'_>,
+        runs: &[Runs],
+        rows: u64,
+        last_auto_increment: u64,
+    ) -> Result<(), Stop> {
+        let first_index = indexes::first_index(order);
+        let state = |slot| IndexState {
+            builder: Some(sink.builder(first_index + slot)),
+            last_unique: Vec::new(),
+        };
+        let stage = IndexesStage {
+            binding: self.binding,
+            memory: self.memory,
+            runs,
+            first_index,
+            tasks: indexes::tasks(runs, self.memory.batch_bytes),
+            sink,
+            commit: Turnstile::new((0..runs.len()).map(state).collect()),
+            progress: self.progress,
+            rows,
+            last_auto_increment,
+            total_bytes: runs.iter().map(|runs| runs.stats().entry_bytes).sum(),
+            next_task: AtomicU64::new(0),
+            done_bytes: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        };
+        pool::run(self.memory.threads, || stage.work(), || stage.close())
+    }
+
+    fn lock_source(&self) -> std::sync::MutexGuard<'_, Box<dyn Source>> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,291 @@
+//! The direct path: build the tablespace, have the server adopt it, swap it in.
+//!
+//! Step by step, each between two journal lines: inspect, shadow, rows, indexes,
+//! verify, import, publish. docs/journal.md says what a crash in each leaves.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+
+use innodb::cfg::Cfg;
+use innodb::template::Template;
+use server::learn::{self, CollationCache};
+use server::publish;
+use server::{ConnectOptions, Session, Table, Target};
+use sources::{FileSource, Source, SourceOptions};
+use values::{Collation, ConvertOptions, SqlMode};
+
+use crate::binding::{Binding, Parts, text_collation};
+use crate::build::{Build, Built};
+use crate::clock;
+use crate::error::Error;
+use crate::memory::Memory;
+use crate::options::{LoadOptions, Mode};
+use crate::plan;
+use crate::progress::{Progress, Stage};
+use crate::report::{Report, memory_peak_bytes};
+use crate::space_file::SpaceFile;
+use crate::steps::Steps;
+use crate::verify::{self, Expected};
+
+/// Loads files into a table: all of it, or nothing.
+///
+/// Errors leave the target as it was.
+pub fn load(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let memory = Memory::split(options.memory_bytes_max, options.threads)?;
+    let source = open_source(options, &memory)?;
+    let mut steps = Steps::begin(
+        &options.state_dir,
+        &format!("{}.{}", options.database, options.table),
+        progress,
+    )?;
+    let outcome = run(connect, options, progress, &memory, source, &mut steps);
+    steps.end(&outcome);
+    outcome
+}
+
+fn open_source(options: &LoadOptions, memory: &Memory) -> Result<FileSource, Error> {
+    let source_options = SourceOptions {
+        chunk_bytes: memory.chunk_bytes,
+        record_bytes_max: memory.record_bytes_max,
+        skip_lines: options.skip_lines,
+        header: options.header,
+    };
+    Ok(FileSource::new(&options.files, &options.dialect, source_options)?)
+}
+
+fn run(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    progress: &dyn Progress,
+    memory: &Memory,
+    mut source: FileSource,
+    steps: &mut Steps<'_>,
+) -> Result<Report, Error> {
+    let (mut target, inspected) = steps.step(Stage::Inspect, |_| {
+        let mut target = inspect(connect, options)?;
+        let inspected = Inspected::new(&mut target, options, &mut source)?;
+        Ok((target, inspected))
+    })?;
+    let work = Work { options, progress, memory, inspected: &inspected };
+    let outcome = work.run(&mut target, source, steps);
+    if outcome.is_err() {
+        // What failed is what the user must hear; the next load cleans up if this cannot.
+        let _ = target.cleanup();
+    }
+    let built = outcome?;
+    steps.stopwatch.stop();
+    Ok(report(&target, options, memory, steps, built))
+}
+
+/// Takes the target, checks that it can be loaded, and removes what a killed load left.
+fn inspect(connect: &ConnectOptions, options: &LoadOptions) -> Result<Target, Error> {
+    let mut session = Session::connect(connect)?;
+    make_table(&mut session, options)?;
+    let mut target = plan::lock(session, options)?;
+    let mut reasons = plan::refusals(&target);
+    if reasons.is_empty() {
+        target.cleanup()?;
+        let is_empty = Table::is_empty(&mut target.session, &target.table.name)?;
+        if options.mode != Mode::Replace && !is_empty {
+            reasons.push(plan::not_empty(options));
+        }
+    }
+    if reasons.is_empty() {
+        return Ok(target);
+    }
+    Err(Error::Unfit { target: target.table.name.to_string(), reasons })
+}
+
+/// Makes the table by `--ddl` if it is missing, and its database.
+fn make_table(session: &mut Session, options: &LoadOptions) -> Result<(), Error> {
+    let Some(ddl) = &options.ddl else { return Ok(()) };
+    let name = server::TableName::new(&options.database, &options.table);
+    if Table::exists(session, &name)? {
+        return Ok(());
+    }
+    let database = server::identifier::quote_name(&options.database);
+    session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}"))?;
+    session.exec(&format!("USE {database}"))?;
+    let statement = ddl.trim().trim_end_matches(';');
+    session.exec(statement)?;
+    if Table::exists(session, &name)? {
+        return Ok(());
+    }
+    Err(Error::Usage(format!("--ddl ran, but made no table {name}")))
+}
+
+/// What the build needs to know of table and input beyond the template.
+struct Inspected {
+    input_columns: Vec<String>,
+    convert: ConvertOptions,
+    /// Collations of key columns, by name.
+    collations: HashMap<String, Arc<Collation>>,
+}
+
+impl Inspected {
+    fn new(
+        target: &mut Target,
+        options: &LoadOptions,
+        source: &mut FileSource,
+    ) -> Result<Inspected, Error> {
+        let Target { session, table, facts, .. } = target;
+        let header = source.header()?.map(<[String]>::to_vec);
+        let all = || table.columns.iter().map(|column| column.name.clone()).collect();
+        let input_columns = options.columns.clone().or(header).unwrap_or_else(all);
+        let convert = ConvertOptions {
+            file_charset: options.charset,
+            sql_mode: SqlMode::parse(server::session::SQL_MODE),
+            time_zone: clock::zone(session, facts, &table.columns)?,
+        };
+        let mut collations = HashMap::new();
+        for name in key_collations(table) {
+            let collation = learn::collation(session, &name, &CollationCache::of_user())?;
+            collations.insert(name, collation);
+        }
+        Ok(Inspected { input_columns, convert, collations })
+    }
+}
+
+/// Names of the collations that order some index.
+fn key_collations(table: &Table) -> BTreeSet<String> {
+    let in_key = |name: &str| {
+        table.indexes.iter().flat_map(|index| &index.columns).any(|column| column.name == name)
+    };
+    table
+        .columns
+        .iter()
+        .filter(|column| in_key(&column.name))
+        .filter_map(|column| text_collation(&column.sql_type).map(str::to_owned))
+        .collect()
+}
+
+struct Work<'a> {
+    options: &'a LoadOptions,
+    progress: &'a dyn Progress,
+    memory: &'a Memory,
+    inspected: &'a Inspected,
+}
+
+impl Work<'_> {
+    fn run(
+        &self,
+        target: &mut Target,
+        source: FileSource,
+        steps: &mut Steps<'_>,
+    ) -> Result<Built, Error> {
+        let (template, mut cfg) = steps.step(Stage::Shadow, |_| {
+            target.create_shadow()?;
+            let exported = target.export_template()?;
+            target.discard()?;
+            let cfg = Cfg::parse(&exported.cfg)?;
+            Ok((Template::parse(&exported.ibd, &cfg)?, cfg))
+        })?;
+        let binding = Binding::new(&Parts {
+            columns: &target.table.columns,
+            cfg: &cfg,
+            input_columns: &self.inspected.input_columns,
+            convert: &self.inspected.convert,
+            collations: &self.inspected.collations,
+        })?;
+        let file = SpaceFile::new(target.create_build_file()?, target.build_path()?);
+        let built = steps.step(Stage::Rows, |stopwatch| {
+            let source: Box<dyn Source> = Box::new(source);
+            let build = Build {
+                options: self.options,
+                memory: self.memory,
+                binding: &binding,
+                template: &template,
+                file: &file,
+                source: &Mutex::new(source),
+                auto_increment: target.table.auto_increment.unwrap_or(1),
+                progress: self.progress,
+            };
+            build.run(stopwatch)
+        })?;
+        steps.step(Stage::Verify, |_| {
+            let collations = self.collations_by_id(&binding, &cfg);
+            let expected = Expected {
+                cfg: &cfg,
+                collations: &collations,
+                rows: built.rows,
+                threads: self.memory.threads,
+            };
+            verify::verify(&file, &expected, self.progress)
+        })?;
+        drop(file);
+        steps.step(Stage::Import, |_| {
+            cfg.autoinc = built.next_auto_increment.unwrap_or(0);
+            target.place(&cfg.to_bytes())?;
+            target.import()?;
+            Ok(target.check_count(built.rows)?)
+        })?;
+        steps.step(Stage::Publish, |_| {
+            let mode = publish_mode(self.options.mode);
+            target.publish(mode)?;
+            Ok(target.drop_old(mode)?)
+        })?;
+        Ok(built)
+    }
+
+    /// The collations of key columns, by the number the `.cfg` knows them by.
+    fn collations_by_id(&self, binding: &Binding, cfg: &Cfg) -> HashMap<u32, Arc<Collation>> {
+        let named = |name: &str| cfg.columns.iter().find(|column| column.name == name);
+        binding
+            .columns
+            .iter()
+            .filter_map(|bound| {
+                let collation =
+                    self.inspected.collations.get(text_collation(&bound.column.sql_type)?)?;
+                let id = innodb::verify::collation_of(named(&bound.column.name)?)?;
+                Some((id, Arc::clone(collation)))
+            })
+            .collect()
+    }
+}
+
+fn publish_mode(mode: Mode) -> publish::Mode {
+    match mode {
+        Mode::Insert | Mode::Append => publish::Mode::Insert,
+        Mode::Replace => publish::Mode::Replace,
+    }
+}
+
+fn report(
+    target: &Target,
+    options: &LoadOptions,
+    memory: &Memory,
+    steps: &mut Steps<'_>,
+    built: Built,
+) -> Report {
+    let seconds = steps.stopwatch.total_seconds();
+    let mut notes =
+        vec!["the rows are not in the redo log: take a backup before you rely on one".to_owned()];
+    if memory.threads < options.threads {
+        notes.push(format!("--memory has room for {} thread(s) only", memory.threads));
+    }
+    Report {
+        target: target.table.name.to_string(),
+        job: steps.job().to_owned(),
+        path: "direct",
+        why: plan::WHY_DIRECT.to_owned(),
+        server: target.facts.version.text.clone(),
+        rows: built.rows,
+        rejects: built.rejects,
+        bytes: built.bytes_read,
+        file_bytes: built.file_bytes,
+        spilled_bytes: built.spilled_bytes,
+        sorted_input: built.sorted_input,
+        seconds,
+        rows_per_second: built.rows as f64 / seconds,
+        megabytes_per_second: built.bytes_read as f64 / 1e6 / seconds,
+        stages: steps.stopwatch.times(),
+        memory_peak_bytes: memory_peak_bytes(),
+        threads: memory.threads,
+        indexes: built.indexes,
+        notes,
+    }
+}

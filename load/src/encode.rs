@@ -1,0 +1,419 @@
+//! One row at a time: fields to the clustered record, its key, and the secondary entries.
+//!
+//! Nothing here allocates once the buffers are warm. A record is assembled once,
+//! in its final bytes; keys of fixed-width columns are its bytes as they stand.
+
+use innodb::record::{
+    EncodedRecord, RECORD_HEADER, RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES,
+};
+use sources::{Row, Rows, Value};
+use values::{Converter, Reason};
+
+use crate::binding::{Binding, Entry, Input, SecondaryBinding, Step};
+
+/// Bytes of the two lengths that precede a record in a sorted entry.
+const ENTRY_HEADER: usize = 4;
+
+/// Why a row is refused, and by which field.
+#[derive(Debug)]
+pub(crate) struct RowFault {
+    /// Field of the line, from 0.
+    pub(crate) field: Option<usize>,
+    /// Column of the table.
+    pub(crate) column: Option<usize>,
+    pub(crate) kind: FaultKind,
+}
+
+/// What is wrong with a row.
+#[derive(Debug)]
+pub(crate) enum FaultKind {
+    /// A value, by its column's type.
+    Value(Reason),
+    /// NULL where the column is NOT NULL.
+    Null,
+    /// Too few or too many fields.
+    FieldCount { seen: usize, expected: usize },
+    /// The record is too large for a page and nothing is left to store off page.
+    TooLarge { bytes: usize },
+}
+
+impl std::fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FaultKind::Value(reason) => write!(f, "{reason}"),
+            FaultKind::Null => write!(f, "NULL, but the column is NOT NULL"),
+            FaultKind::FieldCount { seen, expected } => {
+                write!(f, "the line has {seen} field(s), expected {expected}")
+            }
+            FaultKind::TooLarge { bytes } => {
+                write!(f, "the row takes {bytes} bytes in its page, more than half a page")
+            }
+        }
+    }
+}
+
+/// Numbers that a row gets from its place in the input.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RowNumbers {
+    /// Value of the AUTO_INCREMENT column where the input has none.
+    pub(crate) auto_increment: u64,
+    /// Hidden row id, for tables without a key.
+    pub(crate) row_id: u64,
+}
+
+/// A row of a scanned chunk.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) chunk: &'a [u8],
+    pub(crate) rows: &'a Rows,
+    pub(crate) row: Row<'a>,
+}
+
+impl<'a> Line<'a> {
+    /// The value of a field; `scratch` holds it if escapes had to be undone.
+    #[inline]
+    pub(crate) fn value(&self, field: usize, scratch: &'a mut Vec<u8>) -> Value<'a> {
+        self.rows.value(self.chunk, self.row.field(field), scratch)
+    }
+}
+
+/// Encodes rows for one worker.
+#[derive(Debug)]
+pub(crate) struct Encoder<'a> {
+    binding: &'a Binding,
+    converters: Vec<Converter>,
+    clustered: RecordWriter,
+    secondaries: Vec<SecondaryEncoder>,
+    key: Vec<u8>,
+    scratch: Vec<u8>,
+    aside: Vec<Aside>,
+}
+
+/// A value converted before its turn, because a prefix of it comes first.
+#[derive(Debug)]
+struct Aside {
+    column: usize,
+    stored: Vec<u8>,
+    is_null: bool,
+}
+
+#[derive(Debug)]
+struct SecondaryEncoder {
+    writer: RecordWriter,
+    key: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl<'a> Encoder<'a> {
+    pub(crate) fn new(binding: &'a Binding) -> Encoder<'a> {
+        let aside = |&column: &usize| Aside { column, stored: Vec::new(), is_null: false };
+        let secondary = |index: &SecondaryBinding| SecondaryEncoder {
+            writer: RecordWriter::new(&index.shape),
+            key: Vec::new(),
+            payload: Vec::new(),
+        };
+        Encoder {
+            converters: binding.columns.iter().map(|column| column.converter.clone()).collect(),
+            clustered: RecordWriter::new(&binding.clustered.shape),
+            secondaries: binding.secondaries.iter().map(secondary).collect(),
+            key: Vec::new(),
+            scratch: Vec::new(),
+            aside: binding.clustered.aside.iter().map(aside).collect(),
+            binding,
+        }
+    }
+
+    /// Encodes a row: clustered record, its key, secondary entries. The other calls speak of this
+    /// row until the next.
+    pub(crate) fn encode(&mut self, line: &Line<'_>, numbers: RowNumbers) -> Result<(), RowFault> {
+        let binding = self.binding;
+        if !line.row.has_fields_for(binding.fields_per_row) {
+            let seen = line.row.field_count();
+            let kind = FaultKind::FieldCount { seen, expected: binding.fields_per_row };
+            return Err(RowFault { field: None, column: None, kind });
+        }
+        self.convert_aside(binding, line, numbers)?;
+        self.clustered.begin();
+        for step in &binding.clustered.steps {
+            self.append(binding, *step, line, numbers)?;
+        }
+        self.encode_key(binding)?;
+        for (encoder, index) in self.secondaries.iter_mut().zip(&binding.secondaries) {
+            encoder.encode(binding, index, &self.clustered)?;
+        }
+        Ok(())
+    }
+
+    /// The clustered record, whole: nothing is off page yet.
+    pub(crate) fn clustered(&self) -> &RecordWriter {
+        &self.clustered
+    }
+
+    /// Key of the clustered record: orders rows by memcmp.
+    #[inline]
+    pub(crate) fn clustered_key(&self) -> &[u8] {
+        match self.binding.clustered.key_is_data {
+            Some(bytes) => {
+                let record = self.clustered.finish();
+                &record.bytes[record.origin..record.origin + bytes]
+            }
+            None => &self.key,
+        }
+    }
+
+    /// Key and payload of the row's entry in secondary index `index`.
+    #[inline]
+    pub(crate) fn secondary(&self, index: usize) -> (&[u8], &[u8]) {
+        let encoder = &self.secondaries[index];
+        (&encoder.key, &encoder.payload)
+    }
+
+    fn convert_aside(
+        &mut self,
+        binding: &Binding,
+        line: &Line<'_>,
+        numbers: RowNumbers,
+    ) -> Result<(), RowFault> {
+        for aside in &mut self.aside {
+            aside.stored.clear();
+            let converter = &mut self.converters[aside.column];
+            aside.is_null = convert(
+                binding,
+                aside.column,
+                converter,
+                line,
+                numbers,
+                &mut self.scratch,
+                &mut aside.stored,
+            )?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn append(
+        &mut self,
+        binding: &Binding,
+        step: Step,
+        line: &Line<'_>,
+        numbers: RowNumbers,
+    ) -> Result<(), RowFault> {
+        let out = self.clustered.data();
+        let is_null = match step {
+            Step::Convert(column) => convert(
+                binding,
+                column,
+                &mut self.converters[column],
+                line,
+                numbers,
+                &mut self.scratch,
+                out,
+            )?,
+            Step::System(SystemColumn::TrxId) => {
+                out.extend_from_slice(&TRX_ID_AND_ROLL_PTR[..TRX_ID_BYTES]);
+                false
+            }
+            Step::System(_) => {
+                out.extend_from_slice(&TRX_ID_AND_ROLL_PTR[TRX_ID_BYTES..]);
+                false
+            }
+            Step::RowId => {
+                out.extend_from_slice(&numbers.row_id.to_be_bytes()[2..]);
+                false
+            }
+            Step::Prefix(column, cut) => {
+                let aside = find_aside(&self.aside, column);
+                out.extend_from_slice(cut.of(&aside.stored));
+                aside.is_null
+            }
+            Step::Copy(column) => {
+                let aside = find_aside(&self.aside, column);
+                out.extend_from_slice(&aside.stored);
+                aside.is_null
+            }
+        };
+        self.clustered.end_field(is_null, false);
+        Ok(())
+    }
+
+    fn encode_key(&mut self, binding: &Binding) -> Result<(), RowFault> {
+        if binding.clustered.key_is_data.is_some() {
+            return Ok(());
+        }
+        self.key.clear();
+        for (field, part) in binding.clustered.key.iter().enumerate() {
+            part.push(self.clustered.field(field), &mut self.key)
+                .map_err(|reason| binding.fault(field, reason))?;
+        }
+        Ok(())
+    }
+}
+
+impl SecondaryEncoder {
+    /// Takes key and record of the entry from the fields of the clustered record.
+    #[inline]
+    fn encode(
+        &mut self,
+        table: &Binding,
+        index: &SecondaryBinding,
+        clustered: &RecordWriter,
+    ) -> Result<(), RowFault> {
+        let with_record = index.entry == Entry::WithRecord;
+        self.key.clear();
+        if with_record {
+            self.writer.begin();
+        }
+        let mut unique_len = 0;
+        let mut has_null = false;
+        for (position, (field, part)) in index.fields.iter().zip(&index.key).enumerate() {
+            let whole = clustered.field(field.clustered_field);
+            let stored = match field.cut {
+                Some(cut) => whole.map(|value| cut.of(value)),
+                None => whole,
+            };
+            part.push(stored, &mut self.key)
+                .map_err(|reason| table.fault(field.clustered_field, reason))?;
+            has_null |= stored.is_none();
+            if position + 1 == index.unique_fields && !has_null {
+                unique_len = self.key.len();
+            }
+            if with_record {
+                self.writer.data().extend_from_slice(stored.unwrap_or_default());
+                self.writer.end_field(stored.is_none(), false);
+            }
+        }
+        if with_record {
+            self.payload.clear();
+            pack(&mut self.payload, unique_len, self.writer.finish());
+        }
+        Ok(())
+    }
+}
+
+fn find_aside(aside: &[Aside], column: usize) -> &Aside {
+    // The binding lists every column that a Prefix or Copy step names.
+    aside
+        .iter()
+        .find(|value| value.column == column)
+        .unwrap_or_else(|| unreachable!("column {column} is not aside"))
+}
+
+/// Appends the stored form of a column to `out`; whether it is NULL.
+#[inline]
+fn convert(
+    binding: &Binding,
+    column: usize,
+    converter: &mut Converter,
+    line: &Line<'_>,
+    numbers: RowNumbers,
+    scratch: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Result<bool, RowFault> {
+    let bound = &binding.columns[column];
+    let field = match &bound.input {
+        Input::Field(field) => *field,
+        Input::Constant(Some(stored)) => {
+            out.extend_from_slice(stored);
+            return Ok(false);
+        }
+        Input::Constant(None) => return Ok(true),
+        Input::AutoIncrement(_) => {
+            let mut digits = [0; 20];
+            let text = decimal(numbers.auto_increment, &mut digits);
+            let fault = |reason| RowFault {
+                field: None,
+                column: Some(column),
+                kind: FaultKind::Value(reason),
+            };
+            return converter.convert(text, out).map(|()| false).map_err(fault);
+        }
+    };
+    let fault = |kind| RowFault { field: Some(field), column: Some(column), kind };
+    match line.value(field, scratch) {
+        Value::Bytes(text) => {
+            converter.convert(text, out).map(|()| false).map_err(|r| fault(FaultKind::Value(r)))
+        }
+        Value::Null if bound.column.nullable => Ok(true),
+        Value::Null => Err(fault(FaultKind::Null)),
+    }
+}
+
+/// `number` in decimal digits.
+fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[at..];
+        }
+    }
+}
+
+impl Binding {
+    fn fault(&self, clustered_field: usize, reason: Reason) -> RowFault {
+        let column = self.column_of_clustered_field(clustered_field);
+        RowFault { field: None, column, kind: FaultKind::Value(reason) }
+    }
+}
+
+/// Writes what follows the key of a sorted entry: lengths, then the record.
+pub(crate) fn pack(payload: &mut Vec<u8>, unique_len: usize, record: EncodedRecord<'_>) {
+    // Keys have at most 3,072 bytes of columns, whose weights take at most 18 times that.
+    debug_assert!(unique_len <= usize::from(u16::MAX) && record.origin <= usize::from(u16::MAX));
+    payload.extend_from_slice(&(unique_len as u16).to_ne_bytes());
+    payload.extend_from_slice(&(record.origin as u16).to_ne_bytes());
+    payload.extend_from_slice(record.bytes);
+}
+
+/// Reads what [`pack`] wrote: bytes of the unique key (0 for none), and the record.
+pub(crate) fn unpack(payload: &[u8]) -> (usize, EncodedRecord<'_>) {
+    let number = |at: usize| usize::from(u16::from_ne_bytes([payload[at], payload[at + 1]]));
+    (number(0), EncodedRecord { bytes: &payload[ENTRY_HEADER..], origin: number(2) })
+}
+
+/// Rebuilds the records of a secondary index from its sorted entries.
+#[derive(Debug)]
+pub(crate) struct Rebuilder {
+    entry: Entry,
+    parts: Vec<(values::key::KeyPart, usize)>,
+    writer: RecordWriter,
+    plain: Vec<u8>,
+}
+
+impl Rebuilder {
+    pub(crate) fn new(index: &SecondaryBinding) -> Rebuilder {
+        let widths = index.shape.fields.iter().map(|field| field.fixed_len as usize);
+        Rebuilder {
+            entry: index.entry,
+            parts: index.key.iter().cloned().zip(widths).collect(),
+            writer: RecordWriter::new(&index.shape),
+            plain: vec![0; RECORD_HEADER],
+        }
+    }
+
+    /// The record of an entry.
+    #[inline]
+    pub(crate) fn record<'a>(&'a mut self, key: &[u8], payload: &'a [u8]) -> EncodedRecord<'a> {
+        match self.entry {
+            Entry::WithRecord => unpack(payload).1,
+            Entry::KeyIsData => {
+                self.plain.truncate(RECORD_HEADER);
+                self.plain.extend_from_slice(key);
+                EncodedRecord { bytes: &self.plain, origin: RECORD_HEADER }
+            }
+            Entry::KeyReadsBack => self.read_back(key),
+        }
+    }
+
+    fn read_back(&mut self, mut key: &[u8]) -> EncodedRecord<'_> {
+        self.writer.begin();
+        for (part, width) in &self.parts {
+            let (used, is_null) = part.read_back(key, *width, self.writer.data());
+            self.writer.end_field(is_null, false);
+            key = &key[used..];
+        }
+        self.writer.finish()
+    }
+}

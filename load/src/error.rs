@@ -1,0 +1,110 @@
+//! Why a load did not happen.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::position::Position;
+
+/// Everything that ends a load. The target is as it was before, whatever the variant.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option that cannot be meant.
+    #[error("{0}")]
+    Usage(String),
+    /// The direct path cannot load this table, or not on this server; nothing was started.
+    #[error("{target} cannot be loaded by the direct path: {}", .reasons.join("; "))]
+    Unfit {
+        /// `database.table`.
+        target: String,
+        /// Each feature in the way, as a sentence.
+        reasons: Vec<String>,
+    },
+    /// More rows were refused than allowed.
+    #[error("{rejects} row(s) refused and --rejects-max is {rejects_max}; the last one: {last}")]
+    Rejected {
+        /// Rows refused so far, in input order.
+        rejects: u64,
+        /// How many were allowed.
+        rejects_max: u64,
+        /// The one that was too many: position, column, value, reason.
+        last: String,
+    },
+    /// Two rows have the same key.
+    #[error("{second} has the same {index} key as {first}: {key}")]
+    Duplicate {
+        /// The index, quoted.
+        index: String,
+        /// The row that comes first in the input.
+        first: Position,
+        /// The row that comes later.
+        second: Position,
+        /// The key's values, as text.
+        key: String,
+    },
+    /// A file of ours could not be read or written.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Too little room for what the load will write.
+    #[error("{} has {free_bytes} bytes free, the load needs about {needed_bytes}; free some or choose another folder", path.display())]
+    NoSpace {
+        /// The folder.
+        path: PathBuf,
+        /// Bytes free there.
+        free_bytes: u64,
+        /// Bytes that will be written there.
+        needed_bytes: u64,
+    },
+    /// `--memory` is too little even for one row at a time.
+    #[error("--memory {given_bytes} bytes is too little: {reason}")]
+    Memory {
+        /// What was given.
+        given_bytes: u64,
+        /// What does not fit.
+        reason: String,
+    },
+    /// The built file broke a rule of the format. It was not given to the server.
+    #[error("the built file is wrong and was not imported, please report this: {0}")]
+    BadFile(String),
+    /// The input.
+    #[error(transparent)]
+    Source(#[from] sources::Error),
+    /// A value, a collation.
+    #[error(transparent)]
+    Values(#[from] values::Error),
+    /// Sorted runs.
+    #[error(transparent)]
+    Sort(#[from] sort::Error),
+    /// The tablespace format.
+    #[error(transparent)]
+    Innodb(#[from] innodb::error::Error),
+    /// The server.
+    #[error(transparent)]
+    Server(#[from] server::Error),
+}
+
+impl Error {
+    /// Exit status of the program: 2 when nothing was started, else 1.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Error::Usage(_)
+            | Error::Unfit { .. }
+            | Error::NoSpace { .. }
+            | Error::Memory { .. } => 2,
+            _ => 1,
+        }
+    }
+
+    /// An I/O error with what was being done to which file.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { doing, path, source }
+    }
+}

@@ -1,0 +1,159 @@
+//! The journal of a load: one line for each step before it starts and after it ends.
+//!
+//! Append-only JSON lines, each with a CRC-32C of its text, synced before the
+//! step goes on. A torn last line is dropped when the file is read. The table's
+//! state is never read from here: names and locks on the server decide what a
+//! killed load left (see docs/journal.md); the journal says what was being done.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Milliseconds since 1970.
+    pub unix_ms: u64,
+    /// Process that wrote it.
+    pub pid: u32,
+    /// Step, named as in [`crate::progress::Stage`], or `job`.
+    pub step: String,
+    /// What became of it.
+    pub event: Event,
+    /// Target, files, counts, the error: whatever helps a reader.
+    pub detail: String,
+}
+
+/// What a journal line says of its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Event {
+    /// It is about to start.
+    Begin,
+    /// It is done.
+    End,
+    /// It failed; `detail` is the error.
+    Failed,
+}
+
+impl Event {
+    /// As the journal has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Event::Begin => "begin",
+            Event::End => "end",
+            Event::Failed => "failed",
+        }
+    }
+}
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    job: String,
+}
+
+impl Journal {
+    /// Begins the journal of a new job in `state_dir`.
+    pub fn create(state_dir: &Path) -> io::Result<Journal> {
+        let folder = state_dir.join("jobs");
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let mut attempt = 0;
+        loop {
+            let job = format!("{}-{}-{attempt}", unix_ms(), std::process::id());
+            let path = folder.join(format!("{job}.jsonl"));
+            match OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path) {
+                Ok(file) => {
+                    File::open(&folder)?.sync_all()?;
+                    return Ok(Journal { file, path, job });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Name of the job.
+    pub fn job(&self) -> &str {
+        &self.job
+    }
+
+    /// File the journal is in.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes one line and waits until it is on disk.
+    pub fn write(&mut self, step: &str, event: Event, detail: &str) -> io::Result<()> {
+        let entry = Entry {
+            unix_ms: unix_ms(),
+            pid: std::process::id(),
+            step: step.to_owned(),
+            event,
+            detail: detail.to_owned(),
+        };
+        let text = serde_json::to_string(&entry).map_err(io::Error::other)?;
+        let line = format!("{:08x} {text}\n", crc32c::crc32c(text.as_bytes()));
+        self.file.write_all(line.as_bytes())?;
+        self.file.sync_data()
+    }
+}
+
+/// Reads the whole lines of a journal, up to the first that is torn or damaged.
+pub fn read(path: &Path) -> io::Result<Vec<Entry>> {
+    let text = std::fs::read(path)?;
+    Ok(text.split_inclusive(|&byte| byte == b'\n').map_while(parse_line).collect())
+}
+
+fn parse_line(line: &[u8]) -> Option<Entry> {
+    let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
+    let (sum, text) = line.split_once(' ')?;
+    let sum = u32::from_str_radix(sum, 16).ok()?;
+    if sum != crc32c::crc32c(text.as_bytes()) {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
+fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_last_line_is_dropped_and_the_rest_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path()).unwrap();
+        journal.write("shadow", Event::Begin, "db.t").unwrap();
+        journal.write("shadow", Event::End, "db.t").unwrap();
+        let whole = std::fs::read(journal.path()).unwrap();
+        for cut in 0..whole.len() {
+            let torn = folder.path().join("torn");
+            std::fs::write(&torn, &whole[..cut]).unwrap();
+            let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
+            assert_eq!(read(&torn).unwrap().len(), lines, "cut at {cut}");
+        }
+        assert_eq!(read(journal.path()).unwrap()[1].event, Event::End);
+    }
+
+    #[test]
+    fn a_flipped_bit_ends_the_journal_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path()).unwrap();
+        journal.write("build", Event::Begin, "x").unwrap();
+        let mut bytes = std::fs::read(journal.path()).unwrap();
+        bytes[20] ^= 1;
+        std::fs::write(journal.path(), bytes).unwrap();
+        assert!(read(journal.path()).unwrap().is_empty());
+    }
+}

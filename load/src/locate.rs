@@ -1,0 +1,162 @@
+//! Finds the rows of the input that have a given key.
+//!
+//! Entries carry no row numbers: two duplicates are rare, and reading the input
+//! once more when they are met costs less than eight bytes in every entry.
+
+use sources::{Chunk, Row, Rows, Scanner, Source, Value};
+
+use crate::binding::{Binding, Input};
+use crate::encode::{Encoder, Line, unpack};
+use crate::error::Error;
+use crate::position::Position;
+use crate::rejects::Reject;
+use crate::sequence::{ChunkNumbers, Explicit, Sequence};
+use crate::stop::{DuplicateKey, Stop};
+
+/// Rows that are looked for: the two that the message names.
+const ROWS_MAX: usize = 2;
+
+/// The error for two rows with one key: where both are, and what the key is in the input's words.
+pub(crate) fn duplicate(
+    binding: &Binding,
+    source: &mut dyn Source,
+    scanner: &Scanner,
+    sequence: &Sequence,
+    wanted: &DuplicateKey,
+) -> Result<Error, Stop> {
+    source.restart()?;
+    let mut search = Search {
+        binding,
+        wanted,
+        encoder: Encoder::new(binding),
+        explicit: Explicit::new(binding),
+        numbers: ChunkNumbers::new(),
+        found: Vec::with_capacity(ROWS_MAX),
+        key_text: String::new(),
+    };
+    let mut scanner = scanner.clone();
+    let mut chunk = Chunk::default();
+    let mut rows = Rows::new();
+    while search.found.len() < ROWS_MAX && source.next_chunk(&mut chunk)? {
+        scanner.scan(&chunk.bytes, &mut rows);
+        sequence.take(
+            chunk.ordinal,
+            &chunk.bytes,
+            &rows,
+            &mut search.explicit,
+            &mut search.numbers,
+        )?;
+        search.chunk(&chunk, &rows, source);
+    }
+    let mut found = search.found.into_iter();
+    match (found.next(), found.next()) {
+        (Some(first), Some(second)) => Ok(Error::Duplicate {
+            index: index_name(binding, wanted.index),
+            first,
+            second,
+            key: search.key_text,
+        }),
+        _ => Ok(Error::Usage(format!(
+            "two rows have the same {} key, but the input changed while it was read",
+            index_name(binding, wanted.index)
+        ))),
+    }
+}
+
+fn index_name(binding: &Binding, index: usize) -> String {
+    let name = match index.checked_sub(1) {
+        None => &binding.clustered.name,
+        Some(position) => &binding.secondaries[position].name,
+    };
+    format!("`{}`", name.replace('`', "``"))
+}
+
+struct Search<'a> {
+    binding: &'a Binding,
+    wanted: &'a DuplicateKey,
+    encoder: Encoder<'a>,
+    explicit: Explicit,
+    numbers: ChunkNumbers,
+    found: Vec<Position>,
+    key_text: String,
+}
+
+impl Search<'_> {
+    fn chunk(&mut self, chunk: &Chunk, rows: &Rows, source: &dyn Source) {
+        for (index, row) in rows.iter().enumerate() {
+            let line = Line { chunk: &chunk.bytes, rows, row };
+            if self.encoder.encode(&line, self.numbers.of(index)).is_err() || !self.matches() {
+                continue;
+            }
+            self.found.push(position(chunk, &row, source));
+            if self.found.len() == ROWS_MAX {
+                self.key_text = self.key_text(&line);
+                return;
+            }
+        }
+    }
+
+    /// Whether the encoded row has the wanted key.
+    fn matches(&self) -> bool {
+        let wanted = self.wanted.key.as_slice();
+        match self.wanted.index.checked_sub(1) {
+            None => self.encoder.clustered_key() == wanted,
+            Some(position) => {
+                let (key, payload) = self.encoder.secondary(position);
+                let index = &self.binding.secondaries[position];
+                // Keys that carry a record say how much of them is unique; none is NULL then.
+                match index.entry {
+                    crate::binding::Entry::WithRecord => {
+                        let unique = unpack(payload).0;
+                        unique == wanted.len() && &key[..unique] == wanted
+                    }
+                    _ => key.starts_with(wanted),
+                }
+            }
+        }
+    }
+
+    /// The key's values as the line has them.
+    fn key_text(&self, line: &Line<'_>) -> String {
+        let fields: Vec<usize> = match self.wanted.index.checked_sub(1) {
+            None => (0..self.binding.clustered.shape.key_fields).collect(),
+            Some(position) => {
+                let index = &self.binding.secondaries[position];
+                index.fields[..index.unique_fields]
+                    .iter()
+                    .map(|field| field.clustered_field)
+                    .collect()
+            }
+        };
+        let texts: Vec<String> =
+            fields.into_iter().map(|field| self.field_text(line, field)).collect();
+        format!("({})", texts.join(", "))
+    }
+
+    fn field_text(&self, line: &Line<'_>, clustered_field: usize) -> String {
+        let Some(column) = self.binding.column_of_clustered_field(clustered_field) else {
+            return "?".to_owned();
+        };
+        let bound = &self.binding.columns[column];
+        let mut scratch = Vec::new();
+        match &bound.input {
+            Input::Field(field) | Input::AutoIncrement(Some(field)) => {
+                match line.value(*field, &mut scratch) {
+                    Value::Bytes(text) => Reject::cut(text),
+                    Value::Null => "NULL".to_owned(),
+                }
+            }
+            _ => format!("{} (not in the input)", bound.column.name),
+        }
+    }
+}
+
+fn position(chunk: &Chunk, row: &Row<'_>, source: &dyn Source) -> Position {
+    let (start, _) = row.raw();
+    let file = source.files().get(chunk.file as usize).map(|file| file.path.clone());
+    Position {
+        file: file.unwrap_or_default(),
+        line: chunk.line_at(start),
+        offset: chunk.offset_at(start),
+    }
+}

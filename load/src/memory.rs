@@ -1,0 +1,89 @@
+//! Who may use how much memory: decided once, before the load starts.
+//!
+//! ```text
+//! --memory = program + threads x worker + runs
+//! worker   = chunk of input + its index of fields + pages being built + entries being sorted
+//! ```
+//!
+//! Nothing grows with the input: a worker whose pages or entries reach their share hands them on
+//! in mid-chunk, and runs beyond theirs spill. A record can be as long as leaves room for five
+//! copies of it in each worker: as read, as converted, as encoded, as pages, and one in growth.
+
+use crate::error::Error;
+
+/// Code, stacks, collations, the connection: what every load has.
+const PROGRAM_BYTES: u64 = 20 << 20;
+/// Least share of a worker: below this, chunks are too small to be worth a thread.
+const WORKER_BYTES_MIN: u64 = 4 << 20;
+/// Share of a worker beyond which nothing gets faster.
+const WORKER_BYTES_MAX: u64 = 48 << 20;
+/// Copies of a record that a worker can hold at once.
+const COPIES_OF_A_RECORD: u64 = 5;
+/// Least memory for runs.
+const RUN_BYTES_MIN: u64 = 4 << 20;
+
+/// The shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// Workers that fit.
+    pub(crate) threads: usize,
+    /// Input that a worker takes at once.
+    pub(crate) chunk_bytes: usize,
+    /// Longest record; a longer one stops the load.
+    pub(crate) record_bytes_max: usize,
+    /// Pages a worker builds before it hands them on.
+    pub(crate) batch_bytes: usize,
+    /// Entries of all indexes that a worker collects before it sorts them into runs.
+    pub(crate) entry_bytes: usize,
+    /// Sorted runs of all indexes together.
+    pub(crate) run_bytes: usize,
+}
+
+impl Memory {
+    /// Splits `memory_bytes_max` among at most `threads` workers.
+    pub(crate) fn split(memory_bytes_max: u64, threads: usize) -> Result<Memory, Error> {
+        let least = PROGRAM_BYTES + WORKER_BYTES_MIN + RUN_BYTES_MIN;
+        if memory_bytes_max < least {
+            return Err(Error::Memory {
+                given_bytes: memory_bytes_max,
+                reason: format!("the least is {} MiB", least >> 20),
+            });
+        }
+        let available = memory_bytes_max - PROGRAM_BYTES;
+        let threads = threads.max(1).min((available / 2 / WORKER_BYTES_MIN).max(1) as usize);
+        let worker = (available / 3 / threads as u64).clamp(WORKER_BYTES_MIN, WORKER_BYTES_MAX);
+        let record = available / 3 / threads as u64 / COPIES_OF_A_RECORD;
+        let workers = worker.max(record * COPIES_OF_A_RECORD) * threads as u64;
+        let runs = available.saturating_sub(workers).max(RUN_BYTES_MIN);
+        let worker = worker as usize;
+        Ok(Memory {
+            threads,
+            chunk_bytes: worker / 12,
+            record_bytes_max: record as usize,
+            batch_bytes: worker / 4,
+            entry_bytes: worker / 4,
+            run_bytes: usize::try_from(runs).unwrap_or(usize::MAX),
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_stay_within_what_was_given() {
+        for mib in [28u64, 64, 256, 1024, 65536] {
+            for threads in [1, 2, 8, 128] {
+                let given = mib << 20;
+                let memory = Memory::split(given, threads).unwrap();
+                let worker = (memory.chunk_bytes * 12).max(memory.record_bytes_max * 5);
+                let used = PROGRAM_BYTES + (worker * memory.threads + memory.run_bytes) as u64;
+                assert!(used <= given, "{mib} MiB, {threads} threads: {memory:?}");
+                assert!(memory.threads >= 1 && memory.threads <= threads);
+            }
+        }
+        assert!(Memory::split(27 << 20, 1).is_err());
+    }
+}

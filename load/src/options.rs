@@ -1,0 +1,131 @@
+//! What a load is asked to do: one plain struct, every field with its default.
+
+use std::path::PathBuf;
+
+use sources::Dialect;
+use values::Charset;
+
+/// What may be in the target before the load, and what becomes of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The target must be empty. The default, because it destroys nothing.
+    #[default]
+    Insert,
+    /// Rows are added; on the direct path the target must be empty too.
+    Append,
+    /// The target's rows are replaced by those of the input in one step.
+    Replace,
+}
+
+/// Space left free in each built page, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// Pages of the clustered index. Default 1,024, a sixteenth, as the server's own sorted build.
+    pub clustered_reserve: usize,
+    /// Pages of secondary indexes. Default 1,024 too. The server leaves nothing, and a full
+    /// index of 154 pages splits into 307 after 5 % random inserts, one with this reserve into 177.
+    pub secondary_reserve: usize,
+}
+
+impl Default for Fill {
+    fn default() -> Fill {
+        Fill { clustered_reserve: 1024, secondary_reserve: 1024 }
+    }
+}
+
+/// Everything about one load that is not the connection.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// Input files, in the order their rows are taken.
+    pub files: Vec<PathBuf>,
+    /// Database of the target.
+    pub database: String,
+    /// Name of the target table.
+    pub table: String,
+    /// SQL that makes the target when it is missing. Its database is made too.
+    pub ddl: Option<String>,
+    /// What may be in the target before.
+    pub mode: Mode,
+    /// How the input is cut into fields.
+    pub dialect: Dialect,
+    /// Columns the fields of a line go to, in order. Default: the header's, or all in table order.
+    pub columns: Option<Vec<String>>,
+    /// Whether the first line of each file names the columns.
+    pub header: bool,
+    /// Lines to leave out at the start of each file, before the header.
+    pub skip_lines: u64,
+    /// Character set of the input. Default utf8mb4.
+    pub charset: Charset,
+    /// Where refused rows go, byte for byte; `<file>.reasons.jsonl` says why.
+    pub rejects: Option<PathBuf>,
+    /// Refused rows that are tolerated. Default 0: the first one fails the load.
+    pub rejects_max: u64,
+    /// Threads that parse, sort and build. Default: one a core.
+    pub threads: usize,
+    /// Memory of the whole process, in bytes. Default a quarter of the machine's.
+    pub memory_bytes_max: u64,
+    /// Where sorted runs spill to. Default: the system's temporary folder.
+    pub temp_dir: PathBuf,
+    /// Where the journal is kept. Default: `inrush` in the user's state folder.
+    pub state_dir: PathBuf,
+    /// Free space in built pages.
+    pub fill: Fill,
+    /// Seconds to wait for others who hold the table. Default 60.
+    pub lock_wait_seconds: u32,
+}
+
+impl LoadOptions {
+    /// A load of `files` into `database.table`, everything else at its default.
+    pub fn new(files: Vec<PathBuf>, database: &str, table: &str) -> LoadOptions {
+        LoadOptions {
+            files,
+            database: database.to_owned(),
+            table: table.to_owned(),
+            ddl: None,
+            mode: Mode::Insert,
+            dialect: Dialect::mysql(),
+            columns: None,
+            header: false,
+            skip_lines: 0,
+            charset: Charset::Utf8mb4,
+            rejects: None,
+            rejects_max: 0,
+            threads: default_threads(),
+            memory_bytes_max: default_memory_bytes(),
+            temp_dir: std::env::temp_dir(),
+            state_dir: default_state_dir(),
+            fill: Fill::default(),
+            lock_wait_seconds: 60,
+        }
+    }
+}
+
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+/// A quarter of the machine's memory, or of the control group's when that is less.
+pub fn default_memory_bytes() -> u64 {
+    let machine = meminfo_bytes("MemTotal:").unwrap_or(4 << 30);
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
+        .ok()
+        .and_then(|text| text.trim().parse::<u64>().ok())
+        .unwrap_or(u64::MAX);
+    machine.min(group) / 4
+}
+
+fn meminfo_bytes(name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+fn default_state_dir() -> PathBuf {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    std::env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .or_else(home)
+        .unwrap_or_else(std::env::temp_dir)
+        .join("inrush")
+}

@@ -1,0 +1,59 @@
+//! How far a load is, for whoever watches.
+
+/// The stages of a direct load, in order. Report, progress and journal use these names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Server, table, privileges and files are looked at; leftovers of a killed load removed.
+    Inspect,
+    /// The empty twin is made, its template exported, its tablespace discarded.
+    Shadow,
+    /// Input is parsed, converted and encoded; the clustered index is built if it comes in order.
+    Rows,
+    /// Sorted runs are merged into the remaining indexes.
+    Indexes,
+    /// Every page of the finished file is checked.
+    Verify,
+    /// The server adopts the file.
+    Import,
+    /// The new table takes the old one's name.
+    Publish,
+}
+
+impl Stage {
+    /// Name in reports and the journal.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Inspect => "inspect",
+            Stage::Shadow => "shadow",
+            Stage::Rows => "rows",
+            Stage::Indexes => "indexes",
+            Stage::Verify => "verify",
+            Stage::Import => "import",
+            Stage::Publish => "publish",
+        }
+    }
+}
+
+/// State of a running load at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot {
+    /// What is being done.
+    pub stage: Stage,
+    /// Rows taken so far.
+    pub rows: u64,
+    /// Work of this stage done, in bytes of input or of the file.
+    pub done_bytes: u64,
+    /// Work of this stage in all, where it is known.
+    pub total_bytes: Option<u64>,
+}
+
+/// Somebody who wants to know how far a load is. Called from several threads, often: be quick.
+pub trait Progress: Sync {
+    /// The load is at `snapshot` now.
+    fn update(&self, snapshot: Snapshot);
+}
+
+/// Nobody watches.
+impl Progress for () {
+    fn update(&self, _: Snapshot) {}
+}

@@ -1,0 +1,175 @@
+//! Rows that were refused: their bytes to one file, the reasons to another.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::position::Position;
+
+/// Longest part of a value that is repeated in a reason, in bytes.
+const VALUE_BYTES_MAX: usize = 200;
+
+/// A refused row.
+#[derive(Clone, Debug)]
+pub(crate) struct Reject {
+    /// Where the row is.
+    pub(crate) position: Position,
+    /// Field of the line, from 1; none when the line as a whole is at fault.
+    pub(crate) field: Option<usize>,
+    /// Column the field goes to.
+    pub(crate) column: Option<String>,
+    /// The value, cut.
+    pub(crate) value: Option<String>,
+    /// Why it was refused.
+    pub(crate) reason: String,
+    /// The row as it is in the file, terminator included.
+    pub(crate) raw: Vec<u8>,
+}
+
+impl Reject {
+    /// The value as text for people: cut, and what is not UTF-8 replaced.
+    pub(crate) fn cut(value: &[u8]) -> String {
+        let mut text =
+            String::from_utf8_lossy(&value[..value.len().min(VALUE_BYTES_MAX)]).into_owned();
+        if value.len() > VALUE_BYTES_MAX {
+            text.push_str("...");
+        }
+        text
+    }
+}
+
+impl std::fmt::Display for Reject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.position)?;
+        if let Some(field) = self.field {
+            write!(f, ", field {field}")?;
+        }
+        if let Some(column) = &self.column {
+            write!(f, " `{column}`")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+#[derive(Serialize)]
+struct ReasonLine<'a> {
+    file: &'a str,
+    line: u64,
+    byte: u64,
+    field: Option<usize>,
+    column: Option<&'a str>,
+    value: Option<&'a str>,
+    reason: &'a str,
+}
+
+/// Counts refused rows and writes them down, in input order.
+#[derive(Debug)]
+pub(crate) struct Rejects {
+    count: u64,
+    max: u64,
+    terminator: Vec<u8>,
+    files: Option<Files>,
+}
+
+#[derive(Debug)]
+struct Files {
+    rows: BufWriter<File>,
+    rows_path: PathBuf,
+    reasons: BufWriter<File>,
+    reasons_path: PathBuf,
+}
+
+impl Rejects {
+    /// Begins empty files at `path` and beside it, replacing what is there.
+    /// `terminator` ends a row that has none: the last of a file.
+    pub(crate) fn create(
+        path: Option<&Path>,
+        max: u64,
+        terminator: &[u8],
+    ) -> Result<Rejects, Error> {
+        let files = path.map(Files::create).transpose()?;
+        Ok(Rejects { count: 0, max, terminator: terminator.to_owned(), files })
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Takes one row; an error when it is one too many.
+    pub(crate) fn push(&mut self, reject: &Reject) -> Result<(), Error> {
+        self.count += 1;
+        if let Some(files) = &mut self.files {
+            files.write(reject, &self.terminator)?;
+        }
+        if self.count > self.max {
+            self.flush()?;
+            return Err(Error::Rejected {
+                rejects: self.count,
+                rejects_max: self.max,
+                last: reject.to_string(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Hands everything to the system.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        match &mut self.files {
+            Some(files) => files.flush(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Files {
+    fn create(rows_path: &Path) -> Result<Files, Error> {
+        let mut reasons_path = rows_path.as_os_str().to_owned();
+        reasons_path.push(".reasons.jsonl");
+        let reasons_path = PathBuf::from(reasons_path);
+        let open = |path: &Path| {
+            OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(path)
+                .map(BufWriter::new)
+                .map_err(Error::io("creating the rejects file", path))
+        };
+        Ok(Files {
+            rows: open(rows_path)?,
+            rows_path: rows_path.to_owned(),
+            reasons: open(&reasons_path)?,
+            reasons_path,
+        })
+    }
+
+    fn write(&mut self, reject: &Reject, terminator: &[u8]) -> Result<(), Error> {
+        let failed = || Error::io("writing the rejects file", &self.rows_path);
+        self.rows.write_all(&reject.raw).map_err(failed())?;
+        if !reject.raw.ends_with(terminator) && !reject.raw.ends_with(b"\n") {
+            self.rows.write_all(terminator).map_err(failed())?;
+        }
+        let line = ReasonLine {
+            file: &reject.position.file.to_string_lossy(),
+            line: reject.position.line,
+            byte: reject.position.offset,
+            field: reject.field,
+            column: reject.column.as_deref(),
+            value: reject.value.as_deref(),
+            reason: &reject.reason,
+        };
+        let failed = || Error::io("writing the reasons file", &self.reasons_path);
+        serde_json::to_writer(&mut self.reasons, &line).map_err(|e| failed()(e.into()))?;
+        self.reasons.write_all(b"\n").map_err(failed())
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.rows.flush().map_err(Error::io("writing the rejects file", &self.rows_path))?;
+        self.reasons.flush().map_err(Error::io("writing the reasons file", &self.reasons_path))
+    }
+}

@@ -1,0 +1,121 @@
+//! What a finished load says of itself.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::progress::Stage;
+
+/// Wall time of one stage.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageTime {
+    /// [`Stage::name`].
+    pub name: &'static str,
+    /// Seconds from its start to its end.
+    pub seconds: f64,
+}
+
+/// One index of the finished table.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexReport {
+    /// Its name; the clustered index of a table without a key is `GEN_CLUST_INDEX`.
+    pub name: String,
+    /// Its entries.
+    pub records: u64,
+    /// Its leaf pages.
+    pub leaf_pages: u64,
+    /// Levels, 1 when the root is a leaf.
+    pub height: u16,
+}
+
+/// Outcome of a load.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// `database.table`.
+    pub target: String,
+    /// Name of the job in the journal.
+    pub job: String,
+    /// `direct`, `stream` or `insert`.
+    pub path: &'static str,
+    /// Why that path.
+    pub why: String,
+    /// Version of the server.
+    pub server: String,
+    /// Rows in the table that came from the input.
+    pub rows: u64,
+    /// Rows of the input that were refused.
+    pub rejects: u64,
+    /// Bytes read from the input.
+    pub bytes: u64,
+    /// Bytes of the finished tablespace.
+    pub file_bytes: u64,
+    /// Bytes of sorted runs that went to the temporary folder.
+    pub spilled_bytes: u64,
+    /// Whether the input came in primary key order and was not sorted.
+    pub sorted_input: bool,
+    /// Wall time of the load.
+    pub seconds: f64,
+    /// Rows a second over the whole load.
+    pub rows_per_second: f64,
+    /// Input megabytes (10^6) a second over the whole load.
+    pub megabytes_per_second: f64,
+    /// Wall time of each stage, in order.
+    pub stages: Vec<StageTime>,
+    /// Highest resident memory of the process.
+    pub memory_peak_bytes: u64,
+    /// Threads used.
+    pub threads: usize,
+    /// The indexes, clustered first.
+    pub indexes: Vec<IndexReport>,
+    /// What the user should know: no binlog, backup to take, and the like.
+    pub notes: Vec<String>,
+}
+
+/// Measures stages one after the other.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    started: Instant,
+    stage: Option<(Stage, Instant)>,
+    times: Vec<StageTime>,
+}
+
+impl Stopwatch {
+    pub(crate) fn new() -> Stopwatch {
+        Stopwatch { started: Instant::now(), stage: None, times: Vec::new() }
+    }
+
+    /// Ends the running stage and begins `stage`.
+    pub(crate) fn enter(&mut self, stage: Stage) {
+        self.stop();
+        self.stage = Some((stage, Instant::now()));
+    }
+
+    /// Ends the running stage.
+    pub(crate) fn stop(&mut self) {
+        if let Some((stage, since)) = self.stage.take() {
+            let seconds = since.elapsed().as_secs_f64();
+            match self.times.iter_mut().find(|time| time.name == stage.name()) {
+                Some(time) => time.seconds += seconds,
+                None => self.times.push(StageTime { name: stage.name(), seconds }),
+            }
+        }
+    }
+
+    pub(crate) fn total_seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Times of the stages that have ended, in order.
+    pub(crate) fn times(&self) -> Vec<StageTime> {
+        self.times.clone()
+    }
+}
+
+/// Highest resident memory of this process so far, in bytes; 0 where the kernel does not say.
+pub fn memory_peak_bytes() -> u64 {
+    let Ok(text) = std::fs::read_to_string("/proc/self/status") else { return 0 };
+    text.lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+        .map_or(0, |kib| kib * 1024)
+}

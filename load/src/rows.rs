@@ -1,0 +1,357 @@
+//! First stage: input to the clustered index, and to sorted runs of every other index.
+//!
+//! Each worker takes a chunk under the source's lock and carries it through scan,
+//! conversion, encoding and page building while it is in cache. What must be in
+//! input order, numbering pages and counting rejects, waits at a turnstile; the
+//! pages are sealed and written after it.
+//!
+//! Rows are taken to come in key order until one does not. Then the stage stops
+//! with [`Stop::Unsorted`], and begins again with the clustered index sorted as
+//! the others are.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use innodb::leaf::LeafBatch;
+use innodb::tree::IndexBuilder;
+use sort::{EntryShape, RunStore, SortBuffer};
+use sources::{Chunk, Rows, Scanner, Source, Value};
+
+use crate::binding::{Binding, Entry, SecondaryBinding};
+use crate::encode::{Encoder, FaultKind, Line, RowFault, pack};
+use crate::memory::Memory;
+use crate::off_page;
+use crate::pages::PageSink;
+use crate::position::Position;
+use crate::progress::{Progress, Snapshot, Stage};
+use crate::rejects::{Reject, Rejects};
+use crate::sequence::{ChunkNumbers, Explicit, Sequence};
+use crate::stop::Stop;
+use crate::turn::Turnstile;
+
+/// Chunks are cut into at most this many runs, so that chunk and cut give a run its place.
+const CUTS_PER_CHUNK: u64 = 1 << 20;
+
+/// How the clustered index is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Rows come in key order: pages are built as they come.
+    AsRead,
+    /// They do not: clustered records are sorted as payload of their keys.
+    Sorted,
+}
+
+/// What the stage works on, shared by its workers.
+pub(crate) struct RowsStage<'a> {
+    pub(crate) binding: &'a Binding,
+    pub(crate) order: Order,
+    pub(crate) memory: &'a Memory,
+    pub(crate) source: &'a Mutex<Box<dyn Source>>,
+    pub(crate) scanner: &'a Scanner,
+    pub(crate) sequence: &'a Sequence,
+    /// One a secondary index; with [`Order::Sorted`] the clustered index's comes first.
+    pub(crate) stores: &'a [RunStore],
+    pub(crate) sink: &'a PageSink<'a>,
+    pub(crate) commit: Turnstile<Commit>,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) bytes_total: Option<u64>,
+    pub(crate) rejects_max: u64,
+    pub(crate) rows: AtomicU64,
+    pub(crate) stop: AtomicBool,
+}
+
+/// What is passed from chunk to chunk.
+pub(crate) struct Commit {
+    /// The clustered index, with [`Order::AsRead`].
+    pub(crate) builder: Option<IndexBuilder>,
+    pub(crate) rejects: Rejects,
+    pub(crate) rows: u64,
+    /// Key of the last row; empty before the first.
+    pub(crate) last_key: Vec<u8>,
+}
+
+impl RowsStage<'_> {
+    /// Runs one worker to the end of the input, or to the first failure of any.
+    pub(crate) fn work(&self) -> Result<(), Stop> {
+        let mut worker = Worker::new(self);
+        let mut chunk = Chunk::default();
+        while !self.stop.load(Ordering::Relaxed) {
+            if !self.next_chunk(&mut chunk)? {
+                return Ok(());
+            }
+            worker.take(&chunk)?;
+        }
+        Err(Stop::Abandoned)
+    }
+
+    /// Lets no worker begin or wait any more.
+    pub(crate) fn close(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.sequence.close();
+        self.commit.close();
+    }
+
+    fn next_chunk(&self, chunk: &mut Chunk) -> Result<bool, Stop> {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let more = source.next_chunk(chunk)?;
+        self.progress.update(Snapshot {
+            stage: Stage::Rows,
+            rows: self.rows.load(Ordering::Relaxed),
+            done_bytes: source.bytes_read(),
+            total_bytes: self.bytes_total,
+        });
+        Ok(more)
+    }
+}
+
+struct Worker<'a> {
+    stage: &'a RowsStage<'a>,
+    encoder: Encoder<'a>,
+    scanner: Scanner,
+    rows: Rows,
+    numbers: ChunkNumbers,
+    explicit: Explicit,
+    batch: LeafBatch,
+    off_page: off_page::Writer<'a>,
+    buffers: Vec<SortBuffer>,
+    payload: Vec<u8>,
+    rejects: Vec<Reject>,
+    /// Runs made of this chunk so far.
+    cuts: u64,
+    /// Rows taken since the last hand-over.
+    accepted: u64,
+    first_key: Vec<u8>,
+    last_key: Vec<u8>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(stage: &'a RowsStage<'a>) -> Worker<'a> {
+        let batch_bytes = match stage.order {
+            Order::AsRead => stage.memory.batch_bytes,
+            Order::Sorted => 0,
+        };
+        Worker {
+            encoder: Encoder::new(stage.binding),
+            scanner: stage.scanner.clone(),
+            rows: Rows::new(),
+            numbers: ChunkNumbers::new(),
+            explicit: Explicit::new(stage.binding),
+            batch: stage.sink.batch(0, batch_bytes),
+            off_page: off_page::Writer::new(stage.sink),
+            buffers: entry_shapes(stage.binding, stage.order)
+                .into_iter()
+                .map(SortBuffer::new)
+                .collect(),
+            payload: Vec::new(),
+            rejects: Vec::new(),
+            cuts: 0,
+            accepted: 0,
+            first_key: Vec::new(),
+            last_key: Vec::new(),
+            stage,
+        }
+    }
+
+    /// Carries a chunk through.
+    fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
+        self.cuts = 0;
+        let mut rows = std::mem::take(&mut self.rows);
+        self.scanner.scan(&chunk.bytes, &mut rows);
+        let sequence = self.stage.sequence;
+        sequence.take(chunk.ordinal, &chunk.bytes, &rows, &mut self.explicit, &mut self.numbers)?;
+        let outcome = self.rows(chunk, &rows);
+        self.rows = rows;
+        match outcome {
+            Ok(()) => self.end_chunk(chunk.ordinal),
+            Err(error) => {
+                // Whatever comes first in the input is what is reported.
+                let mut turn = self.stage.commit.wait(chunk.ordinal)?;
+                take_rejects(turn.state(), &mut self.rejects)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn rows(&mut self, chunk: &Chunk, rows: &Rows) -> Result<(), Stop> {
+        for (index, row) in rows.iter().enumerate() {
+            let line = Line { chunk: &chunk.bytes, rows, row };
+            if let Err(fault) = self.encode(&line, index)? {
+                self.reject(chunk, &line, fault)?;
+                continue;
+            }
+            self.keep(chunk.ordinal)?;
+        }
+        Ok(())
+    }
+
+    /// Everything that can refuse a row, before any of it is kept.
+    #[inline]
+    fn encode(&mut self, line: &Line<'_>, index: usize) -> Result<Result<(), RowFault>, Stop> {
+        if let Err(fault) = self.encoder.encode(line, self.numbers.of(index)) {
+            return Ok(Err(fault));
+        }
+        Ok(self.off_page.fit(self.encoder.clustered())?)
+    }
+
+    /// Puts an encoded row where it belongs.
+    #[inline]
+    fn keep(&mut self, ordinal: u64) -> Result<(), Stop> {
+        let record = self.off_page.record(self.encoder.clustered());
+        let sorted = usize::from(self.stage.order == Order::Sorted);
+        let key = self.encoder.clustered_key();
+        if sorted == 1 {
+            self.payload.clear();
+            pack(&mut self.payload, 0, record);
+            self.buffers[0].push(key, &self.payload);
+        } else {
+            if self.first_key.is_empty() {
+                self.first_key.extend_from_slice(key);
+            } else {
+                check_order(&self.last_key, key)?;
+            }
+            self.last_key.clear();
+            self.last_key.extend_from_slice(key);
+            self.batch.push(record.bytes, record.origin)?;
+        }
+        for (index, buffer) in self.buffers[sorted..].iter_mut().enumerate() {
+            let (key, payload) = self.encoder.secondary(index);
+            buffer.push(key, payload);
+        }
+        self.accepted += 1;
+        // Looked at now and then: a row changes little.
+        if self.accepted.is_multiple_of(64) {
+            self.relieve(ordinal)?;
+        }
+        Ok(())
+    }
+
+    /// Hands on in mid-chunk what has reached its share of memory.
+    fn relieve(&mut self, ordinal: u64) -> Result<(), Stop> {
+        if self.batch.bytes() > self.stage.memory.batch_bytes {
+            self.hand_over(ordinal, false)?;
+        }
+        let entries: usize = self.buffers.iter().map(SortBuffer::memory_bytes).sum();
+        if entries > self.stage.memory.entry_bytes {
+            self.sort_buffers(ordinal)?;
+        }
+        Ok(())
+    }
+
+    fn end_chunk(&mut self, ordinal: u64) -> Result<(), Stop> {
+        self.sort_buffers(ordinal)?;
+        self.hand_over(ordinal, true)
+    }
+
+    /// Sorts what was collected into one run an index.
+    fn sort_buffers(&mut self, ordinal: u64) -> Result<(), Stop> {
+        for (buffer, store) in self.buffers.iter_mut().zip(self.stage.stores) {
+            if !buffer.is_empty() {
+                store.add(buffer.sort(ordinal * CUTS_PER_CHUNK + self.cuts))?;
+            }
+        }
+        self.cuts += 1;
+        Ok(())
+    }
+
+    /// Numbers the pages built so far and writes them; at the end of a chunk, lets the next pass.
+    fn hand_over(&mut self, ordinal: u64, last: bool) -> Result<(), Stop> {
+        let mut turn = self.stage.commit.wait(ordinal)?;
+        let state = turn.state();
+        take_rejects(state, &mut self.rejects)?;
+        state.rows += self.accepted;
+        self.stage.rows.store(state.rows, Ordering::Relaxed);
+        self.accepted = 0;
+        let mut appended = None;
+        if let (Some(builder), false) = (&mut state.builder, self.batch.is_empty()) {
+            if !state.last_key.is_empty() && !self.first_key.is_empty() {
+                check_order(&state.last_key, &self.first_key)?;
+            }
+            state.last_key.clone_from(&self.last_key);
+            appended = Some(self.stage.sink.number(0, builder, &mut self.batch, last)?);
+        }
+        self.first_key.clear();
+        if last {
+            turn.pass();
+        } else {
+            drop(turn);
+        }
+        if let Some(appended) = appended {
+            self.stage.sink.write(appended, &mut self.batch, last)?;
+        }
+        Ok(())
+    }
+
+    /// Takes down a row that cannot be loaded.
+    #[cold]
+    fn reject(&mut self, chunk: &Chunk, line: &Line<'_>, fault: RowFault) -> Result<(), Stop> {
+        let source = self.stage.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = source.files().get(chunk.file as usize).map(|file| file.path.clone());
+        drop(source);
+        let binding = self.stage.binding;
+        let (start, end) = line.row.raw();
+        let mut scratch = Vec::new();
+        let field = fault.field.filter(|&field| field < line.row.field_count());
+        let value = match field.map(|field| line.value(field, &mut scratch)) {
+            Some(Value::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        };
+        let reason = match (&fault.kind, value, fault.column) {
+            (FaultKind::Value(reason), Some(value), Some(column)) => {
+                reason.explain(value, &binding.columns[column].column.sql_type).to_string()
+            }
+            (kind, ..) => kind.to_string(),
+        };
+        let value = value.map(Reject::cut);
+        self.rejects.push(Reject {
+            position: Position {
+                file: file.unwrap_or_default(),
+                line: chunk.line_at(start),
+                offset: chunk.offset_at(start),
+            },
+            field: fault.field.map(|field| field + 1),
+            column: fault.column.map(|column| binding.columns[column].column.name.clone()),
+            value,
+            reason,
+            raw: chunk.bytes[start..end].to_owned(),
+        });
+        // One more than allowed ends the load anyway: go no further.
+        if self.rejects.len() as u64 > self.stage.rejects_max {
+            return Err(Stop::Abandoned);
+        }
+        Ok(())
+    }
+}
+
+/// Writes down the rows refused so far, in their turn.
+fn take_rejects(state: &mut Commit, rejects: &mut Vec<Reject>) -> Result<(), Stop> {
+    for reject in rejects.drain(..) {
+        state.rejects.push(&reject)?;
+    }
+    Ok(())
+}
+
+/// Checks that `key` comes after `last`.
+#[inline]
+fn check_order(last: &[u8], key: &[u8]) -> Result<(), Stop> {
+    match last.cmp(key) {
+        std::cmp::Ordering::Less => Ok(()),
+        std::cmp::Ordering::Equal => Err(Stop::duplicate(0, key)),
+        std::cmp::Ordering::Greater => Err(Stop::Unsorted),
+    }
+}
+
+/// Shapes of the entries that are sorted, one a store.
+pub(crate) fn entry_shapes(binding: &Binding, order: Order) -> Vec<EntryShape> {
+    let clustered =
+        EntryShape { key_len: binding.clustered.key_is_data, unique_len: None, payload: true };
+    let secondary = |index: &SecondaryBinding| EntryShape {
+        key_len: index.key_len,
+        unique_len: None,
+        payload: index.entry == Entry::WithRecord,
+    };
+    (order == Order::Sorted)
+        .then_some(clustered)
+        .into_iter()
+        .chain(binding.secondaries.iter().map(secondary))
+        .collect()
+}

@@ -1,0 +1,182 @@
+//! Numbers that depend on every row before: AUTO_INCREMENT values and hidden row ids.
+//!
+//! Chunks are converted in parallel, so each takes its numbers in input order
+//! right after it was cut into rows, before anything is converted. Only tables
+//! that need such numbers pay for it.
+
+use std::sync::Mutex;
+
+use sources::{Rows, Value};
+use values::{Converter, SqlType};
+
+use crate::binding::{Binding, Input};
+use crate::encode::{Line, RowNumbers};
+use crate::turn::{Closed, Turnstile};
+
+/// What each chunk passes to the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    auto_increment: u64,
+    row_id: u64,
+}
+
+/// Gives out numbers in chunk order.
+#[derive(Debug)]
+pub(crate) struct Sequence {
+    gate: Option<Turnstile<Next>>,
+    /// Largest AUTO_INCREMENT value that the table will hold, plus one.
+    next_auto_increment: Mutex<u64>,
+}
+
+/// The numbers of one chunk's rows.
+#[derive(Debug)]
+pub(crate) struct ChunkNumbers {
+    first_row_id: u64,
+    /// One value a row, if the table has an AUTO_INCREMENT column.
+    auto_increment: Vec<u64>,
+}
+
+impl ChunkNumbers {
+    pub(crate) fn new() -> ChunkNumbers {
+        ChunkNumbers { first_row_id: 0, auto_increment: Vec::new() }
+    }
+
+    /// The numbers of row `row` of the chunk.
+    #[inline]
+    pub(crate) fn of(&self, row: usize) -> RowNumbers {
+        RowNumbers {
+            auto_increment: self.auto_increment.get(row).copied().unwrap_or(0),
+            row_id: self.first_row_id + row as u64,
+        }
+    }
+}
+
+impl Sequence {
+    /// Numbers for a table whose AUTO_INCREMENT goes on at `auto_increment`.
+    pub(crate) fn new(binding: &Binding, auto_increment: u64) -> Sequence {
+        let needed = binding.auto_increment.is_some() || binding.clustered.has_row_id;
+        let next = Next { auto_increment: auto_increment.max(1), row_id: 1 };
+        Sequence {
+            gate: needed.then(|| Turnstile::new(next)),
+            next_auto_increment: Mutex::new(next.auto_increment),
+        }
+    }
+
+    /// Numbers the rows of chunk `ordinal`; waits for the chunks before.
+    pub(crate) fn take(
+        &self,
+        ordinal: u64,
+        chunk: &[u8],
+        rows: &Rows,
+        explicit: &mut Explicit,
+        numbers: &mut ChunkNumbers,
+    ) -> Result<(), Closed> {
+        let Some(gate) = &self.gate else { return Ok(()) };
+        numbers.auto_increment.clear();
+        explicit.collect(chunk, rows, &mut numbers.auto_increment);
+        let mut turn = gate.wait(ordinal)?;
+        let next = turn.state();
+        numbers.first_row_id = next.row_id;
+        next.row_id += rows.len() as u64;
+        for value in &mut numbers.auto_increment {
+            if *value == GENERATE {
+                *value = next.auto_increment;
+            }
+            if *value <= explicit.max {
+                next.auto_increment = next.auto_increment.max(value.saturating_add(1));
+            }
+        }
+        let reached = next.auto_increment;
+        turn.pass();
+        if let Ok(mut last) = self.next_auto_increment.lock() {
+            *last = reached.max(*last);
+        }
+        Ok(())
+    }
+
+    /// Turns away whoever waits, after a failure.
+    pub(crate) fn close(&self) {
+        if let Some(gate) = &self.gate {
+            gate.close();
+        }
+    }
+
+    /// Next AUTO_INCREMENT value after all rows.
+    pub(crate) fn next_auto_increment(&self) -> u64 {
+        self.next_auto_increment.lock().map_or(1, |last| *last)
+    }
+}
+
+/// Marks a row whose value is to be generated: NULL or 0 in the input, or no field at all.
+const GENERATE: u64 = 0;
+
+/// Finds the AUTO_INCREMENT values that the input itself gives.
+#[derive(Debug)]
+pub(crate) struct Explicit {
+    field: Option<usize>,
+    converter: Option<Converter>,
+    signed_bytes: Option<u32>,
+    /// Largest value of the column's type that counts for AUTO_INCREMENT.
+    max: u64,
+    stored: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl Explicit {
+    pub(crate) fn new(binding: &Binding) -> Explicit {
+        let bound = binding.auto_increment.map(|column| &binding.columns[column]);
+        let field = match bound.map(|bound| &bound.input) {
+            Some(Input::AutoIncrement(field)) => *field,
+            _ => None,
+        };
+        let (signed_bytes, max) = match bound.map(|bound| &bound.column.sql_type) {
+            Some(SqlType::Integer { bytes, unsigned }) => {
+                let bits = u32::from(*bytes) * 8;
+                let max = u64::MAX >> (64 - bits) >> u32::from(!unsigned);
+                ((!unsigned).then_some(bits), max)
+            }
+            _ => (None, u64::MAX),
+        };
+        Explicit {
+            field,
+            converter: bound.map(|bound| bound.converter.clone()),
+            signed_bytes,
+            max,
+            stored: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// One value a row: what the input says, or [`GENERATE`]. A value that cannot be converted is
+    /// skipped here and refused when its row is encoded.
+    fn collect(&mut self, chunk: &[u8], rows: &Rows, values: &mut Vec<u64>) {
+        let Some(converter) = &mut self.converter else { return };
+        for row in rows.iter() {
+            let line = Line { chunk, rows, row };
+            let field = self.field.filter(|&field| field < line.row.field_count());
+            let value = match field.map(|field| line.value(field, &mut self.scratch)) {
+                None | Some(Value::Null) => GENERATE,
+                Some(Value::Bytes(text)) => {
+                    self.stored.clear();
+                    match converter.convert(text, &mut self.stored) {
+                        Ok(()) => read_integer(&self.stored, self.signed_bytes),
+                        Err(_) => u64::MAX,
+                    }
+                }
+            };
+            values.push(value);
+        }
+    }
+}
+
+/// The number of a stored integer; negative ones as a value above every maximum.
+fn read_integer(stored: &[u8], signed_bits: Option<u32>) -> u64 {
+    let number = stored.iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+    match signed_bits {
+        None => number,
+        Some(bits) => {
+            let bias = 1u64 << (bits - 1);
+            if number < bias { u64::MAX } else { number - bias }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The steps of a load: timed, shown to whoever watches, and written to the journal.
+
+use std::path::Path;
+
+use crate::error::Error;
+use crate::failpoint;
+use crate::journal::{Event, Journal};
+use crate::progress::{Progress, Snapshot, Stage};
+use crate::report::Stopwatch;
+
+/// Goes through the stages one after the other.
+pub(crate) struct Steps<'a> {
+    journal: Journal,
+    pub(crate) stopwatch: Stopwatch,
+    progress: &'a dyn Progress,
+    target: String,
+}
+
+impl<'a> Steps<'a> {
+    /// Begins a job.
+    pub(crate) fn begin(
+        state_dir: &Path,
+        target: &str,
+        progress: &'a dyn Progress,
+    ) -> Result<Steps<'a>, Error> {
+        let journal =
+            Journal::create(state_dir).map_err(Error::io("creating the journal in", state_dir))?;
+        let mut steps =
+            Steps { journal, stopwatch: Stopwatch::new(), progress, target: target.to_owned() };
+        steps.write("job", Event::Begin, target)?;
+        Ok(steps)
+    }
+
+    /// Does one step between its two journal lines.
+    pub(crate) fn step<T>(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce(&mut Stopwatch) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.stopwatch.enter(stage);
+        let (rows, done_bytes, total_bytes) = (0, 0, None);
+        self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes });
+        let target = self.target.clone();
+        self.write(stage.name(), Event::Begin, &target)?;
+        let outcome = work(&mut self.stopwatch)?;
+        self.write(stage.name(), Event::End, &target)?;
+        Ok(outcome)
+    }
+
+    /// Ends the job. An error that cannot be written down must not hide the one it is about.
+    pub(crate) fn end<T>(&mut self, outcome: &Result<T, Error>) {
+        self.stopwatch.stop();
+        let target = self.target.clone();
+        let _ = match outcome {
+            Ok(_) => self.write("job", Event::End, &target),
+            Err(error) => self.write("job", Event::Failed, &format!("{target}: {error}")),
+        };
+    }
+
+    /// Name of the job.
+    pub(crate) fn job(&self) -> &str {
+        self.journal.job()
+    }
+
+    fn write(&mut self, step: &str, event: Event, detail: &str) -> Result<(), Error> {
+        let path = self.journal.path().to_owned();
+        self.journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))?;
+        failpoint::hit(&format!("{step}.{}", event.name()));
+        Ok(())
+    }
+}
