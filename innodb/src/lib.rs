@@ -30,6 +30,8 @@ pub mod index_page;
 pub mod cfg;
 pub mod record;
 
+mod record_writer;
+
 // Building: a template, its pages given out, leaves, the tree above them, and what goes off page.
 pub mod template;
 
@@ -49,3 +51,5 @@ pub mod layout;
 pub mod reader;
 pub mod space_map;
 pub mod verify;
+
+pub mod inspect;
