@@ -2,14 +2,18 @@
 //!
 //! Each run offers its next keys, as many as its share of a batch. The least of the last keys
 //! offered bounds the batch: whatever is not above it, in any run, belongs to it, and nothing that
-//! comes later does. A batch fits the cache, and radix-sorting it as packed integers
-//! ([`crate::pack`]) costs less than the mispredicted branches of a loser tree: measured on
-//! 95 runs in memory, see `benches/sort.rs`. Keys of one run alone are passed on unsorted.
+//! comes later does. A batch fits the cache, and bringing its keys into one packed form
+//! ([`crate::pack`]) and radix-sorting that costs less than the mispredicted branches of a loser
+//! tree. Keys of one run alone are passed on unsorted.
 
 use crate::error::Result;
-use crate::pack::{Observer, Packing, sort_references};
+use crate::keys::Keys;
+use crate::pack::{Observer, Packing, Word, sort_references};
 use crate::radix;
-use crate::source::{Reading, Source};
+use crate::source::{KeySource, Reading};
+
+/// Keys spread out at a time: their bytes stay in the first-level cache.
+const READY_KEYS: usize = 128;
 
 /// Buffers of a batch, kept from one merge to the next.
 #[derive(Debug, Default)]
@@ -17,102 +21,112 @@ pub(crate) struct BatchBuffers {
     words: (Vec<u64>, Vec<u64>),
     wide_words: (Vec<u128>, Vec<u128>),
     keys: Vec<u8>,
-    key: Vec<u8>,
+    ready: Vec<u8>,
 }
 
 /// How the keys of the current batch are held.
 enum Form {
-    Packed(Packing),
-    PackedWide(Packing),
-    /// References sorted into `wide_words.0`, keys in `keys`.
+    /// Packed in `words.0`.
+    Narrow(Packing),
+    /// Packed in `wide_words.0`.
+    Wide(Packing),
+    /// References sorted in `wide_words.0`, keys in `keys`.
     Referenced,
-    /// In the window of one source, whose `at` is behind them already.
-    Plain {
-        source: usize,
-        start: usize,
-    },
+    /// As they lie in one source, from an index on. Its `at` is behind them already.
+    Alone { source: usize, start: usize },
 }
 
 pub(crate) struct BatchMerge<'a> {
     key_len: usize,
     batch_entries: usize,
-    sources: Vec<Source<'a>>,
+    sources: Vec<KeySource<'a>>,
+    /// Per source, keys at hand that belong to the batch.
+    taken: Vec<usize>,
     buffers: BatchBuffers,
     observer: Observer,
     form: Form,
-    /// Keys of the batch given out, and all of them.
-    given: usize,
+    /// Keys in the batch, and how many of them were made ready.
     count: usize,
-    /// Per source, bytes of its window that belong to the batch.
-    taken: Vec<usize>,
+    given: usize,
+    /// Offset of the next key in `buffers.ready`.
+    ready_at: usize,
 }
 
 impl<'a> BatchMerge<'a> {
     pub(crate) fn new(
         key_len: usize,
         batch_entries: usize,
-        sources: Vec<Source<'a>>,
+        sources: Vec<KeySource<'a>>,
         mut buffers: BatchBuffers,
     ) -> BatchMerge<'a> {
-        buffers.key.resize(key_len, 0);
+        buffers.ready.clear();
         BatchMerge {
             key_len,
             batch_entries,
-            taken: vec![0; sources.len()],
+            taken: Vec::with_capacity(sources.len()),
             sources,
             buffers,
             observer: Observer::new(key_len),
             form: Form::Referenced,
-            given: 0,
             count: 0,
+            given: 0,
+            ready_at: 0,
         }
     }
 
-    pub(crate) fn into_buffers(self) -> BatchBuffers {
-        self.buffers
+    pub(crate) fn take_buffers(&mut self) -> BatchBuffers {
+        std::mem::take(&mut self.buffers)
     }
 
     /// Steps to the next key.
     #[inline]
     pub(crate) fn next(&mut self, reading: &mut Reading) -> Result<Option<&[u8]>> {
-        if self.given == self.count && !self.fill(reading)? {
+        if self.ready_at == self.buffers.ready.len() && !self.make_ready(reading)? {
             return Ok(None);
         }
-        let index = self.given;
-        self.given += 1;
-        let len = self.key_len;
+        let start = self.ready_at;
+        self.ready_at += self.key_len;
+        Ok(Some(&self.buffers.ready[start..self.ready_at]))
+    }
+
+    /// Spreads out the next keys; false if there are none.
+    #[inline(never)]
+    fn make_ready(&mut self, reading: &mut Reading) -> Result<bool> {
+        self.ready_at = 0;
+        self.buffers.ready.clear();
+        if self.given == self.count && !self.fill(reading)? {
+            return Ok(false);
+        }
+        let range = self.given..self.count.min(self.given + READY_KEYS);
+        self.given = range.end;
+        let BatchBuffers { words, wide_words, keys, ready } = &mut self.buffers;
         match &self.form {
-            Form::Packed(packing) => {
-                packing.unpack(self.buffers.words.0[index], &mut self.buffers.key);
-                Ok(Some(&self.buffers.key))
-            }
-            Form::PackedWide(packing) => {
-                packing.unpack(self.buffers.wide_words.0[index], &mut self.buffers.key);
-                Ok(Some(&self.buffers.key))
-            }
+            Form::Narrow(packing) => packing.unpack(&words.0[range], ready),
+            Form::Wide(packing) => packing.unpack(&wide_words.0[range], ready),
             Form::Referenced => {
-                let key = self.buffers.wide_words.0[index] as u32 as usize * len;
-                Ok(Some(&self.buffers.keys[key..key + len]))
+                for &reference in &wide_words.0[range] {
+                    let key = reference as u32 as usize * self.key_len;
+                    ready.extend_from_slice(&keys[key..key + self.key_len]);
+                }
             }
-            Form::Plain { source, start } => {
-                Ok(Some(&self.sources[*source].bytes()[start + index * len..][..len]))
+            Form::Alone { source, start } => {
+                self.sources[*source].keys().unpack(start + range.start..start + range.end, ready);
             }
         }
+        Ok(true)
     }
 
     /// Makes the next batch; false if all runs are used up.
     fn fill(&mut self, reading: &mut Reading) -> Result<bool> {
-        self.drop_ended(reading)?;
-        self.given = 0;
-        self.count = 0;
+        self.refill(reading)?;
         self.choose();
-        let bytes: usize = self.taken.iter().sum();
-        self.count = bytes / self.key_len;
+        self.given = 0;
+        self.count = self.taken.iter().sum();
         let mut contributing = self.taken.iter().enumerate().filter(|(_, taken)| **taken > 0);
         match (contributing.next(), contributing.next()) {
             (None, _) => return Ok(false),
             (Some((source, _)), None) => {
-                self.form = Form::Plain { source, start: self.sources[source].at };
+                self.form = Form::Alone { source, start: self.sources[source].at };
             }
             _ => self.sort(),
         }
@@ -122,85 +136,88 @@ impl<'a> BatchMerge<'a> {
         Ok(true)
     }
 
-    fn drop_ended(&mut self, reading: &mut Reading) -> Result<()> {
+    /// Sees that every source has keys at hand, and drops those that have no more.
+    fn refill(&mut self, reading: &mut Reading) -> Result<()> {
         let mut index = 0;
         while index < self.sources.len() {
-            if self.sources[index].is_empty() && !self.sources[index].refill(reading)? {
-                self.sources.swap_remove(index);
-            } else {
+            if self.sources[index].refill(reading)? {
                 index += 1;
+            } else {
+                self.sources.swap_remove(index);
             }
         }
-        self.taken.clear();
-        self.taken.resize(self.sources.len(), 0);
         Ok(())
     }
 
-    /// Decides how much of each window belongs to the batch.
+    /// Decides how many of the keys at hand belong to the batch.
     fn choose(&mut self) {
-        let len = self.key_len;
-        let share = (self.batch_entries / self.sources.len().max(1)).max(1) * len;
-        // A source bounds the batch if it has keys beyond those it offers.
-        let offers = self.sources.iter().map(|source| {
-            let offered = source.window().len().min(share);
-            let bounds = offered < source.window().len() || source.has_more();
-            (bounds, &source.window()[offered - len..offered])
-        });
-        let bound = offers.filter(|(bounds, _)| *bounds).map(|(_, last)| last).min();
-        for (source, taken) in self.sources.iter().zip(&mut self.taken) {
-            let offered = &source.window()[..source.window().len().min(share)];
-            *taken = match bound {
-                Some(bound) => upper_bound(offered, len, bound),
-                None => offered.len(),
-            };
+        let share = (self.batch_entries / self.sources.len().max(1)).max(1);
+        let offered = |source: &KeySource<'_>| {
+            let window = source.window();
+            window.start..window.end.min(window.start + share)
+        };
+        let mut bound: Option<Vec<u8>> = None;
+        let mut last = vec![0; self.key_len];
+        for source in &self.sources {
+            let offered = offered(source);
+            // A source with no keys beyond those it offers bounds nothing.
+            if offered.end < source.window().end || source.has_more() {
+                source.keys().key(offered.end - 1, &mut last);
+                if bound.as_ref().is_none_or(|bound| last < *bound) {
+                    bound = Some(last.clone());
+                }
+            }
         }
+        self.taken.clear();
+        self.taken.extend(self.sources.iter().map(|source| {
+            let offered = offered(source);
+            let end = match &bound {
+                Some(bound) => source.keys().upper_bound(offered.clone(), bound),
+                None => offered.end,
+            };
+            end - offered.start
+        }));
     }
 
     /// Sorts the keys taken from several sources.
     fn sort(&mut self) {
-        let taken = |source: &'_ Source<'a>, taken: &usize| source.at..source.at + *taken;
+        let (sources, taken) = (&self.sources, &self.taken);
         let parts = || {
-            self.sources
-                .iter()
-                .zip(&self.taken)
-                .map(|(source, len)| &source.bytes()[taken(source, len)])
+            let parts = sources.iter().zip(taken).filter(|(_, taken)| **taken > 0);
+            parts.map(|(source, taken)| (source.keys(), source.at..source.at + taken))
         };
         self.observer.clear();
-        parts().for_each(|keys| self.observer.observe(keys));
+        parts().for_each(|(keys, range)| keys.observe(range, &mut self.observer));
         let packing = self.observer.packing();
         let buffers = &mut self.buffers;
         if packing.bits <= u64::BITS {
-            let (words, scratch) = &mut buffers.words;
-            words.clear();
-            words.reserve_exact(self.batch_entries);
-            parts().for_each(|keys| packing.pack(keys, words));
-            radix::sort(words, scratch, packing.bits);
-            self.form = Form::Packed(packing);
-        } else if packing.bits <= u128::BITS {
-            buffers.words = Default::default();
-            let (words, scratch) = &mut buffers.wide_words;
-            words.clear();
-            words.reserve_exact(self.batch_entries);
-            parts().for_each(|keys| packing.pack(keys, words));
-            radix::sort(words, scratch, packing.bits);
-            self.form = Form::PackedWide(packing);
+            sort_packed(parts(), &packing, self.batch_entries, &mut buffers.words);
+            self.form = Form::Narrow(packing);
+            return;
+        }
+        // The reserve counts one kind of words.
+        buffers.words = Default::default();
+        if packing.bits <= u128::BITS {
+            sort_packed(parts(), &packing, self.batch_entries, &mut buffers.wide_words);
+            self.form = Form::Wide(packing);
         } else {
-            buffers.words = Default::default();
             buffers.keys.clear();
             buffers.keys.reserve_exact(self.batch_entries * self.key_len);
-            parts().for_each(|keys| buffers.keys.extend_from_slice(keys));
+            parts().for_each(|(keys, range)| keys.unpack(range, &mut buffers.keys));
             sort_references(&packing, &buffers.keys, &mut buffers.wide_words.0);
             self.form = Form::Referenced;
         }
     }
 }
 
-/// Bytes of the keys of an ascending array that are not greater than `bound`.
-fn upper_bound(keys: &[u8], len: usize, bound: &[u8]) -> usize {
-    let (mut low, mut high) = (0, keys.len() / len);
-    while low < high {
-        let middle = low.midpoint(high);
-        if &keys[middle * len..][..len] <= bound { low = middle + 1 } else { high = middle }
-    }
-    low * len
+fn sort_packed<'k, W: Word>(
+    parts: impl Iterator<Item = (&'k Keys, std::ops::Range<usize>)>,
+    packing: &Packing,
+    batch_entries: usize,
+    (words, scratch): &mut (Vec<W>, Vec<W>),
+) {
+    words.clear();
+    words.reserve_exact(batch_entries);
+    parts.for_each(|(keys, range)| keys.repack(range, packing, words));
+    radix::sort(words, scratch, packing.bits);
 }

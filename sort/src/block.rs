@@ -11,11 +11,12 @@
 //! ```
 //!
 //! All integers little-endian. A packed body holds bare keys of one length as [`crate::pack`]
-//! integers: number of spans (1 byte), per span the offset of its word (2 bytes), its shift and its
+//! integers: number of spans (2 bytes), per span the number of its word (2 bytes), its shift and its
 //! width (1 byte each), the bits the keys share (the key's length), then the integers, each in
 //! as few whole bytes as hold its bits, big-endian.
 
-use crate::pack::{Observer, Packing, Span, Word};
+use crate::keys::{Keys, Words};
+use crate::pack::{Observer, Packing, Span, Word, word_count};
 
 /// Bytes before the body.
 pub(crate) const HEADER_LEN: usize = 20;
@@ -98,43 +99,78 @@ impl BlockWriter {
 
 /// Turns stored blocks back into entries.
 pub(crate) struct BlockReader {
-    stride: Option<usize>,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
 }
 
+/// A stored block whose checksum and lengths are right.
+struct Stored<'a> {
+    body: &'a [u8],
+    entry_bytes: usize,
+    count: usize,
+    codec: u32,
+}
+
+impl<'a> Stored<'a> {
+    fn parse(stored: &'a [u8]) -> Result<Stored<'a>, Damage> {
+        check("block length", stored.len().min(HEADER_LEN), HEADER_LEN)?;
+        let number = |i: usize| {
+            u32::from_le_bytes(stored[4 * i..][..4].try_into().unwrap_or_default()) as usize
+        };
+        check("checksum", number(4), checksum(stored) as usize)?;
+        let body = &stored[HEADER_LEN..];
+        check("body length", body.len(), number(0))?;
+        Ok(Stored { body, entry_bytes: number(1), count: number(2), codec: number(3) as u32 })
+    }
+}
+
+fn check(what: &'static str, seen: usize, expected: usize) -> Result<(), Damage> {
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Damage { what, seen: seen as u64, expected: expected as u64 })
+}
+
 impl BlockReader {
-    pub(crate) fn new(stride: Option<usize>) -> BlockReader {
-        BlockReader { stride, zstd: None }
+    pub(crate) fn new() -> BlockReader {
+        BlockReader { zstd: None }
     }
 
     /// Replaces `entries` with those of the block `stored`, which is exactly one block.
     pub(crate) fn read(&mut self, stored: &[u8], entries: &mut Vec<u8>) -> Result<(), Damage> {
-        let damage = |what, seen: u64, expected: u64| Err(Damage { what, seen, expected });
+        let stored = Stored::parse(stored)?;
         entries.clear();
-        if stored.len() < HEADER_LEN {
-            return damage("block length", stored.len() as u64, HEADER_LEN as u64);
+        entries.reserve_exact(stored.entry_bytes);
+        match stored.codec {
+            RAW => entries.extend_from_slice(stored.body),
+            ZSTD => self.decompress(stored.body, stored.entry_bytes, entries),
+            codec => return check("codec", codec as usize, ZSTD as usize),
         }
-        let number =
-            |i: usize| u32::from_le_bytes(stored[4 * i..][..4].try_into().unwrap_or_default());
-        if number(4) != checksum(stored) {
-            return damage("checksum", u64::from(number(4)), u64::from(checksum(stored)));
+        check("length of entries", entries.len(), stored.entry_bytes)
+    }
+
+    /// The same for a block of bare keys.
+    pub(crate) fn read_keys(&mut self, stored: &[u8], keys: &mut Keys) -> Result<(), Damage> {
+        let stored = Stored::parse(stored)?;
+        let key_len = keys.packing.key_len;
+        match stored.codec {
+            RAW => {
+                let mut bytes = match std::mem::replace(&mut keys.words, Words::Plain(Vec::new())) {
+                    Words::Plain(bytes) => bytes,
+                    _ => Vec::new(),
+                };
+                bytes.clear();
+                bytes.extend_from_slice(stored.body);
+                keys.words = Words::Plain(bytes);
+            }
+            PACKED => read_packed(stored.body, stored.count, keys).ok_or(Damage {
+                what: "packed keys",
+                seen: 0,
+                expected: stored.count as u64,
+            })?,
+            codec => return check("codec", codec as usize, PACKED as usize),
         }
-        let body = &stored[HEADER_LEN..];
-        if body.len() != number(0) as usize {
-            return damage("body length", body.len() as u64, u64::from(number(0)));
-        }
-        let len = number(1) as usize;
-        entries.reserve_exact(len);
-        match number(3) {
-            RAW => entries.extend_from_slice(body),
-            ZSTD => self.decompress(body, len, entries),
-            PACKED => read_packed(body, self.stride.unwrap_or(0), number(2) as usize, entries),
-            codec => return damage("codec", u64::from(codec), u64::from(PACKED)),
-        }
-        if entries.len() != len {
-            return damage("length of entries", entries.len() as u64, len as u64);
-        }
-        Ok(())
+        check("number of keys", keys.len(), stored.count)?;
+        check("length of entries", keys.len() * key_len, stored.entry_bytes)
     }
 
     /// Leaves `entries` short if the body does not decompress: the caller compares lengths.
@@ -160,77 +196,94 @@ fn packed_width(packing: &Packing) -> usize {
 }
 
 fn push_packed(packing: &Packing, keys: &[u8], out: &mut Vec<u8>) {
-    out.push(packing.spans.len() as u8);
+    out.extend_from_slice(&(packing.spans.len() as u16).to_le_bytes());
     for span in &packing.spans {
-        out.extend_from_slice(&(span.offset as u16).to_le_bytes());
+        out.extend_from_slice(&(span.word as u16).to_le_bytes());
         out.push(span.shift as u8);
         out.push(span.width as u8);
     }
     let template = out.len();
     out.resize(template + packing.key_len, 0);
-    packing.unpack(0_u64, &mut out[template..]);
+    packing.unpack_one(0_u64, &mut out[template..]);
     let width = packed_width(packing);
     if packing.bits <= u64::BITS {
-        for key in keys.chunks_exact(packing.key_len) {
-            out.extend_from_slice(&packing.pack_one::<u64>(key).to_be_bytes()[8 - width..]);
+        let mut words: Vec<u64> = Vec::with_capacity(keys.len() / packing.key_len);
+        packing.pack(keys, &mut words);
+        // Each word is written whole and the next one over its tail.
+        let start = out.len();
+        out.resize(start + words.len() * width + 8, 0);
+        let mut at = start;
+        for word in words {
+            let bytes = word.wrapping_shl(64 - 8 * width as u32).to_be_bytes();
+            out[at..at + 8].copy_from_slice(&bytes);
+            at += width;
         }
+        out.truncate(at);
     } else {
-        for key in keys.chunks_exact(packing.key_len) {
-            out.extend_from_slice(&packing.pack_one::<u128>(key).to_be_bytes()[16 - width..]);
+        let mut words: Vec<u128> = Vec::with_capacity(keys.len() / packing.key_len);
+        packing.pack(keys, &mut words);
+        for word in words {
+            out.extend_from_slice(&word.to_be_bytes()[16 - width..]);
         }
     }
 }
 
-/// Leaves `keys` empty or short if the body is not a packed one: the caller compares lengths.
-fn read_packed(body: &[u8], stride: usize, count: usize, keys: &mut Vec<u8>) {
-    let Some((packing, words)) = read_packing(body, stride) else { return };
+/// None if the body is not one of packed keys.
+fn read_packed(body: &[u8], count: usize, keys: &mut Keys) -> Option<()> {
+    let (packing, body) = read_packing(body, keys.packing.key_len)?;
     let width = packed_width(&packing);
-    if words.len() != count * width {
-        return;
+    if body.len() != count * width {
+        return None;
     }
-    if width <= 8 {
-        unpack_all::<u64>(&packing, words, width, count, keys);
+    let words = std::mem::replace(&mut keys.words, Words::Plain(Vec::new()));
+    keys.words = if width <= 8 {
+        let mut narrow = if let Words::Narrow(words) = words { words } else { Vec::new() };
+        narrow.clear();
+        narrow.reserve_exact(count);
+        narrow.extend((0..count).map(|i| match body.get(i * width..i * width + 8) {
+            Some(bytes) if width > 0 => {
+                u64::from_be_bytes(bytes.try_into().unwrap_or_default()) >> (64 - 8 * width)
+            }
+            _ => read_word(&body[i * width..][..width]),
+        }));
+        Words::Narrow(narrow)
     } else {
-        unpack_all::<u128>(&packing, words, width, count, keys);
-    }
+        let mut wide = if let Words::Wide(words) = words { words } else { Vec::new() };
+        wide.clear();
+        wide.reserve_exact(count);
+        wide.extend(body.chunks_exact(width).map(read_word::<u128>));
+        Words::Wide(wide)
+    };
+    keys.packing = packing;
+    Some(())
 }
 
-fn unpack_all<W: Word>(
-    packing: &Packing,
-    words: &[u8],
-    width: usize,
-    count: usize,
-    keys: &mut Vec<u8>,
-) {
-    keys.resize(count * packing.key_len, 0);
-    for (i, key) in keys.chunks_exact_mut(packing.key_len).enumerate() {
-        let word = words[i * width..][..width]
-            .iter()
-            .fold(W::default(), |word, &byte| word.append(8, u64::from(byte)));
-        packing.unpack(word, key);
-    }
+fn read_word<W: Word>(bytes: &[u8]) -> W {
+    bytes.iter().fold(W::default(), |word, &byte| word.append(8, u64::from(byte)))
 }
 
-fn read_packing(body: &[u8], stride: usize) -> Option<(Packing, &[u8])> {
-    let (&count, rest) = body.split_first()?;
-    let (spans, rest) = rest.split_at_checked(4 * usize::from(count))?;
+fn read_packing(body: &[u8], key_len: usize) -> Option<(Packing, &[u8])> {
+    let (count, rest) = body.split_at_checked(2)?;
+    let count = usize::from(u16::from_le_bytes([count[0], count[1]]));
+    let (spans, rest) = rest.split_at_checked(4 * count)?;
     let spans: Vec<Span> = spans
         .chunks_exact(4)
         .map(|span| Span {
-            offset: usize::from(u16::from_le_bytes([span[0], span[1]])),
+            word: usize::from(u16::from_le_bytes([span[0], span[1]])),
             shift: u32::from(span[2]),
             width: u32::from(span[3]),
         })
         .collect();
-    let sound = |span: &Span| span.width >= 1 && span.shift + span.width <= 64;
-    let (template, words) = rest.split_at_checked(stride)?;
-    if stride == 0 || !spans.iter().all(sound) {
+    let sound = |span: &Span| {
+        span.word < word_count(key_len) && span.width >= 1 && span.shift + span.width <= 64
+    };
+    let (template, words) = rest.split_at_checked(key_len)?;
+    if !spans.iter().all(sound) {
         return None;
     }
-    let mut observer = Observer::new(stride);
+    let mut observer = Observer::new(key_len);
     observer.observe(template);
-    let fixed_bits = observer.packing().fixed_bits;
-    let packing = Packing::new(stride, spans, fixed_bits);
+    let packing = Packing::new(key_len, spans, observer.packing().fixed);
     (packing.bits <= u128::BITS).then_some((packing, words))
 }
 
@@ -244,7 +297,15 @@ mod tests {
         let count = entries.len() / stride.unwrap_or(1);
         BlockWriter::new(stride, zstd).unwrap().write(entries, count, &mut stored).unwrap();
         let mut read = vec![7; 3];
-        BlockReader::new(stride).read(&stored, &mut read).unwrap();
+        match stride {
+            Some(stride) => {
+                let mut keys = Keys::empty(stride);
+                BlockReader::new().read_keys(&stored, &mut keys).unwrap();
+                read.clear();
+                keys.unpack(0..keys.len(), &mut read);
+            }
+            None => BlockReader::new().read(&stored, &mut read).unwrap(),
+        }
         assert_eq!(read, entries);
         stored
     }
@@ -265,7 +326,7 @@ mod tests {
     #[test]
     fn a_block_of_equal_keys_is_packed_to_nothing() {
         let stored = round_trip(Some(11), false, &[3; 11 * 50]);
-        assert_eq!(stored.len(), HEADER_LEN + 1 + 11);
+        assert_eq!(stored.len(), HEADER_LEN + 2 + 11);
     }
 
     #[test]
@@ -287,12 +348,12 @@ mod tests {
     fn every_flipped_bit_is_noticed() {
         let keys: Vec<u8> = (0..40_u32).flat_map(u32::to_be_bytes).collect();
         let stored = round_trip(Some(4), false, &keys);
-        let mut read = Vec::new();
+        let mut read = Keys::empty(4);
         for bit in 0..stored.len() * 8 {
             let mut damaged = stored.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(BlockReader::new(Some(4)).read(&damaged, &mut read).is_err(), "bit {bit}");
+            assert!(BlockReader::new().read_keys(&damaged, &mut read).is_err(), "bit {bit}");
         }
-        assert!(BlockReader::new(Some(4)).read(&stored[..10], &mut read).is_err());
+        assert!(BlockReader::new().read_keys(&stored[..10], &mut read).is_err());
     }
 }

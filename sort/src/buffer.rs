@@ -1,13 +1,14 @@
 //! Sorts the entries of one chunk in memory.
 //!
-//! Bare keys of one length are packed into integers (see [`crate::pack`]), radix-sorted and spread
-//! out again: no key is compared and none is moved. Entries with payload or of several lengths are
+//! Bare keys of one length are packed into integers (see [`crate::pack`]) and radix-sorted: no key
+//! is compared and none is moved, and the run is those integers. Entries with payload or of several lengths are
 //! sorted as (10 key bytes, offset) in 16 bytes and gathered once.
 
 use crate::entry::EntryShape;
-use crate::pack::{Observer, Packing, Word, sort_references};
+use crate::keys::{Keys, Words};
+use crate::pack::{Packing, Word, sort_references};
 use crate::radix;
-use crate::run::{MARK_EVERY, MemoryRun};
+use crate::run::{EncodedRun, Entries, MARK_EVERY, MemoryRun};
 
 /// Bits of a reference that hold the entry's offset in the arena: 256 TiB.
 const OFFSET_BITS: u32 = 48;
@@ -95,9 +96,11 @@ impl SortBuffer {
         self.bytes.len()
     }
 
-    /// Memory the buffer holds now, in bytes. [`SortBuffer::sort`] allocates as many bytes again
-    /// as there are entry bytes for the run it gives away, and 16 (keys whose differing bits fit
-    /// in 64) or 32 per entry, kept for the next time.
+    /// Memory the buffer holds now, in bytes.
+    ///
+    /// [`SortBuffer::sort`] allocates the run it gives away: the entries' bytes again, or for bare
+    /// keys 8 (up to 64 differing bits), 16 (up to 128) or all bytes of each. For bare keys it
+    /// also allocates 16 or 32 bytes an entry and keeps them for the next time.
     pub fn memory_bytes(&self) -> usize {
         self.bytes.capacity()
             + 8 * (self.words.0.capacity() + self.words.1.capacity())
@@ -110,27 +113,13 @@ impl SortBuffer {
     /// `ordinal` is the chunk's number: entries of equal keys come out of the merge in the order
     /// of their runs' ordinals, and within a run in the order they were pushed.
     pub fn sort(&mut self, ordinal: u64) -> MemoryRun {
-        let mut run = MemoryRun {
-            shape: self.shape,
-            ordinal,
-            count: self.count,
-            bytes: Vec::with_capacity(self.bytes.len()),
-            marks: Vec::new(),
-            entry_bytes_max: self.entry_bytes_max,
+        let (entries, entry_bytes_max) = match self.shape.stride() {
+            Some(stride) => (Entries::Keys(self.sort_keys(stride)), stride),
+            None => (Entries::Encoded(self.sort_encoded()), self.entry_bytes_max),
         };
-        match self.shape.stride() {
-            Some(stride) => {
-                run.entry_bytes_max = stride;
-                if self.ascending {
-                    run.bytes.extend_from_slice(&self.bytes);
-                } else {
-                    self.sort_fixed(stride, &mut run.bytes);
-                }
-            }
-            None => self.sort_encoded(&mut run),
-        }
+        let (shape, count) = (self.shape, self.count);
         self.clear();
-        run
+        MemoryRun { shape, ordinal, count, entry_bytes_max, entries }
     }
 
     /// Forgets what was pushed.
@@ -143,34 +132,37 @@ impl SortBuffer {
         self.entry_bytes_max = 0;
     }
 
-    fn sort_fixed(&mut self, stride: usize, sorted: &mut Vec<u8>) {
-        let mut observer = Observer::new(stride);
-        observer.observe(&self.bytes);
-        let packing = observer.packing();
-        if packing.bits <= u64::BITS {
-            sort_packed(&packing, &self.bytes, &mut self.words, sorted);
+    fn sort_keys(&mut self, stride: usize) -> Keys {
+        let packing = Packing::of(&self.bytes, stride);
+        let words = if packing.bits <= u64::BITS {
+            Words::Narrow(sort_packed(&packing, &self.bytes, self.ascending, &mut self.words))
         } else if packing.bits <= u128::BITS {
-            sort_packed(&packing, &self.bytes, &mut self.wide_words, sorted);
+            Words::Wide(sort_packed(&packing, &self.bytes, self.ascending, &mut self.wide_words))
+        } else if self.ascending {
+            Words::Plain(self.bytes.clone())
         } else {
-            sort_by_prefix(&packing, &self.bytes, &mut self.wide_words.0, sorted);
-        }
+            Words::Plain(sort_plain(&packing, &self.bytes, &mut self.wide_words.0))
+        };
+        Keys { packing, words }
     }
 
-    fn sort_encoded(&mut self, run: &mut MemoryRun) {
+    fn sort_encoded(&mut self) -> EncodedRun {
         if !self.ascending {
             self.references.sort_unstable();
             self.sort_ties();
         }
-        run.marks.reserve_exact(self.count.div_ceil(MARK_EVERY));
+        let mut bytes = Vec::with_capacity(self.bytes.len());
+        let mut marks = Vec::with_capacity(self.count.div_ceil(MARK_EVERY));
         for (i, &reference) in self.references.iter().enumerate() {
             if i % MARK_EVERY == 0 {
-                run.marks.push(run.bytes.len() as u64);
+                marks.push(bytes.len() as u64);
             }
             let start = offset(reference);
             if let Some(entry) = self.shape.decode(&self.bytes, start, false) {
-                run.bytes.extend_from_slice(&self.bytes[start..entry.end]);
+                bytes.extend_from_slice(&self.bytes[start..entry.end]);
             }
         }
+        EncodedRun { shape: self.shape, bytes, marks }
     }
 
     /// Orders references of equal prefix by their whole keys, then by offset: as pushed.
@@ -207,24 +199,25 @@ fn offset(reference: u128) -> usize {
 fn sort_packed<W: Word>(
     packing: &Packing,
     keys: &[u8],
+    ascending: bool,
     (words, scratch): &mut (Vec<W>, Vec<W>),
-    sorted: &mut Vec<u8>,
-) {
+) -> Vec<W> {
     words.clear();
     packing.pack(keys, words);
-    radix::sort(words, scratch, packing.bits);
-    sorted.resize(keys.len(), 0);
-    for (&word, key) in words.iter().zip(sorted.chunks_exact_mut(packing.key_len)) {
-        packing.unpack(word, key);
+    if !ascending {
+        radix::sort(words, scratch, packing.bits);
     }
+    // The run gets exactly what it needs, the buffer keeps its capacity.
+    words.clone()
 }
 
-/// Sorts keys with more than 128 differing bits: by the first 96 of them, ties by memcmp.
-fn sort_by_prefix(packing: &Packing, keys: &[u8], words: &mut Vec<u128>, sorted: &mut Vec<u8>) {
+/// Sorts keys with more than 128 differing bits.
+fn sort_plain(packing: &Packing, keys: &[u8], references: &mut Vec<u128>) -> Vec<u8> {
     let len = packing.key_len;
-    sort_references(packing, keys, words);
-    for &word in words.iter() {
-        let index = word as u32 as usize;
-        sorted.extend_from_slice(&keys[index * len..][..len]);
+    sort_references(packing, keys, references);
+    let mut sorted = Vec::with_capacity(keys.len());
+    for &reference in references.iter() {
+        sorted.extend_from_slice(&keys[reference as u32 as usize * len..][..len]);
     }
+    sorted
 }

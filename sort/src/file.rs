@@ -2,13 +2,14 @@
 //!
 //! The file is unlinked when made (mode 0600), so nothing stays behind however the process ends.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::block::{BlockReader, BlockWriter};
+use crate::block::{BlockWriter, Damage};
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
@@ -98,9 +99,9 @@ impl RunFile {
     }
 
     /// First key of every block and the bytes of its entries.
-    pub(crate) fn samples(&self) -> impl Iterator<Item = (&[u8], u64)> {
+    pub(crate) fn samples(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, u64)> {
         (0..self.index.len())
-            .map(|block| (self.index.key(block), u64::from(self.index.entry_bytes[block])))
+            .map(|block| (self.index.key(block).into(), u64::from(self.index.entry_bytes[block])))
     }
 
     /// The blocks that can hold keys from `start` on and before `end`.
@@ -111,13 +112,12 @@ impl RunFile {
         first..last.max(first)
     }
 
-    /// Replaces `entries` with those of a block. `stored` is scratch.
+    /// Reads a block as stored and has `decode` make sense of it.
     pub(crate) fn read(
         &self,
         block: usize,
-        reader: &mut BlockReader,
         stored: &mut Vec<u8>,
-        entries: &mut Vec<u8>,
+        decode: impl FnOnce(&[u8]) -> std::result::Result<(), Damage>,
     ) -> Result<()> {
         let (start, end) = (self.index.offsets[block], self.index.offsets[block + 1]);
         stored.resize((end - start) as usize, 0);
@@ -127,9 +127,8 @@ impl RunFile {
             block,
             source,
         })?;
-        reader
-            .read(stored, entries)
-            .map_err(|damage| self.corrupt(block, damage.what, damage.seen, damage.expected))
+        decode(stored)
+            .map_err(|Damage { what, seen, expected }| self.corrupt(block, what, seen, expected))
     }
 
     /// The error for a block whose bytes do not make sense.
@@ -186,7 +185,7 @@ impl RunWriter {
             run,
             shape,
             blocks: BlockWriter::new(shape.stride(), plan.zstd).map_err(create)?,
-            block_bytes: plan.block_bytes,
+            block_bytes: plan.block_entry_bytes,
             write_bytes: plan.write_bytes,
             bytes_needed,
             block: Vec::with_capacity(plan.block_bytes),

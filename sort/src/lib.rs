@@ -11,6 +11,7 @@ mod buffer;
 mod entry;
 mod error;
 mod file;
+mod keys;
 mod merge;
 mod pack;
 mod plan;

@@ -7,9 +7,10 @@ use crate::entry::EntryShape;
 use crate::error::Result;
 use crate::file::RunFile;
 use crate::plan::Plan;
-use crate::run::MemoryRun;
-use crate::source::{Reading, Source};
+use crate::run::{Entries, MemoryRun};
+use crate::source::{EntrySource, KeySource, Reading};
 use crate::store::Runs;
+use crate::tree::{LoserTree, OrderedEntry};
 
 /// The entries of a range of keys, ascending; equal keys are all there, side by side.
 ///
@@ -22,8 +23,8 @@ pub struct Merge<'a> {
 }
 
 enum Engine<'a> {
-    Batch(BatchMerge<'a>),
-    Tree(crate::tree::LoserTree<'a>),
+    Batch(Box<BatchMerge<'a>>),
+    Tree(LoserTree<'a>),
 }
 
 impl<'a> Merge<'a> {
@@ -31,23 +32,35 @@ impl<'a> Merge<'a> {
     pub(crate) fn new(
         shape: EntryShape,
         plan: &Plan,
-        memory: impl Iterator<Item = &'a MemoryRun>,
-        files: impl Iterator<Item = &'a RunFile>,
+        memory: &'a [MemoryRun],
+        files: &'a [RunFile],
         (start, end): (&'a [u8], Option<&'a [u8]>),
         buffers: BatchBuffers,
     ) -> Merge<'a> {
-        let sources = memory
-            .map(|run| Source::memory(run, start, end))
-            .chain(files.map(|run| Source::disk(shape, run, start, end)))
-            .filter(|source| !source.is_empty() || source.has_more())
-            .collect();
-        let engine = match shape.stride() {
-            Some(stride) => {
-                Engine::Batch(BatchMerge::new(stride, plan.batch_entries, sources, buffers))
-            }
-            None => Engine::Tree(crate::tree::LoserTree::new(sources)),
+        let engine = if let Some(len) = shape.stride() {
+            let memory = memory.iter().filter_map(|run| match &run.entries {
+                Entries::Keys(keys) => Some(KeySource::memory(keys, start, end)),
+                Entries::Encoded(_) => None,
+            });
+            let files = files.iter().map(|run| KeySource::disk(len, run, start, end));
+            let sources = memory
+                .chain(files)
+                .filter(|source| !source.window().is_empty() || source.has_more());
+            let sources = sources.collect();
+            Engine::Batch(Box::new(BatchMerge::new(len, plan.batch_entries, sources, buffers)))
+        } else {
+            let memory = memory.iter().filter_map(|run| match &run.entries {
+                Entries::Keys(_) => None,
+                Entries::Encoded(entries) => {
+                    Some(EntrySource::memory(entries, run.ordinal, start, end))
+                }
+            });
+            let files = files.iter().map(|run| EntrySource::disk(shape, run, start, end));
+            Engine::Tree(LoserTree::new(
+                memory.chain(files).filter(|source| !source.is_ended()).collect(),
+            ))
         };
-        Merge { engine, reading: Reading::new(&shape), runs: None }
+        Merge { engine, reading: Reading::new(), runs: None }
     }
 
     pub(crate) fn of(mut self, runs: &'a Runs) -> Merge<'a> {
@@ -71,7 +84,7 @@ impl<'a> Merge<'a> {
 
     /// The same with the ordinal of the entry's chunk; 0 for bare keys, whose equals are alike.
     #[inline]
-    pub(crate) fn next_with_ordinal(&mut self) -> Result<Option<(u64, &[u8], &[u8])>> {
+    pub(crate) fn next_with_ordinal(&mut self) -> Result<Option<OrderedEntry<'_>>> {
         match &mut self.engine {
             Engine::Batch(batch) => Ok(batch.next(&mut self.reading)?.map(|key| (0, key, &[][..]))),
             Engine::Tree(tree) => tree.next(&mut self.reading),
@@ -82,15 +95,10 @@ impl<'a> Merge<'a> {
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
         let Some(runs) = self.runs else { return };
-        let buffers = match std::mem::replace(
-            &mut self.engine,
-            Engine::Tree(crate::tree::LoserTree::new(Vec::new())),
-        ) {
-            Engine::Batch(batch) => Some(batch.into_buffers()),
-            Engine::Tree(_) => None,
-        };
         let mut merges = runs.merges.lock().unwrap_or_else(PoisonError::into_inner);
         merges.open -= 1;
-        merges.buffers.extend(buffers);
+        if let Engine::Batch(batch) = &mut self.engine {
+            merges.buffers.push(batch.take_buffers());
+        }
     }
 }

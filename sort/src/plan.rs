@@ -13,6 +13,7 @@
 
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
+use crate::keys::key_bytes_max;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -34,8 +35,11 @@ pub(crate) struct Plan {
     pub(crate) merges_max: usize,
     /// Spills at once before.
     pub(crate) spills_max: usize,
-    /// Entries of a block on disk, before compression; a single longer entry makes a longer block.
+    /// Memory of a block that is being read or written.
     pub(crate) block_bytes: usize,
+    /// Bytes of entries in a block, so that they take `block_bytes` in memory at most; a single
+    /// longer entry makes a longer block.
+    pub(crate) block_entry_bytes: usize,
     /// Blocks gathered for one write.
     pub(crate) write_bytes: usize,
     /// Entries a merge of bare keys sorts at once.
@@ -48,13 +52,17 @@ impl Plan {
     pub(crate) fn new(shape: &EntryShape, memory_bytes_max: usize, threads: usize) -> Plan {
         let threads = threads.max(1);
         let memory = memory_bytes_max;
+        let block_bytes = (memory / 512).clamp(4 * KIB, 256 * KIB);
         let batch_bytes = (memory / 64).clamp(8 * KIB, MIB);
         let mut plan = Plan {
             memory_bytes_max,
             merges_max: threads,
             // Spilling costs a worker a fifth of what producing the entries did, or less.
             spills_max: threads.div_ceil(4),
-            block_bytes: (memory / 512).clamp(4 * KIB, 256 * KIB),
+            block_bytes,
+            block_entry_bytes: shape
+                .stride()
+                .map_or(block_bytes, |len| block_bytes / key_bytes_max(len).max(1) * len),
             write_bytes: (memory / 64).clamp(16 * KIB, MIB),
             batch_entries: shape.stride().map_or(0, |stride| (batch_bytes / (32 + stride)).max(64)),
             zstd: shape.stride().is_none() && memory >= ZSTD_BUDGET_MIN,

@@ -4,6 +4,9 @@
 //! below. The samples of all runs, in order, are a table of how many bytes lie below each key; its
 //! rows at the multiples of the wanted size are the boundaries.
 
+use std::borrow::Cow;
+
+use crate::file::RunFile;
 use crate::store::Runs;
 
 /// Samples for each range. The more, the more equal the ranges.
@@ -36,10 +39,10 @@ impl Runs {
     /// of 64 keys per range.
     pub fn ranges(&self, bytes_per_range: usize) -> Vec<KeyRange> {
         let step = (bytes_per_range / SAMPLES_PER_RANGE).max(1);
-        let mut samples: Vec<(&[u8], u64)> =
+        let mut samples: Vec<(Cow<'_, [u8]>, u64)> =
             self.memory.iter().flat_map(|run| run.samples(step)).collect();
-        samples.extend(self.files.iter().flat_map(|run| run.samples()));
-        samples.sort_unstable_by_key(|&(key, _)| key);
+        samples.extend(self.files.iter().flat_map(RunFile::samples));
+        samples.sort_unstable();
         let unique_len = self.shape.unique_len.unwrap_or(usize::MAX);
         let boundary = |key: &[u8]| key.len().min(unique_len);
         let mut ranges = Vec::new();
@@ -47,7 +50,7 @@ impl Runs {
         // Samples that would make the same boundary stay together, right of it.
         for equals in samples.chunk_by(|(a, _), (b, _)| a[..boundary(a)] == b[..boundary(b)]) {
             if range.bytes >= bytes_per_range as u64 {
-                let (key, _) = equals[0];
+                let (key, _) = &equals[0];
                 let start = key[..boundary(key)].to_vec();
                 range.end = Some(start.clone());
                 ranges.push(std::mem::replace(&mut range, KeyRange { start, end: None, bytes: 0 }));

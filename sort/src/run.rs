@@ -1,6 +1,9 @@
 //! A sorted run in memory.
 
+use std::borrow::Cow;
+
 use crate::entry::{EntryAt, EntryShape};
+use crate::keys::Keys;
 
 /// Bytes counted for a run besides its entries: its struct, and its place in merges.
 const RUN_OVERHEAD_BYTES: usize = 512;
@@ -14,12 +17,18 @@ pub struct MemoryRun {
     pub(crate) shape: EntryShape,
     pub(crate) ordinal: u64,
     pub(crate) count: usize,
-    /// The entries, one after the other, encoded as in [`crate::entry`].
-    pub(crate) bytes: Vec<u8>,
-    /// Offset of every [`MARK_EVERY`]th entry; empty where offsets are multiples of the stride.
-    pub(crate) marks: Vec<u64>,
     /// Bytes of the longest entry.
     pub(crate) entry_bytes_max: usize,
+    pub(crate) entries: Entries,
+}
+
+/// The entries of a run, by shape.
+#[derive(Debug)]
+pub(crate) enum Entries {
+    /// Bare keys of one length.
+    Keys(Keys),
+    /// All others.
+    Encoded(EncodedRun),
 }
 
 impl MemoryRun {
@@ -40,72 +49,81 @@ impl MemoryRun {
 
     /// Memory the run holds, in bytes: capacities, not lengths.
     pub fn memory_bytes(&self) -> usize {
-        self.bytes.capacity() + self.marks.capacity() * size_of::<u64>() + RUN_OVERHEAD_BYTES
+        RUN_OVERHEAD_BYTES
+            + match &self.entries {
+                Entries::Keys(keys) => keys.memory_bytes(),
+                Entries::Encoded(run) => run.bytes.capacity() + 8 * run.marks.capacity(),
+            }
     }
 
-    /// Offset of the first entry whose key is not less than `bound`.
-    pub(crate) fn lower_bound(&self, bound: &[u8]) -> usize {
-        if let Some(stride) = self.shape.stride() {
-            return lower_bound_fixed(&self.bytes, stride, bound);
+    /// Bytes of the entries as they were pushed; bare keys take fewer in memory.
+    pub fn entry_bytes(&self) -> usize {
+        match &self.entries {
+            Entries::Keys(keys) => keys.len() * keys.packing.key_len,
+            Entries::Encoded(run) => run.bytes.len(),
         }
-        let after = self.marks.partition_point(|&mark| {
-            self.entry(mark as usize).is_some_and(|entry| self.key(&entry) < bound)
-        });
-        let start = after.checked_sub(1).map_or(0, |mark| self.marks[mark] as usize);
-        lower_bound_scan(&self.shape, &self.bytes, start, false, bound)
     }
 
     /// Keys about `step` bytes of entries apart, each with the bytes it stands for.
-    pub(crate) fn samples(&self, step: usize) -> Vec<(&[u8], u64)> {
-        let mut samples = Vec::new();
-        if let Some(stride) = self.shape.stride() {
-            let step = (step / stride).max(1) * stride;
-            for start in (0..self.bytes.len()).step_by(step) {
-                let bytes = step.min(self.bytes.len() - start);
-                samples.push((&self.bytes[start..start + stride], bytes as u64));
+    pub(crate) fn samples(&self, step: usize) -> Vec<(Cow<'_, [u8]>, u64)> {
+        match &self.entries {
+            Entries::Keys(keys) => {
+                let len = keys.packing.key_len;
+                let step = (step / len).max(1);
+                let sample = |start: usize| {
+                    let mut key = vec![0; len];
+                    keys.key(start, &mut key);
+                    (key.into(), (step.min(keys.len() - start) * len) as u64)
+                };
+                (0..keys.len()).step_by(step).map(sample).collect()
             }
-            return samples;
+            Entries::Encoded(run) => run.samples(step as u64),
         }
-        let mut taken = None;
-        for &mark in self.marks.iter().chain(&[self.bytes.len() as u64]) {
-            if let Some(start) = taken {
-                if mark - start < step as u64 && mark < self.bytes.len() as u64 {
-                    continue;
-                }
-                if let Some(entry) = self.entry(start as usize) {
-                    samples.push((self.key(&entry), mark - start));
-                }
+    }
+}
+
+/// Entries one after the other, encoded as in [`crate::entry`].
+#[derive(Debug)]
+pub(crate) struct EncodedRun {
+    pub(crate) shape: EntryShape,
+    pub(crate) bytes: Vec<u8>,
+    /// Offset of every [`MARK_EVERY`]th entry.
+    pub(crate) marks: Vec<u64>,
+}
+
+impl EncodedRun {
+    /// Offset of the first entry whose key is not less than `bound`.
+    pub(crate) fn lower_bound(&self, bound: &[u8]) -> usize {
+        let after = self.marks.partition_point(|&mark| {
+            self.entry(mark).is_some_and(|entry| &self.bytes[entry.key..entry.key_end] < bound)
+        });
+        let start = after.checked_sub(1).map_or(0, |mark| self.marks[mark] as usize);
+        lower_bound(&self.shape, &self.bytes, start, false, bound)
+    }
+
+    fn samples(&self, step: u64) -> Vec<(Cow<'_, [u8]>, u64)> {
+        let mut samples = Vec::new();
+        let len = self.bytes.len() as u64;
+        let mut start = 0;
+        for &mark in self.marks.iter().skip(1).chain(&[len]) {
+            if mark - start < step && mark < len {
+                continue;
             }
-            taken = Some(mark);
+            if let Some(entry) = self.entry(start) {
+                samples.push((self.bytes[entry.key..entry.key_end].into(), mark - start));
+            }
+            start = mark;
         }
         samples
     }
 
-    fn entry(&self, at: usize) -> Option<EntryAt> {
-        self.shape.decode(&self.bytes, at, false)
-    }
-
-    fn key(&self, entry: &EntryAt) -> &[u8] {
-        &self.bytes[entry.key..entry.key_end]
+    fn entry(&self, at: u64) -> Option<EntryAt> {
+        self.shape.decode(&self.bytes, at as usize, false)
     }
 }
 
-/// Offset of the first key of an ascending array that is not less than `bound`.
-pub(crate) fn lower_bound_fixed(keys: &[u8], stride: usize, bound: &[u8]) -> usize {
-    let (mut low, mut high) = (0, keys.len() / stride);
-    while low < high {
-        let middle = low.midpoint(high);
-        if &keys[middle * stride..][..stride] < bound {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low * stride
-}
-
-/// The same among encoded entries, looking at each from `start` on.
-pub(crate) fn lower_bound_scan(
+/// Offset of the first entry from `start` on whose key is not less than `bound`.
+pub(crate) fn lower_bound(
     shape: &EntryShape,
     bytes: &[u8],
     start: usize,

@@ -1,4 +1,4 @@
-//! One run in a merge: a window of entries in memory, refilled block by block if the run is on
+//! One run in a merge: the entries at hand, and the blocks they are refilled from if the run is on
 //! disk.
 
 use std::borrow::Cow;
@@ -8,28 +8,8 @@ use crate::block::BlockReader;
 use crate::entry::{EntryAt, EntryShape};
 use crate::error::Result;
 use crate::file::RunFile;
-use crate::run::{MemoryRun, lower_bound_fixed, lower_bound_scan};
-
-/// Entries of one run from one key on and before another.
-pub(crate) struct Source<'a> {
-    shape: EntryShape,
-    window: Cow<'a, [u8]>,
-    /// Offset in the window of the next entry.
-    pub(crate) at: usize,
-    /// End of the entries of the range in the window.
-    end: usize,
-    /// Ordinal of the entries, or what their own is relative to.
-    pub(crate) ordinal: u64,
-    disk: Option<Disk<'a>>,
-}
-
-struct Disk<'a> {
-    run: &'a RunFile,
-    /// Blocks not yet read.
-    blocks: Range<usize>,
-    start: &'a [u8],
-    end: Option<&'a [u8]>,
-}
+use crate::keys::Keys;
+use crate::run::{EncodedRun, lower_bound};
 
 /// What reading blocks needs, shared by the sources of a merge.
 pub(crate) struct Reading {
@@ -38,96 +18,188 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn new(shape: &EntryShape) -> Reading {
-        Reading { reader: BlockReader::new(shape.stride()), stored: Vec::new() }
+    pub(crate) fn new() -> Reading {
+        Reading { reader: BlockReader::new(), stored: Vec::new() }
     }
 }
 
-impl<'a> Source<'a> {
-    pub(crate) fn memory(run: &'a MemoryRun, start: &[u8], end: Option<&[u8]>) -> Source<'a> {
-        let at = if start.is_empty() { 0 } else { run.lower_bound(start) };
-        let end = end.map_or(run.bytes.len(), |end| run.lower_bound(end));
-        Source {
-            shape: run.shape,
-            window: Cow::Borrowed(&run.bytes),
-            at,
-            end: end.max(at),
-            ordinal: run.ordinal,
-            disk: None,
-        }
+/// The part of a spilled run from one key on and before another that is not yet read.
+struct Disk<'a> {
+    run: &'a RunFile,
+    blocks: Range<usize>,
+    /// Cleared when an entry of the range was found: none after it is less.
+    start: &'a [u8],
+    end: Option<&'a [u8]>,
+}
+
+impl<'a> Disk<'a> {
+    fn new(run: &'a RunFile, start: &'a [u8], end: Option<&'a [u8]>) -> Disk<'a> {
+        Disk { run, blocks: run.blocks(start, end), start, end }
     }
 
-    /// Reads nothing yet: the window is empty until the first refill.
+    /// The range's end, if the block read last can reach beyond it.
+    fn end_of_last(&self) -> Option<&'a [u8]> {
+        self.end.filter(|_| self.blocks.is_empty())
+    }
+}
+
+/// Bare keys of one length.
+pub(crate) struct KeySource<'a> {
+    keys: KeysAtHand<'a>,
+    /// Index of the next key, and of the end of the range.
+    pub(crate) at: usize,
+    end: usize,
+    disk: Option<Disk<'a>>,
+}
+
+enum KeysAtHand<'a> {
+    Run(&'a Keys),
+    Block(Box<Keys>),
+}
+
+impl<'a> KeySource<'a> {
+    pub(crate) fn memory(keys: &'a Keys, start: &[u8], end: Option<&[u8]>) -> KeySource<'a> {
+        let len = keys.len();
+        let at = if start.is_empty() { 0 } else { keys.lower_bound(0..len, start) };
+        let end = end.map_or(len, |end| keys.lower_bound(at..len, end));
+        KeySource { keys: KeysAtHand::Run(keys), at, end, disk: None }
+    }
+
+    /// Reads nothing yet.
     pub(crate) fn disk(
-        shape: EntryShape,
+        key_len: usize,
         run: &'a RunFile,
         start: &'a [u8],
         end: Option<&'a [u8]>,
-    ) -> Source<'a> {
-        Source {
-            shape,
-            window: Cow::Owned(Vec::new()),
-            at: 0,
-            end: 0,
-            ordinal: run.ordinal,
-            disk: Some(Disk { run, blocks: run.blocks(start, end), start, end }),
+    ) -> KeySource<'a> {
+        let keys = KeysAtHand::Block(Box::new(Keys::empty(key_len)));
+        KeySource { keys, at: 0, end: 0, disk: Some(Disk::new(run, start, end)) }
+    }
+
+    /// The keys that [`KeySource::window`] is about.
+    #[inline]
+    pub(crate) fn keys(&self) -> &Keys {
+        match &self.keys {
+            KeysAtHand::Run(keys) => keys,
+            KeysAtHand::Block(keys) => keys,
         }
     }
 
-    /// The entries at hand.
-    #[inline(always)]
-    pub(crate) fn window(&self) -> &[u8] {
-        &self.window[self.at..self.end]
+    /// Indexes of the keys at hand.
+    #[inline]
+    pub(crate) fn window(&self) -> Range<usize> {
+        self.at..self.end
     }
 
-    /// The bytes that offsets of entries point into.
-    #[inline(always)]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.window
-    }
-
-    /// Whether entries follow those of the window.
+    /// Whether keys follow those at hand.
     pub(crate) fn has_more(&self) -> bool {
         self.disk.as_ref().is_some_and(|disk| !disk.blocks.is_empty())
     }
 
-    /// Whether the window is used up.
-    #[inline(always)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.at == self.end
-    }
-
-    /// Reads blocks until the window has an entry; false if there is none left.
+    /// Reads blocks until a key is at hand; false if there is none left.
     pub(crate) fn refill(&mut self, reading: &mut Reading) -> Result<bool> {
         while self.at == self.end {
-            let Some(disk) = &mut self.disk else { return Ok(false) };
-            let Some(block) = disk.blocks.next() else { return Ok(false) };
-            let entries = self.window.to_mut();
-            disk.run.read(block, &mut reading.reader, &mut reading.stored, entries)?;
-            self.end = match disk.end {
-                Some(end) if disk.blocks.is_empty() => lower_bound(&self.shape, entries, end),
-                _ => entries.len(),
+            let (Some(disk), KeysAtHand::Block(keys)) = (&mut self.disk, &mut self.keys) else {
+                return Ok(false);
             };
+            let Some(block) = disk.blocks.next() else { return Ok(false) };
+            let Reading { reader, stored } = reading;
+            disk.run.read(block, stored, |stored| reader.read_keys(stored, keys))?;
+            let len = keys.len();
+            self.end = disk.end_of_last().map_or(len, |end| keys.lower_bound(0..len, end));
             self.at = match disk.start {
                 [] => 0,
-                start => lower_bound(&self.shape, entries, start).min(self.end),
+                start => keys.lower_bound(0..self.end, start),
             };
-            // Later blocks start at or after the range's start.
             if self.at < self.end {
                 disk.start = &[];
             }
         }
         Ok(true)
     }
+}
 
-    /// The entry the window starts with; the window is not empty.
+/// Entries with payload or of several lengths.
+pub(crate) struct EntrySource<'a> {
+    shape: EntryShape,
+    bytes: Cow<'a, [u8]>,
+    /// Offset of the next entry, and of the end of the range.
+    pub(crate) at: usize,
+    end: usize,
+    /// Ordinal of the entries, or what their own is relative to.
+    pub(crate) ordinal: u64,
+    disk: Option<Disk<'a>>,
+}
+
+impl<'a> EntrySource<'a> {
+    pub(crate) fn memory(
+        run: &'a EncodedRun,
+        ordinal: u64,
+        start: &[u8],
+        end: Option<&[u8]>,
+    ) -> EntrySource<'a> {
+        let at = if start.is_empty() { 0 } else { run.lower_bound(start) };
+        let end = end.map_or(run.bytes.len(), |end| run.lower_bound(end)).max(at);
+        let bytes = Cow::Borrowed(run.bytes.as_slice());
+        EntrySource { shape: run.shape, bytes, at, end, ordinal, disk: None }
+    }
+
+    /// Reads nothing yet.
+    pub(crate) fn disk(
+        shape: EntryShape,
+        run: &'a RunFile,
+        start: &'a [u8],
+        end: Option<&'a [u8]>,
+    ) -> EntrySource<'a> {
+        let bytes = Cow::Owned(Vec::new());
+        let disk = Some(Disk::new(run, start, end));
+        EntrySource { shape, bytes, at: 0, end: 0, ordinal: run.ordinal, disk }
+    }
+
+    /// The bytes that offsets of entries point into.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether no entry is at hand and none can follow.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.at == self.end && self.disk.as_ref().is_none_or(|disk| disk.blocks.is_empty())
+    }
+
+    /// The next entry; None if there is none left.
     #[inline]
-    pub(crate) fn entry(&self) -> Result<EntryAt> {
-        let on_disk = self.disk.is_some();
-        match self.shape.decode(&self.window[..self.end], self.at, on_disk) {
-            Some(entry) => Ok(entry),
+    pub(crate) fn next(&mut self, reading: &mut Reading) -> Result<Option<EntryAt>> {
+        if self.at == self.end && !self.refill(reading)? {
+            return Ok(None);
+        }
+        match self.shape.decode(&self.bytes[..self.end], self.at, self.disk.is_some()) {
+            Some(entry) => {
+                self.at = entry.end;
+                Ok(Some(entry))
+            }
             None => Err(self.damaged()),
         }
+    }
+
+    fn refill(&mut self, reading: &mut Reading) -> Result<bool> {
+        while self.at == self.end {
+            let Some(disk) = &mut self.disk else { return Ok(false) };
+            let Some(block) = disk.blocks.next() else { return Ok(false) };
+            let Reading { reader, stored } = reading;
+            let bytes = self.bytes.to_mut();
+            disk.run.read(block, stored, |stored| reader.read(stored, bytes))?;
+            let bound = |bound| lower_bound(&self.shape, bytes, 0, true, bound);
+            self.end = disk.end_of_last().map_or(bytes.len(), bound);
+            self.at = match disk.start {
+                [] => 0,
+                start => bound(start).min(self.end),
+            };
+            if self.at < self.end {
+                disk.start = &[];
+            }
+        }
+        Ok(true)
     }
 
     #[cold]
@@ -139,12 +211,5 @@ impl<'a> Source<'a> {
             }
             None => unreachable!("a run in memory is as it was encoded"),
         }
-    }
-}
-
-fn lower_bound(shape: &EntryShape, entries: &[u8], bound: &[u8]) -> usize {
-    match shape.stride() {
-        Some(stride) => lower_bound_fixed(entries, stride, bound),
-        None => lower_bound_scan(shape, entries, 0, true, bound),
     }
 }

@@ -123,7 +123,7 @@ impl RunStore {
         let mut state = self.lock();
         state.stats.runs += 1;
         state.stats.entries += run.count as u64;
-        state.stats.entry_bytes += run.bytes.len() as u64;
+        state.stats.entry_bytes += run.entry_bytes() as u64;
         state.entry_bytes_max = state.entry_bytes_max.max(run.entry_bytes_max);
         loop {
             if let Some(first) = &state.failed {
@@ -263,18 +263,12 @@ impl RunStore {
         let ordinals =
             runs.iter().map(|run| run.ordinal).chain(files.iter().map(|run| run.ordinal));
         let ordinal = ordinals.min().unwrap_or(0);
-        let bytes = runs.iter().map(|run| run.bytes.len() as u64).sum::<u64>()
+        let bytes = runs.iter().map(|run| run.entry_bytes() as u64).sum::<u64>()
             + files.iter().map(|run| run.entry_bytes).sum::<u64>();
         let mut writer =
             RunWriter::create(&self.dir, number, ordinal, self.shape, &self.plan, bytes)?;
-        let mut merge = Merge::new(
-            self.shape,
-            &self.plan,
-            runs.iter(),
-            files.iter(),
-            (&[], None),
-            BatchBuffers::default(),
-        );
+        let mut merge =
+            Merge::new(self.shape, &self.plan, runs, files, (&[], None), BatchBuffers::default());
         while let Some((ordinal, key, payload)) = merge.next_with_ordinal()? {
             writer.push(ordinal, key, payload)?;
         }
@@ -410,8 +404,7 @@ impl Runs {
         let buffers = merges.buffers.pop().unwrap_or_default();
         drop(merges);
         let bounds = (range.start.as_slice(), range.end.as_deref());
-        let (memory, files) = (self.memory.iter(), self.files.iter());
-        Ok(Merge::new(self.shape, &self.plan, memory, files, bounds, buffers).of(self))
+        Ok(Merge::new(self.shape, &self.plan, &self.memory, &self.files, bounds, buffers).of(self))
     }
 
     /// Number of entries.

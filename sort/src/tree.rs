@@ -18,14 +18,17 @@ use std::cmp::Ordering;
 
 use crate::entry::EntryAt;
 use crate::error::Result;
-use crate::source::{Reading, Source};
+use crate::source::{EntrySource, Reading};
 
 /// Key bytes in a rank; the byte above is 0 for an entry and 0xff for the end of a run.
 const RANK_LEN: usize = 15;
 const ENDED: u128 = u128::MAX;
 
+/// Ordinal, key and payload.
+pub(crate) type OrderedEntry<'a> = (u64, &'a [u8], &'a [u8]);
+
 pub(crate) struct LoserTree<'a> {
-    sources: Vec<Source<'a>>,
+    sources: Vec<EntrySource<'a>>,
     heads: Vec<EntryAt>,
     /// The first key bytes of each head as a number, or [`ENDED`].
     ranks: Vec<u128>,
@@ -36,7 +39,7 @@ pub(crate) struct LoserTree<'a> {
 }
 
 impl<'a> LoserTree<'a> {
-    pub(crate) fn new(sources: Vec<Source<'a>>) -> LoserTree<'a> {
+    pub(crate) fn new(sources: Vec<EntrySource<'a>>) -> LoserTree<'a> {
         let count = sources.len();
         LoserTree {
             sources,
@@ -50,7 +53,7 @@ impl<'a> LoserTree<'a> {
 
     /// Steps to the next entry: its ordinal, key and payload.
     #[inline]
-    pub(crate) fn next(&mut self, reading: &mut Reading) -> Result<Option<(u64, &[u8], &[u8])>> {
+    pub(crate) fn next(&mut self, reading: &mut Reading) -> Result<Option<OrderedEntry<'_>>> {
         if self.started {
             self.load(self.winner, reading)?;
             self.replay();
@@ -92,14 +95,13 @@ impl<'a> LoserTree<'a> {
     #[inline]
     fn load(&mut self, index: usize, reading: &mut Reading) -> Result<()> {
         let source = &mut self.sources[index];
-        if source.is_empty() && !source.refill(reading)? {
-            self.ranks[index] = ENDED;
-            return Ok(());
-        }
-        let head = source.entry()?;
-        self.ranks[index] = rank(&source.bytes()[head.key..head.key_end]);
-        self.heads[index] = head;
-        source.at = head.end;
+        self.ranks[index] = match source.next(reading)? {
+            Some(head) => {
+                self.heads[index] = head;
+                rank(&source.bytes()[head.key..head.key_end])
+            }
+            None => ENDED,
+        };
         Ok(())
     }
 
