@@ -68,7 +68,9 @@ pub enum Error {
         statement: String,
     },
     /// A result had another shape than the one asked for.
-    #[error("column {column} of the answer {seen} where {expected} was expected; statement: {statement}")]
+    #[error(
+        "column {column} of the answer {seen} where {expected} was expected; statement: {statement}"
+    )]
     Answer {
         /// 0-based column of the result.
         column: usize,
@@ -138,7 +140,9 @@ pub enum Error {
         holders: Vec<String>,
     },
     /// Rows appeared in the target of `--mode insert` before the swap.
-    #[error("{0} is not empty any more: rows were inserted while the load ran; nothing was changed")]
+    #[error(
+        "{0} is not empty any more: rows were inserted while the load ran; nothing was changed"
+    )]
     NotEmpty(String),
     /// The target's definition changed between shadow and swap.
     #[error("{target} was altered while the load ran: {detail}; nothing was changed")]
@@ -158,11 +162,31 @@ pub enum Error {
         /// Rows in the file.
         expected: u64,
     },
+    /// The server's log still starts before the shadow was discarded.
+    #[error("the server's checkpoint stays at LSN {seen}, the load needs it past {expected}")]
+    Checkpoint {
+        /// LSN of the last checkpoint.
+        seen: u64,
+        /// LSN it must have passed.
+        expected: u64,
+    },
+    /// A file that was not built from the shadow's template; a server would not survive it.
+    #[error("{} carries tablespace number {seen}, the template has {expected}", path.display())]
+    ForeignFile {
+        /// The built file.
+        path: PathBuf,
+        /// Number in its first page; 0 when it has no whole first page.
+        seen: u32,
+        /// Number in the template's.
+        expected: u32,
+    },
     /// Leftovers whose meaning is not certain; a person has to decide.
     #[error("{0}")]
     Leftover(String),
     /// No `mariadbd` on this machine.
-    #[error("{0} was not found: install a MariaDB server (Debian, Ubuntu: apt install mariadb-server; Fedora: dnf install mariadb-server) or name the binary in {1}")]
+    #[error(
+        "{0} was not found: install a MariaDB server (Debian, Ubuntu: apt install mariadb-server; Fedora: dnf install mariadb-server) or name the binary in {1}"
+    )]
     NoServer(&'static str, &'static str),
     /// A private server did not do what it should.
     #[error("{doing} the private server in {} failed: {message}", dir.display())]

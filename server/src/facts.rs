@@ -45,6 +45,8 @@ pub struct ServerFacts {
     pub encrypt_tables: String,
     /// `innodb_compression_default`: new tables are page-compressed.
     pub compression_default: bool,
+    /// Whether a checkpoint can be asked for: `innodb_log_checkpoint_now` is there.
+    pub checkpoint: bool,
     /// `lower_case_table_names`: 0 names keep their case and are compared by it.
     pub lower_case_table_names: u8,
     /// The global `sql_mode`.
@@ -91,6 +93,7 @@ impl ServerFacts {
             file_per_table: on("innodb_file_per_table"),
             encrypt_tables: text("innodb_encrypt_tables"),
             compression_default: on("innodb_compression_default"),
+            checkpoint: variables.contains_key("innodb_log_checkpoint_now"),
             lower_case_table_names: text("lower_case_table_names").parse().unwrap_or(0),
             sql_mode: text("sql_mode"),
             time_zone: session_row.text(0)?,
@@ -125,6 +128,9 @@ impl ServerFacts {
         refuse(encrypted, "encrypted tables", how);
         let compressed = "innodb_compression_default is on".to_owned();
         refuse(self.compression_default, "page compression", compressed);
+        let unsafe_import = "this version has no innodb_log_checkpoint_now: a crash soon after the \
+                             load could empty the table";
+        refuse(!self.checkpoint, "checkpoint on demand", unsafe_import.to_owned());
         let missing = self.privileges.missing_for_direct(database);
         let rights = format!("the account lacks {}", missing.join(", "));
         refuse(!missing.is_empty(), "privileges", rights);
@@ -136,7 +142,7 @@ impl ServerFacts {
     ///
     /// `datadir` overrides the server's own path: a server in a container sees another one.
     /// That a folder of the right name exists proves little; that it is this server's is proven
-    /// when the exported template appears in it ([`crate::import::export_template`]).
+    /// when the exported template appears in it ([`crate::import::Target::export_template`]).
     pub fn database_dir(
         &self,
         session: &mut Session,
@@ -182,13 +188,14 @@ impl ServerFacts {
 }
 
 fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
-    const NAMES: [&str; 15] = [
+    const NAMES: [&str; 16] = [
         "datadir",
         "hostname",
         "innodb_checksum_algorithm",
         "innodb_compression_default",
         "innodb_encrypt_tables",
         "innodb_file_per_table",
+        "innodb_log_checkpoint_now",
         "innodb_page_size",
         "innodb_read_only",
         "log_bin",
@@ -200,8 +207,8 @@ fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
         "wsrep_on",
     ];
     let list = NAMES.map(|name| format!("'{name}'")).join(",");
-    let rows = session
-        .query(&format!("SHOW GLOBAL VARIABLES WHERE LOWER(Variable_name) IN ({list})"))?;
+    let rows =
+        session.query(&format!("SHOW GLOBAL VARIABLES WHERE LOWER(Variable_name) IN ({list})"))?;
     rows.iter().map(|row| Ok((row.text(0)?.to_ascii_lowercase(), row.text(1)?))).collect()
 }
 

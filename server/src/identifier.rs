@@ -111,7 +111,8 @@ pub fn filename(session: &mut Session, name: &str) -> Result<String> {
     if let Some(plain) = filename_ascii(name) {
         return Ok(plain);
     }
-    let sql = format!("SELECT CAST(CONVERT(_utf8mb4{} USING filename) AS BINARY)", quote_text(name));
+    let sql =
+        format!("SELECT CAST(CONVERT(_utf8mb4{} USING filename) AS BINARY)", quote_text(name));
     session.query_row(&sql)?.text(0)
 }
 

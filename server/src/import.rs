@@ -11,12 +11,13 @@
 //! full name, so that nothing of anyone else's is ever taken for a leftover.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::catalog::{Table, definition};
+use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result, Unsupported};
 use crate::facts::{DatabaseDir, ServerFacts};
 use crate::identifier::{TableName, digest, filename};
@@ -100,6 +101,10 @@ pub struct Target {
     pub unsupported: Vec<Unsupported>,
     pub(crate) lock_wait: Duration,
     dir: Option<DatabaseDir>,
+    /// Tablespace number of the exported template; None before [`Target::export_template`].
+    space_id: Option<u32>,
+    /// Started by [`Target::discard`], waited for by [`Target::import`].
+    checkpoint: Option<Checkpoint>,
 }
 
 /// An empty table as the server exports it.
@@ -122,7 +127,9 @@ impl Target {
     /// but one that a swap had put aside exists.
     pub fn lock(mut session: Session, name: &TableName, options: &TargetOptions) -> Result<Target> {
         let table = match Table::read(&mut session, name) {
-            Err(Error::NoTable(missing)) => return Err(missing_target(&mut session, name, missing)),
+            Err(Error::NoTable(missing)) => {
+                return Err(missing_target(&mut session, name, missing));
+            }
             table => table?,
         };
         let names = Names::of(&table.name);
@@ -145,7 +152,17 @@ impl Target {
         };
         session.set_lock_wait(options.lock_wait)?;
         let lock_wait = options.lock_wait;
-        Ok(Target { session, table, facts, names, unsupported, lock_wait, dir })
+        Ok(Target {
+            session,
+            table,
+            facts,
+            names,
+            unsupported,
+            lock_wait,
+            dir,
+            space_id: None,
+            checkpoint: None,
+        })
     }
 
     /// An error that names everything in the way of the direct path, if there is anything.
@@ -231,19 +248,24 @@ impl Target {
         if before || cfg_path.exists() {
             return Err(elsewhere("the exported description did not come and go"));
         }
-        let inside = format!("{}/{}\0", filename(&mut self.session, &shadow.database)?, shadow.table);
+        let inside =
+            format!("{}/{}\0", filename(&mut self.session, &shadow.database)?, shadow.table);
         if !template.cfg.windows(inside.len()).any(|w| w == inside.as_bytes()) {
             return Err(elsewhere("it describes another table"));
         }
+        self.space_id = space_id(&template.ibd[..]);
         Ok(template)
     }
 
-    /// Has the server forget the twin's empty file.
+    /// Has the server forget the twin's empty file, and starts the checkpoint (see the module
+    /// `checkpoint`) that must pass before [`Target::import`]; it goes on beside the build.
     ///
     /// Killed after it: a table without tablespace, which DROP TABLE removes.
     pub fn discard(&mut self) -> Result<()> {
         let shadow = self.names.shadow.quoted();
-        self.session.exec(&format!("ALTER TABLE {shadow} DISCARD TABLESPACE")).map(drop)
+        self.session.exec(&format!("ALTER TABLE {shadow} DISCARD TABLESPACE"))?;
+        self.checkpoint = Some(Checkpoint::start(&mut self.session)?);
+        Ok(())
     }
 
     /// Where the file is built: beside its place, so that a rename brings it there, under a name
@@ -269,12 +291,23 @@ impl Target {
     /// Puts the built file and its description where IMPORT looks, owned as the server's own
     /// files and durable: contents first, then the names.
     ///
+    /// A server that crashes while a file of another tablespace's number lies under this name
+    /// does not start again (its log still names the file: "Recovery cannot access file", seen
+    /// on 10.11.19), so the number is compared with the template's first.
+    ///
     /// Killed after it: both files beside a table without tablespace.
+    ///
+    /// Errors: [`Error::ForeignFile`]; the file system's.
     pub fn place(&mut self, cfg: &[u8]) -> Result<()> {
         let dir = self.dir()?.clone();
         let build = self.build_path()?;
         let (ibd, cfg_path) = (self.shadow_path("ibd")?, self.shadow_path("cfg")?);
         let file = File::open(&build).map_err(|e| Error::io("opening", &build, e))?;
+        let (seen, expected) = (space_id(&file), self.space_id);
+        if seen.is_none() || seen != expected {
+            let (seen, expected) = (seen.unwrap_or(0), expected.unwrap_or(0));
+            return Err(Error::ForeignFile { path: build, seen, expected });
+        }
         hand_over(&file, &build, &dir)?;
         file.sync_all().map_err(|e| Error::io("syncing", &build, e))?;
         let mut description = OpenOptions::new()
@@ -295,11 +328,18 @@ impl Target {
     /// Has the server adopt the placed file, and removes the description it no longer needs.
     /// Gives the server's warnings.
     ///
+    /// Waits for the checkpoint that [`Target::discard`] started.
+    ///
     /// Killed after it: a filled table `shadow`. A server killed within it: still a table without
     /// tablespace. On an error the table is without tablespace too.
     ///
     /// Errors: the server's; an index it marked corrupt.
     pub fn import(&mut self) -> Result<Vec<Warning>> {
+        match self.checkpoint.take() {
+            Some(checkpoint) => checkpoint.wait()?,
+            // Discarded by an earlier run: its checkpoint is not known to have passed.
+            None => Checkpoint::start(&mut self.session)?.wait()?,
+        }
         let shadow = self.names.shadow.quoted();
         let sql = format!("ALTER TABLE {shadow} IMPORT TABLESPACE");
         self.session.exec(&sql)?;
@@ -349,6 +389,14 @@ impl Target {
         }
         ["build", "cfg", "ibd"].iter().map(|extension| self.shadow_path(extension)).collect()
     }
+}
+
+/// The tablespace number in the header of a file's first page; None when the file is shorter.
+/// Source: MariaDB 10.11, fil0fil.h, FIL_PAGE_SPACE_ID.
+fn space_id(mut file: impl Read) -> Option<u32> {
+    let mut header = [0; 38];
+    file.read_exact(&mut header).ok()?;
+    header[34..].first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }
 
 /// Gives a file the owner of the database's folder and the mode of the server's own files there.

@@ -11,6 +11,7 @@
 //! [`publish`] are the server's steps of a direct load, [`sandbox`] runs a server of our own.
 
 pub mod catalog;
+mod checkpoint;
 pub mod error;
 pub mod facts;
 pub mod identifier;

@@ -89,7 +89,8 @@ impl Binary {
         if let Some(base) = self.basedir() {
             command.arg(path_arg("--basedir=", &base));
         }
-        let output = command.args(extra).output().map_err(|e| Error::io("installing", datadir, e))?;
+        let output =
+            command.args(extra).output().map_err(|e| Error::io("installing", datadir, e))?;
         if output.status.success() {
             return Ok(());
         }
@@ -226,10 +227,9 @@ impl Process {
         let handle = rustix::process::pidfd_open(raw, PidfdFlags::empty()).ok()?;
         let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let want = path_arg("--datadir=", datadir);
-        line.split(|&b| b == 0).any(|arg| arg == want.as_encoded_bytes()).then_some(Process {
-            pid,
-            handle,
-        })
+        line.split(|&b| b == 0)
+            .any(|arg| arg == want.as_encoded_bytes())
+            .then_some(Process { pid, handle })
     }
 
     pub(crate) fn signal(&self, signal: Signal) -> std::io::Result<()> {

@@ -210,10 +210,8 @@ fn without_comment(line: &str) -> &str {
 
 /// A value without its quotes, escapes resolved. An unknown escape keeps its backslash.
 fn unquoted(value: &str) -> String {
-    let inner = ['\'', '"']
-        .iter()
-        .find_map(|&q| value.strip_prefix(q)?.strip_suffix(q))
-        .unwrap_or(value);
+    let inner =
+        ['\'', '"'].iter().find_map(|&q| value.strip_prefix(q)?.strip_suffix(q)).unwrap_or(value);
     let mut out = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {

@@ -240,9 +240,9 @@ fn not_a_number(setting: &Setting) -> Error {
 }
 
 fn path_text(path: &Path) -> Result<String> {
-    path.to_str().map(str::to_owned).ok_or_else(|| {
-        Error::Option(format!("the socket path {} is not UTF-8", path.display()))
-    })
+    path.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| Error::Option(format!("the socket path {} is not UTF-8", path.display())))
 }
 
 fn default_socket() -> PathBuf {

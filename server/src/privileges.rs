@@ -5,8 +5,8 @@ use crate::session::Session;
 
 /// Rights the direct path needs on the target's database: create, fill and swap the shadow.
 const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOCK TABLES"];
-/// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT.
-const SERVER: [&str; 1] = ["RELOAD"];
+/// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT, and a checkpoint.
+const SERVER: [&str; 2] = ["RELOAD", "SUPER"];
 
 /// The account's rights, its active roles' included. Rights on single tables are left out: the
 /// shadow is a table of its own.
@@ -113,7 +113,7 @@ mod tests {
     fn grants_of_a_modest_account() {
         let lines = [
             "GRANT `r` TO `bob`@`localhost`",
-            "GRANT RELOAD, PROCESS ON *.* TO `bob`@`localhost` IDENTIFIED BY PASSWORD '*EB'",
+            "GRANT RELOAD, PROCESS, SUPER ON *.* TO `bob`@`localhost` IDENTIFIED BY PASSWORD '*EB'",
             "GRANT SELECT, INSERT ON `f`.* TO `bob`@`localhost`",
             "GRANT ALL PRIVILEGES ON `a\\_b%`.* TO `bob`@`localhost`",
             "GRANT DROP ON `f`.`lk` TO `bob`@`localhost`",

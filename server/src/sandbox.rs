@@ -77,8 +77,8 @@ pub enum Status {
 impl Sandbox {
     /// The sandbox in `dir`, which need not exist yet. Touches nothing.
     pub fn at(dir: impl AsRef<Path>) -> Result<Sandbox> {
-        let dir = std::path::absolute(dir.as_ref())
-            .map_err(|e| Error::io("finding", dir.as_ref(), e))?;
+        let dir =
+            std::path::absolute(dir.as_ref()).map_err(|e| Error::io("finding", dir.as_ref(), e))?;
         let place = Place {
             datadir: dir.join("data"),
             socket: socket_path(&dir),
@@ -327,12 +327,14 @@ fn socket_path(dir: &Path) -> PathBuf {
     if path.as_os_str().len() <= SOCKET_BYTES_MAX {
         return path;
     }
-    let name = format!("inrush-{:016x}.sock", crate::identifier::digest(dir.as_os_str().as_bytes()));
+    let name =
+        format!("inrush-{:016x}.sock", crate::identifier::digest(dir.as_os_str().as_bytes()));
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(|run| Path::new(&run).join(&name));
     match runtime {
         Some(path) if path.is_absolute() && path.as_os_str().len() <= SOCKET_BYTES_MAX => path,
-        _ => PathBuf::from(format!("/tmp/inrush-{}", rustix::process::geteuid().as_raw()))
-            .join(name),
+        _ => {
+            PathBuf::from(format!("/tmp/inrush-{}", rustix::process::geteuid().as_raw())).join(name)
+        }
     }
 }
 

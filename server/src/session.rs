@@ -205,11 +205,7 @@ impl Session {
         self.query("SHOW WARNINGS")?
             .iter()
             .map(|row| {
-                Ok(Warning {
-                    level: row.text(0)?,
-                    errno: row.number(1)?,
-                    message: row.text(2)?,
-                })
+                Ok(Warning { level: row.text(0)?, errno: row.number(1)?, message: row.text(2)? })
             })
             .collect()
     }

@@ -120,7 +120,10 @@ fn defaults_are_the_bytes_a_load_would_read() {
         ("VARCHAR(20) DEFAULT 'it''s \\\\ \\n?'", constant(b"it's \\ \n?")),
         ("VARCHAR(4) DEFAULT ''", constant(b"")),
         ("VARCHAR(4) DEFAULT 'NULL'", constant(b"NULL")),
-        ("VARCHAR(9) CHARACTER SET utf8mb4 DEFAULT '\u{1f600}?'", constant("\u{1f600}?".as_bytes())),
+        (
+            "VARCHAR(9) CHARACTER SET utf8mb4 DEFAULT '\u{1f600}?'",
+            constant("\u{1f600}?".as_bytes()),
+        ),
         ("VARCHAR(9) CHARACTER SET latin1 DEFAULT '\u{fc}'", constant("\u{fc}".as_bytes())),
         ("VARBINARY(9) NOT NULL DEFAULT x'00ff3f27'", constant(&[0, 255, 0x3f, 0x27])),
         ("BINARY(3) DEFAULT 'a'", constant(b"a\0\0")),
@@ -183,7 +186,10 @@ fn keys_counter_format_and_odd_names() {
     let names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["id", "x`y", "hidden"]);
     let key = table.index("k").unwrap();
-    assert_eq!((key.unique, key.columns[0].prefix, key.columns[0].descending), (false, Some(5), true));
+    assert_eq!(
+        (key.unique, key.columns[0].prefix, key.columns[0].descending),
+        (false, Some(5), true)
+    );
     assert!(table.index("u").unwrap().unique && table.index("PRIMARY").unwrap().unique);
     session.exec("CREATE TABLE Case_x (a INT)").unwrap();
     let wrong_case = Table::read(&mut session, &TableName::new(database.as_str(), "case_X"));

@@ -4,5 +4,6 @@
 mod catalog;
 mod collation;
 mod import;
+mod option_files;
 mod sandbox;
 mod session;

@@ -94,7 +94,8 @@ impl Described<'_> {
     /// `(10,2)`.
     fn digits(&self) -> Result<Option<(u8, u8)>, Refusal> {
         let Some(inner) = self.parameters() else { return Ok(None) };
-        let pair = inner.split_once(',').and_then(|(m, d)| Some((m.parse().ok()?, d.parse().ok()?)));
+        let pair =
+            inner.split_once(',').and_then(|(m, d)| Some((m.parse().ok()?, d.parse().ok()?)));
         pair.map(Some).ok_or_else(|| self.unknown())
     }
 

@@ -87,8 +87,10 @@ fn literal(text: &str) -> Literal {
 
 /// Whether a quoted default may have lost something on its way here.
 fn lost_text(text: &str, sql_type: &SqlType) -> bool {
-    let binary =
-        matches!(sql_type, SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. });
+    let binary = matches!(
+        sql_type,
+        SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. }
+    );
     binary || text.contains('?') && charset(sql_type) == Some(Charset::Utf8mb4)
 }
 

@@ -100,7 +100,8 @@ fn foreign_keys(
     );
     let rows = match session.query(&dictionary) {
         Err(e) if e.errno().is_some_and(|n| ER_ACCESS.contains(&n)) => {
-            let (database, name) = (quote_text(&table.name.database), quote_text(&table.name.table));
+            let (database, name) =
+                (quote_text(&table.name.database), quote_text(&table.name.table));
             session.query(&format!(
                 "SELECT CONSTRAINT_NAME, CONSTRAINT_SCHEMA={database} AND TABLE_NAME={name} \
                  FROM information_schema.REFERENTIAL_CONSTRAINTS \
