@@ -333,8 +333,16 @@ impl<'a> Verifier<'a> {
         Ok(Report { violations, indexes, unchecked: self.unchecked.clone(), notes })
     }
 
+    /// Sums up consecutive pages by their headers, without checking them.
+    pub fn summarise(&self, first: PageNo, pages: &[u8], summaries: &mut [PageSummary]) {
+        let (pages, _) = pages.as_chunks::<PAGE_SIZE>();
+        for (index, (page, summary)) in pages.iter().zip(summaries).enumerate() {
+            *summary = page::summarise(self, first.0 + index as u32, page);
+        }
+    }
+
     /// Sums up the pages of each index.
-    pub(crate) fn count(&self, summaries: &[PageSummary]) -> Vec<IndexReport> {
+    pub fn count(&self, summaries: &[PageSummary]) -> Vec<IndexReport> {
         let mut reports: Vec<_> = self.indexes.iter().map(IndexReport::empty).collect();
         for (page_no, summary) in summaries.iter().enumerate() {
             match summary.kind {

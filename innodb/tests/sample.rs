@@ -146,12 +146,12 @@ impl Row {
         let mixed = id.wrapping_mul(2_654_435_761);
         Row {
             id: id.to_be_bytes().to_vec(),
-            a: (id % 7 != 0).then(|| format!("name {mixed:010}").into_bytes()),
-            b: (id % 5 != 0).then(|| vec![b'a' + (mixed % 26) as u8; (id % 30) as usize]),
+            a: (!id.is_multiple_of(7)).then(|| format!("name {mixed:010}").into_bytes()),
+            b: (!id.is_multiple_of(5)).then(|| vec![b'a' + (mixed % 26) as u8; (id % 30) as usize]),
             c: format!("{:04}", mixed % 1_000).into_bytes(),
-            d: (id % 3 != 0)
+            d: (!id.is_multiple_of(3))
                 .then(|| vec![b'd'; if id % 100 == 1 { 20_000 + id as usize } else { 9 }]),
-            e: (id % 4 != 0).then(|| mixed.to_be_bytes().repeat(2)[..5].to_vec()),
+            e: (!id.is_multiple_of(4)).then(|| mixed.to_be_bytes().repeat(2)[..5].to_vec()),
         }
     }
 

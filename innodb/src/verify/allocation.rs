@@ -120,7 +120,9 @@ impl Allocation<'_> {
             return bad("has used pages past FSP_SIZE".into(), "free bits for pages not there");
         }
         let is_single = matches!(extent.state.get(), state::FREE_FRAG | state::FULL_FRAG);
-        if first.is_multiple_of(PAGES_PER_XDES) && (!is_single || extent.is_free(0) || extent.is_free(1)) {
+        if first.is_multiple_of(PAGES_PER_XDES)
+            && (!is_single || extent.is_free(0) || extent.is_free(1))
+        {
             let seen = format!("has state {}, or its first two pages free", extent.state.get());
             return bad(seen, "state 2 or 3 and both used, as descriptors and bitmap are there");
         }

@@ -69,6 +69,29 @@ pub(crate) fn check(
     }
 }
 
+/// Sums up a page by its header alone.
+pub(crate) fn summarise(verifier: &Verifier<'_>, page_no: u32, page: &PageBytes) -> PageSummary {
+    if verifier.map.is_free(page_no) {
+        return PageSummary { kind: PageKind::Free, ..PageSummary::default() };
+    }
+    let kind = PageKind::of(fil_header(page).page_type.get());
+    let header = index_header(page);
+    let mut summary = PageSummary { kind, ..PageSummary::default() };
+    if kind == PageKind::OffPage {
+        summary.records = u32_at(page, BODY).min(u16::MAX.into()) as u16;
+    }
+    if matches!(kind, PageKind::Index | PageKind::RTree) {
+        let Some(index) = verifier.index_by_id(header.index_id.get()) else {
+            return PageSummary { kind: PageKind::Other, ..PageSummary::default() };
+        };
+        summary.index = index as u16;
+        summary.level = header.level.get().min(u8::MAX.into()) as u8;
+        summary.records = header.records.get();
+        summary.free = records::free_bytes(header);
+    }
+    summary
+}
+
 fn free_page(verifier: &Verifier<'_>, page_no: u32) -> Result<Checked, Corrupt> {
     if verifier.writer == Writer::Loader {
         let seen = "page is free but not zero";

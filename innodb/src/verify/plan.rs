@@ -42,10 +42,18 @@ pub(crate) struct RecordPlan {
     pub unique_bytes: Option<usize>,
     /// Whether DB_TRX_ID and DB_ROLL_PTR follow the key: a clustered leaf.
     pub has_system_columns: bool,
-    /// Shape of the key alone.
-    key: RecordShape,
+    /// Fields of the key, in order.
+    key: Vec<KeyPart>,
     /// Bits of each null byte, backwards from the header, that no field has.
     unused_null_bits: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct KeyPart {
+    /// Bytes, or 0 if they vary.
+    fixed_len: usize,
+    big: bool,
+    null: NullBit,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +90,7 @@ impl RecordPlan {
             key_bytes: has_key_bytes.then(|| bytes(shape.key_fields)),
             unique_bytes: unique_fields.map(|unique| bytes(unique.min(shape.key_fields))),
             has_system_columns: has_system_columns(&shape),
-            key: shape.to_node(),
+            key: Vec::new(),
             unused_null_bits: vec![0xFF; shape.null_bytes],
             shape,
         };
@@ -96,7 +104,11 @@ impl RecordPlan {
             {
                 *unused &= !mask;
             }
-            plan.fixed_bytes += field.fixed_len as usize;
+            let fixed_len = field.fixed_len as usize;
+            if plan.key.len() < plan.shape.key_fields {
+                plan.key.push(KeyPart { fixed_len, big: field.big, null });
+            }
+            plan.fixed_bytes += fixed_len;
             match field.fixed_len {
                 0 => plan.varying.push(Varying { big: field.big, null }),
                 len if field.nullable => plan.nullable.push((null, len as usize)),
@@ -153,10 +165,35 @@ impl RecordPlan {
         origin: usize,
         spans: &mut Vec<FieldSpan>,
     ) -> bool {
-        // The key alone is read as a node pointer, for which there is room: no record ends less
-        // than a child page number before the page does.
-        self.key.spans(page, origin, spans).is_ok()
+        spans.clear();
+        let Some(header) = origin.checked_sub(RECORD_HEADER) else { return false };
+        let Some(nulls) = header.checked_sub(self.shape.null_bytes) else { return false };
+        let Some(null_bytes) = page.get(nulls..header) else { return false };
+        let mut lengths = page[..nulls].iter().rev().map(|byte| usize::from(*byte));
+        let mut start = origin;
+        for part in &self.key {
+            let is_null = part.null.is_set(null_bytes);
+            let len = match part.fixed_len {
+                _ if is_null => Some(0),
+                0 => varying_len(&mut lengths, part.big),
+                len => Some(len),
+            };
+            let Some(len) = len.filter(|len| start + len <= PAGE_SIZE) else { return false };
+            // A key field is never external.
+            spans.push(FieldSpan { start, len, is_null, is_external: false });
+            start += len;
+        }
+        true
     }
+}
+
+/// The next length, whose bytes come backwards from the null bitmap.
+fn varying_len(lengths: &mut impl Iterator<Item = usize>, big: bool) -> Option<usize> {
+    let first = lengths.next()?;
+    if big && first & 0x80 != 0 {
+        return Some((first & 0x3F) << 8 | lengths.next()?);
+    }
+    Some(first)
 }
 
 impl NullBit {
@@ -223,6 +260,12 @@ mod tests {
                 if let Some(fast) = fast {
                     let external = spans.iter().any(|span| span.is_external);
                     prop_assert_eq!(fast.has_external, external);
+                    let key: Vec<_> = spans.iter().take(plan.shape.key_fields).collect();
+                    let mut fast_key = Vec::new();
+                    prop_assert!(plan.key_spans(&page, origin, &mut fast_key));
+                    for (fast, slow) in fast_key.iter().zip(key) {
+                        prop_assert_eq!(fast.of(&page), slow.of(&page));
+                    }
                 }
             }
         }

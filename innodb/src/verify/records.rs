@@ -126,6 +126,8 @@ struct Walk<'a> {
     /// Record the walk stands on; the infimum at first.
     prev: usize,
     prev_extent: Extent,
+    /// Record whose key fields `scratch.prev_spans` has.
+    prev_spans_of: usize,
     /// Records passed, and records passed since the last owner.
     passed: usize,
     unowned: usize,
@@ -159,6 +161,7 @@ impl<'a> Walk<'a> {
             slots: header.directory_slots.get().into(),
             prev: INFIMUM,
             prev_extent: Extent { start: HEAP, end: HEAP, has_external: false, has_null: false },
+            prev_spans_of: 0,
             passed: 0,
             unowned: 0,
             slot: 0,
@@ -471,9 +474,13 @@ impl<'a> Walk<'a> {
             }
             _ => {
                 self.spans_of(plan, origin)?;
-                plan.key_spans(self.page, self.prev, &mut self.scratch.prev_spans);
-                let (a, b) = (&self.scratch.prev_spans, &self.scratch.spans);
+                if self.prev_spans_of != self.prev {
+                    plan.key_spans(self.page, self.prev, &mut self.scratch.prev_spans);
+                }
+                let (a, b) = (&mut self.scratch.prev_spans, &mut self.scratch.spans);
                 let comparison = self.rules.order.compare(self.page, a, self.page, b);
+                core::mem::swap(a, b);
+                self.prev_spans_of = origin;
                 let equal_fields = comparison.equal_fields;
                 let same = self.rules.unique_fields.is_some_and(|unique| equal_fields >= unique);
                 (comparison.ordering, same)

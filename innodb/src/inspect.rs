@@ -1,0 +1,492 @@
+//! A tablespace as people look at it: sums over the file, or one page in full.
+//!
+//! Data only; the command line prints it. Names of fields are the server's.
+
+use std::collections::BTreeMap;
+
+use crate::blob::BlobHeader;
+use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, NODE, state};
+use crate::ids::{FIL_NULL, PAGE_SIZE, PAGES_PER_EXTENT, PageNo};
+use crate::index_page::{
+    COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM,
+};
+use crate::list::{FilAddr, ListBase};
+use crate::page::{BODY, CHECKSUM, FilHeader, PageBytes, TRAILER, checksum};
+use crate::reader::{
+    PageSource, ReadError, fil_header, next_record, page_buffer, read_page, u16_at, u32_at, view,
+};
+use crate::record::RECORD_HEADER;
+use crate::segment::{INODES, INODES_PER_PAGE, SegmentInode};
+use crate::space_header::{SPACE_HEADER, SpaceHeader};
+use crate::space_map::SpaceMap;
+use crate::verify::{Context, IndexReport, PageKind, PageSummary, RUN_PAGES, Report, Verifier};
+
+use core::mem::offset_of;
+
+/// Sums over a whole file.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// The allocation structures.
+    pub map: SpaceMap,
+    /// Pages of each kind.
+    pub kinds: BTreeMap<PageKind, u64>,
+    /// Indexes, the clustered one first.
+    pub indexes: Vec<IndexReport>,
+    /// Bytes of off-page values.
+    pub off_page_bytes: u64,
+    /// What verifying found, if it was asked for.
+    pub report: Option<Report>,
+}
+
+impl Survey {
+    /// Reads every page of a file of `file_bytes` bytes; `verify` says whether to check them.
+    ///
+    /// Errors: a source that fails, a file that is not a tablespace this crate reads.
+    pub fn read(
+        source: &dyn PageSource,
+        file_bytes: u64,
+        context: Context<'_>,
+        verify: bool,
+    ) -> Result<Survey, ReadError> {
+        let verifier = Verifier::new(source, file_bytes, context)?;
+        let mut summaries = vec![PageSummary::default(); verifier.map().pages as usize];
+        let mut worker = verifier.worker();
+        let mut pages = vec![0; RUN_PAGES * PAGE_SIZE];
+        for (run, summaries) in summaries.chunks_mut(RUN_PAGES).enumerate() {
+            let page_no = (run * RUN_PAGES) as u32;
+            let pages = &mut pages[..summaries.len() * PAGE_SIZE];
+            source
+                .read(PageNo(page_no), pages)
+                .map_err(|source| ReadError::Source { page_no, source })?;
+            match verify {
+                true => worker.verify(PageNo(page_no), pages, summaries)?,
+                false => verifier.summarise(PageNo(page_no), pages, summaries),
+            }
+        }
+        let mut kinds = BTreeMap::new();
+        for summary in &summaries {
+            *kinds.entry(summary.kind).or_default() += 1;
+        }
+        let off_page = summaries.iter().filter(|summary| summary.kind == PageKind::OffPage);
+        let off_page_bytes = off_page.map(|summary| u64::from(summary.records)).sum();
+        let indexes = verifier.count(&summaries);
+        let report = verify.then(|| verifier.finish(&summaries, vec![worker])).transpose()?;
+        Ok(Survey { map: verifier.map().clone(), kinds, indexes, off_page_bytes, report })
+    }
+}
+
+/// One page, taken apart.
+#[derive(Clone, Debug)]
+pub struct PageView {
+    /// Number.
+    pub page_no: u32,
+    /// What its type says it is.
+    pub kind: PageKind,
+    /// Header fields in the order of their bytes, and the trailer.
+    pub fields: Vec<Field>,
+    /// The checksum its bytes should have.
+    pub checksum: u32,
+    /// Directory slots of an index page, infimum first.
+    pub slots: Vec<Slot>,
+    /// Records of an index page, infimum first, as far as their chain is sound.
+    pub records: Vec<RecordView>,
+    /// Why the records end early.
+    pub broken: Option<String>,
+    /// Extents of a descriptor page that are initialised.
+    pub extents: Vec<ExtentView>,
+    /// Segments of an inode page.
+    pub segments: Vec<SegmentView>,
+    /// First bytes of the body of a page of any other type.
+    pub bytes: Vec<u8>,
+}
+
+/// A field of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Byte of the page.
+    pub offset: usize,
+    /// The server's name.
+    pub name: &'static str,
+    /// Value.
+    pub value: FieldValue,
+}
+
+/// Value of a [`Field`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValue {
+    /// A count, number or size.
+    Number(u64),
+    /// Bits, a checksum.
+    Bits(u32),
+    /// A page, or none.
+    Page(u32),
+    /// A place in a page, or none.
+    Address(FilAddr),
+    /// A list of extents or pages.
+    List(ListBase),
+}
+
+/// A directory slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Origin of the record it points to.
+    pub origin: usize,
+    /// Records that record owns, itself included.
+    pub owned: u8,
+}
+
+/// A record of an index page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordView {
+    /// First byte of its data.
+    pub origin: usize,
+    /// Heap number.
+    pub heap_number: u16,
+    /// 0 leaf, 1 node pointer, 2 infimum, 3 supremum.
+    pub status: u8,
+    /// Info bits: 0x10 minimum of its level, 0x20 deleted.
+    pub info: u8,
+    /// Records it owns, 0 for none.
+    pub owned: u8,
+    /// Origin of the next record.
+    pub next: usize,
+    /// The first bytes of its data.
+    pub bytes: Vec<u8>,
+}
+
+/// An extent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtentView {
+    /// First page.
+    pub first_page: u32,
+    /// See [`state`].
+    pub state: u32,
+    /// Segment that owns it, else 0.
+    pub segment_id: u64,
+    /// Used pages.
+    pub used: u32,
+    /// Extent before it on its list.
+    pub prev: FilAddr,
+    /// Extent after it on its list.
+    pub next: FilAddr,
+}
+
+/// A segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentView {
+    /// Byte of the page.
+    pub offset: usize,
+    /// Id.
+    pub id: u64,
+    /// Used pages of the extents with some free pages.
+    pub not_full_used: u32,
+    /// Extents without a used page, with some, and without a free page.
+    pub lists: [ListBase; 3],
+    /// Pages owned singly.
+    pub fragments: Vec<u32>,
+}
+
+/// Data bytes shown of a record.
+const RECORD_BYTES: usize = 16;
+/// Bytes shown of a page of no structure.
+const BODY_BYTES: usize = 256;
+
+/// Name of an extent's state.
+pub fn state_name(extent_state: u32) -> &'static str {
+    match extent_state {
+        state::NOT_INITED => "not initialised",
+        state::FREE => "free",
+        state::FREE_FRAG => "single pages, some free",
+        state::FULL_FRAG => "single pages, none free",
+        state::SEGMENT => "segment",
+        _ => "unknown",
+    }
+}
+
+impl PageView {
+    /// Takes a page apart. Any bytes can be given.
+    ///
+    /// Errors: a source that fails.
+    pub fn read(source: &dyn PageSource, page_no: PageNo) -> Result<PageView, ReadError> {
+        let mut page = page_buffer();
+        read_page(source, page_no.0, &mut page)?;
+        Ok(PageView::of(page_no.0, &page))
+    }
+
+    fn of(page_no: u32, page: &PageBytes) -> PageView {
+        let mut view = PageView {
+            page_no,
+            kind: PageKind::of(fil_header(page).page_type.get()),
+            fields: fil_fields(page),
+            checksum: checksum(page),
+            slots: Vec::new(),
+            records: Vec::new(),
+            broken: None,
+            extents: Vec::new(),
+            segments: Vec::new(),
+            bytes: Vec::new(),
+        };
+        match view.kind {
+            PageKind::SpaceHeader => {
+                view.fields.extend(space_fields(page));
+                view.extents = extents(page_no, page);
+            }
+            PageKind::Descriptors => view.extents = extents(page_no, page),
+            PageKind::Inodes => view.segments = segments(page),
+            PageKind::Index | PageKind::RTree => {
+                view.fields.extend(index_fields(page));
+                view.slots = slots(page);
+                (view.records, view.broken) = records(page);
+            }
+            PageKind::OffPage => {
+                view.fields.extend(blob_fields(page));
+                let data = BODY + size_of::<BlobHeader>();
+                view.bytes = page[data..data + BODY_BYTES].to_vec();
+            }
+            _ => view.bytes = page[BODY..BODY + BODY_BYTES].to_vec(),
+        }
+        view.fields.push(number(TRAILER, "FIL_PAGE_FCRC32_END_LSN", u32_at(page, TRAILER)));
+        let value = FieldValue::Bits(u32_at(page, CHECKSUM));
+        view.fields.push(Field { offset: CHECKSUM, name: "FIL_PAGE_FCRC32_CHECKSUM", value });
+        view
+    }
+}
+
+fn number(offset: usize, name: &'static str, value: impl Into<u64>) -> Field {
+    Field { offset, name, value: FieldValue::Number(value.into()) }
+}
+
+fn fil_fields(page: &PageBytes) -> Vec<Field> {
+    let fil = fil_header(page);
+    let at = |offset, name, value| Field { offset, name, value };
+    let (prev, next) = (offset_of!(FilHeader, prev), offset_of!(FilHeader, next));
+    vec![
+        number(0, "FIL_PAGE_FCRC32_KEY_VERSION", fil.key_version.get()),
+        number(offset_of!(FilHeader, page_no), "FIL_PAGE_OFFSET", fil.page_no.get()),
+        at(prev, "FIL_PAGE_PREV", FieldValue::Page(fil.prev.get())),
+        at(next, "FIL_PAGE_NEXT", FieldValue::Page(fil.next.get())),
+        number(offset_of!(FilHeader, lsn), "FIL_PAGE_LSN", fil.lsn.get()),
+        number(offset_of!(FilHeader, page_type), "FIL_PAGE_TYPE", fil.page_type.get()),
+        number(offset_of!(FilHeader, space_id), "FIL_PAGE_SPACE_ID", fil.space_id.get()),
+    ]
+}
+
+fn space_fields(page: &PageBytes) -> Vec<Field> {
+    let header: &SpaceHeader = view(page, SPACE_HEADER);
+    let list = |offset: usize, name, list| Field {
+        offset: SPACE_HEADER + offset,
+        name,
+        value: FieldValue::List(list),
+    };
+    let plain = |offset: usize, name, value: u32| number(SPACE_HEADER + offset, name, value);
+    let flags = FieldValue::Bits(header.flags.get());
+    vec![
+        plain(offset_of!(SpaceHeader, space_id), "FSP_SPACE_ID", header.space_id.get()),
+        plain(offset_of!(SpaceHeader, size_pages), "FSP_SIZE", header.size_pages.get()),
+        plain(offset_of!(SpaceHeader, free_limit), "FSP_FREE_LIMIT", header.free_limit.get()),
+        Field {
+            offset: SPACE_HEADER + offset_of!(SpaceHeader, flags),
+            name: "FSP_SPACE_FLAGS",
+            value: flags,
+        },
+        plain(offset_of!(SpaceHeader, frag_used), "FSP_FRAG_N_USED", header.frag_used.get()),
+        list(offset_of!(SpaceHeader, free), "FSP_FREE", header.free),
+        list(offset_of!(SpaceHeader, free_frag), "FSP_FREE_FRAG", header.free_frag),
+        list(offset_of!(SpaceHeader, full_frag), "FSP_FULL_FRAG", header.full_frag),
+        number(
+            SPACE_HEADER + offset_of!(SpaceHeader, next_segment_id),
+            "FSP_SEG_ID",
+            header.next_segment_id.get(),
+        ),
+        list(offset_of!(SpaceHeader, inodes_full), "FSP_SEG_INODES_FULL", header.inodes_full),
+        list(offset_of!(SpaceHeader, inodes_free), "FSP_SEG_INODES_FREE", header.inodes_free),
+    ]
+}
+
+fn index_fields(page: &PageBytes) -> Vec<Field> {
+    let header: &PageHeader = view(page, PAGE_HEADER);
+    let plain = |offset: usize, name, value: u16| number(PAGE_HEADER + offset, name, value);
+    let heap_records = header.heap_records.get() & !COMPACT_FLAG;
+    let direction = header.direction.get();
+    let mut fields = vec![
+        plain(
+            offset_of!(PageHeader, directory_slots),
+            "PAGE_N_DIR_SLOTS",
+            header.directory_slots.get(),
+        ),
+        plain(offset_of!(PageHeader, heap_top), "PAGE_HEAP_TOP", header.heap_top.get()),
+        plain(offset_of!(PageHeader, heap_records), "PAGE_N_HEAP", heap_records),
+        plain(offset_of!(PageHeader, free), "PAGE_FREE", header.free.get()),
+        plain(offset_of!(PageHeader, garbage), "PAGE_GARBAGE", header.garbage.get()),
+        plain(offset_of!(PageHeader, last_insert), "PAGE_LAST_INSERT", header.last_insert.get()),
+        plain(offset_of!(PageHeader, direction), "PAGE_DIRECTION", direction),
+        plain(
+            offset_of!(PageHeader, direction_count),
+            "PAGE_N_DIRECTION",
+            header.direction_count.get(),
+        ),
+        plain(offset_of!(PageHeader, records), "PAGE_N_RECS", header.records.get()),
+        number(
+            PAGE_HEADER + offset_of!(PageHeader, max_trx_id_or_autoinc),
+            "PAGE_MAX_TRX_ID",
+            header.max_trx_id_or_autoinc.get(),
+        ),
+        plain(offset_of!(PageHeader, level), "PAGE_LEVEL", header.level.get()),
+        number(
+            PAGE_HEADER + offset_of!(PageHeader, index_id),
+            "PAGE_INDEX_ID",
+            header.index_id.get(),
+        ),
+    ];
+    let segments = [
+        (offset_of!(PageHeader, leaf_segment), "PAGE_BTR_SEG_LEAF", header.leaf_segment),
+        (offset_of!(PageHeader, top_segment), "PAGE_BTR_SEG_TOP", header.top_segment),
+    ];
+    for (offset, name, segment) in segments {
+        if segment.page_no.get() != 0 {
+            let address = FilAddr { page_no: segment.page_no, offset: segment.offset };
+            let value = FieldValue::Address(address);
+            fields.push(Field { offset: PAGE_HEADER + offset, name, value });
+        }
+    }
+    fields
+}
+
+fn blob_fields(page: &PageBytes) -> Vec<Field> {
+    let header: &BlobHeader = view(page, BODY);
+    let (part, next) = (offset_of!(BlobHeader, part_len), offset_of!(BlobHeader, next));
+    let value = FieldValue::Page(header.next.get());
+    vec![
+        number(BODY + part, "BTR_BLOB_HDR_PART_LEN", header.part_len.get()),
+        Field { offset: BODY + next, name: "BTR_BLOB_HDR_NEXT_PAGE_NO", value },
+    ]
+}
+
+fn slots(page: &PageBytes) -> Vec<Slot> {
+    let header: &PageHeader = view(page, PAGE_HEADER);
+    let count = usize::from(header.directory_slots.get()).min((DIRECTORY_END - HEAP) / 2);
+    let slot = |slot: usize| {
+        let origin = usize::from(u16_at(page, DIRECTORY_END - 2 * (slot + 1)));
+        let owned = match (RECORD_HEADER..PAGE_SIZE).contains(&origin) {
+            true => page[origin - RECORD_HEADER] & 0x0F,
+            false => 0,
+        };
+        Slot { origin, owned }
+    };
+    (0..count).map(slot).collect()
+}
+
+/// The records in key order, and why they end before the supremum if they do.
+fn records(page: &PageBytes) -> (Vec<RecordView>, Option<String>) {
+    let header: &PageHeader = view(page, PAGE_HEADER);
+    if header.heap_records.get() & COMPACT_FLAG == 0 {
+        return (Vec::new(), Some("records of ROW_FORMAT=REDUNDANT are not shown".into()));
+    }
+    let records_max = usize::from(header.heap_records.get() & !COMPACT_FLAG).max(2);
+    let mut records = vec![record(page, INFIMUM)];
+    let mut origin = INFIMUM;
+    while origin != SUPREMUM {
+        let next = next_record(page, origin);
+        if next < SUPREMUM || next > DIRECTORY_END || records.len() >= records_max {
+            let broken = format!("record at {origin} is followed by {next}, which is no record");
+            return (records, Some(broken));
+        }
+        records.push(record(page, next));
+        origin = next;
+    }
+    (records, None)
+}
+
+fn record(page: &PageBytes, origin: usize) -> RecordView {
+    let number = u16_at(page, origin - 4);
+    let info = page[origin - RECORD_HEADER];
+    RecordView {
+        origin,
+        heap_number: number >> 3,
+        status: (number & 7) as u8,
+        info: info & 0xF0,
+        owned: info & 0x0F,
+        next: next_record(page, origin),
+        bytes: page[origin..(origin + RECORD_BYTES).min(PAGE_SIZE)].to_vec(),
+    }
+}
+
+fn extents(page_no: u32, page: &PageBytes) -> Vec<ExtentView> {
+    let mut extents = Vec::new();
+    for index in 0..DESCRIPTORS_PER_PAGE {
+        let offset = DESCRIPTORS + index as usize * size_of::<ExtentDescriptor>();
+        let extent: &ExtentDescriptor = view(page, offset);
+        if extent.state.get() == state::NOT_INITED {
+            continue;
+        }
+        extents.push(ExtentView {
+            first_page: page_no.saturating_add(index * PAGES_PER_EXTENT),
+            state: extent.state.get(),
+            segment_id: extent.segment_id.get(),
+            used: (0..PAGES_PER_EXTENT).filter(|page| !extent.is_free(*page)).count() as u32,
+            prev: extent.node.prev,
+            next: extent.node.next,
+        });
+    }
+    debug_assert!(NODE == offset_of!(ExtentDescriptor, node), "addresses point at the node");
+    extents
+}
+
+fn segments(page: &PageBytes) -> Vec<SegmentView> {
+    let mut segments = Vec::new();
+    for slot in 0..INODES_PER_PAGE {
+        let offset = INODES + slot * size_of::<SegmentInode>();
+        let inode: &SegmentInode = view(page, offset);
+        if inode.segment_id.get() == 0 {
+            continue;
+        }
+        let fragments = inode.fragments.iter().map(|page_no| page_no.get());
+        segments.push(SegmentView {
+            offset,
+            id: inode.segment_id.get(),
+            not_full_used: inode.not_full_used.get(),
+            lists: [inode.free, inode.not_full, inode.full],
+            fragments: fragments.filter(|page_no| *page_no != FIL_NULL).collect(),
+        });
+    }
+    segments
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const IBD: &[u8] = include_bytes!("../testdata/mariadb-10.11/t.ibd");
+
+    #[test]
+    fn an_empty_table_is_told_page_by_page() {
+        let survey = Survey::read(&IBD, IBD.len() as u64, Context::unknown(), true).unwrap();
+        assert!(survey.report.unwrap().violations.is_empty());
+        assert_eq!(survey.kinds[&PageKind::Index], 4);
+        assert_eq!(survey.indexes.len(), 4);
+        let first = PageView::read(&IBD, PageNo(0)).unwrap();
+        let size = first.fields.iter().find(|field| field.name == "FSP_SIZE").unwrap();
+        assert_eq!((size.offset, size.value), (46, FieldValue::Number(survey.map.pages.into())));
+        assert_eq!((first.extents.len(), first.extents[0].state), (1, state::FREE_FRAG));
+        let inodes = PageView::read(&IBD, PageNo(2)).unwrap();
+        assert_eq!(inodes.segments.len(), 8);
+        let root = PageView::read(&IBD, PageNo(3)).unwrap();
+        let origins: Vec<_> = root.records.iter().map(|record| record.origin).collect();
+        assert_eq!((origins, root.broken), (vec![INFIMUM, SUPREMUM], None));
+    }
+
+    proptest! {
+        #[test]
+        fn any_page_can_be_shown(
+            bytes in proptest::collection::vec(any::<u8>(), PAGE_SIZE),
+            page_type in prop_oneof![Just(17_855_u16), Just(3), Just(8), Just(9), Just(10), any::<u16>()],
+        ) {
+            let mut page = page_buffer();
+            page.copy_from_slice(&bytes);
+            page[24..26].copy_from_slice(&page_type.to_be_bytes());
+            PageView::of(7, &page);
+        }
+    }
+}
