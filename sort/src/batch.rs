@@ -151,10 +151,15 @@ impl<'a> BatchMerge<'a> {
 
     /// Decides how many of the keys at hand belong to the batch.
     fn choose(&mut self) {
-        let share = (self.batch_entries / self.sources.len().max(1)).max(1);
+        // Half of the batch is shared out evenly, half by what is left of each run, so that a long
+        // run does not bound the batch long before the others.
+        let even = self.batch_entries / 2 / self.sources.len().max(1);
+        let left: usize = self.sources.iter().map(KeySource::left).sum();
+        let per_key = self.batch_entries as f64 / 2.0 / left.max(1) as f64;
         let offered = |source: &KeySource<'_>| {
             let window = source.window();
-            window.start..window.end.min(window.start + share)
+            let share = even + (source.left() as f64 * per_key) as usize;
+            window.start..window.end.min(window.start + share.max(1))
         };
         let mut bound: Option<Vec<u8>> = None;
         let mut last = vec![0; self.key_len];

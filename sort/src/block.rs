@@ -25,8 +25,6 @@ const RAW: u32 = 0;
 const ZSTD: u32 = 1;
 const PACKED: u32 = 2;
 
-/// zstd pays if the block shrinks to this share or less: at level 1 it costs 3 ns a byte, writing
-/// and reading a byte back less.
 const ZSTD_LEVEL: i32 = 1;
 
 /// A field of a block that is not what it must be.
@@ -45,25 +43,26 @@ pub(crate) struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// For bare keys of `stride` bytes, or any entries, compressed with zstd where it helps.
-    pub(crate) fn new(stride: Option<usize>, zstd: bool) -> std::io::Result<BlockWriter> {
-        let zstd = match zstd {
-            true => Some(zstd::bulk::Compressor::new(ZSTD_LEVEL)?),
-            false => None,
-        };
-        Ok(BlockWriter { stride, zstd, compressed: Vec::new() })
+    /// For bare keys of `stride` bytes, which are packed, or for any entries.
+    pub(crate) fn new(stride: Option<usize>) -> BlockWriter {
+        BlockWriter { stride, zstd: None, compressed: Vec::new() }
     }
 
-    /// Appends a block of `count` ascending entries to `out`.
+    /// Appends a block of `count` ascending entries to `out`, with `zstd` compressed if that makes
+    /// it smaller.
     pub(crate) fn write(
         &mut self,
         entries: &[u8],
         count: usize,
+        zstd: bool,
         out: &mut Vec<u8>,
     ) -> std::io::Result<()> {
         let start = out.len();
         out.extend_from_slice(&[0; HEADER_LEN]);
-        let codec = self.write_body(entries, out)?;
+        let codec = match self.stride {
+            Some(stride) => write_keys(entries, stride, out),
+            None => self.write_entries(entries, zstd, out)?,
+        };
         let body_len = out.len() - start - HEADER_LEN;
         for (i, number) in [body_len, entries.len(), count, codec as usize].into_iter().enumerate()
         {
@@ -75,15 +74,17 @@ impl BlockWriter {
         Ok(())
     }
 
-    fn write_body(&mut self, entries: &[u8], out: &mut Vec<u8>) -> std::io::Result<u32> {
-        if let Some(stride) = self.stride {
-            let packing = Packing::of(entries, stride);
-            if packing.bits <= u128::BITS && packed_width(&packing) < stride {
-                push_packed(&packing, entries, out);
-                return Ok(PACKED);
-            }
-        }
-        if let Some(zstd) = &mut self.zstd {
+    fn write_entries(
+        &mut self,
+        entries: &[u8],
+        zstd: bool,
+        out: &mut Vec<u8>,
+    ) -> std::io::Result<u32> {
+        if zstd {
+            let zstd = match &mut self.zstd {
+                Some(zstd) => zstd,
+                none => none.insert(zstd::bulk::Compressor::new(ZSTD_LEVEL)?),
+            };
             self.compressed.clear();
             self.compressed.reserve_exact(zstd::compress_bound(entries.len()));
             let len = zstd.compress_to_buffer(entries, &mut self.compressed)?;
@@ -95,6 +96,16 @@ impl BlockWriter {
         out.extend_from_slice(entries);
         Ok(RAW)
     }
+}
+
+fn write_keys(keys: &[u8], stride: usize, out: &mut Vec<u8>) -> u32 {
+    let packing = Packing::of(keys, stride);
+    if packing.bits <= u128::BITS && packed_width(&packing) < stride {
+        push_packed(&packing, keys, out);
+        return PACKED;
+    }
+    out.extend_from_slice(keys);
+    RAW
 }
 
 /// Turns stored blocks back into entries.
@@ -295,7 +306,7 @@ mod tests {
     fn round_trip(stride: Option<usize>, zstd: bool, entries: &[u8]) -> Vec<u8> {
         let mut stored = Vec::new();
         let count = entries.len() / stride.unwrap_or(1);
-        BlockWriter::new(stride, zstd).unwrap().write(entries, count, &mut stored).unwrap();
+        BlockWriter::new(stride).write(entries, count, zstd, &mut stored).unwrap();
         let mut read = vec![7; 3];
         match stride {
             Some(stride) => {

@@ -14,6 +14,8 @@ use crate::run::{EncodedRun, Entries, MARK_EVERY, MemoryRun};
 const OFFSET_BITS: u32 = 48;
 /// Leading key bytes in a reference.
 const PREFIX_LEN: usize = 10;
+/// From so many common bytes on it pays to make the references again.
+const COMMON_LEN_MIN: usize = 3;
 
 /// Takes entries in any order and gives them back as a sorted run; reusable.
 #[derive(Debug)]
@@ -26,8 +28,11 @@ pub struct SortBuffer {
     references: Vec<u128>,
     /// Whether no key pushed was less than the one before it.
     ascending: bool,
-    /// Where the key pushed last lies in `bytes`.
+    /// Where the first key pushed and the last one lie in `bytes`.
+    first_key: (usize, usize),
     last_key: (usize, usize),
+    /// Leading bytes in which no key differs from the first; unused as `references` is.
+    common_len: usize,
     entry_bytes_max: usize,
     words: (Vec<u64>, Vec<u64>),
     wide_words: (Vec<u128>, Vec<u128>),
@@ -42,7 +47,9 @@ impl SortBuffer {
             count: 0,
             references: Vec::new(),
             ascending: true,
+            first_key: (0, 0),
             last_key: (0, 0),
+            common_len: 0,
             entry_bytes_max: 0,
             words: Default::default(),
             wide_words: Default::default(),
@@ -58,7 +65,7 @@ impl SortBuffer {
         let start = self.bytes.len();
         if self.ascending {
             let (last, last_end) = self.last_key;
-            self.ascending = self.count == 0 || self.bytes[last..last_end] <= *key;
+            self.ascending = self.count == 0 || is_ascending(&self.bytes[last..last_end], key);
         }
         if let Some(stride) = self.shape.stride() {
             assert!(key.len() == stride && payload.is_empty(), "the entry has the sort's shape");
@@ -77,6 +84,12 @@ impl SortBuffer {
         self.shape.encode(None, key, payload, &mut self.bytes);
         let end = self.bytes.len();
         self.last_key = (end - payload.len() - key.len(), end - payload.len());
+        if self.count == 0 {
+            self.first_key = self.last_key;
+            self.common_len = key.len();
+        } else {
+            self.common_len = common_len(&self.bytes[self.first_key.0..][..self.common_len], key);
+        }
         self.entry_bytes_max = self.entry_bytes_max.max(end - start);
         self.references.push(prefix(key) << OFFSET_BITS | start as u128);
     }
@@ -148,6 +161,9 @@ impl SortBuffer {
 
     fn sort_encoded(&mut self) -> EncodedRun {
         if !self.ascending {
+            if self.common_len >= COMMON_LEN_MIN {
+                self.skip_common();
+            }
             self.references.sort_unstable();
             self.sort_ties();
         }
@@ -163,6 +179,16 @@ impl SortBuffer {
             }
         }
         EncodedRun { shape: self.shape, bytes, marks }
+    }
+
+    /// Has the references begin after what all keys have in common.
+    fn skip_common(&mut self) {
+        for reference in &mut self.references {
+            let start = offset(*reference);
+            let entry = self.shape.decode(&self.bytes, start, false).unwrap_or_default();
+            let key = &self.bytes[entry.key..entry.key_end];
+            *reference = prefix(&key[self.common_len..]) << OFFSET_BITS | start as u128;
+        }
     }
 
     /// Orders references of equal prefix by their whole keys, then by offset: as pushed.
@@ -190,6 +216,27 @@ fn prefix(key: &[u8]) -> u128 {
     let len = key.len().min(PREFIX_LEN);
     bytes[16 - PREFIX_LEN..][..len].copy_from_slice(&key[..len]);
     u128::from_be_bytes(bytes)
+}
+
+/// Whether `key` is not less than `last`. Mostly decided, without a call, by their first 16 bytes.
+#[inline]
+fn is_ascending(last: &[u8], key: &[u8]) -> bool {
+    match (last.first_chunk::<16>(), key.first_chunk::<16>()) {
+        (Some(last_start), Some(key_start)) => {
+            let (a, b) = (u128::from_be_bytes(*last_start), u128::from_be_bytes(*key_start));
+            a < b || (a == b && last <= key)
+        }
+        _ => last <= key,
+    }
+}
+
+/// Leading bytes of `start` that `key` has too.
+#[inline]
+pub(crate) fn common_len(start: &[u8], key: &[u8]) -> usize {
+    if key.starts_with(start) {
+        return start.len();
+    }
+    start.iter().zip(key).take_while(|(a, b)| a == b).count()
 }
 
 fn offset(reference: u128) -> usize {

@@ -5,14 +5,19 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::block::{BlockWriter, Damage};
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
+
+/// Bytes of a run to be written before its writing speed is judged.
+const WRITE_SAMPLE_BYTES: u64 = 4 << 20;
 
 /// Where spilled runs go.
 #[derive(Clone, Debug)]
@@ -104,8 +109,13 @@ impl RunFile {
             .map(|block| (self.index.key(block).into(), u64::from(self.index.entry_bytes[block])))
     }
 
+    /// About how many entries are in some of the blocks.
+    pub(crate) fn keys_in(&self, blocks: &Range<usize>) -> usize {
+        self.entries as usize / self.index.len().max(1) * blocks.len()
+    }
+
     /// The blocks that can hold keys from `start` on and before `end`.
-    pub(crate) fn blocks(&self, start: &[u8], end: Option<&[u8]>) -> std::ops::Range<usize> {
+    pub(crate) fn blocks(&self, start: &[u8], end: Option<&[u8]>) -> Range<usize> {
         // The block before may end with keys from `start` on.
         let first = self.index.lower_bound(start).saturating_sub(1);
         let last = end.map_or(self.index.len(), |end| self.index.lower_bound(end));
@@ -149,8 +159,7 @@ pub(crate) struct RunWriter {
     run: RunFile,
     shape: EntryShape,
     blocks: BlockWriter,
-    block_bytes: usize,
-    write_bytes: usize,
+    plan: Plan,
     /// Bytes the entries will take, for the message when the disk is full.
     bytes_needed: u64,
     /// The block being filled.
@@ -158,6 +167,8 @@ pub(crate) struct RunWriter {
     block_count: usize,
     /// Stored blocks not yet written.
     pending: Vec<u8>,
+    /// Time spent writing.
+    write_time: Duration,
 }
 
 impl RunWriter {
@@ -184,13 +195,13 @@ impl RunWriter {
         Ok(RunWriter {
             run,
             shape,
-            blocks: BlockWriter::new(shape.stride(), plan.zstd).map_err(create)?,
-            block_bytes: plan.block_entry_bytes,
-            write_bytes: plan.write_bytes,
+            blocks: BlockWriter::new(shape.stride()),
+            plan: *plan,
             bytes_needed,
             block: Vec::with_capacity(plan.block_bytes),
             block_count: 0,
             pending: Vec::with_capacity(plan.write_bytes + plan.block_bytes),
+            write_time: Duration::ZERO,
         })
     }
 
@@ -198,7 +209,7 @@ impl RunWriter {
     #[inline]
     pub(crate) fn push(&mut self, ordinal: u64, key: &[u8], payload: &[u8]) -> Result<()> {
         // At most 3 numbers of 10 bytes stand before the key: enough to know the block will do.
-        if self.block.len() + key.len() + payload.len() + 30 > self.block_bytes {
+        if self.block.len() + key.len() + payload.len() + 30 > self.plan.block_entry_bytes {
             self.end_block()?;
         }
         if self.block.is_empty() {
@@ -221,24 +232,37 @@ impl RunWriter {
         let start = self.pending.len();
         self.run.index.offsets.push(self.run.file_bytes);
         self.run.index.entry_bytes.push(self.block.len() as u32);
-        if let Err(source) = self.blocks.write(&self.block, self.block_count, &mut self.pending) {
-            return Err(self.failed(source));
-        }
+        let zstd = self.plan.zstd_above_ns.is_some_and(|limit| self.write_ns() > limit);
+        self.blocks
+            .write(&self.block, self.block_count, zstd, &mut self.pending)
+            .map_err(|source| self.failed(source))?;
         self.run.file_bytes += (self.pending.len() - start) as u64;
         self.run.entries += self.block_count as u64;
         self.run.entry_bytes += self.block.len() as u64;
         self.block.clear();
         self.block_count = 0;
-        if self.pending.len() >= self.write_bytes {
+        if self.pending.len() >= self.plan.write_bytes {
             self.flush()?;
         }
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
+        let start = Instant::now();
         self.run.file.write_all(&self.pending).map_err(|source| self.failed(source))?;
+        self.write_time += start.elapsed();
         self.pending.clear();
         Ok(())
+    }
+
+    /// Nanoseconds a byte has taken to write so far; 0 before the page cache was given a fair
+    /// amount.
+    fn write_ns(&self) -> f64 {
+        let written = self.run.file_bytes - self.pending.len() as u64;
+        if written < WRITE_SAMPLE_BYTES {
+            return 0.0;
+        }
+        self.write_time.as_nanos() as f64 / written as f64
     }
 
     fn failed(&self, source: io::Error) -> Error {

@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use crate::batch::{BatchBuffers, BatchMerge};
+use crate::buffer::common_len;
 use crate::entry::EntryShape;
 use crate::error::Result;
 use crate::file::RunFile;
@@ -56,9 +57,10 @@ impl<'a> Merge<'a> {
                 }
             });
             let files = files.iter().map(|run| EntrySource::disk(shape, run, start, end));
-            Engine::Tree(LoserTree::new(
-                memory.chain(files).filter(|source| !source.is_ended()).collect(),
-            ))
+            let sources = memory.chain(files).filter(|source| !source.is_ended()).collect();
+            // What begins both bounds begins all that lies between.
+            let common_len = end.map_or(0, |end| common_len(start, end));
+            Engine::Tree(LoserTree::new(sources, common_len))
         };
         Merge { engine, reading: Reading::new(), runs: None }
     }

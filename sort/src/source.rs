@@ -96,6 +96,12 @@ impl<'a> KeySource<'a> {
         self.disk.as_ref().is_some_and(|disk| !disk.blocks.is_empty())
     }
 
+    /// About how many keys of the run are left.
+    pub(crate) fn left(&self) -> usize {
+        let blocks = self.disk.as_ref().map_or(0, |disk| disk.run.keys_in(&disk.blocks));
+        self.end - self.at + blocks
+    }
+
     /// Reads blocks until a key is at hand; false if there is none left.
     pub(crate) fn refill(&mut self, reading: &mut Reading) -> Result<bool> {
         while self.at == self.end {

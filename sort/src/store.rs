@@ -58,8 +58,8 @@ pub struct SortStats {
 #[derive(Debug)]
 pub struct RunStore {
     shape: EntryShape,
-    plan: Plan,
-    dir: SpillDir,
+    pub(crate) plan: Plan,
+    pub(crate) dir: SpillDir,
     state: Mutex<State>,
     /// Memory came free, or a spill failed.
     changed: Condvar,
@@ -239,20 +239,32 @@ impl RunStore {
         mut state: MutexGuard<'a, State>,
         free: usize,
     ) -> Result<MutexGuard<'a, State>> {
-        let source_bytes = self.plan.source_bytes(state.entry_bytes_max);
-        let count = (free / source_bytes).min(state.files.len());
-        if count < 2 || state.spilling == self.plan.spills_max {
+        if state.spilling == self.plan.spills_max {
             return Ok(state);
         }
+        let source_bytes = self.plan.source_bytes(state.entry_bytes_max);
         state.files.sort_unstable_by_key(|run| run.file_bytes);
+        let mut bytes = 0;
+        let mut count = 0;
+        for run in &state.files {
+            // A block, and as much for the new index as the old one has.
+            let more = source_bytes + run.memory_bytes();
+            if bytes + more > free {
+                break;
+            }
+            bytes += more;
+            count += 1;
+        }
+        if count < 2 {
+            return Ok(state);
+        }
         let files: Vec<RunFile> = state.files.drain(..count).collect();
-        let bytes = count * source_bytes;
+        let indexes: usize = files.iter().map(RunFile::memory_bytes).sum();
         state.used += bytes;
         state.note_peak(self.plan.reserve);
         state.stats.premerges += 1;
         let number = state.begin_file();
         drop(state);
-        let indexes: usize = files.iter().map(RunFile::memory_bytes).sum();
         let spilling = Spilling { store: self, bytes: bytes + indexes, start: Instant::now() };
         let merged = self.write_run(number, &[], &files);
         drop(files);

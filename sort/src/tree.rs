@@ -36,10 +36,13 @@ pub(crate) struct LoserTree<'a> {
     losers: Vec<u32>,
     winner: usize,
     started: bool,
+    /// Leading bytes all keys have in common; ranks begin after them.
+    common_len: usize,
 }
 
 impl<'a> LoserTree<'a> {
-    pub(crate) fn new(sources: Vec<EntrySource<'a>>) -> LoserTree<'a> {
+    /// A merge of sources whose keys agree in the first `common_len` bytes.
+    pub(crate) fn new(sources: Vec<EntrySource<'a>>, common_len: usize) -> LoserTree<'a> {
         let count = sources.len();
         LoserTree {
             sources,
@@ -48,6 +51,7 @@ impl<'a> LoserTree<'a> {
             losers: vec![0; count],
             winner: 0,
             started: false,
+            common_len,
         }
     }
 
@@ -98,7 +102,7 @@ impl<'a> LoserTree<'a> {
         self.ranks[index] = match source.next(reading)? {
             Some(head) => {
                 self.heads[index] = head;
-                rank(&source.bytes()[head.key..head.key_end])
+                rank(&source.bytes()[head.key + self.common_len..head.key_end])
             }
             None => ENDED,
         };
