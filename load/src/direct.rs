@@ -35,7 +35,7 @@ pub fn load(
     options: &LoadOptions,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
-    let memory = Memory::split(options.memory_bytes_max, options.threads)?;
+    let memory = Memory::of(options)?;
     let source = open_source(options, &memory)?;
     let mut steps = Steps::begin(
         &options.state_dir,

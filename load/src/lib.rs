@@ -40,6 +40,8 @@ mod verify;
 
 pub use direct::load;
 pub use error::Error;
+#[doc(hidden)]
+pub use memory::Memory;
 pub use options::{Fill, LoadOptions, Mode};
 pub use plan::{Plan, plan};
 pub use position::Position;

@@ -10,6 +10,7 @@
 //! copies of it in each worker: as read, as converted, as encoded, as pages, and one in growth.
 
 use crate::error::Error;
+use crate::options::LoadOptions;
 
 /// Code, stacks, collations, the connection: what every load has.
 const PROGRAM_BYTES: u64 = 20 << 20;
@@ -22,24 +23,32 @@ const COPIES_OF_A_RECORD: u64 = 5;
 /// Least memory for runs.
 const RUN_BYTES_MIN: u64 = 4 << 20;
 
-/// The shares.
+/// The shares, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Memory {
+pub struct Memory {
     /// Workers that fit.
-    pub(crate) threads: usize,
+    pub threads: usize,
     /// Input that a worker takes at once.
-    pub(crate) chunk_bytes: usize,
+    pub chunk_bytes: usize,
     /// Longest record; a longer one stops the load.
-    pub(crate) record_bytes_max: usize,
+    pub record_bytes_max: usize,
     /// Pages a worker builds before it hands them on.
-    pub(crate) batch_bytes: usize,
+    pub batch_bytes: usize,
     /// Entries of all indexes that a worker collects before it sorts them into runs.
-    pub(crate) entry_bytes: usize,
+    pub entry_bytes: usize,
     /// Sorted runs of all indexes together.
-    pub(crate) run_bytes: usize,
+    pub run_bytes: usize,
 }
 
 impl Memory {
+    /// The shares of a load.
+    pub(crate) fn of(options: &LoadOptions) -> Result<Memory, Error> {
+        match options.shares {
+            Some(shares) => Ok(shares),
+            None => Memory::split(options.memory_bytes_max, options.threads),
+        }
+    }
+
     /// Splits `memory_bytes_max` among at most `threads` workers.
     pub(crate) fn split(memory_bytes_max: u64, threads: usize) -> Result<Memory, Error> {
         let least = PROGRAM_BYTES + WORKER_BYTES_MIN + RUN_BYTES_MIN;

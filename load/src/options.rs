@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use sources::Dialect;
 use values::Charset;
 
+use crate::memory::Memory;
+
 /// What may be in the target before the load, and what becomes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -64,6 +66,10 @@ pub struct LoadOptions {
     pub threads: usize,
     /// Memory of the whole process, in bytes. Default a quarter of the machine's.
     pub memory_bytes_max: u64,
+    /// The shares of that memory, which otherwise follow from it. For tests: small ones make many
+    /// chunks, hand-overs and spills of little input.
+    #[doc(hidden)]
+    pub shares: Option<Memory>,
     /// Where sorted runs spill to. Default: the system's temporary folder.
     pub temp_dir: PathBuf,
     /// Where the journal is kept. Default: `inrush` in the user's state folder.
@@ -92,6 +98,7 @@ impl LoadOptions {
             rejects_max: 0,
             threads: default_threads(),
             memory_bytes_max: default_memory_bytes(),
+            shares: None,
             temp_dir: std::env::temp_dir(),
             state_dir: default_state_dir(),
             fill: Fill::default(),
