@@ -21,7 +21,7 @@ use crate::cfg::RowFormat;
 use crate::error::{Error, Result};
 use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo, SpaceId};
 use crate::layout::blank_page;
-use crate::page::{BODY, PageBytes, TRAILER, page_type, seal, write_at};
+use crate::page::{AlignedPage, BODY, TRAILER, page_type, seal, write_at};
 use crate::page_fill::RECORD_BYTES_MAX;
 use crate::record::{EncodedRecord, RECORD_HEADER, RecordShape, RecordWriter};
 
@@ -142,7 +142,7 @@ fn record_size(shape: &RecordShape, lens: &[Option<usize>]) -> usize {
 #[derive(Clone, Debug, Default)]
 pub struct BlobPages {
     numbers: Vec<u32>,
-    pages: Vec<PageBytes>,
+    pages: Vec<AlignedPage>,
 }
 
 impl BlobPages {
@@ -171,7 +171,7 @@ impl BlobPages {
             page[BLOB_DATA..BLOB_DATA + part.len()].copy_from_slice(part);
             seal(&mut page[..]);
             self.numbers.push(page_no);
-            self.pages.push(*page);
+            self.pages.push(AlignedPage(*page));
             page_no = next;
         }
         first
@@ -181,7 +181,7 @@ impl BlobPages {
     pub fn writes(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let runs = self.numbers.chunk_by(|a, b| a.wrapping_add(1) == *b);
         runs.scan(0, |done, run| {
-            let bytes = self.pages[*done..*done + run.len()].as_flattened();
+            let bytes = AlignedPage::bytes_of(&self.pages[*done..*done + run.len()]);
             *done += run.len();
             Some((PageNo(run[0]).file_offset(), bytes))
         })

@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::ids::PAGE_SIZE;
-use crate::page::PageBytes;
+use crate::page::{AlignedPage, PageBytes};
 use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX};
 use crate::record::{RecordShape, status};
 use crate::template::TemplateIndex;
@@ -18,7 +18,7 @@ pub struct LeafBatch {
     head: PageHead,
     reserve: usize,
     /// Buffers of pages; those from `count` on are left from an earlier use.
-    pages: Vec<PageBytes>,
+    pages: Vec<AlignedPage>,
     /// Pages begun since the last clear.
     count: usize,
     /// The last of them, while it is open.
@@ -58,7 +58,7 @@ impl LeafBatch {
         if record.len() > RECORD_BYTES_MAX || !self.fill.fits(record.len()) {
             self.open_page(record, origin)?;
         }
-        self.fill.put(&mut self.pages[self.count - 1], record, origin, 0, status::LEAF);
+        self.fill.put(&mut self.pages[self.count - 1].0, record, origin, 0, status::LEAF);
         Ok(())
     }
 
@@ -71,9 +71,9 @@ impl LeafBatch {
         self.keys.push(&self.shape, record, origin)?;
         self.close_page();
         if self.count == self.pages.len() {
-            self.pages.push([0; PAGE_SIZE]);
+            self.pages.push(AlignedPage::ZERO);
         }
-        self.fill = PageFill::open(&mut self.pages[self.count], &self.head, self.reserve);
+        self.fill = PageFill::open(&mut self.pages[self.count].0, &self.head, self.reserve);
         self.count += 1;
         Ok(())
     }
@@ -81,7 +81,7 @@ impl LeafBatch {
     /// Ends the open page, if any: the next record begins another.
     pub(crate) fn close_page(&mut self) {
         if self.fill.is_open() {
-            self.fill.close(&mut self.pages[self.count - 1]);
+            self.fill.close(&mut self.pages[self.count - 1].0);
         }
     }
 
@@ -130,16 +130,16 @@ impl LeafBatch {
     }
 
     pub(crate) fn page(&self, page: usize) -> &PageBytes {
-        &self.pages[..self.count][page]
+        &self.pages[..self.count][page].0
     }
 
     pub(crate) fn page_mut(&mut self, page: usize) -> &mut PageBytes {
-        &mut self.pages[..self.count][page]
+        &mut self.pages[..self.count][page].0
     }
 
     /// The bytes of `pages` pages from the `first` on.
     pub(crate) fn page_bytes(&self, first: usize, pages: usize) -> &[u8] {
-        self.pages[..self.count][first..first + pages].as_flattened()
+        AlignedPage::bytes_of(&self.pages[..self.count][first..first + pages])
     }
 }
 

@@ -87,6 +87,28 @@ const _: () = {
 /// Bytes of one page.
 pub type PageBytes = [u8; PAGE_SIZE];
 
+/// A page at an address from which a file opened with O_DIRECT can be written.
+///
+/// 4 KiB is the largest block of any disk in use; file systems ask for their disk's.
+#[derive(Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C, align(4096))]
+pub struct AlignedPage(pub PageBytes);
+
+impl AlignedPage {
+    /// A page of zeros.
+    pub const ZERO: AlignedPage = AlignedPage([0; PAGE_SIZE]);
+
+    /// Neighbouring pages as bytes.
+    pub fn bytes_of(pages: &[AlignedPage]) -> &[u8] {
+        pages.as_bytes()
+    }
+
+    /// Neighbouring pages as bytes.
+    pub fn bytes_of_mut(pages: &mut [AlignedPage]) -> &mut [u8] {
+        pages.as_mut_bytes()
+    }
+}
+
 /// The structure at byte `at` of a page.
 ///
 /// `at` is a constant of this crate or was checked: a structure that leaves the page is a bug.

@@ -221,7 +221,7 @@ impl Work<'_> {
             cfg.autoinc = built.next_auto_increment.unwrap_or(0);
             target.place(&cfg.to_bytes())?;
             target.import()?;
-            Ok(target.check_count(built.rows)?)
+            Ok(target.check_indexes(built.rows)?)
         })?;
         steps.step(Stage::Publish, |_| {
             let mode = publish_mode(self.options.mode);

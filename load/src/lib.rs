@@ -24,8 +24,6 @@ mod locate;
 mod memory;
 mod off_page;
 mod pages;
-#[cfg(test)]
-mod perf;
 mod plan;
 mod pool;
 mod position;

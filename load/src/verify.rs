@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use innodb::cfg::Cfg;
 use innodb::ids::{PAGE_SIZE, PageNo};
+use innodb::page::AlignedPage;
 use innodb::reader::{PageSource, ReadError};
 use innodb::verify::{self, Context, PageSummary, RUN_PAGES, Verifier, Worker, Writer};
 use values::Collation;
@@ -42,10 +43,10 @@ pub(crate) fn verify(
     };
     let context =
         Context { writer: Writer::Loader, cfg: Some(expected.cfg), collations: &collations };
-    let verifier = Verifier::new(file.pages(), bytes, context).map_err(read_error(file))?;
+    let verifier = Verifier::new(file, bytes, context).map_err(read_error(file))?;
     let mut summaries = vec![PageSummary::default(); (bytes / PAGE_SIZE as u64) as usize];
     let pass = Pass {
-        source: file.pages(),
+        source: file,
         verifier: &verifier,
         runs: Mutex::new(summaries.chunks_mut(RUN_PAGES).enumerate()),
         done_bytes: AtomicU64::new(0),
@@ -99,12 +100,12 @@ impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a,
 
     fn work(&self) -> Result<Worker<'a>, ReadError> {
         let mut worker = self.verifier.worker();
-        let mut pages = vec![0; RUN_PAGES * PAGE_SIZE];
+        let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
         loop {
             let run = self.runs.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((run, summaries)) = run else { return Ok(worker) };
             let first = PageNo((run * RUN_PAGES) as u32);
-            let pages = &mut pages[..summaries.len() * PAGE_SIZE];
+            let pages = AlignedPage::bytes_of_mut(&mut pages[..summaries.len()]);
             self.source
                 .read(first, pages)
                 .map_err(|source| ReadError::Source { page_no: first.0, source })?;

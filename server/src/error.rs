@@ -152,8 +152,8 @@ pub enum Error {
         /// What is different.
         detail: String,
     },
-    /// The imported table has another number of rows than were built.
-    #[error("{table} has {found} rows after the import, {expected} were built")]
+    /// An index of the imported table is empty though rows were built, or the other way round.
+    #[error("{table} has {found} row(s) after the import, {expected} were built")]
     Count {
         /// The shadow table.
         table: String,

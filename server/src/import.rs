@@ -20,7 +20,7 @@ use crate::catalog::{Table, definition};
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result, Unsupported};
 use crate::facts::{DatabaseDir, ServerFacts};
-use crate::identifier::{TableName, digest, filename};
+use crate::identifier::{TableName, digest, filename, quote_name};
 use crate::session::{Session, Warning};
 
 /// How long a table's lock is waited for, all attempts together.
@@ -357,16 +357,33 @@ impl Target {
         }
     }
 
-    /// Counts the shadow's rows: one scan of its smallest index.
+    /// Reads the first and the last entry of each index of the shadow, as the server sees it.
     ///
-    /// Errors: [`Error::Count`] when they are not `expected`.
-    pub fn check_count(&mut self, expected: u64) -> Result<()> {
-        let sql = format!("SELECT COUNT(*) FROM {}", self.names.shadow.quoted());
-        let found = self.session.query_row(&sql)?.number(0)?;
-        if found == expected {
-            return Ok(());
+    /// IMPORT takes an index it cannot place for an empty one and says so in its log only; this
+    /// is where it shows. Rows are not counted: the file's were, in every index, and a scan takes
+    /// the server as long as the import (1.0 s for 6 million rows).
+    ///
+    /// Errors: [`Error::Count`] when an index has entries and the table was built empty, or none
+    /// and it was not.
+    pub fn check_indexes(&mut self, expected: u64) -> Result<()> {
+        let shadow = self.names.shadow.clone();
+        self.session.exec(&format!("HANDLER {} OPEN AS imported", shadow.quoted()))?;
+        let mut reads = vec!["FIRST".to_owned()];
+        for index in &self.table.indexes {
+            let name = quote_name(&index.name);
+            reads.extend([format!("{name} FIRST"), format!("{name} LAST")]);
         }
-        Err(Error::Count { table: self.names.shadow.to_string(), found, expected })
+        let mut found = Ok(());
+        for read in reads {
+            let entries =
+                self.session.query(&format!("HANDLER imported READ {read}"))?.len() as u64;
+            if entries != expected.min(1) && found.is_ok() {
+                let table = format!("{shadow} read by {read}");
+                found = Err(Error::Count { table, found: entries, expected });
+            }
+        }
+        self.session.exec("HANDLER imported CLOSE")?;
+        found
     }
 
     /// The folder of the target's database.

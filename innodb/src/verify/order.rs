@@ -35,6 +35,8 @@ pub(crate) enum FieldOrder {
     Double,
     /// By a collation.
     Text(Compare),
+    /// By a collation: CHAR of a multi-byte character set, with so many characters.
+    Char(Compare, usize),
     /// By a collation nobody gave us.
     Unknown,
 }
@@ -84,6 +86,9 @@ mod main_type {
     pub(super) const GEOMETRY: u32 = 14;
 }
 
+/// Bytes of the longest CHAR: 255 characters of 4.
+const CHAR_BYTES_MAX: usize = 1_020;
+
 /// `prtype` bit: compare as bytes (`DATA_BINARY_TYPE`).
 const BINARY_TYPE: u32 = 1024;
 /// Collation `latin1_swedish_ci`, the only one of main types 1 and 2.
@@ -119,7 +124,10 @@ impl KeyOrder {
             let column = &cfg.columns[field.column];
             match collation_of(column) {
                 Some(collation) => match collations(collation).or_else(|| bytewise(collation)) {
-                    Some(compare) => FieldOrder::Text(compare),
+                    Some(compare) => match trimmed_chars(column, field) {
+                        Some(chars) => FieldOrder::Char(compare, chars),
+                        None => FieldOrder::Text(compare),
+                    },
                     None => {
                         unchecked.push(UncheckedField {
                             index: index.to_owned(),
@@ -198,9 +206,44 @@ impl FieldOrder {
             FieldOrder::Float => Some(number(float(a), float(b))),
             FieldOrder::Double => Some(number(double(a), double(b))),
             FieldOrder::Text(compare) => Some(if a == b { Ordering::Equal } else { compare(a, b) }),
+            FieldOrder::Char(compare, chars) => {
+                Some(if a == b { Ordering::Equal } else { compare_chars(compare, *chars, a, b) })
+            }
             FieldOrder::Unknown => (a == b).then_some(Ordering::Equal),
         }
     }
+}
+
+/// Characters of a CHAR that is stored without the spaces at its end: of a character set of 1 to
+/// 3 or 4 bytes, utf8mb3 or utf8mb4.
+fn trimmed_chars(column: &CfgColumn, field: &FieldShape) -> Option<usize> {
+    let (longest, shortest) = (column.mbminmaxlen / 5, column.mbminmaxlen % 5);
+    let is_trimmed = column.mtype == main_type::MYSQL
+        && field.fixed_len == 0
+        && shortest == 1
+        && (3..=4).contains(&longest);
+    let bytes = if field.prefix_len == 0 { column.len } else { field.prefix_len };
+    is_trimmed.then(|| (bytes / longest) as usize)
+}
+
+/// Compares with the spaces that are not stored, which a collation without padding counts.
+///
+/// Source: MariaDB 10.11, rem0cmp.cc, `cmp_data`, CHAR of a varying character length.
+fn compare_chars(compare: &Compare, chars: usize, a: &[u8], b: &[u8]) -> Ordering {
+    let (mut a_padded, mut b_padded) = ([b' '; CHAR_BYTES_MAX], [b' '; CHAR_BYTES_MAX]);
+    compare(pad(a, chars, &mut a_padded), pad(b, chars, &mut b_padded))
+}
+
+/// A value with spaces up to so many characters.
+fn pad<'a>(value: &'a [u8], chars: usize, padded: &'a mut [u8; CHAR_BYTES_MAX]) -> &'a [u8] {
+    let continued = value.iter().filter(|byte| **byte & 0xC0 == 0x80).count();
+    let missing = chars.saturating_sub(value.len() - continued);
+    let len = value.len() + missing;
+    if missing == 0 || len > CHAR_BYTES_MAX {
+        return value;
+    }
+    padded[..value.len()].copy_from_slice(value);
+    &padded[..len]
 }
 
 /// Neither less nor greater is equal: -0 and 0, and whatever meets a NaN.
@@ -302,6 +345,16 @@ mod tests {
         let no_pad = bytewise(1_070).unwrap();
         assert_eq!(no_pad(b"a", b"a "), Ordering::Less);
         assert!(bytewise(45).is_none() && bytewise(8).is_none());
+    }
+
+    #[test]
+    fn a_char_compares_with_the_spaces_it_is_stored_without() {
+        let no_pad = FieldOrder::Char(bytewise(1_070).unwrap(), 3);
+        let compare = |a: &str, b: &str| no_pad.compare(a.as_bytes(), b.as_bytes());
+        // CHAR(3): stored in 3 bytes or more, so these have 2 and 3 characters.
+        assert_eq!(compare("\u{E9}a", "\u{E9}a\t"), Some(Ordering::Greater));
+        assert_eq!(compare("\u{E9}a", "\u{E9}a "), Some(Ordering::Equal));
+        assert_eq!(compare("abc", "abd"), Some(Ordering::Less));
     }
 
     #[test]

@@ -74,6 +74,23 @@ impl PageKind {
         }
     }
 
+    /// What people call many of it.
+    pub fn plural(self) -> &'static str {
+        match self {
+            PageKind::Unread => "unread",
+            PageKind::Corrupt => "corrupt",
+            PageKind::SpaceHeader => "space header",
+            PageKind::Descriptors => "extent descriptors",
+            PageKind::ChangeBuffer => "change buffer bitmaps",
+            PageKind::Inodes => "segment inodes",
+            PageKind::Index => "index pages",
+            PageKind::RTree => "R-tree pages",
+            PageKind::OffPage => "off-page values",
+            PageKind::Other => "of unknown type",
+            PageKind::Free => "free",
+        }
+    }
+
     /// What people call it.
     pub fn name(self) -> &'static str {
         match self {
