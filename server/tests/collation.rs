@@ -1,11 +1,14 @@
 //! Collations learned from a real server, and our keys against its indexes.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
-use server::learn::learn;
+use server::learn::{self, CollationCache, learn};
 use server::testing::TestServer;
-use values::Collation;
+use server::{Row, Session};
 use values::collation::Verdict;
+use values::{Charset, Collation, KeyPart, SqlType, TextType};
 
 /// Learns every collation of our character sets and prints what came of it. Minutes.
 #[test]
@@ -38,5 +41,278 @@ fn survey_of_all_collations() {
             data.pad_space,
             data.contractions.len(),
         );
+    }
+}
+
+/// The collations the first version promises.
+#[test]
+fn keys_order_as_innodb_indexes() {
+    let promised = [
+        "latin1_bin",
+        "latin1_swedish_ci",
+        "utf8mb4_bin",
+        "utf8mb4_general_ci",
+        "utf8mb4_unicode_ci",
+        "utf8mb4_uca1400_ai_ci",
+    ];
+    compare_with_indexes(&promised, 20_000);
+}
+
+/// One or two of every other family: no padding, expansions of 8-bit sets, contractions.
+#[test]
+fn keys_of_other_families_order_as_innodb_indexes() {
+    let others = [
+        "ascii_general_ci",
+        "ascii_bin",
+        "latin1_german2_ci",
+        "latin1_swedish_nopad_ci",
+        "latin1_nopad_bin",
+        "utf8mb3_general_ci",
+        "utf8mb3_unicode_ci",
+        "utf8mb3_bin",
+        "utf8mb4_nopad_bin",
+        "utf8mb4_general_nopad_ci",
+        "utf8mb4_unicode_nopad_ci",
+        "utf8mb4_unicode_520_ci",
+        "utf8mb4_uca1400_nopad_ai_ci",
+        "utf8mb4_czech_ci",
+        "utf8mb4_uca1400_croatian_ai_ci",
+    ];
+    compare_with_indexes(&others, 4000);
+}
+
+/// Fills a table with random text and reads its indexes in their order.
+fn compare_with_indexes(collations: &[&str], rows: usize) {
+    let Some(server) = TestServer::shared() else { return };
+    let mut session = server.connect().unwrap();
+    let database = server.database().unwrap();
+    session.exec(&format!("USE {database}")).unwrap();
+    let cache = CollationCache::in_dir(server.dir().join("collations"));
+    for name in collations {
+        let begun = Instant::now();
+        let collation = learn::collation(&mut session, name, &cache).unwrap();
+        let table = Table::random(collation, rows);
+        let rows = table.rows.len();
+        table.create(&mut session);
+        for (index, parts) in table.indexes() {
+            let sql = format!("HANDLER t READ {index} FIRST LIMIT {rows}");
+            let server: Vec<usize> =
+                session.query(&sql).unwrap().iter().map(|row| row.number(0).unwrap()).collect();
+            let keys: Vec<_> = (0..rows).map(|id| table.key(&parts, id)).collect();
+            let mut ours: Vec<usize> = (0..rows).collect();
+            ours.sort_by(|&a, &b| keys[a].cmp(&keys[b]));
+            if let Some(at) = (0..rows).find(|&i| server[i] != ours[i]) {
+                let (a, b) = (&table.rows[server[at]], &table.rows[ours[at]]);
+                panic!("{name}, index {index}, entry {at}: the server has {a:x?}, we have {b:x?}");
+            }
+        }
+        for (column, index) in [("v", "by_v"), ("c", "by_c")] {
+            table.compare_groups(&mut session, column, index);
+        }
+        session.exec("HANDLER t CLOSE").unwrap();
+        session.exec("DROP TABLE t").unwrap();
+        println!("{name}: {rows} rows in {:.1} s", begun.elapsed().as_secs_f64());
+    }
+}
+
+/// Rows of `t`: n INT NULL, v VARCHAR(40) NULL, c CHAR(12) NOT NULL.
+struct Table {
+    collation: Arc<Collation>,
+    rows: Vec<TableRow>,
+}
+
+#[derive(Debug)]
+struct TableRow {
+    n: Option<i32>,
+    v: Option<Vec<u8>>,
+    c: Vec<u8>,
+}
+
+/// Columns of an index: the part, and what of a row it takes.
+type Parts = Vec<(KeyPart, Stored)>;
+type Stored = fn(&Table, &TableRow) -> Option<Vec<u8>>;
+
+impl Table {
+    fn random(collation: Arc<Collation>, rows: usize) -> Table {
+        let mut random = Random(rows as u64 + 1);
+        let charset = collation.charset();
+        let rows = (0..rows).map(|_| {
+            let n = (random.below(9) > 0).then(|| random.below(50) as i32 - 25);
+            let v = random.text(charset, 40);
+            let c = random.text(charset, 12);
+            TableRow { n, v: (random.below(50) > 0).then_some(v), c }
+        });
+        let mut table = Table { rows: rows.collect(), collation };
+        table.drop_rows_without_order();
+        table
+    }
+
+    /// Some CHAR values of NO PAD collations have no order on the server either.
+    fn drop_rows_without_order(&mut self) {
+        let keyed = |row: &TableRow| {
+            let stored = self.stored_c(row);
+            let texts = [self.cut(&stored, 2), stored];
+            texts.iter().all(|text| self.collation.push_trimmed_key(text, &mut Vec::new()).is_ok())
+        };
+        let keep: Vec<bool> = self.rows.iter().map(keyed).collect();
+        let mut keep = keep.into_iter();
+        self.rows.retain(|_| keep.next() == Some(true));
+    }
+
+    fn create(&self, session: &mut Session) {
+        let text = format!(
+            "CHARACTER SET {} COLLATE {}",
+            self.collation.charset().name(),
+            self.collation.name()
+        );
+        let sql = format!(
+            "CREATE TABLE t (id INT PRIMARY KEY, n INT, v VARCHAR(40) {text}, \
+             c CHAR(12) {text} NOT NULL, KEY by_v (v), KEY by_v_down_n (v DESC, n), \
+             KEY by_n_v (n, v), KEY by_v_prefix (v(3)), KEY by_c (c), \
+             KEY by_c_prefix_down_n_down (c(2) DESC, n DESC)) ENGINE=InnoDB"
+        );
+        session.exec(&sql).unwrap();
+        let hex = |text: &[u8]| {
+            let digits: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("_{} x'{digits}'", self.collation.charset().name())
+        };
+        let null = || "NULL".to_owned();
+        for (batch, first) in self.rows.chunks(1000).zip((0..).step_by(1000)) {
+            let row = |(row, id): (&TableRow, usize)| {
+                let n = row.n.map_or_else(null, |n| n.to_string());
+                let v = row.v.as_deref().map_or_else(null, hex);
+                format!("({id},{n},{v},{})", hex(&row.c))
+            };
+            let values: Vec<_> = batch.iter().zip(first..).map(row).collect();
+            session.exec(&format!("INSERT INTO t VALUES {}", values.join(","))).unwrap();
+        }
+        session.exec("HANDLER t OPEN").unwrap();
+    }
+
+    fn indexes(&self) -> Vec<(&'static str, Parts)> {
+        let charset = self.collation.charset();
+        let text = TextType { charset, collation: self.collation.name().to_owned() };
+        let part = |sql_type: &SqlType, nullable, descending| {
+            KeyPart::new(sql_type, Some(self.collation.clone()), nullable, descending)
+        };
+        let varchar = SqlType::VarChar { chars: 40, text: text.clone() };
+        let char = SqlType::Char { chars: 12, text };
+        let int = SqlType::Integer { bytes: 4, unsigned: false };
+        let n = |down| (part(&int, true, down), (|_, row| row.stored_n()) as Stored);
+        let v = |down| (part(&varchar, true, down), (|_, row| row.v.clone()) as Stored);
+        let c_down = part(&char, false, true).with_prefix(2);
+        let v_3 = part(&varchar, true, false).with_prefix(3);
+        vec![
+            ("by_v", vec![v(false)]),
+            ("by_v_down_n", vec![v(true), n(false)]),
+            ("by_n_v", vec![n(false), v(false)]),
+            ("by_v_prefix", vec![(v_3, |table, row| Some(table.cut(row.v.as_ref()?, 3)))]),
+            ("by_c", vec![(part(&char, false, false), |table, row| Some(table.stored_c(row)))]),
+            (
+                "by_c_prefix_down_n_down",
+                vec![(c_down, |table, row| Some(table.cut(&table.stored_c(row), 2))), n(true)],
+            ),
+        ]
+    }
+
+    /// Key of a row, the primary key at its end as InnoDB has it.
+    fn key(&self, parts: &Parts, id: usize) -> Vec<u8> {
+        let mut key = Vec::new();
+        for (part, stored) in parts {
+            let stored = stored(self, &self.rows[id]);
+            part.push(stored.as_deref(), &mut key).unwrap();
+        }
+        key.extend((id as u32).to_be_bytes());
+        key
+    }
+
+    fn cut(&self, stored: &[u8], chars: usize) -> Vec<u8> {
+        stored[..self.collation.prefix_bytes(stored, chars)].to_vec()
+    }
+
+    /// CHAR(12): padded with spaces to 12 characters (8-bit) or at least 12 bytes.
+    fn stored_c(&self, row: &TableRow) -> Vec<u8> {
+        let end = row.c.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+        let mut stored = row.c[..end].to_vec();
+        stored.resize(end.max(12), b' ');
+        stored
+    }
+
+    /// Which rows the server calls equal.
+    fn compare_groups(&self, session: &mut Session, column: &str, index: &str) {
+        let sql = format!(
+            "SELECT MIN(id), COUNT(*) FROM t FORCE INDEX ({index}) GROUP BY {column} ORDER BY 1"
+        );
+        let group = |row: &Row| (row.number(0).unwrap(), row.number(1).unwrap());
+        let server: Vec<(usize, usize)> = session.query(&sql).unwrap().iter().map(group).collect();
+        let (_, parts) = self.indexes().into_iter().find(|(name, _)| *name == index).unwrap();
+        let mut groups: HashMap<Vec<u8>, (usize, usize)> = HashMap::new();
+        for id in 0..self.rows.len() {
+            let mut key = self.key(&parts, id);
+            key.truncate(key.len() - 4);
+            groups.entry(key).or_insert((id, 0)).1 += 1;
+        }
+        let mut ours: Vec<_> = groups.into_values().collect();
+        ours.sort_unstable();
+        assert_eq!(server, ours, "{}, groups of {column}", self.collation.name());
+    }
+}
+
+impl TableRow {
+    /// INT: big-endian, sign bit flipped.
+    fn stored_n(&self) -> Option<Vec<u8>> {
+        self.n.map(|n| (n as u32 ^ 1 << 31).to_be_bytes().to_vec())
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+
+    /// Text of at most `chars_max` characters, of few kinds each, often ending in spaces.
+    fn text(&mut self, charset: Charset, chars_max: usize) -> Vec<u8> {
+        const KINDS: [&str; 12] = [
+            "aAbB ",
+            "\u{0}\u{1}\t\n !",
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -_.",
+            "cChHdDzZ\u{17e}\u{17d}lLnNjJ\u{b7}aA",
+            "\u{c4}\u{e4}\u{e5}\u{df}\u{e6}\u{d0}\u{fe}\u{ff}\u{a0}\u{ad}sSaAeE",
+            "a\u{300}e\u{301}\u{308}\u{200b}\u{feff}\u{2060}\u{34f}",
+            "\u{418}\u{438}\u{306}\u{439}\u{419}\u{430}\u{42f}",
+            "\u{e40}\u{e44}\u{e01}\u{e02}\u{e2d}\u{ec0}\u{e81}a",
+            "\u{627}\u{653}\u{654}\u{655}\u{648}\u{64a}\u{fdfa}",
+            "\u{cc6}\u{cc2}\u{cd5}\u{fb2}\u{f71}\u{f80}\u{f72}\u{1025}\u{102e}",
+            "\u{4e00}\u{4e8c}\u{ac00}\u{3042}\u{30a2}\u{ff21}\u{fb01}\u{3300}\u{2160}",
+            "\u{1f600}\u{1f601}\u{10400}\u{10428}\u{1d400}\u{20000}\u{10ffff}\u{e0001}\u{fffd}\u{d7ff}",
+        ];
+        let usable = match charset {
+            Charset::Utf8mb4 => 12,
+            Charset::Utf8mb3 => 11,
+            _ => 5,
+        };
+        let kinds = [KINDS[self.below(usable)], KINDS[self.below(usable)]];
+        let mut text = Vec::new();
+        let chars = if self.below(5) == 0 { self.below(chars_max + 1) } else { self.below(5) };
+        for _ in 0..chars {
+            let kind = kinds[self.below(2)];
+            let pick = self.below(kind.chars().count());
+            let character = kind.chars().nth(pick).unwrap_or(' ');
+            match charset {
+                Charset::Utf8mb3 | Charset::Utf8mb4 => {
+                    text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                Charset::Ascii => text.push(character as u8 & 0x7f),
+                _ if self.below(9) == 0 => text.push(self.below(256) as u8),
+                _ => text.push(character as u8),
+            }
+        }
+        let spaces = if self.below(3) == 0 { self.below(4).min(chars_max - chars) } else { 0 };
+        text.resize(text.len() + spaces, b' ');
+        text
     }
 }

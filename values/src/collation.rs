@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 use crate::Reason;
 use crate::column::Charset;
 
-mod bytewise;
+pub(crate) mod bytewise;
 mod contractions;
 mod data;
 mod key_writer;
@@ -102,23 +102,35 @@ impl Collation {
     /// part of a key.
     #[inline]
     pub fn push_key(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        self.push_key_padded(stored, 0, out)
-    }
-
-    /// [`Collation::push_key`] of `stored` followed by `spaces` spaces (PAD SPACE: no difference).
-    #[inline]
-    pub fn push_key_padded(
-        &self,
-        stored: &[u8],
-        spaces: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Reason> {
         match &self.order {
             Order::Bytes { pad_space, .. } => {
-                bytewise::push_key(stored, spaces, *pad_space, out);
+                bytewise::push_key(stored, *pad_space, out);
                 Ok(())
             }
-            Order::Learned(learned) => learned.push_key(stored, spaces, out),
+            Order::Learned(learned) => learned.push_key(stored, out),
+        }
+    }
+
+    /// As [`Collation::push_key`], for CHAR of a multi-byte character set.
+    ///
+    /// InnoDB keeps such a CHAR without most of the spaces at its end, and NO PAD collations must
+    /// compare it as if they were there. The server pads both sides with virtual spaces to the
+    /// same number of *characters*; when all weights agree, the side with more virtual spaces left
+    /// is greater, which is the side with more units for its characters. So the key is that of
+    /// PAD SPACE and then this surplus (4 bytes).
+    /// Source: MariaDB 10.11, rem0cmp.cc `cmp_data`; strings/ctype-uca.inl `strnncollsp_nchars`.
+    ///
+    /// Errors: as [`Collation::push_key`]. Also, in NO PAD collations with expansions or ignorable
+    /// characters, a value that ends with an ignorable character or holds one below the space
+    /// (tab, line ends): how the server counts them depends on the value it compares with, so that
+    /// it has no order for them itself.
+    pub fn push_trimmed_key(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        match &self.order {
+            Order::Bytes { .. } => {
+                bytewise::push_key(stored, true, out);
+                Ok(())
+            }
+            Order::Learned(learned) => learned.push_trimmed_key(stored, out),
         }
     }
 
@@ -127,20 +139,17 @@ impl Collation {
     /// Values that [`Collation::push_key`] refuses get some order, not the server's.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        self.compare_padded(a, 0, b, 0)
+        match &self.order {
+            Order::Bytes { pad_space, .. } => bytewise::compare(a, b, *pad_space),
+            Order::Learned(learned) => learned.compare(a, b),
+        }
     }
 
-    /// [`Collation::compare`] of `a` followed by `spaces_a` spaces and `b` by `spaces_b`.
-    pub fn compare_padded(&self, a: &[u8], spaces_a: usize, b: &[u8], spaces_b: usize) -> Ordering {
+    /// Compares as the keys of [`Collation::push_trimmed_key`] do.
+    pub fn compare_trimmed(&self, a: &[u8], b: &[u8]) -> Ordering {
         match &self.order {
-            Order::Bytes { pad_space, .. } if *pad_space || spaces_a + spaces_b == 0 => {
-                bytewise::compare(a, b, *pad_space)
-            }
-            Order::Bytes { .. } => {
-                let spaced = |text, spaces| bytewise::followed_by_spaces(text, spaces);
-                spaced(a, spaces_a).cmp(spaced(b, spaces_b))
-            }
-            Order::Learned(learned) => learned.compare(a, spaces_a, b, spaces_b),
+            Order::Bytes { .. } => bytewise::compare(a, b, true),
+            Order::Learned(learned) => learned.compare_trimmed(a, b),
         }
     }
 

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::Reason;
-use crate::collation::Collation;
+use crate::collation::{Collation, bytewise};
 use crate::column::{Charset, SqlType};
 
 /// How stored values of a column compare.
@@ -41,8 +41,8 @@ pub struct KeyPart {
     pub descending: bool,
     /// Stored bytes of every value, where they are constant; 0 for the variable kinds.
     width: usize,
-    /// Characters to which NO PAD comparison of CHAR pads both sides; 0 elsewhere.
-    pad_chars: usize,
+    /// Whether values lack spaces at their end that count: CHAR of a multi-byte set.
+    trimmed: bool,
 }
 
 #[cfg(test)]
@@ -75,34 +75,18 @@ impl KeyPart {
             _ => KeyKind::Bytes,
         };
         let width = fixed_width(column).unwrap_or(0);
-        let mut part = KeyPart { kind, nullable, descending, width, pad_chars: 0 };
-        if let SqlType::Char { chars, .. } = column {
-            part.set_pad_chars(*chars as usize);
-        }
-        part
+        let trimmed = match column {
+            SqlType::Char { text, .. } => !text.charset.is_single_byte(),
+            _ => false,
+        };
+        KeyPart { kind, nullable, descending, width, trimmed }
     }
 
-    /// The same part of a prefix index: `length` is characters for text, else bytes. Values given
-    /// to [`KeyPart::push`] are cut to it by the caller.
+    /// The same part of a prefix index: `length` is bytes, for text characters. Values given to
+    /// [`KeyPart::push`] are cut to it by the caller.
     pub fn with_prefix(mut self, length: usize) -> KeyPart {
-        match self.kind {
-            KeyKind::Text(_) if self.pad_chars > 0 => {
-                self.set_pad_chars(length.min(self.pad_chars));
-            }
-            KeyKind::Bytes => self.width = length.min(self.width),
-            _ => (),
-        }
+        self.width = self.width.min(length);
         self
-    }
-
-    /// InnoDB keeps CHAR of a multi-byte set without most of its trailing spaces. NO PAD
-    /// comparison sees the declared length, so those spaces are put back.
-    /// Source: rem0cmp.cc, `DATA_MYSQL`, `strnncollsp_nchars`.
-    fn set_pad_chars(&mut self, chars: usize) {
-        if let KeyKind::Text(collation) = &self.kind {
-            let trimmed = !collation.charset().is_single_byte() && !collation.is_pad_space();
-            self.pad_chars = if trimmed { chars } else { 0 };
-        }
     }
 
     /// Appends the key of a stored value, already cut to the index prefix; None is NULL.
@@ -136,25 +120,15 @@ impl KeyPart {
     fn push_value(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
         match &self.kind {
             KeyKind::Bytes => out.extend_from_slice(stored),
-            KeyKind::VarBytes => push_var_bytes(stored, out),
+            KeyKind::VarBytes => bytewise::push_no_pad(stored, out),
             KeyKind::Float => out.extend_from_slice(&float_key(stored).to_be_bytes()),
             KeyKind::Double => out.extend_from_slice(&double_key(stored).to_be_bytes()),
-            KeyKind::Text(collation) => {
-                return collation.push_key_padded(stored, self.spaces_after(stored), out);
+            KeyKind::Text(collation) if self.trimmed => {
+                return collation.push_trimmed_key(stored, out);
             }
+            KeyKind::Text(collation) => return collation.push_key(stored, out),
         }
         Ok(())
-    }
-
-    /// Spaces that [`KeyPart::set_pad_chars`] puts back.
-    #[inline]
-    fn spaces_after(&self, stored: &[u8]) -> usize {
-        match (&self.kind, self.pad_chars) {
-            (KeyKind::Text(collation), chars) if chars > 0 => {
-                chars.saturating_sub(collation.charset().count_chars(stored))
-            }
-            _ => 0,
-        }
     }
 
     /// Compares two stored values as their keys compare. Does not allocate.
@@ -171,9 +145,8 @@ impl KeyPart {
             KeyKind::Bytes | KeyKind::VarBytes => a.cmp(b),
             KeyKind::Float => float_key(a).cmp(&float_key(b)),
             KeyKind::Double => double_key(a).cmp(&double_key(b)),
-            KeyKind::Text(collation) => {
-                collation.compare_padded(a, self.spaces_after(a), b, self.spaces_after(b))
-            }
+            KeyKind::Text(collation) if self.trimmed => collation.compare_trimmed(a, b),
+            KeyKind::Text(collation) => collation.compare(a, b),
         }
     }
 
@@ -210,18 +183,6 @@ impl KeyPart {
         out.extend(key[marker..read].iter().map(|byte| byte ^ mask));
         (read, false)
     }
-}
-
-/// Zero is escaped as 00 01, the end is 00 00.
-fn push_var_bytes(stored: &[u8], out: &mut Vec<u8>) {
-    out.reserve(stored.len() + 2);
-    for (i, run) in stored.split(|&byte| byte == 0).enumerate() {
-        if i > 0 {
-            out.extend_from_slice(&[0, 1]);
-        }
-        out.extend_from_slice(run);
-    }
-    out.extend_from_slice(&[0, 0]);
 }
 
 /// Maps a FLOAT to a number of the same order: negative ones inverted, the sign bit of others set.

@@ -2,8 +2,8 @@
 //!
 //! The server does not list them, but it weighs any string. Pairs are looked for
 //!
-//! 1. within each block of 256 characters: contractions rarely cross scripts;
-//! 2. of any character and a combining mark, or the second character of a pair found in 1;
+//! 1. within each script or group of related scripts ([`SCRIPTS`], [`BLOCKS`]);
+//! 2. of any character and a combining mark, or a Latin second character of a pair found in 1;
 //! 3. of the first character of a pair found so far and any character.
 //!
 //! A sequence of three or more (Hungarian dzs, Kannada) begins or ends with a shorter one.
@@ -21,18 +21,26 @@ use super::Target;
 use crate::error::Result;
 use crate::session::Session;
 
-/// Blocks of 256 code points whose scripts may have contractions.
-const BLOCKS: [Range<u32>; 9] = [
-    0x00..0x20,
-    0x2c..0x2f,
-    0x30..0x32,
-    0xa4..0xac,
-    0xfb..0x100,
-    0x100..0x120,
-    0x168..0x170,
-    0x1bc..0x1bd,
-    0x1e0..0x1ea,
+/// Scripts whose letters stand in several blocks of 256 code points (first, end of each run); each
+/// slice is searched whole.
+/// (Croatian has a contraction of d and U+017E, so blocks alone would not do.)
+const SCRIPTS: [&[(u32, u32)]; 8] = [
+    &[(0x00, 0x03), (0x1e, 0x1f)],               // Latin
+    &[(0x03, 0x04), (0x1f, 0x20)],               // Greek
+    &[(0x04, 0x06), (0x1c, 0x1d), (0xa6, 0xa7)], // Cyrillic, Armenian, Georgian
+    &[(0x05, 0x09)],                             // Hebrew, Arabic, Syriac, Thaana
+    &[(0x09, 0x0e)],                             // India, Sri Lanka
+    &[(0x0e, 0x11), (0xa9, 0xab)],               // Thai, Lao, Tibetan, Myanmar, Tai Viet
+    &[(0x17, 0x1e)],                             // Khmer, Mongolian, New Tai Lue, Balinese
+    &[(0x30, 0x31)],                             // Kana
 ];
+/// Blocks searched one by one.
+const BLOCKS: [(u32, u32); 4] = [(0xa4, 0xac), (0x100, 0x120), (0x168, 0x170), (0x1e0, 0x1ea)];
+/// Every block with letters or marks, less Han, Hangul and other large syllabaries.
+const LETTERS: [(u32, u32); 5] =
+    [(0x00, 0x20), (0x2c, 0x2f), (0x30, 0x32), (0xa4, 0xac), (0xfb, 0x120)];
+/// Latin letters: what may end a contraction with a head of another script.
+const LATIN: Range<u32> = 0..0x250;
 /// Combining diacritical marks.
 const MARKS: Range<u32> = 0x300..0x370;
 /// First unit of weights computed from the code point (UCA 10.1.3), and the replacement weight.
@@ -53,13 +61,18 @@ pub(super) fn fetch(
         Ok(plain) => plain,
         Err(error) => return Ok(Err(error)),
     };
-    let candidates = candidates(target, &plain);
-    if candidates.iter().flatten().all(|character| character.weight_bytes == 2) {
+    let letters = characters(target, &plain, &LETTERS);
+    if letters.iter().all(|letter| letter.weight_bytes == data.weights.unit_bytes()) {
         // One unit for every character, none ignorable: a table of case folding, not UCA.
         return Ok(Ok(Vec::new()));
     }
+    let blocks = BLOCKS.iter().flat_map(|&(first, end)| first..end);
+    let blocks = blocks.map(|block| vec![(block, block + 1)]);
+    let groups = SCRIPTS.iter().map(|script| script.to_vec()).chain(blocks);
+    let groups: Vec<_> =
+        groups.map(|blocks| singles(characters(target, &plain, &blocks))).collect();
     let mut search = Search { session, target, found: Vec::new() };
-    search.pairs(&candidates)?;
+    search.pairs(&groups, &singles(letters))?;
     for chars in 3..=CONTRACTION_CHARS_MAX {
         if search.found.len() > CONTRACTIONS_MAX {
             let why = format!("it has more than {CONTRACTIONS_MAX} contractions");
@@ -83,22 +96,17 @@ struct Character {
     weight_bytes: usize,
 }
 
-/// Characters of each block worth asking about.
-fn candidates(target: Target<'_>, plain: &Collation) -> Vec<Vec<Character>> {
-    let block = |block: u32| {
-        let mut characters = Vec::new();
-        for code in block * 256..block * 256 + 256 {
-            let mut text = Vec::new();
-            target.push_char(code, &mut text);
-            if let Ok(weight) = plain.weight_string(&text)
-                && (weight.len() < 2 || weight[..2] < COMPUTED_UNIT[..])
-            {
-                characters.push(Character { code, weight_bytes: weight.len() });
-            }
-        }
-        characters
+/// Characters of some blocks worth asking about: those whose weight is not computed.
+fn characters(target: Target<'_>, plain: &Collation, blocks: &[(u32, u32)]) -> Vec<Character> {
+    let codes = blocks.iter().flat_map(|(first, end)| first * 256..end * 256);
+    let character = |code| {
+        let mut text = Vec::new();
+        target.push_char(code, &mut text);
+        let weight = plain.weight_string(&text).ok()?;
+        let computed = weight.len() >= 2 && weight[..2] >= COMPUTED_UNIT[..];
+        (!computed).then_some(Character { code, weight_bytes: weight.len() })
     };
-    BLOCKS.into_iter().flatten().map(block).filter(|block| !block.is_empty()).collect()
+    codes.filter_map(character).collect()
 }
 
 struct Search<'a> {
@@ -108,16 +116,15 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn pairs(&mut self, candidates: &[Vec<Character>]) -> Result<()> {
-        for block in candidates {
-            let block: Vec<_> = block.iter().map(|character| vec![character.code]).collect();
-            self.mismatches(&block, &block)?;
+    fn pairs(&mut self, groups: &[Vec<Vec<u32>>], letters: &[Vec<u32>]) -> Result<()> {
+        for group in groups {
+            self.mismatches(group, group)?;
         }
-        let all: Vec<_> = candidates.iter().flatten().map(|c| vec![c.code]).collect();
-        let mut tails = self.codes_at(1);
-        tails.extend(MARKS);
-        self.mismatches(&all, &singles(tails))?;
-        self.mismatches(&singles(self.codes_at(0)), &all)?;
+        let latin = self.codes_at(1).into_iter().filter(|code| LATIN.contains(code));
+        let tails: Vec<_> = MARKS.chain(latin).map(|code| vec![code]).collect();
+        self.mismatches(letters, &tails)?;
+        let heads: Vec<_> = self.codes_at(0).into_iter().map(|code| vec![code]).collect();
+        self.mismatches(&heads, letters)?;
         self.sort();
         Ok(())
     }
@@ -130,8 +137,9 @@ impl Search<'_> {
         tails.extend(self.found.iter().flat_map(|c| c.chars[2..].iter().copied()));
         let heads = self.codes_at(0);
         let before = self.found.len();
-        self.mismatches(&parts, &singles(tails))?;
-        self.mismatches(&singles(heads), &parts)?;
+        let alone = |codes: BTreeSet<u32>| codes.into_iter().map(|c| vec![c]).collect::<Vec<_>>();
+        self.mismatches(&parts, &alone(tails))?;
+        self.mismatches(&alone(heads), &parts)?;
         // Many are just a shorter contraction at another place.
         let target = self.target;
         let mut at = 0;
@@ -197,6 +205,7 @@ impl Search<'_> {
     }
 }
 
-fn singles(codes: BTreeSet<u32>) -> Vec<Vec<u32>> {
-    codes.into_iter().map(|code| vec![code]).collect()
+/// Each character as a sequence of its own.
+fn singles(characters: Vec<Character>) -> Vec<Vec<u32>> {
+    characters.into_iter().map(|character| vec![character.code]).collect()
 }

@@ -9,17 +9,12 @@ use super::key_writer::{KeyWriter, Rule};
 
 const SPACE: u8 = b' ';
 
-/// Appends the key of `stored` followed by `spaces` spaces.
-pub(super) fn push_key(stored: &[u8], spaces: usize, pad_space: bool, out: &mut Vec<u8>) {
-    out.reserve(stored.len() + spaces + 2);
-    if pad_space {
-        push_key_pad(stored, out);
-    } else {
-        push_key_no_pad(stored, spaces, out);
+/// Appends the key of `stored`.
+pub(super) fn push_key(stored: &[u8], pad_space: bool, out: &mut Vec<u8>) {
+    out.reserve(stored.len() + 2);
+    if !pad_space {
+        return push_no_pad(stored, out);
     }
-}
-
-fn push_key_pad(stored: &[u8], out: &mut Vec<u8>) {
     let mut writer = KeyWriter::<1>::new(out, u32::from(SPACE), Rule::Pad);
     let mut rest = trim_spaces(stored);
     while let Some(&first) = rest.first() {
@@ -35,15 +30,15 @@ fn push_key_pad(stored: &[u8], out: &mut Vec<u8>) {
     writer.finish();
 }
 
-fn push_key_no_pad(stored: &[u8], spaces: usize, out: &mut Vec<u8>) {
-    let mut rest = stored;
-    while let Some(zero) = rest.iter().position(|&byte| byte == 0) {
-        out.extend_from_slice(&rest[..zero]);
-        out.extend_from_slice(&[0, 1]);
-        rest = &rest[zero + 1..];
+/// Appends the key of bytes that compare by memcmp, a beginning before its continuation: zero is
+/// escaped as 00 01, the end is 00 00.
+pub(crate) fn push_no_pad(stored: &[u8], out: &mut Vec<u8>) {
+    for (i, run) in stored.split(|&byte| byte == 0).enumerate() {
+        if i > 0 {
+            out.extend_from_slice(&[0, 1]);
+        }
+        out.extend_from_slice(run);
     }
-    out.extend_from_slice(rest);
-    out.resize(out.len() + spaces, SPACE);
     out.extend_from_slice(&[0, 0]);
 }
 
@@ -60,11 +55,6 @@ pub(super) fn compare(a: &[u8], b: &[u8], pad_space: bool) -> Ordering {
         .cmp(&b[..common])
         .then_with(|| against_spaces(&a[common..]))
         .then_with(|| against_spaces(&b[common..]).reverse())
-}
-
-/// Bytes of `text`, then `spaces` spaces.
-pub(super) fn followed_by_spaces(text: &[u8], spaces: usize) -> impl Iterator<Item = &u8> {
-    text.iter().chain(std::iter::repeat_n(&SPACE, spaces))
 }
 
 /// `text` without the spaces (U+0020 only) at its end.

@@ -76,6 +76,10 @@ impl Contractions {
         Ok(contractions)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// Head characters, each at least once.
     pub(crate) fn heads(&self) -> impl Iterator<Item = u32> {
         self.entries.iter().map(|entry| entry.first_two[0])

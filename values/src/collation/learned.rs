@@ -24,8 +24,10 @@ pub(super) struct Learned {
     contractions: Contractions,
     space: u32,
     rule: Rule,
+    /// Whether every character has one unit and no sequence another weight.
+    uniform: bool,
     /// Unit of a byte that is one character with one unit, starts no contraction, and is neither
-    /// the space unit of a PAD SPACE collation nor zero; else [`SLOW`].
+    /// the space unit nor zero; else [`SLOW`].
     plain: Box<[u32; 256]>,
 }
 
@@ -40,6 +42,7 @@ impl Learned {
             Some((Units::Few([space, _], 1), false)) => space,
             _ => return Err(CollationError::Space),
         };
+        let uniform = weights.is_uniform() && contractions.is_empty();
         let has_zero = weights.has_zero_unit() || contractions.has_zero_unit();
         let rule = match pad_space {
             true => Rule::Pad,
@@ -52,11 +55,10 @@ impl Learned {
                 break;
             }
             if let Some((Units::Few([unit, _], 1), false)) = weights.get(byte as u32) {
-                let special = if pad_space { unit == space } else { unit == 0 };
-                *entry = if special { SLOW } else { unit };
+                *entry = if unit == space || unit == 0 { SLOW } else { unit };
             }
         }
-        Ok(Learned { charset, weights, contractions, space, rule, plain })
+        Ok(Learned { charset, weights, contractions, space, rule, uniform, plain })
     }
 
     pub(super) fn unit_bytes(&self) -> usize {
@@ -67,27 +69,37 @@ impl Learned {
         self.rule == Rule::Pad
     }
 
-    pub(super) fn push_key(
-        &self,
-        stored: &[u8],
-        spaces: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Reason> {
+    pub(super) fn push_key(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        self.push_units(stored, self.rule, out).map(drop)
+    }
+
+    /// Key of a CHAR without the spaces at its end; see [`super::Collation::push_trimmed_key`].
+    pub(super) fn push_trimmed_key(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        self.push_units(stored, Rule::Pad, out)?;
+        if self.rule != Rule::Pad && !self.uniform {
+            let surplus = self.surplus(stored).ok_or(Reason::NoSortWeight)?;
+            out.extend_from_slice(&(surplus as u32 ^ (1 << 31)).to_be_bytes());
+        }
+        Ok(())
+    }
+
+    /// Appends the key by `rule`.
+    fn push_units(&self, stored: &[u8], rule: Rule, out: &mut Vec<u8>) -> Result<(), Reason> {
         match self.weights.unit_bytes {
-            1 => self.push_units::<1>(stored, spaces, out),
-            2 => self.push_units::<2>(stored, spaces, out),
-            _ => self.push_units::<3>(stored, spaces, out),
+            1 => self.push_units_of::<1>(stored, rule, out),
+            2 => self.push_units_of::<2>(stored, rule, out),
+            _ => self.push_units_of::<3>(stored, rule, out),
         }
     }
 
-    fn push_units<const W: usize>(
+    fn push_units_of<const W: usize>(
         &self,
         stored: &[u8],
-        spaces: usize,
+        rule: Rule,
         out: &mut Vec<u8>,
     ) -> Result<(), Reason> {
-        out.reserve((stored.len() + spaces + 1) * W + 1);
-        let mut writer = KeyWriter::<W>::new(out, self.space, self.rule);
+        out.reserve((stored.len() + 1) * W + 1);
+        let mut writer = KeyWriter::<W>::new(out, self.space, rule);
         let mut rest = stored;
         while !rest.is_empty() {
             let taken = self.push_plain_run(rest, &mut writer);
@@ -100,11 +112,6 @@ impl Learned {
                     writer.push(units.get(i));
                 }
                 rest = &rest[bytes..];
-            }
-        }
-        if self.rule != Rule::Pad {
-            for _ in 0..spaces {
-                writer.push(self.space);
             }
         }
         writer.finish();
@@ -185,14 +192,26 @@ impl Learned {
         }
     }
 
-    /// Compares `a` followed by `spaces_a` spaces with `b` followed by `spaces_b`.
-    pub(super) fn compare(&self, a: &[u8], spaces_a: usize, b: &[u8], spaces_b: usize) -> Ordering {
+    pub(super) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.compare_by(self.rule, a, b)
+    }
+
+    /// Order of [`Learned::push_trimmed_key`].
+    pub(super) fn compare_trimmed(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let order = self.compare_by(Rule::Pad, a, b);
+        if self.rule == Rule::Pad || self.uniform || order != Ordering::Equal {
+            return order;
+        }
+        self.surplus(a).cmp(&self.surplus(b))
+    }
+
+    fn compare_by(&self, rule: Rule, a: &[u8], b: &[u8]) -> Ordering {
         // Equal plain bytes start no contraction, so both strings can be cut there.
         let plain = |&(&x, &y): &(&u8, &u8)| x == y && self.plain[usize::from(x)] != SLOW;
         let equal = a.iter().zip(b).take_while(plain).count();
-        let mut a = UnitStream::new(self, &a[equal..], spaces_a);
-        let mut b = UnitStream::new(self, &b[equal..], spaces_b);
-        let end = (self.rule == Rule::Pad).then_some(self.space);
+        let mut a = UnitStream::new(self, &a[equal..]);
+        let mut b = UnitStream::new(self, &b[equal..]);
+        let end = (rule == Rule::Pad).then_some(self.space);
         loop {
             let (x, y) = (a.next(), b.next());
             if x.is_none() && y.is_none() {
@@ -205,6 +224,31 @@ impl Learned {
             }
         }
     }
+
+    /// Units of `stored` less its characters. None when the server's answer depends on what it
+    /// compares with: an ignorable character at the end, or a unit below the space.
+    fn surplus(&self, stored: &[u8]) -> Option<i32> {
+        let (mut surplus, mut ignored, mut rest) = (0, false, stored);
+        while !rest.is_empty() {
+            let (units, bytes) = self.weight_or_guess(rest);
+            if (0..units.len()).any(|i| units.get(i) < self.space) {
+                return None;
+            }
+            ignored = units.len() == 0;
+            surplus += units.len() as i32 - self.charset.count_chars(&rest[..bytes]) as i32;
+            rest = &rest[bytes..];
+        }
+        (!ignored).then_some(surplus)
+    }
+
+    /// [`Learned::first_weight`], or where there is none that of the character or byte alone.
+    fn weight_or_guess(&self, rest: &[u8]) -> (Units<'_>, usize) {
+        self.first_weight(rest).unwrap_or_else(|_| {
+            let known = |(code, bytes)| Some((self.weights.get(code)?.0, bytes));
+            let alone = self.charset.next_char(rest).and_then(known);
+            alone.unwrap_or((Units::Few([MALFORMED, 0], 1), 1))
+        })
+    }
 }
 
 /// Why a place in a string has no weight.
@@ -213,38 +257,29 @@ enum Unkeyed {
     Contraction { bytes: usize },
 }
 
-/// The units of a string one by one. Where no key exists it goes on, byte or character alone.
+/// The units of a string one by one. Where no key exists it goes on with a guess.
 struct UnitStream<'a> {
     learned: &'a Learned,
     rest: &'a [u8],
-    /// Spaces after the string.
-    spaces: usize,
     units: Units<'a>,
     next_unit: usize,
 }
 
 impl<'a> UnitStream<'a> {
-    fn new(learned: &'a Learned, rest: &'a [u8], spaces: usize) -> Self {
-        UnitStream { learned, rest, spaces, units: Units::Few([0, 0], 0), next_unit: 0 }
+    fn new(learned: &'a Learned, rest: &'a [u8]) -> Self {
+        UnitStream { learned, rest, units: Units::Few([0, 0], 0), next_unit: 0 }
     }
 
     #[inline]
     fn next(&mut self) -> Option<u32> {
         while self.next_unit == self.units.len() {
-            let Some(&first) = self.rest.first() else {
-                self.spaces = self.spaces.checked_sub(1)?;
-                return Some(self.learned.space);
-            };
+            let &first = self.rest.first()?;
             let plain = self.learned.plain[usize::from(first)];
             if plain != SLOW {
                 self.rest = &self.rest[1..];
                 return Some(plain);
             }
-            let (units, bytes) = self.learned.first_weight(self.rest).unwrap_or_else(|_| {
-                let code = self.learned.charset.next_char(self.rest);
-                let known = |(code, bytes)| Some((self.learned.weights.get(code)?.0, bytes));
-                code.and_then(known).unwrap_or((Units::Few([MALFORMED, 0], 1), 1))
-            });
+            let (units, bytes) = self.learned.weight_or_guess(self.rest);
             (self.units, self.next_unit, self.rest) = (units, 0, &self.rest[bytes..]);
         }
         self.next_unit += 1;

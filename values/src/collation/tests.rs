@@ -61,26 +61,39 @@ fn collations() -> Vec<Collation> {
 }
 
 #[test]
-fn bytes_below_space_sort_before_the_end() {
+fn what_is_below_the_space_sorts_before_the_end() {
     for collation in collations().iter().filter(|collation| collation.is_pad_space()) {
-        let ascending: [&[u8]; 8] =
-            [b"a \t", b"a\n", b"a\n ", b"a\n!", b"a", b"a  ", b"a  !", b"a !"];
-        let keys: Vec<_> = ascending.iter().map(|text| key(collation, text)).collect();
-        for (i, pair) in keys.windows(2).enumerate() {
-            let equal = matches!(i, 1 | 4);
-            let expected = if equal { Ordering::Equal } else { Ordering::Less };
-            // "a \t" and "a\n": the tab or newline meets a space of the other.
-            if i > 0 {
-                assert_eq!(pair[0].cmp(&pair[1]), expected, "{} {i}", collation.name());
+        // Strings in one group are equal.
+        let ascending: [&[&[u8]]; 5] =
+            [&[b"a\t", b"a\t "], &[b"a \t"], &[b"a", b"a ", b"a  "], &[b"a  !"], &[b"a !"]];
+        for (i, a) in ascending.iter().enumerate().flat_map(|(i, g)| g.iter().map(move |a| (i, a)))
+        {
+            for (j, b) in
+                ascending.iter().enumerate().flat_map(|(j, g)| g.iter().map(move |b| (j, b)))
+            {
+                let name = collation.name();
+                assert_eq!(collation.compare(a, b), i.cmp(&j), "{name} {a:?} {b:?}");
+                assert_eq!(
+                    key(collation, a).cmp(&key(collation, b)),
+                    i.cmp(&j),
+                    "{name} {a:?} {b:?}"
+                );
             }
-            assert_eq!(
-                collation.compare(ascending[i], ascending[i + 1]),
-                pair[0].cmp(&pair[1]),
-                "{} {i}",
-                collation.name()
-            );
         }
     }
+}
+
+#[test]
+fn among_equal_trimmed_values_more_units_are_more_spaces() {
+    let collation = Collation::learned(invented(Charset::Utf8mb4, false, 2)).unwrap();
+    let ascending = ["a\u{ad}e", "ae", "\u{e6}"];
+    for pair in ascending.windows(2) {
+        let (a, b) = (pair[0].as_bytes(), pair[1].as_bytes());
+        assert_eq!(collation.compare_trimmed(a, b), Ordering::Less);
+    }
+    let ignorable_last = "ae\u{ad}".as_bytes();
+    let refused = collation.push_trimmed_key(ignorable_last, &mut Vec::new());
+    assert_eq!(refused, Err(Reason::NoSortWeight));
 }
 
 #[test]
@@ -195,15 +208,19 @@ proptest! {
     }
 
     #[test]
-    fn spaces_put_back_count_as_spaces((a, b) in pair(), m in 0_usize..5, n in 0_usize..5) {
+    fn trimmed_keys_compare_as_the_strings((a, b) in pair()) {
         for collation in collations() {
-            let spaced = |text: &[u8], spaces| [text, &vec![b' '; spaces][..]].concat();
             let (a, b) = (encode(&a, collation.charset()), encode(&b, collation.charset()));
-            let mut padded = Vec::new();
-            collation.push_key_padded(&a, m, &mut padded).unwrap();
-            prop_assert_eq!(padded, key(&collation, &spaced(&a, m)));
-            let order = collation.compare(&spaced(&a, m), &spaced(&b, n));
-            prop_assert_eq!(collation.compare_padded(&a, m, &b, n), order);
+            let trimmed_key = |text: &[u8]| {
+                let mut key = Vec::new();
+                collation.push_trimmed_key(text, &mut key).map(|()| key)
+            };
+            // An ignorable character at the end has no order in NO PAD collations.
+            let (Ok(key_a), Ok(key_b)) = (trimmed_key(&a), trimmed_key(&b)) else { continue };
+            prop_assert_eq!(key_a.cmp(&key_b), collation.compare_trimmed(&a, &b));
+            prop_assert!(key_a == key_b || !key_b.starts_with(&key_a));
+            // It does not matter how many spaces were trimmed.
+            prop_assert_eq!(trimmed_key(&[&a[..], b"  "].concat()), Ok(key_a));
         }
     }
 }

@@ -107,6 +107,12 @@ impl Weights {
         zero_slot || self.pool.contains(&0)
     }
 
+    /// Whether every character has exactly one unit.
+    pub(crate) fn is_uniform(&self) -> bool {
+        let one = |&slot: &u32| slot == NO_CHARACTER || (slot & !HEAD) >> COUNT_SHIFT == 1;
+        self.slots.iter().all(one) && self.pages.iter().all(|page| page & COMPUTED == 0)
+    }
+
     /// Marks `code` as one that starts contractions, in a page of its own if it shared one.
     pub(crate) fn mark_head(&mut self, code: u32) {
         let page_no = (code / PAGE as u32) as usize;

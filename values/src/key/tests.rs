@@ -68,8 +68,6 @@ fn char_of_a_no_pad_collation_sees_its_trimmed_spaces() {
     assert_eq!(char.compare(Some(short), Some(long)), Ordering::Equal);
     let varchar = part(SqlType::VarChar { chars: 3, text });
     assert!(push(&varchar, Some(short)) < push(&varchar, Some(long)));
-    let prefix = char.with_prefix(1);
-    assert_eq!(push(&prefix, Some(b"a")), b"a\0\0");
 }
 
 #[test]
@@ -129,6 +127,10 @@ fn stored(part: &KeyPart, seed: &[u8]) -> Option<Vec<u8>> {
             let characters = seed.iter().map(|byte| alphabet[usize::from(*byte) % alphabet.len()]);
             match collation.charset() {
                 Charset::Latin1 => characters.map(|character| character as u8).collect(),
+                // Those may have no order in CHAR.
+                _ if part.trimmed => {
+                    characters.filter(|c| !"\t\u{ad}".contains(*c)).collect::<String>().into_bytes()
+                }
                 _ => characters.collect::<String>().into_bytes(),
             }
         }
