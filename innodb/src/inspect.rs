@@ -2,6 +2,8 @@
 //!
 //! Data only; the command line prints it. Names of fields are the server's.
 
+mod fields;
+
 use std::collections::BTreeMap;
 
 use crate::blob::BlobHeader;
@@ -11,17 +13,18 @@ use crate::index_page::{
     COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM,
 };
 use crate::list::{FilAddr, ListBase};
-use crate::page::{BODY, CHECKSUM, FilHeader, PageBytes, TRAILER, checksum};
+use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum};
 use crate::reader::{
     PageSource, ReadError, fil_header, next_record, page_buffer, read_page, u16_at, u32_at, view,
 };
 use crate::record::RECORD_HEADER;
 use crate::segment::{INODES, INODES_PER_PAGE, SegmentInode};
-use crate::space_header::{SPACE_HEADER, SpaceHeader};
 use crate::space_map::SpaceMap;
 use crate::verify::{Context, IndexReport, PageKind, PageSummary, RUN_PAGES, Report, Verifier};
 
 use core::mem::offset_of;
+
+use fields::{blob_fields, fil_fields, index_fields, number, space_fields};
 
 /// Sums over a whole file.
 #[derive(Clone, Debug)]
@@ -252,116 +255,6 @@ impl PageView {
     }
 }
 
-fn number(offset: usize, name: &'static str, value: impl Into<u64>) -> Field {
-    Field { offset, name, value: FieldValue::Number(value.into()) }
-}
-
-fn fil_fields(page: &PageBytes) -> Vec<Field> {
-    let fil = fil_header(page);
-    let at = |offset, name, value| Field { offset, name, value };
-    let (prev, next) = (offset_of!(FilHeader, prev), offset_of!(FilHeader, next));
-    vec![
-        number(0, "FIL_PAGE_FCRC32_KEY_VERSION", fil.key_version.get()),
-        number(offset_of!(FilHeader, page_no), "FIL_PAGE_OFFSET", fil.page_no.get()),
-        at(prev, "FIL_PAGE_PREV", FieldValue::Page(fil.prev.get())),
-        at(next, "FIL_PAGE_NEXT", FieldValue::Page(fil.next.get())),
-        number(offset_of!(FilHeader, lsn), "FIL_PAGE_LSN", fil.lsn.get()),
-        number(offset_of!(FilHeader, page_type), "FIL_PAGE_TYPE", fil.page_type.get()),
-        number(offset_of!(FilHeader, space_id), "FIL_PAGE_SPACE_ID", fil.space_id.get()),
-    ]
-}
-
-fn space_fields(page: &PageBytes) -> Vec<Field> {
-    let header: &SpaceHeader = view(page, SPACE_HEADER);
-    let list = |offset: usize, name, list| Field {
-        offset: SPACE_HEADER + offset,
-        name,
-        value: FieldValue::List(list),
-    };
-    let plain = |offset: usize, name, value: u32| number(SPACE_HEADER + offset, name, value);
-    let flags = FieldValue::Bits(header.flags.get());
-    vec![
-        plain(offset_of!(SpaceHeader, space_id), "FSP_SPACE_ID", header.space_id.get()),
-        plain(offset_of!(SpaceHeader, size_pages), "FSP_SIZE", header.size_pages.get()),
-        plain(offset_of!(SpaceHeader, free_limit), "FSP_FREE_LIMIT", header.free_limit.get()),
-        Field {
-            offset: SPACE_HEADER + offset_of!(SpaceHeader, flags),
-            name: "FSP_SPACE_FLAGS",
-            value: flags,
-        },
-        plain(offset_of!(SpaceHeader, frag_used), "FSP_FRAG_N_USED", header.frag_used.get()),
-        list(offset_of!(SpaceHeader, free), "FSP_FREE", header.free),
-        list(offset_of!(SpaceHeader, free_frag), "FSP_FREE_FRAG", header.free_frag),
-        list(offset_of!(SpaceHeader, full_frag), "FSP_FULL_FRAG", header.full_frag),
-        number(
-            SPACE_HEADER + offset_of!(SpaceHeader, next_segment_id),
-            "FSP_SEG_ID",
-            header.next_segment_id.get(),
-        ),
-        list(offset_of!(SpaceHeader, inodes_full), "FSP_SEG_INODES_FULL", header.inodes_full),
-        list(offset_of!(SpaceHeader, inodes_free), "FSP_SEG_INODES_FREE", header.inodes_free),
-    ]
-}
-
-fn index_fields(page: &PageBytes) -> Vec<Field> {
-    let header: &PageHeader = view(page, PAGE_HEADER);
-    let plain = |offset: usize, name, value: u16| number(PAGE_HEADER + offset, name, value);
-    let heap_records = header.heap_records.get() & !COMPACT_FLAG;
-    let direction = header.direction.get();
-    let mut fields = vec![
-        plain(
-            offset_of!(PageHeader, directory_slots),
-            "PAGE_N_DIR_SLOTS",
-            header.directory_slots.get(),
-        ),
-        plain(offset_of!(PageHeader, heap_top), "PAGE_HEAP_TOP", header.heap_top.get()),
-        plain(offset_of!(PageHeader, heap_records), "PAGE_N_HEAP", heap_records),
-        plain(offset_of!(PageHeader, free), "PAGE_FREE", header.free.get()),
-        plain(offset_of!(PageHeader, garbage), "PAGE_GARBAGE", header.garbage.get()),
-        plain(offset_of!(PageHeader, last_insert), "PAGE_LAST_INSERT", header.last_insert.get()),
-        plain(offset_of!(PageHeader, direction), "PAGE_DIRECTION", direction),
-        plain(
-            offset_of!(PageHeader, direction_count),
-            "PAGE_N_DIRECTION",
-            header.direction_count.get(),
-        ),
-        plain(offset_of!(PageHeader, records), "PAGE_N_RECS", header.records.get()),
-        number(
-            PAGE_HEADER + offset_of!(PageHeader, max_trx_id_or_autoinc),
-            "PAGE_MAX_TRX_ID",
-            header.max_trx_id_or_autoinc.get(),
-        ),
-        plain(offset_of!(PageHeader, level), "PAGE_LEVEL", header.level.get()),
-        number(
-            PAGE_HEADER + offset_of!(PageHeader, index_id),
-            "PAGE_INDEX_ID",
-            header.index_id.get(),
-        ),
-    ];
-    let segments = [
-        (offset_of!(PageHeader, leaf_segment), "PAGE_BTR_SEG_LEAF", header.leaf_segment),
-        (offset_of!(PageHeader, top_segment), "PAGE_BTR_SEG_TOP", header.top_segment),
-    ];
-    for (offset, name, segment) in segments {
-        if segment.page_no.get() != 0 {
-            let address = FilAddr { page_no: segment.page_no, offset: segment.offset };
-            let value = FieldValue::Address(address);
-            fields.push(Field { offset: PAGE_HEADER + offset, name, value });
-        }
-    }
-    fields
-}
-
-fn blob_fields(page: &PageBytes) -> Vec<Field> {
-    let header: &BlobHeader = view(page, BODY);
-    let (part, next) = (offset_of!(BlobHeader, part_len), offset_of!(BlobHeader, next));
-    let value = FieldValue::Page(header.next.get());
-    vec![
-        number(BODY + part, "BTR_BLOB_HDR_PART_LEN", header.part_len.get()),
-        Field { offset: BODY + next, name: "BTR_BLOB_HDR_NEXT_PAGE_NO", value },
-    ]
-}
-
 fn slots(page: &PageBytes) -> Vec<Slot> {
     let header: &PageHeader = view(page, PAGE_HEADER);
     let count = usize::from(header.directory_slots.get()).min((DIRECTORY_END - HEAP) / 2);
@@ -387,7 +280,7 @@ fn records(page: &PageBytes) -> (Vec<RecordView>, Option<String>) {
     let mut origin = INFIMUM;
     while origin != SUPREMUM {
         let next = next_record(page, origin);
-        if next < SUPREMUM || next > DIRECTORY_END || records.len() >= records_max {
+        if !(SUPREMUM..=DIRECTORY_END).contains(&next) || records.len() >= records_max {
             let broken = format!("record at {origin} is followed by {next}, which is no record");
             return (records, Some(broken));
         }

@@ -20,24 +20,27 @@ mod order;
 mod page;
 mod plan;
 mod records;
+mod report;
 mod summary;
 mod tree;
+mod worker;
 
 pub use corrupt::{Corrupt, Rule, Violations};
 pub use order::{Collations, Compare, UncheckedField, collation_of};
+pub use report::{IndexReport, LevelReport, Report};
 pub use summary::{PageKind, PageSummary};
+pub use worker::Worker;
 
 use crate::cfg::{Cfg, CfgIndex, index_type};
 use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PageNo};
-use crate::index_page::FREE_SPACE_EMPTY;
-use crate::page::{PageBytes, page_type};
-use crate::reader::{PageSource, ReadError, fil_header, index_header, page_buffer, read_page};
+use crate::page::page_type;
+use crate::reader::{PageSource, ReadError};
 use crate::record::RecordShape;
 use crate::space_map::SpaceMap;
 use order::KeyOrder;
 use plan::RecordPlan;
-use records::{Chain, Scratch};
-use tree::{Origins, Tree};
+use report::check_counts;
+use tree::Tree;
 
 /// Who wrote a file: what a server may leave in it, a file built for import must not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,70 +95,6 @@ pub(crate) struct IndexRules {
     node: Option<RecordPlan>,
 }
 
-/// What a verified file has, and what is wrong with it.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// Broken rules, by page.
-    pub violations: Violations,
-    /// Indexes, the clustered one first.
-    pub indexes: Vec<IndexReport>,
-    /// Fields whose order was not checked.
-    pub unchecked: Vec<UncheckedField>,
-    /// What else could not be checked, or is noteworthy.
-    pub notes: Vec<String>,
-}
-
-/// Size and shape of one index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexReport {
-    /// Name, from the `.cfg`; else `index ID`.
-    pub name: String,
-    /// Id.
-    pub id: IndexId,
-    /// Root page.
-    pub root: u32,
-    /// Levels, leaves first.
-    pub levels: Vec<LevelReport>,
-    /// Records marked as deleted, not counted as records.
-    pub deleted: u64,
-    /// Whether a page of it is corrupt, so that its counts are too low.
-    pub is_damaged: bool,
-}
-
-/// Size of one level of an index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LevelReport {
-    /// Pages.
-    pub pages: u64,
-    /// Records, those marked as deleted included.
-    pub records: u64,
-    /// Bytes that records could still use.
-    pub free_bytes: u64,
-}
-
-impl IndexReport {
-    /// Rows in the index.
-    pub fn records(&self) -> u64 {
-        self.levels.first().map_or(0, |leaves| leaves.records.saturating_sub(self.deleted))
-    }
-
-    /// Pages of all levels.
-    pub fn pages(&self) -> u64 {
-        self.levels.iter().map(|level| level.pages).sum()
-    }
-}
-
-impl LevelReport {
-    /// Used share of what pages have for records, in percent.
-    pub fn fill_percent(&self) -> f64 {
-        let capacity = self.pages * FREE_SPACE_EMPTY as u64;
-        match capacity {
-            0 => 0.0,
-            _ => 100.0 - 100.0 * self.free_bytes as f64 / capacity as f64,
-        }
-    }
-}
-
 impl<'a> Verifier<'a> {
     /// Reads and checks the allocation structures of a file of `file_bytes` bytes.
     ///
@@ -191,13 +130,7 @@ impl<'a> Verifier<'a> {
 
     /// Memory for one thread's pages.
     pub fn worker(&self) -> Worker<'_> {
-        Worker {
-            verifier: self,
-            scratch: Scratch::new(),
-            next_page: page_buffer(),
-            violations: Violations::new(),
-            has_old_records: false,
-        }
+        Worker::new(self)
     }
 
     /// Brings roots and `.cfg` together.
@@ -380,140 +313,6 @@ impl<'a> Verifier<'a> {
                 }
             }
         }
-    }
-}
-
-impl IndexReport {
-    fn empty(rules: &IndexRules) -> IndexReport {
-        IndexReport {
-            name: rules.name.clone(),
-            id: rules.id,
-            root: rules.root,
-            levels: Vec::new(),
-            deleted: 0,
-            is_damaged: false,
-        }
-    }
-
-    fn add(&mut self, summary: &PageSummary) {
-        let level = usize::from(summary.level);
-        if self.levels.len() <= level {
-            self.levels.resize(level + 1, LevelReport::default());
-        }
-        self.levels[level].pages += 1;
-        self.levels[level].records += u64::from(summary.records);
-        self.levels[level].free_bytes += u64::from(summary.free);
-        self.deleted += u64::from(summary.deleted);
-    }
-}
-
-/// Every index has an entry for each row.
-fn check_counts(indexes: &[IndexReport], violations: &mut Violations) {
-    let Some((clustered, secondary)) = indexes.split_first() else { return };
-    let rows = clustered.records();
-    for index in secondary.iter().filter(|index| index.records() != rows) {
-        let seen = format!("{} has {} records", index.name, index.records());
-        let expected = format!("{rows}, as {} has", clustered.name);
-        violations.push(Corrupt::page(index.root, Rule::RecordCount, seen, expected));
-    }
-}
-
-/// One thread's share of the pages.
-pub struct Worker<'a> {
-    verifier: &'a Verifier<'a>,
-    scratch: Scratch,
-    next_page: Box<PageBytes>,
-    violations: Violations,
-    has_old_records: bool,
-}
-
-impl Worker<'_> {
-    /// Checks consecutive pages, the first of which is `first`, and sums them up.
-    ///
-    /// `pages` is a whole number of pages, of which `summaries` has as many. The last record of
-    /// a page is compared with the first of its right sibling: if that is not the next page of
-    /// `pages`, it is read from the source. Long runs are therefore cheaper.
-    ///
-    /// Errors: a sibling that cannot be read. Broken rules are kept; see
-    /// [`Worker::violations`].
-    pub fn verify(
-        &mut self,
-        first: PageNo,
-        pages: &[u8],
-        summaries: &mut [PageSummary],
-    ) -> Result<(), ReadError> {
-        let (pages, _) = pages.as_chunks::<PAGE_SIZE>();
-        for (index, (page, summary)) in pages.iter().zip(summaries).enumerate() {
-            let page_no = first.0 + index as u32;
-            *summary = match page::check(self.verifier, page_no, page, &mut self.scratch) {
-                Ok(checked) => {
-                    if let Some(chain) = checked.chain {
-                        self.check_next(page_no, page, chain, pages.get(index + 1))?;
-                    }
-                    self.has_old_records |=
-                        checked.summary.kind == PageKind::Index && checked.chain.is_none();
-                    checked.summary
-                }
-                Err(corrupt) => {
-                    self.violations.push(corrupt);
-                    PageSummary { kind: PageKind::Corrupt, ..PageSummary::default() }
-                }
-            };
-        }
-        Ok(())
-    }
-
-    /// The rules broken so far.
-    pub fn violations(&self) -> &Violations {
-        &self.violations
-    }
-
-    /// The last record of a page must come before the first of its right sibling.
-    fn check_next(
-        &mut self,
-        page_no: u32,
-        page: &PageBytes,
-        chain: Chain,
-        following: Option<&PageBytes>,
-    ) -> Result<(), ReadError> {
-        let header = index_header(page);
-        let Some(rules) =
-            self.verifier.index_by_id(header.index_id.get()).map(|i| &self.verifier.indexes[i])
-        else {
-            return Ok(());
-        };
-        let plan = if header.level.get() == 0 { &rules.leaf } else { &rules.node };
-        let (Some(plan), Some((_, last))) = (plan, chain.ends) else { return Ok(()) };
-        let next = fil_header(page).next.get();
-        if next >= self.verifier.map.pages {
-            // No sibling, or one that is reported with the links.
-            return Ok(());
-        }
-        let next_page = match following {
-            Some(following) if next == page_no + 1 => following,
-            _ => {
-                read_page(self.verifier.source, next, &mut self.next_page)?;
-                &*self.next_page
-            }
-        };
-        let their = index_header(next_page);
-        let is_sibling = fil_header(next_page).page_type.get() == page_type::INDEX
-            && (their.index_id, their.level) == (header.index_id, header.level);
-        let Some(origin) = Origins::first(next_page).filter(|_| is_sibling) else {
-            return Ok(());
-        };
-        let violation = self.scratch.compare_across(
-            rules,
-            plan,
-            self.verifier.writer,
-            (page, last),
-            (next_page, origin),
-        );
-        if let Some((rule, seen)) = violation {
-            let seen = format!("last record {seen} the first of page {next}, its right sibling");
-            self.violations.push(Corrupt::at(page_no, last, rule, seen, "keys that ascend"));
-        }
-        Ok(())
     }
 }
 

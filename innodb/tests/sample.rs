@@ -67,6 +67,13 @@ impl Image {
         Image { file, cfg, writer: Writer::Loader }
     }
 
+    /// Table `orders` of `testdata/mariadb-10.11`, written by a server.
+    pub(crate) fn of_server() -> Image {
+        let cfg = Cfg::parse(include_bytes!("../testdata/mariadb-10.11/orders.cfg")).unwrap();
+        let file = include_bytes!("../testdata/mariadb-10.11/orders.ibd").to_vec();
+        Image { file, cfg, writer: Writer::Server }
+    }
+
     pub(crate) fn verify(&self) -> Report {
         let context =
             Context { writer: self.writer, cfg: Some(&self.cfg), collations: &collations };

@@ -620,6 +620,54 @@ fn a_cfg_of_another_table_is_reported() {
     assert_reported(&image, 9, Rule::Root);
 }
 
+/// What only a file of a server has: LSNs, deleted records, records out of heap order.
+#[test]
+fn a_broken_file_of_a_server_is_reported() {
+    let sound = Image::of_server();
+    assert_clean(&sound.verify());
+    // Page 4 is the secondary index with three deleted records, 6 and 7 are clustered leaves.
+    let (root, leaf) = (4, 6);
+    let free = usize::from(sound.u16(root, 44));
+    let origins = sound.origins(root);
+    let garbage = sound.u16(root, 46);
+    let lie_on = (origins[3] as u16).wrapping_sub(3).to_be_bytes();
+    let cases: [(u32, usize, &[u8], Rule); 9] = [
+        (leaf, 16, &[1, 2, 3, 4, 5, 6, 7, 8], Rule::Lsn),
+        (root, 44, &[0, 0], Rule::FreeList),
+        (root, 44, &[0, 50], Rule::FreeList),
+        (root, 44, &lie_on, Rule::HeapNumber),
+        (root, 46, &[0, 1], Rule::FreeList),
+        (root, 46, &[0x3F, 0xFF], Rule::FreeList),
+        (root, free - 2, &[0, 0], Rule::FreeList),
+        (root, free - 4, &[0, 0x10], Rule::HeapNumber),
+        (root, origins[2] - 5, &[0x80], Rule::RecordStatus),
+    ];
+    assert!(free != 0 && garbage != 0);
+    for (page_no, offset, bytes, rule) in cases {
+        let mut image = sound.clone();
+        image.set(page_no, offset, bytes);
+        let report = image.verify();
+        let kept = report.violations.kept();
+        let rules: Vec<_> = kept.iter().map(|corrupt| (corrupt.page.0, corrupt.rule)).collect();
+        assert_eq!(rules.first(), Some(&(page_no, rule)), "byte {offset}: {kept:#?}");
+    }
+    // A deleted record is no row: the clustered index has more.
+    let mut image = sound.clone();
+    let owned = image.page(root)[origins[5] - 5];
+    image.set(root, origins[5] - 5, &[owned | 0x20]);
+    assert_reported(&image, root, Rule::RecordCount);
+    // A node pointer may lie below the first key of its child, but not above it.
+    let pointer = sound.origins(3)[1];
+    let key = sound.u32(3, pointer);
+    let mut image = sound.clone();
+    image.set(3, pointer, &(key + 1).to_be_bytes());
+    assert_reported(&image, 3, Rule::NodePointer);
+    let before = sound.origins(leaf);
+    let last = sound.u32(leaf, before[before.len() - 1]);
+    image.set(3, pointer, &last.to_be_bytes());
+    assert_reported(&image, 3, Rule::NodePointer);
+}
+
 /// Nothing the verifier reads may make it panic: random bytes anywhere, checksums right.
 #[test]
 fn any_bytes_are_a_report_not_a_panic() {

@@ -1,35 +1,26 @@
-//! The records of one index page: header, chain, heap, directory, order.
+//! The records of one index page.
+//!
+//! One walk along the chain of records, from infimum to supremum: here the chain itself, heap
+//! numbers, kinds and the directory; [`header`] what comes before, [`record`] each record by
+//! itself and after the one before it, [`heap`] which bytes are whose.
 
-use core::cmp::Ordering;
+mod header;
+mod heap;
+mod record;
 
 use crate::ids::{FIL_NULL, PAGE_SIZE};
 use crate::index_page::{COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PageHeader, SUPREMUM};
 use crate::page::PageBytes;
-use crate::reader::{fil_header, index_header, next_record, u16_at, u32_at};
-use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER, TRX_ID_AND_ROLL_PTR, status};
+use crate::reader::{fil_header, index_header, next_record, u16_at};
+use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER, status};
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::off_page::Reference;
 use crate::verify::plan::{Extent, RecordPlan};
 use crate::verify::{IndexRules, Writer};
+use header::at;
 
 /// Records a directory slot may own (`PAGE_DIR_SLOT_MAX_N_OWNED`).
 const OWNED_MAX: usize = 8;
-/// Levels above the leaves a tree may have (`BTR_MAX_NODE_LEVEL`).
-const LEVEL_MAX: u16 = 50;
-
-/// Offsets inside an index page, for messages.
-mod at {
-    pub(super) const SLOTS: usize = 38;
-    pub(super) const HEAP_TOP: usize = 40;
-    pub(super) const HEAP_RECORDS: usize = 42;
-    pub(super) const FREE: usize = 44;
-    pub(super) const GARBAGE: usize = 46;
-    pub(super) const RECORDS: usize = 54;
-    pub(super) const LEVEL: usize = 64;
-    pub(super) const SEGMENTS: usize = 74;
-    pub(super) const INFIMUM_START: usize = 94;
-    pub(super) const SUPREMUM_START: usize = 107;
-}
 
 /// Memory of a worker, reused from page to page.
 pub(crate) struct Scratch {
@@ -187,75 +178,6 @@ impl<'a> Walk<'a> {
         Corrupt::at(self.page_no, offset, rule, seen, expected)
     }
 
-    fn check_header(&self, header: &PageHeader) -> Result<(), Corrupt> {
-        let bad = |offset, seen: String, expected: &str| {
-            Err(self.corrupt(offset, Rule::PageHeader, seen, expected))
-        };
-        let directory = DIRECTORY_END.saturating_sub(2 * self.slots);
-        if self.slots < 2 || directory < HEAP {
-            let seen = format!("PAGE_N_DIR_SLOTS is {}", self.slots);
-            return bad(at::SLOTS, seen, "2 or more, as many as fit");
-        }
-        if self.heap_top < HEAP || self.heap_top > directory {
-            let expected = format!("{HEAP} to {directory}, where the directory starts");
-            return bad(at::HEAP_TOP, format!("PAGE_HEAP_TOP is {}", self.heap_top), &expected);
-        }
-        if self.heap_records < 2 || self.heap_records > 2 + (self.heap_top - HEAP) / RECORD_HEADER {
-            let seen = format!("PAGE_N_HEAP counts {} records", self.heap_records);
-            return bad(at::HEAP_RECORDS, seen, "2 or more, as many as fit the heap");
-        }
-        let level = header.level.get();
-        if level > LEVEL_MAX {
-            return bad(at::LEVEL, format!("PAGE_LEVEL is {level}"), "50 or less");
-        }
-        let in_heap = self.heap_records - 2;
-        let built = self.writer == Writer::Loader;
-        if self.records > in_heap || built && self.records != in_heap {
-            let expected = format!("{in_heap}, the records of the heap");
-            return bad(at::RECORDS, format!("PAGE_N_RECS is {}", self.records), &expected);
-        }
-        if self.records == 0 && self.page_no != self.rules.root {
-            return bad(at::RECORDS, "page has no record".into(), "one or more outside the root");
-        }
-        if built && (header.free.get(), header.garbage.get()) != (0, 0) {
-            let (free, garbage) = (header.free.get(), header.garbage.get());
-            let seen = format!("PAGE_FREE is {free} and PAGE_GARBAGE {garbage}");
-            return bad(at::FREE, seen, "0 and 0 in a page built in order");
-        }
-        let segments = &self.page[at::SEGMENTS..at::INFIMUM_START];
-        if built && self.page_no != self.rules.root && segments.iter().any(|byte| *byte != 0) {
-            return bad(at::SEGMENTS, "segment headers".into(), "zeros outside the root");
-        }
-        Ok(())
-    }
-
-    fn check_system_records(&self) -> Result<(), Corrupt> {
-        let infimum = &self.page[at::INFIMUM_START..at::SUPREMUM_START];
-        if infimum[..3] != [0x01, 0x00, 0x02] || infimum[5..] != *b"infimum\0" {
-            let seen = format!("infimum is {infimum:02x?}");
-            let expected = "01 00 02, the next record, \"infimum\" and 00";
-            return Err(self.corrupt(at::INFIMUM_START, Rule::SystemRecord, seen, expected));
-        }
-        let supremum = &self.page[at::SUPREMUM_START..HEAP];
-        if supremum[0] & 0xF0 != 0 || supremum[1..] != *b"\0\x0B\0\0supremum" {
-            let seen = format!("supremum is {supremum:02x?}");
-            let expected = "the owned count, 00 0b 00 00 and \"supremum\"";
-            return Err(self.corrupt(at::SUPREMUM_START, Rule::SystemRecord, seen, expected));
-        }
-        for (slot, origin) in [(0, INFIMUM), (self.slots - 1, SUPREMUM)] {
-            if self.slot_origin(slot) != origin {
-                let seen = format!("directory slot {slot} is {}", self.slot_origin(slot));
-                return Err(self.corrupt(
-                    slot_offset(slot),
-                    Rule::Directory,
-                    seen,
-                    origin.to_string(),
-                ));
-            }
-        }
-        Ok(())
-    }
-
     fn slot_origin(&self, slot: usize) -> usize {
         u16_at(self.page, slot_offset(slot)).into()
     }
@@ -383,200 +305,6 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Bounds, order, system columns and references of one record.
-    #[inline(always)]
-    fn check_record(
-        &mut self,
-        plan: &RecordPlan,
-        origin: usize,
-        is_first: bool,
-    ) -> Result<(), Corrupt> {
-        let extent = match plan.extent(self.page, origin) {
-            Some(extent) if extent.start >= HEAP && extent.end <= self.heap_top => extent,
-            extent => return Err(self.out_of_bounds(origin, extent)),
-        };
-        match self.writer {
-            Writer::Loader if extent.start != self.prev_extent.end => {
-                return Err(self.not_adjacent(origin, extent));
-            }
-            Writer::Loader => {}
-            Writer::Server => self.mark_bytes(extent.start, extent.end)?,
-        }
-        if extent.has_null && plan.has_stray_null(self.page, origin) {
-            let seen = "record has a NULL bit that no field has";
-            let at = origin - RECORD_HEADER - 1;
-            return Err(self.corrupt(at, Rule::RecordStatus, seen, "0 in unused bits"));
-        }
-        if !is_first && !self.is_lowest(self.prev) {
-            self.check_order(plan, origin, extent)?;
-        }
-        if self.writer == Writer::Loader && plan.has_system_columns {
-            self.check_system_columns(plan, origin)?;
-        }
-        if extent.has_external {
-            self.check_references(plan, origin)?;
-        }
-        self.prev_extent = extent;
-        Ok(())
-    }
-
-    #[cold]
-    fn out_of_bounds(&self, origin: usize, extent: Option<Extent>) -> Corrupt {
-        let seen = match extent {
-            Some(Extent { start, end, .. }) => {
-                format!("record at {origin} spans bytes {start} to {end}")
-            }
-            None => format!("record at {origin} leaves the page"),
-        };
-        let expected = format!("inside the heap, {HEAP} to {}", self.heap_top);
-        self.corrupt(origin, Rule::RecordBounds, seen, expected)
-    }
-
-    #[cold]
-    fn not_adjacent(&self, origin: usize, extent: Extent) -> Corrupt {
-        let seen = format!("record at {origin} starts at byte {}", extent.start);
-        let expected = format!("{}, where the record before it ends", self.prev_extent.end);
-        self.corrupt(extent.start, Rule::RecordBounds, seen, expected)
-    }
-
-    /// Claims bytes for a record of a page whose records need not lie in order.
-    fn mark_bytes(&mut self, start: usize, end: usize) -> Result<(), Corrupt> {
-        let mut at = start;
-        while at < end {
-            let in_word = (64 - at % 64).min(end - at);
-            let mask = (u64::MAX >> (64 - in_word)) << (at % 64);
-            let word = &mut self.scratch.bytes[at / 64];
-            if *word & mask != 0 {
-                let seen = format!("record at bytes {start} to {end} lies on another record");
-                return Err(self.corrupt(start, Rule::RecordBounds, seen, "bytes of its own"));
-            }
-            *word |= mask;
-            at += in_word;
-        }
-        Ok(())
-    }
-
-    /// The record must come after the one before it.
-    #[inline(always)]
-    fn check_order(
-        &mut self,
-        plan: &RecordPlan,
-        origin: usize,
-        extent: Extent,
-    ) -> Result<(), Corrupt> {
-        let (ordering, same_unique_key) = match plan.fixed_key {
-            Some(len) if !extent.has_null && !self.prev_extent.has_null => {
-                let ordering = compare_fixed(self.page, self.prev, origin, len);
-                let same = plan.unique_bytes.is_some_and(|unique| {
-                    compare_fixed(self.page, self.prev, origin, unique).is_eq()
-                });
-                (Some(ordering), same)
-            }
-            _ => {
-                self.spans_of(plan, origin)?;
-                if self.prev_spans_of != self.prev {
-                    plan.key_spans(self.page, self.prev, &mut self.scratch.prev_spans);
-                }
-                let (a, b) = (&mut self.scratch.prev_spans, &mut self.scratch.spans);
-                let comparison = self.rules.order.compare(self.page, a, self.page, b);
-                core::mem::swap(a, b);
-                self.prev_spans_of = origin;
-                let equal_fields = comparison.equal_fields;
-                let same = self.rules.unique_fields.is_some_and(|unique| equal_fields >= unique);
-                (comparison.ordering, same)
-            }
-        };
-        if matches!(ordering, Some(Ordering::Greater | Ordering::Equal)) {
-            return Err(self.out_of_order(origin, ordering));
-        }
-        if same_unique_key && !self.is_deleted(origin) && !self.is_deleted(self.prev) {
-            let seen = format!("records at {} and {origin} have the same unique key", self.prev);
-            return Err(self.corrupt(origin, Rule::Unique, seen, "each key once"));
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn out_of_order(&self, origin: usize, ordering: Option<Ordering>) -> Corrupt {
-        let seen = match ordering {
-            Some(Ordering::Equal) => {
-                format!("records at {} and {origin} have the same key", self.prev)
-            }
-            _ => format!("record at {origin} is less than the record before it, at {}", self.prev),
-        };
-        self.corrupt(origin, Rule::Order, seen, "records that ascend by key")
-    }
-
-    /// Whether a record comes before all others whatever its key says: a server that inserts
-    /// below the leftmost key of a tree leaves the leftmost node pointers as they are.
-    fn is_lowest(&self, origin: usize) -> bool {
-        !self.is_leaf && self.writer == Writer::Server && is_minimum(self.page, origin)
-    }
-
-    fn is_deleted(&self, origin: usize) -> bool {
-        self.page[origin - 5] & DELETED != 0
-    }
-
-    /// Finds the key fields of a record; leaves them in `scratch.spans`.
-    fn spans_of(&mut self, plan: &RecordPlan, origin: usize) -> Result<(), Corrupt> {
-        if plan.key_spans(self.page, origin, &mut self.scratch.spans) {
-            return Ok(());
-        }
-        Err(self.out_of_bounds(origin, None))
-    }
-
-    #[inline(always)]
-    fn check_system_columns(&mut self, plan: &RecordPlan, origin: usize) -> Result<(), Corrupt> {
-        let start = match plan.key_bytes {
-            Some(bytes) => origin + bytes,
-            None => {
-                self.spans_of(plan, origin)?;
-                self.scratch.spans.last().map_or(origin, |span| span.start + span.len)
-            }
-        };
-        let seen = self.page.get(start..start + TRX_ID_AND_ROLL_PTR.len());
-        if seen == Some(&TRX_ID_AND_ROLL_PTR[..]) {
-            return Ok(());
-        }
-        Err(self.corrupt(
-            start,
-            Rule::SystemColumn,
-            format!("DB_TRX_ID and DB_ROLL_PTR are {:02x?}", seen.unwrap_or_default()),
-            "00 00 00 00 00 00 80 00 00 00 00 00 00, visible to every transaction",
-        ))
-    }
-
-    #[cold]
-    fn check_references(&mut self, plan: &RecordPlan, origin: usize) -> Result<(), Corrupt> {
-        let mut spans = core::mem::take(&mut self.scratch.spans);
-        let parsed = plan.shape.spans(self.page, origin, &mut spans);
-        let result = match parsed {
-            Ok(_) => self.collect_references(plan, &spans),
-            Err(_) => Err(self.out_of_bounds(origin, None)),
-        };
-        self.scratch.spans = spans;
-        result
-    }
-
-    fn collect_references(
-        &mut self,
-        plan: &RecordPlan,
-        spans: &[FieldSpan],
-    ) -> Result<(), Corrupt> {
-        let may_be_external = self.is_leaf && self.rules.is_clustered;
-        for (index, span) in spans.iter().enumerate().filter(|(_, span)| span.is_external) {
-            if !may_be_external || index < plan.shape.key_fields {
-                let seen = "a key field is stored off page";
-                let expected = "off-page values in the clustered leaves only";
-                return Err(self.corrupt(span.start, Rule::Reference, seen, expected));
-            }
-            let space_id = fil_header(self.page).space_id.get();
-            let reference = Reference::read(self.page_no, self.page, *span, space_id, self.writer)?;
-            self.scratch.references.extend(reference);
-        }
-        Ok(())
-    }
-
     /// At the supremum: everything counted must agree.
     fn end(&self) -> Result<(), Corrupt> {
         if self.passed != self.records {
@@ -601,56 +329,6 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
-
-    /// Deleted and purged records: with the others they make up the heap.
-    fn check_free_list(&mut self) -> Result<(), Corrupt> {
-        let header = index_header(self.page);
-        let mut origin = usize::from(header.free.get());
-        let mut link = at::FREE;
-        let mut freed = 0;
-        let mut bytes = 0;
-        while origin != 0 {
-            if origin < HEAP + RECORD_HEADER || origin > self.heap_top {
-                let seen = format!("list of deleted records goes to {origin}");
-                let expected = format!("a record between {HEAP} and {}", self.heap_top);
-                return Err(self.corrupt(link, Rule::FreeList, seen, expected));
-            }
-            let number = usize::from(u16_at(self.page, origin - 4) >> 3);
-            self.take_heap_number(number, origin)?;
-            bytes += self.claim_freed(origin)?;
-            freed += 1;
-            link = origin - 2;
-            let next = u16_at(self.page, link);
-            origin = if next == 0 { 0 } else { next_record(self.page, origin) };
-        }
-        if self.records + freed + 2 != self.heap_records {
-            let seen = format!("PAGE_N_HEAP counts {} records", self.heap_records);
-            let expected = format!("{} records, {freed} deleted, and 2", self.records);
-            return Err(self.corrupt(at::HEAP_RECORDS, Rule::FreeList, seen, expected));
-        }
-        let garbage = usize::from(header.garbage.get());
-        if bytes > garbage || garbage > self.heap_top - HEAP {
-            let seen = format!("PAGE_GARBAGE is {garbage}");
-            let expected = format!("{bytes} or more, the bytes of deleted records");
-            return Err(self.corrupt(at::GARBAGE, Rule::FreeList, seen, expected));
-        }
-        Ok(())
-    }
-
-    /// Claims the bytes of a deleted record and counts them.
-    fn claim_freed(&mut self, origin: usize) -> Result<usize, Corrupt> {
-        let (start, end) = match self.plan {
-            None => (origin - RECORD_HEADER, origin),
-            Some(plan) => match plan.extent(self.page, origin) {
-                Some(Extent { start, end, .. }) if start >= HEAP && end <= self.heap_top => {
-                    (start, end)
-                }
-                extent => return Err(self.out_of_bounds(origin, extent)),
-            },
-        };
-        self.mark_bytes(start, end)?;
-        Ok(end - start)
-    }
 }
 
 /// Whether a record is marked as the leftmost node pointer of its level.
@@ -661,52 +339,4 @@ pub(crate) fn is_minimum(page: &PageBytes, origin: usize) -> bool {
 /// Byte of the page at which a directory slot starts.
 fn slot_offset(slot: usize) -> usize {
     DIRECTORY_END - 2 * (slot + 1)
-}
-
-/// Compares the first `len` bytes of two records.
-#[inline(always)]
-fn compare_fixed(page: &PageBytes, a: usize, b: usize, len: usize) -> Ordering {
-    // Most keys are one or two integers: compare them as such. A record is never so close to the
-    // page end that 8 bytes leave it, as the directory and the trailer follow.
-    if (1..=8).contains(&len) && a.max(b) + 8 <= PAGE_SIZE {
-        let key = |origin| {
-            let high = u64::from(u32_at(page, origin));
-            let low = u64::from(u32_at(page, origin + 4));
-            (high << 32 | low) >> (64 - 8 * len)
-        };
-        return key(a).cmp(&key(b));
-    }
-    page[a..a + len].cmp(&page[b..b + len])
-}
-
-impl Scratch {
-    /// Compares a record with one of another page that must come after it; gives the rule broken
-    /// and in which way.
-    pub(crate) fn compare_across(
-        &mut self,
-        rules: &IndexRules,
-        plan: &RecordPlan,
-        writer: Writer,
-        (a_page, a): (&PageBytes, usize),
-        (b_page, b): (&PageBytes, usize),
-    ) -> Option<(Rule, &'static str)> {
-        let readable = plan.key_spans(a_page, a, &mut self.prev_spans)
-            && plan.key_spans(b_page, b, &mut self.spans);
-        if !readable || writer == Writer::Server && is_minimum(a_page, a) {
-            // A minimum comes before all, whatever its key. The other page is told of when it is checked itself.
-            return None;
-        }
-        let found = rules.order.compare(a_page, &self.prev_spans, b_page, &self.spans);
-        let is_deleted = (a_page[a - 5] | b_page[b - 5]) & DELETED != 0;
-        let is_leaf = !plan.shape.is_node;
-        match found.ordering? {
-            Ordering::Greater => Some((Rule::Order, "is greater than")),
-            Ordering::Equal => Some((Rule::Order, "has the same key as")),
-            Ordering::Less => {
-                let same = rules.unique_fields.is_some_and(|unique| found.equal_fields >= unique);
-                (same && is_leaf && !is_deleted)
-                    .then_some((Rule::Unique, "has the same unique key as"))
-            }
-        }
-    }
 }

@@ -1,0 +1,107 @@
+//! What verifying a file comes to.
+
+use crate::ids::IndexId;
+use crate::index_page::FREE_SPACE_EMPTY;
+use crate::verify::IndexRules;
+use crate::verify::corrupt::{Corrupt, Rule, Violations};
+use crate::verify::order::UncheckedField;
+use crate::verify::summary::PageSummary;
+
+/// What a verified file has, and what is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Broken rules, by page.
+    pub violations: Violations,
+    /// Indexes, the clustered one first.
+    pub indexes: Vec<IndexReport>,
+    /// Fields whose order was not checked.
+    pub unchecked: Vec<UncheckedField>,
+    /// What else could not be checked, or is noteworthy.
+    pub notes: Vec<String>,
+}
+
+/// Size and shape of one index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexReport {
+    /// Name, from the `.cfg`; else `index ID`.
+    pub name: String,
+    /// Id.
+    pub id: IndexId,
+    /// Root page.
+    pub root: u32,
+    /// Levels, leaves first.
+    pub levels: Vec<LevelReport>,
+    /// Records marked as deleted, not counted as records.
+    pub deleted: u64,
+    /// Whether a page of it is corrupt, so that its counts are too low.
+    pub is_damaged: bool,
+}
+
+/// Size of one level of an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelReport {
+    /// Pages.
+    pub pages: u64,
+    /// Records, those marked as deleted included.
+    pub records: u64,
+    /// Bytes that records could still use.
+    pub free_bytes: u64,
+}
+
+impl IndexReport {
+    /// Rows in the index.
+    pub fn records(&self) -> u64 {
+        self.levels.first().map_or(0, |leaves| leaves.records.saturating_sub(self.deleted))
+    }
+
+    /// Pages of all levels.
+    pub fn pages(&self) -> u64 {
+        self.levels.iter().map(|level| level.pages).sum()
+    }
+}
+
+impl LevelReport {
+    /// Used share of what pages have for records, in percent.
+    pub fn fill_percent(&self) -> f64 {
+        let capacity = self.pages * FREE_SPACE_EMPTY as u64;
+        match capacity {
+            0 => 0.0,
+            _ => 100.0 - 100.0 * self.free_bytes as f64 / capacity as f64,
+        }
+    }
+}
+
+impl IndexReport {
+    pub(crate) fn empty(rules: &IndexRules) -> IndexReport {
+        IndexReport {
+            name: rules.name.clone(),
+            id: rules.id,
+            root: rules.root,
+            levels: Vec::new(),
+            deleted: 0,
+            is_damaged: false,
+        }
+    }
+
+    pub(crate) fn add(&mut self, summary: &PageSummary) {
+        let level = usize::from(summary.level);
+        if self.levels.len() <= level {
+            self.levels.resize(level + 1, LevelReport::default());
+        }
+        self.levels[level].pages += 1;
+        self.levels[level].records += u64::from(summary.records);
+        self.levels[level].free_bytes += u64::from(summary.free);
+        self.deleted += u64::from(summary.deleted);
+    }
+}
+
+/// Every index has an entry for each row.
+pub(crate) fn check_counts(indexes: &[IndexReport], violations: &mut Violations) {
+    let Some((clustered, secondary)) = indexes.split_first() else { return };
+    let rows = clustered.records();
+    for index in secondary.iter().filter(|index| index.records() != rows) {
+        let seen = format!("{} has {} records", index.name, index.records());
+        let expected = format!("{rows}, as {} has", clustered.name);
+        violations.push(Corrupt::page(index.root, Rule::RecordCount, seen, expected));
+    }
+}
