@@ -173,7 +173,7 @@ impl<'a> Verifier<'a> {
     ) -> IndexRules {
         let root = self.map.indexes[index];
         let mut rules = IndexRules {
-            name: known.map_or(format!("index {}", root.id.0), |(_, known)| known.name.clone()),
+            name: known.map_or(format!("id {}", root.id.0), |(_, known)| known.name.clone()),
             id: root.id,
             root: root.root,
             is_clustered: index == 0,

@@ -23,7 +23,7 @@ pub struct Report {
 /// Size and shape of one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexReport {
-    /// Name, from the `.cfg`; else `index ID`.
+    /// Name, from the `.cfg`; else `id ID`.
     pub name: String,
     /// Id.
     pub id: IndexId,
