@@ -1,6 +1,9 @@
 //! One column's converter: the text of a field to the bytes InnoDB keeps.
 
+use std::sync::Arc;
+
 use crate::bit::Bit;
+use crate::collation::Collation;
 use crate::column::{Charset, Column, SqlType, TextType};
 use crate::decimal::Decimal;
 use crate::enumeration::{Enum, Set};
@@ -65,8 +68,21 @@ enum Kind {
 impl Converter {
     /// Binds a converter to a column.
     ///
+    /// An ENUM or SET whose labels or texts have letters beyond ASCII needs its collation
+    /// ([`Converter::with_collation`]) to see that they are the same; without it such a text is
+    /// refused unless its bytes are those of the label.
+    ///
     /// Errors: a type no server declares (`DECIMAL(70,2)`).
     pub fn new(column: &Column, options: &ConvertOptions) -> Result<Converter, Error> {
+        Converter::with_collation(column, options, None)
+    }
+
+    /// As [`Converter::new`], with the collation of an ENUM or SET. Other types do not look at it.
+    pub fn with_collation(
+        column: &Column,
+        options: &ConvertOptions,
+        collation: Option<Arc<Collation>>,
+    ) -> Result<Converter, Error> {
         let file = options.file_charset;
         let mode = options.sql_mode;
         let bad = || Error::BadType {
@@ -97,8 +113,8 @@ impl Converter {
             }
             SqlType::Year => Kind::Year(Year::new(file)),
             SqlType::Bit { bits } => Kind::Bit(Bit::new(*bits)),
-            SqlType::Enum { labels, text } => Kind::Enum(Enum::new(labels, text, file)),
-            SqlType::Set { labels, text } => Kind::Set(Set::new(labels, text, file)),
+            SqlType::Enum { labels, text } => Kind::Enum(Enum::new(labels, text, file, collation)),
+            SqlType::Set { labels, text } => Kind::Set(Set::new(labels, text, file, collation)),
             SqlType::Char { chars, text } => Kind::Text(char_text(*chars, text, file)),
             SqlType::VarChar { chars, text } => {
                 let limit = Limit::Chars(*chars as usize);

@@ -1,6 +1,7 @@
 //! White space and punctuation as the server's character tables have them.
 //!
-//! Numbers ask the charset of the file, dates always ask latin1, whatever the file's charset is.
+//! Before a number and anywhere in a date the server asks latin1, whatever the file's charset is;
+//! behind a number or string it asks the charset at hand.
 //! Source: MariaDB 10.11, strings/ctype-latin1.c `ctype_latin1`, ctype-bin.c `ctype_bin`,
 //! ctype-utf8.c `ctype_utf8mb4`; every byte of each was tried on a server by `tests/`.
 
@@ -18,19 +19,22 @@ pub(crate) fn is_latin1_space(byte: u8) -> bool {
     is_ascii_space(byte) || byte == 0xa0
 }
 
-/// White space in a charset whose characters are looked at byte by byte.
+/// White space that may be cut off the end of a value: none in a binary one.
 #[inline]
 pub(crate) fn is_space(charset: Charset, byte: u8) -> bool {
-    is_ascii_space(byte) || (byte == 0xa0 && charset == Charset::Latin1)
+    match charset {
+        Charset::Binary => false,
+        Charset::Latin1 => is_latin1_space(byte),
+        Charset::Ascii | Charset::Utf8mb3 | Charset::Utf8mb4 => is_ascii_space(byte),
+    }
 }
 
 /// Punctuation in the server's latin1: what may stand between the parts of a date.
 #[inline]
 pub(crate) fn is_latin1_punct(byte: u8) -> bool {
-    match byte {
-        0x21..=0x2f | 0x3a..=0x40 | 0x5b..=0x60 | 0x7b..=0x7e => true,
-        0x80 | 0x82 | 0x84..=0x89 | 0x8b | 0x91..=0x99 | 0x9b => true,
-        0xa1..=0xbf | 0xd7 | 0xf7 => true,
-        _ => false,
-    }
+    matches!(byte,
+        0x21..=0x2f | 0x3a..=0x40 | 0x5b..=0x60 | 0x7b..=0x7e
+        | 0x80 | 0x82 | 0x84..=0x89 | 0x8b | 0x91..=0x99 | 0x9b
+        | 0xa1..=0xbf | 0xd7 | 0xf7
+    )
 }

@@ -51,13 +51,36 @@ fn load(text: &[u8]) -> u64 {
     }
 }
 
+/// The last eight bytes of `text`, filled up with zeros (the digit) in front, and what comes
+/// before them.
+#[inline(always)]
+pub(crate) fn split_last_eight(text: &[u8]) -> (&[u8], u64) {
+    match text.split_last_chunk::<8>() {
+        Some((rest, tail)) => (rest, u64::from_le_bytes(*tail)),
+        None if text.is_empty() => (text, ZEROS),
+        None => {
+            let bits = 8 * text.len() as u32;
+            (&[], load(text) << (64 - bits) | ZEROS >> bits)
+        }
+    }
+}
+
+/// Value of the first `count` (1 to 7) of eight bytes, if they are digits.
+#[inline(always)]
+pub(crate) fn first(count: u32, bytes: u64) -> Option<u64> {
+    eight(bytes << (64 - 8 * count) | ZEROS >> (8 * count))
+}
+
+/// Value of the last `count` (1 to 7) of eight bytes, if they are digits.
+#[inline(always)]
+pub(crate) fn last(count: u32, bytes: u64) -> Option<u64> {
+    first(count, bytes >> (64 - 8 * count))
+}
+
 /// Value of 1 to 8 digits.
 #[inline(always)]
-fn up_to_eight(text: &[u8]) -> Option<u64> {
-    // With 8 digits the shift below is 0 and nothing is left to fill.
-    let gap = 64 - 8 * text.len() as u32;
-    let fill = if gap == 0 { 0 } else { ZEROS >> (64 - gap) };
-    eight(load(text) << gap | fill)
+pub(crate) fn up_to_eight(text: &[u8]) -> Option<u64> {
+    eight(split_last_eight(text).1)
 }
 
 /// Value of 1 to 18 digits and nothing else; None for any other text, the empty one included.
@@ -82,6 +105,16 @@ pub(crate) fn up_to_18(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_eight_bytes() {
+        assert_eq!(split_last_eight(b"123").1.to_le_bytes(), *b"00000123");
+        assert_eq!(split_last_eight(b"").1.to_le_bytes(), *b"00000000");
+        let (rest, tail) = split_last_eight(b"ab12345.67");
+        assert_eq!((rest, tail.to_le_bytes()), (b"ab".as_slice(), *b"12345.67"));
+        assert_eq!((first(5, tail), last(2, tail)), (Some(12345), Some(67)));
+        assert_eq!((first(6, tail), last(3, tail)), (None, None));
+    }
 
     #[test]
     fn every_length_and_every_wrong_byte() {

@@ -5,9 +5,12 @@
 //! `find_set`.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
+use crate::collation::Collation;
 use crate::column::{Charset, TextType};
+use crate::ctype::{is_ascii_space, is_latin1_space};
 use crate::integer::push_be;
 use crate::reason::Reason;
 use crate::text::recode_lossy;
@@ -17,72 +20,130 @@ const ENUM_NUMBER_MAX: usize = 5;
 /// Digits of the largest SET number, and one.
 const SET_NUMBER_MAX: usize = 21;
 
-/// The labels of a column, found by the bytes that the collation takes for equal.
+/// The labels of a column, found by what equal texts have in common.
 #[derive(Clone, Debug)]
 struct Labels {
     file: Charset,
     column: Charset,
-    /// Whether the collation tells upper from lower case.
-    exact: bool,
+    equality: Equality,
     count: u64,
-    /// Folded label to its place, from 1. Shared by the workers.
-    places: Arc<HashMap<Box<[u8]>, u16>>,
-    /// A field in the column's charset, folded; kept to be reused.
-    folded: Vec<u8>,
+    /// Shared by the workers.
+    places: Arc<Places>,
+    /// A field in the column's charset, and the common form of a label; kept to be reused.
+    field: Vec<u8>,
+    common: Vec<u8>,
+}
+
+/// When two texts are the same label.
+#[derive(Clone, Debug)]
+enum Equality {
+    /// Byte by byte.
+    Exact,
+    /// ASCII letters without case, all else byte by byte: never wrong where it says equal, but it
+    /// does not see that an accent may not count.
+    AsciiCase,
+    /// By sort key.
+    Collation(Arc<Collation>),
+}
+
+impl Equality {
+    /// Leaves the common form of `label` in `common`; false if it has none.
+    #[inline]
+    fn load(&self, label: &[u8], common: &mut Vec<u8>) -> bool {
+        common.clear();
+        match self {
+            Equality::Exact => common.extend_from_slice(label),
+            Equality::AsciiCase => {
+                common.extend_from_slice(label);
+                common.make_ascii_lowercase();
+            }
+            // Labels have no spaces at their end, and unlike keys the server counts them.
+            Equality::Collation(_) if label.ends_with(b" ") => return false,
+            Equality::Collation(collation) => return collation.push_key(label, common).is_ok(),
+        }
+        true
+    }
 }
 
 impl Labels {
-    fn new(labels: &[String], text: &TextType, file: Charset) -> Labels {
+    fn new(
+        labels: &[String],
+        text: &TextType,
+        file: Charset,
+        collation: Option<Arc<Collation>>,
+    ) -> Labels {
         let exact = !text.collation.contains("_ci") && !text.collation.contains("_ai");
-        let mut places = HashMap::with_capacity(labels.len());
+        let equality = match collation {
+            _ if exact => Equality::Exact,
+            Some(collation) => Equality::Collation(collation),
+            None => Equality::AsciiCase,
+        };
+        let mut places = HashMap::default();
+        let (mut field, mut common) = (Vec::with_capacity(64), Vec::with_capacity(64));
         for (index, label) in labels.iter().enumerate() {
-            let mut folded = Vec::new();
-            recode_lossy(label.as_bytes(), Charset::Utf8mb4, text.charset, &mut folded);
-            fold(&mut folded, text.charset, exact);
-            places.entry(folded.into_boxed_slice()).or_insert(index as u16 + 1);
+            field.clear();
+            recode_lossy(label.as_bytes(), Charset::Utf8mb4, text.charset, &mut field);
+            if equality.load(&field, &mut common) {
+                // Of equal labels the first counts.
+                places.entry(Box::from(common.as_slice())).or_insert(index as u16 + 1);
+            }
         }
-        Labels {
-            file,
-            column: text.charset,
-            exact,
-            count: labels.len() as u64,
-            places: Arc::new(places),
-            folded: Vec::with_capacity(64),
-        }
+        let (places, count) = (Arc::new(Places(places)), labels.len() as u64);
+        Labels { file, column: text.charset, equality, count, places, field, common }
     }
 
-    /// The field in the column's charset, letters folded, without trailing spaces.
+    /// Takes a field over into the column's charset; its bytes less trailing spaces.
     #[inline]
-    fn load(&mut self, text: &[u8]) {
-        self.folded.clear();
+    fn load(&mut self, text: &[u8]) -> usize {
+        self.field.clear();
         if self.file == self.column || text.is_ascii() {
-            self.folded.extend_from_slice(text);
+            self.field.extend_from_slice(text);
         } else {
-            recode_lossy(text, self.file, self.column, &mut self.folded);
+            recode_lossy(text, self.file, self.column, &mut self.field);
         }
-        while self.column != Charset::Binary && self.folded.last() == Some(&b' ') {
-            self.folded.pop();
-        }
-        fold(&mut self.folded, self.column, self.exact);
-    }
-
-    #[inline]
-    fn place(&self, folded: &[u8]) -> Option<u16> {
-        self.places.get(folded).copied()
+        let spaces = self.field.iter().rev().take_while(|&&byte| byte == b' ').count();
+        self.field.len() - if self.column == Charset::Binary { 0 } else { spaces }
     }
 }
 
-/// Lower case, if the collation does not tell it from upper case.
-#[inline]
-fn fold(text: &mut [u8], charset: Charset, exact: bool) {
-    if !exact {
-        text.make_ascii_lowercase();
-        if charset == Charset::Latin1 {
-            for byte in text {
-                if matches!(*byte, 0xc0..=0xde) && *byte != 0xd7 {
-                    *byte += 0x20;
-                }
-            }
+/// Common form of a label to its place, from 1.
+#[derive(Debug)]
+struct Places(HashMap<Box<[u8]>, u16, BuildHasherDefault<Fnv>>);
+
+/// FNV-1a: quick for a few bytes, and labels are no place for an attack.
+#[derive(Clone, Debug)]
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Fnv {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    /// A length before the bytes tells nothing more.
+    #[inline]
+    fn write_usize(&mut self, _: usize) {}
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+impl Places {
+    #[inline]
+    fn find(&self, equality: &Equality, label: &[u8], common: &mut Vec<u8>) -> Option<u16> {
+        match equality.load(label, common) {
+            true => self.0.get(common.as_slice()).copied(),
+            false => None,
         }
     }
 }
@@ -95,30 +156,39 @@ pub(crate) struct Enum {
 }
 
 impl Enum {
-    pub(crate) fn new(labels: &[String], text: &TextType, file: Charset) -> Enum {
+    pub(crate) fn new(
+        labels: &[String],
+        text: &TextType,
+        file: Charset,
+        collation: Option<Arc<Collation>>,
+    ) -> Enum {
         let bytes = if labels.len() < 256 { 1 } else { 2 };
-        Enum { labels: Labels::new(labels, text, file), bytes }
+        Enum { labels: Labels::new(labels, text, file, collation), bytes }
     }
 
     #[inline]
     pub(crate) fn convert(&mut self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        self.labels.load(text);
-        let place = match self.labels.place(&self.labels.folded) {
+        let labels = &mut self.labels;
+        let end = labels.load(text);
+        let label = &labels.field[..end];
+        let place = match labels.places.find(&labels.equality, label, &mut labels.common) {
             Some(place) => u64::from(place),
-            None => self.number()?,
+            None => self.number(end)?,
         };
         push_be(place, self.bytes, out);
         Ok(())
     }
 
-    /// A text of up to five bytes may be a label's number; 0 is the empty value.
+    /// A text of up to five bytes may be a label's number.
     #[cold]
-    fn number(&self) -> Result<u64, Reason> {
-        let text = &self.labels.folded;
+    fn number(&self, end: usize) -> Result<u64, Reason> {
+        let text = &self.labels.field[..end];
         if text.len() > ENUM_NUMBER_MAX {
             return Err(Reason::NotALabel);
         }
-        parse_number(text).filter(|&n| n <= self.labels.count).ok_or(Reason::NotALabel)
+        parse_number(text, self.labels.file)
+            .filter(|number| (1..=self.labels.count).contains(number))
+            .ok_or(Reason::NotALabel)
     }
 }
 
@@ -130,31 +200,38 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    pub(crate) fn new(labels: &[String], text: &TextType, file: Charset) -> Set {
+    pub(crate) fn new(
+        labels: &[String],
+        text: &TextType,
+        file: Charset,
+        collation: Option<Arc<Collation>>,
+    ) -> Set {
         let bytes = match labels.len().div_ceil(8) {
             few @ 0..=4 => few.max(1),
             _ => 8,
         };
-        Set { labels: Labels::new(labels, text, file), bytes }
+        Set { labels: Labels::new(labels, text, file, collation), bytes }
     }
 
     #[inline]
     pub(crate) fn convert(&mut self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        self.labels.load(text);
+        let labels = &mut self.labels;
+        let end = labels.load(text);
         let mut bits = 0u64;
         let mut unknown = false;
-        if !self.labels.folded.is_empty() {
-            for label in self.labels.folded.split(|&byte| byte == b',') {
-                match self.labels.place(label) {
+        if end > 0 {
+            for label in labels.field[..end].split(|&byte| byte == b',') {
+                match labels.places.find(&labels.equality, label, &mut labels.common) {
                     Some(place) => bits |= 1 << (place - 1),
                     None => unknown = true,
                 }
             }
         }
-        if bits == 0 && !text.is_empty() && text.len() <= SET_NUMBER_MAX {
-            // The server's bound is 1 << 64, which its processor takes for 1 << 0.
-            let limit = 1u64.checked_shl(self.labels.count as u32).unwrap_or(1) - 1;
-            bits = parse_number(text).filter(|&n| n <= limit).ok_or(Reason::NotALabel)?;
+        let field = &labels.field;
+        if bits == 0 && !field.is_empty() && field.len() <= SET_NUMBER_MAX {
+            let limit = u64::MAX >> (64 - labels.count.clamp(1, 64));
+            let number = parse_number(field, labels.file).filter(|&number| number <= limit);
+            bits = number.ok_or(Reason::NotALabel)?;
         } else if unknown {
             return Err(Reason::NotALabel);
         }
@@ -163,12 +240,15 @@ impl Set {
     }
 }
 
-/// `[space] [sign] digits`; a negative number wraps and so is beyond every column.
-fn parse_number(text: &[u8]) -> Option<u64> {
-    let text = text.trim_ascii_start();
-    let digits = text.strip_prefix(b"+").unwrap_or(text);
-    let negative = digits.first() == Some(&b'-');
-    let digits = digits.strip_prefix(b"-").unwrap_or(digits);
+/// `[space] [sign] digits`; a negative number wraps and is beyond all but a SET of 64.
+fn parse_number(text: &[u8], file: Charset) -> Option<u64> {
+    let is_space = if file == Charset::Latin1 { is_latin1_space } else { is_ascii_space };
+    let text = &text[text.iter().take_while(|&&byte| is_space(byte)).count()..];
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
     if digits.is_empty() {
         return None;
     }
@@ -183,6 +263,7 @@ fn parse_number(text: &[u8]) -> Option<u64> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
+    use crate::collation::tests::invented;
 
     fn text(collation: &str) -> TextType {
         TextType { charset: Charset::Utf8mb4, collation: collation.into() }
@@ -194,8 +275,8 @@ mod tests {
 
     #[test]
     fn an_enum_is_its_ordinal() {
-        let mut ci = Enum::new(&labels(), &text("utf8mb4_general_ci"), Charset::Utf8mb4);
-        let mut bin = Enum::new(&labels(), &text("utf8mb4_bin"), Charset::Utf8mb4);
+        let mut ci = Enum::new(&labels(), &text("utf8mb4_general_ci"), Charset::Utf8mb4, None);
+        let mut bin = Enum::new(&labels(), &text("utf8mb4_bin"), Charset::Utf8mb4, None);
         let convert = |e: &mut Enum, value: &str| {
             let mut out = Vec::new();
             e.convert(value.as_bytes(), &mut out).map(|()| out[0])
@@ -205,7 +286,7 @@ mod tests {
             ("green", Ok(2)),
             ("BLUE  ", Ok(3)),
             ("2", Ok(2)),
-            ("0", Ok(0)),
+            ("0", Err(Reason::NotALabel)),
             ("4", Err(Reason::NotALabel)),
             ("", Err(Reason::NotALabel)),
             ("yellow", Err(Reason::NotALabel)),
@@ -218,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_set_is_a_mask() {
-        let mut set = Set::new(&labels(), &text("utf8mb4_general_ci"), Charset::Utf8mb4);
+        let mut set = Set::new(&labels(), &text("utf8mb4_general_ci"), Charset::Utf8mb4, None);
         for (value, expected) in [
             ("", Ok(0)),
             ("red", Ok(1)),
@@ -228,6 +309,26 @@ mod tests {
             ("8", Err(Reason::NotALabel)),
             ("red,", Err(Reason::NotALabel)),
             ("red,pink", Err(Reason::NotALabel)),
+        ] {
+            let mut out = Vec::new();
+            let result = set.convert(value.as_bytes(), &mut out).map(|()| out[0]);
+            assert_eq!(result, expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn with_a_collation_what_it_calls_equal_is_a_label() {
+        // In the invented collation U+00E6 weighs as "ae".
+        let data = invented(Charset::Utf8mb4, true, 2);
+        let collation = Some(Arc::new(Collation::learned(data).unwrap()));
+        let labels = ["\u{e6}ther".to_string(), "b".into()];
+        let mut set = Set::new(&labels, &text("invented_ci"), Charset::Utf8mb4, collation);
+        for (value, expected) in [
+            ("AETHER,b", Ok(3)),
+            ("\u{e6}ther", Ok(1)),
+            ("b ", Ok(2)),
+            ("b ,aether", Err(Reason::NotALabel)),
+            ("ether", Err(Reason::NotALabel)),
         ] {
             let mut out = Vec::new();
             let result = set.convert(value.as_bytes(), &mut out).map(|()| out[0]);

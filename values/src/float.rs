@@ -4,7 +4,7 @@
 //! strings/dtoa.c `my_strtod`, which like Rust's parser rounds to the nearest double.
 
 use crate::column::Charset;
-use crate::ctype::is_space;
+use crate::ctype::{is_ascii_space, is_space};
 use crate::reason::Reason;
 
 /// Converts text to FLOAT or DOUBLE.
@@ -49,6 +49,8 @@ impl Real {
         if !(-limit..=limit).contains(&value) {
             return Err(Reason::OutOfRange);
         }
+        // The server has no negative zero: adding zero makes it positive.
+        value += 0.0;
         if self.single {
             // Rounded twice, text to double to float, as the server does.
             out.extend_from_slice(&(value as f32).to_le_bytes());
@@ -70,10 +72,9 @@ impl Real {
     /// White space before and after the number.
     #[cold]
     fn parse_relaxed(&self, text: &[u8]) -> Result<f64, Reason> {
-        let space = |byte: &u8| is_space(self.file_charset, *byte);
-        let start = text.iter().take_while(|byte| space(byte)).count();
+        let start = text.iter().take_while(|byte| is_ascii_space(**byte)).count();
         let (number, rest) = text[start..].split_at(number_len(&text[start..]));
-        if number.is_empty() || !rest.iter().all(|byte| space(byte)) {
+        if number.is_empty() || !rest.iter().all(|&byte| is_space(self.file_charset, byte)) {
             return Err(Reason::NotANumber);
         }
         std::str::from_utf8(number).ok().and_then(|n| n.parse().ok()).ok_or(Reason::NotANumber)

@@ -4,9 +4,12 @@
 //! `my_strntoull10rnd_8bit`; storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
 
 use crate::column::Charset;
-use crate::ctype::is_space;
+use crate::ctype::{is_latin1_space, is_space};
 use crate::digits::{self, POW10};
 use crate::reason::Reason;
+
+/// Exponents beyond which the server stops reading digits.
+const EXPONENT_MAX: i64 = 20;
 
 /// Converts text to one integer type.
 #[derive(Clone, Debug)]
@@ -55,7 +58,7 @@ impl Integer {
 
     #[cold]
     fn convert_relaxed(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        let number = parse_rounded(text, self.unsigned, self.file_charset);
+        let number = parse_rounded(text, self.unsigned);
         // The range is looked at before what follows the number.
         match number.outcome {
             Outcome::TooBig => return Err(Reason::OutOfRange),
@@ -101,9 +104,9 @@ pub(crate) struct Rounded<'a> {
 }
 
 /// Reads `[space] [sign] digits [. digits] [e [sign] digits]` the way the server's
-/// `strntoull10rnd` does, its oddities included: an `e` without digits after it is taken as part
-/// of the number, and from 20 digits on only the digit at the cut decides the rounding.
-pub(crate) fn parse_rounded(text: &[u8], unsigned: bool, charset: Charset) -> Rounded<'_> {
+/// `strntoull10rnd` does, its oddities included: `12e ` is 12, and from 20 digits on only the
+/// digit at the cut decides the rounding.
+pub(crate) fn parse_rounded(text: &[u8], unsigned: bool) -> Rounded<'_> {
     let mut at = 0;
     let byte = |at: usize| text.get(at).copied().unwrap_or(0);
     let digit = |at: usize| text.get(at).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10);
@@ -114,7 +117,7 @@ pub(crate) fn parse_rounded(text: &[u8], unsigned: bool, charset: Charset) -> Ro
         rest: text.get(at..).unwrap_or_default(),
     };
 
-    while at < text.len() && is_space(charset, text[at]) {
+    while at < text.len() && is_latin1_space(text[at]) {
         at += 1;
     }
     let negative = byte(at) == b'-';
@@ -181,14 +184,27 @@ pub(crate) fn parse_rounded(text: &[u8], unsigned: bool, charset: Charset) -> Ro
     }
 
     if matches!(byte(at), b'e' | b'E') {
-        at += 1;
-        let down = byte(at) == b'-';
-        if down || byte(at) == b'+' {
-            at += 1;
+        let down = byte(at + 1) == b'-';
+        let digits = at + 1 + usize::from(down || byte(at + 1) == b'+');
+        if digits >= text.len() {
+            // Nothing after the e: it is no part of the number.
+            return found(Outcome::Number, negative, value, at);
+        }
+        at = digits;
+        if shift > 0 && !down {
+            return found(Outcome::TooBig, negative, 0, at);
         }
         let mut exponent: i64 = 0;
         while let Some(d) = digit(at) {
-            exponent = exponent.saturating_mul(10).saturating_add(i64::from(d)).min(i64::MAX / 4);
+            // Given up before the last digit is read: small numbers are then followed by
+            // rubbish, and 0e99999 is too big.
+            if down && exponent - shift > EXPONENT_MAX {
+                return found(Outcome::Number, negative, 0, at);
+            }
+            if !down && exponent + shift > EXPONENT_MAX {
+                return found(Outcome::TooBig, negative, 0, at);
+            }
+            exponent = exponent * 10 + i64::from(d);
             at += 1;
         }
         shift += if down { -exponent } else { exponent };
@@ -212,7 +228,7 @@ pub(crate) fn parse_rounded(text: &[u8], unsigned: bool, charset: Charset) -> Ro
     };
     match magnitude.filter(|m| *m <= limit) {
         Some(magnitude) => found(Outcome::Number, negative, magnitude, at),
-        None => found(Outcome::TooBig, negative, limit, at),
+        None => found(Outcome::TooBig, negative, 0, at),
     }
 }
 
@@ -261,7 +277,8 @@ mod tests {
             ("1.5E1", "8000000f"),
             ("15e-1", "80000002"),
             ("1e-100", "80000000"),
-            ("0e999999999999999999999", "80000000"),
+            ("0e200", "80000000"),
+            ("12e ", "8000000c"),
             (".5", "80000001"),
             ("5.", "80000005"),
         ] {
@@ -281,6 +298,10 @@ mod tests {
             ("1.2.3", Reason::NotANumber),
             ("0x1f", Reason::NotANumber),
             ("--1", Reason::NotANumber),
+            ("1e", Reason::NotANumber),
+            ("1e+", Reason::NotANumber),
+            ("1e-300", Reason::NotANumber),
+            ("0e300", Reason::OutOfRange),
             ("2147483648", Reason::OutOfRange),
             ("2147483647.5", Reason::OutOfRange),
             ("-2147483649", Reason::OutOfRange),

@@ -204,7 +204,9 @@ impl Number {
             (Number::Sign | Number::Integral, b'0'..=b'9') => Some(Number::Integral),
             (Number::Zero | Number::Integral, b'.') => Some(Number::Fraction),
             (Number::Fraction, b'0'..=b'9') => Some(Number::Fraction),
-            (Number::Integral | Number::Fraction, b'e' | b'E') => Some(Number::Exponent),
+            (Number::Zero | Number::Integral | Number::Fraction, b'e' | b'E') => {
+                Some(Number::Exponent)
+            }
             (Number::Exponent, b'+' | b'-') => Some(Number::Exponent),
             (Number::Exponent | Number::ExponentDigits, b'0'..=b'9') => {
                 Some(Number::ExponentDigits)
@@ -270,7 +272,6 @@ mod tests {
             "\"a",
             "\"a\nb\"",
             "01",
-            "0e5",
             "-",
             "1e",
             "1 2",

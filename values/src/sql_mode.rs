@@ -32,6 +32,11 @@ impl SqlMode {
         mode
     }
 
+    /// The other flags.
+    pub const fn without(self, other: SqlMode) -> SqlMode {
+        SqlMode(self.0 & !other.0)
+    }
+
     /// Whether every flag of `other` is set.
     pub const fn contains(self, other: SqlMode) -> bool {
         self.0 & other.0 == other.0

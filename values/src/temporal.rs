@@ -112,8 +112,9 @@ pub(crate) struct Date {
 }
 
 impl Date {
+    /// A DATE never rounds: the time of day is left out, whatever its fraction.
     pub(crate) fn new(mode: SqlMode) -> Date {
-        Date { mode }
+        Date { mode: mode.without(SqlMode::TIME_ROUND_FRACTIONAL) }
     }
 
     #[inline]
@@ -235,13 +236,8 @@ impl Stamp {
     pub(crate) fn new(digits: u8, mode: SqlMode, zone: &Zone) -> Stamp {
         // Whatever sql_mode says, a TIMESTAMP has no zero or invalid parts; a zero date as a
         // whole is up to sql_mode.
-        let mut own = SqlMode::NO_ZERO_IN_DATE;
-        for flag in [SqlMode::NO_ZERO_DATE, SqlMode::TIME_ROUND_FRACTIONAL] {
-            if mode.contains(flag) {
-                own = own | flag;
-            }
-        }
-        Stamp { fraction: Fraction::new(digits, own), clock: LocalClock::new(zone) }
+        let mode = mode.without(SqlMode::ALLOW_INVALID_DATES) | SqlMode::NO_ZERO_IN_DATE;
+        Stamp { fraction: Fraction::new(digits, mode), clock: LocalClock::new(zone) }
     }
 
     #[inline]
@@ -280,8 +276,9 @@ impl Stamp {
             return Err(Reason::OutOfRange);
         }
         let local = days_since_1970(year, month, day) * 86_400 + i64::from(second_of_day);
-        let utc = self.clock.to_utc(local)?;
-        if !STAMP_RANGE.contains(&utc) || (utc == 0 && micro == 0) {
+        let utc = self.clock.utc_of(local)?;
+        // Second 0 is the zero date, unless a fraction that is kept says otherwise.
+        if !STAMP_RANGE.contains(&utc) || (utc == 0 && micro < self.fraction.unit) {
             return Err(Reason::OutOfRange);
         }
         push_be(self.fraction.join(utc as u64, micro), 4 + self.fraction.bytes, out);

@@ -50,27 +50,15 @@ impl Text {
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        if text.len() > self.short || !(self.column == Charset::Binary || text.is_ascii()) {
+        let start = out.len();
+        if text.len() > self.short || !(push_chunks(text, out) || self.column == Charset::Binary) {
+            out.truncate(start);
             return self.convert_relaxed(text, out);
         }
-        let start = out.len();
-        out.extend_from_slice(text);
         if let Pad::To { bytes, byte } = self.pad {
-            self.pad(start, bytes, byte, out);
+            pad(start + bytes, byte, out);
         }
         Ok(())
-    }
-
-    #[inline]
-    fn pad(&self, start: usize, bytes: usize, byte: u8, out: &mut Vec<u8>) {
-        let least = start + bytes;
-        if out.len() < least {
-            out.resize(least, byte);
-        } else if byte == b' ' {
-            while out.len() > least && out.last() == Some(&b' ') {
-                out.pop();
-            }
-        }
     }
 
     /// Not ASCII, or longer than the column.
@@ -82,7 +70,7 @@ impl Text {
         match result {
             Ok(()) => {
                 if let Pad::To { bytes, byte } = self.pad {
-                    self.pad(start, bytes, byte, out);
+                    pad(start + bytes, byte, out);
                 }
             }
             Err(_) => out.truncate(start),
@@ -97,11 +85,11 @@ impl Text {
 
     /// Only white space may be left over.
     fn check_rest(&self, rest: &[u8]) -> Result<(), Reason> {
-        // Spaces are counted in the column's charset, though these are the file's bytes; in a
-        // binary column every byte counts.
-        let lost = self.column == Charset::Binary && !rest.is_empty()
-            || !rest.iter().all(|&byte| is_space(self.column, byte));
-        if lost { Err(Reason::TooLong) } else { Ok(()) }
+        // These are the file's bytes, but the server looks at them in the column's charset.
+        match rest.iter().all(|&byte| is_space(self.column, byte)) {
+            true => Ok(()),
+            false => Err(Reason::TooLong),
+        }
     }
 
     /// Appends what fits, and tells how many bytes that was.
@@ -112,7 +100,8 @@ impl Text {
             Limit::Bytes(bytes) => text.len().min(bytes),
         };
         let checked = match charset {
-            Charset::Binary | Charset::Latin1 => fits,
+            // A byte beyond 0x7f is no ASCII, but copying does not look.
+            Charset::Binary | Charset::Latin1 | Charset::Ascii => fits,
             Charset::Utf8mb4 if std::str::from_utf8(&text[..fits]).is_ok() => fits,
             _ => self.check_chars(text, fits)?,
         };
@@ -156,6 +145,51 @@ impl Text {
             chars += 1;
         }
         Ok(at)
+    }
+}
+
+/// Appends `text` in chunks of a fixed size, the last one overlapping, which is quicker than a
+/// copy of unknown size; tells whether all of it is ASCII.
+#[inline(always)]
+fn push_chunks(text: &[u8], out: &mut Vec<u8>) -> bool {
+    let end = out.len() + text.len();
+    if let Some(last) = text.last_chunk::<16>() {
+        let mut bits = u128::from_ne_bytes(*last);
+        let (chunks, _) = text.as_chunks::<16>();
+        for chunk in chunks {
+            out.extend_from_slice(chunk);
+            bits |= u128::from_ne_bytes(*chunk);
+        }
+        out.truncate(end - 16);
+        out.extend_from_slice(last);
+        bits & u128::from_ne_bytes([0x80; 16]) == 0
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        out.extend_from_slice(first);
+        out.truncate(end - 8);
+        out.extend_from_slice(last);
+        (u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)) & 0x8080_8080_8080_8080 == 0
+    } else {
+        let mut bits = 0;
+        for &byte in text {
+            out.push(byte);
+            bits |= byte;
+        }
+        bits < 0x80
+    }
+}
+
+/// Fills up to a length of `least` with `byte`, or takes spaces off the end down to it.
+#[inline(always)]
+fn pad(least: usize, byte: u8, out: &mut Vec<u8>) {
+    if out.len() < least {
+        while out.len() < least {
+            out.extend_from_slice(&[byte; 16]);
+        }
+        out.truncate(least);
+    } else if byte == b' ' {
+        while out.len() > least && out.last() == Some(&b' ') {
+            out.pop();
+        }
     }
 }
 

@@ -38,7 +38,7 @@ impl Year {
 
     #[cold]
     fn parse_relaxed(&self, text: &[u8]) -> Result<u64, Reason> {
-        let number = parse_rounded(text, false, self.file_charset);
+        let number = parse_rounded(text, false);
         if number.outcome == Outcome::NoDigits
             || !number.rest.iter().all(|&byte| is_space(self.file_charset, byte))
         {

@@ -1,5 +1,7 @@
 //! The session's time zone: local times of TIMESTAMP columns to UTC.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
@@ -15,7 +17,12 @@ pub struct Zone(Rule);
 enum Rule {
     /// Seconds east of UTC.
     Fixed(i64),
-    Changing(TimeZone),
+    Changing {
+        zone: TimeZone,
+        /// Whether a local time that comes twice means the second; the server reads its own zone
+        /// by the C library and loaded ones by its own tables, and the two disagree.
+        second: bool,
+    },
 }
 
 impl Default for Zone {
@@ -36,7 +43,7 @@ impl Zone {
     /// A zone by its IANA name, from the system's database or else the built-in one.
     pub fn named(name: &str) -> Result<Zone, Error> {
         match TimeZone::get(name) {
-            Ok(zone) => Ok(Zone(Rule::Changing(zone))),
+            Ok(zone) => Ok(Zone(Rule::Changing { zone, second: false })),
             Err(why) => Err(Error::UnknownZone { name: name.into(), why: why.to_string() }),
         }
     }
@@ -44,7 +51,16 @@ impl Zone {
     /// The zone of this machine (`TZ`, `/etc/localtime`): the server's `SYSTEM` when it runs here
     /// and was started with the same `TZ`.
     pub fn system() -> Zone {
-        Zone(Rule::Changing(TimeZone::system()))
+        Zone(Rule::Changing { zone: TimeZone::system(), second: true })
+    }
+
+    /// `SYSTEM` of a server whose machine is in the zone of this IANA name.
+    pub fn system_named(name: &str) -> Result<Zone, Error> {
+        let mut zone = Zone::named(name)?;
+        if let Rule::Changing { second, .. } = &mut zone.0 {
+            *second = true;
+        }
+        Ok(zone)
     }
 
     /// Reads the value of `@@time_zone`: `SYSTEM`, `+05:30`, `Europe/Berlin`.
@@ -71,64 +87,86 @@ fn parse_offset(text: &str) -> Option<i32> {
     Some(sign * (number(hours)? * 3600 + number(minutes)? * 60))
 }
 
-/// A zone with the last offset used, and the local times it holds for.
-///
-/// Rows near each other in time mostly share one; a look into the zone's rules costs 20 to 100 ns.
-#[derive(Clone, Debug)]
-pub(crate) struct LocalClock {
-    zone: Zone,
-    /// Local seconds since 1970 for which `offset` holds without doubt, end not included.
+/// Seconds since 1970 that TIMESTAMP can tell, and two days on either side.
+const RANGE: std::ops::Range<i64> = -172_800..0x8000_0000 + 172_800;
+
+/// Local times, as seconds since 1970, that have one offset and no other.
+#[derive(Clone, Copy, Debug)]
+struct Span {
     from: i64,
+    /// Not included.
     until: i64,
     offset: i64,
 }
 
+/// A zone's changes from 1970 to 2038, and the span last used.
+///
+/// Rows near each other in time mostly share a span; a search among all takes some nanoseconds,
+/// while a look into the zone's rules takes 20 to 100.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalClock {
+    zone: Zone,
+    /// Ascending. Between two spans lie the local times that come twice or never.
+    spans: Arc<[Span]>,
+    last: Span,
+}
+
 impl LocalClock {
     pub(crate) fn new(zone: &Zone) -> LocalClock {
-        match zone.0 {
+        let (spans, last) = match &zone.0 {
             Rule::Fixed(offset) => {
-                LocalClock { zone: zone.clone(), from: i64::MIN, until: i64::MAX, offset }
+                (Vec::new(), Span { from: i64::MIN, until: i64::MAX, offset: *offset })
             }
-            Rule::Changing(_) => LocalClock { zone: zone.clone(), from: 0, until: 0, offset: 0 },
-        }
+            Rule::Changing { zone, .. } => (spans(zone), Span { from: 0, until: 0, offset: 0 }),
+        };
+        LocalClock { zone: zone.clone(), spans: spans.into(), last }
     }
 
-    /// Seconds since 1970 in UTC of a local time, given as if it were UTC. Of two equal local
-    /// times the first is meant, as on the server.
+    /// Seconds since 1970 in UTC of a local time, given as if it were UTC.
     #[inline]
-    pub(crate) fn to_utc(&mut self, local: i64) -> Result<i64, Reason> {
-        if local >= self.from && local < self.until {
-            return Ok(local - self.offset);
+    pub(crate) fn utc_of(&mut self, local: i64) -> Result<i64, Reason> {
+        if local < self.last.from || local >= self.last.until {
+            let index = self.spans.partition_point(|span| span.until <= local);
+            match self.spans.get(index) {
+                Some(span) if span.from <= local => self.last = *span,
+                _ => return self.look_up(local),
+            }
         }
-        self.look_up(local)
+        Ok(local - self.last.offset)
     }
 
     #[cold]
-    fn look_up(&mut self, local: i64) -> Result<i64, Reason> {
-        let Rule::Changing(zone) = &self.zone.0 else { return Err(Reason::OutOfRange) };
-        match zone.to_ambiguous_timestamp(civil(local)?).offset() {
-            AmbiguousOffset::Gap { .. } => Err(Reason::SkippedTime),
-            AmbiguousOffset::Fold { before, .. } => Ok(local - i64::from(before.seconds())),
-            AmbiguousOffset::Unambiguous { offset } => {
-                let offset = i64::from(offset.seconds());
-                let utc = local - offset;
-                let seconds = |at: i64| zone.to_offset(stamp(at)).seconds().into();
-                let before = zone.preceding(stamp(utc + 1)).next();
-                let after = zone.following(stamp(utc)).next();
-                // Next to a change, the local times that come twice stay out of the interval.
-                self.from = before.map_or(utc, |change| {
-                    let at = change.timestamp().as_second();
-                    at + offset.max(seconds(at - 1))
-                });
-                self.until = after.map_or(utc, |change| {
-                    let at = change.timestamp().as_second();
-                    at + offset.min(seconds(at))
-                });
-                self.offset = offset;
-                Ok(utc)
-            }
-        }
+    fn look_up(&self, local: i64) -> Result<i64, Reason> {
+        let Rule::Changing { zone, second } = &self.zone.0 else {
+            return Err(Reason::OutOfRange);
+        };
+        let offset = match zone.to_ambiguous_timestamp(civil(local)?).offset() {
+            AmbiguousOffset::Gap { .. } => return Err(Reason::SkippedTime),
+            AmbiguousOffset::Fold { after, .. } if *second => after,
+            AmbiguousOffset::Fold { before, .. } => before,
+            AmbiguousOffset::Unambiguous { offset } => offset,
+        };
+        Ok(local - i64::from(offset.seconds()))
     }
+}
+
+/// What a zone's clocks show without doubt, change by change.
+fn spans(zone: &TimeZone) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut offset = i64::from(zone.to_offset(stamp(RANGE.start)).seconds());
+    let mut from = RANGE.start + offset;
+    for change in zone.following(stamp(RANGE.start)) {
+        let at = change.timestamp().as_second();
+        if at >= RANGE.end {
+            break;
+        }
+        let next = i64::from(change.offset().seconds());
+        spans.push(Span { from, until: at + offset.min(next), offset });
+        from = at + offset.max(next);
+        offset = next;
+    }
+    spans.push(Span { from, until: RANGE.end + offset, offset });
+    spans
 }
 
 fn stamp(seconds: i64) -> Timestamp {
@@ -156,16 +194,15 @@ mod tests {
         assert!(Zone::parse("Europe/Atlantis").is_err());
     }
 
-    /// Every half hour of 12 years, with the cache and without it.
+    /// Every half hour of 12 years, by the spans and by the rules.
     #[test]
-    fn the_cached_offset_is_the_zones_offset() {
+    fn the_spans_offset_is_the_zones_offset() {
         for name in ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"] {
             let zone = Zone::named(name).unwrap();
             let mut clock = LocalClock::new(&zone);
             for half_hour in 0..12 * 366 * 48 {
                 let local = half_hour * 1800;
-                let cold = LocalClock::new(&zone).look_up(local);
-                assert_eq!(clock.to_utc(local), cold, "{name} {local}");
+                assert_eq!(clock.utc_of(local), clock.look_up(local), "{name} {local}");
             }
         }
     }

@@ -1,0 +1,275 @@
+//! The server decides: each converter against LOAD DATA on a real MariaDB.
+//!
+//! For each type a few thousand texts, usual, odd and broken, are loaded twice. First by LOAD DATA
+//! IGNORE, whose warnings (notes left out) name the rows that strict mode refuses: one load tells
+//! all of them. Then the others by a strict LOAD DATA, which must take every row, and a sample of
+//! the refused ones, one file each, of which it must take none: so that the first step is no
+//! assumption. Finally the server is stopped, and the bytes in the tablespaces are compared with
+//! the converter's.
+//!
+//! Skipped with a line when no MariaDB is installed. `INRUSH_SEED=n` repeats a run,
+//! `INRUSH_CASE=text` picks cases by name, `INRUSH_KEEP=1` keeps the folder.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod cases;
+mod ibd;
+mod random;
+mod server;
+mod texts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use values::{Charset, Column, ConvertOptions, Converter, DefaultValue, Reason};
+
+use crate::cases::Case;
+use crate::random::Random;
+use crate::server::Server;
+
+/// Flags of every session, as in the server's default.
+const STRICT: &str =
+    "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION";
+/// Differences shown of a case.
+const SHOWN_MAX: usize = 25;
+/// Refused rows of a case that are tried alone.
+const SAMPLE: usize = 30;
+
+/// What a case loaded, to be compared when the server has stopped.
+struct Loaded {
+    case: Case,
+    texts: Vec<Vec<u8>>,
+    converted: Vec<Result<Vec<u8>, Reason>>,
+    table: String,
+}
+
+#[test]
+fn every_value_is_stored_or_refused_as_by_load_data() {
+    if !server::is_installed() {
+        println!("skipped: no mariadbd, mariadb-install-db and mariadb in PATH");
+        return;
+    }
+    let seed =
+        std::env::var("INRUSH_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or_else(|| {
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+        });
+    let wanted = std::env::var("INRUSH_CASE").unwrap_or_default();
+    println!("seed {seed} (INRUSH_SEED={seed} repeats this run)");
+    let mut server = Server::start().unwrap();
+    let mut differences = 0;
+    let mut loaded = Vec::new();
+    for (index, case) in cases::all(&server).into_iter().enumerate() {
+        if !case.name().contains(&wanted) {
+            continue;
+        }
+        let mut random = Random::new(seed + index as u64);
+        let (case, wrong) = load(&server, case, index, &mut random);
+        differences += wrong;
+        loaded.push(case);
+    }
+    server.stop().unwrap();
+    let mut values = 0;
+    for case in &loaded {
+        let (wrong, compared) = compare(&server, case);
+        differences += wrong;
+        values += compared;
+    }
+    println!("{} cases, {values} stored values compared", loaded.len());
+    assert_eq!(differences, 0, "values differ from the server's; seed {seed}");
+}
+
+/// Loads the texts of a case; the number of rows that only one side takes.
+fn load(server: &Server, case: Case, index: usize, random: &mut Random) -> (Loaded, usize) {
+    let texts = case.texts(random);
+    let mut converter = converter(&case);
+    let mut out = Vec::new();
+    let converted: Vec<_> = texts
+        .iter()
+        .map(|text| {
+            out.clear();
+            converter.convert(text, &mut out).map(|()| out.clone())
+        })
+        .collect();
+
+    let all = server.folder().join(format!("all_{index}"));
+    fs::write(&all, lines(texts.iter().enumerate())).unwrap();
+    let lenient = format!("lenient_{index}");
+    let (declaration, condition) = case.without_check();
+    let report = server
+        .run(&format!(
+            "{}\nSET max_error_count = 65535, sql_notes = 0;\n{}\nSHOW WARNINGS;\nSELECT 'ids';\n\
+             SELECT id FROM {lenient} WHERE {condition};\nDROP TABLE {lenient};\n",
+            session(&case),
+            create_and_load(&case, declaration, &lenient, &all, "IGNORE"),
+        ))
+        .unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+    let refused = refused_rows(&report, texts.len());
+
+    let table = format!("strict_{index}");
+    let kept = server.folder().join(format!("kept_{index}"));
+    let accepted = texts.iter().enumerate().filter(|(row, _)| !refused.contains(row));
+    fs::write(&kept, lines(accepted)).unwrap();
+    let mut script = session(&case) + &create_and_load(&case, &case.declaration, &table, &kept, "");
+    server
+        .run(&script)
+        .unwrap_or_else(|error| panic!("{}: strict mode refuses more: {error}", case.name()));
+
+    // Strict mode alone must refuse each of a sample.
+    let single = format!("single_{index}");
+    script = session(&case) + &format!("CREATE TABLE {single} LIKE {table};\n");
+    let sample: Vec<_> = refused.iter().copied().collect();
+    for number in 0..SAMPLE.min(sample.len()) {
+        let row = sample[random.below(sample.len())];
+        let file = server.folder().join(format!("single_{index}_{number}"));
+        fs::write(&file, lines([(row, &texts[row])])).unwrap();
+        script += &load_data(&case, &single, &file, "");
+    }
+    script += &format!("SELECT id FROM {single};\nDROP TABLE {single};\n");
+    let taken = server.run_all(&script).unwrap();
+    assert_eq!(taken, "", "{}: strict mode takes rows that IGNORE warns of", case.name());
+
+    let mut wrong = 0;
+    for (row, text) in texts.iter().enumerate() {
+        let takes = !refused.contains(&row);
+        let known = takes && case.is_refused_knowingly(text);
+        if converted[row].is_ok() != takes && !known {
+            wrong += 1;
+            if wrong <= SHOWN_MAX {
+                println!(
+                    "{}: \"{}\": the server {}, we say {:?}",
+                    case.name(),
+                    text.escape_ascii(),
+                    if takes { "stores it" } else { "refuses it" },
+                    converted[row],
+                );
+            }
+        }
+    }
+    println!("{}: {} texts, {} refused, {wrong} differ", case.name(), texts.len(), refused.len());
+    (Loaded { case, texts, converted, table }, wrong)
+}
+
+/// Compares stored bytes; the number that differs, and that was compared.
+fn compare(server: &Server, loaded: &Loaded) -> (usize, usize) {
+    let file = fs::read(server.tablespace(&loaded.table)).unwrap();
+    let rows: BTreeMap<_, _> = ibd::read(&file, loaded.case.shape());
+    let (mut wrong, mut compared) = (0, 0);
+    for (&id, stored) in &rows {
+        let row = id as usize;
+        let (Some(stored), Ok(ours)) = (stored, &loaded.converted[row]) else { continue };
+        compared += 1;
+        if stored != ours {
+            wrong += 1;
+            if wrong <= SHOWN_MAX {
+                println!(
+                    "{}: \"{}\": the server stores {stored:02x?}, we {ours:02x?}",
+                    loaded.case.name(),
+                    loaded.texts[row].escape_ascii(),
+                );
+            }
+        }
+    }
+    if wrong > 0 {
+        println!("{}: {wrong} of {compared} stored values differ", loaded.case.name());
+    }
+    (wrong, compared)
+}
+
+fn converter(case: &Case) -> Converter {
+    let column = Column {
+        name: "v".into(),
+        sql_type: case.sql_type.clone(),
+        nullable: false,
+        auto_increment: false,
+        default: DefaultValue::None,
+    };
+    let options = ConvertOptions {
+        file_charset: case.file_charset,
+        sql_mode: values::SqlMode::parse(case.sql_mode),
+        time_zone: case.zone(),
+    };
+    Converter::new(&column, &options).unwrap()
+}
+
+fn session(case: &Case) -> String {
+    format!(
+        "USE oracle;\nSET sql_mode = '{STRICT},{}', time_zone = '{}';\n",
+        case.sql_mode, case.time_zone
+    )
+}
+
+fn create_and_load(
+    case: &Case,
+    declaration: &str,
+    table: &str,
+    file: &Path,
+    ignore: &str,
+) -> String {
+    format!(
+        "CREATE TABLE {table} (id INT PRIMARY KEY, v {declaration} NOT NULL) ENGINE=InnoDB \
+         ROW_FORMAT=DYNAMIC;\n{}",
+        load_data(case, table, file, ignore)
+    )
+}
+
+fn load_data(case: &Case, table: &str, file: &Path, ignore: &str) -> String {
+    let charset = match case.file_charset {
+        Charset::Binary => "binary",
+        Charset::Ascii => "ascii",
+        Charset::Latin1 => "latin1",
+        Charset::Utf8mb3 => "utf8mb3",
+        Charset::Utf8mb4 => "utf8mb4",
+    };
+    format!(
+        "LOAD DATA INFILE '{}' {ignore} INTO TABLE {table} CHARACTER SET {charset} FIELDS \
+         TERMINATED BY ',' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' (id, v, @guard);\n",
+        file.display()
+    )
+}
+
+/// `id,value,` for each row.
+///
+/// Bytes from 0x80 on are escaped: the server's line reader takes a byte that begins a character
+/// together with the next one, even if that is the comma. Escaped, each goes to the column as it is.
+fn lines<'a>(rows: impl IntoIterator<Item = (usize, &'a Vec<u8>)>) -> Vec<u8> {
+    let mut file = Vec::new();
+    for (id, text) in rows {
+        file.extend_from_slice(format!("{id},").as_bytes());
+        for &byte in text {
+            match byte {
+                b'\n' => file.extend_from_slice(b"\\n"),
+                b'\t' => file.extend_from_slice(b"\\t"),
+                0 => file.extend_from_slice(b"\\0"),
+                b'\\' | b',' | 0x80.. => file.extend_from_slice(&[b'\\', byte]),
+                _ => file.push(byte),
+            }
+        }
+        file.extend_from_slice(b",\n");
+    }
+    file
+}
+
+/// Rows with a warning, and rows that a CHECK would refuse.
+fn refused_rows(report: &str, count: usize) -> BTreeSet<usize> {
+    let mut refused: BTreeSet<usize> = (0..count).collect();
+    let (warnings, ids) = report.split_once("\nids\n").unwrap_or_else(|| {
+        let ids = report.strip_prefix("ids\n").expect("the report has ids");
+        ("", ids)
+    });
+    for id in ids.lines() {
+        refused.remove(&id.parse().expect("an id"));
+    }
+    for line in warnings.lines() {
+        let row = line.rsplit_once(" at row ").and_then(|(_, row)| row.parse::<usize>().ok());
+        match row {
+            // The server counts from 1.
+            Some(row) => {
+                refused.insert(row - 1);
+            }
+            // Rounding a date adds a warning of its own to the one that names the row.
+            None => assert!(line.contains("for function round(datetime)"), "no row in: {line}"),
+        }
+    }
+    refused
+}
