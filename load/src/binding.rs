@@ -140,35 +140,34 @@ pub(crate) struct Binding {
 
 /// What the binding is made of.
 pub(crate) struct Parts<'a> {
-    pub(crate) columns: &'a [Column],
+    /// As [`bind_columns`] gives them.
+    pub(crate) columns: Vec<BoundColumn>,
     pub(crate) cfg: &'a Cfg,
-    /// Columns the fields go to, in order.
-    pub(crate) input_columns: &'a [String],
-    pub(crate) convert: &'a ConvertOptions,
+    /// Columns that the fields of a line go to.
+    pub(crate) fields_per_row: usize,
     pub(crate) collations: &'a HashMap<String, Arc<Collation>>,
 }
 
 impl Binding {
     /// Joins catalog, `.cfg` and column list.
-    pub(crate) fn new(parts: &Parts<'_>) -> Result<Binding, Error> {
-        let columns = bind_columns(parts)?;
+    pub(crate) fn new(parts: Parts<'_>) -> Result<Binding, Error> {
         let (clustered_index, secondary_indexes) = parts
             .cfg
             .indexes
             .split_first()
             .ok_or_else(|| Error::Usage("the table's .cfg lists no index".to_owned()))?;
-        let by_cfg = columns_by_cfg(parts, &columns)?;
-        let context = Context { parts, columns: &columns, by_cfg: &by_cfg };
+        let by_cfg = columns_by_cfg(&parts)?;
+        let context = Context { parts: &parts, columns: &parts.columns, by_cfg: &by_cfg };
         let clustered = context.clustered(clustered_index)?;
-        let field_of_column = field_of_column(&clustered, columns.len());
+        let field_of_column = field_of_column(&clustered, parts.columns.len());
         let secondaries = secondary_indexes
             .iter()
             .map(|index| context.secondary(index, &clustered, &field_of_column))
             .collect::<Result<Vec<_>, Error>>()?;
         Ok(Binding {
-            auto_increment: columns.iter().position(|column| column.column.auto_increment),
-            fields_per_row: parts.input_columns.len(),
-            columns,
+            auto_increment: parts.columns.iter().position(|column| column.column.auto_increment),
+            fields_per_row: parts.fields_per_row,
+            columns: parts.columns,
             clustered,
             secondaries,
         })
@@ -183,33 +182,42 @@ impl Binding {
     }
 }
 
-fn bind_columns(parts: &Parts<'_>) -> Result<Vec<BoundColumn>, Error> {
+/// Says for each column of the table where its value comes from and how it is converted.
+///
+/// `input_columns` are those that the fields of a line go to, in order. Errors are the user's: a
+/// column that is not there, is given twice, or is left out and has no constant default.
+pub(crate) fn bind_columns(
+    columns: &[Column],
+    input_columns: &[String],
+    convert: &ConvertOptions,
+) -> Result<Vec<BoundColumn>, Error> {
     let mut field_of = HashMap::new();
-    for (field, name) in parts.input_columns.iter().enumerate() {
-        let known = parts.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+    for (field, name) in input_columns.iter().enumerate() {
+        let known = columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
         let Some(position) = known else {
-            return Err(Error::Usage(format!("the table has no column `{name}`")));
+            let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+            let names = names.join(", ");
+            return Err(Error::Usage(format!("the table has no column `{name}`, only {names}")));
         };
         if field_of.insert(position, field).is_some() {
             return Err(Error::Usage(format!("column `{name}` is given twice")));
         }
     }
-    parts
-        .columns
+    columns
         .iter()
         .enumerate()
         .map(|(position, column)| {
             let field = field_of.get(&position).copied();
             Ok(BoundColumn {
-                input: input(parts, column, field)?,
-                converter: Converter::new(column, parts.convert)?,
+                input: input(convert, column, field)?,
+                converter: Converter::new(column, convert)?,
                 column: column.clone(),
             })
         })
         .collect()
 }
 
-fn input(parts: &Parts<'_>, column: &Column, field: Option<usize>) -> Result<Input, Error> {
+fn input(convert: &ConvertOptions, column: &Column, field: Option<usize>) -> Result<Input, Error> {
     if column.auto_increment {
         return Ok(Input::AutoIncrement(field));
     }
@@ -220,7 +228,7 @@ fn input(parts: &Parts<'_>, column: &Column, field: Option<usize>) -> Result<Inp
         DefaultValue::Null => Ok(Input::Constant(None)),
         DefaultValue::Constant(text) => {
             let options =
-                ConvertOptions { file_charset: values::Charset::Utf8mb4, ..parts.convert.clone() };
+                ConvertOptions { file_charset: values::Charset::Utf8mb4, ..convert.clone() };
             let mut stored = Vec::new();
             Converter::new(column, &options)?.convert(text, &mut stored).map_err(|reason| {
                 Error::Usage(format!(
@@ -242,7 +250,8 @@ fn input(parts: &Parts<'_>, column: &Column, field: Option<usize>) -> Result<Inp
 }
 
 /// Column of the table for each column of the `.cfg`; `None` for system columns.
-fn columns_by_cfg(parts: &Parts<'_>, columns: &[BoundColumn]) -> Result<Vec<Option<usize>>, Error> {
+fn columns_by_cfg(parts: &Parts<'_>) -> Result<Vec<Option<usize>>, Error> {
+    let columns = &parts.columns;
     let user = parts.cfg.columns.len().saturating_sub(3);
     let by_name = |name: &str| columns.iter().position(|column| column.column.name == name);
     let found: Vec<_> = parts.cfg.columns.iter().map(|column| by_name(&column.name)).collect();

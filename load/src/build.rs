@@ -15,9 +15,9 @@ use crate::memory::Memory;
 use crate::options::LoadOptions;
 use crate::pages::PageSink;
 use crate::pool;
-use crate::progress::{Progress, Stage};
+use crate::progress::Progress;
 use crate::rejects::Rejects;
-use crate::report::{IndexReport, Stopwatch};
+use crate::report::IndexReport;
 use crate::rows::{self, Commit, Order, RowsStage};
 use crate::sequence::Sequence;
 use crate::space_file::SpaceFile;
@@ -54,63 +54,96 @@ pub(crate) struct Built {
     pub(crate) indexes: Vec<IndexReport>,
 }
 
-impl Build<'_> {
-    /// Builds in key order as read if the rows come so, else sorts.
-    pub(crate) fn run(&self, stopwatch: &mut Stopwatch) -> Result<Built, Error> {
-        let mut outcome = self.attempt(Order::AsRead, stopwatch);
+/// What the rows stage leaves to the indexes stage.
+pub(crate) struct RowsBuilt<'a> {
+    order: Order,
+    sink: PageSink<'a>,
+    stores: Vec<RunStore>,
+    rows: u64,
+    rejects: u64,
+    next_auto_increment: Option<u64>,
+}
+
+impl RowsBuilt<'_> {
+    /// For the root of the clustered index.
+    fn last_auto_increment(&self) -> u64 {
+        self.next_auto_increment.map_or(0, |next| next - 1)
+    }
+}
+
+impl<'a> Build<'a> {
+    /// Reads the input: in key order as it comes if it comes so, else all over again to sort it.
+    pub(crate) fn rows(&self) -> Result<RowsBuilt<'a>, Error> {
+        let mut outcome = self.read_rows(Order::AsRead);
         if matches!(outcome, Err(Stop::Unsorted)) {
             self.file.set_size(0)?;
             self.lock_source().restart()?;
-            outcome = self.attempt(Order::Sorted, stopwatch);
+            outcome = self.read_rows(Order::Sorted);
         }
-        if let Err(Stop::Duplicate(key)) = &outcome {
-            let scanner = Scanner::new(&self.options.dialect);
-            let sequence = Sequence::new(self.binding, self.auto_increment);
-            let mut source = self.lock_source();
-            let located = locate::duplicate(self.binding, &mut **source, &scanner, &sequence, key);
-            outcome = Err(located.map_or_else(|stop| stop, Stop::Failed));
-        }
-        match outcome {
-            Ok(built) => Ok(built),
-            Err(Stop::Failed(error)) => Err(error),
-            // Only a worker that stopped for another reason makes the rest say these.
-            Err(Stop::Unsorted | Stop::Abandoned | Stop::Duplicate(_)) => {
-                Err(Error::BadFile("the sorted build met rows out of order".to_owned()))
-            }
-        }
+        outcome.map_err(|stop| self.explain(stop))
     }
 
-    fn attempt(&self, order: Order, stopwatch: &mut Stopwatch) -> Result<Built, Stop> {
-        stopwatch.enter(Stage::Rows);
+    /// Merges what the rows stage sorted, and completes the file.
+    pub(crate) fn indexes(&self, built: RowsBuilt<'a>) -> Result<Built, Error> {
+        self.merge_indexes(built).map_err(|stop| self.explain(stop))
+    }
+
+    fn read_rows(&self, order: Order) -> Result<RowsBuilt<'a>, Stop> {
         let sink = PageSink::new(self.template, self.file, self.options.fill);
         let sequence = Sequence::new(self.binding, self.auto_increment);
         let stores = self.stores(order)?;
-        let mut commit = self.rows(order, &sink, &sequence, &stores)?;
+        let mut commit = self.run_rows(order, &sink, &sequence, &stores)?;
         commit.rejects.flush()?;
         let next_auto_increment =
             self.binding.auto_increment.map(|_| sequence.next_auto_increment());
-        let last_auto_increment = next_auto_increment.map_or(0, |next| next - 1);
+        let (rows, rejects) = (commit.rows, commit.rejects.count());
+        let built = RowsBuilt { order, sink, stores, rows, rejects, next_auto_increment };
         if let Some(builder) = commit.builder.take() {
-            sink.write_finished(sink.finish(0, builder, last_auto_increment)?)?;
+            let finished = built.sink.finish(0, builder, built.last_auto_increment())?;
+            built.sink.write_finished(finished)?;
         }
+        Ok(built)
+    }
 
-        stopwatch.enter(Stage::Indexes);
+    fn merge_indexes(&self, mut built: RowsBuilt<'a>) -> Result<Built, Stop> {
+        let stores = std::mem::take(&mut built.stores);
         let runs = stores.into_iter().map(RunStore::finish).collect::<Result<Vec<_>, _>>()?;
         let spilled_bytes = runs.iter().map(|runs| runs.stats().spilled_file_bytes).sum();
-        self.indexes(order, &sink, &runs, commit.rows, last_auto_increment)?;
+        self.run_indexes(&built, &runs)?;
         drop(runs);
-        let (file_bytes, mut indexes) = sink.seal()?;
-        indexes.iter_mut().for_each(|index| index.records = commit.rows);
+        let (file_bytes, mut indexes) = built.sink.seal()?;
+        indexes.iter_mut().for_each(|index| index.records = built.rows);
         Ok(Built {
-            rows: commit.rows,
-            rejects: commit.rejects.count(),
+            rows: built.rows,
+            rejects: built.rejects,
             bytes_read: self.lock_source().bytes_read(),
             file_bytes,
             spilled_bytes,
-            sorted_input: order == Order::AsRead,
-            next_auto_increment,
+            sorted_input: built.order == Order::AsRead,
+            next_auto_increment: built.next_auto_increment,
             indexes,
         })
+    }
+
+    /// What the user hears of a stage that stopped: of a duplicate, which two rows.
+    fn explain(&self, stop: Stop) -> Error {
+        let stop = match stop {
+            Stop::Duplicate(key) => {
+                let scanner = Scanner::new(&self.options.dialect);
+                let sequence = Sequence::new(self.binding, self.auto_increment);
+                let mut source = self.lock_source();
+                locate::duplicate(self.binding, &mut **source, &scanner, &sequence, &key)
+                    .map_or_else(|stop| stop, Stop::Failed)
+            }
+            stop => stop,
+        };
+        match stop {
+            Stop::Failed(error) => error,
+            // Only a worker that stopped for another reason makes the rest say these.
+            Stop::Unsorted | Stop::Abandoned | Stop::Duplicate(_) => {
+                Error::BadFile("the sorted build met rows out of order".to_owned())
+            }
+        }
     }
 
     /// A store an index to sort, each with its share of the memory.
@@ -133,7 +166,7 @@ impl Build<'_> {
         shapes.into_iter().map(store).collect()
     }
 
-    fn rows(
+    fn run_rows(
         &self,
         order: Order,
         sink: &PageSink<'_>,
@@ -172,15 +205,9 @@ impl Build<'_> {
         Ok(stage.commit.into_state())
     }
 
-    fn indexes(
-        &self,
-        order: Order,
-        sink: &PageSink<'_>,
-        runs: &[Runs],
-        rows: u64,
-        last_auto_increment: u64,
-    ) -> Result<(), Stop> {
-        let first_index = indexes::first_index(order);
+    fn run_indexes(&self, built: &RowsBuilt<'_>, runs: &[Runs]) -> Result<(), Stop> {
+        let first_index = indexes::first_index(built.order);
+        let sink = &built.sink;
         let state = |slot| IndexState {
             builder: Some(sink.builder(first_index + slot)),
             last_unique: Vec::new(),
@@ -194,8 +221,8 @@ impl Build<'_> {
             sink,
             commit: Turnstile::new((0..runs.len()).map(state).collect()),
             progress: self.progress,
-            rows,
-            last_auto_increment,
+            rows: built.rows,
+            last_auto_increment: built.last_auto_increment(),
             total_bytes: runs.iter().map(|runs| runs.stats().entry_bytes).sum(),
             next_task: AtomicU64::new(0),
             done_bytes: AtomicU64::new(0),

@@ -14,10 +14,12 @@ use server::{ConnectOptions, Session, Table, Target};
 use sources::{FileSource, Source, SourceOptions};
 use values::{Collation, ConvertOptions, SqlMode};
 
-use crate::binding::{Binding, Parts, text_collation};
+use crate::binding::{Binding, BoundColumn, Parts, bind_columns, text_collation};
 use crate::build::{Build, Built};
 use crate::clock;
+use crate::ddl::{self, Made};
 use crate::error::Error;
+use crate::failpoint;
 use crate::memory::Memory;
 use crate::options::{LoadOptions, Mode};
 use crate::plan;
@@ -35,8 +37,7 @@ pub fn load(
     options: &LoadOptions,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
-    let memory = Memory::of(options)?;
-    let source = open_source(options, &memory)?;
+    let (memory, source) = open(options)?;
     let mut steps = Steps::begin(
         &options.state_dir,
         &format!("{}.{}", options.database, options.table),
@@ -47,14 +48,19 @@ pub fn load(
     outcome
 }
 
-fn open_source(options: &LoadOptions, memory: &Memory) -> Result<FileSource, Error> {
+/// Everything that can be refused without a server.
+pub(crate) fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {
+    options.check()?;
+    let memory = Memory::of(options)?;
     let source_options = SourceOptions {
         chunk_bytes: memory.chunk_bytes,
         record_bytes_max: memory.record_bytes_max,
         skip_lines: options.skip_lines,
         header: options.header,
     };
-    Ok(FileSource::new(&options.files, &options.dialect, source_options)?)
+    let source = FileSource::new(&options.files, &options.dialect, source_options)
+        .map_err(|error| Error::Usage(error.to_string()))?;
+    Ok((memory, source))
 }
 
 fn run(
@@ -65,88 +71,99 @@ fn run(
     mut source: FileSource,
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
-    let (mut target, inspected) = steps.step(Stage::Inspect, |_| {
-        let mut target = inspect(connect, options)?;
-        let inspected = Inspected::new(&mut target, options, &mut source)?;
-        Ok((target, inspected))
-    })?;
+    let (mut target, made, inspected) =
+        steps.step(Stage::Inspect, || inspect(connect, options, &mut source))?;
     let work = Work { options, progress, memory, inspected: &inspected };
     let outcome = work.run(&mut target, source, steps);
     if outcome.is_err() {
         // What failed is what the user must hear; the next load cleans up if this cannot.
         let _ = target.cleanup();
+        made.undo(&mut target.session);
     }
-    let built = outcome?;
+    let done = outcome?;
     steps.stopwatch.stop();
-    Ok(report(&target, options, memory, steps, built))
+    Ok(report(&target, options, memory, steps, done))
 }
 
 /// Takes the target, checks that it can be loaded, and removes what a killed load left.
-fn inspect(connect: &ConnectOptions, options: &LoadOptions) -> Result<Target, Error> {
+fn inspect(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    source: &mut FileSource,
+) -> Result<(Target, Made, Inspected), Error> {
     let mut session = Session::connect(connect)?;
-    make_table(&mut session, options)?;
-    let mut target = plan::lock(session, options)?;
-    let mut reasons = plan::refusals(&target);
-    if reasons.is_empty() {
-        target.cleanup()?;
-        let is_empty = Table::is_empty(&mut target.session, &target.table.name)?;
-        if options.mode != Mode::Replace && !is_empty {
-            reasons.push(plan::not_empty(options));
+    let made = ddl::make_table(&mut session, options)?;
+    let mut target = match plan::lock(session, options) {
+        Ok(target) => target,
+        Err(error) => {
+            if let Ok(mut session) = Session::connect(connect) {
+                made.undo(&mut session);
+            }
+            return Err(error);
+        }
+    };
+    match inspect_locked(&mut target, options, source) {
+        Ok(inspected) => Ok((target, made, inspected)),
+        Err(error) => {
+            made.undo(&mut target.session);
+            Err(error)
         }
     }
-    if reasons.is_empty() {
-        return Ok(target);
-    }
-    Err(Error::Unfit { target: target.table.name.to_string(), reasons })
 }
 
-/// Makes the table by `--ddl` if it is missing, and its database.
-fn make_table(session: &mut Session, options: &LoadOptions) -> Result<(), Error> {
-    let Some(ddl) = &options.ddl else { return Ok(()) };
-    let name = server::TableName::new(&options.database, &options.table);
-    if Table::exists(session, &name)? {
-        return Ok(());
+fn inspect_locked(
+    target: &mut Target,
+    options: &LoadOptions,
+    source: &mut FileSource,
+) -> Result<Inspected, Error> {
+    let name = target.table.name.clone();
+    let mut reasons = plan::refusals(target);
+    if reasons.is_empty() {
+        let removed = target.cleanup()?;
+        let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
+        let is_empty = Table::is_empty(&mut target.session, &name)?;
+        if options.mode != Mode::Replace && !is_empty {
+            reasons.push(plan::not_empty(options, was_swapped));
+        }
     }
-    let database = server::identifier::quote_name(&options.database);
-    session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}"))?;
-    session.exec(&format!("USE {database}"))?;
-    let statement = ddl.trim().trim_end_matches(';');
-    session.exec(statement)?;
-    if Table::exists(session, &name)? {
-        return Ok(());
+    if !reasons.is_empty() {
+        return Err(Error::Unfit { target: name.to_string(), reasons });
     }
-    Err(Error::Usage(format!("--ddl ran, but made no table {name}")))
+    Inspected::new(target, options, source)
 }
 
 /// What the build needs to know of table and input beyond the template.
-struct Inspected {
-    input_columns: Vec<String>,
-    convert: ConvertOptions,
+pub(crate) struct Inspected {
+    columns: Vec<BoundColumn>,
+    fields_per_row: usize,
     /// Collations of key columns, by name.
     collations: HashMap<String, Arc<Collation>>,
 }
 
 impl Inspected {
-    fn new(
+    /// Asks server and input; the errors are those of a table or of options that do not fit.
+    pub(crate) fn new(
         target: &mut Target,
         options: &LoadOptions,
         source: &mut FileSource,
     ) -> Result<Inspected, Error> {
         let Target { session, table, facts, .. } = target;
-        let header = source.header()?.map(<[String]>::to_vec);
+        let header = source.header().map_err(|error| Error::Usage(error.to_string()))?;
+        let header = header.map(<[String]>::to_vec);
         let all = || table.columns.iter().map(|column| column.name.clone()).collect();
-        let input_columns = options.columns.clone().or(header).unwrap_or_else(all);
+        let input_columns: Vec<String> = options.columns.clone().or(header).unwrap_or_else(all);
         let convert = ConvertOptions {
             file_charset: options.charset,
             sql_mode: SqlMode::parse(server::session::SQL_MODE),
             time_zone: clock::zone(session, facts, &table.columns)?,
         };
+        let columns = bind_columns(&table.columns, &input_columns, &convert)?;
         let mut collations = HashMap::new();
         for name in key_collations(table) {
             let collation = learn::collation(session, &name, &CollationCache::of_user())?;
             collations.insert(name, collation);
         }
-        Ok(Inspected { input_columns, convert, collations })
+        Ok(Inspected { columns, fields_per_row: input_columns.len(), collations })
     }
 }
 
@@ -163,6 +180,13 @@ fn key_collations(table: &Table) -> BTreeSet<String> {
         .collect()
 }
 
+/// A load that is done.
+struct Done {
+    built: Built,
+    /// What did not work after the target had its rows.
+    warnings: Vec<String>,
+}
+
 struct Work<'a> {
     options: &'a LoadOptions,
     progress: &'a dyn Progress,
@@ -176,37 +200,38 @@ impl Work<'_> {
         target: &mut Target,
         source: FileSource,
         steps: &mut Steps<'_>,
-    ) -> Result<Built, Error> {
-        let (template, mut cfg) = steps.step(Stage::Shadow, |_| {
+    ) -> Result<Done, Error> {
+        let (template, mut cfg) = steps.step(Stage::Shadow, || {
             target.create_shadow()?;
+            failpoint::hit("shadow.created");
             let exported = target.export_template()?;
             target.discard()?;
+            failpoint::hit("shadow.discarded");
             let cfg = Cfg::parse(&exported.cfg)?;
             Ok((Template::parse(&exported.ibd, &cfg)?, cfg))
         })?;
-        let binding = Binding::new(&Parts {
-            columns: &target.table.columns,
+        let binding = Binding::new(Parts {
+            columns: self.inspected.columns.clone(),
             cfg: &cfg,
-            input_columns: &self.inspected.input_columns,
-            convert: &self.inspected.convert,
+            fields_per_row: self.inspected.fields_per_row,
             collations: &self.inspected.collations,
         })?;
         let file = SpaceFile::new(target.create_build_file()?, target.build_path()?);
-        let built = steps.step(Stage::Rows, |stopwatch| {
-            let source: Box<dyn Source> = Box::new(source);
-            let build = Build {
-                options: self.options,
-                memory: self.memory,
-                binding: &binding,
-                template: &template,
-                file: &file,
-                source: &Mutex::new(source),
-                auto_increment: target.table.auto_increment.unwrap_or(1),
-                progress: self.progress,
-            };
-            build.run(stopwatch)
-        })?;
-        steps.step(Stage::Verify, |_| {
+        let source: Box<dyn Source> = Box::new(source);
+        let build = Build {
+            options: self.options,
+            memory: self.memory,
+            binding: &binding,
+            template: &template,
+            file: &file,
+            source: &Mutex::new(source),
+            auto_increment: target.table.auto_increment.unwrap_or(1),
+            progress: self.progress,
+        };
+        let rows = steps.step(Stage::Rows, || build.rows())?;
+        let built = steps.step(Stage::Indexes, || build.indexes(rows))?;
+        steps.step(Stage::Verify, || {
+            failpoint::built(&file)?;
             let collations = self.collations_by_id(&binding, &cfg);
             let expected = Expected {
                 cfg: &cfg,
@@ -217,18 +242,37 @@ impl Work<'_> {
             verify::verify(&file, &expected, self.progress)
         })?;
         drop(file);
-        steps.step(Stage::Import, |_| {
+        steps.step(Stage::Import, || {
             cfg.autoinc = built.next_auto_increment.unwrap_or(0);
             target.place(&cfg.to_bytes())?;
+            failpoint::hit("import.placed");
             target.import()?;
             Ok(target.check_indexes(built.rows)?)
         })?;
-        steps.step(Stage::Publish, |_| {
-            let mode = publish_mode(self.options.mode);
-            target.publish(mode)?;
-            Ok(target.drop_old(mode)?)
+        let warnings = steps.step(Stage::Publish, || self.publish(target))?;
+        Ok(Done { built, warnings })
+    }
+
+    /// Swaps the new table in. What goes wrong after that no longer makes the load a failure.
+    fn publish(&self, target: &mut Target) -> Result<Vec<String>, Error> {
+        let mode = publish_mode(self.options.mode);
+        target.publish(mode).map_err(|error| match error {
+            server::Error::Lost { .. } => {
+                let (target, reason) = (target.table.name.to_string(), error.to_string());
+                Error::SwapUnknown { target, reason }
+            }
+            error => error.into(),
         })?;
-        Ok(built)
+        failpoint::hit("publish.swapped");
+        match target.drop_old(mode) {
+            Ok(()) => Ok(Vec::new()),
+            Err(error @ server::Error::Leftover(_)) => Ok(vec![error.to_string()]),
+            Err(error) => Ok(vec![format!(
+                "the old table, {}, could not be dropped, the next load of this table drops it: \
+                 {error}",
+                target.aside(mode)
+            )]),
+        }
     }
 
     /// The collations of key columns, by the number the `.cfg` knows them by.
@@ -259,8 +303,9 @@ fn report(
     options: &LoadOptions,
     memory: &Memory,
     steps: &mut Steps<'_>,
-    built: Built,
+    done: Done,
 ) -> Report {
+    let Done { built, warnings } = done;
     let seconds = steps.stopwatch.total_seconds();
     let mut notes =
         vec!["the rows are not in the redo log: take a backup before you rely on one".to_owned()];
@@ -287,5 +332,6 @@ fn report(
         threads: memory.threads,
         indexes: built.indexes,
         notes,
+        warnings,
     }
 }

@@ -36,9 +36,9 @@ pub enum Error {
         /// The index, quoted.
         index: String,
         /// The row that comes first in the input.
-        first: Position,
+        first: Box<Position>,
         /// The row that comes later.
-        second: Position,
+        second: Box<Position>,
         /// The key's values, as text.
         key: String,
     },
@@ -70,6 +70,16 @@ pub enum Error {
         /// What does not fit.
         reason: String,
     },
+    /// The connection broke while the server was asked to swap the tables.
+    #[error(
+        "{target} is the old table or the new one, whole in either case, because the connection broke during the swap: look which, and load again if it is the old one ({reason})"
+    )]
+    SwapUnknown {
+        /// `database.table`.
+        target: String,
+        /// What was being done when the connection broke.
+        reason: String,
+    },
     /// The built file broke a rule of the format. It was not given to the server.
     #[error("the built file is wrong and was not imported, please report this: {0}")]
     BadFile(String),
@@ -98,6 +108,7 @@ impl Error {
             | Error::Unfit { .. }
             | Error::NoSpace { .. }
             | Error::Memory { .. } => 2,
+            Error::Server(error) => server_status(error),
             _ => 1,
         }
     }
@@ -106,5 +117,22 @@ impl Error {
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |source| Error::Io { doing, path, source }
+    }
+}
+
+/// What the user has to change is a usage error, also when it is the server that says so. These
+/// come before anything is done.
+fn server_status(error: &server::Error) -> u8 {
+    use server::Error as E;
+    match error {
+        E::NoTable(_)
+        | E::Name(_)
+        | E::Option(_)
+        | E::OptionFile { .. }
+        | E::Unsupported { .. }
+        | E::Collation(_)
+        | E::NoServer(..)
+        | E::Downgrade { .. } => 2,
+        _ => 1,
     }
 }

@@ -15,6 +15,7 @@ pub mod report;
 mod binding;
 mod build;
 mod clock;
+mod ddl;
 mod direct;
 mod encode;
 mod error;

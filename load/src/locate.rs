@@ -52,8 +52,8 @@ pub(crate) fn duplicate(
     match (found.next(), found.next()) {
         (Some(first), Some(second)) => Ok(Error::Duplicate {
             index: index_name(binding, wanted.index),
-            first,
-            second,
+            first: Box::new(first),
+            second: Box::new(second),
             key: search.key_text,
         }),
         _ => Ok(Error::Usage(format!(

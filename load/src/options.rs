@@ -1,10 +1,12 @@
 //! What a load is asked to do: one plain struct, every field with its default.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
 use sources::Dialect;
 use values::Charset;
 
+use crate::error::Error;
 use crate::memory::Memory;
 
 /// What may be in the target before the load, and what becomes of it.
@@ -104,6 +106,43 @@ impl LoadOptions {
             fill: Fill::default(),
             lock_wait_seconds: 60,
         }
+    }
+
+    /// Refuses what can be seen to fail, before anything is done.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        check_folder("--temp-dir", &self.temp_dir)?;
+        let Some(rejects) = &self.rejects else { return Ok(()) };
+        let folder = rejects.parent().filter(|folder| !folder.as_os_str().is_empty());
+        check_folder("the folder of --rejects", folder.unwrap_or(Path::new(".")))?;
+        let wrong = |what: &str| {
+            Err(Error::Usage(format!("--rejects {} {what}; name another file", rejects.display())))
+        };
+        if rejects.is_dir() {
+            return wrong("is a directory");
+        }
+        // The file is emptied when the load begins.
+        let same = |input: &PathBuf| match (input.canonicalize(), rejects.canonicalize()) {
+            (Ok(input), Ok(rejects)) => input == rejects,
+            _ => false,
+        };
+        if self.files.iter().any(same) {
+            return wrong("is one of the input files");
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a folder that is not there or cannot be written to.
+fn check_folder(what: &str, folder: &Path) -> Result<(), Error> {
+    let wrong = |reason: &str| Err(Error::Usage(format!("{what}, {}, {reason}", folder.display())));
+    match std::fs::metadata(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => wrong("does not exist"),
+        Err(error) => wrong(&format!("cannot be used: {error}")),
+        Ok(meta) if !meta.is_dir() => wrong("is not a folder"),
+        Ok(_) => match rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK) {
+            Err(error) => wrong(&format!("cannot be written to: {error}")),
+            Ok(()) => Ok(()),
+        },
     }
 }
 

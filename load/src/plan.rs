@@ -1,9 +1,13 @@
 //! Which way into the server a load takes, and why not a faster one.
 
-use serde::Serialize;
-use server::{ConnectOptions, Session, Table, TableName, Target, TargetOptions};
 use std::time::Duration;
 
+use serde::Serialize;
+use server::{ConnectOptions, Session, Table, TableName, Target, TargetOptions};
+use sources::Source;
+
+use crate::ddl;
+use crate::direct::{self, Inspected};
 use crate::error::Error;
 use crate::options::{LoadOptions, Mode};
 
@@ -12,10 +16,12 @@ use crate::options::{LoadOptions, Mode};
 pub struct Plan {
     /// `database.table`.
     pub target: String,
-    /// `direct`; none when no way is open.
+    /// `direct`; none when no way is open, or the table is still to be made.
     pub path: Option<&'static str>,
     /// Why that one.
     pub why: String,
+    /// Whether the table is missing and `--ddl` would make it first.
+    pub makes_table: bool,
     /// Each feature that keeps the direct path away, as a sentence.
     pub refused: Vec<String>,
     /// Version of the server.
@@ -29,34 +35,50 @@ pub(crate) const WHY_DIRECT: &str =
     "the server's files are reachable and the table has nothing the direct path cannot build";
 
 /// Says what [`crate::load`] would do. Changes nothing.
+///
+/// Errors: the options that a load would refuse too.
 pub fn plan(connect: &ConnectOptions, options: &LoadOptions) -> Result<Plan, Error> {
-    let session = Session::connect(connect)?;
-    let server = session.version().text.clone();
-    let mut target = lock(session, options)?;
-    let mut refused = refusals(&target);
-    if options.mode != Mode::Replace && !Table::is_empty(&mut target.session, &target.table.name)? {
-        refused.push(not_empty(options));
+    let (_, mut source) = direct::open(options)?;
+    let mut session = Session::connect(connect)?;
+    let name = TableName::new(&options.database, &options.table);
+    let mut plan = Plan {
+        target: name.to_string(),
+        path: None,
+        why: String::new(),
+        makes_table: false,
+        refused: Vec::new(),
+        server: session.version().text.clone(),
+        input_bytes: source.bytes_total().unwrap_or(0),
+    };
+    if options.ddl.is_some() && !Table::exists(&mut session, &name)? {
+        ddl::statement(options)?;
+        plan.makes_table = true;
+        return Ok(plan);
     }
-    let input_bytes = options
-        .files
-        .iter()
-        .map(|file| std::fs::metadata(file).map(|m| m.len()).map_err(Error::io("looking at", file)))
-        .sum::<Result<u64, Error>>()?;
-    Ok(Plan {
-        target: target.table.name.to_string(),
-        path: refused.is_empty().then_some("direct"),
-        why: if refused.is_empty() { WHY_DIRECT.to_owned() } else { String::new() },
-        refused,
-        server,
-        input_bytes,
-    })
+    let mut target = lock(session, options)?;
+    plan.refused = refusals(&target);
+    if options.mode != Mode::Replace && !Table::is_empty(&mut target.session, &target.table.name)? {
+        plan.refused.push(not_empty(options, false));
+    }
+    if plan.refused.is_empty() {
+        Inspected::new(&mut target, options, &mut source)?;
+        plan.path = Some("direct");
+        plan.why = WHY_DIRECT.to_owned();
+    }
+    Ok(plan)
 }
 
 /// Takes the target for this load alone.
 pub(crate) fn lock(session: Session, options: &LoadOptions) -> Result<Target, Error> {
     let name = TableName::new(&options.database, &options.table);
     let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
-    Ok(Target::lock(session, &name, &TargetOptions { lock_wait: wait, datadir: None })?)
+    let target_options = TargetOptions { lock_wait: wait, datadir: None };
+    Target::lock(session, &name, &target_options).map_err(|error| match error {
+        server::Error::NoTable(name) if options.ddl.is_none() => {
+            Error::Usage(format!("table {name} does not exist; --ddl FILE would make it"))
+        }
+        error => error.into(),
+    })
 }
 
 /// What keeps the direct path from a table, one sentence each.
@@ -64,9 +86,13 @@ pub(crate) fn refusals(target: &Target) -> Vec<String> {
     target.unsupported.iter().map(ToString::to_string).collect()
 }
 
-/// The sentence for a table that has rows already.
-pub(crate) fn not_empty(options: &LoadOptions) -> String {
+/// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
+/// was killed after its swap.
+pub(crate) fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
     match options.mode {
+        _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
+             --mode replace would put this input's in their place"
+            .to_owned(),
         Mode::Append => {
             "the table is not empty, and rows cannot be added to those there yet".to_owned()
         }

@@ -69,6 +69,8 @@ pub struct Report {
     pub indexes: Vec<IndexReport>,
     /// What the user should know: no binlog, backup to take, and the like.
     pub notes: Vec<String>,
+    /// What did not work once the rows were in place, one sentence each; usually nothing.
+    pub warnings: Vec<String>,
 }
 
 /// Measures stages one after the other.

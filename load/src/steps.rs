@@ -35,14 +35,14 @@ impl<'a> Steps<'a> {
     pub(crate) fn step<T>(
         &mut self,
         stage: Stage,
-        work: impl FnOnce(&mut Stopwatch) -> Result<T, Error>,
+        work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.stopwatch.enter(stage);
         let (rows, done_bytes, total_bytes) = (0, 0, None);
         self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes });
         let target = self.target.clone();
         self.write(stage.name(), Event::Begin, &target)?;
-        let outcome = work(&mut self.stopwatch)?;
+        let outcome = work()?;
         self.write(stage.name(), Event::End, &target)?;
         Ok(outcome)
     }
