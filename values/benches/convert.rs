@@ -59,6 +59,7 @@ fn main() {
         ["AIR", "RAIL", "MAIL", "SHIP", "TRUCK", "REG AIR"].map(Into::into).into();
     let berlin = Zone::named("Europe/Berlin").unwrap();
     println!("{:42} ns a value", "");
+    println!("{:42} {:6.1}", "(str::parse::<i64> of 10 digits: the yardstick)", yardstick());
     for (name, sql_type, values) in [
         ("INT, to 6 million", int(4, false), &key),
         ("BIGINT, 18 digits", int(8, false), &long),
@@ -99,6 +100,20 @@ fn main() {
         let options = ConvertOptions { time_zone: berlin.clone(), ..ConvertOptions::default() };
         println!("{name:42} {:6.1}", measure(sql_type, &options, values));
     }
+}
+
+/// What the standard library takes for a number: tells how busy the machine is.
+fn yardstick() -> f64 {
+    let texts: Vec<String> =
+        (0..COUNT as u64).map(|i| (1_000_000_000 + i * 7919).to_string()).collect();
+    let mut best = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        let begun = Instant::now();
+        let sum: i64 = texts.iter().map(|text| black_box(text).parse::<i64>().unwrap()).sum();
+        best = best.min(begun.elapsed().as_secs_f64());
+        black_box(sum);
+    }
+    best * 1e9 / COUNT as f64
 }
 
 fn measure(sql_type: SqlType, options: &ConvertOptions, values: &[String]) -> f64 {

@@ -51,7 +51,7 @@ impl Text {
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
         let start = out.len();
-        if text.len() > self.short || !(push_chunks(text, out) || self.column == Charset::Binary) {
+        if text.len() > self.short || !(push(text, out) || self.column == Charset::Binary) {
             out.truncate(start);
             return self.convert_relaxed(text, out);
         }
@@ -148,12 +148,20 @@ impl Text {
     }
 }
 
-/// Appends `text` in chunks of a fixed size, the last one overlapping, which is quicker than a
-/// copy of unknown size; tells whether all of it is ASCII.
+/// Bytes up to which a value is copied in chunks.
+const CHUNKED_MAX: usize = 256;
+
+/// Appends `text`, and tells whether all of it is ASCII.
+///
+/// A short one goes in chunks of a fixed size, the last one overlapping: quicker than a copy of
+/// unknown size.
 #[inline(always)]
-fn push_chunks(text: &[u8], out: &mut Vec<u8>) -> bool {
+fn push(text: &[u8], out: &mut Vec<u8>) -> bool {
     let end = out.len() + text.len();
-    if let Some(last) = text.last_chunk::<16>() {
+    if text.len() > CHUNKED_MAX {
+        out.extend_from_slice(text);
+        text.is_ascii()
+    } else if let Some(last) = text.last_chunk::<16>() {
         let mut bits = u128::from_ne_bytes(*last);
         let (chunks, _) = text.as_chunks::<16>();
         for chunk in chunks {
