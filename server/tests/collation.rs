@@ -44,6 +44,58 @@ fn survey_of_all_collations() {
     }
 }
 
+/// Prints nanoseconds per key and per comparison of 10-character strings.
+#[test]
+#[ignore = "measurement: run it by name in release with --ignored --nocapture"]
+fn speed_of_keys() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut session = server.connect().unwrap();
+    let cache = CollationCache::of_user();
+    let names = ["latin1_bin", "latin1_swedish_ci", "utf8mb4_general_ci", "utf8mb4_uca1400_ai_ci"];
+    for name in names {
+        let begun = Instant::now();
+        let collation = learn::collation(&mut session, name, &cache).unwrap();
+        let seconds = begun.elapsed().as_secs_f64();
+        let mut random = Random(1);
+        for (kind, alphabet) in
+            [("letters", "abcdefghijklmnop"), ("words", "aeiotn "), ("accents", "ab\u{e4}\u{df}")]
+        {
+            let alphabet: Vec<char> = alphabet.chars().collect();
+            let mut text = || -> Vec<u8> {
+                let characters = (0..10).map(|_| alphabet[random.below(alphabet.len())]);
+                match collation.charset() {
+                    Charset::Latin1 => characters.map(|character| character as u8).collect(),
+                    _ => characters.collect::<String>().into_bytes(),
+                }
+            };
+            let texts: Vec<_> = (0..1000).map(|_| text()).collect();
+            let mut out = Vec::new();
+            let key_ns = least_ns(texts.len(), || {
+                out.clear();
+                texts.iter().for_each(|text| collation.push_key(text, &mut out).unwrap());
+            });
+            let compare_ns = least_ns(texts.len(), || {
+                let less = texts.windows(2).filter(|t| collation.compare(&t[0], &t[1]).is_lt());
+                std::hint::black_box(less.count());
+            });
+            println!(
+                "{name}, {kind}: {key_ns:.1} ns a key, {compare_ns:.1} ns a comparison, \
+                 ready in {seconds:.3} s"
+            );
+        }
+    }
+}
+
+/// Nanoseconds an item takes in the fastest of many rounds: other work only ever adds.
+fn least_ns(items: usize, mut round: impl FnMut()) -> f64 {
+    let seconds = (0..400).map(|_| {
+        let begun = Instant::now();
+        round();
+        begun.elapsed().as_secs_f64()
+    });
+    seconds.fold(f64::INFINITY, f64::min) * 1e9 / items as f64
+}
+
 /// The collations the first version promises.
 #[test]
 fn keys_order_as_innodb_indexes() {

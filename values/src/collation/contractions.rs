@@ -21,11 +21,13 @@ pub struct Contraction {
 }
 
 /// All contractions of a collation, ready for lookup.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Contractions {
     /// Ascending by (first, second character), longer sequences first.
     entries: Vec<Entry>,
     pool: Vec<u32>,
+    /// Whether an ASCII character is the second of any: mostly no, which spares the search.
+    ascii_second: [bool; 128],
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +53,8 @@ impl Contractions {
     /// Errors: a sequence of fewer than 2 or more than 6 characters, or a weight that is not a
     /// whole number of units.
     pub(crate) fn new(list: &[Contraction], unit_bytes: u8) -> Result<Self, CollationError> {
-        let mut contractions = Contractions::default();
+        let mut contractions =
+            Contractions { entries: Vec::new(), pool: Vec::new(), ascii_second: [false; 128] };
         for Contraction { chars, weight } in list {
             let [first, second, rest @ ..] = &chars[..] else {
                 return Err(CollationError::Damaged("a contraction of one character"));
@@ -67,6 +70,9 @@ impl Contractions {
             let whole = usize::from(unit_bytes) * (contractions.pool.len() - offset);
             if weight.as_ref().is_some_and(|weight| weight.len() != whole) {
                 return Err(CollationError::Damaged("a contraction with half a unit of weight"));
+            }
+            if let Some(known) = contractions.ascii_second.get_mut(*second as usize) {
+                *known = true;
             }
             let (first_two, rest) = ([*first, *second], rest.into());
             contractions.entries.push(Entry { first_two, rest, units });
@@ -92,6 +98,10 @@ impl Contractions {
 
     /// The longest contraction of `head` and the characters at the start of `rest`.
     pub(crate) fn find(&self, charset: Charset, head: u32, rest: &[u8]) -> Found<'_> {
+        if rest.first().is_none_or(|&byte| self.ascii_second.get(usize::from(byte)) == Some(&false))
+        {
+            return Found::None;
+        }
         let Some((second, second_bytes)) = charset.next_char(rest) else { return Found::None };
         let first_two = [head, second];
         let begin = self.entries.partition_point(|entry| entry.first_two < first_two);

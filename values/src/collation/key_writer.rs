@@ -90,7 +90,6 @@ impl<'o, const W: usize> KeyWriter<'o, W> {
         }
     }
 
-    #[cold]
     fn flush_spaces(&mut self, turn: u8) {
         for _ in 0..std::mem::take(&mut self.spaces) {
             self.raw(self.space);

@@ -104,18 +104,39 @@ impl Learned {
         while !rest.is_empty() {
             let taken = self.push_plain_run(rest, &mut writer);
             rest = &rest[taken..];
-            if taken < RUN && !rest.is_empty() {
-                let (units, bytes) = self
-                    .first_weight(rest)
+            let Some(&first) = rest.first() else { break };
+            if first == b' ' {
+                writer.push(self.space);
+                rest = &rest[1..];
+            } else if taken < RUN {
+                let bytes = self
+                    .push_first(rest, &mut writer)
                     .map_err(|unkeyed| self.reason(unkeyed, stored, rest))?;
-                for i in 0..units.len() {
-                    writer.push(units.get(i));
-                }
                 rest = &rest[bytes..];
             }
         }
         writer.finish();
         Ok(())
+    }
+
+    /// Appends the character or contraction at the start of `rest` (not empty); returns its bytes.
+    #[inline]
+    fn push_first<const W: usize>(
+        &self,
+        rest: &[u8],
+        writer: &mut KeyWriter<'_, W>,
+    ) -> Result<usize, Unkeyed> {
+        if let Some((code, bytes)) = self.charset.next_char(rest)
+            && let Some(unit) = self.weights.single_unit(code)
+        {
+            writer.push(unit);
+            return Ok(bytes);
+        }
+        let (units, bytes) = self.first_weight(rest)?;
+        for i in 0..units.len() {
+            writer.push(units.get(i));
+        }
+        Ok(bytes)
     }
 
     /// Appends the plain bytes at the start of `rest`, at most [`RUN`]; returns their number.

@@ -72,6 +72,15 @@ impl Weights {
         }
     }
 
+    /// The unit of `code` if it has exactly one and starts no contraction.
+    #[inline]
+    pub(crate) fn single_unit(&self, code: u32) -> Option<u32> {
+        let &page = self.pages.get((code / PAGE as u32) as usize)?;
+        // A computed page's reference is past the end of the slots.
+        let &slot = self.slots.get((page as usize).wrapping_mul(PAGE) + code as usize % PAGE)?;
+        (slot >> COUNT_SHIFT == 1).then_some(slot & VALUE_MASK)
+    }
+
     /// Units of `code` and whether it starts a contraction; None when it is no character.
     #[inline]
     pub(crate) fn get(&self, code: u32) -> Option<(Units<'_>, bool)> {
