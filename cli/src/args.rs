@@ -3,9 +3,13 @@
 //! Client options are those of the mariadb client, so `-h` is the host and help
 //! is `--help`; field options are those of LOAD DATA.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::failure::Failure;
 
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
 #[derive(Debug, Parser)]
@@ -16,6 +20,48 @@ pub(crate) struct Cli {
     help: Option<bool>,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// Reads what was typed. Help and version are printed here, and end the program.
+    pub(crate) fn read() -> Result<Cli, Failure> {
+        let arguments: Vec<OsString> = std::env::args_os().collect();
+        refuse_password(&arguments)?;
+        Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+            _ => Failure::usage(one_sentence(&error.to_string())),
+        })
+    }
+}
+
+/// Stops a password on the command line, and does not repeat it.
+fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
+    let holds_password = |argument: &OsString| {
+        let bytes = argument.as_encoded_bytes();
+        bytes.starts_with(b"--password=") || (bytes.starts_with(b"-p") && bytes.len() > 2)
+    };
+    if arguments.iter().take_while(|argument| *argument != "--").any(holds_password) {
+        return Err(Failure::usage(
+            "-p takes no value, because others could see the password in the list of processes: \
+             it is taken from the prompt, an option file or the variable MYSQL_PWD",
+        ));
+    }
+    Ok(())
+}
+
+/// The parser's message without its headings, line breaks and usage.
+fn one_sentence(message: &str) -> String {
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let message = message.split("\n\nUsage:").next().unwrap_or(message);
+    let message = message.split("\n\nFor more information").next().unwrap_or(message);
+    let lines = message.split("\n\n").map(|part| {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        words.join(" ")
+    });
+    let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    format!("{text} (--help lists the options)")
 }
 
 #[derive(Debug, Subcommand)]
@@ -29,7 +75,7 @@ pub(crate) enum Command {
     /// The private server that is used when none is given.
     Sandbox(SandboxArgs),
     /// Benchmarks, each beside the server's own way.
-    Bench(BenchArgs),
+    Bench(Box<BenchArgs>),
 }
 
 /// Which server, as the mariadb client is told.
@@ -53,12 +99,12 @@ pub(crate) struct ConnectArgs {
     #[arg(short = 'p', long)]
     pub(crate) password: bool,
     /// Read only this option file.
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
     /// Read this option file after the usual ones.
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) defaults_extra_file: Option<PathBuf>,
-    /// Folder of the sandbox.
+    /// Use the sandbox in this folder [default: in the user's data folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) sandbox: Option<PathBuf>,
 }
@@ -84,7 +130,7 @@ pub(crate) struct LoadArgs {
     /// The table to load into.
     #[arg(long, value_name = "DB.TABLE")]
     pub(crate) into: String,
-    /// SQL that makes the table when it is missing.
+    /// SQL file whose CREATE TABLE makes the table when it is missing.
     #[arg(long, value_name = "FILE")]
     pub(crate) ddl: Option<PathBuf>,
     /// insert wants an empty table; append adds rows; replace swaps all rows for the input's.
@@ -98,7 +144,7 @@ pub(crate) struct LoadArgs {
     /// File that gets the refused rows; FILE.reasons.jsonl says why.
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Refused rows that are tolerated.
+    /// Refused rows that are tolerated; with one more the load fails.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) rejects_max: u64,
     /// Threads [default: one a core].
@@ -126,23 +172,28 @@ pub(crate) struct LoadArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-/// How the input is cut into fields. Values may hold \t \n \r \0 \\ as in LOAD DATA.
+/// How the input is cut into fields.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Input format")]
+#[command(next_help_heading = "Input format (\\t \\n \\r \\0 \\\\ are read as in LOAD DATA)")]
 pub(crate) struct FormatArgs {
     /// Preset that the options below adjust [default: by the file's ending .csv .tsv .tbl, else mysql].
     #[arg(long, value_enum)]
     pub(crate) dialect: Option<DialectArg>,
-    #[arg(long, value_name = "STRING")]
+    /// What stands between two fields.
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) fields_terminated_by: Option<String>,
-    /// Empty for none.
-    #[arg(long, value_name = "CHAR")]
+    /// The quote that fields may stand in; empty for none.
+    #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
     pub(crate) fields_enclosed_by: Option<String>,
-    /// Empty for none.
-    #[arg(long, value_name = "CHAR")]
+    /// What makes the next character text; empty for nothing.
+    #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
     pub(crate) fields_escaped_by: Option<String>,
-    #[arg(long, value_name = "STRING")]
+    /// What ends a record.
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) lines_terminated_by: Option<String>,
+    /// Text before each record that is left out, and all before it.
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
+    pub(crate) lines_starting_by: Option<String>,
     /// The first line of each file names the columns.
     #[arg(long)]
     pub(crate) header: bool,
@@ -203,7 +254,7 @@ pub(crate) enum SchemaArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// The tablespace; FILE.cfg beside it, if there, tells its columns.
+    /// The tablespace, T.ibd; T.cfg beside it, if there, tells its columns.
     pub(crate) file: PathBuf,
     /// Print this page in full.
     #[arg(long, value_name = "N")]

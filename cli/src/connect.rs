@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use secrecy::SecretString;
+use server::sandbox::Status;
 use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions};
 
 use crate::args::ConnectArgs;
@@ -16,6 +17,36 @@ pub(crate) fn resolve(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
     let sandbox = sandbox(args.sandbox.as_deref())?;
     sandbox.start(&SandboxOptions::default())?;
     Ok(sandbox.connect_options())
+}
+
+/// A server that is only to be looked at. A sandbox that was not running is stopped afterwards.
+pub(crate) struct Visit {
+    pub(crate) connect: ConnectOptions,
+    started: Option<Sandbox>,
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        if let Some(sandbox) = &self.started {
+            // The visit is over either way.
+            let _ = sandbox.stop();
+        }
+    }
+}
+
+/// As [`resolve`], but makes no sandbox: the error is the one that is not there yet.
+pub(crate) fn visit(args: &ConnectArgs) -> Result<Result<Visit, Sandbox>, Failure> {
+    if args.names_a_server() {
+        return Ok(Ok(Visit { connect: named(args)?, started: None }));
+    }
+    let sandbox = sandbox(args.sandbox.as_deref())?;
+    let status = sandbox.status();
+    if status == Status::Absent {
+        return Ok(Err(sandbox));
+    }
+    sandbox.start(&SandboxOptions::default())?;
+    let connect = sandbox.connect_options();
+    Ok(Ok(Visit { connect, started: (status == Status::Stopped).then_some(sandbox) }))
 }
 
 /// The sandbox in `dir`, or in the user's own folder.

@@ -42,7 +42,7 @@ impl From<::load::Error> for Failure {
 
 impl From<server::Error> for Failure {
     fn from(error: server::Error) -> Failure {
-        Failure::failed(error)
+        Failure::from(::load::Error::from(error))
     }
 }
 

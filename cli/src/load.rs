@@ -4,11 +4,12 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use load::{LoadOptions, Mode, Progress};
+use server::TableName;
 use sources::Dialect;
 use values::Charset;
 
 use crate::args::{CharsetArg, DialectArg, FormatArgs, LoadArgs, ModeArg};
-use crate::failure::{Failure, REJECTS};
+use crate::failure::{Failure, REJECTS, USAGE};
 use crate::{connect, print, progress, size};
 
 /// Loads, and prints the report.
@@ -24,6 +25,9 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
                 writeln!(out)?;
             } else if !args.quiet {
                 print::report(&mut out, &report)?;
+            }
+            for warning in &report.warnings {
+                eprintln!("inrush: warning: {warning}");
             }
             Ok(if report.rejects > 0 { REJECTS } else { 0 })
         }
@@ -41,16 +45,21 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
 /// Prints which path a load would take, and why; touches nothing.
 pub(crate) fn plan(args: &LoadArgs) -> Result<u8, Failure> {
     let options = options(args)?;
-    let server = connect::resolve(&args.connect)?;
-    let plan = load::plan(&server, &options)?;
+    let plan = match connect::visit(&args.connect)? {
+        Ok(visit) => load::plan(Some(&visit.connect), &options)?,
+        Err(sandbox) => load::Plan {
+            server: format!("a sandbox, to be made in {}", sandbox.dir().display()),
+            ..load::plan(None, &options)?
+        },
+    };
     let mut out = std::io::stdout().lock();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &plan).map_err(Failure::failed)?;
         writeln!(out)?;
-    } else {
+    } else if !args.quiet {
         print::plan(&mut out, &plan)?;
     }
-    Ok(if plan.path.is_some() { 0 } else { crate::failure::USAGE })
+    Ok(if plan.refused.is_empty() { 0 } else { USAGE })
 }
 
 fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
@@ -64,8 +73,8 @@ fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
 }
 
 fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
-    let (database, table) = target(&args.into)?;
-    let mut options = LoadOptions::new(args.files.clone(), database, table);
+    let target = target(&args.into)?;
+    let mut options = LoadOptions::new(args.files.clone(), &target.database, &target.table);
     options.ddl = args.ddl.as_deref().map(read_ddl).transpose()?;
     options.mode = match args.mode {
         ModeArg::Insert => Mode::Insert,
@@ -86,6 +95,9 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     options.rejects = args.rejects.clone();
     options.rejects_max = args.rejects_max;
     if let Some(threads) = args.threads {
+        if threads == 0 {
+            return Err(Failure::usage("--threads 0 would do nothing"));
+        }
         options.threads = threads;
     }
     if let Some(memory) = &args.memory {
@@ -101,18 +113,9 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     Ok(options)
 }
 
-/// Splits `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.
-fn target(into: &str) -> Result<(&str, &str), Failure> {
-    let wrong = || Failure::usage(format!("--into {into:?} is not DB.TABLE"));
-    let (database, table) = match into.strip_prefix('`') {
-        Some(rest) => rest.split_once("`.").ok_or_else(wrong)?,
-        None => into.split_once('.').ok_or_else(wrong)?,
-    };
-    let table = table.strip_prefix('`').and_then(|t| t.strip_suffix('`')).unwrap_or(table);
-    if database.is_empty() || table.is_empty() {
-        return Err(wrong());
-    }
-    Ok((database, table))
+/// Reads `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.
+fn target(into: &str) -> Result<TableName, Failure> {
+    TableName::parse(into, None).map_err(|error| Failure::usage(format!("--into {error}")))
 }
 
 fn read_ddl(path: &Path) -> Result<String, Failure> {
@@ -137,7 +140,7 @@ fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
         DialectArg::Tbl => Dialect::tbl(),
     };
     if let Some(text) = &format.fields_terminated_by {
-        dialect.fields_terminated_by = unescape(text)?;
+        dialect.fields_terminated_by = unescape(text);
     }
     if let Some(text) = &format.fields_enclosed_by {
         dialect.enclosed_by = one_byte("--fields-enclosed-by", text)?;
@@ -146,7 +149,12 @@ fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
         dialect.escaped_by = one_byte("--fields-escaped-by", text)?;
     }
     if let Some(text) = &format.lines_terminated_by {
-        dialect.lines_terminated_by = unescape(text)?;
+        dialect.lines_terminated_by = unescape(text);
+        // Only LF may also mean CRLF: other terminators are taken at their word.
+        dialect.any_newline &= dialect.lines_terminated_by == b"\n";
+    }
+    if let Some(text) = &format.lines_starting_by {
+        dialect.lines_starting_by = unescape(text);
     }
     Ok(dialect)
 }
@@ -161,7 +169,7 @@ fn by_ending(file: &Path) -> DialectArg {
 }
 
 fn one_byte(option: &str, text: &str) -> Result<Option<u8>, Failure> {
-    match unescape(text)?.as_slice() {
+    match unescape(text).as_slice() {
         [] => Ok(None),
         [byte] => Ok(Some(*byte)),
         _ => Err(Failure::usage(format!("{option} {text:?} is more than one byte"))),
@@ -169,7 +177,7 @@ fn one_byte(option: &str, text: &str) -> Result<Option<u8>, Failure> {
 }
 
 /// Backslash sequences as in a LOAD DATA string; a lone backslash stands for itself.
-fn unescape(text: &str) -> Result<Vec<u8>, Failure> {
+fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes().peekable();
     while let Some(byte) = rest.next() {
@@ -186,7 +194,7 @@ fn unescape(text: &str) -> Result<Vec<u8>, Failure> {
             None => byte,
         });
     }
-    Ok(bytes)
+    bytes
 }
 
 #[cfg(test)]
@@ -195,20 +203,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_split_at_the_first_dot_outside_backquotes() {
-        assert_eq!(target("tpch.lineitem").unwrap(), ("tpch", "lineitem"));
-        assert_eq!(target("`a.b`.`c.d`").unwrap(), ("a.b", "c.d"));
-        for wrong in ["lineitem", ".t", "d.", "`a`"] {
+    fn targets_are_split_at_the_dot_outside_backquotes() {
+        let parts = |into| {
+            let TableName { database, table } = target(into).unwrap();
+            (database, table)
+        };
+        assert_eq!(parts("tpch.lineitem"), ("tpch".to_owned(), "lineitem".to_owned()));
+        assert_eq!(parts("`a.b`.`c``.d`"), ("a.b".to_owned(), "c`.d".to_owned()));
+        for wrong in ["lineitem", ".t", "d.", "`a`", "a.b.c", "`a.b", ""] {
             assert!(target(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn separators_are_read_as_in_load_data() {
-        assert_eq!(unescape("\\t").unwrap(), b"\t");
-        assert_eq!(unescape("\\r\\n").unwrap(), b"\r\n");
-        assert_eq!(unescape("\\").unwrap(), b"\\");
-        assert_eq!(unescape("\\\\").unwrap(), b"\\");
-        assert_eq!(unescape("||").unwrap(), b"||");
+        assert_eq!(unescape("\\t"), b"\t");
+        assert_eq!(unescape("\\r\\n"), b"\r\n");
+        assert_eq!(unescape("\\"), b"\\");
+        assert_eq!(unescape("\\\\"), b"\\");
+        assert_eq!(unescape("||"), b"||");
     }
 }

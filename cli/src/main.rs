@@ -13,8 +13,6 @@ mod size;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{BenchCommand, Cli, Command};
 use failure::Failure;
 
@@ -23,8 +21,7 @@ use failure::Failure;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match run(cli.command) {
+    match Cli::read().and_then(|cli| run(cli.command)) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             eprintln!("inrush: {failure}");

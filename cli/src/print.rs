@@ -56,11 +56,14 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 /// What a load would do.
 pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
-    match plan.path {
-        Some(path) => {
-            writeln!(out, "{}: would load by the {path} path: {}", plan.target, plan.why)?
-        }
-        None => writeln!(out, "{}: cannot be loaded", plan.target)?,
+    let Plan { target, path, why, .. } = plan;
+    match path {
+        Some(path) => writeln!(out, "{target}: would load by the {path} path: {why}")?,
+        None if plan.makes_table => writeln!(
+            out,
+            "{target}: would be made by --ddl, then loaded by the path that its shape allows"
+        )?,
+        None => writeln!(out, "{target}: cannot be loaded")?,
     }
     for reason in &plan.refused {
         writeln!(out, "  not direct: {reason}")?;

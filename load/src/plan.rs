@@ -34,12 +34,12 @@ pub struct Plan {
 pub(crate) const WHY_DIRECT: &str =
     "the server's files are reachable and the table has nothing the direct path cannot build";
 
-/// Says what [`crate::load`] would do. Changes nothing.
+/// Says what [`crate::load`] would do. Changes nothing. Without `connect` there is no server yet.
 ///
 /// Errors: the options that a load would refuse too.
-pub fn plan(connect: &ConnectOptions, options: &LoadOptions) -> Result<Plan, Error> {
+pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<Plan, Error> {
     let (_, mut source) = direct::open(options)?;
-    let mut session = Session::connect(connect)?;
+    let mut session = connect.map(Session::connect).transpose()?;
     let name = TableName::new(&options.database, &options.table);
     let mut plan = Plan {
         target: name.to_string(),
@@ -47,14 +47,21 @@ pub fn plan(connect: &ConnectOptions, options: &LoadOptions) -> Result<Plan, Err
         why: String::new(),
         makes_table: false,
         refused: Vec::new(),
-        server: session.version().text.clone(),
+        server: session.as_ref().map_or_else(String::new, |s| s.version().text.clone()),
         input_bytes: source.bytes_total().unwrap_or(0),
     };
-    if options.ddl.is_some() && !Table::exists(&mut session, &name)? {
+    let exists = match &mut session {
+        Some(session) => Table::exists(session, &name)?,
+        None => false,
+    };
+    let Some(session) = session.filter(|_| exists) else {
+        if options.ddl.is_none() {
+            return Err(no_table(&name.to_string()));
+        }
         ddl::statement(options)?;
         plan.makes_table = true;
         return Ok(plan);
-    }
+    };
     let mut target = lock(session, options)?;
     plan.refused = refusals(&target);
     if options.mode != Mode::Replace && !Table::is_empty(&mut target.session, &target.table.name)? {
@@ -74,11 +81,13 @@ pub(crate) fn lock(session: Session, options: &LoadOptions) -> Result<Target, Er
     let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
     let target_options = TargetOptions { lock_wait: wait, datadir: None };
     Target::lock(session, &name, &target_options).map_err(|error| match error {
-        server::Error::NoTable(name) if options.ddl.is_none() => {
-            Error::Usage(format!("table {name} does not exist; --ddl FILE would make it"))
-        }
+        server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
         error => error.into(),
     })
+}
+
+fn no_table(name: &str) -> Error {
+    Error::Usage(format!("table {name} does not exist; --ddl FILE would make it"))
 }
 
 /// What keeps the direct path from a table, one sentence each.
