@@ -54,6 +54,17 @@ pub enum ReadError {
         /// What the source said.
         source: io::Error,
     },
+    /// A tablespace of another kind.
+    #[error(
+        "the file uses {what} (FSP_SPACE_FLAGS {flags:#x}), \
+         but only full_crc32 tablespaces with plain 16 KiB pages can be read"
+    )]
+    Unsupported {
+        /// `FSP_SPACE_FLAGS`.
+        flags: u32,
+        /// What they mean.
+        what: &'static str,
+    },
     /// The bytes are not those of a tablespace that this crate reads.
     #[error(transparent)]
     Format(#[from] crate::error::Error),

@@ -281,23 +281,38 @@ impl SpaceMap {
     }
 }
 
-fn space_header(page: &PageBytes) -> Result<SpaceHeader, Error> {
+fn space_header(page: &PageBytes) -> Result<SpaceHeader, ReadError> {
     let fil = fil_header(page);
-    if fil.key_version.get() != 0 {
-        let seen = format!("encrypted with key version {}", fil.key_version.get());
-        return Err(Error::Unsupported { what: "page 0", seen, expected: "plain pages" });
-    }
     if fil.page_type.get() != page_type::FSP_HDR {
         let seen = fil.page_type.get().into();
-        return Err(bad_first_page(24, "FIL_PAGE_TYPE", seen, "8, that of a space header"));
+        return Err(bad_first_page(24, "FIL_PAGE_TYPE", seen, "8, that of a space header").into());
     }
     let header: SpaceHeader = *view(page, SPACE_HEADER);
-    if header.flags.get() != FLAGS_FULL_CRC32_16K {
-        let seen = format!("{:#x}", header.flags.get());
-        let expected = "0x15 (full_crc32, 16 KiB pages, neither compressed nor encrypted)";
-        return Err(Error::Unsupported { what: "FSP_SPACE_FLAGS", seen, expected });
+    match header.flags.get() {
+        FLAGS_FULL_CRC32_16K => Ok(header),
+        flags => Err(ReadError::Unsupported { flags, what: flags_name(flags) }),
     }
-    Ok(header)
+}
+
+/// What sets a tablespace apart that this crate does not read.
+///
+/// Source: MariaDB 10.11, storage/innobase/include/fsp0types.h, `FSP_FLAGS_*`.
+fn flags_name(flags: u32) -> &'static str {
+    /// full_crc32, and in such a space the page size and the page compression.
+    const FULL_CRC32: u32 = 0x10;
+    const FULL_CRC32_PAGE_SIZE: u32 = 0x0F;
+    const FULL_CRC32_COMPRESSED: u32 = 0xE0;
+    /// In a space of the older kind: the page size of ROW_FORMAT=COMPRESSED, another page size.
+    const ZIP: u32 = 0x1E;
+    const PAGE_SIZE: u32 = 0x3C0;
+    match flags {
+        _ if flags & FULL_CRC32 != 0 && flags & FULL_CRC32_COMPRESSED != 0 => "page compression",
+        _ if flags & FULL_CRC32 != 0 && flags & FULL_CRC32_PAGE_SIZE != 5 => "another page size",
+        _ if flags & FULL_CRC32 != 0 => "unknown flags",
+        _ if flags & ZIP != 0 => "ROW_FORMAT=COMPRESSED",
+        _ if flags & PAGE_SIZE != 0 => "another page size",
+        _ => "innodb_checksum_algorithm other than full_crc32",
+    }
 }
 
 fn bad_first_page(offset: usize, what: &'static str, seen: u64, expected: &str) -> Error {

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! No threads and no I/O of its own: pages come from a
-//! [`PageSource`](crate::reader::PageSource), threads from the caller.
+//! [`PageSource`], threads from the caller.
 
 mod allocation;
 mod corrupt;
@@ -87,6 +87,8 @@ pub(crate) struct IndexRules {
     name: String,
     id: IndexId,
     root: u32,
+    /// `FIL_PAGE_TYPE` of the root.
+    root_type: u16,
     is_clustered: bool,
     /// Leading fields that are unique, in a unique secondary index.
     unique_fields: Option<usize>,
@@ -176,6 +178,7 @@ impl<'a> Verifier<'a> {
             name: known.map_or(format!("id {}", root.id.0), |(_, known)| known.name.clone()),
             id: root.id,
             root: root.root,
+            root_type: root.page_type,
             is_clustered: index == 0,
             unique_fields: None,
             order: KeyOrder { fields: Vec::new() },
@@ -279,7 +282,9 @@ impl<'a> Verifier<'a> {
         let mut reports: Vec<_> = self.indexes.iter().map(IndexReport::empty).collect();
         for (page_no, summary) in summaries.iter().enumerate() {
             match summary.kind {
-                PageKind::Index => reports[usize::from(summary.index)].add(summary),
+                PageKind::Index | PageKind::RTree => {
+                    reports[usize::from(summary.index)].add(summary)
+                }
                 PageKind::Corrupt => {
                     // A page without an owner may be of any index.
                     let owner = self.map.role_of(page_no as u32).map(|role| role.index);

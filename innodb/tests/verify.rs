@@ -137,6 +137,10 @@ fn a_wrong_frame_is_reported() {
         image.set(leaf, offset, bytes);
         assert_reported(&image, leaf, rule);
     }
+    // The root of a table altered instantly, which is never built.
+    let mut image = sound.clone();
+    image.set(3, 24, &[0, 18]);
+    assert_reported(&image, 3, Rule::PageType);
     let mut image = sound.clone();
     image.page_mut(leaf).fill(0);
     assert_reported(&image, leaf, Rule::FreePage);
@@ -666,6 +670,32 @@ fn a_broken_file_of_a_server_is_reported() {
     let last = sound.u32(leaf, before[before.len() - 1]);
     image.set(3, pointer, &last.to_be_bytes());
     assert_reported(&image, 3, Rule::NodePointer);
+}
+
+#[test]
+fn a_file_of_another_kind_is_an_error() {
+    let sound = Image::of_server();
+    let error = |offset: usize, bytes: &[u8]| {
+        let mut image = sound.clone();
+        image.set(0, offset, bytes);
+        verify_space(&image.file, image.file.len() as u64, Context::unknown())
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        error(54, &[0, 0, 0, 0x29]),
+        "the file uses ROW_FORMAT=COMPRESSED (FSP_SPACE_FLAGS 0x29), \
+         but only full_crc32 tablespaces with plain 16 KiB pages can be read"
+    );
+    assert!(error(54, &[0, 0, 0, 0x35]).contains("page compression"));
+    assert!(error(54, &[0, 0, 0, 0x16]).contains("another page size"));
+    assert_eq!(
+        error(24, &[0, 3]),
+        "page 0, byte 24: FIL_PAGE_TYPE is 3, expected 8, that of a space header"
+    );
+    let empty: Vec<u8> = Vec::new();
+    let error = verify_space(&empty, 0, Context::unknown()).unwrap_err().to_string();
+    assert_eq!(error, "page 0, byte 0: file size is 0, expected at least a page");
 }
 
 /// Nothing the verifier reads may make it panic: random bytes anywhere, checksums right.

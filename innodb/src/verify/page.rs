@@ -152,6 +152,9 @@ fn check_owner(
         0 => (kind == PageKind::Descriptors, "9, extent descriptors"),
         1 => (kind == PageKind::ChangeBuffer, "5, a change buffer bitmap"),
         _ => match map.role_of(page_no) {
+            Some(_) if verifier.writer == Writer::Loader && found == page_type::INSTANT => {
+                (false, "17855, an index page")
+            }
             Some(role) => fits_role(map.indexes[role.index], role, page_no, found),
             None if map.is_inode_page(page_no) => (kind == PageKind::Inodes, "3, segment inodes"),
             // A page without an owner is told of where owners are counted.

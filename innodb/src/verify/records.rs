@@ -10,14 +10,21 @@ mod record;
 
 use crate::ids::{FIL_NULL, PAGE_SIZE};
 use crate::index_page::{COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PageHeader, SUPREMUM};
-use crate::page::PageBytes;
+use crate::page::{PageBytes, page_type};
 use crate::reader::{fil_header, index_header, next_record, u16_at};
-use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER, status};
+use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER};
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::off_page::Reference;
 use crate::verify::plan::{Extent, RecordPlan};
 use crate::verify::{IndexRules, Writer};
 use header::at;
+
+/// Kinds of records.
+mod status {
+    pub(super) use crate::record::status::{LEAF, NODE};
+    /// Record of a leaf with columns added since (`REC_STATUS_INSTANT`).
+    pub(super) const INSTANT: u16 = 4;
+}
 
 /// Records a directory slot may own (`PAGE_DIR_SLOT_MAX_N_OWNED`).
 const OWNED_MAX: usize = 8;
@@ -278,12 +285,20 @@ impl<'a> Walk<'a> {
         info: u8,
         plain: u8,
     ) -> Result<(), Corrupt> {
-        if seen != expected {
+        let is_instant = self.rules.root_type == page_type::INSTANT && self.is_leaf;
+        if seen != expected && !(is_instant && seen == status::INSTANT) {
             let seen = format!("record has status {seen}");
             let expected = format!("{expected} on this level");
             return Err(self.corrupt(origin - 3, Rule::RecordStatus, seen, expected));
         }
-        if (info ^ plain) & MIN_RECORD != 0 {
+        if is_instant && info & MIN_RECORD != 0 {
+            // Describes the columns that were added or dropped; no row.
+            self.deleted += 1;
+            return Ok(());
+        }
+        // R-trees have no order and no leftmost record.
+        let is_ordered = self.rules.root_type != page_type::RTREE;
+        if (info ^ plain) & MIN_RECORD != 0 && is_ordered {
             let (seen, expected) = match plain {
                 0 => ("record is marked as the minimum of its level", "no mark"),
                 _ => ("first record is not marked as the minimum of its level", "the mark 0x10"),
@@ -294,14 +309,14 @@ impl<'a> Walk<'a> {
             let (seen, expected) = ("record is marked as deleted", "no such record");
             return Err(self.corrupt(origin - 5, Rule::DeleteMark, seen, expected));
         }
-        if info & !DELETED != plain {
+        if info & !(DELETED | MIN_RECORD) != 0 {
             let seen = format!("record has info bits {info:#04x}");
             let expected = format!("{plain:#04x}");
             return Err(self.corrupt(origin - 5, Rule::RecordStatus, seen, expected));
         }
         // A server that splits a page before a deleted record copies the mark into the node pointer,
         // where it means nothing.
-        self.deleted += u16::from(self.is_leaf);
+        self.deleted += u16::from(self.is_leaf && info & DELETED != 0);
         Ok(())
     }
 

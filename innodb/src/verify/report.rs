@@ -31,7 +31,8 @@ pub struct IndexReport {
     pub root: u32,
     /// Levels, leaves first.
     pub levels: Vec<LevelReport>,
-    /// Records marked as deleted, not counted as records.
+    /// Records marked as deleted, not counted as records; nor is the one with which instant ALTER
+    /// TABLE describes its changes, counted here too.
     pub deleted: u64,
     /// Whether a page of it is corrupt, so that its counts are too low.
     pub is_damaged: bool,

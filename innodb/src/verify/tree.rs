@@ -274,10 +274,13 @@ pub(crate) fn check_links(
 ) {
     let mut left_ends: Vec<Vec<u32>> =
         reports.iter().map(|report| vec![FIL_NULL; report.levels.len()]).collect();
+    // R-trees have siblings too, but no order among them.
+    let mut is_ordered = vec![false; reports.len()];
     for (page_no, summary) in summaries.iter().enumerate() {
         if summary.kind != PageKind::Index {
             continue;
         }
+        is_ordered[usize::from(summary.index)] = true;
         let page_no = page_no as u32;
         check_sibling(page_no, summary, summary.next, summaries, violations, Side::Right);
         check_sibling(page_no, summary, summary.prev, summaries, violations, Side::Left);
@@ -287,8 +290,11 @@ pub(crate) fn check_links(
             violations.push(Corrupt::at(page_no, 8, Rule::Sibling, seen, "one"));
         }
     }
-    for (report, ends) in reports.iter().zip(&left_ends) {
-        for (level, end) in ends.iter().enumerate().filter(|_| !report.is_damaged) {
+    for ((report, ends), is_ordered) in reports.iter().zip(&left_ends).zip(is_ordered) {
+        if report.is_damaged || !is_ordered {
+            continue;
+        }
+        for (level, end) in ends.iter().enumerate() {
             check_level_length(report, level, *end, summaries, violations);
         }
     }

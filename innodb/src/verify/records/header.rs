@@ -4,6 +4,7 @@ use core::mem::{offset_of, size_of};
 
 use super::{Walk, slot_offset};
 use crate::index_page::{DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM};
+use crate::page::page_type;
 use crate::record::RECORD_HEADER;
 use crate::verify::Writer;
 use crate::verify::corrupt::{Corrupt, Rule};
@@ -74,14 +75,20 @@ impl Walk<'_> {
     }
 
     pub(super) fn check_system_records(&self) -> Result<(), Corrupt> {
+        // A clustered root that was altered instantly keeps other things in the place of the names.
+        let has_names =
+            self.page_no != self.rules.root || self.rules.root_type != page_type::INSTANT;
         let infimum = &self.page[at::INFIMUM_START..at::SUPREMUM_START];
-        if infimum[..3] != [0x01, 0x00, 0x02] || infimum[5..] != *b"infimum\0" {
+        if infimum[..3] != [0x01, 0x00, 0x02] || has_names && infimum[5..] != *b"infimum\0" {
             let seen = format!("infimum is {infimum:02x?}");
             let expected = "01 00 02, the next record, \"infimum\" and 00";
             return Err(self.corrupt(at::INFIMUM_START, Rule::SystemRecord, seen, expected));
         }
         let supremum = &self.page[at::SUPREMUM_START..HEAP];
-        if supremum[0] & 0xF0 != 0 || supremum[1..] != *b"\0\x0B\0\0supremum" {
+        if supremum[0] & 0xF0 != 0
+            || supremum[1..5] != *b"\0\x0B\0\0"
+            || has_names && supremum[5..] != *b"supremum"
+        {
             let seen = format!("supremum is {supremum:02x?}");
             let expected = "the owned count, 00 0b 00 00 and \"supremum\"";
             return Err(self.corrupt(at::SUPREMUM_START, Rule::SystemRecord, seen, expected));
