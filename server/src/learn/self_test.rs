@@ -96,12 +96,18 @@ fn check_order(
     Ok(None)
 }
 
+/// Hexadecimal digits of the first bytes of `text`: it goes into a message.
 fn hex(text: &[u8]) -> String {
-    text.iter().fold(String::new(), |mut hex, byte| {
+    const BYTES_MAX: usize = 40;
+    let mut hex = String::new();
+    for byte in text.iter().take(BYTES_MAX) {
         // Writing to a String does not fail.
         let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    }
+    if text.len() > BYTES_MAX {
+        hex.push_str("...");
+    }
+    hex
 }
 
 /// Draws strings that bring out what distinguishes collations.
