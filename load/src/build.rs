@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
 use innodb::template::Template;
-use sort::{RunStore, Runs, StoreOptions};
+use sort::{EntryShape, RunStore, Runs, StoreOptions};
 use sources::{Scanner, Source};
 
 use crate::binding::Binding;
@@ -26,6 +26,8 @@ use crate::turn::Turnstile;
 
 /// Bytes an entry with a record is guessed to take, to share memory among indexes.
 const RECORD_ENTRY_BYTES: usize = 128;
+/// Bytes that few entries with a record exceed.
+const LONG_ENTRY_BYTES: usize = 16 << 10;
 
 /// What a build is made from.
 pub(crate) struct Build<'a> {
@@ -146,20 +148,35 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// A store an index to sort, each with its share of the memory.
+    /// A store an index to sort: what each needs at least, and of the rest by what entries take.
     fn stores(&self, order: Order) -> Result<Vec<RunStore>, Stop> {
         let shapes = rows::entry_shapes(self.binding, order);
-        let weight = |shape: &sort::EntryShape| {
+        let (threads, run_bytes) = (self.memory.threads, self.memory.run_bytes);
+        let weight = |shape: &EntryShape| {
             let record = if shape.payload { RECORD_ENTRY_BYTES } else { 0 };
             shape.key_len.unwrap_or(RECORD_ENTRY_BYTES / 2) + record
         };
-        let total: usize = shapes.iter().map(weight).sum();
-        let store = |shape: sort::EntryShape| {
-            let share = self.memory.run_bytes as u128 * weight(&shape) as u128 / total as u128;
+        // A merge keeps an entry of each of its sources.
+        let least = |shape: &EntryShape| {
+            let entries = if shape.payload { 4 * threads.max(2) * LONG_ENTRY_BYTES } else { 0 };
+            RunStore::memory_bytes_min(shape, threads) + entries
+        };
+        let total_weight: usize = shapes.iter().map(weight).sum();
+        let total_least: usize = shapes.iter().map(least).sum();
+        let Some(rest) = run_bytes.checked_sub(total_least) else {
+            let reason = format!(
+                "sorting {} indexes on {threads} thread(s) takes {total_least} bytes, {run_bytes} \
+                 are left for it",
+                shapes.len()
+            );
+            return Err(Error::Memory { given_bytes: self.options.memory_bytes_max, reason }.into());
+        };
+        let store = |shape: EntryShape| {
+            let share = rest as u128 * weight(&shape) as u128 / total_weight as u128;
             let options = StoreOptions {
-                memory_bytes_max: share as usize,
+                memory_bytes_max: least(&shape) + share as usize,
                 temp_dir: self.options.temp_dir.clone(),
-                threads: self.memory.threads,
+                threads,
             };
             Ok(RunStore::with_options(shape, options)?)
         };

@@ -125,6 +125,18 @@ impl Plan {
         (self.room() / 2 / (self.merges_max * self.source_bytes(entry_bytes_max))).max(1)
     }
 
+    /// The least budget that passes [`Plan::check`]: buffers grow with the budget, so it is
+    /// approached from below.
+    pub(crate) fn memory_bytes_min(shape: &EntryShape, threads: usize) -> usize {
+        let mut memory = 0;
+        while let needed = 2 * Plan::new(shape, memory, threads).reserve
+            && needed > memory
+        {
+            memory = needed;
+        }
+        memory
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         let needed = 2 * self.reserve;
         if self.memory_bytes_max < needed {
@@ -152,6 +164,21 @@ mod tests {
         assert_eq!(kib(plan.room()), 62_925);
         assert_eq!(kib(plan.spill_share()), 27_530);
         assert_eq!(plan.files_max(20), 122);
+    }
+
+    #[test]
+    fn the_least_budget_is_enough_and_less_is_not() {
+        for threads in [1, 2, 16] {
+            for shape in [
+                EntryShape::fixed(4),
+                EntryShape::fixed(3000),
+                EntryShape { key_len: None, unique_len: None, payload: true },
+            ] {
+                let least = Plan::memory_bytes_min(&shape, threads);
+                assert!(Plan::new(&shape, least, threads).check().is_ok());
+                assert!(Plan::new(&shape, least - 1, threads).check().is_err());
+            }
+        }
     }
 
     #[test]

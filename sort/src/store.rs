@@ -95,6 +95,12 @@ impl RunStore {
         RunStore::with_options(shape, StoreOptions { memory_bytes_max, temp_dir, threads })
     }
 
+    /// The least budget, in bytes, of a store of this shape; with long entries it may need more
+    /// when it ends.
+    pub fn memory_bytes_min(shape: &EntryShape, threads: usize) -> usize {
+        Plan::memory_bytes_min(shape, threads)
+    }
+
     /// A store. Nothing is opened before the first spill.
     ///
     /// Errors: the budget is too small for the buffers of a merge.
