@@ -1,0 +1,21 @@
+//! The server decides: tables loaded by Inrush against tables loaded by LOAD DATA.
+//!
+//! One server for all tests, a database a test; skipped with a line where no MariaDB is installed.
+//! See [`differential`] for how to run more cases.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod case;
+mod change;
+mod column;
+mod compare;
+mod differential;
+mod format;
+mod oracle;
+mod random;
+mod server;
+#[path = "../../innodb/tests/source.rs"]
+mod source;
+mod table;
+mod text;
+mod value;

@@ -1,0 +1,149 @@
+//! The one server of this binary, and sessions that say what they were doing when they fail.
+
+use std::path::PathBuf;
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
+
+use load::{Error, LoadOptions, Report};
+use server::session::Done;
+use server::testing::{TestServer, TestServerOptions};
+use server::{ConnectOptions, Row, Session};
+
+/// Held while a test uses the server; alone by the one that restarts it.
+static RUNNING: RwLock<()> = RwLock::new(());
+
+/// The server, which nobody restarts meanwhile.
+pub(crate) struct Server {
+    server: &'static TestServer,
+    _running: RwLockReadGuard<'static, ()>,
+}
+
+/// How a server ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    Shutdown,
+    Kill,
+}
+
+impl Server {
+    /// None, with a line printed, if no server is installed.
+    pub(crate) fn get() -> Option<Server> {
+        static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
+        let server = SERVER.get_or_init(|| {
+            let extra = [
+                // What was committed outlives a kill of the process.
+                "--innodb-flush-log-at-trx-commit=2",
+                "--innodb-buffer-pool-size=256M",
+                "--max-allowed-packet=64M",
+                "--default-time-zone=+05:30",
+            ];
+            TestServer::start_with(&TestServerOptions {
+                extra: extra.map(str::to_owned).into(),
+                ..TestServerOptions::default()
+            })
+        });
+        let server = server.as_ref()?;
+        let running = RUNNING.read().unwrap_or_else(PoisonError::into_inner);
+        Some(Server { server, _running: running })
+    }
+
+    /// Ends the server and starts it again, when nobody else uses it.
+    pub(crate) fn restart(self, end: End) -> Server {
+        let Server { server, _running } = self;
+        drop(_running);
+        let alone = RUNNING.write().unwrap_or_else(PoisonError::into_inner);
+        if let End::Kill = end {
+            server.kill_9().unwrap();
+        }
+        server.restart().unwrap_or_else(|error| panic!("{error}\n{}", server.error_log()));
+        drop(alone);
+        Server { server, _running: RUNNING.read().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    pub(crate) fn test_server(&self) -> &TestServer {
+        self.server
+    }
+
+    pub(crate) fn connect_options(&self) -> ConnectOptions {
+        self.server.options()
+    }
+
+    /// A new database and a session in it.
+    pub(crate) fn database(&self) -> Db {
+        self.session(&self.server.database().unwrap())
+    }
+
+    /// A session in a database that exists.
+    pub(crate) fn session(&self, name: &str) -> Db {
+        let session = self.server.connect().unwrap();
+        let mut db = Db { session, name: name.to_owned() };
+        db.sql(&format!("USE {name}"));
+        // Texts come as the bytes that are stored; the statements themselves are UTF-8.
+        db.sql("SET character_set_results=NULL, sql_notes=0, max_error_count=65535");
+        db
+    }
+
+    /// A folder of this test alone, gone with the server.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        let folder = self.server.dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// Options of a load whose journal and runs stay in the server's folder.
+    pub(crate) fn options(&self, db: &Db, table: &str, files: Vec<PathBuf>) -> LoadOptions {
+        let mut options = LoadOptions::new(files, &db.name, table);
+        options.state_dir = self.folder("state");
+        options.temp_dir = self.folder("runs");
+        options.threads = 2;
+        options.memory_bytes_max = 64 << 20;
+        options
+    }
+
+    pub(crate) fn load(&self, options: &LoadOptions) -> Result<Report, Error> {
+        load::load(&self.connect_options(), options, &())
+    }
+}
+
+/// A session in a database of its own.
+pub(crate) struct Db {
+    session: Session,
+    pub(crate) name: String,
+}
+
+impl Db {
+    #[track_caller]
+    pub(crate) fn sql(&mut self, sql: &str) -> Done {
+        self.session.exec(sql).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub(crate) fn try_sql(&mut self, sql: &str) -> server::Result<Done> {
+        self.session.exec(sql)
+    }
+
+    #[track_caller]
+    pub(crate) fn rows(&mut self, sql: &str) -> Vec<Row> {
+        self.session.query(sql).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// First column of the first row; empty for NULL.
+    #[track_caller]
+    pub(crate) fn text(&mut self, sql: &str) -> String {
+        self.rows(sql).first().unwrap_or_else(|| panic!("no row: {sql}")).text_lossy(0)
+    }
+
+    #[track_caller]
+    pub(crate) fn number(&mut self, sql: &str) -> u64 {
+        self.text(sql).parse().unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    pub(crate) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Warnings of the statement before: number and text.
+    pub(crate) fn warnings(&mut self) -> Vec<(u16, String)> {
+        // Messages are cut in mid-character by the server, so not read as text.
+        let rows = self.rows("SHOW WARNINGS");
+        rows.iter().map(|row| (row.number(1).unwrap(), row.text_lossy(2))).collect()
+    }
+}
