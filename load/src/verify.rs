@@ -59,7 +59,8 @@ pub(crate) fn verify(
     let mut broken: Vec<String> =
         report.violations.kept().iter().take(NAMED_MAX).map(ToString::to_string).collect();
     for index in &report.indexes {
-        if index.records() != expected.rows {
+        // A page that was not taken for one of the index is missing in its count, too.
+        if broken.is_empty() && index.records() != expected.rows {
             let (name, seen) = (&index.name, index.records());
             broken.push(format!("index `{name}` has {seen} records for {} rows", expected.rows));
         }

@@ -251,6 +251,11 @@ pub(crate) fn driver_text(error: &mysql::Error) -> String {
             other => other.to_string(),
         },
         mysql::Error::MySqlError(e) => e.message.clone(),
+        mysql::Error::CodecError(e) => {
+            let text = e.to_string();
+            let inner = text.strip_prefix("IO error: `").and_then(|rest| rest.strip_suffix('\''));
+            inner.map_or_else(|| text.clone(), str::to_owned)
+        }
         other => other.to_string(),
     }
 }

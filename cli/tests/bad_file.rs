@@ -1,0 +1,59 @@
+//! A file that is wrong in any way is stopped before the server sees it.
+
+use server::testing::TestServer;
+
+use crate::support::{COLUMNS, Home, contents, lines, names, run, tables};
+
+/// Kinds of damage (see `failpoint/damage.rs` of `load`), and the page and the broken rule that the error names.
+const DAMAGES: [(&str, &str, &str); 22] = [
+    ("flipped-byte", "page 1", "expected 0x"),
+    ("longer-file", "page 0, byte 46", "FSP_SIZE is"),
+    ("shorter-file", "page 0, byte 46", "FSP_SIZE is"),
+    ("torn-file", "page ", "expected a whole number of pages"),
+    ("wrong-size", "page 0, byte 46", "the pages in the file"),
+    ("broken-list", "page 0, byte 88", "list FSP_FREE_FRAG ends at"),
+    ("wrong-list-length", "page 0, byte 78", "list FSP_FREE_FRAG counts 2 extents; expected 1"),
+    ("used-page-marked-free", "page 0: ", "page is free but not zero"),
+    ("wrong-inode", "page 2, byte 58", "FSEG_NOT_FULL_N_USED is 1; expected 0"),
+    ("swapped-records", "page 1", "where the record before it ends"),
+    ("lost-record", "page 1", "where the record before it ends"),
+    ("record-loop", "page 1", "expected one of 2 to"),
+    ("repeated-key", "page 1", "have the same key; expected records that ascend by key"),
+    ("wrong-record-count", "page 1", "PAGE_N_RECS is"),
+    ("wrong-slot", "page 1", "directory slot 1 is"),
+    ("wrong-next-page", "page 1", "right sibling is page"),
+    ("wrong-previous-page", "page 1", "left sibling is page"),
+    ("wrong-space", "page 1", "page belongs to space"),
+    ("swapped-pages", "page 1", "page says it is page"),
+    ("swapped-page-contents", "page 1", "expected keys that ascend"),
+    ("wrong-child", "page 3, byte 140", "key of the node pointer is not the first of page"),
+    ("wrong-off-page-length", "page 6, byte 38", "bytes of an off-page value"),
+];
+
+#[test]
+fn a_damaged_file_is_never_imported() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let home = Home::new();
+    let file = home.file("rows.txt", lines(20_000));
+    let table = format!("{database}.t");
+    session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();
+    session.exec(&format!("INSERT INTO {table} VALUES (1, 1, 'old', NULL)")).unwrap();
+    let old = contents(&mut session, &table);
+    for (kind, page, rule) in DAMAGES {
+        let mut command = home.load(server, &table, &file);
+        command.args(["--mode", "replace", "--quiet"]);
+        command.env("INRUSH_FAILPOINT", format!("verify.begin=damage:{kind}"));
+        let outcome = run(&mut command);
+        let wrong = "the built file is wrong and was not imported";
+        outcome.refused(1, &[wrong, page, rule]);
+        assert_eq!(contents(&mut session, &table), old, "{kind}");
+        assert_eq!(tables(&mut session, &database), ["t"], "{kind}");
+        let folder = server.datadir().join(&database);
+        assert_eq!(names(&folder), ["db.opt", "t.frm", "t.ibd"], "{kind}");
+        assert_eq!(home.temp_files(), [""; 0], "{kind}");
+        let steps = home.journal();
+        assert_eq!(steps[steps.len() - 2..], ["verify.begin", "job.failed"], "{kind}");
+    }
+}

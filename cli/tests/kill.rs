@@ -1,0 +1,358 @@
+//! Killed at any point, the target is the old table or the new one, and the next load cleans up.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use server::Session;
+use server::testing::{TestServer, TestServerOptions};
+
+use crate::support::{
+    COLUMNS, Contents, Home, Outcome, PATIENCE, check_table, contents, finish, lines, names,
+    reference, resume, run, start, tables, wait_paused,
+};
+
+/// Every place where a load can be stopped, in order; from the marked one on the target is new.
+const PLACES: [&str; 22] = [
+    "job.begin",
+    "inspect.begin",
+    "inspect.end",
+    "shadow.begin",
+    "shadow.created",
+    "shadow.discarded",
+    "shadow.end",
+    "rows.begin",
+    "rows.end",
+    "indexes.begin",
+    "indexes.end",
+    "verify.begin",
+    "verify.end",
+    "import.begin",
+    "import.placed",
+    "import.end",
+    "publish.begin",
+    SWAPPED,
+    "publish.end",
+    "job.end",
+    // Not reached by a load that works.
+    "nowhere.begin",
+    "nowhere.end",
+];
+const SWAPPED: &str = "publish.swapped";
+const KILL: i32 = 9;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    Insert,
+    Replace,
+}
+
+/// A table `t` in a database of its own, its old rows and the file with the new ones.
+struct Scene<'a> {
+    server: &'a TestServer,
+    session: Session,
+    home: Home,
+    database: String,
+    table: String,
+    file: PathBuf,
+    mode: Mode,
+    old: Contents,
+    new: Contents,
+}
+
+impl<'a> Scene<'a> {
+    fn new(server: &'a TestServer, mode: Mode, rows: u32) -> Scene<'a> {
+        let database = server.database().unwrap();
+        let mut session = server.connect().unwrap();
+        let home = Home::new();
+        let file = home.file("new.txt", lines(rows));
+        let new = reference(&mut session, &database, &file);
+        assert_eq!(new.0, u64::from(rows));
+        let table = format!("{database}.t");
+        let old = (0, String::new());
+        let mut scene = Scene { server, session, home, database, table, file, mode, old, new };
+        scene.reset();
+        scene.old = contents(&mut scene.session, &scene.table);
+        scene
+    }
+
+    /// Makes the table as it is before a load.
+    fn reset(&mut self) {
+        let Scene { session, database, table, .. } = self;
+        session.exec(&format!("DROP TABLE IF EXISTS {table}")).unwrap();
+        session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();
+        if self.mode == Mode::Replace {
+            let rows = format!(
+                "SELECT seq, seq * 3, CONCAT('old ', seq), NULL FROM {database}.seq_1_to_500"
+            );
+            session.exec(&format!("INSERT INTO {table} {rows}")).unwrap();
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = self.home.load(self.server, &self.table, &self.file);
+        if self.mode == Mode::Replace {
+            command.args(["--mode", "replace"]);
+        }
+        command
+    }
+
+    fn load_with(&self, failpoint: &str) -> Command {
+        let mut command = self.command();
+        command.env("INRUSH_FAILPOINT", failpoint);
+        command
+    }
+
+    /// Whether the target is the new table; panics if it is neither.
+    #[track_caller]
+    fn is_new(&mut self) -> bool {
+        let seen = contents(&mut self.session, &self.table);
+        assert!(seen == self.old || seen == self.new, "{seen:?} is neither old nor new");
+        seen == self.new
+    }
+
+    /// Asserts that nothing of a load is left but the table.
+    #[track_caller]
+    fn clean(&mut self, when: &str) {
+        assert_eq!(tables(&mut self.session, &self.database), ["t"], "{when}");
+        let folder = self.server.datadir().join(&self.database);
+        assert_eq!(names(&folder), ["db.opt", "t.frm", "t.ibd"], "{when}");
+        assert_eq!(self.home.temp_files(), [""; 0], "{when}");
+    }
+
+    /// The same command again: it gives the right table, whatever was there before.
+    #[track_caller]
+    fn again(&mut self, when: &str) {
+        let had_new_rows = self.is_new();
+        let again = run(&mut self.command());
+        if had_new_rows && self.mode == Mode::Insert {
+            // The killed load was done but for the words.
+            again.refused(2, &["d by the direct path: "]);
+        } else {
+            assert_eq!(again.code(), 0, "{when}: {again:?}");
+        }
+        assert!(self.is_new(), "{when}");
+        self.clean(when);
+        check_table(&mut self.session, &self.table);
+    }
+
+    /// Connects again after the server was gone.
+    fn reconnect(&mut self) {
+        self.session = self.server.connect().unwrap();
+    }
+}
+
+fn kill_at_every_place(mode: Mode) {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, mode, 30_000);
+    for (position, place) in PLACES.iter().enumerate() {
+        scene.reset();
+        let killed = run(&mut scene.load_with(&format!("{place}=kill")));
+        if place.starts_with("nowhere") {
+            assert_eq!(killed.code(), 0, "{killed:?}");
+        } else {
+            assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        }
+        assert_eq!(scene.home.temp_files(), [""; 0], "{place}");
+        let swapped = PLACES.iter().position(|&place| place == SWAPPED).unwrap();
+        assert_eq!(scene.is_new(), position >= swapped, "{place}");
+        scene.again(place);
+    }
+}
+
+#[test]
+fn a_load_killed_at_any_step_leaves_the_empty_table_or_the_full_one() {
+    kill_at_every_place(Mode::Insert);
+}
+
+#[test]
+fn a_replacement_killed_at_any_step_leaves_the_old_rows_or_the_new_ones() {
+    kill_at_every_place(Mode::Replace);
+}
+
+#[test]
+fn the_journal_has_every_step_in_order() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Insert, 1_000);
+    run(&mut scene.command()).done();
+    let steps = ["inspect", "shadow", "rows", "indexes", "verify", "import", "publish"];
+    let inner = steps.iter().flat_map(|step| [format!("{step}.begin"), format!("{step}.end")]);
+    let expected: Vec<String> = std::iter::once("job.begin".to_owned())
+        .chain(inner)
+        .chain(std::iter::once("job.end".to_owned()))
+        .collect();
+    assert_eq!(scene.home.journal(), expected);
+    scene.clean("after a load");
+}
+
+/// Kills wherever the load happens to be.
+fn kill_at_random(mode: Mode) {
+    const KILLS: u32 = 12;
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, mode, 30_000);
+    let begun = Instant::now();
+    run(&mut scene.command()).done();
+    let whole = begun.elapsed();
+    for kill in 0..KILLS {
+        scene.reset();
+        let after = whole * (2 * kill + 1) / (2 * KILLS);
+        let mut child = start(&mut scene.command());
+        std::thread::sleep(after);
+        child.kill().unwrap();
+        let killed = finish(child);
+        let when = format!("killed after {after:?} in {:?}", scene.home.journal().last());
+        if killed.status.signal() == Some(KILL) {
+            scene.again(&when);
+        } else {
+            // Faster than the first time.
+            assert_eq!(killed.code(), 0, "{killed:?}");
+        }
+    }
+}
+
+#[test]
+fn a_load_killed_at_any_moment_leaves_the_empty_table_or_the_full_one() {
+    kill_at_random(Mode::Insert);
+}
+
+#[test]
+fn a_replacement_killed_at_any_moment_leaves_the_old_rows_or_the_new_ones() {
+    kill_at_random(Mode::Replace);
+}
+
+/// A server that writes as a real one does.
+fn durable() -> Option<TestServer> {
+    TestServer::start_with(&TestServerOptions { durable: true, extra: Vec::new() })
+}
+
+/// After a crash of the server: the right table, sound, and it stays so over another crash.
+#[track_caller]
+fn survives(scene: &mut Scene<'_>, when: &str) {
+    scene.server.restart().unwrap_or_else(|error| panic!("{when}: {error}"));
+    scene.reconnect();
+    scene.is_new();
+    scene.again(when);
+    let (database, table) = (scene.database.clone(), scene.table.clone());
+    let later = format!("SELECT -seq, -seq, 'later', NULL FROM {database}.seq_1_to_100");
+    let insert = format!("INSERT INTO {table} {later}");
+    scene.session.exec(&insert).unwrap();
+    scene.server.kill_9().unwrap();
+    scene.server.restart().unwrap_or_else(|error| panic!("{when}: {error}"));
+    scene.reconnect();
+    check_table(&mut scene.session, &table);
+    assert_eq!(contents(&mut scene.session, &table).0, scene.new.0 + 100, "{when}");
+}
+
+/// The server is killed while the load waits at `place`.
+fn kill_server_at(server: &TestServer, mode: Mode, place: &str) -> Outcome {
+    let mut scene = Scene::new(server, mode, 20_000);
+    let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
+    wait_paused(&mut child);
+    server.kill_9().unwrap();
+    resume(&child);
+    let outcome = finish(child);
+    survives(&mut scene, place);
+    outcome
+}
+
+#[test]
+fn a_server_killed_at_any_step_comes_back_with_the_old_table_or_the_new_one() {
+    let Some(server) = durable() else { return };
+    let before = ["shadow.discarded", "verify.end", "import.begin", "import.placed", "import.end"];
+    for (place, mode) in before.into_iter().zip([Mode::Insert, Mode::Replace].into_iter().cycle()) {
+        let outcome = kill_server_at(&server, mode, place);
+        outcome.refused(1, &[]);
+        let said = ["the connection to the server broke", "connecting to"];
+        assert!(said.iter().any(|text| outcome.err.contains(text)), "{outcome:?}");
+    }
+    for mode in [Mode::Insert, Mode::Replace] {
+        kill_server_at(&server, mode, "publish.begin").refused(1, &["connecting to"]);
+        let swapped = kill_server_at(&server, mode, SWAPPED);
+        assert_eq!(swapped.code(), 0, "the target has its rows: {swapped:?}");
+        assert!(swapped.err.contains("inrush: warning: the old table, "), "{swapped:?}");
+        kill_server_at(&server, mode, "publish.end").done();
+    }
+}
+
+#[test]
+fn a_server_killed_while_it_imports_comes_back_with_the_old_table() {
+    let Some(server) = durable() else { return };
+    for mode in [Mode::Insert, Mode::Replace] {
+        let mut scene = Scene::new(&server, mode, 60_000);
+        let child = start(&mut scene.command());
+        let importing = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+             WHERE INFO LIKE 'ALTER TABLE%IMPORT TABLESPACE'";
+        let begun = Instant::now();
+        while scene.session.query_row(importing).unwrap().number::<u64>(0).unwrap() == 0 {
+            assert!(begun.elapsed() < PATIENCE, "never imported");
+        }
+        server.kill_9().unwrap();
+        finish(child).refused(1, &["the connection to the server broke", "IMPORT TABLESPACE"]);
+        scene.server.restart().unwrap();
+        scene.reconnect();
+        assert!(!scene.is_new());
+        survives(&mut scene, "import");
+    }
+}
+
+/// Stops a load at `place`, lets another session do something, and gives the load's outcome.
+fn meanwhile(scene: &mut Scene<'_>, place: &str, sql: &str) -> Outcome {
+    let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
+    wait_paused(&mut child);
+    scene.session.exec(sql).unwrap();
+    resume(&child);
+    finish(child)
+}
+
+#[test]
+fn rows_that_others_insert_meanwhile_are_kept_and_the_load_fails() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Insert, 1_000);
+    for place in ["shadow.begin", "verify.begin", "publish.begin"] {
+        scene.reset();
+        let insert = format!("INSERT INTO {} VALUES (1, 2, 'mine', 'too')", scene.table);
+        let outcome = meanwhile(&mut scene, place, &insert);
+        outcome.refused(1, &[&scene.table, "is not empty any more", "nothing was changed"]);
+        let mine = format!("SELECT CONCAT(name, ' ', body) FROM {}", scene.table);
+        assert_eq!(scene.session.query_text(&mine).unwrap().as_deref(), Some("mine too"));
+        scene.clean(place);
+    }
+}
+
+#[test]
+fn a_table_that_others_alter_meanwhile_stays_as_they_made_it() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 1_000);
+    let alter = format!("ALTER TABLE {} ADD COLUMN more INT", scene.table);
+    meanwhile(&mut scene, "verify.begin", &alter).refused(1, &["was altered while the load ran"]);
+    let count = format!("SELECT COUNT(*), SUM(more IS NULL) FROM {}", scene.table);
+    let row = scene.session.query_row(&count).unwrap();
+    assert_eq!((row.number::<u32>(0).unwrap(), row.number::<u32>(1).unwrap()), (500, 500));
+    scene.clean("altered");
+    scene.reset();
+    let drop = format!("DROP TABLE {}", scene.table);
+    let dropped = meanwhile(&mut scene, "verify.begin", &drop);
+    assert_eq!(dropped.code(), 1, "{dropped:?}");
+    assert_eq!(tables(&mut scene.session, &scene.database), [""; 0]);
+}
+
+#[test]
+fn the_second_of_two_loads_says_who_has_the_table() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Insert, 1_000);
+    let mut first = start(&mut scene.load_with("rows.begin=pause"));
+    wait_paused(&mut first);
+    let begun = Instant::now();
+    let second = run(&mut scene.command());
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    second.refused(1, &["another load into", &scene.table, "is running (connection "]);
+    let (_, rest) = second.err.rsplit_once("connection ").unwrap();
+    let holder: u64 = rest.split(' ').next().unwrap().parse().unwrap();
+    let known = format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID={holder}");
+    assert_eq!(scene.session.query_text(&known).unwrap().as_deref(), Some("1"));
+    resume(&first);
+    finish(first).done();
+    assert!(scene.is_new());
+    scene.clean("after both");
+}

@@ -1,0 +1,249 @@
+//! Runs the program in a home of its own, and looks at what it did.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use server::Session;
+use server::testing::TestServer;
+use tempfile::TempDir;
+
+/// Longer than anything here takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Home, state and temporary folder of one test.
+pub(crate) struct Home {
+    dir: TempDir,
+}
+
+/// What a finished command said.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) status: ExitStatus,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Outcome {
+    /// The exit status; -1 for a command that was killed.
+    pub(crate) fn code(&self) -> i32 {
+        self.status.code().unwrap_or(-1)
+    }
+
+    /// Asserts the exit status and that every one of `parts` is in the error, which is one line
+    /// that begins with `inrush:`. Progress lines may come before it.
+    #[track_caller]
+    pub(crate) fn refused(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code(), code, "{self:?}");
+        let errors: Vec<&str> =
+            self.err.lines().filter(|line| line.starts_with("inrush: ")).collect();
+        assert_eq!(errors.len(), 1, "{self:?}");
+        assert_eq!(self.err.lines().last(), errors.first().copied(), "{self:?}");
+        for part in parts {
+            assert!(errors[0].contains(part), "{part:?} is not in {:?}", errors[0]);
+        }
+        for debug in ["Error {", "Some(", "Os {", "None)"] {
+            assert!(!errors[0].contains(debug), "{:?}", errors[0]);
+        }
+    }
+
+    /// Asserts success.
+    #[track_caller]
+    pub(crate) fn done(&self) -> &Outcome {
+        assert_eq!(self.code(), 0, "{self:?}");
+        self
+    }
+}
+
+impl Home {
+    pub(crate) fn new() -> Home {
+        let dir = tempfile::Builder::new().prefix("inrush-cli-").tempdir().unwrap();
+        for folder in ["tmp", "state", "home"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        Home { dir }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Where runs spill to: nothing may stay there.
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        self.path().join("tmp")
+    }
+
+    /// Writes a file.
+    pub(crate) fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        fs::write(&path, contents).unwrap();
+        path
+    }
+
+    /// The program, with nothing of the environment that would change what it does.
+    pub(crate) fn inrush<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_inrush"));
+        for name in ["MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD", "MYSQL_HOME"] {
+            command.env_remove(name);
+        }
+        command
+            .args(arguments)
+            .env("HOME", self.path().join("home"))
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .env("XDG_DATA_HOME", self.path().join("data"))
+            .env("TMPDIR", self.temp_dir())
+            // What is learned of a collation is the same for every test.
+            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .current_dir(self.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// `inrush load FILES --into DB.TABLE -S SOCKET`, two threads, little memory.
+    pub(crate) fn load(&self, server: &TestServer, into: &str, file: &Path) -> Command {
+        let mut command = self.inrush(["load"]);
+        command.arg(file).args(["--into", into, "--threads", "2", "--memory", "40M", "--socket"]);
+        command.arg(server.socket());
+        if let Some(user) = server.options().user {
+            command.args(["--user", &user]);
+        }
+        command
+    }
+
+    /// Files in the temporary folder.
+    pub(crate) fn temp_files(&self) -> Vec<String> {
+        names(&self.temp_dir())
+    }
+
+    /// Steps of the only job, or of the last: `rows.begin` and so on.
+    pub(crate) fn journal(&self) -> Vec<String> {
+        let folder = self.path().join("state/inrush/jobs");
+        let Some(last) = names(&folder).pop() else { return Vec::new() };
+        let entries = load::journal::read(&folder.join(last)).unwrap();
+        entries.iter().map(|entry| format!("{}.{}", entry.step, entry.event.name())).collect()
+    }
+}
+
+/// Runs a command to its end.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    let output = command.output().unwrap();
+    Outcome {
+        status: output.status,
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Starts a command whose output is wanted later.
+pub(crate) fn start(command: &mut Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits for a command that [`start`] started.
+pub(crate) fn finish(child: Child) -> Outcome {
+    let output = child.wait_with_output().unwrap();
+    Outcome {
+        status: output.status,
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Waits until a failpoint has stopped the process.
+#[track_caller]
+pub(crate) fn wait_paused(child: &mut Child) {
+    let stat = format!("/proc/{}/stat", child.id());
+    let start = Instant::now();
+    loop {
+        let text = fs::read_to_string(&stat).unwrap();
+        // The state follows the name, which stands in parentheses.
+        match text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()) {
+            Some('T') => return,
+            Some('Z') => panic!("it ended: {:?}", child.wait()),
+            _ => {}
+        }
+        assert!(start.elapsed() < PATIENCE, "never paused");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Lets a paused process go on.
+pub(crate) fn resume(child: &Child) {
+    signal(child.id(), "-CONT");
+}
+
+pub(crate) fn signal(pid: u32, signal: &str) {
+    let done = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    assert!(done.success());
+}
+
+/// Names in a folder, sorted; none if it is not there.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Tables of a database, sorted.
+pub(crate) fn tables(session: &mut Session, database: &str) -> Vec<String> {
+    let rows = session.query(&format!("SHOW TABLES FROM `{database}`")).unwrap();
+    let mut names: Vec<String> = rows.iter().map(|row| row.text(0).unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Rows and their checksum: equal for tables with the same rows.
+pub(crate) type Contents = (u64, String);
+
+pub(crate) fn contents(session: &mut Session, table: &str) -> Contents {
+    let count = session.query_row(&format!("SELECT COUNT(*) FROM {table}")).unwrap();
+    let sum = session.query_row(&format!("CHECKSUM TABLE {table}")).unwrap();
+    (count.number(0).unwrap(), sum.text(1).unwrap())
+}
+
+/// Asserts that the server finds nothing wrong with a table.
+#[track_caller]
+pub(crate) fn check_table(session: &mut Session, table: &str) {
+    let rows = session.query(&format!("CHECK TABLE {table} EXTENDED")).unwrap();
+    let texts: Vec<String> = rows.iter().map(|row| row.text_lossy(3)).collect();
+    assert_eq!(texts, ["OK"], "{table}");
+}
+
+/// A table with a primary, a unique and a plain key and off-page values.
+pub(crate) const COLUMNS: &str = "(id INT NOT NULL PRIMARY KEY, n INT NOT NULL, \
+     name VARCHAR(40) NOT NULL, body TEXT, UNIQUE KEY n (n), KEY name (name, n)) ENGINE=InnoDB";
+
+/// `count` lines for [`COLUMNS`], not in key order.
+pub(crate) fn lines(count: u32) -> String {
+    let mut text = String::new();
+    for line in 0..count {
+        let id = line.wrapping_mul(7_919) % count;
+        let body = match id % 400 {
+            7 => "long ".repeat(4_000),
+            8 => "\\N".to_owned(),
+            _ => format!("body of {id}"),
+        };
+        let n = u64::from(id) * 48_271 % 2_147_483_647;
+        writeln!(text, "{id}\t{n}\tname {:05}\t{body}", n % 5_000).unwrap();
+    }
+    text
+}
+
+/// What a table of [`COLUMNS`] holds after LOAD DATA of `file`.
+pub(crate) fn reference(session: &mut Session, database: &str, file: &Path) -> Contents {
+    let table = format!("{database}.reference");
+    session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();
+    let sql = format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE {table}");
+    session.load_local(&sql, fs::File::open(file).unwrap()).unwrap();
+    let contents = contents(session, &table);
+    session.exec(&format!("DROP TABLE {table}")).unwrap();
+    contents
+}
