@@ -1,5 +1,7 @@
 //! `inrush`: the command line.
+#![deny(unsafe_code)]
 
+mod allocator;
 mod args;
 mod bench;
 mod connect;
@@ -16,11 +18,8 @@ use std::process::ExitCode;
 use args::{BenchCommand, Cli, Command};
 use failure::Failure;
 
-/// Buffers are freed by other threads than made them; the system's allocator keeps such memory.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
+    allocator::give_back_large_buffers();
     match Cli::read().and_then(|cli| run(cli.command)) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {

@@ -318,7 +318,7 @@ mod tests {
             let first = blobs.push(&value, SpaceId(5), &mut numbers.into_iter());
             assert_eq!(first, 40);
             let (mut seen, mut next) = (Vec::new(), first);
-            for (page, page_no) in blobs.pages.iter().zip(numbers) {
+            for (AlignedPage(page), page_no) in blobs.pages.iter().zip(numbers) {
                 assert_eq!(next, page_no);
                 let header: BlobHeader = read_at(page, BODY);
                 seen.extend_from_slice(&page[BLOB_DATA..][..header.part_len.get() as usize]);

@@ -34,7 +34,8 @@ pub struct Memory {
     pub record_bytes_max: usize,
     /// Pages a worker builds before it hands them on.
     pub batch_bytes: usize,
-    /// Entries of all indexes that a worker collects before it sorts them into runs.
+    /// Entries of all indexes that a worker collects before it sorts them into runs. Sorting takes
+    /// up to as much again.
     pub entry_bytes: usize,
     /// Sorted runs of all indexes together.
     pub run_bytes: usize,
@@ -70,7 +71,7 @@ impl Memory {
             chunk_bytes: worker / 12,
             record_bytes_max: record as usize,
             batch_bytes: worker / 4,
-            entry_bytes: worker / 4,
+            entry_bytes: worker / 6,
             run_bytes: usize::try_from(runs).unwrap_or(usize::MAX),
         })
     }

@@ -230,7 +230,7 @@ impl<'a> Worker<'a> {
         if self.batch.bytes() > self.stage.memory.batch_bytes {
             self.hand_over(ordinal, false)?;
         }
-        let entries: usize = self.buffers.iter().map(SortBuffer::memory_bytes).sum();
+        let entries: usize = self.buffers.iter().map(SortBuffer::bytes).sum();
         if entries > self.stage.memory.entry_bytes {
             self.sort_buffers(ordinal)?;
         }

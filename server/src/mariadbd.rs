@@ -79,6 +79,11 @@ impl Binary {
             .ok_or(Error::NoServer("mariadb-install-db", "PATH"))?;
         let mut command = Command::new(program);
         command.arg("--no-defaults").arg(path_arg("--datadir=", datadir)).arg("--skip-test-db");
+        // A starting server removes the #sql files it finds in its temporary folder: in a shared
+        // one that would be another's. And there need not be an /etc/hosts to resolve by.
+        let tmpdir = datadir.with_extension("install-tmp");
+        fs::create_dir_all(&tmpdir).map_err(|e| Error::io("making", &tmpdir, e))?;
+        command.arg(path_arg("--tmpdir=", &tmpdir)).arg("--skip-name-resolve");
         match passwd_user() {
             Some(user) => command
                 .arg("--auth-root-authentication-method=socket")
@@ -89,8 +94,9 @@ impl Binary {
         if let Some(base) = self.basedir() {
             command.arg(path_arg("--basedir=", &base));
         }
-        let output =
-            command.args(extra).output().map_err(|e| Error::io("installing", datadir, e))?;
+        let output = command.args(extra).output();
+        let _ = fs::remove_dir_all(&tmpdir);
+        let output = output.map_err(|e| Error::io("installing", datadir, e))?;
         if output.status.success() {
             return Ok(());
         }
