@@ -284,7 +284,7 @@ pub(crate) enum SandboxAction {
     Stop,
     /// Run SQL from the arguments or from stdin; rows come out separated by tabs.
     Sql {
-        /// Statements.
+        /// One statement, or several separated by semicolons.
         statements: Vec<String>,
     },
     /// Print its folder and socket.

@@ -10,13 +10,31 @@ use crate::args::ConnectArgs;
 use crate::failure::Failure;
 
 /// The server that was named, or the sandbox, started if need be.
-pub(crate) fn resolve(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
+pub(crate) fn resolve(args: &ConnectArgs, quiet: bool) -> Result<ConnectOptions, Failure> {
     if args.names_a_server() {
         return named(args);
     }
     let sandbox = sandbox(args.sandbox.as_deref())?;
-    sandbox.start(&SandboxOptions::default())?;
+    start(&sandbox, quiet)?;
     Ok(sandbox.connect_options())
+}
+
+/// Whether the server that is meant is there: named, or a sandbox that was made before.
+pub(crate) fn is_made(args: &ConnectArgs) -> Result<bool, Failure> {
+    Ok(args.names_a_server() || sandbox(args.sandbox.as_deref())?.status() != Status::Absent)
+}
+
+/// Starts a sandbox, and says so: it takes a while.
+pub(crate) fn start(sandbox: &Sandbox, quiet: bool) -> Result<(), Failure> {
+    let dir = sandbox.dir().display();
+    match sandbox.status() {
+        Status::Absent if !quiet => {
+            eprintln!("making a private MariaDB in {dir}; it stays there for later loads");
+        }
+        Status::Stopped if !quiet => eprintln!("starting the private MariaDB in {dir}"),
+        _ => {}
+    }
+    Ok(sandbox.start(&SandboxOptions::default())?)
 }
 
 /// A server that is only to be looked at. A sandbox that was not running is stopped afterwards.
@@ -68,7 +86,8 @@ pub(crate) fn named(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
         ..OptionFiles::default()
     };
     let mut warnings = Vec::new();
-    let from_files = ConnectOptions::from_files(&files, &mut warnings)?;
+    let from_files = ConnectOptions::from_files(&files, &mut warnings)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     for warning in warnings {
         eprintln!("inrush: warning: {warning}");
     }

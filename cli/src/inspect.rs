@@ -26,8 +26,13 @@ const VIOLATIONS_MAX: usize = 20;
 pub(crate) fn run(args: &InspectArgs) -> Result<u8, Failure> {
     let name = args.file.display();
     let unreadable = |error: &dyn std::fmt::Display| Failure::failed(format!("{name}: {error}"));
-    let source = File::open(&args.file).map_err(|error| unreadable(&error))?;
-    let bytes = source.metadata().map_err(|error| unreadable(&error))?.len();
+    let source =
+        File::open(&args.file).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let metadata = source.metadata().map_err(|error| unreadable(&error))?;
+    if metadata.is_dir() {
+        return Err(Failure::usage(format!("{name} is a directory; name a tablespace in it")));
+    }
+    let bytes = metadata.len();
     let mut out = io::stdout().lock();
     if let Some(page_no) = args.page {
         let pages = bytes / PAGE_SIZE as u64;

@@ -15,7 +15,12 @@ use crate::{connect, print, progress, size};
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
     let options = options(args)?;
-    let server = connect::resolve(&args.connect)?;
+    // No server is made or started for what cannot be loaded.
+    match connect::is_made(&args.connect)? {
+        true => load::check(&options)?,
+        false => drop(load::plan(None, &options)?),
+    }
+    let server = connect::resolve(&args.connect, args.quiet)?;
     let outcome = load::load(&server, &options, &*watcher(args));
     let mut out = std::io::stdout().lock();
     match outcome {

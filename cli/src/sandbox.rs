@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use server::Sandbox;
 use server::sandbox::Status;
-use server::{Sandbox, SandboxOptions};
 
 use crate::args::{SandboxAction, SandboxArgs};
 use crate::connect;
@@ -14,13 +14,19 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
     let sandbox = connect::sandbox(args.sandbox.as_deref())?;
     match &args.action {
         SandboxAction::Start => {
-            sandbox.start(&SandboxOptions::default())?;
+            connect::start(&sandbox, false)?;
             print_place(&sandbox);
             Ok(0)
         }
         SandboxAction::Stop => {
+            let status = sandbox.status();
             sandbox.stop()?;
-            println!("stopped; its data stays in {}", sandbox.dir().display());
+            let dir = sandbox.dir().display();
+            match status {
+                Status::Absent => println!("there is no sandbox in {dir}"),
+                Status::Stopped => println!("was not running; its data stays in {dir}"),
+                Status::Running { .. } => println!("stopped; its data stays in {dir}"),
+            }
             Ok(0)
         }
         SandboxAction::Path => {
@@ -28,7 +34,7 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
             Ok(0)
         }
         SandboxAction::Sql { statements } => {
-            sandbox.start(&SandboxOptions::default())?;
+            connect::start(&sandbox, true)?;
             sql(sandbox.client()?, statements)
         }
     }

@@ -42,7 +42,7 @@ pub use error::Error;
 #[doc(hidden)]
 pub use memory::Memory;
 pub use options::{Fill, LoadOptions, Mode};
-pub use plan::{Plan, plan};
+pub use plan::{Plan, check, plan};
 pub use position::Position;
 pub use progress::{Progress, Snapshot, Stage};
 pub use report::Report;

@@ -34,6 +34,11 @@ pub struct Plan {
 pub(crate) const WHY_DIRECT: &str =
     "the server's files are reachable and the table has nothing the direct path cannot build";
 
+/// Refuses what can be refused without a server: options and files. Changes nothing.
+pub fn check(options: &LoadOptions) -> Result<(), Error> {
+    direct::open(options).map(drop)
+}
+
 /// Says what [`crate::load`] would do. Changes nothing. Without `connect` there is no server yet.
 ///
 /// Errors: the options that a load would refuse too.

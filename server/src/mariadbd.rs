@@ -40,22 +40,27 @@ impl Binary {
     /// Finds `mariadbd`: the path in the environment variable `override_name`, PATH, the usual
     /// folders.
     pub(crate) fn find(override_name: &'static str) -> Result<Binary> {
-        let path = match std::env::var_os(override_name).filter(|v| !v.is_empty()) {
-            Some(path) => Some(PathBuf::from(path)),
-            None => find_program(&["mariadbd", "mysqld"], None),
-        };
+        let named = std::env::var_os(override_name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let path = named.clone().or_else(|| find_program(&["mariadbd", "mysqld"], None));
         let path = path.ok_or(Error::NoServer("mariadbd", override_name))?;
-        let output = Command::new(&path)
-            .args(["--no-defaults", "--version"])
-            .output()
-            .map_err(|e| Error::io("running", &path, e))?;
+        let output =
+            Command::new(&path).args(["--no-defaults", "--version"]).output().map_err(|e| {
+                match &named {
+                    Some(_) => Error::Option(format!(
+                        "{override_name} names {}, which cannot be run: {e}",
+                        path.display()
+                    )),
+                    None => Error::io("running", &path, e),
+                }
+            })?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.split_once("Ver ").and_then(|(_, rest)| {
             // "mariadbd  Ver 10.11.19-MariaDB-... for debian-linux-gnu on x86_64 (...)"
             Version::parse(rest.split_whitespace().next()?)
         });
         let version = version.ok_or_else(|| {
-            Error::Option(format!("{} --version says {:?}", path.display(), text.trim()))
+            let said = text.trim();
+            Error::Option(format!("{} --version says {said:?}, no server does", path.display()))
         })?;
         Ok(Binary { path, version })
     }
