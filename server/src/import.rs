@@ -211,8 +211,12 @@ impl Target {
     pub fn create_shadow(&mut self) -> Result<()> {
         self.require_direct()?;
         let (shadow, target) = (self.names.shadow.clone(), self.table.name.clone());
-        let create = format!("CREATE TABLE {} LIKE {}", shadow.quoted(), target.quoted());
-        self.session.exec(&create)?;
+        // The target may be one that strict mode would not make: with rows too wide for a page.
+        self.session.exec(&format!(
+            "SET STATEMENT innodb_strict_mode=0 FOR CREATE TABLE {} LIKE {}",
+            shadow.quoted(),
+            target.quoted()
+        ))?;
         if definition(&mut self.session, &shadow)? != self.table.definition {
             let detail = "CREATE TABLE .. LIKE made another table than it".to_owned();
             return Err(Error::Altered { target: target.to_string(), detail });
