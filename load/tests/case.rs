@@ -96,9 +96,15 @@ impl Case {
     pub(crate) fn bad_line(&self, random: &mut Random, number: usize) -> Line {
         let mut line = self.line(random, number);
         let at = random.below(line.len());
+        // Where a separator ends the line, LOAD DATA counts fields with the help of `@rest`, so
+        // one more or less goes unnoticed.
+        let counts = !self.format.dialect.trailing_separator;
         match random.below(12) {
-            0 if line.len() > 1 => drop(line.pop()),
-            1 => line.push(Some(b"one more".to_vec())),
+            0 if counts && line.len() > 1 => drop(line.pop()),
+            1 if counts => {
+                let one_more = random.pick(&[b"one more".as_slice(), b"", b" "]);
+                line.push(Some(one_more.to_vec()));
+            }
             // To a TIMESTAMP that is NOT NULL the server gives the time it is: see the module.
             2 if self.format.has_null() && !self.is_timestamp(at) => line[at] = None,
             _ => {
@@ -235,6 +241,6 @@ pub(crate) fn tiny_shares(random: &mut Random, stores: usize) -> Memory {
         record_bytes_max: 8 << 20,
         batch_bytes: random.pick(&[0, 40_000, 400_000]),
         entry_bytes: random.pick(&[500, 20_000, 200_000]),
-        run_bytes: random.pick(&[400 << 10, 2 << 20]) * threads * stores,
+        run_bytes: random.pick(&[300 << 10, 2 << 20]) * threads * stores,
     }
 }

@@ -94,7 +94,10 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
     let case = Case::random(random, &mut db);
     println!("seed {seed}: {}", case.table.sql(&db.name, true, ""));
     let run = Run { server, case: &case, folder: &folder };
-    let count = random.pick(&[0, 1, 2, 7, 60, 60, 300, 300, 1000, 4000]);
+    let count = match random.below(30) {
+        0 => 15_000,
+        _ => random.pick(&[0, 1, 2, 7, 60, 60, 300, 300, 1000, 4000]),
+    };
     // Refused rows leave gaps in generated numbers.
     let is_dirty = case.table.auto_increment().is_none() && random.chance(2);
     let line = |number| match is_dirty && random.chance(8) {

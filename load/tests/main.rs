@@ -10,9 +10,11 @@ mod change;
 mod column;
 mod compare;
 mod differential;
+mod duplicates;
 mod format;
 mod oracle;
 mod random;
+mod rejects;
 mod server;
 #[path = "../../innodb/tests/source.rs"]
 mod source;

@@ -89,6 +89,13 @@ impl Server {
         folder
     }
 
+    /// A file of `bytes` in the database's own folder.
+    pub(crate) fn file(&self, db: &Db, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.folder(&db.name).join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
     /// Options of a load whose journal and runs stay in the server's folder.
     pub(crate) fn options(&self, db: &Db, table: &str, files: Vec<PathBuf>) -> LoadOptions {
         let mut options = LoadOptions::new(files, &db.name, table);
@@ -134,6 +141,11 @@ impl Db {
     #[track_caller]
     pub(crate) fn number(&mut self, sql: &str) -> u64 {
         self.text(sql).parse().unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// Names of all tables, ours included.
+    pub(crate) fn tables(&mut self) -> Vec<String> {
+        self.rows("SHOW TABLES").iter().map(|row| row.text_lossy(0)).collect()
     }
 
     pub(crate) fn session(&mut self) -> &mut Session {
