@@ -16,6 +16,8 @@ use crate::error::Error;
 use crate::progress::{Progress, Snapshot, Stage};
 use crate::space_file::SpaceFile;
 
+/// Threads to a core: while one waits for the disk another checks.
+const THREADS_PER_CORE: usize = 2;
 /// Broken rules that are named in the error; one is bad enough.
 const NAMED_MAX: usize = 3;
 
@@ -54,7 +56,7 @@ pub(crate) fn verify(
         rows: expected.rows,
         progress,
     };
-    let workers = pass.run(expected.threads).map_err(read_error(file))?;
+    let workers = pass.run(expected.threads * THREADS_PER_CORE).map_err(read_error(file))?;
     let report = verifier.finish(&summaries, workers).map_err(read_error(file))?;
     let mut broken: Vec<String> =
         report.violations.kept().iter().take(NAMED_MAX).map(ToString::to_string).collect();
