@@ -55,8 +55,8 @@ impl std::fmt::Display for FaultKind {
 /// Numbers that a row gets from its place in the input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowNumbers {
-    /// Value of the AUTO_INCREMENT column where the input has none.
-    pub(crate) auto_increment: u64,
+    /// Value of the AUTO_INCREMENT column; none where the input has one.
+    pub(crate) auto_increment: Option<u64>,
     /// Hidden row id, for tables without a key.
     pub(crate) row_id: u64,
 }
@@ -317,16 +317,19 @@ fn convert(
             return Ok(false);
         }
         Input::Constant(None) => return Ok(true),
-        Input::AutoIncrement(_) => {
-            let mut digits = [0; 20];
-            let text = decimal(numbers.auto_increment, &mut digits);
-            let fault = |reason| RowFault {
-                field: None,
-                column: Some(column),
-                kind: FaultKind::Value(reason),
-            };
-            return converter.convert(text, out).map(|()| false).map_err(fault);
-        }
+        Input::AutoIncrement(given) => match (numbers.auto_increment, given) {
+            (None, Some(field)) => *field,
+            (generated, _) => {
+                let mut digits = [0; 20];
+                let text = decimal(generated.unwrap_or(0), &mut digits);
+                let fault = |reason| RowFault {
+                    field: None,
+                    column: Some(column),
+                    kind: FaultKind::Value(reason),
+                };
+                return converter.convert(text, out).map(|()| false).map_err(fault);
+            }
+        },
     };
     let fault = |kind| RowFault { field: Some(field), column: Some(column), kind };
     match line.value(field, scratch) {

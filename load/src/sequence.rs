@@ -32,7 +32,8 @@ pub(crate) struct Sequence {
 #[derive(Debug)]
 pub(crate) struct ChunkNumbers {
     first_row_id: u64,
-    /// One value a row, if the table has an AUTO_INCREMENT column.
+    /// One value a row, if the table has an AUTO_INCREMENT column: the one generated for it, or
+    /// [`GIVEN`].
     auto_increment: Vec<u64>,
 }
 
@@ -45,7 +46,7 @@ impl ChunkNumbers {
     #[inline]
     pub(crate) fn of(&self, row: usize) -> RowNumbers {
         RowNumbers {
-            auto_increment: self.auto_increment.get(row).copied().unwrap_or(0),
+            auto_increment: self.auto_increment.get(row).copied().filter(|value| *value != GIVEN),
             row_id: self.first_row_id + row as u64,
         }
     }
@@ -79,12 +80,12 @@ impl Sequence {
         numbers.first_row_id = next.row_id;
         next.row_id += rows.len() as u64;
         for value in &mut numbers.auto_increment {
-            if *value == GENERATE {
-                *value = next.auto_increment;
+            let generated = *value == GENERATE;
+            let used = if generated { next.auto_increment } else { *value };
+            if used <= explicit.max {
+                next.auto_increment = next.auto_increment.max(used.saturating_add(1));
             }
-            if *value <= explicit.max {
-                next.auto_increment = next.auto_increment.max(value.saturating_add(1));
-            }
+            *value = if generated { used } else { GIVEN };
         }
         let reached = next.auto_increment;
         turn.pass();
@@ -109,6 +110,8 @@ impl Sequence {
 
 /// Marks a row whose value is to be generated: NULL or 0 in the input, or no field at all.
 const GENERATE: u64 = 0;
+/// Marks a row whose value is the one in the input. No generated value is zero.
+const GIVEN: u64 = 0;
 
 /// Finds the AUTO_INCREMENT values that the input itself gives.
 #[derive(Debug)]

@@ -161,6 +161,25 @@ fn refused_rows_are_in_input_order() {
     }
 }
 
+/// A given AUTO_INCREMENT value is refused as any other, with its field.
+#[test]
+fn a_bad_auto_increment_value_is_explained() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql("CREATE TABLE b (v INT, id SMALLINT AUTO_INCREMENT PRIMARY KEY) ENGINE=InnoDB");
+    let path = server.file(&db, "input", "1\t7\n2\t8x\n3\t40000\n4\t0\n5\t-9\n");
+    let mut options = server.options(&db, "b", vec![path]);
+    options.rejects = Some(server.folder(&db.name).join("refused"));
+    options.rejects_max = 2;
+    assert_eq!(server.load(&options).unwrap().rows, 3);
+    let seen = reasons(&options.rejects.unwrap()).lines;
+    for (seen, value) in seen.iter().zip(["8x", "40000"]) {
+        let named = (&seen["field"], &seen["column"], &seen["value"]);
+        assert_eq!(named, (&json!(2), &json!("id"), &json!(value)));
+    }
+    assert_eq!(db.text("SELECT GROUP_CONCAT(id ORDER BY v) FROM b"), "7,8,-9");
+}
+
 /// A record that no page can hold is refused as the server refuses it, and only it.
 #[test]
 fn a_row_too_large_for_a_page_is_refused() {
