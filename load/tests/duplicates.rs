@@ -1,7 +1,7 @@
 //! Rows with one key: found wherever they are, named by file and line, by the rules of the
 //! column's collation; and rows that only look alike are loaded.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use load::{Error, LoadOptions, Memory, Mode};
 use sources::Dialect;

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod autoincrement;
 mod case;
 mod change;
 mod column;
@@ -12,6 +13,7 @@ mod compare;
 mod differential;
 mod duplicates;
 mod format;
+mod inputs;
 mod oracle;
 mod random;
 mod rejects;

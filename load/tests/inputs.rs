@@ -1,0 +1,159 @@
+//! What is loaded into what: several files, headers, column lists, modes.
+
+use load::{Error, Mode};
+use sources::Dialect;
+
+use crate::compare::same_rows;
+use crate::server::{Db, Server};
+
+const TABLE: &str = "CREATE TABLE b (
+    id INT NOT NULL, `two words` VARCHAR(20) DEFAULT 'd\u{e9}f', `select` DECIMAL(6,2) NOT NULL DEFAULT 1.5,
+    at TIMESTAMP NULL, e ENUM('x','y') NOT NULL, PRIMARY KEY (id), KEY (`two words`, at))
+    ENGINE=InnoDB DEFAULT CHARSET=latin1";
+
+/// All rows as one text.
+fn rows(db: &mut Db) -> String {
+    db.text(
+        "SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(':', id, HEX(`two words`), `select`, at, e) \
+         ORDER BY id SEPARATOR ' '), '') FROM b",
+    )
+}
+
+#[test]
+fn files_are_one_after_the_other_and_each_has_its_header() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql(TABLE);
+    let paths = vec![
+        server.file(&db, "1.csv", "E,ID,Two Words\r\ny,3,c\r\nx,1,\"a\r\n\"\r\n"),
+        server.file(&db, "2.csv", "E,ID,Two Words\n"),
+        server.file(&db, "3.csv", "E,ID,Two Words\nx,2,NULL"),
+    ];
+    let mut options = server.options(&db, "b", paths);
+    options.dialect = Dialect::csv();
+    options.header = true;
+    let report = server.load(&options).unwrap();
+    assert_eq!((report.rows, report.sorted_input), (3, false));
+    assert_eq!(rows(&mut db), "1:610D0A:1.50:x 2:1.50:x 3:63:1.50:y");
+    // A file with other columns is not taken for one of these.
+    options.files.push(server.file(&db, "4.csv", "id,e\n7,x\n"));
+    options.mode = Mode::Replace;
+    let error = server.load(&options).unwrap_err();
+    assert!(error.to_string().contains("4.csv"), "{error}");
+    assert_eq!(db.number("SELECT COUNT(*) FROM b"), 3);
+}
+
+#[test]
+fn columns_that_are_left_out_get_their_default() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql(TABLE);
+    db.sql(&TABLE.replace("TABLE b", "TABLE a"));
+    let path = server.file(&db, "input", "skipped\n2\n1\n");
+    let mut options = server.options(&db, "b", vec![path.clone()]);
+    options.columns = Some(vec!["ID".to_owned()]);
+    options.skip_lines = 1;
+    server.load(&options).unwrap();
+    db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a IGNORE 1 LINES (id)", path.display()));
+    same_rows(&mut db, "b", "a", &["PRIMARY", "two words"]);
+    assert_eq!(rows(&mut db), "1:64E966:1.50:x 2:64E966:1.50:x");
+}
+
+#[test]
+fn a_column_list_that_cannot_be_meant_is_an_error_before_anything_is_done() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql(&TABLE.replace("e ENUM", "u DATE NOT NULL, e ENUM"));
+    let path = server.file(&db, "input", "id,u\n1,2024-01-01\n");
+    let list = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect());
+    for (columns, reason) in [
+        (list(&["id", "u", "nothing"]), "`nothing`"),
+        (list(&["id", "u", "ID"]), "twice"),
+        (list(&["id"]), "`u`"),
+        (list(&["u"]), "`id`"),
+    ] {
+        let mut options = server.options(&db, "b", vec![path.clone()]);
+        options.columns = columns;
+        options.dialect = Dialect::csv();
+        options.skip_lines = 1;
+        let error = server.load(&options).unwrap_err();
+        assert!(matches!(error, Error::Usage(_)), "{error}");
+        assert_eq!(error.exit_status(), 2);
+        assert!(error.to_string().contains(reason), "{error}");
+        assert_eq!(db.tables(), ["b"]);
+    }
+    // A default that is no constant is fine when the input has the column.
+    db.sql("ALTER TABLE b MODIFY u DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP");
+    let mut options = server.options(&db, "b", vec![path.clone()]);
+    options.dialect = Dialect::csv();
+    options.columns = list(&["id"]);
+    options.skip_lines = 1;
+    let error = server.load(&options).unwrap_err();
+    assert!(error.to_string().to_lowercase().contains("current_timestamp"), "{error}");
+    options.columns = list(&["id", "u"]);
+    assert_eq!(server.load(&options).unwrap().rows, 1);
+    assert_eq!(db.text("SELECT u FROM b"), "2024-01-01 00:00:00");
+}
+
+#[test]
+fn modes_say_what_becomes_of_the_rows_before() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let path = server.file(&db, "input", "1\ta\t1\t\\N\tx\n2\tb\t2\t\\N\ty\n");
+    let mut options = server.options(&db, "b", vec![path]);
+    // The table is made, and its database, if they are missing.
+    assert!(server.load(&options).is_err());
+    options.ddl = Some(format!("{TABLE};\n"));
+    assert_eq!(server.load(&options).unwrap().rows, 2);
+    let loaded = rows(&mut db);
+    assert_eq!(loaded, "1:61:1.00:x 2:62:2.00:y");
+
+    for mode in [Mode::Insert, Mode::Append] {
+        options.mode = mode;
+        let error = server.load(&options).unwrap_err();
+        assert!(matches!(error, Error::Unfit { .. }), "{error}");
+        assert!(error.to_string().contains("not empty"), "{error}");
+        assert_eq!(error.exit_status(), 2);
+        assert_eq!(rows(&mut db), loaded);
+    }
+    db.sql("INSERT INTO b (id, e) VALUES (77, 1)");
+    options.mode = Mode::Replace;
+    assert_eq!(server.load(&options).unwrap().rows, 2);
+    assert_eq!(rows(&mut db), loaded);
+    assert_eq!(db.tables(), ["b"]);
+    // Nothing to load replaces by nothing.
+    options.files = vec![server.file(&db, "empty", "")];
+    assert_eq!(server.load(&options).unwrap().rows, 0);
+    assert_eq!(rows(&mut db), "");
+    options.mode = Mode::Append;
+    options.files = vec![server.file(&db, "input", "5\ta\t1\t\\N\tx\n")];
+    assert_eq!(server.load(&options).unwrap().rows, 1);
+}
+
+/// What is known of a table stays: comments, options, grants, and rows of others' are not touched.
+#[test]
+fn comments_options_and_grants_stay() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql(
+        "CREATE TABLE b (id INT COMMENT 'the id' PRIMARY KEY, v INT INVISIBLE, KEY k (v) COMMENT 'key') \
+         ENGINE=InnoDB COMMENT='of all' STATS_PERSISTENT=1 STATS_AUTO_RECALC=0 CHARSET=utf8mb4",
+    );
+    let user = format!("'reader_{}'@'localhost'", db.name);
+    db.sql(&format!("CREATE USER {user}"));
+    db.sql(&format!("GRANT SELECT (id) ON b TO {user}"));
+    let created = db.rows("SHOW CREATE TABLE b")[0].text_lossy(1);
+    let grants = |db: &mut Db| -> Vec<String> {
+        db.rows(&format!("SHOW GRANTS FOR {user}")).iter().map(|row| row.text_lossy(0)).collect()
+    };
+    let granted = grants(&mut db);
+    let path = server.file(&db, "input", "1\t10\n2\t20\n");
+    let mut options = server.options(&db, "b", vec![path]);
+    server.load(&options).unwrap();
+    options.mode = Mode::Replace;
+    server.load(&options).unwrap();
+    assert_eq!(db.rows("SHOW CREATE TABLE b")[0].text_lossy(1), created);
+    assert_eq!(grants(&mut db), granted);
+    assert_eq!(db.text("SELECT GROUP_CONCAT(id, v ORDER BY v) FROM b"), "110,220");
+    db.sql(&format!("DROP USER {user}"));
+}
