@@ -3,7 +3,7 @@
 //! Step by step, each between two journal lines: inspect, shadow, rows, indexes,
 //! verify, import, publish. docs/journal.md says what a crash in each leaves.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use innodb::cfg::Cfg;
@@ -12,7 +12,7 @@ use server::learn::{self, CollationCache};
 use server::publish;
 use server::{ConnectOptions, Session, Table, Target};
 use sources::{FileSource, Source, SourceOptions};
-use values::{Collation, ConvertOptions, SqlMode};
+use values::{Collation, Column, ConvertOptions, SqlMode};
 
 use crate::binding::{Binding, BoundColumn, Parts, bind_columns, text_collation};
 use crate::build::{Build, Built};
@@ -158,26 +158,44 @@ impl Inspected {
             time_zone: clock::zone(session, facts, &table.columns)?,
         };
         let columns = bind_columns(&table.columns, &input_columns, &convert)?;
-        let mut collations = HashMap::new();
-        for name in key_collations(table) {
-            let collation = learn::collation(session, &name, &CollationCache::of_user())?;
-            collations.insert(name, collation);
-        }
+        let collations = learn_collations(session, table)?;
         Ok(Inspected { columns, fields_per_row: input_columns.len(), collations })
     }
 }
 
-/// Names of the collations that order some index.
-fn key_collations(table: &Table) -> BTreeSet<String> {
+/// The collations that order some index, by name. Those that Inrush cannot order are named
+/// with a column that has them.
+fn learn_collations(
+    session: &mut Session,
+    table: &Table,
+) -> Result<HashMap<String, Arc<Collation>>, Error> {
+    let mut collations = HashMap::new();
+    let mut reasons = Vec::new();
+    for (name, column) in key_collations(table) {
+        match learn::collation(session, &name, &CollationCache::of_user()) {
+            Ok(collation) => drop(collations.insert(name, collation)),
+            Err(server::Error::Collation(why)) => {
+                reasons.push(format!("key column `{column}`: {why}"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if reasons.is_empty() {
+        return Ok(collations);
+    }
+    Err(Error::Unfit { target: table.name.to_string(), reasons })
+}
+
+/// Names of the collations that order some index, each with one of its columns.
+fn key_collations(table: &Table) -> BTreeMap<String, String> {
     let in_key = |name: &str| {
         table.indexes.iter().flat_map(|index| &index.columns).any(|column| column.name == name)
     };
-    table
-        .columns
-        .iter()
-        .filter(|column| in_key(&column.name))
-        .filter_map(|column| text_collation(&column.sql_type).map(str::to_owned))
-        .collect()
+    let named = |column: &Column| {
+        let collation = text_collation(&column.sql_type)?;
+        Some((collation.to_owned(), column.name.clone()))
+    };
+    table.columns.iter().filter(|column| in_key(&column.name)).filter_map(named).collect()
 }
 
 /// A load that is done.

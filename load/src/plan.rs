@@ -73,9 +73,14 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         plan.refused.push(not_empty(options, false));
     }
     if plan.refused.is_empty() {
-        Inspected::new(&mut target, options, &mut source)?;
-        plan.path = Some("direct");
-        plan.why = WHY_DIRECT.to_owned();
+        match Inspected::new(&mut target, options, &mut source) {
+            Err(Error::Unfit { reasons, .. }) => plan.refused = reasons,
+            inspected => {
+                inspected?;
+                plan.path = Some("direct");
+                plan.why = WHY_DIRECT.to_owned();
+            }
+        }
     }
     Ok(plan)
 }

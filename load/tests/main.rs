@@ -15,7 +15,9 @@ mod duplicates;
 mod format;
 mod inputs;
 mod oracle;
+mod pages;
 mod random;
+mod refusals;
 mod rejects;
 mod server;
 #[path = "../../innodb/tests/source.rs"]
