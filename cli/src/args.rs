@@ -14,6 +14,7 @@ use crate::failure::Failure;
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
 #[derive(Debug, Parser)]
 #[command(name = "inrush", version, disable_help_flag = true, disable_help_subcommand = true)]
+#[command(args_override_self = true)]
 pub(crate) struct Cli {
     /// Print help.
     #[arg(long, global = true, action = clap::ArgAction::Help)]
@@ -145,10 +146,10 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Refused rows that are tolerated; with one more the load fails.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) rejects_max: u64,
     /// Threads [default: one a core].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
     /// Memory of the whole program, as 512M or 4G [default: a quarter of the machine's].
     #[arg(long, value_name = "SIZE")]
@@ -157,10 +158,10 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,
     /// Part of each page that is filled, in percent [default: 93.75, that is 15/16].
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
     pub(crate) fill: Option<f64>,
     /// Seconds to wait for others who hold the table.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) lock_wait: u32,
     /// Print the report as JSON on stdout.
     #[arg(long)]
@@ -198,7 +199,7 @@ pub(crate) struct FormatArgs {
     #[arg(long)]
     pub(crate) header: bool,
     /// Lines to leave out at the start of each file.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) skip_lines: u64,
     /// Columns the fields go to, in order, separated by commas.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]

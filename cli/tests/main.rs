@@ -2,5 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod bad_file;
+mod command_line;
+mod inspect;
 mod kill;
+mod password;
+mod refused;
+mod report;
+mod sandbox;
 mod support;

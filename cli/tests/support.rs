@@ -247,3 +247,58 @@ pub(crate) fn reference(session: &mut Session, database: &str, file: &Path) -> C
     session.exec(&format!("DROP TABLE {table}")).unwrap();
     contents
 }
+
+/// A home, and a database of its own on the shared server.
+pub(crate) struct Desk {
+    pub(crate) server: &'static TestServer,
+    pub(crate) session: Session,
+    pub(crate) home: Home,
+    pub(crate) database: String,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Option<Desk> {
+        let server = TestServer::shared()?;
+        let database = server.database().unwrap();
+        let mut session = server.connect().unwrap();
+        session.exec(&format!("USE {database}")).unwrap();
+        Some(Desk { server, session, home: Home::new(), database })
+    }
+
+    pub(crate) fn table(&self, name: &str) -> String {
+        format!("{}.{name}", self.database)
+    }
+
+    pub(crate) fn exec(&mut self, sql: &str) {
+        self.session.exec(sql).unwrap();
+    }
+
+    /// Rows of a query, columns joined with `|`; NULL is empty.
+    pub(crate) fn rows(&mut self, sql: &str) -> Vec<String> {
+        let rows = self.session.query(sql).unwrap();
+        let text = |row: &server::session::Row| {
+            let fields: Vec<String> = (0..row.len()).map(|column| row.text_lossy(column)).collect();
+            fields.join("|")
+        };
+        rows.iter().map(text).collect()
+    }
+
+    /// `inrush load FILE --into DB.TABLE` with `more` arguments.
+    pub(crate) fn load(&self, table: &str, file: &Path, more: &[&str]) -> Outcome {
+        run(self.home.load(self.server, &self.table(table), file).args(more))
+    }
+
+    /// Loads `text` into a fresh table and gives its rows in key order.
+    pub(crate) fn load_text(&mut self, columns: &str, text: &[u8], more: &[&str]) -> Vec<String> {
+        self.exec("DROP TABLE IF EXISTS t");
+        self.exec(&format!("CREATE TABLE t ({columns})"));
+        let file = self.home.file("text", text);
+        self.load("t", &file, more).done();
+        self.rows("SELECT * FROM t ORDER BY 1")
+    }
+
+    /// Files of the database's folder.
+    pub(crate) fn files(&self) -> Vec<String> {
+        names(&self.server.datadir().join(&self.database))
+    }
+}

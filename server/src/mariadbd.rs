@@ -99,6 +99,12 @@ impl Binary {
         if let Some(base) = self.basedir() {
             command.arg(path_arg("--basedir=", &base));
         }
+        // A script: it finds sed and others by PATH, whatever ours is.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = FOLDERS.map(PathBuf::from).into_iter().chain([PathBuf::from("/bin")]);
+        if let Ok(path) = std::env::join_paths(std::env::split_paths(&path).chain(folders)) {
+            command.env("PATH", path);
+        }
         let output = command.args(extra).output();
         let _ = fs::remove_dir_all(&tmpdir);
         let output = output.map_err(|e| Error::io("installing", datadir, e))?;

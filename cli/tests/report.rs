@@ -1,0 +1,136 @@
+//! What a load says of itself: report, refused rows, duplicates.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{COLUMNS, Desk, contents, lines, reference};
+
+#[test]
+fn a_load_reports_what_it_did() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("rows.txt", lines(3_000));
+    let (mut other, database) = (desk.server.connect().unwrap(), desk.database.clone());
+    let expected = reference(&mut other, &database, &file);
+    desk.exec(&format!("CREATE TABLE t {COLUMNS}"));
+    let outcome = desk.load("t", &file, &[]);
+    outcome.done();
+    let first = format!("{database}.t: 3,000 rows loaded, 0 rejected\n");
+    assert!(outcome.out.starts_with(&first), "{outcome:?}");
+    for part in ["rows/s", "MB/s", "stages: inspect ", "peak memory ", "path direct: ", "index n:"]
+    {
+        assert!(outcome.out.contains(part), "{part}: {outcome:?}");
+    }
+    // Progress, and nothing else, is on stderr.
+    let stages: Vec<&str> =
+        outcome.err.lines().map(|line| line.split_once(" s  ").unwrap().1).collect();
+    assert!(stages.starts_with(&["inspect", "shadow"]) && stages.ends_with(&["publish"]));
+    assert_eq!(contents(&mut desk.session, "t"), expected);
+}
+
+#[test]
+fn quiet_prints_nothing() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
+    let file = desk.home.file("rows.txt", "1\n2\n");
+    let outcome = desk.load("t", &file, &["--quiet"]);
+    assert_eq!((outcome.code(), outcome.out.as_str(), outcome.err.as_str()), (0, "", ""));
+    let again = desk.load("t", &file, &["--quiet"]);
+    again.refused(2, &["the table is not empty; --mode replace"]);
+    assert_eq!((again.out.as_str(), again.err.lines().count()), ("", 1));
+}
+
+#[test]
+fn the_json_report_has_every_field() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY b (b))");
+    let file = desk.home.file("rows.txt", "2\t1\n1\t2\nx\t3\n");
+    let outcome = desk.load("t", &file, &["--json", "--rejects-max", "1"]);
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    let report: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!(report["target"], desk.table("t"));
+    assert_eq!((&report["rows"], &report["rejects"]), (&2.into(), &1.into()));
+    assert_eq!((&report["bytes"], &report["sorted_input"]), (&12.into(), &false.into()));
+    assert_eq!(report["path"], "direct");
+    let stages: Vec<&str> =
+        report["stages"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    let expected = ["inspect", "shadow", "rows", "indexes", "verify", "import", "publish"];
+    assert_eq!(stages, expected);
+    let index = &report["indexes"][1];
+    assert_eq!((&index["name"], &index["records"]), (&"b".into(), &2.into()));
+    assert_eq!((&index["leaf_pages"], &index["height"]), (&1.into(), &1.into()));
+    for number in ["seconds", "rows_per_second", "megabytes_per_second", "memory_peak_bytes"] {
+        assert!(report[number].as_f64().unwrap() > 0.0, "{number}");
+    }
+    for text in ["job", "why", "server"] {
+        assert!(!report[text].as_str().unwrap().is_empty(), "{text}");
+    }
+    assert_eq!(report["spilled_bytes"], 0);
+    assert!(report["file_bytes"].as_u64().unwrap() >= 5 * 16_384);
+    assert!(report["threads"].as_u64().unwrap() >= 1);
+    assert!(report["notes"].is_array() && report["warnings"].is_array());
+
+    let failed = desk.load("t", &file, &["--json", "--mode", "replace"]);
+    failed.refused(1, &["1 row(s) refused"]);
+    let error: Value = serde_json::from_str(&failed.out).unwrap();
+    assert_eq!(error["status"], 1);
+    assert!(failed.err.contains(error["error"].as_str().unwrap()));
+}
+
+#[test]
+fn refused_rows_go_to_a_file_with_their_reasons() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b DECIMAL(4,2) NOT NULL)");
+    let file = desk.home.file("in.csv", "1,1.50\ntwo,2\n3,\"12,50\"\n4\n5,5.5\n6,\"x");
+    let file_name = file.to_str().unwrap().to_owned();
+    let rejects = desk.home.path().join("bad.csv");
+    let rejects_name = rejects.to_str().unwrap();
+    let reasons = desk.home.path().join("bad.csv.reasons.jsonl");
+    // A quote that is never closed is no row to refuse.
+    let open = desk.load("t", &file, &["--rejects", rejects_name, "--rejects-max", "9"]);
+    open.refused(1, &["line 6", "a quote opens here and is not closed"]);
+    let file = desk.home.file("in.csv", "1,1.50\ntwo,2\n3,\"12,50\"\n4\n5,5.5\n6,x");
+
+    let one_too_many = desk.load("t", &file, &["--rejects", rejects_name, "--rejects-max", "3"]);
+    one_too_many.refused(1, &["4 row(s) refused and --rejects-max is 3", "in.csv line 6"]);
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
+
+    let loaded = desk.load("t", &file, &["--rejects", rejects_name, "--rejects-max", "4"]);
+    assert_eq!(loaded.code(), 3, "{loaded:?}");
+    assert!(loaded.out.contains("2 rows loaded, 4 rejected"), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT * FROM t"), ["1|1.50", "5|5.50"]);
+    assert_eq!(fs::read_to_string(&rejects).unwrap(), "two,2\n3,\"12,50\"\n4\n6,x\n");
+    let reasons: Vec<Value> = fs::read_to_string(reasons)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let place = |reason: &Value| {
+        let number = |field: &str| reason[field].as_u64();
+        (number("line"), number("byte"), number("field"))
+    };
+    let places: Vec<_> = reasons.iter().map(place).collect();
+    let (one, two) = (Some(1), Some(2));
+    assert_eq!(places[0], (Some(2), Some(7), one));
+    assert_eq!(places[1], (Some(3), Some(13), two));
+    assert_eq!((places[2].0, places[2].1), (Some(4), Some(23)));
+    assert_eq!(places[3], (Some(6), Some(31), two));
+    assert_eq!(reasons[1]["value"], "12,50");
+    assert_eq!(reasons[1]["column"], "b");
+    assert!(reasons[1]["reason"].as_str().unwrap().contains("\"12,50\" is not DECIMAL(4,2)"));
+    assert!(reasons.iter().all(|reason| reason["file"] == file_name.as_str()));
+}
+
+#[test]
+fn duplicates_fail_the_load_and_name_both_rows() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(9), UNIQUE KEY b (b))");
+    let (first, second) = (desk.home.file("1.txt", "1\tx\n3\tb\n"), desk.home.path().join("2.txt"));
+    for (text, index, key) in [("2\ty\n3\tc\n", "PRIMARY", "(3)"), ("2\ty\n4\tB \n", "b", "(B )")] {
+        fs::write(&second, text).unwrap();
+        let outcome = desk.load("t", &first, &[second.to_str().unwrap()]);
+        outcome.refused(1, &["2.txt line 2", "1.txt line 2", index, key]);
+        assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
+        assert_eq!(desk.files(), ["db.opt", "t.frm", "t.ibd"]);
+    }
+}
