@@ -57,7 +57,14 @@ pub(crate) struct Column {
 const COLLATIONS: [(Charset, &[&str]); 4] = [
     (
         Charset::Latin1,
-        &["latin1_swedish_ci", "latin1_swedish_ci", "latin1_bin", "latin1_nopad_bin"],
+        &[
+            "latin1_swedish_ci",
+            "latin1_swedish_ci",
+            "latin1_bin",
+            "latin1_nopad_bin",
+            "latin1_german2_ci",
+            "latin1_swedish_nopad_ci",
+        ],
     ),
     (
         Charset::Utf8mb4,
@@ -69,6 +76,7 @@ const COLLATIONS: [(Charset, &[&str]); 4] = [
             "utf8mb4_uca1400_ai_ci",
             "utf8mb4_bin",
             "utf8mb4_nopad_bin",
+            "utf8mb4_general_nopad_ci",
         ],
     ),
     (Charset::Utf8mb3, &["utf8mb3_bin", "utf8mb3_general_ci"]),

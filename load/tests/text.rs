@@ -41,8 +41,24 @@ const SUPPLEMENTARY: &[char] = &[
 /// For dialects: quotes, separators, escapes, and the word for NULL.
 const SYNTAX: &[&str] = &["\"", "'", "\\", "|", ",", ";", "\\N", "NULL", "\\n", "\"\"", "\t"];
 /// First characters of contractions of uca1400 with what may follow.
-const CONTRACTIONS: &[&str] =
-    &["l\u{b7}", "L\u{b7}", "\u{438}\u{306}", "\u{e40}\u{e01}", "lj", "ch"];
+const CONTRACTIONS: &[&str] = &[
+    "l\u{b7}",
+    "L\u{b7}",
+    "\u{438}\u{306}",
+    "\u{418}\u{306}",
+    "\u{e40}\u{e01}",
+    "\u{627}\u{653}",
+    "\u{fb2}\u{f71}\u{f80}",
+    "\u{1025}\u{102e}",
+    "\u{19b5}\u{1980}",
+    "\u{9c7}\u{9be}",
+    "\u{11131}\u{11127}",
+    "\u{ec0}\u{e81}",
+    "lj",
+    "ch",
+    "\u{e40}",
+    "\u{306}",
+];
 
 impl Style {
     pub(crate) fn random(random: &mut Random) -> Style {
@@ -90,7 +106,7 @@ fn piece(random: &mut Random, text: &mut String) {
         8 => text.push(random.pick(LOW)),
         9 => text.push(random.pick(SUPPLEMENTARY)),
         10 => text.push_str(random.pick(SYNTAX)),
-        _ if random.chance(3) => text.push_str(random.pick(CONTRACTIONS)),
+        _ if random.chance(2) => text.push_str(random.pick(CONTRACTIONS)),
         _ => text.push_str(random.pick(&["  ", " a", "A ", "zz"])),
     }
 }
