@@ -216,6 +216,7 @@ impl<'a> Build<'a> {
             bytes_total,
             rejects_max: self.options.rejects_max,
             rows: AtomicU64::new(0),
+            next_run: AtomicU64::new(0),
             stop: AtomicBool::new(false),
         };
         pool::run(self.memory.threads, || stage.work(), || stage.close())?;

@@ -81,12 +81,41 @@ impl<'a> Line<'a> {
 #[derive(Debug)]
 pub(crate) struct Encoder<'a> {
     binding: &'a Binding,
+    ops: Vec<Op>,
     converters: Vec<Converter>,
     clustered: RecordWriter,
     secondaries: Vec<SecondaryEncoder>,
     key: Vec<u8>,
     scratch: Vec<u8>,
     aside: Vec<Aside>,
+}
+
+/// A [`Step`] as the loop over a row wants it: what nearly all fields are, or anything else.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    /// Convert a field of the line.
+    Field { column: u32, field: u32, nullable: bool },
+    /// DB_TRX_ID or DB_ROLL_PTR.
+    System(SystemColumn),
+    /// Whatever the step says.
+    Other(Step),
+}
+
+impl Op {
+    fn of(binding: &Binding, step: Step) -> Op {
+        match step {
+            Step::Convert(column) => match binding.columns[column].input {
+                Input::Field(field) => Op::Field {
+                    column: column as u32,
+                    field: field as u32,
+                    nullable: binding.columns[column].column.nullable,
+                },
+                _ => Op::Other(step),
+            },
+            Step::System(system) => Op::System(system),
+            _ => Op::Other(step),
+        }
+    }
 }
 
 /// A value converted before its turn, because a prefix of it comes first.
@@ -119,6 +148,7 @@ impl<'a> Encoder<'a> {
             key: Vec::new(),
             scratch: Vec::new(),
             aside: binding.clustered.aside.iter().map(aside).collect(),
+            ops: binding.clustered.steps.iter().map(|step| Op::of(binding, *step)).collect(),
             binding,
         }
     }
@@ -134,8 +164,17 @@ impl<'a> Encoder<'a> {
         }
         self.convert_aside(binding, line, numbers)?;
         self.clustered.begin();
-        for step in &binding.clustered.steps {
-            self.append(binding, *step, line, numbers)?;
+        for index in 0..self.ops.len() {
+            match self.ops[index] {
+                Op::Field { column, field, nullable } => {
+                    self.append_field(line, column as usize, field as usize, nullable)?;
+                }
+                Op::System(system) => {
+                    self.clustered.data().extend_from_slice(system_bytes(system));
+                    self.clustered.end_field(false, false);
+                }
+                Op::Other(step) => self.append(binding, step, line, numbers)?,
+            }
         }
         self.encode_key(binding)?;
         for (encoder, index) in self.secondaries.iter_mut().zip(&binding.secondaries) {
@@ -191,6 +230,28 @@ impl<'a> Encoder<'a> {
     }
 
     #[inline]
+    fn append_field(
+        &mut self,
+        line: &Line<'_>,
+        column: usize,
+        field: usize,
+        nullable: bool,
+    ) -> Result<(), RowFault> {
+        let fault = |kind| RowFault { field: Some(field), column: Some(column), kind };
+        let is_null = match line.value(field, &mut self.scratch) {
+            Value::Bytes(text) => {
+                let converted = self.converters[column].convert(text, self.clustered.data());
+                converted.map_err(|reason| fault(FaultKind::Value(reason)))?;
+                false
+            }
+            Value::Null if nullable => true,
+            Value::Null => return Err(fault(FaultKind::Null)),
+        };
+        self.clustered.end_field(is_null, false);
+        Ok(())
+    }
+
+    #[cold]
     fn append(
         &mut self,
         binding: &Binding,
@@ -209,12 +270,8 @@ impl<'a> Encoder<'a> {
                 &mut self.scratch,
                 out,
             )?,
-            Step::System(SystemColumn::TrxId) => {
-                out.extend_from_slice(&TRX_ID_AND_ROLL_PTR[..TRX_ID_BYTES]);
-                false
-            }
-            Step::System(_) => {
-                out.extend_from_slice(&TRX_ID_AND_ROLL_PTR[TRX_ID_BYTES..]);
+            Step::System(system) => {
+                out.extend_from_slice(system_bytes(system));
                 false
             }
             Step::RowId => {
@@ -246,6 +303,16 @@ impl<'a> Encoder<'a> {
                 .map_err(|reason| binding.fault(field, reason))?;
         }
         Ok(())
+    }
+}
+
+/// What a system column holds in every record.
+fn system_bytes(system: SystemColumn) -> &'static [u8] {
+    let (trx_id, roll_ptr) = TRX_ID_AND_ROLL_PTR.split_at(TRX_ID_BYTES);
+    match system {
+        SystemColumn::TrxId => trx_id,
+        SystemColumn::RollPtr => roll_ptr,
+        SystemColumn::RowId => &[],
     }
 }
 

@@ -17,7 +17,11 @@ const PROGRAM_BYTES: u64 = 20 << 20;
 /// Least share of a worker: below this, chunks are too small to be worth a thread.
 const WORKER_BYTES_MIN: u64 = 4 << 20;
 /// Share of a worker beyond which nothing gets faster.
-const WORKER_BYTES_MAX: u64 = 48 << 20;
+const WORKER_BYTES_MAX: u64 = 96 << 20;
+/// Input beyond which a chunk leaves the processor's caches before it is done.
+const CHUNK_BYTES_MAX: usize = 4 << 20;
+/// Pages beyond which a batch gains nothing.
+const BATCH_BYTES_MAX: usize = 12 << 20;
 /// Copies of a record that a worker can hold at once.
 const COPIES_OF_A_RECORD: u64 = 5;
 /// Least memory for runs.
@@ -35,7 +39,7 @@ pub struct Memory {
     /// Pages a worker builds before it hands them on.
     pub batch_bytes: usize,
     /// Entries of all indexes that a worker collects before it sorts them into runs. Sorting takes
-    /// up to as much again.
+    /// up to twice as much again.
     pub entry_bytes: usize,
     /// Sorted runs of all indexes together.
     pub run_bytes: usize,
@@ -68,9 +72,9 @@ impl Memory {
         let worker = worker as usize;
         Ok(Memory {
             threads,
-            chunk_bytes: worker / 12,
+            chunk_bytes: (worker / 12).min(CHUNK_BYTES_MAX),
             record_bytes_max: record as usize,
-            batch_bytes: worker / 4,
+            batch_bytes: (worker / 4).min(BATCH_BYTES_MAX),
             entry_bytes: worker / 6,
             run_bytes: usize::try_from(runs).unwrap_or(usize::MAX),
         })

@@ -29,9 +29,6 @@ use crate::sequence::{ChunkNumbers, Explicit, Sequence};
 use crate::stop::Stop;
 use crate::turn::Turnstile;
 
-/// Chunks are cut into at most this many runs, so that chunk and cut give a run its place.
-const CUTS_PER_CHUNK: u64 = 1 << 20;
-
 /// How the clustered index is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
@@ -57,6 +54,8 @@ pub(crate) struct RowsStage<'a> {
     pub(crate) bytes_total: Option<u64>,
     pub(crate) rejects_max: u64,
     pub(crate) rows: AtomicU64,
+    /// Number of the next sorted run.
+    pub(crate) next_run: AtomicU64,
     pub(crate) stop: AtomicBool,
 }
 
@@ -77,7 +76,7 @@ impl RowsStage<'_> {
         let mut chunk = Chunk::default();
         while !self.stop.load(Ordering::Relaxed) {
             if !self.next_chunk(&mut chunk)? {
-                return Ok(());
+                return worker.sort_buffers();
             }
             worker.take(&chunk)?;
         }
@@ -116,8 +115,6 @@ struct Worker<'a> {
     buffers: Vec<SortBuffer>,
     payload: Vec<u8>,
     rejects: Vec<Reject>,
-    /// Runs made of this chunk so far.
-    cuts: u64,
     /// Rows taken since the last hand-over.
     accepted: u64,
     first_key: Vec<u8>,
@@ -144,7 +141,6 @@ impl<'a> Worker<'a> {
                 .collect(),
             payload: Vec::new(),
             rejects: Vec::new(),
-            cuts: 0,
             accepted: 0,
             first_key: Vec::new(),
             last_key: Vec::new(),
@@ -154,7 +150,6 @@ impl<'a> Worker<'a> {
 
     /// Carries a chunk through.
     fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
-        self.cuts = 0;
         let mut rows = std::mem::take(&mut self.rows);
         self.scanner.scan(&chunk.bytes, &mut rows);
         let sequence = self.stage.sequence;
@@ -162,7 +157,7 @@ impl<'a> Worker<'a> {
         let outcome = self.rows(chunk, &rows);
         self.rows = rows;
         match outcome {
-            Ok(()) => self.end_chunk(chunk.ordinal),
+            Ok(()) => self.hand_over(chunk.ordinal, true),
             Err(error) => {
                 // Whatever comes first in the input is what is reported.
                 let mut turn = self.stage.commit.wait(chunk.ordinal)?;
@@ -232,24 +227,20 @@ impl<'a> Worker<'a> {
         }
         let entries: usize = self.buffers.iter().map(SortBuffer::bytes).sum();
         if entries > self.stage.memory.entry_bytes {
-            self.sort_buffers(ordinal)?;
+            self.sort_buffers()?;
         }
         Ok(())
     }
 
-    fn end_chunk(&mut self, ordinal: u64) -> Result<(), Stop> {
-        self.sort_buffers(ordinal)?;
-        self.hand_over(ordinal, true)
-    }
-
-    /// Sorts what was collected into one run an index.
-    fn sort_buffers(&mut self, ordinal: u64) -> Result<(), Stop> {
+    /// Sorts what was collected, over as many chunks as fit, into one run an index: every run
+    /// costs the merge a little for each of its batches.
+    fn sort_buffers(&mut self) -> Result<(), Stop> {
+        let run = self.stage.next_run.fetch_add(1, Ordering::Relaxed);
         for (buffer, store) in self.buffers.iter_mut().zip(self.stage.stores) {
             if !buffer.is_empty() {
-                store.add(buffer.sort(ordinal * CUTS_PER_CHUNK + self.cuts))?;
+                store.add(buffer.sort(run))?;
             }
         }
-        self.cuts += 1;
         Ok(())
     }
 
