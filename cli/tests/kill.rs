@@ -92,6 +92,8 @@ impl<'a> Scene<'a> {
 
     fn command(&self) -> Command {
         let mut command = self.home.load(self.server, &self.table, &self.file);
+        // So little that runs spill.
+        command.args(["--memory", "30M"]);
         if self.mode == Mode::Replace {
             command.args(["--mode", "replace"]);
         }
@@ -186,17 +188,22 @@ fn the_journal_has_every_step_in_order() {
     scene.clean("after a load");
 }
 
+/// Kills at random moments: `default`, or as many as the variable INRUSH_TEST_KILLS says.
+fn kills(default: u32) -> u32 {
+    std::env::var("INRUSH_TEST_KILLS").map_or(default, |text| text.parse().unwrap())
+}
+
 /// Kills wherever the load happens to be.
 fn kill_at_random(mode: Mode) {
-    const KILLS: u32 = 12;
+    let kills = kills(12);
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, mode, 30_000);
     let begun = Instant::now();
     run(&mut scene.command()).done();
     let whole = begun.elapsed();
-    for kill in 0..KILLS {
+    for kill in 0..kills {
         scene.reset();
-        let after = whole * (2 * kill + 1) / (2 * KILLS);
+        let after = whole * (2 * kill + 1) / (2 * kills);
         let mut child = start(&mut scene.command());
         std::thread::sleep(after);
         child.kill().unwrap();
@@ -293,6 +300,29 @@ fn a_server_killed_while_it_imports_comes_back_with_the_old_table() {
         scene.reconnect();
         assert!(!scene.is_new());
         survives(&mut scene, "import");
+    }
+}
+
+#[test]
+fn a_server_killed_at_any_moment_comes_back_with_the_old_table_or_the_new_one() {
+    let Some(server) = durable() else { return };
+    let kills = kills(4);
+    for kill in 0..kills {
+        let mode = if kill % 2 == 0 { Mode::Insert } else { Mode::Replace };
+        let mut scene = Scene::new(&server, mode, 30_000);
+        let begun = Instant::now();
+        run(&mut scene.command()).done();
+        let after = begun.elapsed() * (2 * kill + 1) / (2 * kills);
+        scene.reset();
+        let child = start(&mut scene.command());
+        std::thread::sleep(after);
+        server.kill_9().unwrap();
+        let outcome = finish(child);
+        let when = format!("server killed after {after:?}: {outcome:?}");
+        if outcome.code() != 0 {
+            outcome.refused(1, &[]);
+        }
+        survives(&mut scene, &when);
     }
 }
 
