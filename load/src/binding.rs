@@ -190,6 +190,7 @@ pub(crate) fn bind_columns(
     columns: &[Column],
     input_columns: &[String],
     convert: &ConvertOptions,
+    label_collations: &HashMap<String, Arc<Collation>>,
 ) -> Result<Vec<BoundColumn>, Error> {
     let mut field_of = HashMap::new();
     for (field, name) in input_columns.iter().enumerate() {
@@ -208,9 +209,11 @@ pub(crate) fn bind_columns(
         .enumerate()
         .map(|(position, column)| {
             let field = field_of.get(&position).copied();
+            let labels = label_collation(&column.sql_type)
+                .and_then(|name| label_collations.get(name).cloned());
             Ok(BoundColumn {
                 input: input(convert, column, field)?,
-                converter: Converter::new(column, convert)?,
+                converter: Converter::with_collation(column, convert, labels)?,
                 column: column.clone(),
             })
         })
@@ -406,6 +409,14 @@ pub(crate) fn text_collation(sql_type: &SqlType) -> Option<&str> {
             Some(&text.collation)
         }
         SqlType::Json => Some("utf8mb4_bin"),
+        _ => None,
+    }
+}
+
+/// Collation by which a text is found among the labels of an ENUM or SET.
+pub(crate) fn label_collation(sql_type: &SqlType) -> Option<&str> {
+    match sql_type {
+        SqlType::Enum { text, .. } | SqlType::Set { text, .. } => Some(&text.collation),
         _ => None,
     }
 }

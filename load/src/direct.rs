@@ -14,7 +14,7 @@ use server::{ConnectOptions, Session, Table, Target};
 use sources::{FileSource, Source, SourceOptions};
 use values::{Collation, Column, ConvertOptions, SqlMode};
 
-use crate::binding::{Binding, BoundColumn, Parts, bind_columns, text_collation};
+use crate::binding::{Binding, BoundColumn, Parts, bind_columns, label_collation, text_collation};
 use crate::build::{Build, Built};
 use crate::clock;
 use crate::ddl::{self, Made};
@@ -157,7 +157,8 @@ impl Inspected {
             sql_mode: SqlMode::parse(server::session::SQL_MODE),
             time_zone: clock::zone(session, facts, &table.columns)?,
         };
-        let columns = bind_columns(&table.columns, &input_columns, &convert)?;
+        let labels = learn_label_collations(session, table)?;
+        let columns = bind_columns(&table.columns, &input_columns, &convert, &labels)?;
         let collations = learn_collations(session, table)?;
         Ok(Inspected { columns, fields_per_row: input_columns.len(), collations })
     }
@@ -184,6 +185,26 @@ fn learn_collations(
         return Ok(collations);
     }
     Err(Error::Unfit { target: table.name.to_string(), reasons })
+}
+
+/// The collations by which ENUM and SET columns find their labels. Where one cannot be learned,
+/// labels are found by their ASCII letters, which refuses too much but takes nothing for another.
+fn learn_label_collations(
+    session: &mut Session,
+    table: &Table,
+) -> Result<HashMap<String, Arc<Collation>>, Error> {
+    let mut collations = HashMap::new();
+    for name in table.columns.iter().filter_map(|column| label_collation(&column.sql_type)) {
+        if collations.contains_key(name) {
+            continue;
+        }
+        match learn::collation(session, name, &CollationCache::of_user()) {
+            Ok(collation) => drop(collations.insert(name.to_owned(), collation)),
+            Err(server::Error::Collation(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(collations)
 }
 
 /// Names of the collations that order some index, each with one of its columns.
