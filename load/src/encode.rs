@@ -3,54 +3,13 @@
 //! Nothing here allocates once the buffers are warm. A record is assembled once,
 //! in its final bytes; keys of fixed-width columns are its bytes as they stand.
 
-use innodb::record::{
-    EncodedRecord, RECORD_HEADER, RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES,
-};
+use innodb::record::{RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES};
 use sources::{Row, Rows, Value};
 use values::{Converter, Reason};
 
 use crate::binding::{Binding, Entry, Input, SecondaryBinding, Step};
-
-/// Bytes of the two lengths that precede a record in a sorted entry.
-const ENTRY_HEADER: usize = 4;
-
-/// Why a row is refused, and by which field.
-#[derive(Debug)]
-pub(crate) struct RowFault {
-    /// Field of the line, from 0.
-    pub(crate) field: Option<usize>,
-    /// Column of the table.
-    pub(crate) column: Option<usize>,
-    pub(crate) kind: FaultKind,
-}
-
-/// What is wrong with a row.
-#[derive(Debug)]
-pub(crate) enum FaultKind {
-    /// A value, by its column's type.
-    Value(Reason),
-    /// NULL where the column is NOT NULL.
-    Null,
-    /// Too few or too many fields.
-    FieldCount { seen: usize, expected: usize },
-    /// The record is too large for a page and nothing is left to store off page.
-    TooLarge { bytes: usize },
-}
-
-impl std::fmt::Display for FaultKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            FaultKind::Value(reason) => write!(f, "{reason}"),
-            FaultKind::Null => write!(f, "NULL, but the column is NOT NULL"),
-            FaultKind::FieldCount { seen, expected } => {
-                write!(f, "the line has {seen} field(s), expected {expected}")
-            }
-            FaultKind::TooLarge { bytes } => {
-                write!(f, "the row takes {bytes} bytes in its page, more than half a page")
-            }
-        }
-    }
-}
+use crate::entry::pack;
+use crate::fault::{FaultKind, RowFault};
 
 /// Numbers that a row gets from its place in the input.
 #[derive(Clone, Copy, Debug, Default)]
@@ -425,65 +384,5 @@ impl Binding {
     fn fault(&self, clustered_field: usize, reason: Reason) -> RowFault {
         let column = self.column_of_clustered_field(clustered_field);
         RowFault { field: None, column, kind: FaultKind::Value(reason) }
-    }
-}
-
-/// Writes what follows the key of a sorted entry: lengths, then the record.
-pub(crate) fn pack(payload: &mut Vec<u8>, unique_len: usize, record: EncodedRecord<'_>) {
-    // Keys have at most 3,072 bytes of columns, whose weights take at most 18 times that.
-    debug_assert!(unique_len <= usize::from(u16::MAX) && record.origin <= usize::from(u16::MAX));
-    payload.extend_from_slice(&(unique_len as u16).to_ne_bytes());
-    payload.extend_from_slice(&(record.origin as u16).to_ne_bytes());
-    payload.extend_from_slice(record.bytes);
-}
-
-/// Reads what [`pack`] wrote: bytes of the unique key (0 for none), and the record.
-pub(crate) fn unpack(payload: &[u8]) -> (usize, EncodedRecord<'_>) {
-    let number = |at: usize| usize::from(u16::from_ne_bytes([payload[at], payload[at + 1]]));
-    (number(0), EncodedRecord { bytes: &payload[ENTRY_HEADER..], origin: number(2) })
-}
-
-/// Rebuilds the records of a secondary index from its sorted entries.
-#[derive(Debug)]
-pub(crate) struct Rebuilder {
-    entry: Entry,
-    parts: Vec<(values::key::KeyPart, usize)>,
-    writer: RecordWriter,
-    plain: Vec<u8>,
-}
-
-impl Rebuilder {
-    pub(crate) fn new(index: &SecondaryBinding) -> Rebuilder {
-        let widths = index.shape.fields.iter().map(|field| field.fixed_len as usize);
-        Rebuilder {
-            entry: index.entry,
-            parts: index.key.iter().cloned().zip(widths).collect(),
-            writer: RecordWriter::new(&index.shape),
-            plain: vec![0; RECORD_HEADER],
-        }
-    }
-
-    /// The record of an entry.
-    #[inline]
-    pub(crate) fn record<'a>(&'a mut self, key: &[u8], payload: &'a [u8]) -> EncodedRecord<'a> {
-        match self.entry {
-            Entry::WithRecord => unpack(payload).1,
-            Entry::KeyIsData => {
-                self.plain.truncate(RECORD_HEADER);
-                self.plain.extend_from_slice(key);
-                EncodedRecord { bytes: &self.plain, origin: RECORD_HEADER }
-            }
-            Entry::KeyReadsBack => self.read_back(key),
-        }
-    }
-
-    fn read_back(&mut self, mut key: &[u8]) -> EncodedRecord<'_> {
-        self.writer.begin();
-        for (part, width) in &self.parts {
-            let (used, is_null) = part.read_back(key, *width, self.writer.data());
-            self.writer.end_field(is_null, false);
-            key = &key[used..];
-        }
-        self.writer.finish()
     }
 }

@@ -12,7 +12,7 @@ use innodb::tree::IndexBuilder;
 use sort::{KeyRange, Runs};
 
 use crate::binding::{Binding, Entry, SecondaryBinding};
-use crate::encode::{Rebuilder, unpack};
+use crate::entry::{Rebuilder, unpack};
 use crate::memory::Memory;
 use crate::pages::PageSink;
 use crate::progress::{Progress, Snapshot, Stage};

@@ -6,7 +6,8 @@
 use sources::{Chunk, Row, Rows, Scanner, Source, Value};
 
 use crate::binding::{Binding, Input};
-use crate::encode::{Encoder, Line, unpack};
+use crate::encode::{Encoder, Line};
+use crate::entry::unpack;
 use crate::error::Error;
 use crate::position::Position;
 use crate::rejects::Reject;

@@ -3,8 +3,8 @@
 use innodb::blob::{BlobPages, OffPage, needs_off_page};
 use innodb::record::{EncodedRecord, RecordWriter};
 
-use crate::encode::{FaultKind, RowFault};
 use crate::error::Error;
+use crate::fault::{FaultKind, RowFault};
 use crate::pages::PageSink;
 
 /// Moves long values of one worker's rows off page.

@@ -7,8 +7,9 @@ use server::{ConnectOptions, Session, Table, TableName, Target, TargetOptions};
 use sources::Source;
 
 use crate::ddl;
-use crate::direct::{self, Inspected};
+use crate::direct;
 use crate::error::Error;
+use crate::inspected::Inspected;
 use crate::options::{LoadOptions, Mode};
 
 /// What a load would do.

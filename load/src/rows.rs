@@ -18,7 +18,9 @@ use sort::{EntryShape, RunStore, SortBuffer};
 use sources::{Chunk, Rows, Scanner, Source, Value};
 
 use crate::binding::{Binding, Entry, SecondaryBinding};
-use crate::encode::{Encoder, FaultKind, Line, RowFault, pack};
+use crate::encode::{Encoder, Line};
+use crate::entry::pack;
+use crate::fault::{FaultKind, RowFault};
 use crate::memory::Memory;
 use crate::off_page;
 use crate::pages::PageSink;

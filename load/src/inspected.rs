@@ -1,0 +1,102 @@
+//! What a build needs to know of server and input beyond the template.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use server::learn::{self, CollationCache};
+use server::{Session, Table, Target};
+use sources::FileSource;
+use values::{Collation, Column, ConvertOptions, SqlMode};
+
+use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
+use crate::clock;
+use crate::error::Error;
+use crate::options::LoadOptions;
+
+/// Columns bound to the input, and how their keys compare.
+pub(crate) struct Inspected {
+    pub(crate) columns: Vec<BoundColumn>,
+    /// Fields a line must have.
+    pub(crate) fields_per_row: usize,
+    /// Collations of key columns, by name.
+    pub(crate) collations: HashMap<String, Arc<Collation>>,
+}
+
+impl Inspected {
+    /// Asks server and input; the errors are those of a table or of options that do not fit.
+    pub(crate) fn new(
+        target: &mut Target,
+        options: &LoadOptions,
+        source: &mut FileSource,
+    ) -> Result<Inspected, Error> {
+        let Target { session, table, facts, .. } = target;
+        let header = source.header().map_err(|error| Error::Usage(error.to_string()))?;
+        let header = header.map(<[String]>::to_vec);
+        let all = || table.columns.iter().map(|column| column.name.clone()).collect();
+        let input_columns: Vec<String> = options.columns.clone().or(header).unwrap_or_else(all);
+        let convert = ConvertOptions {
+            file_charset: options.charset,
+            sql_mode: SqlMode::parse(server::session::SQL_MODE),
+            time_zone: clock::zone(session, facts, &table.columns)?,
+        };
+        let labels = learn_label_collations(session, table)?;
+        let columns = bind_columns(&table.columns, &input_columns, &convert, &labels)?;
+        let collations = learn_collations(session, table)?;
+        Ok(Inspected { columns, fields_per_row: input_columns.len(), collations })
+    }
+}
+
+/// The collations that order some index, by name. Those that Inrush cannot order are named
+/// with a column that has them.
+fn learn_collations(
+    session: &mut Session,
+    table: &Table,
+) -> Result<HashMap<String, Arc<Collation>>, Error> {
+    let mut collations = HashMap::new();
+    let mut reasons = Vec::new();
+    for (name, column) in key_collations(table) {
+        match learn::collation(session, &name, &CollationCache::of_user()) {
+            Ok(collation) => drop(collations.insert(name, collation)),
+            Err(server::Error::Collation(why)) => {
+                reasons.push(format!("key column `{column}`: {why}"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if reasons.is_empty() {
+        return Ok(collations);
+    }
+    Err(Error::Unfit { target: table.name.to_string(), reasons })
+}
+
+/// The collations by which ENUM and SET columns find their labels. Where one cannot be learned,
+/// labels are found by their ASCII letters, which refuses too much but takes nothing for another.
+fn learn_label_collations(
+    session: &mut Session,
+    table: &Table,
+) -> Result<HashMap<String, Arc<Collation>>, Error> {
+    let mut collations = HashMap::new();
+    for name in table.columns.iter().filter_map(|column| label_collation(&column.sql_type)) {
+        if collations.contains_key(name) {
+            continue;
+        }
+        match learn::collation(session, name, &CollationCache::of_user()) {
+            Ok(collation) => drop(collations.insert(name.to_owned(), collation)),
+            Err(server::Error::Collation(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(collations)
+}
+
+/// Names of the collations that order some index, each with one of its columns.
+fn key_collations(table: &Table) -> BTreeMap<String, String> {
+    let in_key = |name: &str| {
+        table.indexes.iter().flat_map(|index| &index.columns).any(|column| column.name == name)
+    };
+    let named = |column: &Column| {
+        let collation = text_collation(&column.sql_type)?;
+        Some((collation.to_owned(), column.name.clone()))
+    };
+    table.columns.iter().filter(|column| in_key(&column.name)).filter_map(named).collect()
+}
