@@ -223,7 +223,7 @@ fn kind(random: &mut Random, long: bool) -> (Kind, String) {
             (Kind::Bytes(bytes), format!("VARBINARY({bytes})"))
         }
         17 => {
-            let chars = random.pick(&[1, 2, 10, 60, 255]);
+            let chars = random.pick(&[0, 1, 2, 10, 60, 255]);
             (Kind::Text(chars), format!("CHAR({chars})"))
         }
         20 if long => long_kind(random),
@@ -253,7 +253,7 @@ fn long_kind(random: &mut Random) -> (Kind, String) {
 /// Labels without commas; more than 255 now and then, which takes a second byte.
 fn labels(random: &mut Random, is_set: bool) -> Vec<String> {
     let mut labels: Vec<String> = ["red", "Green", "it's", "4", "x y"].map(str::to_owned).into();
-    let more = if is_set { [0, 3, 20, 50] } else { [0, 3, 20, 300] };
+    let more = if is_set { [0, 3, 20, 59] } else { [0, 3, 20, 300] };
     labels.extend((0..random.pick(&more)).map(|number| format!("label {number}")));
     labels
 }

@@ -22,7 +22,12 @@ type Stored = Vec<Option<Vec<u8>>>;
 #[track_caller]
 pub(crate) fn same_rows(db: &mut Db, ours: &str, theirs: &str, indexes: &[&str]) {
     let check = db.rows(&format!("CHECK TABLE `{ours}` EXTENDED"));
-    let verdict: Vec<String> = check.iter().map(|row| row.text_lossy(3)).collect();
+    // Purge comes behind changes, in any table.
+    let verdict: Vec<String> = check
+        .iter()
+        .map(|row| row.text_lossy(3))
+        .filter(|text| !text.starts_with("InnoDB: Unpurged clustered index record"))
+        .collect();
     assert_eq!(verdict, ["OK"], "CHECK TABLE {ours} EXTENDED");
     let sums = db.rows(&format!("CHECKSUM TABLE `{ours}`, `{theirs}`"));
     assert_eq!(sums[0].text_lossy(1), sums[1].text_lossy(1), "CHECKSUM of {ours} and {theirs}");

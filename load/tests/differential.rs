@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use load::{Error, LoadOptions, Report};
+use load::{Error, Fill, LoadOptions, Mode, Report};
 
 use crate::case::{Arrangement, Case, Line, tiny_shares};
 use crate::change;
@@ -18,9 +18,9 @@ use crate::format::Written;
 use crate::random::Random;
 use crate::server::{Db, End, Server};
 
-const CASES: usize = 60;
+const CASES: usize = 100;
 /// Tables between two restarts.
-const BATCH: usize = 30;
+const BATCH: usize = 50;
 
 #[test]
 fn random_tables_are_as_load_data_makes_them() {
@@ -124,9 +124,13 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
         run.duplicates_stop_the_load(random, &mut db, &sorted.good, &sorted.duplicates);
     }
     let mixed = mix(random, &sorted.good, &sorted.bad);
-    let options = run.options(random, &db);
+    let mut options = run.options(random, &db);
+    if case.table.auto_increment().is_none() && random.chance(4) {
+        run.fill_with_others(random, &mut db);
+        options.mode = Mode::Replace;
+    }
     let is_whole = options.shares.is_none();
-    let is_server_fill = options.fill.secondary_reserve == 0;
+    let is_server_fill = options.fill == (Fill { secondary_reserve: 0, ..Fill::default() });
     let (report, files) = run.load(random, options, &mixed, &sorted.bad);
     assert_eq!(report.rows, sorted.good.len() as u64);
     if let Some(in_order) = sorted.in_order {
@@ -151,9 +155,12 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
         ours.same_pages(&Exported::new(server, &mut db, "a"));
         totals.same_pages += 1;
     }
-    change::change(random, &mut db, &case, &folder, sorted.good.len());
-    twins.compare(&mut db);
-    Exported::new(server, &mut db, "b").verify(&mut db, &folder);
+    // Some meet the restart as they were imported.
+    if !random.chance(4) {
+        change::change(random, &mut db, &case, &folder, sorted.good.len());
+        twins.compare(&mut db);
+        Exported::new(server, &mut db, "b").verify(&mut db, &folder);
+    }
     twins
 }
 
@@ -168,6 +175,10 @@ impl Run<'_> {
         let mut options = self.server.options(db, "b", Vec::new());
         if random.chance(2) {
             options.fill.secondary_reserve = 0;
+        }
+        if random.chance(6) {
+            options.fill.clustered_reserve = random.pick(&[0, 5_000, 15_000]);
+            options.fill.secondary_reserve = random.pick(&[0, 1, 5_000, 15_000]);
         }
         if random.chance(2) {
             options.shares = Some(tiny_shares(random, 1 + self.case.table.keys.len()));
@@ -253,6 +264,14 @@ impl Run<'_> {
             .collect();
         assert!(std::fs::read(&rejects).unwrap() == raw, "bytes of the refused rows");
         (report, files.len())
+    }
+
+    /// Puts rows into `b` that a load is to replace.
+    fn fill_with_others(&self, random: &mut Random, db: &mut Db) {
+        let path = self.folder.join("others");
+        let lines: Vec<Line> = (0..20).map(|number| self.case.line(random, number)).collect();
+        self.case.write(random, &path, &lines.iter().collect::<Vec<_>>());
+        db.sql(&self.case.format.load_data(&path, "IGNORE", "b", &self.case.names()));
     }
 
     /// The server's load of the good rows alone.

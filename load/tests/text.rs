@@ -21,7 +21,7 @@ const ACCENTS: &[char] = &[
     '\u{e9}', '\u{c9}', '\u{e8}', '\u{df}', '\u{fc}', '\u{dc}', 'y', '\u{fd}', '\u{f6}', '\u{e5}',
     '\u{c5}', '\u{e6}', '\u{f1}', '\u{153}', '\u{178}', '\u{20ac}', '\u{101}', '\u{416}',
     '\u{3b1}', '\u{3c2}', '\u{1e9e}', '\u{130}', '\u{131}', '\u{fb01}', '\u{4e2d}', '\u{ac00}',
-    '\u{d7a3}',
+    '\u{d7a3}', '\u{fdfa}',
 ];
 /// Without weight, or nearly.
 const IGNORABLE: &[char] = &['\u{ad}', '\u{301}', '\u{308}', '\u{200d}', '\u{feff}', '\u{61c}'];
