@@ -32,7 +32,10 @@ impl Inspected {
         let Target { session, table, facts, .. } = target;
         let header = source.header().map_err(|error| Error::Usage(error.to_string()))?;
         let header = header.map(<[String]>::to_vec);
-        let all = || table.columns.iter().map(|column| column.name.clone()).collect();
+        let all = || {
+            let names = table.columns.iter().map(|column| column.name.clone());
+            names.filter(|name| !table.invisible.contains(name)).collect()
+        };
         let input_columns: Vec<String> = options.columns.clone().or(header).unwrap_or_else(all);
         let convert = ConvertOptions {
             file_charset: options.charset,

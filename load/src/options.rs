@@ -52,7 +52,8 @@ pub struct LoadOptions {
     pub mode: Mode,
     /// How the input is cut into fields.
     pub dialect: Dialect,
-    /// Columns the fields of a line go to, in order. Default: the header's, or all in table order.
+    /// Columns the fields of a line go to, in order. Default: the header's, or all in
+    /// table order but the INVISIBLE ones.
     pub columns: Option<Vec<String>>,
     /// Whether the first line of each file names the columns.
     pub header: bool,

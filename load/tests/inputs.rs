@@ -149,6 +149,7 @@ fn comments_options_and_grants_stay() {
     let granted = grants(&mut db);
     let path = server.file(&db, "input", "1\t10\n2\t20\n");
     let mut options = server.options(&db, "b", vec![path]);
+    options.columns = Some(vec!["id".to_owned(), "v".to_owned()]);
     server.load(&options).unwrap();
     options.mode = Mode::Replace;
     server.load(&options).unwrap();
@@ -156,4 +157,52 @@ fn comments_options_and_grants_stay() {
     assert_eq!(grants(&mut db), granted);
     assert_eq!(db.text("SELECT GROUP_CONCAT(id, v ORDER BY v) FROM b"), "110,220");
     db.sql(&format!("DROP USER {user}"));
+}
+
+/// Names that need quotes in SQL, and other letters in file names.
+#[test]
+fn odd_names_are_names() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let database = format!("{}-\u{e9} `x", db.name);
+    let quoted = server::identifier::quote_name(&database);
+    db.sql(&format!("CREATE DATABASE {quoted}"));
+    db.sql(&format!("USE {quoted}"));
+    for (number, table) in
+        ["a/b.c", "sel`ect", "\u{4e2d} \u{d6}", "#sql", "t'\"\\", "UPPER"].iter().enumerate()
+    {
+        let name = server::identifier::quote_name(table);
+        db.sql(&format!(
+            "CREATE TABLE {name} (`i d` INT PRIMARY KEY, `k``\u{e9}` CHAR(5) UNIQUE, KEY `a key` (`k``\u{e9}`(2)))"
+        ));
+        let path = server.file(&db, "input", "k`\u{e9},i d\nx,2\ny,1\n");
+        let mut options = server.options(&db, table, vec![path]);
+        options.database.clone_from(&database);
+        options.dialect = Dialect::csv();
+        options.header = true;
+        let report = server.load(&options).unwrap_or_else(|error| panic!("{table}: {error}"));
+        assert_eq!(report.rows, 2);
+        assert_eq!(db.text(&format!("CHECK TABLE {name} EXTENDED")), format!("{database}.{table}"));
+        assert_eq!(db.number(&format!("SELECT COUNT(*) FROM {name}")), 2);
+        assert_eq!(db.tables().len(), number + 1);
+    }
+    db.sql(&format!("DROP DATABASE {quoted}"));
+}
+
+/// Without a list the fields go to the visible columns, as with LOAD DATA.
+#[test]
+fn invisible_columns_are_left_out_unless_they_are_named() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql("CREATE TABLE b (id INT PRIMARY KEY, i INT INVISIBLE DEFAULT 9, v INT) ENGINE=InnoDB");
+    db.sql("CREATE TABLE a LIKE b");
+    let path = server.file(&db, "input", "1\t2\n");
+    let mut options = server.options(&db, "b", vec![path.clone()]);
+    server.load(&options).unwrap();
+    db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a", path.display()));
+    same_rows(&mut db, "b", "a", &["PRIMARY"]);
+    options.mode = Mode::Replace;
+    options.columns = Some(vec!["id".to_owned(), "i".to_owned()]);
+    server.load(&options).unwrap();
+    assert_eq!(db.text("SELECT CONCAT_WS(',', id, i, v) FROM b"), "1,2");
 }

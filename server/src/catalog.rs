@@ -68,6 +68,8 @@ pub struct Table {
     /// Columns in table order, invisible ones too. Whole only when `unsupported` is empty:
     /// a column of an unsupported type is left out.
     pub columns: Vec<Column>,
+    /// Names of INVISIBLE columns: those a load without a column list leaves out.
+    pub invisible: Vec<String>,
     /// Indexes in the server's order.
     pub indexes: Vec<Index>,
     /// SHOW CREATE TABLE without name and AUTO_INCREMENT: equal texts are equal tables.
@@ -88,13 +90,15 @@ impl Table {
             _ => definition(session, &name)?,
         };
         let mut unsupported = Vec::new();
-        let columns = columns(session, &name, &mut unsupported)?;
+        let mut invisible = Vec::new();
+        let columns = columns(session, &name, &mut invisible, &mut unsupported)?;
         let indexes = indexes(session, &name)?;
         let mut table = Table {
             engine,
             row_format: row_format(row.text_or_null(4)?.as_deref()),
             auto_increment: row.number_or_null(5)?,
             columns,
+            invisible,
             indexes,
             definition,
             unsupported,
@@ -203,6 +207,7 @@ fn only(name: &TableName) -> String {
 fn columns(
     session: &mut Session,
     name: &TableName,
+    invisible: &mut Vec<String>,
     unsupported: &mut Vec<Unsupported>,
 ) -> Result<Vec<Column>> {
     let sql = format!(
@@ -215,6 +220,9 @@ fn columns(
     for row in session.query(&sql)? {
         let column = row.text(0)?;
         let extra = row.text(7)?.to_ascii_lowercase();
+        if extra.contains("invisible") {
+            invisible.push(column.clone());
+        }
         let described = column_type::Described {
             data_type: &row.text(3)?,
             column_type: &row.text(4)?,

@@ -185,6 +185,7 @@ fn keys_counter_format_and_odd_names() {
     assert!(table.columns[0].auto_increment && !table.columns[0].nullable);
     let names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["id", "x`y", "hidden"]);
+    assert_eq!(table.invisible, ["hidden"]);
     let key = table.index("k").unwrap();
     assert_eq!(
         (key.unique, key.columns[0].prefix, key.columns[0].descending),
