@@ -29,6 +29,9 @@ pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
     if let Some(folder) = &args.data_dir {
         options.data_dir = folder.clone();
     }
+    if args.connect.sandbox.is_some() {
+        return Err(Failure::usage("bench runs a server of its own, or the one given by -S or -h"));
+    }
     if args.connect.names_a_server() {
         options.server = Some(GivenServer {
             connect: connect::named(&args.connect)?,

@@ -25,11 +25,9 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
     let mut out = std::io::stdout().lock();
     match outcome {
         Ok(report) => {
-            if args.json {
-                serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
-                writeln!(out)?;
-            } else if !args.quiet {
-                print::report(&mut out, &report)?;
+            // The rows are in, whether or not anybody can be told.
+            if let Err(error) = show(&mut out, args, &report) {
+                eprintln!("inrush: warning: the load is done, but printing its report: {error}");
             }
             for warning in &report.warnings {
                 eprintln!("inrush: warning: {warning}");
@@ -44,6 +42,17 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
             }
             Err(error.into())
         }
+    }
+}
+
+fn show(out: &mut impl Write, args: &LoadArgs, report: &load::Report) -> std::io::Result<()> {
+    if args.json {
+        serde_json::to_writer_pretty(&mut *out, report)?;
+        writeln!(out)
+    } else if args.quiet {
+        Ok(())
+    } else {
+        print::report(out, report)
     }
 }
 

@@ -76,13 +76,19 @@ impl RowsBuilt<'_> {
 impl<'a> Build<'a> {
     /// Reads the input: in key order as it comes if it comes so, else all over again to sort it.
     pub(crate) fn rows(&self) -> Result<RowsBuilt<'a>, Error> {
-        let mut outcome = self.read_rows(Order::AsRead);
+        let mut outcome = self.read_rows(self.first_order());
         if matches!(outcome, Err(Stop::Unsorted)) {
             self.file.set_size(0)?;
             self.lock_source().restart()?;
             outcome = self.read_rows(Order::Sorted);
         }
         outcome.map_err(|stop| self.explain(stop))
+    }
+
+    /// Input that can be read only once leaves no second try: it is sorted at once.
+    fn first_order(&self) -> Order {
+        let is_once = self.lock_source().files().iter().any(|file| file.bytes.is_none());
+        if is_once { Order::Sorted } else { Order::AsRead }
     }
 
     /// Merges what the rows stage sorted, and completes the file.
@@ -202,6 +208,7 @@ impl<'a> Build<'a> {
             order,
             memory: self.memory,
             source: self.source,
+            files: &self.options.files,
             scanner: &scanner,
             sequence,
             stores,

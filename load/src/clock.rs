@@ -8,7 +8,7 @@ use crate::error::Error;
 /// The session's zone, checked against the server's own clock when a column depends on it.
 ///
 /// `SYSTEM` is the zone the server was started with, which need not be this process's; so for
-/// two days of each year the server's answer is compared with ours.
+/// every week of the years that TIMESTAMP has, the server's answer is compared with ours.
 pub(crate) fn zone(
     session: &mut Session,
     facts: &ServerFacts,
@@ -20,7 +20,10 @@ pub(crate) fn zone(
     }
     let zone = Zone::parse(&facts.time_zone)?;
     let texts: Vec<String> = (1971..2038)
-        .flat_map(|year| [format!("{year}-01-10 12:00:00"), format!("{year}-07-10 12:00:00")])
+        .flat_map(|year| (1..=12).map(move |month| (year, month)))
+        .flat_map(|(year, month)| {
+            [1, 8, 15, 22].map(|day| format!("{year}-{month:02}-{day:02} 12:00:00"))
+        })
         .collect();
     let asked: Vec<String> = texts.iter().map(|text| format!("UNIX_TIMESTAMP('{text}')")).collect();
     let answer = session.query_row(&format!("SELECT {}", asked.join(", ")))?;

@@ -24,6 +24,7 @@ use crate::options::{LoadOptions, Mode};
 use crate::plan;
 use crate::progress::{Progress, Stage};
 use crate::report::{Report, memory_peak_bytes};
+use crate::space;
 use crate::space_file::SpaceFile;
 use crate::steps::Steps;
 use crate::verify::{self, Expected};
@@ -128,7 +129,9 @@ fn inspect_locked(
     if !reasons.is_empty() {
         return Err(Error::Unfit { target: name.to_string(), reasons });
     }
-    Inspected::new(target, options, source)
+    let inspected = Inspected::new(target, options, source)?;
+    space::check(&target.build_path()?, source.bytes_total(), target.table.indexes.len())?;
+    Ok(inspected)
 }
 
 /// A load that is done.
@@ -200,7 +203,7 @@ impl Work<'_> {
             target.import()?;
             Ok(target.check_indexes(built.rows)?)
         })?;
-        let warnings = steps.step(Stage::Publish, || self.publish(target))?;
+        let warnings = steps.last_step(Stage::Publish, || self.publish(target))?;
         Ok(Done { built, warnings })
     }
 

@@ -11,7 +11,7 @@ const ENTRY_HEADER: usize = 4;
 /// Writes what follows the key of a sorted entry: lengths, then the record.
 pub(crate) fn pack(payload: &mut Vec<u8>, unique_len: usize, record: EncodedRecord<'_>) {
     // Keys have at most 3,072 bytes of columns, whose weights take at most 18 times that.
-    debug_assert!(unique_len <= usize::from(u16::MAX) && record.origin <= usize::from(u16::MAX));
+    assert!(unique_len <= usize::from(u16::MAX) && record.origin <= usize::from(u16::MAX));
     payload.extend_from_slice(&(unique_len as u16).to_ne_bytes());
     payload.extend_from_slice(&(record.origin as u16).to_ne_bytes());
     payload.extend_from_slice(record.bytes);

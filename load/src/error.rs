@@ -42,6 +42,14 @@ pub enum Error {
         /// The key's values, as text.
         key: String,
     },
+    /// Two rows have the same key, and the input cannot tell any more which.
+    #[error("two rows have the same {index} key; which rows is not known: {reason}")]
+    UnknownDuplicate {
+        /// The index, quoted.
+        index: String,
+        /// Why the input could not be asked.
+        reason: String,
+    },
     /// A file of ours could not be read or written.
     #[error("{doing} {}: {source}", path.display())]
     Io {
@@ -83,6 +91,9 @@ pub enum Error {
     /// The built file broke a rule of the format. It was not given to the server.
     #[error("the built file is wrong and was not imported, please report this: {0}")]
     BadFile(String),
+    /// A bug of ours.
+    #[error("an internal error stopped the load, please report it: {0}")]
+    Internal(String),
     /// The input.
     #[error(transparent)]
     Source(#[from] sources::Error),

@@ -34,6 +34,7 @@ mod position;
 mod rejects;
 mod rows;
 mod sequence;
+mod space;
 mod space_file;
 mod steps;
 mod stop;

@@ -25,7 +25,13 @@ pub(crate) fn duplicate(
     sequence: &Sequence,
     wanted: &DuplicateKey,
 ) -> Result<Error, Stop> {
-    source.restart()?;
+    let unknown = |reason: String| Error::UnknownDuplicate {
+        index: index_name(binding, wanted.index),
+        reason,
+    };
+    if let Err(error) = source.restart() {
+        return Ok(unknown(error.to_string()));
+    }
     let mut search = Search {
         binding,
         wanted,
@@ -57,10 +63,7 @@ pub(crate) fn duplicate(
             second: Box::new(second),
             key: search.key_text,
         }),
-        _ => Ok(Error::Usage(format!(
-            "two rows have the same {} key, but the input changed while it was read",
-            index_name(binding, wanted.index)
-        ))),
+        _ => Ok(unknown("the input changed while it was read".to_owned())),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a load is asked to do: one plain struct, every field with its default.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
@@ -8,6 +9,7 @@ use values::Charset;
 
 use crate::error::Error;
 use crate::memory::Memory;
+use crate::rejects;
 
 /// What may be in the target before the load, and what becomes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,15 +123,24 @@ impl LoadOptions {
         if rejects.is_dir() {
             return wrong("is a directory");
         }
-        // The file is emptied when the load begins.
-        let same = |input: &PathBuf| match (input.canonicalize(), rejects.canonicalize()) {
-            (Ok(input), Ok(rejects)) => input == rejects,
-            _ => false,
-        };
-        if self.files.iter().any(same) {
-            return wrong("is one of the input files");
+        // Both files are emptied when the load begins.
+        for output in [rejects.clone(), rejects::reasons_path(rejects)] {
+            if self.files.iter().any(|input| is_same_file(input, &output)) {
+                let output = output.display();
+                return wrong(&format!(
+                    "would overwrite {output}, which is one of the input files"
+                ));
+            }
         }
         Ok(())
+    }
+}
+
+/// Whether two names, links included, are one file.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (std::fs::metadata(a), std::fs::metadata(b)) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
     }
 }
 

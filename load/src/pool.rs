@@ -1,5 +1,8 @@
 //! The workers of a stage.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::Error;
 use crate::stop::Stop;
 
 /// Runs `work` in `threads` threads to its end.
@@ -12,21 +15,17 @@ pub(crate) fn run(
     close: impl Fn() + Sync,
 ) -> Result<(), Stop> {
     let guarded = || {
-        let guard = CloseOnPanic(&close);
-        let outcome = work();
+        let outcome = catch(&work).unwrap_or_else(|error| Err(Stop::Failed(error)));
         if outcome.is_err() {
             close();
         }
-        std::mem::forget(guard);
         outcome
     };
-    let outcomes = std::thread::scope(|scope| {
+    let mut outcomes = Vec::with_capacity(threads);
+    std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(guarded)).collect();
-        let mut outcomes = vec![guarded()];
-        for other in others {
-            outcomes.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        outcomes
+        outcomes.push(guarded());
+        outcomes.extend(others.into_iter().filter_map(|other| other.join().ok()));
     });
     let mut abandoned = Ok(());
     for outcome in outcomes {
@@ -39,18 +38,20 @@ pub(crate) fn run(
     abandoned
 }
 
-struct CloseOnPanic<'a, F: Fn()>(&'a F);
-
-impl<F: Fn()> Drop for CloseOnPanic<'_, F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
+/// What `work` gives, or an error that says where it panicked: a load must clean up after a bug of
+/// ours as after anything else.
+pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
+    // What a worker shares is behind locks, and nobody goes on with it after a failure.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Error::Internal(text.unwrap_or("a panic without words").to_owned())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::turn::Turnstile;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -73,5 +74,22 @@ mod tests {
         assert!(
             matches!(outcome, Err(Stop::Failed(Error::Usage(reason))) if reason == "the reason")
         );
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_nobody_is_left_waiting() {
+        let gate = Turnstile::new(());
+        let next = AtomicU64::new(0);
+        let outcome = run(
+            3,
+            || {
+                let ticket = next.fetch_add(1, Ordering::Relaxed);
+                assert!(ticket > 0, "the bug");
+                gate.wait(ticket)?.pass();
+                Ok(())
+            },
+            || gate.close(),
+        );
+        assert!(matches!(outcome, Err(Stop::Failed(Error::Internal(text))) if text == "the bug"));
     }
 }

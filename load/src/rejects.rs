@@ -125,11 +125,16 @@ impl Rejects {
     }
 }
 
+/// Where the reasons for the rows in `rows_path` go.
+pub(crate) fn reasons_path(rows_path: &Path) -> PathBuf {
+    let mut path = rows_path.as_os_str().to_owned();
+    path.push(".reasons.jsonl");
+    PathBuf::from(path)
+}
+
 impl Files {
     fn create(rows_path: &Path) -> Result<Files, Error> {
-        let mut reasons_path = rows_path.as_os_str().to_owned();
-        reasons_path.push(".reasons.jsonl");
-        let reasons_path = PathBuf::from(reasons_path);
+        let reasons_path = reasons_path(rows_path);
         let open = |path: &Path| {
             OpenOptions::new()
                 .write(true)

@@ -9,6 +9,7 @@
 //! with [`Stop::Unsorted`], and begins again with the clustered index sorted as
 //! the others are.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -31,6 +32,15 @@ use crate::sequence::{ChunkNumbers, Explicit, Sequence};
 use crate::stop::Stop;
 use crate::turn::Turnstile;
 
+/// Rows after which a worker looks at how much it holds.
+const ROWS_PER_LOOK: u32 = 64;
+/// Bytes of a record after which it looks at once.
+const LONG_RECORD_BYTES: usize = 1024;
+/// Bytes that an entry takes in a sort buffer besides its own.
+const ENTRY_BYTES: usize = 16;
+/// Refused rows that a worker holds before it hands them on.
+const REJECTS_HELD_MAX: usize = 1000;
+
 /// How the clustered index is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
@@ -46,6 +56,8 @@ pub(crate) struct RowsStage<'a> {
     pub(crate) order: Order,
     pub(crate) memory: &'a Memory,
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
+    /// Its files, by their number.
+    pub(crate) files: &'a [PathBuf],
     pub(crate) scanner: &'a Scanner,
     pub(crate) sequence: &'a Sequence,
     /// One a secondary index; with [`Order::Sorted`] the clustered index's comes first.
@@ -119,6 +131,10 @@ struct Worker<'a> {
     rejects: Vec<Reject>,
     /// Rows taken since the last hand-over.
     accepted: u64,
+    /// Rows since the last look at what is held.
+    unseen: u32,
+    /// Place in the chunk up to which lines were counted for refused rows, and the line there.
+    counted: (usize, u64),
     first_key: Vec<u8>,
     last_key: Vec<u8>,
 }
@@ -144,6 +160,8 @@ impl<'a> Worker<'a> {
             payload: Vec::new(),
             rejects: Vec::new(),
             accepted: 0,
+            unseen: 0,
+            counted: (0, 0),
             first_key: Vec::new(),
             last_key: Vec::new(),
             stage,
@@ -152,6 +170,7 @@ impl<'a> Worker<'a> {
 
     /// Carries a chunk through.
     fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
+        self.counted = (0, chunk.first_line);
         let mut rows = std::mem::take(&mut self.rows);
         self.scanner.scan(&chunk.bytes, &mut rows);
         let sequence = self.stage.sequence;
@@ -194,6 +213,7 @@ impl<'a> Worker<'a> {
     #[inline]
     fn keep(&mut self, ordinal: u64) -> Result<(), Stop> {
         let record = self.off_page.record(self.encoder.clustered());
+        let record_bytes = record.bytes.len();
         let sorted = usize::from(self.stage.order == Order::Sorted);
         let key = self.encoder.clustered_key();
         if sorted == 1 {
@@ -215,8 +235,9 @@ impl<'a> Worker<'a> {
             buffer.push(key, payload);
         }
         self.accepted += 1;
-        // Looked at now and then: a row changes little.
-        if self.accepted.is_multiple_of(64) {
+        self.unseen += 1;
+        // Looked at now and then: most rows change little.
+        if self.unseen >= ROWS_PER_LOOK || record_bytes > LONG_RECORD_BYTES {
             self.relieve(ordinal)?;
         }
         Ok(())
@@ -224,10 +245,12 @@ impl<'a> Worker<'a> {
 
     /// Hands on in mid-chunk what has reached its share of memory.
     fn relieve(&mut self, ordinal: u64) -> Result<(), Stop> {
+        self.unseen = 0;
         if self.batch.bytes() > self.stage.memory.batch_bytes {
             self.hand_over(ordinal, false)?;
         }
-        let entries: usize = self.buffers.iter().map(SortBuffer::bytes).sum();
+        let entries: usize =
+            self.buffers.iter().map(|buffer| buffer.bytes() + ENTRY_BYTES * buffer.len()).sum();
         if entries > self.stage.memory.entry_bytes {
             self.sort_buffers()?;
         }
@@ -277,11 +300,9 @@ impl<'a> Worker<'a> {
     /// Takes down a row that cannot be loaded.
     #[cold]
     fn reject(&mut self, chunk: &Chunk, line: &Line<'_>, fault: RowFault) -> Result<(), Stop> {
-        let source = self.stage.source.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = source.files().get(chunk.file as usize).map(|file| file.path.clone());
-        drop(source);
         let binding = self.stage.binding;
         let (start, end) = line.row.raw();
+        let line_no = self.line_at(chunk, start);
         let mut scratch = Vec::new();
         let field = fault.field.filter(|&field| field < line.row.field_count());
         let value = match field.map(|field| line.value(field, &mut scratch)) {
@@ -297,8 +318,8 @@ impl<'a> Worker<'a> {
         let value = value.map(Reject::cut);
         self.rejects.push(Reject {
             position: Position {
-                file: file.unwrap_or_default(),
-                line: chunk.line_at(start),
+                file: self.stage.files.get(chunk.file as usize).cloned().unwrap_or_default(),
+                line: line_no,
                 offset: chunk.offset_at(start),
             },
             field: fault.field.map(|field| field + 1),
@@ -311,7 +332,18 @@ impl<'a> Worker<'a> {
         if self.rejects.len() as u64 > self.stage.rejects_max {
             return Err(Stop::Abandoned);
         }
+        if self.rejects.len() >= REJECTS_HELD_MAX {
+            self.hand_over(chunk.ordinal, false)?;
+        }
         Ok(())
+    }
+
+    /// Line of the file that byte `at` of the chunk is on; each line is counted once.
+    fn line_at(&mut self, chunk: &Chunk, at: usize) -> u64 {
+        let (from, line) = self.counted;
+        let line = line + chunk.lines_between(from, at);
+        self.counted = (at, line);
+        line
     }
 }
 

@@ -32,21 +32,23 @@ pub(crate) struct Sequence {
 #[derive(Debug)]
 pub(crate) struct ChunkNumbers {
     first_row_id: u64,
-    /// One value a row, if the table has an AUTO_INCREMENT column: the one generated for it, or
-    /// [`GIVEN`].
-    auto_increment: Vec<u64>,
+    /// The generated value of each row that has none in the input, if the table has an
+    /// AUTO_INCREMENT column.
+    auto_increment: Vec<Option<u64>>,
+    /// What the input says of each row.
+    given: Vec<Given>,
 }
 
 impl ChunkNumbers {
     pub(crate) fn new() -> ChunkNumbers {
-        ChunkNumbers { first_row_id: 0, auto_increment: Vec::new() }
+        ChunkNumbers { first_row_id: 0, auto_increment: Vec::new(), given: Vec::new() }
     }
 
     /// The numbers of row `row` of the chunk.
     #[inline]
     pub(crate) fn of(&self, row: usize) -> RowNumbers {
         RowNumbers {
-            auto_increment: self.auto_increment.get(row).copied().filter(|value| *value != GIVEN),
+            auto_increment: self.auto_increment.get(row).copied().flatten(),
             row_id: self.first_row_id + row as u64,
         }
     }
@@ -74,18 +76,21 @@ impl Sequence {
     ) -> Result<(), Closed> {
         let Some(gate) = &self.gate else { return Ok(()) };
         numbers.auto_increment.clear();
-        explicit.collect(chunk, rows, &mut numbers.auto_increment);
+        explicit.collect(chunk, rows, &mut numbers.given);
         let mut turn = gate.wait(ordinal)?;
         let next = turn.state();
         numbers.first_row_id = next.row_id;
         next.row_id += rows.len() as u64;
-        for value in &mut numbers.auto_increment {
-            let generated = *value == GENERATE;
-            let used = if generated { next.auto_increment } else { *value };
+        for given in &numbers.given {
+            let (used, generated) = match *given {
+                Given::Nothing => (next.auto_increment, Some(next.auto_increment)),
+                Given::Value(value) => (value, None),
+                Given::Uncounted => (0, None),
+            };
             if used <= explicit.max {
                 next.auto_increment = next.auto_increment.max(used.saturating_add(1));
             }
-            *value = if generated { used } else { GIVEN };
+            numbers.auto_increment.push(generated);
         }
         let reached = next.auto_increment;
         turn.pass();
@@ -108,17 +113,23 @@ impl Sequence {
     }
 }
 
-/// Marks a row whose value is to be generated: NULL or 0 in the input, or no field at all.
-const GENERATE: u64 = 0;
-/// Marks a row whose value is the one in the input. No generated value is zero.
-const GIVEN: u64 = 0;
+/// What the input says of a row's AUTO_INCREMENT value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    /// NULL or 0, or it has no field for it: a value is generated.
+    Nothing,
+    /// This value, which later ones must exceed.
+    Value(u64),
+    /// A negative value, or one that will be refused: later ones do not depend on it.
+    Uncounted,
+}
 
 /// Finds the AUTO_INCREMENT values that the input itself gives.
 #[derive(Debug)]
 pub(crate) struct Explicit {
     field: Option<usize>,
     converter: Option<Converter>,
-    signed_bytes: Option<u32>,
+    signed_bits: Option<u32>,
     /// Largest value of the column's type that counts for AUTO_INCREMENT.
     max: u64,
     stored: Vec<u8>,
@@ -132,7 +143,7 @@ impl Explicit {
             Some(Input::AutoIncrement(field)) => *field,
             _ => None,
         };
-        let (signed_bytes, max) = match bound.map(|bound| &bound.column.sql_type) {
+        let (signed_bits, max) = match bound.map(|bound| &bound.column.sql_type) {
             Some(SqlType::Integer { bytes, unsigned }) => {
                 let bits = u32::from(*bytes) * 8;
                 let max = u64::MAX >> (64 - bits) >> u32::from(!unsigned);
@@ -143,43 +154,45 @@ impl Explicit {
         Explicit {
             field,
             converter: bound.map(|bound| bound.converter.clone()),
-            signed_bytes,
+            signed_bits,
             max,
             stored: Vec::new(),
             scratch: Vec::new(),
         }
     }
 
-    /// One value a row: what the input says, or [`GENERATE`]. A value that cannot be converted is
-    /// skipped here and refused when its row is encoded.
-    fn collect(&mut self, chunk: &[u8], rows: &Rows, values: &mut Vec<u64>) {
+    /// What the input says, row by row. A value that cannot be converted is refused when its row
+    /// is encoded.
+    fn collect(&mut self, chunk: &[u8], rows: &Rows, given: &mut Vec<Given>) {
+        given.clear();
         let Some(converter) = &mut self.converter else { return };
         for row in rows.iter() {
             let line = Line { chunk, rows, row };
             let field = self.field.filter(|&field| field < line.row.field_count());
-            let value = match field.map(|field| line.value(field, &mut self.scratch)) {
-                None | Some(Value::Null) => GENERATE,
+            given.push(match field.map(|field| line.value(field, &mut self.scratch)) {
+                None | Some(Value::Null) => Given::Nothing,
                 Some(Value::Bytes(text)) => {
                     self.stored.clear();
                     match converter.convert(text, &mut self.stored) {
-                        Ok(()) => read_integer(&self.stored, self.signed_bytes),
-                        Err(_) => u64::MAX,
+                        Ok(()) => read_integer(&self.stored, self.signed_bits),
+                        Err(_) => Given::Uncounted,
                     }
                 }
-            };
-            values.push(value);
+            });
         }
     }
 }
 
-/// The number of a stored integer; negative ones as a value above every maximum.
-fn read_integer(stored: &[u8], signed_bits: Option<u32>) -> u64 {
+/// The number of a stored integer of so many bits, if it is signed.
+fn read_integer(stored: &[u8], signed_bits: Option<u32>) -> Given {
     let number = stored.iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
-    match signed_bits {
-        None => number,
-        Some(bits) => {
-            let bias = 1u64 << (bits - 1);
-            if number < bias { u64::MAX } else { number - bias }
-        }
+    let value = match signed_bits {
+        None => Some(number),
+        Some(bits) => number.checked_sub(1u64 << (bits - 1)),
+    };
+    match value {
+        Some(0) => Given::Nothing,
+        Some(value) => Given::Value(value),
+        None => Given::Uncounted,
     }
 }

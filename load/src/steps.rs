@@ -37,14 +37,35 @@ impl<'a> Steps<'a> {
         stage: Stage,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.enter(stage)?;
+        let outcome = work()?;
+        let target = self.target.clone();
+        self.write(stage.name(), Event::End, &target)?;
+        Ok(outcome)
+    }
+
+    fn enter(&mut self, stage: Stage) -> Result<(), Error> {
         self.stopwatch.enter(stage);
         let (rows, done_bytes, total_bytes) = (0, 0, None);
         self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes });
         let target = self.target.clone();
-        self.write(stage.name(), Event::Begin, &target)?;
-        let outcome = work()?;
-        self.write(stage.name(), Event::End, &target)?;
-        Ok(outcome)
+        self.write(stage.name(), Event::Begin, &target)
+    }
+
+    /// As [`Steps::step`], for the step after which the load has succeeded whatever comes: a
+    /// journal that cannot be written then is a warning.
+    pub(crate) fn last_step(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce() -> Result<Vec<String>, Error>,
+    ) -> Result<Vec<String>, Error> {
+        self.enter(stage)?;
+        let mut warnings = work()?;
+        let target = self.target.clone();
+        if let Err(error) = self.write(stage.name(), Event::End, &target) {
+            warnings.push(error.to_string());
+        }
+        Ok(warnings)
     }
 
     /// Ends the job. An error that cannot be written down must not hide the one it is about.

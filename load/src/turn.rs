@@ -58,7 +58,7 @@ impl<T> Turnstile<T> {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).state
     }
 
-    // A thread that panicked closes the gate when it unwinds (pool.rs), so
+    // A worker that panicked closes the gate (pool.rs), so
     // a poisoned lock carries no half-changed state that anybody goes on to use.
     fn lock(&self) -> MutexGuard<'_, Inner<T>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)

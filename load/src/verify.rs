@@ -13,6 +13,7 @@ use innodb::verify::{self, Context, PageSummary, RUN_PAGES, Verifier, Worker, Wr
 use values::Collation;
 
 use crate::error::Error;
+use crate::pool;
 use crate::progress::{Progress, Snapshot, Stage};
 use crate::space_file::SpaceFile;
 
@@ -56,7 +57,7 @@ pub(crate) fn verify(
         rows: expected.rows,
         progress,
     };
-    let workers = pass.run(expected.threads * THREADS_PER_CORE).map_err(read_error(file))?;
+    let workers = pass.run(expected.threads * THREADS_PER_CORE, file)?;
     let report = verifier.finish(&summaries, workers).map_err(read_error(file))?;
     let mut broken: Vec<String> =
         report.violations.kept().iter().take(NAMED_MAX).map(ToString::to_string).collect();
@@ -91,14 +92,14 @@ struct Pass<'a, I> {
 }
 
 impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a, I> {
-    fn run(&self, threads: usize) -> Result<Vec<Worker<'a>>, ReadError> {
+    fn run(&self, threads: usize, file: &SpaceFile) -> Result<Vec<Worker<'a>>, Error> {
+        let work = || pool::catch(|| self.work())?.map_err(read_error(file));
+        let mut outcomes = Vec::with_capacity(threads);
         std::thread::scope(|scope| {
-            let handles: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work())).collect();
-            let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-                handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            handles.into_iter().map(join).collect()
-        })
+            let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            outcomes.extend(handles.into_iter().filter_map(|handle| handle.join().ok()));
+        });
+        outcomes.into_iter().collect()
     }
 
     fn work(&self) -> Result<Worker<'a>, ReadError> {
@@ -126,5 +127,8 @@ impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a,
 
 fn read_error(file: &SpaceFile) -> impl Fn(ReadError) -> Error {
     let path = file.path().to_owned();
-    move |error| Error::BadFile(format!("{}: {error}", path.display()))
+    move |error| match error {
+        ReadError::Source { source, .. } => Error::io("reading back", &path)(source),
+        error => Error::BadFile(format!("{}: {error}", path.display())),
+    }
 }

@@ -1,4 +1,4 @@
-//! Sorts the entries of one chunk in memory.
+//! Sorts entries in memory, as many as a worker may hold.
 //!
 //! Bare keys of one length are packed into integers (see [`crate::pack`]) and radix-sorted: no key
 //! is compared and none is moved, and the run is those integers. Entries with payload or of several lengths are
@@ -123,8 +123,8 @@ impl SortBuffer {
 
     /// Sorts what was pushed into a run and empties the buffer.
     ///
-    /// `ordinal` is the chunk's number: entries of equal keys come out of the merge in the order
-    /// of their runs' ordinals, and within a run in the order they were pushed.
+    /// `ordinal` tells the run from all others: entries of equal keys come out of the merge in the
+    /// order of their runs' ordinals, and within a run in the order they were pushed.
     pub fn sort(&mut self, ordinal: u64) -> MemoryRun {
         let (entries, entry_bytes_max) = match self.shape.stride() {
             Some(stride) => (Entries::Keys(self.sort_keys(stride)), stride),

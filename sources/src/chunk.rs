@@ -23,6 +23,12 @@ impl Chunk {
         self.first_line + newlines(before)
     }
 
+    /// Lines that end between two bytes of the chunk: for who goes on counting from `from`.
+    pub fn lines_between(&self, from: usize, to: usize) -> u64 {
+        let to = to.min(self.bytes.len());
+        newlines(&self.bytes[from.min(to)..to])
+    }
+
     /// Byte of the file that `bytes[at]` is.
     pub fn offset_at(&self, at: usize) -> u64 {
         self.offset + at as u64
