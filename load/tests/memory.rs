@@ -98,3 +98,37 @@ fn too_little_memory_is_an_error_that_names_the_need() {
     let ours = Exported::new(&server, &mut db, "b");
     ours.verify(&mut db, &folder);
 }
+
+/// Values of megabytes go to their pages at once; one that memory cannot hold is named.
+#[test]
+fn values_of_megabytes_are_loaded_or_named() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql(
+        "CREATE TABLE b (id INT PRIMARY KEY, t LONGTEXT CHARACTER SET utf8mb4, v INT, u LONGBLOB, \
+         KEY (t(30)), KEY (v)) ENGINE=InnoDB ROW_FORMAT=COMPACT",
+    );
+    db.sql("CREATE TABLE a LIKE b");
+    let sizes = [0, 16_000, 16_330, 16_331, 1 << 20, 5 << 20, 40, 8_000];
+    let rows: String = (0..400)
+        .map(|row| {
+            let size = if row % 50 == 49 { sizes[row / 50] } else { row % 30 };
+            format!("{}\t{}\t{row}\t{}\n", 400 - row, "t\u{e9}".repeat(size / 3), "u".repeat(size))
+        })
+        .collect();
+    let path = server.file(&db, "input", rows);
+    db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a CHARACTER SET utf8mb4", path.display()));
+    let mut options = server.options(&db, "b", vec![path.clone()]);
+    options.memory_bytes_max = 64 << 20;
+    let error = server.load(&options).unwrap_err().to_string();
+    assert!(error.contains("input line 250,") && error.contains("--memory"), "{error}");
+    assert_eq!(db.tables(), ["a", "b"]);
+
+    options.memory_bytes_max = 512 << 20;
+    assert_eq!(server.load(&options).unwrap().rows, 400);
+    same_rows(&mut db, "b", "a", &["PRIMARY", "t", "v"]);
+    let folder = server.folder(&db.name);
+    let ours = Exported::new(&server, &mut db, "b");
+    ours.verify(&mut db, &folder);
+    same_stored(&ours, &Exported::new(&server, &mut db, "a"));
+}

@@ -56,7 +56,7 @@ pub enum Error {
     /// A record that does not fit into the largest chunk.
     #[error(
         "{at}: the record that starts here is longer than {bytes_max} bytes; a quote not closed or \
-         another line terminator than given is the usual cause"
+         another line terminator than given is the usual cause, else it takes more --memory"
     )]
     RecordTooLong {
         /// Start of the record.
