@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use server::Session;
+use server::import::Names;
 use server::testing::{TestServer, TestServerOptions};
+use server::{Session, TableName};
 
 use crate::support::{
     COLUMNS, Contents, Home, Outcome, PATIENCE, check_table, contents, finish, lines, names,
@@ -323,6 +324,24 @@ fn a_server_killed_at_any_moment_comes_back_with_the_old_table_or_the_new_one() 
             outcome.refused(1, &[]);
         }
         survives(&mut scene, &when);
+    }
+}
+
+/// A server killed in DROP TABLE can come back without the table and with its file, onto which no
+/// table could be renamed.
+#[test]
+fn files_that_a_killed_drop_left_are_removed() {
+    let Some(server) = TestServer::shared() else { return };
+    for mode in [Mode::Insert, Mode::Replace] {
+        let mut scene = Scene::new(server, mode, 1_000);
+        let names = Names::of(&TableName::new(scene.database.clone(), "t"));
+        let folder = server.datadir().join(&scene.database);
+        for name in [&names.shadow, &names.replaced, &names.emptied] {
+            std::fs::write(folder.join(format!("{}.ibd", name.table)), "left").unwrap();
+        }
+        run(&mut scene.command()).done();
+        assert!(scene.is_new());
+        scene.clean("after a load over left files");
     }
 }
 

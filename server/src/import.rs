@@ -404,11 +404,15 @@ impl Target {
     }
 
     /// Every file of ours that a kill can leave; none when the folder cannot be reached.
+    ///
+    /// A server killed in DROP TABLE can come back without the table and with its file (seen on
+    /// 10.11.19), which would stand in the way of the next swap.
     fn file_paths(&self) -> Result<Vec<PathBuf>> {
-        if self.dir.is_none() {
-            return Ok(Vec::new());
-        }
-        ["build", "cfg", "ibd"].iter().map(|extension| self.shadow_path(extension)).collect()
+        let Some(dir) = &self.dir else { return Ok(Vec::new()) };
+        let aside = [&self.names.replaced, &self.names.emptied];
+        let aside = aside.map(|name| dir.path.join(format!("{}.ibd", name.table)));
+        let shadow = ["build", "cfg", "ibd"].map(|extension| self.shadow_path(extension));
+        shadow.into_iter().chain(aside.map(Ok)).collect()
     }
 }
 
