@@ -18,8 +18,10 @@ mod memory;
 mod oracle;
 mod pages;
 mod random;
+mod reasons;
 mod refusals;
 mod rejects;
+mod run;
 mod server;
 #[path = "../../innodb/tests/source.rs"]
 mod source;

@@ -6,7 +6,7 @@ use load::{Error, LoadOptions};
 use serde_json::{Value, json};
 use sources::Dialect;
 
-use crate::differential::reasons;
+use crate::reasons::Reasons;
 use crate::server::{Db, Server};
 
 const TABLE: &str = "CREATE TABLE b (
@@ -68,7 +68,7 @@ fn refused_rows_are_kept_byte_for_byte_and_explained() {
     assert_eq!(db.text(ids), "100,1110,1301");
 
     let rejects = options.rejects.unwrap();
-    let seen = reasons(&rejects);
+    let seen = Reasons::of(&rejects);
     let mut raw = Vec::new();
     for ((line, seen), place) in expected().into_iter().zip(&seen.lines).zip(&seen.places) {
         let (number, field, column, value, reason) = line;
@@ -120,7 +120,7 @@ fn one_more_than_allowed_fails_the_load() {
         let wanted = expected()[allowed as usize].0;
         assert!(last.contains(&format!("input.csv line {wanted} ")), "{last}");
         assert!(error.to_string().contains("--rejects-max"), "{error}");
-        assert_eq!(reasons(&options.rejects.unwrap()).lines.len() as u64, allowed + 1);
+        assert_eq!(Reasons::of(&options.rejects.unwrap()).lines.len() as u64, allowed + 1);
         assert_eq!(db.number("SELECT COUNT(*) FROM b"), 0);
         assert_eq!(db.tables(), ["b"]);
     }
@@ -172,7 +172,7 @@ fn a_bad_auto_increment_value_is_explained() {
     options.rejects = Some(server.folder(&db.name).join("refused"));
     options.rejects_max = 2;
     assert_eq!(server.load(&options).unwrap().rows, 3);
-    let seen = reasons(&options.rejects.unwrap()).lines;
+    let seen = Reasons::of(&options.rejects.unwrap()).lines;
     for (seen, value) in seen.iter().zip(["8x", "40000"]) {
         let named = (&seen["field"], &seen["column"], &seen["value"]);
         assert_eq!(named, (&json!(2), &json!("id"), &json!(value)));
