@@ -86,7 +86,7 @@ const COLLATIONS: [(Charset, &[&str]); 4] = [
 impl Column {
     /// `long` allows a type whose values leave their page.
     pub(crate) fn random(random: &mut Random, name: String, long: bool) -> Column {
-        let (kind, type_name) = kind(random, long);
+        let (kind, mut type_name) = kind(random, long);
         let mut column = Column {
             name,
             declaration: String::new(),
@@ -103,6 +103,13 @@ impl Column {
                 let (charset, collations) = random.pick(&COLLATIONS);
                 let collation = random.pick(collations);
                 column.charset = charset;
+                if let Kind::Enum(labels) | Kind::Set(labels) = &mut column.kind
+                    && charset != Charset::Ascii
+                {
+                    labels.push("\u{e9}t\u{e9} \u{d1}".to_owned());
+                    let name = &type_name[..type_name.len().min(4)];
+                    type_name = format!("{}({})", name.trim_end_matches('('), quoted(labels));
+                }
                 format!("{type_name} CHARACTER SET {} COLLATE {collation}", charset.name())
             }
             Kind::Json => {
@@ -253,7 +260,7 @@ fn long_kind(random: &mut Random) -> (Kind, String) {
 /// Labels without commas; more than 255 now and then, which takes a second byte.
 fn labels(random: &mut Random, is_set: bool) -> Vec<String> {
     let mut labels: Vec<String> = ["red", "Green", "it's", "4", "x y"].map(str::to_owned).into();
-    let more = if is_set { [0, 3, 20, 59] } else { [0, 3, 20, 300] };
+    let more = if is_set { [0, 3, 20, 58] } else { [0, 3, 20, 300] };
     labels.extend((0..random.pick(&more)).map(|number| format!("label {number}")));
     labels
 }

@@ -17,7 +17,7 @@ use crate::random::Random;
 use crate::run::{Input, Run};
 use crate::server::{Db, End, Server};
 
-const CASES: usize = 100;
+const CASES: usize = 150;
 /// Tables between two restarts.
 const BATCH: usize = 50;
 

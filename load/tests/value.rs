@@ -77,12 +77,14 @@ impl Column {
                     _ => bytes[8 - used..].to_vec(),
                 };
             }
-            Kind::Enum(labels) => labels[number % labels.len()].clone(),
+            Kind::Enum(labels) => {
+                return self.label(random, labels[number % labels.len()].clone(), file);
+            }
             Kind::Set(labels) => {
                 let count = random.below(4);
                 let picked: Vec<&str> =
                     (0..count).map(|_| labels[random.below(labels.len())].as_str()).collect();
-                picked.join(",")
+                return self.label(random, picked.join(","), file);
             }
             Kind::Text(chars) => return self.text(random, *chars, file),
             Kind::Bytes(bytes) => return self.bytes(random, *bytes, file),
@@ -117,6 +119,21 @@ impl Column {
         let number = random.below(self.spread);
         let year = if random.chance(20) { random.between(1000, 9999) } else { 1990 + number % 40 };
         format!("{year:04}-{:02}-{:02}", random.between(1, 12), random.between(1, 28))
+    }
+
+    /// Labels as they are, and as only a collation knows them again.
+    fn label(&self, random: &mut Random, label: String, file: Charset) -> Vec<u8> {
+        let text = match random.below(30) {
+            0 => label.to_uppercase(),
+            1 => label.to_lowercase() + " ",
+            2 => label.replace('\u{e9}', "e"),
+            3 => label.replace(' ', "  "),
+            4 => format!("{}", random.below(8)),
+            5 => label + ",",
+            6 => label.replace('t', "t\u{ad}"),
+            _ => label,
+        };
+        encode(if file == Charset::Binary { self.charset } else { file }, &text)
     }
 
     fn text(&self, random: &mut Random, chars: usize, file: Charset) -> Vec<u8> {
