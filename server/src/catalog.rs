@@ -11,6 +11,8 @@ mod features;
 
 use values::{Column, DefaultValue};
 
+pub(crate) use self::features::foreign_keys;
+
 use crate::error::{Error, Result, Unsupported};
 use crate::identifier::{TableName, quote_text};
 use crate::session::{Row, Session};

@@ -19,7 +19,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::catalog::{Table, definition};
+use crate::catalog::{Table, definition, foreign_keys};
 use crate::error::{Error, Result};
 use crate::identifier::{TableName, quote_text};
 use crate::import::Target;
@@ -27,6 +27,9 @@ use crate::session::Session;
 
 /// Server errors of a lock that did not come in time.
 const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// Server errors of a killed statement and of a killed connection: sent also when the statement
+/// was through before it noticed (sql/sql_parse.cc, `mysql_execute_command`, at `finish`).
+const ER_KILLED: [u16; 2] = [1317, 1927];
 /// One attempt at the target's lock. While it waits, new statements on the target wait behind
 /// it, so attempts are short and leave pauses.
 const ATTEMPT: Duration = Duration::from_secs(3);
@@ -55,7 +58,7 @@ impl Target {
     /// Killed after it: the target is new, the old table is still there under its other name.
     ///
     /// Errors, the target as before: [`Error::NotEmpty`], [`Error::Altered`],
-    /// [`Error::LockWait`].
+    /// [`Error::LockWait`]. [`Error::Lost`]: it is the old table or the new one.
     pub fn publish(&mut self, mode: Mode) -> Result<()> {
         let mut holder = self.session.another()?;
         let target = self.table.name.clone();
@@ -75,26 +78,55 @@ impl Target {
         let swapped = std::thread::scope(|scope| {
             let (sender, result) = channel();
             scope.spawn(move || {
-                // The receiver is gone only when the holder failed: then nobody wants to know.
+                // The receiver outlives this: it is asked in any case.
                 let _ = sender.send(mover.exec(&rename).map(drop));
             });
             let seen = wait_until_queued(&mut holder, mover_id, &result, wait);
-            // Also after an error: without it the mover would wait for nothing.
-            let unlocked = holder.exec("UNLOCK TABLES").map(drop);
-            match seen? {
-                Some(early) => early,
-                None => {
-                    unlocked?;
-                    result.recv().unwrap_or_else(|_| Err(gone(&target)))
-                }
+            if seen.is_err() {
+                // Before the lock goes: else the mover would swap what nobody watches. Where this
+                // fails the connection has broken, and the mover tells what came of that.
+                let _ = holder.kill(mover_id);
             }
+            // Without it the mover would wait for nothing.
+            let unlocked = holder.exec("UNLOCK TABLES").map(drop);
+            let (early, cause) = match seen {
+                Ok(early) => (early, unlocked.err()),
+                Err(cause) => (None, Some(cause)),
+            };
+            // Whatever befell the holder, the mover knows whether the swap is done.
+            let moved =
+                early.unwrap_or_else(|| result.recv().unwrap_or_else(|_| Err(gone(&target))));
+            moved.map_err(|error| (cause, error))
         });
+        let swapped = match swapped {
+            Ok(()) => Ok(()),
+            Err((cause, error)) if is_unclear(&error) => match self.was_swapped(mover_id) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(cause.unwrap_or(error)),
+                Err(_) => Err(gone(&target)),
+            },
+            Err((_, error)) => Err(error),
+        };
         match swapped {
             Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
                 Err(lock_wait_error(&mut holder, &target, wait))
             }
             swapped => swapped,
         }
+    }
+
+    /// Whether a RENAME without answer was done: it is atomic, so the shadow's name tells.
+    fn was_swapped(&self, mover: u64) -> Result<bool> {
+        let mut session = self.session.another()?;
+        let alive = format!("SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover}");
+        let start = Instant::now();
+        while session.query_text(&alive)?.is_some() {
+            if start.elapsed() > ATTEMPT {
+                return Err(gone(&self.table.name));
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok(!Table::exists(&mut session, &self.names.shadow)?)
     }
 
     /// Drops what the swap put aside.
@@ -148,6 +180,10 @@ impl Target {
         );
         if !holder.query(&triggers)?.is_empty() {
             return altered("it has a trigger now");
+        }
+        // That of a child table is not in the target's definition.
+        if let Some(key) = foreign_keys(holder, name)?.first() {
+            return altered(&format!("it has a foreign key now: {key}"));
         }
         // A locking read also sees the rows of a prepared XA transaction.
         let any = format!("SELECT 1 FROM {} LIMIT 1 LOCK IN SHARE MODE", name.quoted());
@@ -204,9 +240,14 @@ fn wait_until_queued(
     }
 }
 
+/// Whether the server may have done the statement all the same.
+fn is_unclear(error: &Error) -> bool {
+    matches!(error, Error::Lost { .. }) || error.errno().is_some_and(|n| ER_KILLED.contains(&n))
+}
+
 fn gone(target: &TableName) -> Error {
     Error::Lost {
-        message: "the renaming thread ended".to_owned(),
+        message: "no answer came".to_owned(),
         statement: format!("RENAME TABLE {}", target.quoted()),
     }
 }

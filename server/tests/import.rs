@@ -243,6 +243,7 @@ fn a_target_altered_meanwhile_is_left_alone() {
         ("ALTER TABLE t COMMENT='other'", "ALTER TABLE t COMMENT='kept'"),
         ("CREATE INDEX i ON t (a, b)", "DROP INDEX i ON t"),
         ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.b='y'", "DROP TRIGGER g"),
+        ("CREATE TABLE child (a INT, FOREIGN KEY (a) REFERENCES t (a))", "DROP TABLE child"),
     ] {
         let mut target = setup.target(server);
         run(&mut target, &setup.made, STEPS);
@@ -273,6 +274,53 @@ fn a_lock_that_does_not_come_names_its_holder() {
     }
     session.exec("COMMIT").unwrap();
     target.publish(Mode::Insert).unwrap();
+}
+
+/// Statements of the connection that watches the swap are killed while it waits for the moment.
+#[test]
+fn a_watcher_that_fails_leaves_the_swap_undone_or_says_it_is_done() {
+    let Some(server) = TestServer::start_with(&TestServerOptions::default()) else { return };
+    let setup = setup(&server);
+    let mut session = server.connect().unwrap();
+    let (mut failed, mut round) = (0, 0);
+    while failed < 2 && round < 60 {
+        round += 1;
+        let mut target = setup.target(&server);
+        target.cleanup().unwrap();
+        run(&mut target, &setup.made, STEPS);
+        // Nobody else connects, so the next connection has the next number.
+        let watcher = server.connect().unwrap().id() + 1;
+        let renames = format!(
+            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={} AND INFO LIKE 'RENAME%'",
+            target.session.id()
+        );
+        let ended = AtomicBool::new(false);
+        let published = std::thread::scope(|scope| {
+            let (ended, session) = (&ended, &mut session);
+            scope.spawn(move || {
+                while !ended.load(Ordering::Relaxed) {
+                    if session.query_text(&renames).unwrap().is_none() {
+                        continue;
+                    }
+                    for _ in 0..100 {
+                        let _ = session.exec(&format!("KILL QUERY {watcher}"));
+                    }
+                    return;
+                }
+            });
+            let published = target.publish(Mode::Replace);
+            ended.store(true, Ordering::Relaxed);
+            published
+        });
+        drop(target);
+        let count = setup.count(&mut session);
+        let swapped = published.is_ok();
+        assert_eq!(count, if swapped { 100 } else { 0 }, "round {round}: {published:?}");
+        failed += u32::from(!swapped);
+        session.exec(&format!("DELETE FROM {}.t", setup.database)).unwrap();
+    }
+    println!("{failed} of {round} disturbed");
+    assert!(failed > 0, "nothing was tested");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use values::{Charset, SqlType};
 
 use super::{RowFormat, Table, only};
 use crate::error::{Result, Unsupported};
-use crate::identifier::{filename, quote_text};
-use crate::session::Session;
+use crate::identifier::{TableName, filename, quote_text};
+use crate::session::{Row, Session};
 
 /// The server's answer when the account may not look.
 const ER_ACCESS: [u16; 3] = [1044, 1142, 1227];
@@ -59,7 +59,9 @@ pub(super) fn find(
         }
     }
     if kind != "VIEW" {
-        foreign_keys(session, table, &mut add)?;
+        for key in foreign_keys(session, &table.name)? {
+            add("foreign key", key);
+        }
         triggers(session, table, &mut add)?;
         checks(session, table, &mut add)?;
     }
@@ -84,15 +86,13 @@ fn create_options(options: &str, add: &mut impl FnMut(&'static str, String)) {
     }
 }
 
-/// Both directions. InnoDB's dictionary shows all; an account without PROCESS sees those of the
-/// tables it has rights on.
-fn foreign_keys(
-    session: &mut Session,
-    table: &Table,
-    add: &mut impl FnMut(&'static str, String),
-) -> Result<()> {
-    let database = filename(session, &table.name.database)?;
-    let file = filename(session, &table.name.table)?;
+/// Names of the foreign keys in both directions, those of other tables with a word on it.
+///
+/// InnoDB's dictionary shows all; an account without PROCESS sees those of the tables it has
+/// rights on.
+pub(crate) fn foreign_keys(session: &mut Session, table: &TableName) -> Result<Vec<String>> {
+    let database = filename(session, &table.database)?;
+    let file = filename(session, &table.table)?;
     let internal = quote_text(&format!("{database}/{file}"));
     let dictionary = format!(
         "SELECT ID, BINARY FOR_NAME={internal} FROM information_schema.INNODB_SYS_FOREIGN \
@@ -100,8 +100,7 @@ fn foreign_keys(
     );
     let rows = match session.query(&dictionary) {
         Err(e) if e.errno().is_some_and(|n| ER_ACCESS.contains(&n)) => {
-            let (database, name) =
-                (quote_text(&table.name.database), quote_text(&table.name.table));
+            let (database, name) = (quote_text(&table.database), quote_text(&table.table));
             session.query(&format!(
                 "SELECT CONSTRAINT_NAME, CONSTRAINT_SCHEMA={database} AND TABLE_NAME={name} \
                  FROM information_schema.REFERENTIAL_CONSTRAINTS \
@@ -111,15 +110,14 @@ fn foreign_keys(
         }
         rows => rows?,
     };
-    for row in rows {
+    let word = |row: &Row| {
         let name = row.text(0)?;
-        let detail = match row.text_or_null(1)?.as_deref() {
+        Ok(match row.text_or_null(1)?.as_deref() {
             Some("1") => name,
             _ => format!("{name} refers to this table"),
-        };
-        add("foreign key", detail);
-    }
-    Ok(())
+        })
+    };
+    rows.iter().map(word).collect()
 }
 
 fn triggers(
