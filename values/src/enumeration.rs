@@ -72,11 +72,11 @@ impl Labels {
         file: Charset,
         collation: Option<Arc<Collation>>,
     ) -> Labels {
-        let exact = !text.collation.contains("_ci") && !text.collation.contains("_ai");
         let equality = match collation {
-            _ if exact => Equality::Exact,
+            _ if is_bytewise(&text.collation) => Equality::Exact,
             Some(collation) => Equality::Collation(collation),
-            None => Equality::AsciiCase,
+            None if folds_ascii_case(&text.collation) => Equality::AsciiCase,
+            None => Equality::Exact,
         };
         let mut places = HashMap::default();
         let (mut field, mut common) = (Vec::with_capacity(64), Vec::with_capacity(64));
@@ -104,6 +104,17 @@ impl Labels {
         let spaces = self.field.iter().rev().take_while(|&&byte| byte == b' ').count();
         self.field.len() - if self.column == Charset::Binary { 0 } else { spaces }
     }
+}
+
+/// Whether two texts of this collation are equal only byte by byte.
+fn is_bytewise(collation: &str) -> bool {
+    collation == "binary" || collation.ends_with("_bin")
+}
+
+/// Whether `A` and `a`, and so on to `Z`, are surely equal: not in Turkish, where `I` is the
+/// capital of a dotless letter.
+fn folds_ascii_case(collation: &str) -> bool {
+    collation.ends_with("_ci") && !collation.contains("turkish")
 }
 
 /// Common form of a label to its place, from 1.
@@ -295,6 +306,26 @@ mod tests {
         }
         assert_eq!(convert(&mut bin, "green"), Err(Reason::NotALabel));
         assert_eq!(convert(&mut bin, "Green"), Ok(2));
+    }
+
+    #[test]
+    fn without_a_collation_case_counts_where_it_may() {
+        for (collation, same) in [
+            ("utf8mb4_general_ci", true),
+            ("latin1_swedish_ci", true),
+            ("utf8mb4_turkish_ci", false),
+            ("utf8mb3_turkish_nopad_ci", false),
+            ("uca1400_turkish_ai_ci", false),
+            ("uca1400_ai_cs", false),
+            ("utf8mb4_uca1400_as_cs", false),
+            ("latin1_general_cs", false),
+            ("utf8mb4_nopad_bin", false),
+            ("binary", false),
+        ] {
+            let mut label = Enum::new(&labels(), &text(collation), Charset::Utf8mb4, None);
+            assert_eq!(label.convert(b"RED", &mut Vec::new()).is_ok(), same, "{collation}");
+            assert_eq!(label.convert(b"red", &mut Vec::new()), Ok(()), "{collation}");
+        }
     }
 
     #[test]
