@@ -9,7 +9,7 @@ mod column_type;
 mod defaults;
 mod features;
 
-use values::{Column, DefaultValue};
+use values::{Column, DefaultValue, SqlType};
 
 pub(crate) use self::features::foreign_keys;
 
@@ -128,15 +128,6 @@ impl Table {
         }
     }
 
-    /// An error that names every feature the direct path does not handle, if there is one.
-    pub fn require_direct(&self) -> Result<()> {
-        if self.unsupported.is_empty() {
-            return Ok(());
-        }
-        let (target, reasons) = (self.name.to_string(), self.unsupported.clone());
-        Err(Error::Unsupported { target, reasons })
-    }
-
     /// The index of this name.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name == name)
@@ -242,13 +233,18 @@ fn columns(
                 continue;
             }
         };
+        let auto_increment = extra.contains("auto_increment");
+        if auto_increment && matches!(sql_type, SqlType::Float { .. } | SqlType::Double { .. }) {
+            let feature = "AUTO_INCREMENT of a FLOAT or DOUBLE column";
+            unsupported.push(Unsupported::new(feature, column.clone()));
+        }
         let nullable = row.text(2)? == "YES";
         columns.push(Column {
             default: declared_default((!row.is_null(1)).then(|| row.text_lossy(1)), nullable),
             name: column,
             sql_type,
             nullable,
-            auto_increment: extra.contains("auto_increment"),
+            auto_increment,
         });
     }
     Ok(columns)

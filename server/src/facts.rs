@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 
-use crate::error::{Error, Result, Unsupported};
+use crate::error::{Result, Unsupported};
 use crate::identifier::filename;
 use crate::privileges::Privileges;
 use crate::session::Session;
@@ -53,8 +53,8 @@ pub struct ServerFacts {
     pub sql_mode: String,
     /// Time zone of new sessions: a name, an offset or SYSTEM.
     pub time_zone: String,
-    /// Name of the zone that SYSTEM means.
-    pub system_time_zone: String,
+    /// `auto_increment_increment` and `auto_increment_offset` of this session.
+    pub auto_increment_step: (u64, u64),
     /// What the account may do.
     pub privileges: Privileges,
 }
@@ -76,8 +76,10 @@ impl ServerFacts {
         let variables = variables(session)?;
         let text = |name: &str| variables.get(name).cloned().unwrap_or_default();
         let on = |name: &str| matches!(text(name).as_str(), "ON" | "1");
-        let zone = "SELECT @@session.time_zone, @@session.sql_log_bin";
-        let session_row = session.query_row(zone)?;
+        let session_row = session.query_row(
+            "SELECT @@session.time_zone, @@session.sql_log_bin, \
+             @@session.auto_increment_increment, @@session.auto_increment_offset",
+        )?;
         let log_bin = on("log_bin");
         Ok(ServerFacts {
             version: session.version().clone(),
@@ -97,7 +99,7 @@ impl ServerFacts {
             lower_case_table_names: text("lower_case_table_names").parse().unwrap_or(0),
             sql_mode: text("sql_mode"),
             time_zone: session_row.text(0)?,
-            system_time_zone: text("system_time_zone"),
+            auto_increment_step: (session_row.number(2)?, session_row.number(3)?),
             privileges: Privileges::read(session)?,
         })
     }
@@ -135,6 +137,15 @@ impl ServerFacts {
         let rights = format!("the account lacks {}", missing.join(", "));
         refuse(!missing.is_empty(), "privileges", rights);
         reasons
+    }
+
+    /// What about the server keeps the direct path from a table with an AUTO_INCREMENT column.
+    pub(crate) fn unsupported_step(&self) -> Option<Unsupported> {
+        let (increment, offset) = self.auto_increment_step;
+        let detail = || {
+            format!("auto_increment_increment is {increment}, auto_increment_offset is {offset}")
+        };
+        ((increment, offset) != (1, 1)).then(|| Unsupported::new("AUTO_INCREMENT step", detail()))
     }
 
     /// The folder of `database` in the data directory, if this process can put files there that
@@ -176,19 +187,10 @@ impl ServerFacts {
         }
         Ok(Ok(DatabaseDir { path, uid: meta.uid(), gid: meta.gid() }))
     }
-
-    /// [`ServerFacts::unsupported`] as an error.
-    pub fn require_direct(&self, database: &str) -> Result<()> {
-        let reasons = self.unsupported(database);
-        if reasons.is_empty() {
-            return Ok(());
-        }
-        Err(Error::Unsupported { target: format!("a table of {}", self.hostname), reasons })
-    }
 }
 
 fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 15] = [
         "datadir",
         "hostname",
         "innodb_checksum_algorithm",
@@ -202,7 +204,6 @@ fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
         "lower_case_table_names",
         "read_only",
         "sql_mode",
-        "system_time_zone",
         "time_zone",
         "wsrep_on",
     ];

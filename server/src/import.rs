@@ -142,6 +142,9 @@ impl Target {
         let facts = ServerFacts::read(&mut session)?;
         let mut unsupported = table.unsupported.clone();
         unsupported.extend(facts.unsupported(&table.name.database));
+        if table.columns.iter().any(|column| column.auto_increment) {
+            unsupported.extend(facts.unsupported_step());
+        }
         let datadir = options.datadir.as_deref();
         let dir = match facts.database_dir(&mut session, &table.name.database, datadir)? {
             Ok(dir) => Some(dir),

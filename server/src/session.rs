@@ -218,11 +218,6 @@ impl Session {
         Ok(self.query_row(&sql)?.text_or_null(0)?.as_deref() == Some("1"))
     }
 
-    /// Releases a named lock.
-    pub fn unlock_name(&mut self, name: &str) -> Result<()> {
-        self.exec(&format!("DO RELEASE_LOCK({})", quote_text(name))).map(drop)
-    }
-
     /// Connection id of the holder of a named lock.
     pub fn lock_holder(&mut self, name: &str) -> Result<Option<u64>> {
         let row = self.query_row(&format!("SELECT IS_USED_LOCK({})", quote_text(name)))?;

@@ -375,6 +375,28 @@ fn no_insert_is_lost_in_the_swap() {
 }
 
 #[test]
+fn a_step_of_the_counter_is_refused_where_there_is_a_counter() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("CREATE TABLE {}.plain (a INT)", setup.database)).unwrap();
+    for (step, table, refused) in [
+        ("auto_increment_increment=2", "t", true),
+        ("auto_increment_offset=3", "t", true),
+        ("auto_increment_increment=2", "plain", false),
+        ("auto_increment_increment=1", "t", false),
+    ] {
+        let mut session = server.connect().unwrap();
+        session.exec(&format!("SET SESSION {step}")).unwrap();
+        let name = TableName::new(setup.database.as_str(), table);
+        let target = Target::lock(session, &name, &TargetOptions::default()).unwrap();
+        let features: Vec<&str> = target.unsupported.iter().map(|u| u.feature).collect();
+        let expected: &[&str] = if refused { &["AUTO_INCREMENT step"] } else { &[] };
+        assert_eq!(features, expected, "{step} {table}");
+    }
+}
+
+#[test]
 fn a_file_with_another_tablespaces_number_is_not_placed() {
     let Some(server) = TestServer::shared() else { return };
     let setup = setup(server);
