@@ -9,23 +9,33 @@ use values::{Charset, DefaultValue, SqlType};
 
 use super::Table;
 use super::column_type::parse_literal;
-use crate::error::Result;
+use crate::error::{Result, Unsupported};
 use crate::identifier::{TableName, quote_name};
 use crate::session::Session;
 
 /// Name of the temporary twin. Temporary tables are visible to their session alone.
 const TWIN: &str = "_inrush_twin";
 
+/// Digits a FLOAT is worded in.
+const FLOAT_DIGITS: usize = 6;
+const FLOAT_DEFAULT: &str = "FLOAT default of more than 6 digits";
+
 /// Turns [`DefaultValue::Expression`] into a constant where it is one, and restores lost labels.
 pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
     let mut literals = Vec::new();
     let mut lossy = false;
+    let mut floats = Vec::new();
     for (i, column) in table.columns.iter().enumerate() {
         lossy |= lost_labels(&column.sql_type);
         let DefaultValue::Expression(text) = &column.default else { continue };
         match literal(text) {
             Literal::No => {}
-            Literal::Number => literals.push((i, format!("'{text}'"))),
+            Literal::Number => {
+                if matches!(column.sql_type, SqlType::Float { digits: None, .. }) {
+                    floats.push((i, text.clone()));
+                }
+                literals.push((i, format!("'{text}'")));
+            }
             Literal::Exact => literals.push((i, text.clone())),
             Literal::Text => {
                 lossy |= lost_text(text, &column.sql_type);
@@ -40,6 +50,9 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
             let value = row.bytes(at).unwrap_or_default().to_vec();
             table.columns[*i].default = DefaultValue::Constant(value);
         }
+    }
+    if !floats.is_empty() && table.unsupported.is_empty() {
+        refuse_rounded(session, table, &floats)?;
     }
     if lossy && table.unsupported.is_empty() {
         let constants: Vec<usize> = literals.into_iter().map(|(i, _)| i).collect();
@@ -83,6 +96,52 @@ fn literal(text: &str) -> Literal {
         && lower.chars().all(|c| c.is_ascii_digit() || "+-.e".contains(c))
         && lower.parse::<f64>().is_ok();
     if number { Literal::Number } else { Literal::No }
+}
+
+/// Refuses FLOAT columns whose default is not what its text says.
+///
+/// The server words a FLOAT in 6 digits, and CREATE TABLE .. LIKE makes the copy's default from
+/// that wording (sql/field.cc, `Column_definition`; seen on 10.11.19): `DEFAULT 16777216` becomes
+/// 16777200. The shadow would have another default than the target, and so would a twin.
+///
+/// The exact default of a NOT NULL column cannot be asked for without a row: there a wording of
+/// all 6 digits is refused, and one of fewer digits believed.
+fn refuse_rounded(
+    session: &mut Session,
+    table: &mut Table,
+    floats: &[(usize, String)],
+) -> Result<()> {
+    let list: Vec<String> = floats
+        .iter()
+        .map(|(i, _)| format!("DEFAULT(t.{}) + 0e0", quote_name(&table.columns[*i].name)))
+        .collect();
+    // One row, and none of the table's.
+    let row = session.query_row(&format!(
+        "SELECT {} FROM (SELECT 1) AS one LEFT JOIN {} AS t ON FALSE",
+        list.join(", "),
+        table.name.quoted()
+    ))?;
+    for (at, (i, text)) in floats.iter().enumerate() {
+        let exact = row.text_or_null(at)?;
+        let value = |text: &str| text.parse::<f64>().ok().map(|value| value as f32);
+        let rounded = match &exact {
+            Some(exact) => value(exact) != value(text),
+            None => significant_digits(text) >= FLOAT_DIGITS,
+        };
+        if rounded {
+            let detail =
+                format!("column {}: {}", table.columns[*i].name, exact.as_ref().unwrap_or(text));
+            table.unsupported.push(Unsupported::new(FLOAT_DEFAULT, detail));
+        }
+    }
+    Ok(())
+}
+
+/// Digits of a number without the zeros around them.
+fn significant_digits(number: &str) -> usize {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').len()
 }
 
 /// Whether a quoted default may have lost something on its way here.
@@ -178,6 +237,13 @@ fn read_twin(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_of_a_float() {
+        for (text, count) in [("-0.00120", 2), ("16777200", 6), ("1.23457e38", 6), ("0", 0)] {
+            assert_eq!(significant_digits(text), count, "{text}");
+        }
+    }
 
     #[test]
     fn literals_and_expressions() {
