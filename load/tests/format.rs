@@ -98,12 +98,14 @@ impl Format {
             self.row(random, row, &mut written.bytes);
             written.rows.push(start..written.bytes.len());
         }
-        self.perhaps_end_early(random, rows, &mut written);
+        if rows.last().is_some_and(|row| row.len() == names.len()) {
+            self.perhaps_end_early(random, rows, &mut written);
+        }
         written
     }
 
-    /// The terminator of the last row may be missing. Not where the dialects then differ: when
-    /// a separator would be the last byte.
+    /// The terminator of the last row may be missing. Not where the server then takes what it
+    /// refuses elsewhere: a separator as the last byte, or one field more than there are columns.
     fn perhaps_end_early(&self, random: &mut Random, rows: &[&Vec<Field>], written: &mut Written) {
         let last = rows.last().and_then(|row| row.last());
         let is_plain = matches!(last, Some(Some(field)) if field.last().is_some_and(u8::is_ascii_alphanumeric));

@@ -148,7 +148,8 @@ fn prefix(random: &mut Random, column: &Column) -> Option<usize> {
     if most < 2 || !column.is_long() && random.chance(2) {
         return None;
     }
-    Some(random.pick(&[1, 2, 5, 20, 60, 180]).min(most))
+    // The whole length is no prefix.
+    Some(random.pick(&[1, 2, 5, 20, 60, 180]).min(if column.is_long() { most } else { most - 1 }))
 }
 
 fn make_not_null(column: &mut Column) {
