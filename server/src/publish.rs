@@ -75,7 +75,7 @@ impl Target {
         );
         let (mover, wait) = (&mut self.session, self.lock_wait);
         let mover_id = mover.id();
-        let swapped = std::thread::scope(|scope| {
+        let (cause, moved) = std::thread::scope(|scope| {
             let (sender, result) = channel();
             scope.spawn(move || {
                 // The receiver outlives this: it is asked in any case.
@@ -84,7 +84,7 @@ impl Target {
             let seen = wait_until_queued(&mut holder, mover_id, &result, wait);
             if seen.is_err() {
                 // Before the lock goes: else the mover would swap what nobody watches. Where this
-                // fails the connection has broken, and the mover tells what came of that.
+                // fails too, the mover may swap, and says so.
                 let _ = holder.kill(mover_id);
             }
             // Without it the mover would wait for nothing.
@@ -96,16 +96,15 @@ impl Target {
             // Whatever befell the holder, the mover knows whether the swap is done.
             let moved =
                 early.unwrap_or_else(|| result.recv().unwrap_or_else(|_| Err(gone(&target))));
-            moved.map_err(|error| (cause, error))
+            (cause, moved)
         });
-        let swapped = match swapped {
-            Ok(()) => Ok(()),
-            Err((cause, error)) if is_unclear(&error) => match self.was_swapped(mover_id) {
+        let swapped = match moved {
+            Err(error) if is_unclear(&error) => match self.was_swapped(mover_id) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(cause.unwrap_or(error)),
                 Err(_) => Err(gone(&target)),
             },
-            Err((_, error)) => Err(error),
+            clear => clear,
         };
         match swapped {
             Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
@@ -118,9 +117,11 @@ impl Target {
     /// Whether a RENAME without answer was done: it is atomic, so the shadow's name tells.
     fn was_swapped(&self, mover: u64) -> Result<bool> {
         let mut session = self.session.another()?;
-        let alive = format!("SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover}");
+        let busy = format!(
+            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} AND INFO IS NOT NULL"
+        );
         let start = Instant::now();
-        while session.query_text(&alive)?.is_some() {
+        while session.query_text(&busy)?.is_some() {
             if start.elapsed() > ATTEMPT {
                 return Err(gone(&self.table.name));
             }
