@@ -14,14 +14,15 @@ const LINE_INTERVAL: Duration = Duration::from_secs(5);
 /// A bar with rate and time left.
 pub(crate) struct Bar {
     bar: ProgressBar,
-    stage: Mutex<Option<Stage>>,
+    /// What is shown: a stage, and whether its size is known, which it is not at its beginning.
+    shown: Mutex<Option<(Stage, bool)>>,
 }
 
 impl Bar {
     pub(crate) fn new() -> Bar {
         let bar = ProgressBar::new(0);
         bar.enable_steady_tick(Duration::from_millis(200));
-        Bar { bar, stage: Mutex::new(None) }
+        Bar { bar, shown: Mutex::new(None) }
     }
 
     fn begin(&self, snapshot: &Snapshot) {
@@ -42,9 +43,10 @@ impl Bar {
 
 impl Progress for Bar {
     fn update(&self, snapshot: Snapshot) {
-        let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        if *stage != Some(snapshot.stage) {
-            *stage = Some(snapshot.stage);
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Some((snapshot.stage, snapshot.total_bytes.is_some()));
+        if *shown != now {
+            *shown = now;
             self.begin(&snapshot);
         }
         self.bar.set_position(snapshot.done_bytes);
