@@ -1,17 +1,15 @@
 //! Killed at any point, the target is the old table or the new one, and the next load cleans up.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
+use server::TableName;
 use server::import::Names;
 use server::testing::{TestServer, TestServerOptions};
-use server::{Session, TableName};
 
+use crate::scene::{Mode, Scene};
 use crate::support::{
-    COLUMNS, Contents, Home, Outcome, PATIENCE, check_table, contents, finish, lines, names,
-    reference, resume, run, start, tables, wait_paused,
+    Outcome, PATIENCE, check_table, contents, finish, resume, run, start, tables, wait_paused,
 };
 
 /// Every place where a load can be stopped, in order; from the marked one on the target is new.
@@ -42,109 +40,6 @@ const PLACES: [&str; 22] = [
 ];
 const SWAPPED: &str = "publish.swapped";
 const KILL: i32 = 9;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Mode {
-    Insert,
-    Replace,
-}
-
-/// A table `t` in a database of its own, its old rows and the file with the new ones.
-struct Scene<'a> {
-    server: &'a TestServer,
-    session: Session,
-    home: Home,
-    database: String,
-    table: String,
-    file: PathBuf,
-    mode: Mode,
-    old: Contents,
-    new: Contents,
-}
-
-impl<'a> Scene<'a> {
-    fn new(server: &'a TestServer, mode: Mode, rows: u32) -> Scene<'a> {
-        let database = server.database().unwrap();
-        let mut session = server.connect().unwrap();
-        let home = Home::new();
-        let file = home.file("new.txt", lines(rows));
-        let new = reference(&mut session, &database, &file);
-        assert_eq!(new.0, u64::from(rows));
-        let table = format!("{database}.t");
-        let old = (0, String::new());
-        let mut scene = Scene { server, session, home, database, table, file, mode, old, new };
-        scene.reset();
-        scene.old = contents(&mut scene.session, &scene.table);
-        scene
-    }
-
-    /// Makes the table as it is before a load.
-    fn reset(&mut self) {
-        let Scene { session, database, table, .. } = self;
-        session.exec(&format!("DROP TABLE IF EXISTS {table}")).unwrap();
-        session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();
-        if self.mode == Mode::Replace {
-            let rows = format!(
-                "SELECT seq, seq * 3, CONCAT('old ', seq), NULL FROM {database}.seq_1_to_500"
-            );
-            session.exec(&format!("INSERT INTO {table} {rows}")).unwrap();
-        }
-    }
-
-    fn command(&self) -> Command {
-        let mut command = self.home.load(self.server, &self.table, &self.file);
-        // So little that runs spill.
-        command.args(["--memory", "30M"]);
-        if self.mode == Mode::Replace {
-            command.args(["--mode", "replace"]);
-        }
-        command
-    }
-
-    fn load_with(&self, failpoint: &str) -> Command {
-        let mut command = self.command();
-        command.env("INRUSH_FAILPOINT", failpoint);
-        command
-    }
-
-    /// Whether the target is the new table; panics if it is neither.
-    #[track_caller]
-    fn is_new(&mut self) -> bool {
-        let seen = contents(&mut self.session, &self.table);
-        assert!(seen == self.old || seen == self.new, "{seen:?} is neither old nor new");
-        seen == self.new
-    }
-
-    /// Asserts that nothing of a load is left but the table.
-    #[track_caller]
-    fn clean(&mut self, when: &str) {
-        assert_eq!(tables(&mut self.session, &self.database), ["t"], "{when}");
-        let folder = self.server.datadir().join(&self.database);
-        assert_eq!(names(&folder), ["db.opt", "t.frm", "t.ibd"], "{when}");
-        assert_eq!(self.home.temp_files(), [""; 0], "{when}");
-    }
-
-    /// The same command again: it gives the right table, whatever was there before.
-    #[track_caller]
-    fn again(&mut self, when: &str) {
-        let had_new_rows = self.is_new();
-        let again = run(&mut self.command());
-        if had_new_rows && self.mode == Mode::Insert {
-            // The killed load was done but for the words.
-            again.refused(2, &["d by the direct path: "]);
-        } else {
-            assert_eq!(again.code(), 0, "{when}: {again:?}");
-        }
-        assert!(self.is_new(), "{when}");
-        self.clean(when);
-        check_table(&mut self.session, &self.table);
-    }
-
-    /// Connects again after the server was gone.
-    fn reconnect(&mut self) {
-        self.session = self.server.connect().unwrap();
-    }
-}
 
 fn kill_at_every_place(mode: Mode) {
     let Some(server) = TestServer::shared() else { return };

@@ -3,10 +3,12 @@
 
 mod bad_file;
 mod command_line;
+mod faults;
 mod inspect;
 mod kill;
 mod password;
 mod refused;
 mod report;
 mod sandbox;
+mod scene;
 mod support;

@@ -5,12 +5,13 @@
 //! state is never read from here: names and locks on the server decide what a
 //! killed load left (see docs/journal.md); the journal says what was being done.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use disk::File;
 use serde::{Deserialize, Serialize};
 
 /// One line.
@@ -68,9 +69,11 @@ impl Journal {
         loop {
             let job = format!("{}-{}-{attempt}", unix_ms(), std::process::id());
             let path = folder.join(format!("{job}.jsonl"));
-            match OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path) {
+            let mut options = OpenOptions::new();
+            options.append(true).create_new(true).mode(0o600);
+            match disk::open(&options, &path, "journal") {
                 Ok(file) => {
-                    File::open(&folder)?.sync_all()?;
+                    disk::sync_folder(&folder, "journal")?;
                     return Ok(Journal { file, path, job });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,

@@ -1,10 +1,11 @@
 //! Rows that were refused: their bytes to one file, the reasons to another.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use disk::File;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -136,12 +137,9 @@ impl Files {
     fn create(rows_path: &Path) -> Result<Files, Error> {
         let reasons_path = reasons_path(rows_path);
         let open = |path: &Path| {
-            OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(0o600)
-                .open(path)
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true).mode(0o600);
+            disk::open(&options, path, "rejects")
                 .map(BufWriter::new)
                 .map_err(Error::io("creating the rejects file", path))
         };

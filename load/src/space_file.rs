@@ -4,12 +4,11 @@
 //! server imports with O_DIRECT, so that cached pages would only be copied, written
 //! back and thrown away again. Pages are then aligned as the disk wants them.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use disk::File;
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::AlignedPage;
 use innodb::reader::PageSource;
@@ -135,7 +134,9 @@ mod tests {
     fn aligned_and_other_bytes_come_back_as_written() {
         let folder = tempfile::tempdir_in(".").unwrap();
         let path = folder.path().join("space");
-        let open = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        let open = disk::open(&options, &path, "space").unwrap();
         let file = SpaceFile::new(open, path);
         let pages: Vec<AlignedPage> =
             (0..40).map(|page| AlignedPage([page as u8; PAGE_SIZE])).collect();

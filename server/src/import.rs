@@ -10,11 +10,13 @@
 //! removes the rest. All names of ours start with `_inrush_` and hold a digest of the target's
 //! full name, so that nothing of anyone else's is ever taken for a leftover.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use disk::File;
 
 use crate::catalog::{Table, definition};
 use crate::checkpoint::Checkpoint;
@@ -186,6 +188,7 @@ impl Target {
     /// Errors: [`Error::Leftover`] when it is not empty; a lock that does not come.
     pub fn cleanup(&mut self) -> Result<Vec<String>> {
         let mut removed = Vec::new();
+        let mut failed = Ok(());
         let Names { shadow, replaced, emptied, .. } = self.names.clone();
         if Table::exists(&mut self.session, &emptied)? {
             self.drop_emptied()?;
@@ -198,13 +201,14 @@ impl Target {
             }
         }
         for path in self.file_paths()? {
-            match fs::remove_file(&path) {
-                Ok(()) => removed.push(path.display().to_string()),
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-                Err(e) => return Err(Error::io("removing", &path, e)),
+            match disk::remove(&path, "leftover") {
+                Ok(true) => removed.push(path.display().to_string()),
+                Ok(false) => {}
+                // The others go all the same.
+                Err(e) => failed = failed.and(Err(Error::io("removing", &path, e))),
             }
         }
-        Ok(removed)
+        failed.map(|()| removed)
     }
 
     /// Makes the empty twin. Grants are by name and need no copy; comments, options, keys and
@@ -238,7 +242,8 @@ impl Target {
         let (ibd_path, cfg_path) = (self.shadow_path("ibd")?, self.shadow_path("cfg")?);
         let before = cfg_path.exists();
         self.session.exec(&format!("FLUSH TABLES {} FOR EXPORT", shadow.quoted()))?;
-        let read = |path: &Path| fs::read(path).map_err(|e| Error::io("reading", path, e));
+        let read =
+            |path: &Path| disk::read(path, "template").map_err(|e| Error::io("reading", path, e));
         let files = read(&ibd_path).and_then(|ibd| Ok(Template { ibd, cfg: read(&cfg_path)? }));
         self.session.exec("UNLOCK TABLES")?;
         let elsewhere = |what: &str| {
@@ -286,13 +291,9 @@ impl Target {
     /// Killed after it: the file.
     pub fn create_build_file(&self) -> Result<File> {
         let path = self.build_path()?;
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(BUILD_MODE)
-            .open(&path)
-            .map_err(|e| Error::io("making", &path, e))
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(BUILD_MODE);
+        disk::open(&options, &path, "space").map_err(|e| Error::io("making", &path, e))
     }
 
     /// Puts the built file and its description where IMPORT looks, owned as the server's own
@@ -309,27 +310,24 @@ impl Target {
         let dir = self.dir()?.clone();
         let build = self.build_path()?;
         let (ibd, cfg_path) = (self.shadow_path("ibd")?, self.shadow_path("cfg")?);
-        let file = File::open(&build).map_err(|e| Error::io("opening", &build, e))?;
-        let (seen, expected) = (space_id(&file), self.space_id);
+        let mut file = disk::open(OpenOptions::new().read(true), &build, "space")
+            .map_err(|e| Error::io("opening", &build, e))?;
+        let (seen, expected) = (space_id(&mut file), self.space_id);
         if seen.is_none() || seen != expected {
             let (seen, expected) = (seen.unwrap_or(0), expected.unwrap_or(0));
             return Err(Error::ForeignFile { path: build, seen, expected });
         }
         hand_over(&file, &build, &dir)?;
         file.sync_all().map_err(|e| Error::io("syncing", &build, e))?;
-        let mut description = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(BUILD_MODE)
-            .open(&cfg_path)
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(BUILD_MODE);
+        let mut description = disk::open(&options, &cfg_path, "cfg")
             .map_err(|e| Error::io("making", &cfg_path, e))?;
         description.write_all(cfg).map_err(|e| Error::io("writing", &cfg_path, e))?;
         hand_over(&description, &cfg_path, &dir)?;
         description.sync_all().map_err(|e| Error::io("syncing", &cfg_path, e))?;
-        fs::rename(&build, &ibd).map_err(|e| Error::io("renaming", &build, e))?;
-        let folder = File::open(&dir.path).map_err(|e| Error::io("opening", &dir.path, e))?;
-        folder.sync_all().map_err(|e| Error::io("syncing", &dir.path, e))
+        disk::rename(&build, &ibd, "space").map_err(|e| Error::io("renaming", &build, e))?;
+        disk::sync_folder(&dir.path, "folder").map_err(|e| Error::io("syncing", &dir.path, e))
     }
 
     /// Has the server adopt the placed file, and removes the description it no longer needs.
@@ -352,7 +350,7 @@ impl Target {
         self.session.exec(&sql)?;
         let warnings = self.session.warnings()?;
         let cfg = self.shadow_path("cfg")?;
-        fs::remove_file(&cfg).map_err(|e| Error::io("removing", &cfg, e))?;
+        disk::remove(&cfg, "cfg").map_err(|e| Error::io("removing", &cfg, e))?;
         match warnings.iter().find(|w| w.errno == ER_INDEX_CORRUPT || w.level == "Error") {
             Some(bad) => Err(Error::Statement {
                 errno: bad.errno,

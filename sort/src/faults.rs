@@ -1,10 +1,12 @@
 //! Disks that are full, and files that changed.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use disk::File;
 
 use crate::file::SpillDir;
 use crate::{EntryShape, Error, KeyRange, MemoryRun, RunStore, SortBuffer, StoreOptions};
@@ -45,7 +47,7 @@ fn a_full_disk_is_an_error_that_says_how_much_was_needed() {
     for shape in shapes() {
         let mut store = store(shape, MEMORY);
         store.dir = SpillDir {
-            open: |_| File::options().write(true).open("/dev/full"),
+            open: |_| disk::open(OpenOptions::new().write(true), Path::new("/dev/full"), "run"),
             ..SpillDir::new("/spill/here".into())
         };
         let error = first_error(&store, shape);
@@ -97,7 +99,7 @@ fn damaged(shape: EntryShape, byte: u64) -> Error {
     static FILE: Mutex<Option<File>> = Mutex::new(None);
     let mut store = store(shape, MEMORY);
     store.dir.open = |dir| {
-        let file = tempfile::tempfile_in(dir)?;
+        let file = disk::unnamed(dir, "run")?;
         *FILE.lock().unwrap() = Some(file.try_clone()?);
         Ok(file)
     };
@@ -135,7 +137,7 @@ fn a_truncated_file_is_an_error() {
     let shape = shapes()[1];
     let mut store = store(shape, MEMORY);
     store.dir.open = |dir| {
-        let file = tempfile::tempfile_in(dir)?;
+        let file = disk::unnamed(dir, "run")?;
         *FILE.lock().unwrap() = Some(file.try_clone()?);
         Ok(file)
     };

@@ -3,13 +3,13 @@
 //! The file is unlinked when made (mode 0600), so nothing stays behind however the process ends.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use disk::File;
 
 use crate::block::{BlockWriter, Damage};
 use crate::entry::EntryShape;
@@ -29,7 +29,7 @@ pub(crate) struct SpillDir {
 
 impl SpillDir {
     pub(crate) fn new(path: PathBuf) -> SpillDir {
-        SpillDir { path: Arc::new(path), open: |dir| tempfile::tempfile_in(dir) }
+        SpillDir { path: Arc::new(path), open: |dir| disk::unnamed(dir, "run") }
     }
 }
 

@@ -1,0 +1,88 @@
+//! Disks that fail at any operation: the target is the old table or the new one, nothing is left
+//! behind, and the next load works.
+
+use std::os::unix::process::ExitStatusExt;
+
+use server::testing::TestServer;
+
+use crate::scene::{Mode, Scene};
+use crate::support::{Outcome, run};
+
+const KINDS: [&str; 5] = ["eio", "enospc", "short", "kill", "torn"];
+const KILL: i32 = 9;
+
+/// One operation of a load on a file of ours: `write space`.
+fn operations(scene: &mut Scene<'_>) -> Vec<String> {
+    let log = scene.home.path().join("operations");
+    scene.reset();
+    run(scene.command().env("INRUSH_FAULT_LOG", &log)).done();
+    let text = std::fs::read_to_string(&log).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// A load in which the nth operation fails in some way.
+fn fault(scene: &mut Scene<'_>, nth: usize, kind: &str, operation: &str) {
+    let when = format!("{kind} at {nth}, about {operation:?}");
+    scene.reset();
+    let outcome = run(scene.command().env("INRUSH_FAULT", format!("{nth}:{kind}")));
+    if outcome.status.signal() == Some(KILL) {
+        assert!(matches!(kind, "kill" | "torn"), "{when}: {outcome:?}");
+        assert_eq!(scene.home.temp_files(), [""; 0], "{when}");
+    } else {
+        survived(scene, &outcome, &when);
+    }
+    scene.again(&when);
+}
+
+/// A load that was not killed says what befell it, and leaves nothing.
+fn survived(scene: &mut Scene<'_>, outcome: &Outcome, when: &str) {
+    if outcome.code() == 0 {
+        // Nothing was left to fail, or it came after the swap.
+        assert!(scene.is_new(), "{when}: {outcome:?}");
+    } else {
+        assert_eq!(outcome.code(), 1, "{when}: {outcome:?}");
+        let said = ["Input/output error", "No space left on device"];
+        assert!(said.iter().any(|text| outcome.err.contains(text)), "{when}: {outcome:?}");
+        outcome.refused(1, &["/", ": "]);
+        assert!(!scene.is_new(), "{when}: {outcome:?}");
+    }
+    scene.clean(when);
+}
+
+/// `INRUSH_TEST_FAULTS=all` tries every kind at every operation in both modes.
+fn is_thorough() -> bool {
+    std::env::var("INRUSH_TEST_FAULTS").is_ok_and(|text| text == "all")
+}
+
+#[test]
+fn a_small_load_survives_a_fault_at_every_operation() {
+    let Some(server) = TestServer::shared() else { return };
+    for mode in [Mode::Insert, Mode::Replace] {
+        let mut scene = Scene::new(server, mode, 1_500);
+        let operations = operations(&mut scene);
+        for what in ["write space", "sync space", "write journal", "write cfg", "rename space"] {
+            assert!(operations.iter().any(|seen| seen == what), "{what}: {operations:?}");
+        }
+        for (index, operation) in operations.iter().enumerate() {
+            for (turn, kind) in KINDS.into_iter().enumerate() {
+                let turn = turn + KINDS.len() * usize::from(mode == Mode::Replace);
+                if is_thorough() || (index + turn).is_multiple_of(2 * KINDS.len()) {
+                    fault(&mut scene, index + 1, kind, operation);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_load_that_spills_survives_faults_on_the_way() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 30_000);
+    let operations = operations(&mut scene);
+    assert!(operations.iter().any(|seen| seen == "write run"), "{operations:?}");
+    let count = if is_thorough() { 200 } else { 12 };
+    for turn in 0..count {
+        let index = operations.len() * (2 * turn + 1) / (2 * count);
+        fault(&mut scene, index + 1, KINDS[turn % KINDS.len()], &operations[index]);
+    }
+}

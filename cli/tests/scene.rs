@@ -1,0 +1,114 @@
+//! A table, its old rows and the file with its new ones, before and after a load's mishap.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use server::Session;
+use server::testing::TestServer;
+
+use crate::support::{
+    COLUMNS, Contents, Home, check_table, contents, lines, names, reference, run, tables,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Mode {
+    Insert,
+    Replace,
+}
+
+/// A table `t` in a database of its own, its old rows and the file with the new ones.
+pub(crate) struct Scene<'a> {
+    pub(crate) server: &'a TestServer,
+    pub(crate) session: Session,
+    pub(crate) home: Home,
+    pub(crate) database: String,
+    pub(crate) table: String,
+    pub(crate) file: PathBuf,
+    pub(crate) mode: Mode,
+    pub(crate) old: Contents,
+    pub(crate) new: Contents,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(server: &'a TestServer, mode: Mode, rows: u32) -> Scene<'a> {
+        let database = server.database().unwrap();
+        let mut session = server.connect().unwrap();
+        let home = Home::new();
+        let file = home.file("new.txt", lines(rows));
+        let new = reference(&mut session, &database, &file);
+        assert_eq!(new.0, u64::from(rows));
+        let table = format!("{database}.t");
+        let old = (0, String::new());
+        let mut scene = Scene { server, session, home, database, table, file, mode, old, new };
+        scene.reset();
+        scene.old = contents(&mut scene.session, &scene.table);
+        scene
+    }
+
+    /// Makes the table as it is before a load.
+    pub(crate) fn reset(&mut self) {
+        let Scene { session, database, table, .. } = self;
+        session.exec(&format!("DROP TABLE IF EXISTS {table}")).unwrap();
+        session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();
+        if self.mode == Mode::Replace {
+            let rows = format!(
+                "SELECT seq, seq * 3, CONCAT('old ', seq), NULL FROM {database}.seq_1_to_500"
+            );
+            session.exec(&format!("INSERT INTO {table} {rows}")).unwrap();
+        }
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = self.home.load(self.server, &self.table, &self.file);
+        // So little that runs spill.
+        command.args(["--memory", "30M"]);
+        if self.mode == Mode::Replace {
+            command.args(["--mode", "replace"]);
+        }
+        command
+    }
+
+    pub(crate) fn load_with(&self, failpoint: &str) -> Command {
+        let mut command = self.command();
+        command.env("INRUSH_FAILPOINT", failpoint);
+        command
+    }
+
+    /// Whether the target is the new table; panics if it is neither.
+    #[track_caller]
+    pub(crate) fn is_new(&mut self) -> bool {
+        let seen = contents(&mut self.session, &self.table);
+        assert!(seen == self.old || seen == self.new, "{seen:?} is neither old nor new");
+        seen == self.new
+    }
+
+    /// Asserts that nothing of a load is left but the table.
+    #[track_caller]
+    pub(crate) fn clean(&mut self, when: &str) {
+        assert_eq!(tables(&mut self.session, &self.database), ["t"], "{when}");
+        let folder = self.server.datadir().join(&self.database);
+        assert_eq!(names(&folder), ["db.opt", "t.frm", "t.ibd"], "{when}");
+        assert_eq!(self.home.temp_files(), [""; 0], "{when}");
+    }
+
+    /// The same command again: it gives the right table, whatever was there before.
+    #[track_caller]
+    pub(crate) fn again(&mut self, when: &str) {
+        let had_new_rows = self.is_new();
+        let again = run(&mut self.command());
+        if had_new_rows && self.mode == Mode::Insert {
+            // The killed load was done but for the words.
+            again.refused(2, &["d by the direct path: "]);
+        } else {
+            assert_eq!(again.code(), 0, "{when}: {again:?}");
+        }
+        assert!(self.is_new(), "{when}");
+        self.clean(when);
+        check_table(&mut self.session, &self.table);
+    }
+
+    /// Connects again after the server was gone.
+    pub(crate) fn reconnect(&mut self) {
+        self.session = self.server.connect().unwrap();
+    }
+}

@@ -1,0 +1,77 @@
+//! The files that Inrush makes, and every operation on them.
+//!
+//! Whatever is written to a disk goes through here: the tablespace, spilled runs, the journal,
+//! files of refused rows. With feature `faults` a test has the nth of these operations fail, as a
+//! full or broken disk would, or ends the process there (see `faults`); without it the calls
+//! are those of the standard library and nothing else.
+
+#[cfg(feature = "faults")]
+mod faults;
+mod file;
+#[cfg(not(feature = "faults"))]
+mod no_faults;
+
+#[cfg(not(feature = "faults"))]
+use no_faults as faults;
+
+pub use file::File;
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// An operation that can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Create,
+    Open,
+    Read,
+    Write,
+    SetSize,
+    Sync,
+    Rename,
+    Remove,
+}
+
+/// Opens or makes a file; `what` says in one word what it is for.
+pub fn open(options: &OpenOptions, path: &Path, what: &'static str) -> io::Result<File> {
+    faults::before(Operation::Create, what)?;
+    Ok(File::new(options.open(path)?, what))
+}
+
+/// A new file without a name in `folder`, for this user alone: it is gone when it is closed,
+/// however the process ends.
+pub fn unnamed(folder: &Path, what: &'static str) -> io::Result<File> {
+    faults::before(Operation::Create, what)?;
+    Ok(File::new(tempfile::tempfile_in(folder)?, what))
+}
+
+/// Reads a whole file.
+pub fn read(path: &Path, what: &'static str) -> io::Result<Vec<u8>> {
+    faults::before(Operation::Read, what)?;
+    fs::read(path)
+}
+
+/// Gives a file another name in one step.
+pub fn rename(from: &Path, to: &Path, what: &'static str) -> io::Result<()> {
+    faults::before(Operation::Rename, what)?;
+    fs::rename(from, to)
+}
+
+/// Removes a file; false when there was none.
+pub fn remove(path: &Path, what: &'static str) -> io::Result<bool> {
+    faults::before(Operation::Remove, what)?;
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes what happened to the names in a folder durable.
+pub fn sync_folder(path: &Path, what: &'static str) -> io::Result<()> {
+    faults::before(Operation::Open, what)?;
+    let folder = fs::File::open(path)?;
+    faults::before(Operation::Sync, what)?;
+    folder.sync_all()
+}
