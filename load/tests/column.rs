@@ -36,6 +36,9 @@ pub(crate) enum Kind {
     /// Bytes, at most so many.
     Bytes(usize),
     Json,
+    Uuid,
+    Inet4,
+    Inet6,
 }
 
 #[derive(Clone, Debug)]
@@ -174,6 +177,9 @@ impl Column {
                 return quote_text(&"a\0 b".chars().take(*bytes).collect::<String>());
             }
             Kind::Json => "{\"a\": [1, null]}",
+            Kind::Uuid => "123e4567-e89b-12d3-a456-426614174000",
+            Kind::Inet4 => "192.168.0.1",
+            Kind::Inet6 => "2001:db8::1",
         };
         quote_text(text)
     }
@@ -181,8 +187,12 @@ impl Column {
 
 fn kind(random: &mut Random, long: bool) -> (Kind, String) {
     let unsigned = random.chance(2);
-    let sign = if unsigned { " UNSIGNED" } else { "" };
-    match random.below(21) {
+    let sign = match (unsigned, random.chance(4)) {
+        (true, true) => " ZEROFILL",
+        (true, false) => " UNSIGNED",
+        (false, _) => "",
+    };
+    match random.below(24) {
         0..=2 => {
             let types =
                 [(1, "TINYINT"), (2, "SMALLINT"), (3, "MEDIUMINT"), (4, "INT"), (8, "BIGINT")];
@@ -234,6 +244,9 @@ fn kind(random: &mut Random, long: bool) -> (Kind, String) {
             (Kind::Text(chars), format!("CHAR({chars})"))
         }
         20 if long => long_kind(random),
+        21 => (Kind::Uuid, "UUID".to_owned()),
+        22 => (Kind::Inet4, "INET4".to_owned()),
+        23 => (Kind::Inet6, "INET6".to_owned()),
         _ => {
             let chars = random.pick(&[1, 10, 40, 63, 64, 100, 190, 255, 256, 600]);
             (Kind::Text(chars), format!("VARCHAR({chars})"))

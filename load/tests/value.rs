@@ -86,6 +86,8 @@ impl Column {
                     (0..count).map(|_| labels[random.below(labels.len())].as_str()).collect();
                 return self.label(random, picked.join(","), file);
             }
+            Kind::Uuid => return self.uuid(random, file),
+            Kind::Inet4 | Kind::Inet6 => return self.address(random, file),
             Kind::Text(chars) => return self.text(random, *chars, file),
             Kind::Bytes(bytes) => return self.bytes(random, *bytes, file),
             Kind::Json => {
@@ -112,6 +114,41 @@ impl Column {
             (false, false) => {
                 (i128::from(number) - i128::from(self.spread as u64 % max / 2).min(128)).to_string()
             }
+        }
+    }
+
+    /// Of every version, in time order or not; the 16 bytes for a file without characters.
+    fn uuid(&self, random: &mut Random, file: Charset) -> Vec<u8> {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&random.next().to_be_bytes());
+        bytes[8..].copy_from_slice(&(random.next() % self.spread as u64).to_be_bytes());
+        bytes[6] = random.pick(&[0, 0x10, 0x45, 0x4f, 0x60, 0x70, 0x7f, 0x80, 0xff]);
+        bytes[8] |= random.pick(&[0x81, 0xbf, 0xff]);
+        if random.chance(3) {
+            bytes[..6].fill(random.pick(&[0, 1]));
+        }
+        if file == Charset::Binary {
+            return bytes.to_vec();
+        }
+        let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let parts = [&hex[..4], &hex[4..6], &hex[6..8], &hex[8..10], &hex[10..]];
+        let text = parts.map(|part| part.concat()).join(random.pick(&["-", "-", "-", ""]));
+        if random.chance(4) { text.to_uppercase().into_bytes() } else { text.into_bytes() }
+    }
+
+    fn address(&self, random: &mut Random, file: Charset) -> Vec<u8> {
+        let number = random.next() % self.spread as u64;
+        let inet4 = std::net::Ipv4Addr::from_bits(number as u32 ^ 0xc0a8_0000);
+        let inet6 = match random.below(3) {
+            0 => inet4.to_ipv6_mapped(),
+            1 => std::net::Ipv6Addr::from_bits(u128::from(number) << 70 | 1),
+            _ => std::net::Ipv6Addr::from_bits(u128::from(number)),
+        };
+        match (&self.kind, file) {
+            (Kind::Inet4, Charset::Binary) => inet4.octets().to_vec(),
+            (Kind::Inet4, _) => inet4.to_string().into_bytes(),
+            (_, Charset::Binary) => inet6.octets().to_vec(),
+            _ => inet6.to_string().into_bytes(),
         }
     }
 

@@ -8,6 +8,7 @@
 mod column_type;
 mod defaults;
 mod features;
+mod uuid;
 
 use values::{Column, DefaultValue, SqlType};
 
@@ -109,6 +110,7 @@ impl Table {
         let kind = row.text(2)?;
         let options = row.text_or_null(6)?.unwrap_or_default();
         features::find(session, &mut table, &kind, &options)?;
+        uuid::refuse_older(session, &mut table)?;
         defaults::complete(session, &mut table)?;
         Ok(table)
     }

@@ -64,6 +64,12 @@ pub enum SqlType {
     Text { bytes_max: u64, text: TextType },
     /// TINYBLOB to LONGBLOB.
     Blob { bytes_max: u64 },
+    /// UUID.
+    Uuid,
+    /// INET4.
+    Inet4,
+    /// INET6.
+    Inet6,
     /// JSON: LONGTEXT utf8mb4_bin whose value the server checks with JSON_VALID.
     Json,
 }

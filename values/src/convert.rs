@@ -9,12 +9,14 @@ use crate::decimal::Decimal;
 use crate::enumeration::{Enum, Set};
 use crate::error::Error;
 use crate::float::Real;
+use crate::inet::{Inet4, Inet6};
 use crate::integer::Integer;
 use crate::json;
 use crate::reason::Reason;
 use crate::sql_mode::SqlMode;
 use crate::temporal::{Date, DateTime, Stamp, Time};
 use crate::text::{Limit, Pad, Text};
+use crate::uuid::Uuid;
 use crate::year::Year;
 use crate::zone::Zone;
 
@@ -62,6 +64,9 @@ enum Kind {
     Enum(Enum),
     Set(Set),
     Text(Text),
+    Uuid(Uuid),
+    Inet4(Inet4),
+    Inet6(Inet6),
     Json(Text),
 }
 
@@ -135,6 +140,9 @@ impl Converter {
             SqlType::Blob { bytes_max } => {
                 Kind::Text(Text::new(file, Charset::Binary, bytes_limit(*bytes_max), Pad::Nothing))
             }
+            SqlType::Uuid => Kind::Uuid(Uuid::new(file)),
+            SqlType::Inet4 => Kind::Inet4(Inet4::new(file)),
+            SqlType::Inet6 => Kind::Inet6(Inet6::new(file)),
             SqlType::Json => {
                 let limit = bytes_limit(u32::MAX.into());
                 Kind::Json(Text::new(file, json::CHARSET, limit, Pad::Nothing))
@@ -163,6 +171,9 @@ impl Converter {
             Kind::Enum(labels) => labels.convert(text, out),
             Kind::Set(labels) => labels.convert(text, out),
             Kind::Text(string) => string.convert(text, out),
+            Kind::Uuid(uuid) => uuid.convert(text, out),
+            Kind::Inet4(inet) => inet.convert(text, out),
+            Kind::Inet6(inet) => inet.convert(text, out),
             Kind::Json(string) => convert_json(string, text, out),
         }
     }

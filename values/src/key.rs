@@ -14,11 +14,14 @@ use std::sync::Arc;
 use crate::Reason;
 use crate::collation::{Collation, bytewise};
 use crate::column::{Charset, SqlType};
+use crate::inet::{INET4_BYTES, INET6_BYTES};
+use crate::uuid::UUID_BYTES;
 
 /// How stored values of a column compare.
 #[derive(Clone, Debug)]
 pub enum KeyKind {
-    /// Fixed width, by memcmp: integers, DECIMAL, temporal types, BIT, ENUM, SET, BINARY.
+    /// Fixed width, by memcmp: integers, DECIMAL, temporal types, BIT, ENUM, SET, BINARY, UUID,
+    /// INET4, INET6.
     Bytes,
     /// By memcmp, a beginning before its continuation: VARBINARY, BLOB.
     VarBytes,
@@ -229,6 +232,9 @@ pub fn fixed_width(column: &SqlType) -> Option<usize> {
             _ => 8,
         },
         SqlType::Binary { bytes } => *bytes as usize,
+        SqlType::Uuid => UUID_BYTES,
+        SqlType::Inet4 => INET4_BYTES,
+        SqlType::Inet6 => INET6_BYTES,
         SqlType::Char { .. }
         | SqlType::VarChar { .. }
         | SqlType::VarBinary { .. }

@@ -12,6 +12,7 @@ mod digits;
 mod enumeration;
 mod error;
 mod float;
+mod inet;
 mod integer;
 mod json;
 pub mod key;
@@ -19,6 +20,7 @@ mod reason;
 mod sql_mode;
 mod temporal;
 mod text;
+mod uuid;
 mod year;
 mod zone;
 

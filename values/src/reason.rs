@@ -36,6 +36,8 @@ pub enum Reason {
         /// Offset in the value, bytes.
         offset: u32,
     },
+    /// No text of a UUID or an address.
+    Malformed,
     /// Neither a label of the ENUM or SET nor its number.
     NotALabel,
     /// Not what `JSON_VALID` accepts.
@@ -59,6 +61,7 @@ impl fmt::Display for Reason {
             Reason::Unconvertible { offset } => {
                 write!(f, "has a character at byte {offset} that the column's charset lacks")
             }
+            Reason::Malformed => f.write_str("is not a UUID or an address"),
             Reason::NotALabel => f.write_str("is not one of its labels"),
             Reason::NotJson => f.write_str("is not valid JSON"),
             Reason::NoSortWeight => f.write_str("has no known place in the key's collation"),
@@ -109,7 +112,9 @@ impl fmt::Display for Explained<'_> {
         }
         f.write_str(if cut { "...\" " } else { "\" " })?;
         match self.reason {
-            Reason::NotANumber | Reason::NotATime => write!(f, "is not {}", self.sql_type),
+            Reason::NotANumber | Reason::NotATime | Reason::Malformed => {
+                write!(f, "is not {}", self.sql_type)
+            }
             Reason::NotALabel => write!(f, "is not a value of {}", self.sql_type),
             reason => write!(f, "{reason}: {}", self.sql_type),
         }
@@ -150,6 +155,9 @@ impl fmt::Display for SqlType {
             SqlType::VarBinary { bytes } => write!(f, "VARBINARY({bytes})"),
             SqlType::Text { bytes_max, .. } => write!(f, "{}TEXT", large(*bytes_max)),
             SqlType::Blob { bytes_max } => write!(f, "{}BLOB", large(*bytes_max)),
+            SqlType::Uuid => f.write_str("UUID"),
+            SqlType::Inet4 => f.write_str("INET4"),
+            SqlType::Inet6 => f.write_str("INET6"),
             SqlType::Json => f.write_str("JSON"),
         }
     }

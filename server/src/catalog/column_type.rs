@@ -53,6 +53,9 @@ impl Described<'_> {
             "varchar" => Ok(SqlType::VarChar { chars: self.length()?, text: self.text()? }),
             "binary" => Ok(SqlType::Binary { bytes: self.length()? }),
             "varbinary" => Ok(SqlType::VarBinary { bytes: self.length()? }),
+            "uuid" if self.column_type == "uuid" => Ok(SqlType::Uuid),
+            "inet4" => Ok(SqlType::Inet4),
+            "inet6" => Ok(SqlType::Inet6),
             "tinytext" => self.long_text(1),
             "text" => self.long_text(2),
             "mediumtext" => self.long_text(3),
@@ -204,7 +207,8 @@ mod tests {
             ("datetime", "datetime /* mariadb-5.3 */", "mariadb-5.3 temporal format"),
             ("varbinary", "varbinary(5) /*M!100301 COMPRESSED*/", "COMPRESSED column"),
             ("point", "point", "column type"),
-            ("uuid", "uuid", "column type"),
+            ("uuid", "uuid /* of an older version */", "column type"),
+            ("vector", "vector(3)", "column type"),
             ("year", "year(2)", "YEAR(2)"),
         ] {
             assert_eq!(of(data_type, column_type).unwrap_err().0, feature);

@@ -112,6 +112,8 @@ impl Case {
             | SqlType::Blob { .. }
             | SqlType::Json => Shape::Long,
             SqlType::Binary { bytes } => Shape::Fixed(*bytes as usize),
+            SqlType::Uuid | SqlType::Inet6 => Shape::Fixed(16),
+            SqlType::Inet4 => Shape::Fixed(4),
             SqlType::Integer { bytes, .. } => Shape::Fixed(usize::from(*bytes)),
             SqlType::Decimal { precision, scale, .. } => {
                 let part = |digits: usize| digits / 9 * 4 + [0, 1, 1, 2, 2, 3, 3, 4, 4][digits % 9];
@@ -142,6 +144,17 @@ pub(crate) fn all(server: &Server) -> Vec<Case> {
     cases.extend(timestamps(server));
     cases.extend(strings());
     cases.extend(labels());
+    for file in [Charset::Utf8mb4, Charset::Latin1, Charset::Binary] {
+        let types = [
+            (SqlType::Uuid, "UUID", Family::Uuid),
+            (SqlType::Inet4, "INET4", Family::Inet4),
+            (SqlType::Inet6, "INET6", Family::Inet6),
+        ];
+        for (sql_type, name, family) in types {
+            let family = if file == Charset::Binary { Family::Bytes(8) } else { family };
+            cases.push(Case::new(sql_type, name, family).file(file));
+        }
+    }
     for bits in [1, 5, 8, 10, 33, 64] {
         let size = usize::from(bits).div_ceil(8);
         cases.push(Case::new(SqlType::Bit { bits }, format!("BIT({bits})"), Family::Bytes(size)));

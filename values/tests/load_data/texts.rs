@@ -13,6 +13,9 @@ pub(crate) enum Family {
     Bytes(usize),
     Labels,
     Json,
+    Uuid,
+    Inet4,
+    Inet6,
 }
 
 impl Family {
@@ -24,6 +27,8 @@ impl Family {
             Family::Text(_) | Family::Bytes(_) => (STRINGS, 1500),
             Family::Labels => (LABELS, 1500),
             Family::Json => (JSONS, 6000),
+            Family::Uuid => (UUIDS, 2500),
+            Family::Inet4 | Family::Inet6 => (ADDRESSES, 2500),
         };
         texts.extend(fixed.iter().map(|text| text.to_vec()));
         // Every byte alone, between and after: what counts as space, sign, point and delimiter.
@@ -60,6 +65,9 @@ impl Family {
                 (0..count).map(|_| random.pick(LABELS)).collect::<Vec<_>>().join(b",".as_slice())
             }
             Family::Json => json(random, 4),
+            Family::Uuid => uuid(random),
+            Family::Inet4 => inet4(random),
+            Family::Inet6 => inet6(random),
         }
     }
 
@@ -71,6 +79,8 @@ impl Family {
             Family::Bytes(_) => BYTES,
             Family::Labels => LABEL_PIECES,
             Family::Json => JSON_PIECES,
+            Family::Uuid => UUID_PIECES,
+            Family::Inet4 | Family::Inet6 => ADDRESS_PIECES,
         }
     }
 }
@@ -107,6 +117,24 @@ fn around(family: Family, byte: u8) -> Vec<Vec<u8>> {
         Family::Labels => {
             vec![b.to_vec(), join(&[b"red", b]), join(&[b, b"red"]), join(&[b"1", b])]
         }
+        Family::Uuid => vec![
+            b.to_vec(),
+            join(&[b, UUIDS[0]]),
+            join(&[UUIDS[0], b]),
+            join(&[b"123e4567", b, b"e89b-12d3-a456-426614174000"]),
+            join(&[b"123e4567-e89b-12d3-a456-42661417400", b]),
+        ],
+        Family::Inet4 | Family::Inet6 => vec![
+            b.to_vec(),
+            join(&[b"1.2.3.4", b]),
+            join(&[b, b"1.2.3.4"]),
+            join(&[b"1.2", b, b"3.4"]),
+            join(&[b"::1", b]),
+            join(&[b, b"::1"]),
+            join(&[b"1:2", b, b"3::4"]),
+            join(&[b"::1.2.3.4", b]),
+            join(&[b"1::", b]),
+        ],
         Family::Json => vec![
             join(&[b"\"a", b, b"\""]),
             join(&[b"\"\\", b, b"\""]),
@@ -348,6 +376,97 @@ const LABEL_PIECES: &[&[u8]] =
     &[
     b"r", b"e", b"d", b"D", b",", b",", b" ", b"1", b"2", b"0", b"b", b"-", b"\t", b"\xc3\xa9",
 ];
+
+#[rustfmt::skip]
+const UUIDS: &[&[u8]] = &[
+    b"123e4567-e89b-12d3-a456-426614174000", b"123E4567-E89B-12D3-A456-426614174000", b"",
+    b"123e4567e89b12d3a456426614174000", b"12-3e4567e89b12d3a45642661417400-0",
+    b"0190163d-8694-739b-aea5-966c26f8ad91", b"1ef21d2f-1207-6660-8c4f-419efbd44d48",
+    b"00000000-0000-0000-0000-000000000000", b"ffffffff-ffff-ffff-ffff-ffffffffffff",
+    b"00000000-0000-8000-0000-000000000000", b"00000000-0000-8000-0100-000000000000",
+    b"00000000-0000-8000-8000-000000000000", b"00000000-0000-8000-8100-000000000000",
+    b"00000000-0000-0001-8000-000000000000", b"00000000-0000-0100-8000-000000000000",
+    b"00000000-0000-5fff-8000-000000000000", b"00000000-0000-6000-8000-000000000000",
+    b"00000000-0000-5fff-7fff-000000000000", b"00000000-0000-ff00-7fff-000000000000",
+    b"-123e4567e89b12d3a456426614174000", b"123e4567e89b12d3a456426614174000-",
+    b"{123e4567-e89b-12d3-a456-426614174000}", b"123e4567-e89b-12d3-a456-4266141740000",
+    b"123e4567-e89b-12d3-a456-42661417400", b"1--2---3e4567e89b12d3a456426614174000",
+];
+
+const UUID_PIECES: &[&[u8]] = &[b"0", b"1", b"8", b"f", b"A", b"-", b"-", b"--", b"g", b" ", b"\0"];
+
+fn uuid(random: &mut Random) -> Vec<u8> {
+    let mut text = String::new();
+    for place in 0..32 {
+        text += match (place, random.below(4)) {
+            (12, 0) => "7",
+            (12, 1) => "1",
+            (16, 0 | 1) => "8",
+            (_, 0) if text.len() < 16 => "0",
+            _ => random.pick(&["0", "1", "2", "5", "7", "8", "9", "a", "C", "f"]),
+        };
+        let usual = matches!(place, 7 | 11 | 15 | 19);
+        text += if usual && !random.chance(20) || random.chance(200) { "-" } else { "" };
+    }
+    text.into_bytes()
+}
+
+#[rustfmt::skip]
+const ADDRESSES: &[&[u8]] = &[
+    b"", b"0", b"::", b"::1", b"1::", b":", b":1", b"1:", b":::", b"1:::2", b"1::2::3", b"::1::",
+    b"0.0.0.0", b"255.255.255.255", b"001.002.003.004", b"256.1.1.1", b"1.2.3", b"1.2.3.", b".1.2.3",
+    b"1.2.3.4.5", b"1.2.3.0004", b"1..2.3", b"1.2.3.4\0", b"1.2.3.4\0x", b"1.2\0.3.4", b"1.2.3.4 ",
+    b" 1.2.3.4", b"::\0", b"::1\0:", b"1:\0", b"::1.2.3.4\0zz", b"::ffff:1.2.3.4", b"::1.2.3.4",
+    b"1:2:3:4:5:6:1.2.3.4", b"1:2:3:4:5:6:7:1.2.3.4", b"1:2:3:4:5:6:7:8", b"1:2:3:4:5:6:7:8:9",
+    b"1:2:3:4:5:6:7", b"1:2:3:4::5:6:7:8", b"1:2:3:4:5:6:7::", b"::2:3:4:5:6:7:8", b"12345::",
+    b"2001:db8::8a2e:370:7334", b"2001:DB8::8A2E", b"::a.1.2.3", b"::12345.1.2.3", b"::.1.2.3",
+    b"1.2.3.4::", b"::1.2.3.4:5", b"::1.2.3.4.5", b"::g", b"[::1]", b"::1/64", b"fe80::1%eth0",
+    b"ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255", b"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    b"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff0", b"ffff:ffff:ffff:ffff:ffff:ffff:1.2.3.4",
+    b"0000:0000:0000:0000:0000:ffff:1.2.3.4", b"::00001", b"0::0", b"0:0:0:0:0:0:0:0",
+];
+
+const ADDRESS_PIECES: &[&[u8]] = &[
+    b"0", b"1", b"255", b"256", b"f", b":", b":", b"::", b".", b".", b"g", b" ", b"\0", b"1.2.3.4",
+];
+
+fn inet4(random: &mut Random) -> Vec<u8> {
+    let parts: Vec<String> = (0..4)
+        .map(|_| match random.below(12) {
+            0 => format!("{:03}", random.below(100)),
+            1 => format!("{}", random.below(300)),
+            _ => format!("{}", random.below(256)),
+        })
+        .collect();
+    parts.join(".").into_bytes()
+}
+
+fn inet6(random: &mut Random) -> Vec<u8> {
+    let groups = if random.chance(2) { 8 } else { random.below(9) };
+    let ends_in_inet4 = random.chance(4);
+    let gap = if groups < 8 && !random.chance(10) { random.below(groups + 1) } else { 9 };
+    let mut text = String::new();
+    for group in 0..groups {
+        if group == gap {
+            text += "::";
+        } else if group > 0 {
+            text += ":";
+        }
+        text += &match random.below(8) {
+            0 => format!("{:04x}", random.below(65_536)),
+            1 => "0".to_owned(),
+            2 => format!("{:X}", random.below(65_536)),
+            _ => format!("{:x}", random.below(65_536)),
+        };
+    }
+    text += if gap == groups { "::" } else { "" };
+    let mut text = text.into_bytes();
+    if ends_in_inet4 {
+        text.extend_from_slice(if text.ends_with(b":") { b"" } else { b":" });
+        text.extend(inet4(random));
+    }
+    text
+}
 
 #[rustfmt::skip]
 const JSONS: &[&[u8]] = &[
