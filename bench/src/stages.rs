@@ -221,6 +221,7 @@ impl<'a> Bench<'a> {
                 memory_bytes_max: SORT_BYTES / SECONDARY_KEYS.len(),
                 temp_dir: temp_dir.to_path_buf(),
                 threads: 1,
+                stop: std::sync::Arc::default(),
             };
             RunStore::with_options(EntryShape::fixed(secondary.key_len()), options)
                 .map_err(Error::stage("sort"))

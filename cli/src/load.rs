@@ -10,7 +10,7 @@ use values::Charset;
 
 use crate::args::{CharsetArg, DialectArg, FormatArgs, LoadArgs, ModeArg};
 use crate::failure::{Failure, REJECTS, USAGE};
-use crate::{connect, print, progress, size};
+use crate::{connect, print, progress, signals, size};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
         false => drop(load::plan(None, &options)?),
     }
     let server = connect::resolve(&args.connect, args.quiet)?;
+    signals::watch(&options.interrupt, args.quiet)?;
     let outcome = load::load(&server, &options, &*watcher(args));
     let mut out = std::io::stdout().lock();
     match outcome {

@@ -11,6 +11,7 @@ mod load;
 mod print;
 mod progress;
 mod sandbox;
+mod signals;
 mod size;
 
 use std::process::ExitCode;

@@ -11,4 +11,5 @@ mod refused;
 mod report;
 mod sandbox;
 mod scene;
+mod signals;
 mod support;

@@ -3,12 +3,46 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use server::Session;
+use server::import::Names;
 use server::testing::TestServer;
+use server::{Session, TableName};
 
 use crate::support::{
     COLUMNS, Contents, Home, check_table, contents, lines, names, reference, run, tables,
 };
+
+/// Every place where a load can be stopped, in order; from the marked one on the target is new.
+pub(crate) const PLACES: [&str; 22] = [
+    "job.begin",
+    "inspect.begin",
+    "inspect.end",
+    "shadow.begin",
+    "shadow.created",
+    "shadow.discarded",
+    "shadow.end",
+    "rows.begin",
+    "rows.end",
+    "indexes.begin",
+    "indexes.end",
+    "verify.begin",
+    "verify.end",
+    "import.begin",
+    "import.placed",
+    "import.end",
+    "publish.begin",
+    SWAPPED,
+    "publish.end",
+    "job.end",
+    // Not reached by a load that works.
+    "nowhere.begin",
+    "nowhere.end",
+];
+pub(crate) const SWAPPED: &str = "publish.swapped";
+
+/// Number of the first place at which the target is new.
+pub(crate) fn swapped_from() -> usize {
+    PLACES.iter().position(|&place| place == SWAPPED).unwrap()
+}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Mode {
@@ -105,6 +139,11 @@ impl<'a> Scene<'a> {
         assert!(self.is_new(), "{when}");
         self.clean(when);
         check_table(&mut self.session, &self.table);
+    }
+
+    /// The server's named lock that a load holds.
+    pub(crate) fn lock(&self) -> String {
+        Names::of(&TableName::new(self.database.clone(), "t")).lock
     }
 
     /// Connects again after the server was gone.

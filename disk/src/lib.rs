@@ -26,11 +26,29 @@ pub(crate) enum Operation {
     Create,
     Open,
     Read,
+    #[cfg_attr(not(feature = "faults"), expect(dead_code, reason = "writes are counted in bytes"))]
     Write,
     SetSize,
     Sync,
     Rename,
     Remove,
+}
+
+/// What to do about an error, as the end of a sentence that says what it is; mostly nothing.
+pub fn advice(error: &io::Error) -> &'static str {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded => "; free some space there, then load again",
+        Kind::FileTooLarge => {
+            "; the limit of file sizes (ulimit -f) or the file system is too small"
+        }
+        Kind::ReadOnlyFilesystem => "; the file system is mounted read-only",
+        Kind::PermissionDenied => "; run as root or as the owner of the folder",
+        _ if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => {
+            "; the disk fails: the kernel's log says more"
+        }
+        _ => "",
+    }
 }
 
 /// Opens or makes a file; `what` says in one word what it is for.

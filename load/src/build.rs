@@ -183,6 +183,7 @@ impl<'a> Build<'a> {
                 memory_bytes_max: least(&shape) + share as usize,
                 temp_dir: self.options.temp_dir.clone(),
                 threads,
+                stop: self.options.interrupt.flag(),
             };
             Ok(RunStore::with_options(shape, options)?)
         };
@@ -220,6 +221,7 @@ impl<'a> Build<'a> {
                 last_key: Vec::new(),
             }),
             progress: self.progress,
+            interrupt: &self.options.interrupt,
             bytes_total,
             rejects_max: self.options.rejects_max,
             rows: AtomicU64::new(0),
@@ -246,6 +248,7 @@ impl<'a> Build<'a> {
             sink,
             commit: Turnstile::new((0..runs.len()).map(state).collect()),
             progress: self.progress,
+            interrupt: &self.options.interrupt,
             rows: built.rows,
             last_auto_increment: built.last_auto_increment(),
             total_bytes: runs.iter().map(|runs| runs.stats().entry_bytes).sum(),

@@ -38,12 +38,16 @@ pub fn load(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let (memory, source) = open(options)?;
+    let connect = ConnectOptions { interrupt: options.interrupt.clone(), ..connect.clone() };
+    let _watcher = options.interrupt.watch(&connect);
     let mut steps = Steps::begin(
         &options.state_dir,
         &format!("{}.{}", options.database, options.table),
         progress,
+        options.interrupt.clone(),
     )?;
-    let outcome = run(connect, options, progress, &memory, source, &mut steps);
+    let outcome = run(&connect, options, progress, &memory, source, &mut steps)
+        .map_err(|error| steps.explain(error));
     steps.end(&outcome);
     outcome
 }
@@ -76,6 +80,9 @@ fn run(
     let work = Work { options, progress, memory, inspected: &inspected };
     let outcome = work.run(&mut target, source, steps);
     if outcome.is_err() {
+        let _shield = options.interrupt.shield();
+        // A wish to stop that came late ends this instead of what follows.
+        let _ = target.session.exec("DO 0");
         // What failed is what the user must hear; the next load cleans up if this cannot.
         let _ = target.cleanup();
         made.undo(&mut target.session);
@@ -96,6 +103,7 @@ fn inspect(
     let mut target = match plan::lock(session, options) {
         Ok(target) => target,
         Err(error) => {
+            let _shield = options.interrupt.shield();
             if let Ok(mut session) = Session::connect(connect) {
                 made.undo(&mut session);
             }
@@ -105,6 +113,8 @@ fn inspect(
     match inspect_locked(&mut target, options, source) {
         Ok(inspected) => Ok((target, made, inspected)),
         Err(error) => {
+            let _shield = options.interrupt.shield();
+            let _ = target.session.exec("DO 0");
             made.undo(&mut target.session);
             Err(error)
         }
@@ -192,6 +202,7 @@ impl Work<'_> {
                 collations: &collations,
                 rows: built.rows,
                 threads: self.memory.threads,
+                interrupt: &self.options.interrupt,
             };
             verify::verify(&file, &expected, self.progress)
         })?;
@@ -217,6 +228,8 @@ impl Work<'_> {
             }
             error => error.into(),
         })?;
+        // The rows are in: no wish to stop takes them out again.
+        let _shield = self.options.interrupt.shield();
         failpoint::hit("publish.swapped");
         match target.drop_old(mode) {
             Ok(()) => Ok(Vec::new()),

@@ -51,7 +51,7 @@ pub enum Error {
         reason: String,
     },
     /// A file of ours could not be read or written.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("{doing} {}: {source}{}", path.display(), disk::advice(source))]
     Io {
         /// What was being done.
         doing: &'static str,
@@ -77,6 +77,16 @@ pub enum Error {
         given_bytes: u64,
         /// What does not fit.
         reason: String,
+    },
+    /// Somebody asked for the end of the load, by a signal.
+    #[error("stopped by {by} during {stage}; {target} is as it was")]
+    Stopped {
+        /// Name of the signal.
+        by: &'static str,
+        /// [`crate::Stage::name`] of what was being done.
+        stage: &'static str,
+        /// `database.table`.
+        target: String,
     },
     /// The connection broke while the server was asked to swap the tables.
     #[error(

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
+use server::Interrupt;
 use sort::{KeyRange, Runs};
 
 use crate::binding::{Binding, Entry, SecondaryBinding};
@@ -32,6 +33,8 @@ pub(crate) struct IndexesStage<'a> {
     pub(crate) sink: &'a PageSink<'a>,
     pub(crate) commit: Turnstile<Vec<IndexState>>,
     pub(crate) progress: &'a dyn Progress,
+    /// Ends the stage early.
+    pub(crate) interrupt: &'a Interrupt,
     pub(crate) rows: u64,
     /// For the root of the clustered index, if it is built here.
     pub(crate) last_auto_increment: u64,
@@ -216,6 +219,7 @@ impl Worker<'_> {
 fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Result<(), Stop> {
     let stage = worker.stage;
     let index = stage.first_index + worker.slot;
+    stage.interrupt.check()?;
     let mut turn = stage.commit.wait(ticket)?;
     let state = &mut turn.state()[worker.slot];
     if !worker.first_unique.is_empty() {

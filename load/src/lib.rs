@@ -50,3 +50,4 @@ pub use plan::{Plan, check, plan};
 pub use position::Position;
 pub use progress::{Progress, Snapshot, Stage};
 pub use report::Report;
+pub use server::Interrupt;

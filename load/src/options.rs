@@ -4,6 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
+use server::Interrupt;
 use sources::Dialect;
 use values::Charset;
 
@@ -83,6 +84,8 @@ pub struct LoadOptions {
     pub fill: Fill,
     /// Seconds to wait for others who hold the table. Default 60.
     pub lock_wait_seconds: u32,
+    /// Whoever wants the load to end early says so here.
+    pub interrupt: Interrupt,
 }
 
 impl LoadOptions {
@@ -108,6 +111,7 @@ impl LoadOptions {
             state_dir: default_state_dir(),
             fill: Fill::default(),
             lock_wait_seconds: 60,
+            interrupt: Interrupt::default(),
         }
     }
 

@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
+use server::Interrupt;
 use sort::{EntryShape, RunStore, SortBuffer};
 use sources::{Chunk, Rows, Scanner, Source, Value};
 
@@ -65,6 +66,8 @@ pub(crate) struct RowsStage<'a> {
     pub(crate) sink: &'a PageSink<'a>,
     pub(crate) commit: Turnstile<Commit>,
     pub(crate) progress: &'a dyn Progress,
+    /// Ends the stage early.
+    pub(crate) interrupt: &'a Interrupt,
     pub(crate) bytes_total: Option<u64>,
     pub(crate) rejects_max: u64,
     pub(crate) rows: AtomicU64,
@@ -105,6 +108,7 @@ impl RowsStage<'_> {
     }
 
     fn next_chunk(&self, chunk: &mut Chunk) -> Result<bool, Stop> {
+        self.interrupt.check()?;
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let more = source.next_chunk(chunk)?;
         self.progress.update(Snapshot {

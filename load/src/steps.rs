@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use server::Interrupt;
+
 use crate::error::Error;
 use crate::failpoint;
 use crate::journal::{Event, Journal};
@@ -14,6 +16,8 @@ pub(crate) struct Steps<'a> {
     pub(crate) stopwatch: Stopwatch,
     progress: &'a dyn Progress,
     target: String,
+    interrupt: Interrupt,
+    stage: Stage,
 }
 
 impl<'a> Steps<'a> {
@@ -22,11 +26,18 @@ impl<'a> Steps<'a> {
         state_dir: &Path,
         target: &str,
         progress: &'a dyn Progress,
+        interrupt: Interrupt,
     ) -> Result<Steps<'a>, Error> {
         let journal =
             Journal::create(state_dir).map_err(Error::io("creating the journal in", state_dir))?;
-        let mut steps =
-            Steps { journal, stopwatch: Stopwatch::new(), progress, target: target.to_owned() };
+        let mut steps = Steps {
+            journal,
+            stopwatch: Stopwatch::new(),
+            progress,
+            target: target.to_owned(),
+            interrupt,
+            stage: Stage::Inspect,
+        };
         steps.write("job", Event::Begin, target)?;
         Ok(steps)
     }
@@ -45,6 +56,8 @@ impl<'a> Steps<'a> {
     }
 
     fn enter(&mut self, stage: Stage) -> Result<(), Error> {
+        self.interrupt.check()?;
+        self.stage = stage;
         self.stopwatch.enter(stage);
         let (rows, done_bytes, total_bytes) = (0, 0, None);
         self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes });
@@ -76,6 +89,17 @@ impl<'a> Steps<'a> {
             Ok(_) => self.write("job", Event::End, &target),
             Err(error) => self.write("job", Event::Failed, &format!("{target}: {error}")),
         };
+    }
+
+    /// What the user hears of a load that ended early: that a signal ended it, if one did. What
+    /// else failed then failed because of it.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        match (self.interrupt.requested(), error) {
+            (None, error) | (_, error @ Error::SwapUnknown { .. }) => error,
+            (Some(by), _) => {
+                Error::Stopped { by, stage: self.stage.name(), target: self.target.clone() }
+            }
+        }
     }
 
     /// Name of the job.

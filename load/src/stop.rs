@@ -49,6 +49,12 @@ impl From<sources::Error> for Stop {
     }
 }
 
+impl From<server::Error> for Stop {
+    fn from(error: server::Error) -> Stop {
+        Stop::Failed(error.into())
+    }
+}
+
 impl From<sort::Error> for Stop {
     fn from(error: sort::Error) -> Stop {
         Stop::Failed(error.into())

@@ -10,6 +10,7 @@ use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::AlignedPage;
 use innodb::reader::{PageSource, ReadError};
 use innodb::verify::{self, Context, PageSummary, RUN_PAGES, Verifier, Worker, Writer};
+use server::Interrupt;
 use values::Collation;
 
 use crate::error::Error;
@@ -29,6 +30,8 @@ pub(crate) struct Expected<'a> {
     pub(crate) collations: &'a HashMap<u32, Arc<Collation>>,
     pub(crate) rows: u64,
     pub(crate) threads: usize,
+    /// Ends the verification early.
+    pub(crate) interrupt: &'a Interrupt,
 }
 
 /// Checks the whole file; an error names the first rules it breaks.
@@ -55,6 +58,7 @@ pub(crate) fn verify(
         done_bytes: AtomicU64::new(0),
         total_bytes: bytes,
         rows: expected.rows,
+        interrupt: expected.interrupt,
         progress,
     };
     let workers = pass.run(expected.threads * THREADS_PER_CORE, file)?;
@@ -88,12 +92,18 @@ struct Pass<'a, I> {
     done_bytes: AtomicU64,
     total_bytes: u64,
     rows: u64,
+    interrupt: &'a Interrupt,
     progress: &'a dyn Progress,
 }
 
 impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a, I> {
     fn run(&self, threads: usize, file: &SpaceFile) -> Result<Vec<Worker<'a>>, Error> {
-        let work = || pool::catch(|| self.work())?.map_err(read_error(file));
+        let work = || {
+            let worker = pool::catch(|| self.work())?.map_err(read_error(file))?;
+            // What was left out was left out because of it.
+            self.interrupt.check()?;
+            Ok(worker)
+        };
         let mut outcomes = Vec::with_capacity(threads);
         std::thread::scope(|scope| {
             let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
@@ -107,6 +117,7 @@ impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a,
         let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
         loop {
             let run = self.runs.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let run = run.filter(|_| !self.interrupt.is_requested());
             let Some((run, summaries)) = run else { return Ok(worker) };
             let first = PageNo((run * RUN_PAGES) as u32);
             let pages = AlignedPage::bytes_of_mut(&mut pages[..summaries.len()]);

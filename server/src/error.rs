@@ -67,6 +67,9 @@ pub enum Error {
         /// The statement, cut, without secrets.
         statement: String,
     },
+    /// Somebody asked for the end of the load before this statement; it was not sent.
+    #[error("stopped before the server was asked")]
+    Interrupted,
     /// A result had another shape than the one asked for.
     #[error(
         "column {column} of the answer {seen} where {expected} was expected; statement: {statement}"
@@ -82,7 +85,7 @@ pub enum Error {
         statement: String,
     },
     /// A file or folder could not be used.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("{doing} {}: {source}{}", path.display(), disk::advice(source))]
     Io {
         /// The action in words: `reading`.
         doing: &'static str,

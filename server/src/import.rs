@@ -265,7 +265,8 @@ impl Target {
         if !template.cfg.windows(inside.len()).any(|w| w == inside.as_bytes()) {
             return Err(elsewhere("it describes another table"));
         }
-        self.space_id = space_id(&template.ibd[..]);
+        self.space_id =
+            space_id(&template.ibd[..]).map_err(|e| Error::io("reading", &ibd_path, e))?;
         Ok(template)
     }
 
@@ -312,7 +313,8 @@ impl Target {
         let (ibd, cfg_path) = (self.shadow_path("ibd")?, self.shadow_path("cfg")?);
         let mut file = disk::open(OpenOptions::new().read(true), &build, "space")
             .map_err(|e| Error::io("opening", &build, e))?;
-        let (seen, expected) = (space_id(&mut file), self.space_id);
+        let seen = space_id(&mut file).map_err(|e| Error::io("reading", &build, e))?;
+        let expected = self.space_id;
         if seen.is_none() || seen != expected {
             let (seen, expected) = (seen.unwrap_or(0), expected.unwrap_or(0));
             return Err(Error::ForeignFile { path: build, seen, expected });
@@ -419,10 +421,13 @@ impl Target {
 
 /// The tablespace number in the header of a file's first page; None when the file is shorter.
 /// Source: MariaDB 10.11, fil0fil.h, FIL_PAGE_SPACE_ID.
-fn space_id(mut file: impl Read) -> Option<u32> {
+fn space_id(mut file: impl Read) -> std::io::Result<Option<u32>> {
     let mut header = [0; 38];
-    file.read_exact(&mut header).ok()?;
-    header[34..].first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
+    match file.read_exact(&mut header) {
+        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+        read => read?,
+    }
+    Ok(header[34..].first_chunk().map(|bytes| u32::from_be_bytes(*bytes)))
 }
 
 /// Gives a file the owner of the database's folder and the mode of the server's own files there.

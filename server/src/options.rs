@@ -8,6 +8,7 @@ use mysql::{ClientIdentity, Opts, OptsBuilder, SslOpts};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::option_file::{OptionFiles, Setting};
 
 /// Where distributions put the server's socket, most common first.
@@ -53,6 +54,8 @@ pub struct ConnectOptions {
     pub connect_timeout: Option<Duration>,
     /// The `--ssl-*` options.
     pub tls: TlsOptions,
+    /// What ends the statements of the connection before their time. Default: nothing does.
+    pub interrupt: Interrupt,
 }
 
 /// Options of encryption, as the client names them.
@@ -112,6 +115,7 @@ impl ConnectOptions {
             database: over.database.or(self.database),
             protocol: over.protocol.or(self.protocol),
             connect_timeout: over.connect_timeout.or(self.connect_timeout),
+            interrupt: self.interrupt,
             tls: TlsOptions {
                 enabled: over.tls.enabled.or(self.tls.enabled),
                 ca: over.tls.ca.or(self.tls.ca),

@@ -82,6 +82,8 @@ impl Target {
                 let _ = sender.send(mover.exec(&rename).map(drop));
             });
             let seen = wait_until_queued(&mut holder, mover_id, &result, wait);
+            // To its end, also when somebody wants the load stopped: the lock must go.
+            let _shield = holder.options().interrupt.shield();
             if seen.is_err() {
                 // Before the lock goes: else the mover would swap what nobody watches. Where this
                 // fails too, the mover may swap, and says so.
@@ -116,6 +118,7 @@ impl Target {
 
     /// Whether a RENAME without answer was done: it is atomic, so the shadow's name tells.
     fn was_swapped(&self, mover: u64) -> Result<bool> {
+        let _shield = self.session.options().interrupt.shield();
         let mut session = self.session.another()?;
         let busy = format!(
             "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} AND INFO IS NOT NULL"

@@ -23,6 +23,9 @@ pub const SQL_MODE: &str =
 /// Bytes read from a source at once for LOAD DATA LOCAL.
 const LOCAL_BYTES: usize = 1 << 20;
 
+/// Server error of a KILL of nobody.
+const ER_NO_SUCH_THREAD: u16 = 1094;
+
 /// Seconds a session may idle: a build between two statements can take days.
 const IDLE_SECONDS_MAX: u32 = 31_536_000;
 
@@ -66,6 +69,7 @@ pub struct Warning {
 impl Session {
     /// Connects and makes the session ours: utf8mb4, [`SQL_MODE`], no idle or statement limit.
     pub fn connect(options: &ConnectOptions) -> Result<Session> {
+        options.interrupt.check()?;
         let opts = options.driver_options()?;
         let mut conn = Conn::new(opts).map_err(|e| Error::Connect {
             target: options.target_text(),
@@ -156,6 +160,7 @@ impl Session {
     /// An error of `visit` ends the statement: the rest of the answer is read and dropped.
     pub fn for_each(&mut self, sql: &str, mut visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
         refuse_local(sql)?;
+        let _running = self.options.interrupt.begin(self.id)?;
         let statement: Arc<str> = shorten(sql).into();
         let mut answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
         for row in answer.by_ref() {
@@ -226,8 +231,15 @@ impl Session {
 
     /// Ends another connection. Fine when it has gone already.
     pub fn kill(&mut self, id: u64) -> Result<()> {
-        const ER_NO_SUCH_THREAD: u16 = 1094;
         match self.exec(&format!("KILL CONNECTION {id}")) {
+            Err(e) if e.errno() == Some(ER_NO_SUCH_THREAD) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// Ends the statement that another connection runs. Fine when it has gone already.
+    pub(crate) fn kill_query(&mut self, id: u64) -> Result<()> {
+        match self.exec(&format!("KILL QUERY {id}")) {
             Err(e) if e.errno() == Some(ER_NO_SUCH_THREAD) => Ok(()),
             other => other.map(drop),
         }
@@ -240,6 +252,7 @@ impl Session {
     }
 
     fn run(&mut self, sql: &str) -> Result<Done> {
+        let _running = self.options.interrupt.begin(self.id)?;
         let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
         let done = Done {
             affected_rows: answer.affected_rows(),

@@ -141,7 +141,7 @@ fn noise() -> impl FnMut() -> u64 {
 /// Pushes, sorts and adds every chunk. CPU times of pushing, sorting and adding.
 fn fill(case: &Case, memory_bytes_max: usize) -> (Runs, [Duration; 3]) {
     let temp_dir = std::env::temp_dir();
-    let options = StoreOptions { memory_bytes_max, temp_dir, threads: 2 };
+    let options = StoreOptions { memory_bytes_max, temp_dir, threads: 2, stop: Default::default() };
     let store = RunStore::with_options(case.shape, options).unwrap();
     let mut buffer = SortBuffer::new(case.shape);
     let mut noise = noise();

@@ -11,7 +11,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// No spill file could be made in the temporary directory.
-    #[error("creating spill run {run} in {}: {source}", dir.display())]
+    #[error("creating spill run {run} in {}: {source}{}", dir.display(), disk::advice(source))]
     Create {
         /// The temporary directory.
         dir: PathBuf,
@@ -22,7 +22,7 @@ pub enum Error {
     },
     /// Writing a spilled run failed, most often for want of space.
     #[error("writing spill run {run} to {}: {source} (the run needs about {bytes_needed} bytes, \
-             {bytes_written} were written)", dir.display())]
+             {bytes_written} were written){}", dir.display(), disk::advice(source))]
     Write {
         /// The temporary directory.
         dir: PathBuf,
@@ -36,7 +36,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Reading a spilled run back failed.
-    #[error("reading block {block} of spill run {run} in {}: {source}", dir.display())]
+    #[error("reading block {block} of spill run {run} in {}: {source}{}", dir.display(), disk::advice(source))]
     Read {
         /// The temporary directory.
         dir: PathBuf,

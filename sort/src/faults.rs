@@ -15,7 +15,7 @@ const MEMORY: usize = 128 << 10;
 
 fn store(shape: EntryShape, memory_bytes_max: usize) -> RunStore {
     let temp_dir = std::env::temp_dir();
-    let options = StoreOptions { memory_bytes_max, temp_dir, threads: 1 };
+    let options = StoreOptions { memory_bytes_max, temp_dir, threads: 1, stop: Default::default() };
     RunStore::with_options(shape, options).unwrap()
 }
 

@@ -205,11 +205,12 @@ impl RunWriter {
         })
     }
 
-    /// Adds an entry, not less than the one before.
+    /// Adds an entry, not less than the one before. Whether a block has ended.
     #[inline]
-    pub(crate) fn push(&mut self, ordinal: u64, key: &[u8], payload: &[u8]) -> Result<()> {
+    pub(crate) fn push(&mut self, ordinal: u64, key: &[u8], payload: &[u8]) -> Result<bool> {
         // At most 3 numbers of 10 bytes stand before the key: enough to know the block will do.
-        if self.block.len() + key.len() + payload.len() + 30 > self.plan.block_entry_bytes {
+        let ends = self.block.len() + key.len() + payload.len() + 30 > self.plan.block_entry_bytes;
+        if ends {
             self.end_block()?;
         }
         if self.block.is_empty() {
@@ -222,7 +223,7 @@ impl RunWriter {
         self.shape.encode(Some(ordinal_delta), key, payload, &mut self.block);
         self.run.entry_bytes_max = self.run.entry_bytes_max.max(self.block.len() - start);
         self.block_count += 1;
-        Ok(())
+        Ok(ends)
     }
 
     fn end_block(&mut self) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Keeps sorted runs within a budget, spilling when it is used up.
 
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::batch::BatchBuffers;
@@ -24,6 +25,8 @@ pub struct StoreOptions {
     /// Threads that add runs, and merges open at once later. Default: the CPUs there are. Each
     /// takes a part of the memory for its merge.
     pub threads: usize,
+    /// Set by whoever wants the work to end: what spills then fails soon. Default: never.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What a store did, for the report.
@@ -60,6 +63,7 @@ pub struct RunStore {
     shape: EntryShape,
     pub(crate) plan: Plan,
     pub(crate) dir: SpillDir,
+    stop: Arc<AtomicBool>,
     state: Mutex<State>,
     /// Memory came free, or a spill failed.
     changed: Condvar,
@@ -92,7 +96,8 @@ impl RunStore {
     ) -> Result<RunStore> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let temp_dir = temp_dir.into();
-        RunStore::with_options(shape, StoreOptions { memory_bytes_max, temp_dir, threads })
+        let stop = Arc::default();
+        RunStore::with_options(shape, StoreOptions { memory_bytes_max, temp_dir, threads, stop })
     }
 
     /// The least budget, in bytes, of a store of this shape; with long entries it may need more
@@ -111,6 +116,7 @@ impl RunStore {
             shape,
             plan,
             dir: SpillDir::new(options.temp_dir),
+            stop: options.stop,
             state: Mutex::default(),
             changed: Condvar::new(),
         })
@@ -288,7 +294,10 @@ impl RunStore {
         let mut merge =
             Merge::new(self.shape, &self.plan, runs, files, (&[], None), BatchBuffers::default());
         while let Some((ordinal, key, payload)) = merge.next_with_ordinal()? {
-            writer.push(ordinal, key, payload)?;
+            // Looked at by the block: entries are many.
+            if writer.push(ordinal, key, payload)? && self.stop.load(Ordering::Relaxed) {
+                return Err(Error::Stopped { first: "its end was asked for".to_owned() });
+            }
         }
         writer.finish()
     }

@@ -22,7 +22,11 @@ pub(crate) fn run(shape: EntryShape, chunk: &[Entry], ordinal: u64) -> MemoryRun
 
 pub(crate) fn store(shape: EntryShape, memory_bytes_max: usize, threads: usize) -> RunStore {
     let temp_dir = std::env::temp_dir();
-    RunStore::with_options(shape, StoreOptions { memory_bytes_max, temp_dir, threads }).unwrap()
+    RunStore::with_options(
+        shape,
+        StoreOptions { memory_bytes_max, temp_dir, threads, stop: Default::default() },
+    )
+    .unwrap()
 }
 
 pub(crate) fn collect(runs: &Runs, range: &KeyRange) -> Vec<Entry> {
@@ -195,7 +199,8 @@ fn nothing_in_gives_nothing_out() {
 #[test]
 fn a_hopeless_budget_is_refused() {
     let temp_dir = std::env::temp_dir();
-    let options = StoreOptions { memory_bytes_max: 10_000, temp_dir, threads: 1 };
+    let options =
+        StoreOptions { memory_bytes_max: 10_000, temp_dir, threads: 1, stop: Default::default() };
     let refused = RunStore::with_options(shape(Some(8), false), options);
     assert!(refused.unwrap_err().to_string().contains("10000 were given"));
 }

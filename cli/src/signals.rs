@@ -1,0 +1,50 @@
+//! Ctrl-C and its like: the first asks the load to stop and clean up, the second ends the program.
+
+use load::Interrupt;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::failure::{FAILED, Failure};
+
+/// Signals that mean that the load is to end.
+const ENDINGS: [(i32, &str); 3] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")];
+
+/// From now on these signals go to `interrupt`. One that whoever started us had us ignore, as
+/// `nohup` does, stays ignored.
+pub(crate) fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
+    let ignored = ignored_mask();
+    let endings = ENDINGS.map(|(signal, _)| signal);
+    let endings = endings.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let wrong = |error| Failure::failed(format!("watching for signals: {error}"));
+    let mut signals = Signals::new(endings).map_err(wrong)?;
+    let interrupt = interrupt.clone();
+    let thread = std::thread::Builder::new().name("signals".to_owned());
+    let watch = move || {
+        for signal in signals.forever() {
+            obey(&interrupt, signal, quiet);
+        }
+    };
+    thread.spawn(watch).map(drop).map_err(wrong)
+}
+
+fn obey(interrupt: &Interrupt, signal: i32, quiet: bool) {
+    let name = ENDINGS.iter().find(|(known, _)| *known == signal).map_or("a signal", |(_, n)| n);
+    if interrupt.is_requested() {
+        eprintln!(
+            "inrush: ended at once by a second signal, {name}: the table is the old one or the \
+             new one, whole in either case, and the next load of it cleans up"
+        );
+        signal_hook::low_level::exit(i32::from(FAILED));
+    }
+    interrupt.request(name);
+    if !quiet {
+        eprintln!("{name}: stopping and cleaning up; once more ends the program at once");
+    }
+}
+
+/// The signals that are ignored, a bit each; none where the kernel does not say.
+fn ignored_mask() -> u64 {
+    let Ok(text) = std::fs::read_to_string("/proc/self/status") else { return 0 };
+    let mask = text.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
