@@ -112,8 +112,11 @@ fn a_signal_ends_the_wait_for_a_lock() {
             wait_paused(&mut child);
             other.exec(&format!("LOCK TABLES {} WRITE", scene.table)).unwrap();
             resume(&child);
-            let waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
-                 WHERE STATE='Waiting for table metadata lock'";
+            let waiting = &format!(
+                "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+                 WHERE STATE='Waiting for table metadata lock' AND INSTR(INFO, '`{}`')",
+                scene.database
+            );
             let begun = Instant::now();
             while scene.session.query_row(waiting).unwrap().number::<u64>(0).unwrap() == 0 {
                 assert!(begun.elapsed() < PATIENCE, "{place}: never waited");
@@ -132,8 +135,11 @@ fn a_signal_ends_the_wait_for_a_lock() {
 fn a_signal_ends_an_import() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Replace, 60_000);
-    let importing = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
-         WHERE INFO LIKE 'ALTER TABLE%IMPORT TABLESPACE'";
+    let importing = &format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+         WHERE INFO LIKE 'ALTER TABLE `{}`.%IMPORT TABLESPACE'",
+        scene.database
+    );
     let child = start(&mut scene.command());
     let begun = Instant::now();
     while scene.session.query_row(importing).unwrap().number::<u64>(0).unwrap() == 0 {

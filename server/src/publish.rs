@@ -35,6 +35,8 @@ const ER_KILLED: [u16; 2] = [1317, 1927];
 const ATTEMPT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(2);
+/// A statement that has not ended after so many polls does not obey.
+const KILLS_MAX: u32 = 1000;
 /// The mover must be seen waiting this often in a row: another lock than the target's would be
 /// a moment's.
 const SIGHTINGS: u32 = 3;
@@ -84,22 +86,25 @@ impl Target {
             let seen = wait_until_queued(&mut holder, mover_id, &result, wait);
             // To its end, also when somebody wants the load stopped: the lock must go.
             let _shield = holder.options().interrupt.shield();
-            if seen.is_err() {
-                // Before the lock goes: else the mover would swap what nobody watches. Where this
-                // fails too, the mover may swap, and says so.
-                let _ = holder.kill(mover_id);
-            }
+            // Before the lock goes: else the mover would swap what nobody watches. Where this
+            // fails too, the mover may swap, and says so.
+            let ended = seen.is_err().then(|| end_mover(&mut holder, mover_id, &result)).flatten();
             // Without it the mover would wait for nothing.
             let unlocked = holder.exec("UNLOCK TABLES").map(drop);
             let (early, cause) = match seen {
                 Ok(early) => (early, unlocked.err()),
-                Err(cause) => (None, Some(cause)),
+                Err(cause) => (ended, Some(cause)),
             };
             // Whatever befell the holder, the mover knows whether the swap is done.
             let moved =
                 early.unwrap_or_else(|| result.recv().unwrap_or_else(|_| Err(gone(&target))));
             (cause, moved)
         });
+        if moved.is_err() {
+            // An ending that came late hits this instead of what follows.
+            let _shield = self.session.options().interrupt.shield();
+            let _ = self.session.exec("DO 0");
+        }
         let swapped = match moved {
             Err(error) if is_unclear(&error) => match self.was_swapped(mover_id) {
                 Ok(true) => Ok(()),
@@ -242,6 +247,24 @@ fn wait_until_queued(
             return Ok(None);
         }
     }
+}
+
+/// Ends the mover's statement, its connection only if that does not help; gives what it says.
+fn end_mover(
+    holder: &mut Session,
+    mover: u64,
+    result: &Receiver<Result<()>>,
+) -> Option<Result<()>> {
+    for _ in 0..KILLS_MAX {
+        if holder.kill_query(mover).is_err() {
+            break;
+        }
+        if let Ok(ended) = result.recv_timeout(POLL) {
+            return Some(ended);
+        }
+    }
+    let _ = holder.kill(mover);
+    None
 }
 
 /// Whether the server may have done the statement all the same.
