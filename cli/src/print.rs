@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use load::{Plan, Report};
+use load::{Estimate, Plan, Report};
 
 use crate::size::{group, show};
 
@@ -68,5 +68,27 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     for reason in &plan.refused {
         writeln!(out, "  not direct: {reason}")?;
     }
-    writeln!(out, "  server {}, input {}", plan.server, show(plan.input_bytes))
+    writeln!(out, "  server {}, input {}", plan.server, show(plan.input_bytes))?;
+    if let (Some(estimate), Some(free)) = (&plan.estimate, plan.free_bytes) {
+        self::estimate(out, estimate, free)?;
+    }
+    Ok(())
+}
+
+/// Room and time, for rows in key order and for others where that makes a difference.
+fn estimate(out: &mut impl Write, estimate: &Estimate, free: [u64; 2]) -> io::Result<()> {
+    let Estimate { rows, table_bytes, seconds, seconds_unordered, .. } = estimate;
+    let (least, most) = (estimate.temporary_bytes, estimate.temporary_bytes_unordered);
+    writeln!(out, "  about {} rows, like the first ones", group(*rows))?;
+    writeln!(out, "  table: about {} ({} free)", show(*table_bytes), show(free[0]))?;
+    write!(out, "  temporary: about {}", show(least))?;
+    if most > least {
+        write!(out, ", {} if the rows do not come in primary key order", show(most))?;
+    }
+    writeln!(out, " ({} free), less what compression saves", show(free[1]))?;
+    writeln!(
+        out,
+        "  time: about {seconds:.1} s, {seconds_unordered:.1} s if the rows do not come in that \
+         order, on the machine of docs/benchmarks.md"
+    )
 }

@@ -1,7 +1,10 @@
 //! Ctrl-C and its like: the first asks the load to stop and clean up, the second ends the program.
 
+use std::sync::Arc;
+
 use load::Interrupt;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use crate::failure::{FAILED, Failure};
@@ -18,6 +21,8 @@ pub(crate) fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
     let wrong = |error| Failure::failed(format!("watching for signals: {error}"));
     let mut signals = Signals::new(endings).map_err(wrong)?;
     let interrupt = interrupt.clone();
+    // A file beyond `ulimit -f` is then an error like any other.
+    flag::register(SIGXFSZ, Arc::default()).map_err(wrong)?;
     let thread = std::thread::Builder::new().name("signals".to_owned());
     let watch = move || {
         for signal in signals.forever() {

@@ -12,4 +12,5 @@ mod report;
 mod sandbox;
 mod scene;
 mod signals;
+mod space;
 mod support;

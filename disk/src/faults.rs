@@ -84,7 +84,7 @@ fn judge(operation: Operation, what: &'static str, bytes: usize) -> io::Result<u
     }
     let Some(fault) = FAULT.as_ref() else { return Ok(bytes) };
     let takes_space =
-        matches!(operation, Operation::Create | Operation::Write | Operation::SetSize);
+        matches!(operation, Operation::Create | Operation::Write | Operation::Allocate);
     let full = || Err(Errno::NOSPC.into());
     match fault.kind {
         Kind::Eio if number == fault.at => Err(Errno::IO.into()),

@@ -5,6 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
 use crate::Operation;
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
 use crate::faults;
 
 /// A file, and what it is for.
@@ -41,6 +44,16 @@ impl File {
     pub fn set_len(&self, bytes: u64) -> io::Result<()> {
         faults::before(Operation::SetSize, self.what)?;
         self.file.set_len(bytes)
+    }
+
+    /// Makes sure that the first `bytes` bytes can be written later, holes included, where the
+    /// file system can promise that.
+    pub fn allocate(&self, bytes: u64) -> io::Result<()> {
+        faults::before(Operation::Allocate, self.what)?;
+        match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, bytes) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            allocated => Ok(allocated?),
+        }
     }
 
     /// Waits until contents and size are on the disk.

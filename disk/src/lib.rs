@@ -29,6 +29,7 @@ pub(crate) enum Operation {
     #[cfg_attr(not(feature = "faults"), expect(dead_code, reason = "writes are counted in bytes"))]
     Write,
     SetSize,
+    Allocate,
     Sync,
     Rename,
     Remove,

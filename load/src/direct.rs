@@ -17,6 +17,7 @@ use crate::binding::{Binding, Parts, text_collation};
 use crate::build::{Build, Built};
 use crate::ddl::{self, Made};
 use crate::error::Error;
+use crate::estimate::Estimate;
 use crate::failpoint;
 use crate::inspected::Inspected;
 use crate::memory::Memory;
@@ -76,7 +77,7 @@ fn run(
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
     let (mut target, made, inspected) =
-        steps.step(Stage::Inspect, || inspect(connect, options, &mut source))?;
+        steps.step(Stage::Inspect, || inspect(connect, options, memory, &mut source))?;
     let work = Work { options, progress, memory, inspected: &inspected };
     let outcome = work.run(&mut target, source, steps);
     if outcome.is_err() {
@@ -96,6 +97,7 @@ fn run(
 fn inspect(
     connect: &ConnectOptions,
     options: &LoadOptions,
+    memory: &Memory,
     source: &mut FileSource,
 ) -> Result<(Target, Made, Inspected), Error> {
     let mut session = Session::connect(connect)?;
@@ -110,7 +112,7 @@ fn inspect(
             return Err(error);
         }
     };
-    match inspect_locked(&mut target, options, source) {
+    match inspect_locked(&mut target, options, memory, source) {
         Ok(inspected) => Ok((target, made, inspected)),
         Err(error) => {
             let _shield = options.interrupt.shield();
@@ -124,6 +126,7 @@ fn inspect(
 fn inspect_locked(
     target: &mut Target,
     options: &LoadOptions,
+    memory: &Memory,
     source: &mut FileSource,
 ) -> Result<Inspected, Error> {
     let name = target.table.name.clone();
@@ -140,7 +143,8 @@ fn inspect_locked(
         return Err(Error::Unfit { target: name.to_string(), reasons });
     }
     let inspected = Inspected::new(target, options, source)?;
-    space::check(&target.build_path()?, source.bytes_total(), target.table.indexes.len())?;
+    let estimate = Estimate::of(source, &target.table, &inspected, options, memory)?;
+    space::check(&target.build_path()?, &options.temp_dir, estimate.as_ref())?;
     Ok(inspected)
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::position::Position;
+use crate::space::show;
 
 /// Everything that ends a load. The target is as it was before, whatever the variant.
 #[derive(Debug, thiserror::Error)]
@@ -60,15 +61,31 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// No journal could be begun.
+    #[error(
+        "creating the journal in {}: {source}; the variable XDG_STATE_HOME names another place for it", path.display()
+    )]
+    State {
+        /// The state folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Too little room for what the load will write.
-    #[error("{} has {free_bytes} bytes free, the load needs about {needed_bytes}; free some or choose another folder", path.display())]
+    #[error(
+        "{} has {} free, the load needs about {} there ({} for the table, {} for sorted runs): free some, or put sorted runs elsewhere by --temp-dir",
+        path.display(), show(*free_bytes), show(table_bytes + temporary_bytes), show(*table_bytes),
+        show(*temporary_bytes)
+    )]
     NoSpace {
         /// The folder.
         path: PathBuf,
         /// Bytes free there.
         free_bytes: u64,
-        /// Bytes that will be written there.
-        needed_bytes: u64,
+        /// Bytes of the tablespace, if it goes there.
+        table_bytes: u64,
+        /// Bytes of sorted runs, if they go there.
+        temporary_bytes: u64,
     },
     /// `--memory` is too little even for one row at a time.
     #[error("--memory {given_bytes} bytes is too little: {reason}")]

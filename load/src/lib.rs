@@ -20,6 +20,7 @@ mod direct;
 mod encode;
 mod entry;
 mod error;
+mod estimate;
 mod failpoint;
 mod fault;
 mod indexes;
@@ -43,6 +44,7 @@ mod verify;
 
 pub use direct::load;
 pub use error::Error;
+pub use estimate::Estimate;
 #[doc(hidden)]
 pub use memory::Memory;
 pub use options::{Fill, LoadOptions, Mode};

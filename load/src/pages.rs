@@ -130,6 +130,7 @@ impl<'a> PageSink<'a> {
             self.file.write(page_no.file_offset(), &page[..])?;
         }
         self.file.set_size(layout.size_bytes())?;
+        self.file.allocate(layout.size_bytes())?;
         let reports = self.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok((layout.size_bytes(), reports))
     }

@@ -9,8 +9,10 @@ use sources::Source;
 use crate::ddl;
 use crate::direct;
 use crate::error::Error;
+use crate::estimate::Estimate;
 use crate::inspected::Inspected;
 use crate::options::{LoadOptions, Mode};
+use crate::space;
 
 /// What a load would do.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +31,11 @@ pub struct Plan {
     pub server: String,
     /// Bytes of the input.
     pub input_bytes: u64,
+    /// What the load will take; none when the table is still to be made, cannot be loaded, or the
+    /// input's size is not known.
+    pub estimate: Option<Estimate>,
+    /// Bytes free where the table goes, and in the temporary folder.
+    pub free_bytes: Option<[u64; 2]>,
 }
 
 /// Why the direct path is taken, when it is.
@@ -44,7 +51,7 @@ pub fn check(options: &LoadOptions) -> Result<(), Error> {
 ///
 /// Errors: the options that a load would refuse too.
 pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<Plan, Error> {
-    let (_, mut source) = direct::open(options)?;
+    let (memory, mut source) = direct::open(options)?;
     let mut session = connect.map(Session::connect).transpose()?;
     let name = TableName::new(&options.database, &options.table);
     let mut plan = Plan {
@@ -55,6 +62,8 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         refused: Vec::new(),
         server: session.as_ref().map_or_else(String::new, |s| s.version().text.clone()),
         input_bytes: source.bytes_total().unwrap_or(0),
+        estimate: None,
+        free_bytes: None,
     };
     let exists = match &mut session {
         Some(session) => Table::exists(session, &name)?,
@@ -77,7 +86,19 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         match Inspected::new(&mut target, options, &mut source) {
             Err(Error::Unfit { reasons, .. }) => plan.refused = reasons,
             inspected => {
-                inspected?;
+                let inspected = inspected?;
+                plan.estimate =
+                    Estimate::of(&mut source, &target.table, &inspected, options, &memory)?;
+                let folder = target.build_path()?;
+                let folder = folder.parent().unwrap_or(&folder);
+                plan.free_bytes =
+                    Some([space::free_bytes(folder)?, space::free_bytes(&options.temp_dir)?]);
+                if let Err(error) =
+                    space::check(&target.build_path()?, &options.temp_dir, plan.estimate.as_ref())
+                {
+                    plan.refused.push(error.to_string());
+                    return Ok(plan);
+                }
                 plan.path = Some("direct");
                 plan.why = WHY_DIRECT.to_owned();
             }

@@ -1,47 +1,106 @@
-//! Whether there is room for the file, before anything is built in a folder the server lives in.
+//! Whether there is room for what a load writes, before anything is built in a folder the server
+//! lives in.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{stat, statvfs};
 
 use crate::error::Error;
+use crate::estimate::Estimate;
 
-/// Part of the input's size that a secondary index takes, in percent: short keys and the primary
-/// key's columns, against whole lines of text.
-const SECONDARY_PERCENT: u64 = 10;
-
-/// Refuses a load whose file will not fit beside `build_path`.
+/// Refuses a load that will not fit: its file beside `build_path`, its sorted runs in `temp_dir`.
 ///
-/// The size is a guess: a clustered record is about as long as its line. Rows of many numbers take
-/// more, long decimal text less; a disk that fills up all the same stops the load, target as before.
+/// The sizes are those of rows like the first ones. Runs are compressed, about by half, and rows
+/// may come in key order: so no load is refused that could go well. A disk that fills up all the
+/// same stops the load, target as before.
 pub(crate) fn check(
     build_path: &Path,
-    input_bytes: Option<u64>,
-    indexes: usize,
+    temp_dir: &Path,
+    estimate: Option<&Estimate>,
 ) -> Result<(), Error> {
-    let Some(input_bytes) = input_bytes else { return Ok(()) };
-    let secondaries = indexes.saturating_sub(1) as u64;
-    let needed_bytes = input_bytes / 100 * (100 + SECONDARY_PERCENT * secondaries);
+    let Some(estimate) = estimate else { return Ok(()) };
     let folder = build_path.parent().unwrap_or(build_path);
-    let stat = rustix::fs::statvfs(folder)
-        .map_err(|errno| Error::io("looking for free space in", folder)(errno.into()))?;
-    let free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
-    if free_bytes >= needed_bytes {
+    let (table_bytes, temporary_bytes) = (estimate.table_bytes, estimate.temporary_bytes / 2);
+    if device(folder)? == device(temp_dir)? {
+        return fits(folder, table_bytes, temporary_bytes);
+    }
+    fits(folder, table_bytes, 0)?;
+    fits(temp_dir, 0, temporary_bytes)
+}
+
+fn fits(folder: &Path, table_bytes: u64, temporary_bytes: u64) -> Result<(), Error> {
+    let free_bytes = free_bytes(folder)?;
+    if table_bytes + temporary_bytes <= free_bytes {
         return Ok(());
     }
-    Err(Error::NoSpace { path: folder.to_owned(), free_bytes, needed_bytes })
+    Err(Error::NoSpace { path: PathBuf::from(folder), free_bytes, table_bytes, temporary_bytes })
+}
+
+/// Bytes that may still be written to the file system of a folder.
+pub(crate) fn free_bytes(folder: &Path) -> Result<u64, Error> {
+    let stat = statvfs(folder)
+        .map_err(|errno| Error::io("looking for free space in", folder)(errno.into()))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+fn device(folder: &Path) -> Result<u64, Error> {
+    let stat = stat(folder).map_err(|errno| Error::io("looking at", folder)(errno.into()))?;
+    Ok(stat.st_dev)
+}
+
+/// Bytes as people read them: `1.2 GB`.
+pub(crate) fn show(bytes: u64) -> String {
+    let units = ["bytes", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0);
+    format!("{value:.digits$} {}", units[unit])
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
+    fn estimate(table_bytes: u64, temporary_bytes: u64) -> Estimate {
+        Estimate {
+            rows: 1,
+            table_bytes,
+            temporary_bytes,
+            temporary_bytes_unordered: temporary_bytes,
+            seconds: 1.0,
+            seconds_unordered: 1.0,
+        }
+    }
+
     #[test]
     fn a_load_larger_than_the_disk_is_refused() {
-        let here = Path::new("./x.build");
-        assert!(check(here, Some(1), 3).is_ok());
-        assert!(check(here, None, 3).is_ok());
-        let outcome = check(here, Some(1 << 60), 3);
-        assert!(
-            matches!(outcome, Err(Error::NoSpace { needed_bytes, .. }) if needed_bytes > 1 << 60)
-        );
+        let (build, here) = (Path::new("./x.build"), Path::new("."));
+        assert!(check(build, here, Some(&estimate(1, 1))).is_ok());
+        assert!(check(build, here, None).is_ok());
+        let error = check(build, here, Some(&estimate(1 << 60, 0))).unwrap_err();
+        assert!(matches!(error, Error::NoSpace { table_bytes, .. } if table_bytes == 1 << 60));
+        assert_eq!(error.exit_status(), 2);
+        let text = error.to_string();
+        assert!(text.contains("the load needs about 1152921.5 TB there"), "{text}");
+    }
+
+    #[test]
+    fn the_table_and_the_runs_count_together_on_one_disk() {
+        let (build, here) = (Path::new("./x.build"), Path::new("."));
+        let free = free_bytes(here).unwrap();
+        let both = estimate(free / 4 * 3, free);
+        assert!(matches!(check(build, here, Some(&both)), Err(Error::NoSpace { .. })));
+        assert!(check(build, here, Some(&estimate(free / 4 * 3, 0))).is_ok());
+        assert!(check(build, here, Some(&estimate(0, free))).is_ok());
+        // Another file system.
+        let memory = Path::new("/proc");
+        assert!(check(build, memory, Some(&estimate(free / 4 * 3, 0))).is_ok());
+        let error = check(build, memory, Some(&estimate(0, 2 << 40))).unwrap_err();
+        assert!(error.to_string().starts_with("/proc has 0 bytes free"), "{error}");
     }
 }

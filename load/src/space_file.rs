@@ -65,9 +65,15 @@ impl SpaceFile {
         Ok(())
     }
 
-    /// Sets the final size; what was never written is a hole of zeros.
+    /// Sets the size; what was never written is a hole of zeros.
     pub(crate) fn set_size(&self, bytes: u64) -> Result<(), Error> {
         self.file.set_len(bytes).map_err(Error::io("setting the size of", &self.path))
+    }
+
+    /// Takes room for the first `bytes` bytes, holes included: the server writes them too, and
+    /// when its disk is full it says no more than "I/O error".
+    pub(crate) fn allocate(&self, bytes: u64) -> Result<(), Error> {
+        self.file.allocate(bytes).map_err(Error::io("taking room for", &self.path))
     }
 
     /// Size of the file now.

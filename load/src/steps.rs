@@ -28,8 +28,8 @@ impl<'a> Steps<'a> {
         progress: &'a dyn Progress,
         interrupt: Interrupt,
     ) -> Result<Steps<'a>, Error> {
-        let journal =
-            Journal::create(state_dir).map_err(Error::io("creating the journal in", state_dir))?;
+        let journal = Journal::create(state_dir)
+            .map_err(|source| Error::State { path: state_dir.to_owned(), source })?;
         let mut steps = Steps {
             journal,
             stopwatch: Stopwatch::new(),

@@ -1,0 +1,199 @@
+//! How large and how long a load will be, from its first rows.
+//!
+//! The first rows are converted, and all of them taken to be like these. The indexes' sizes
+//! follow from the stored sizes of their columns; text keys are taken to sort by as many bytes as
+//! they store.
+
+use serde::Serialize;
+use server::Table;
+use sources::{Chunk, Rows, Scanner, Source, Value};
+
+use crate::binding::{BoundColumn, Input};
+use crate::encode::Line;
+use crate::error::Error;
+use crate::inspected::Inspected;
+use crate::memory::Memory;
+use crate::options::LoadOptions;
+
+/// Rows that are converted.
+const SAMPLE_ROWS: usize = 2_000;
+/// Bytes of a record besides its values: header, DB_TRX_ID, DB_ROLL_PTR.
+const RECORD_BYTES: f64 = 5.0 + 6.0 + 7.0;
+/// Bytes of an index entry besides its values.
+const ENTRY_BYTES: f64 = 5.0;
+/// Bytes of DB_ROW_ID, the key of a table without one.
+const ROW_ID_BYTES: f64 = 6.0;
+/// What page headers, directories and the levels above the leaves take.
+const PAGE_OVERHEAD: f64 = 1.03;
+/// Values beyond this go to pages of their own.
+const OFF_PAGE_BYTES: f64 = 8_000.0;
+const PAGE_BYTES: f64 = 16_384.0;
+/// What is left on a page after headers.
+const BODY_BYTES: f64 = 16_327.0;
+/// What a file takes at least; and once it grows by extents, what is left free in them.
+const SPACE_BYTES_MIN: f64 = 100_000.0;
+const EXTENTS_FROM_BYTES: f64 = 1e6;
+const EXTENTS_FREE_BYTES: f64 = 2e6;
+/// Part of the runs' memory that is filled before they spill.
+const RUNS_IN_MEMORY: f64 = 0.75;
+
+// Speeds of the machine of docs/benchmarks.md, in bytes a second.
+/// Parsing, converting, encoding, building: input of one core.
+const BUILD_SPEED: f64 = 300e6;
+/// Sorting rows that do not come in key order: their records, one core.
+const SORT_SPEED: f64 = 400e6;
+/// Reading the finished file again, one core.
+const VERIFY_SPEED: f64 = 1.1e9;
+/// The server's import.
+const IMPORT_SPEED: f64 = 1.05e9;
+/// Everything that does not depend on size, in seconds.
+const CONSTANT_SECONDS: f64 = 0.1;
+
+/// What a load will take, roughly. `inrush plan` shows it; a disk without that room is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Rows of the input.
+    pub rows: u64,
+    /// Bytes of the finished tablespace.
+    pub table_bytes: u64,
+    /// Bytes of sorted runs in the temporary folder if the rows come in primary key order; 0 when
+    /// memory holds them.
+    pub temporary_bytes: u64,
+    /// The same if they do not come in that order.
+    pub temporary_bytes_unordered: u64,
+    /// Seconds at the speed of docs/benchmarks.md, the rows in primary key order.
+    pub seconds: f64,
+    /// The same if they do not come in that order.
+    pub seconds_unordered: f64,
+}
+
+/// Average stored sizes in the sample.
+struct Sample {
+    rows: f64,
+    /// Parallel to the table's columns.
+    stored: Vec<f64>,
+    /// Pages of their own that a row's values take, in bytes.
+    off_page: f64,
+}
+
+impl Estimate {
+    /// Reads the first chunk and goes back to the start. None when the input's size is not known,
+    /// or it can be read only once.
+    pub(crate) fn of(
+        source: &mut dyn Source,
+        table: &Table,
+        inspected: &Inspected,
+        options: &LoadOptions,
+        memory: &Memory,
+    ) -> Result<Option<Estimate>, Error> {
+        let Some(total) = source.bytes_total() else { return Ok(None) };
+        if source.files().iter().any(|file| file.bytes.is_none()) {
+            return Ok(None);
+        }
+        let mut chunk = Chunk::default();
+        let mut rows = Rows::new();
+        // What is wrong with the input is said when the load comes to it.
+        let read = source.next_chunk(&mut chunk).unwrap_or(false);
+        let part = source.bytes_read();
+        source.restart()?;
+        if read {
+            Scanner::new(&options.dialect).scan(&chunk.bytes, &mut rows);
+        }
+        let sample = Sample::of(&chunk, &rows, &inspected.columns);
+        let rows = sample.rows * (total as f64 / part.max(1) as f64).max(1.0);
+        Ok(Some(sample.estimate(rows, total, table, options, memory)))
+    }
+}
+
+impl Sample {
+    fn of(chunk: &Chunk, rows: &Rows, columns: &[BoundColumn]) -> Sample {
+        let mut sample =
+            Sample { rows: rows.len() as f64, stored: vec![0.0; columns.len()], off_page: 0.0 };
+        let mut converters: Vec<_> = columns.iter().map(|bound| bound.converter.clone()).collect();
+        let mut stored = Vec::new();
+        let mut taken = 0;
+        for row in rows.iter().take(SAMPLE_ROWS) {
+            let line = Line { chunk: &chunk.bytes, rows, row };
+            for (index, bound) in columns.iter().enumerate() {
+                stored.clear();
+                match &bound.input {
+                    Input::Field(field) | Input::AutoIncrement(Some(field))
+                        if *field < line.row.field_count() =>
+                    {
+                        let mut scratch = Vec::new();
+                        if let Value::Bytes(text) = line.value(*field, &mut scratch) {
+                            // A value that will be refused takes no room.
+                            let _ = converters[index].convert(text, &mut stored);
+                        }
+                    }
+                    Input::Constant(Some(value)) => stored.extend_from_slice(value),
+                    _ => {}
+                }
+                let bytes = stored.len() as f64;
+                if bytes > OFF_PAGE_BYTES {
+                    sample.off_page += (bytes / BODY_BYTES).ceil() * PAGE_BYTES;
+                } else {
+                    sample.stored[index] += bytes;
+                }
+            }
+            taken += 1;
+        }
+        let count = f64::from(taken.max(1));
+        sample.stored.iter_mut().for_each(|bytes| *bytes /= count);
+        sample.off_page /= count;
+        sample
+    }
+
+    fn estimate(
+        &self,
+        rows: f64,
+        total: u64,
+        table: &Table,
+        options: &LoadOptions,
+        memory: &Memory,
+    ) -> Estimate {
+        let key_bytes = |columns: &[server::catalog::IndexColumn]| -> f64 {
+            let stored = columns.iter().map(|part| {
+                let column = table.columns.iter().position(|column| column.name == part.name);
+                let stored = column.and_then(|column| self.stored.get(column)).copied();
+                let limit = part.prefix.map_or(f64::MAX, |chars| f64::from(chars) * 4.0);
+                stored.unwrap_or(0.0).min(limit)
+            });
+            stored.sum()
+        };
+        let primary = table.indexes.iter().find(|index| index.name == "PRIMARY");
+        let primary_bytes = primary.map_or(ROW_ID_BYTES, |index| key_bytes(&index.columns));
+        let record = RECORD_BYTES
+            + self.stored.iter().sum::<f64>()
+            + table.columns.len() as f64 / 8.0
+            + if primary.is_some() { 0.0 } else { ROW_ID_BYTES };
+        let secondaries = table.indexes.iter().filter(|index| index.name != "PRIMARY");
+        let entries: f64 =
+            secondaries.map(|index| ENTRY_BYTES + key_bytes(&index.columns) + primary_bytes).sum();
+        let filled = |reserve: usize| 1.0 - reserve as f64 / PAGE_BYTES;
+        let table_bytes = rows
+            * (self.off_page
+                + record * PAGE_OVERHEAD / filled(options.fill.clustered_reserve)
+                + entries * PAGE_OVERHEAD / filled(options.fill.secondary_reserve))
+            + SPACE_BYTES_MIN;
+        let grows = table_bytes > EXTENTS_FROM_BYTES;
+        let table_bytes = table_bytes + if grows { EXTENTS_FREE_BYTES } else { 0.0 };
+        let spilled = |bytes: f64| {
+            if bytes <= RUNS_IN_MEMORY * memory.run_bytes as f64 { 0 } else { bytes as u64 }
+        };
+        let clustered = rows * (record + primary_bytes);
+        let threads = memory.threads as f64;
+        let seconds = CONSTANT_SECONDS
+            + total as f64 / BUILD_SPEED / threads
+            + table_bytes / VERIFY_SPEED / threads
+            + table_bytes / IMPORT_SPEED;
+        Estimate {
+            rows: rows as u64,
+            table_bytes: table_bytes as u64,
+            temporary_bytes: spilled(rows * entries),
+            temporary_bytes_unordered: spilled(rows * entries + clustered),
+            seconds,
+            seconds_unordered: seconds + clustered / SORT_SPEED / threads,
+        }
+    }
+}
