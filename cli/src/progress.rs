@@ -54,6 +54,10 @@ impl Progress for Bar {
             self.bar.set_prefix(format!(", {} rows", size::group(snapshot.rows)));
         }
     }
+
+    fn waiting(&self, text: &str) {
+        self.bar.println(text);
+    }
 }
 
 impl Drop for Bar {
@@ -71,12 +75,16 @@ struct LinesState {
     started: Instant,
     stage: Option<(Stage, Instant)>,
     printed: Instant,
+    /// When a wait was last told of.
+    waited: Option<Instant>,
 }
 
 impl Lines {
     pub(crate) fn new() -> Lines {
         let now = Instant::now();
-        Lines { state: Mutex::new(LinesState { started: now, stage: None, printed: now }) }
+        Lines {
+            state: Mutex::new(LinesState { started: now, stage: None, printed: now, waited: None }),
+        }
     }
 }
 
@@ -98,6 +106,15 @@ impl Progress for Lines {
         state.printed = now;
         let clock = (now - state.started).as_secs();
         eprintln!("{clock:>5} s  {}", line(&snapshot, (now - begun).as_secs_f64()));
+    }
+
+    fn waiting(&self, text: &str) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if state.waited.is_none_or(|told| now - told >= LINE_INTERVAL) {
+            state.waited = Some(now);
+            eprintln!("{:>5} s  {text}", (now - state.started).as_secs());
+        }
     }
 }
 

@@ -98,6 +98,8 @@ impl Home {
             .env("XDG_STATE_HOME", self.path().join("state"))
             .env("XDG_DATA_HOME", self.path().join("data"))
             .env("TMPDIR", self.temp_dir())
+            // A server that a test killed does not come back by itself.
+            .env("INRUSH_RECONNECT_MS", "300")
             // What is learned of a collation is the same for every test.
             .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
             .current_dir(self.path())

@@ -4,6 +4,7 @@
 //! verify, import, publish. docs/journal.md says what a crash in each leaves.
 
 use std::collections::HashMap;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use innodb::cfg::Cfg;
@@ -47,8 +48,13 @@ pub fn load(
         progress,
         options.interrupt.clone(),
     )?;
-    let outcome = run(&connect, options, progress, &memory, source, &mut steps)
-        .map_err(|error| steps.explain(error));
+    let outcome = std::thread::scope(|scope| {
+        let (told, waits) = channel();
+        // Ends with the target, which has the other end.
+        scope.spawn(move || waits.iter().for_each(|text: String| progress.waiting(&text)));
+        run(&connect, options, progress, &memory, source, &mut steps, told)
+    })
+    .map_err(|error| steps.explain(error));
     steps.end(&outcome);
     outcome
 }
@@ -75,20 +81,21 @@ fn run(
     memory: &Memory,
     mut source: FileSource,
     steps: &mut Steps<'_>,
+    told: Sender<String>,
 ) -> Result<Report, Error> {
     let (mut target, made, inspected) =
-        steps.step(Stage::Inspect, || inspect(connect, options, memory, &mut source))?;
+        steps.step(Stage::Inspect, || inspect(connect, options, memory, &mut source, &told))?;
     let work = Work { options, progress, memory, inspected: &inspected };
     let outcome = work.run(&mut target, source, steps);
-    if outcome.is_err() {
-        let _shield = options.interrupt.shield();
-        // A wish to stop that came late ends this instead of what follows.
-        let _ = target.session.exec("DO 0");
-        // What failed is what the user must hear; the next load cleans up if this cannot.
-        let _ = target.cleanup();
-        made.undo(&mut target.session);
-    }
-    let done = outcome?;
+    let done = match outcome {
+        Ok(done) => done,
+        Err(error) => {
+            let _shield = options.interrupt.shield();
+            let cleaned = target.abandon();
+            made.undo(&mut target.session);
+            return Err(error.in_step(steps.stage.name(), &target, cleaned));
+        }
+    };
     steps.stopwatch.stop();
     Ok(report(&target, options, memory, steps, done))
 }
@@ -99,10 +106,11 @@ fn inspect(
     options: &LoadOptions,
     memory: &Memory,
     source: &mut FileSource,
+    told: &Sender<String>,
 ) -> Result<(Target, Made, Inspected), Error> {
     let mut session = Session::connect(connect)?;
     let made = ddl::make_table(&mut session, options)?;
-    let mut target = match plan::lock(session, options) {
+    let mut target = match plan::lock(session, options, Some(told)) {
         Ok(target) => target,
         Err(error) => {
             let _shield = options.interrupt.shield();
@@ -213,6 +221,7 @@ impl Work<'_> {
         drop(file);
         steps.step(Stage::Import, || {
             cfg.autoinc = built.next_auto_increment.unwrap_or(0);
+            target.ensure_session()?;
             target.place(&cfg.to_bytes())?;
             failpoint::hit("import.placed");
             target.import()?;
@@ -225,6 +234,7 @@ impl Work<'_> {
     /// Swaps the new table in. What goes wrong after that no longer makes the load a failure.
     fn publish(&self, target: &mut Target) -> Result<Vec<String>, Error> {
         let mode = publish_mode(self.options.mode);
+        target.ensure_session()?;
         target.publish(mode).map_err(|error| match error {
             server::Error::Lost { .. } => {
                 let (target, reason) = (target.table.name.to_string(), error.to_string());
@@ -276,7 +286,8 @@ fn report(
     steps: &mut Steps<'_>,
     done: Done,
 ) -> Report {
-    let Done { built, warnings } = done;
+    let Done { built, mut warnings } = done;
+    warnings.extend(target.remarks.iter().cloned());
     let seconds = steps.stopwatch.total_seconds();
     let mut notes =
         vec!["the rows are not in the redo log: take a backup before you rely on one".to_owned()];

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use server::Target;
+
 use crate::position::Position;
 use crate::space::show;
 
@@ -115,6 +117,16 @@ pub enum Error {
         /// What was being done when the connection broke.
         reason: String,
     },
+    /// The server failed, or could not be reached to remove what a failed load had made.
+    #[error("{error}; that was in step {step}: {state}")]
+    Step {
+        /// The step, as the journal has it.
+        step: &'static str,
+        /// What failed.
+        error: Box<Error>,
+        /// What the target is now, and what is left of the load.
+        state: String,
+    },
     /// The built file broke a rule of the format. It was not given to the server.
     #[error("the built file is wrong and was not imported, please report this: {0}")]
     BadFile(String),
@@ -147,8 +159,41 @@ impl Error {
             | Error::NoSpace { .. }
             | Error::Memory { .. } => 2,
             Error::Server(error) => server_status(error),
+            Error::Step { error, .. } => error.exit_status(),
             _ => 1,
         }
+    }
+
+    /// The error of a step, with what is left of the load after `cleaned` up. What says enough by
+    /// itself stays as it is.
+    pub(crate) fn in_step(
+        self,
+        step: &'static str,
+        target: &Target,
+        cleaned: Result<(), server::Error>,
+    ) -> Error {
+        use server::Error as E;
+        let plain = !matches!(
+            &self,
+            Error::Server(
+                E::Lost { .. } | E::Statement { .. } | E::Connect { .. } | E::Answer { .. }
+            )
+        );
+        let name = &target.table.name;
+        let now = match self {
+            Error::SwapUnknown { .. } => String::new(),
+            _ => format!("{name} is as it was, "),
+        };
+        let state = match cleaned {
+            Ok(()) if plain => return self,
+            Ok(()) => format!("{now}nothing of the load is left; load again"),
+            Err(error) => format!(
+                "{now}what the load made ({} and its files) could not be removed, the next load \
+                 of the table does it ({error})",
+                target.names.shadow
+            ),
+        };
+        Error::Step { step, error: Box::new(self), state }
     }
 
     /// An I/O error with what was being done to which file.

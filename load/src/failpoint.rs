@@ -8,6 +8,8 @@
 #[cfg(feature = "failpoints")]
 mod damage;
 
+use std::time::Duration;
+
 use crate::error::Error;
 use crate::space_file::SpaceFile;
 
@@ -23,7 +25,7 @@ pub(crate) fn hit(name: &str) {
     };
     let _ = rustix::process::kill_process(me, signal);
     // The signal is on its way: no step of ours after it.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(100));
 }
 
 /// The built file is about to be verified.
@@ -33,6 +35,19 @@ pub(crate) fn built(file: &SpaceFile) -> Result<(), Error> {
         Some(kind) => damage::damage(file, kind),
         None => Ok(()),
     }
+}
+
+/// How long a server that went away is tried: the variable INRUSH_RECONNECT_MS says, if set.
+#[cfg(feature = "failpoints")]
+pub(crate) fn reconnect_wait(default: Duration) -> Duration {
+    let millis = std::env::var("INRUSH_RECONNECT_MS").ok().and_then(|text| text.parse().ok());
+    millis.map_or(default, Duration::from_millis)
+}
+
+/// How long a server that went away is tried.
+#[cfg(not(feature = "failpoints"))]
+pub(crate) fn reconnect_wait(default: Duration) -> Duration {
+    default
 }
 
 /// What is to be done at the place of this name.

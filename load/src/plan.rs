@@ -1,5 +1,6 @@
 //! Which way into the server a load takes, and why not a faster one.
 
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -10,6 +11,7 @@ use crate::ddl;
 use crate::direct;
 use crate::error::Error;
 use crate::estimate::Estimate;
+use crate::failpoint;
 use crate::inspected::Inspected;
 use crate::options::{LoadOptions, Mode};
 use crate::space;
@@ -77,7 +79,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         plan.makes_table = true;
         return Ok(plan);
     };
-    let mut target = lock(session, options)?;
+    let mut target = lock(session, options, None)?;
     plan.refused = refusals(&target);
     if options.mode != Mode::Replace && !Table::is_empty(&mut target.session, &target.table.name)? {
         plan.refused.push(not_empty(options, false));
@@ -107,11 +109,17 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
     Ok(plan)
 }
 
-/// Takes the target for this load alone.
-pub(crate) fn lock(session: Session, options: &LoadOptions) -> Result<Target, Error> {
+/// Takes the target for this load alone; `told` hears of locks that are waited for.
+pub(crate) fn lock(
+    session: Session,
+    options: &LoadOptions,
+    told: Option<&Sender<String>>,
+) -> Result<Target, Error> {
     let name = TableName::new(&options.database, &options.table);
     let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
-    let target_options = TargetOptions { lock_wait: wait, datadir: None };
+    let reconnect_wait = failpoint::reconnect_wait(server::recover::RECONNECT_WAIT);
+    let target_options =
+        TargetOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
     Target::lock(session, &name, &target_options).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
         error => error.into(),

@@ -51,6 +51,12 @@ pub struct Snapshot {
 pub trait Progress: Sync {
     /// The load is at `snapshot` now.
     fn update(&self, snapshot: Snapshot);
+
+    /// The load waits for a lock of the server; a sentence says for whose. Said again every few
+    /// seconds.
+    fn waiting(&self, text: &str) {
+        let _ = text;
+    }
 }
 
 /// Nobody watches.

@@ -17,7 +17,8 @@ pub(crate) struct Steps<'a> {
     progress: &'a dyn Progress,
     target: String,
     interrupt: Interrupt,
-    stage: Stage,
+    /// The step that was entered last.
+    pub(crate) stage: Stage,
 }
 
 impl<'a> Steps<'a> {

@@ -157,6 +157,12 @@ fn without_name(text: &str) -> String {
     format!("{columns}\n) ENGINE=InnoDB{options}")
 }
 
+/// How the rows of a table are laid out.
+pub(crate) fn row_format_of(session: &mut Session, name: &TableName) -> Result<RowFormat> {
+    let (_, row) = find(session, name)?;
+    Ok(row_format(row.text_or_null(4)?.as_deref()))
+}
+
 fn row_format(text: Option<&str>) -> RowFormat {
     match text.unwrap_or_default().to_ascii_lowercase().as_str() {
         "dynamic" => RowFormat::Dynamic,

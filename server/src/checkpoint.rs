@@ -28,25 +28,32 @@ const RECORD_BYTES: [u64; 2] = [16, 24];
 /// A checkpoint on its way.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
-    thread: JoinHandle<Result<()>>,
+    thread: JoinHandle<(Session, Result<()>)>,
+    /// The connection it runs on.
+    pub(crate) connection: u64,
 }
 
 impl Checkpoint {
-    /// Starts one that takes in everything `session` has done so far.
-    pub(crate) fn start(session: &mut Session) -> Result<Checkpoint> {
+    /// Starts one, on a connection of its own, that takes in everything `session` has done so far.
+    pub(crate) fn start(session: &mut Session, mut other: Session) -> Result<Checkpoint> {
         let done_at = status(session, "Innodb_lsn_current")?;
-        let mut other = session.another()?;
-        let thread = std::thread::spawn(move || checkpoint(&mut other, done_at));
-        Ok(Checkpoint { thread })
+        let connection = other.id();
+        let thread = std::thread::spawn(move || {
+            let passed = checkpoint(&mut other, done_at);
+            (other, passed)
+        });
+        Ok(Checkpoint { thread, connection })
     }
 
-    /// Waits until the log starts after what was done before [`Checkpoint::start`].
-    pub(crate) fn wait(self) -> Result<()> {
+    /// Waits until the log starts after what was done before [`Checkpoint::start`]; gives the
+    /// connection back.
+    pub(crate) fn wait(self) -> Result<Session> {
         let lost = |_| Error::Lost {
             message: "the checkpoint's thread ended".to_owned(),
             statement: CHECKPOINT.to_owned(),
         };
-        self.thread.join().map_err(lost)?
+        let (session, passed) = self.thread.join().map_err(lost)?;
+        passed.map(|()| session)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::version::Version;
+use crate::waiting::holders_text;
 
 /// Result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -125,15 +126,22 @@ pub enum Error {
     #[error(transparent)]
     Collation(#[from] values::collation::CollationError),
     /// Another load holds the target.
-    #[error("another load into {target} is running (connection {holder} holds its lock)")]
+    #[error(
+        "another load into {target} is running (connection {holder} holds its lock: {who}); wait for it, or end it"
+    )]
     Busy {
         /// `db.table`.
         target: String,
         /// Connection id of the holder, 0 when it has just gone.
         holder: u64,
+        /// Its user and host, as far as the account may see them.
+        who: String,
     },
     /// A metadata lock did not come in time.
-    #[error("no lock on {target} within {seconds} s; {}", holders_text(.holders))]
+    #[error(
+        "no lock on {target} within {seconds} s; {}; end that, or wait longer with --lock-wait, and load again",
+        holders_text(.holders)
+    )]
     LockWait {
         /// `db.table`.
         target: String,
@@ -147,6 +155,32 @@ pub enum Error {
         "{0} is not empty any more: rows were inserted while the load ran; nothing was changed"
     )]
     NotEmpty(String),
+    /// Something else has the name of a file of ours.
+    #[error(
+        "{} is {seen}, and a file of the load's own has to go there: look whose it is, and remove it",
+        path.display()
+    )]
+    InTheWay {
+        /// The name that is taken.
+        path: PathBuf,
+        /// What has it, in words.
+        seen: String,
+    },
+    /// Another load came while the connection was lost.
+    #[error(
+        "the connection to the server was lost, and before it was made again another load of {0} removed what this one had built; nothing was changed, load again"
+    )]
+    Overtaken(String),
+    /// The server takes no more writes.
+    #[error(
+        "{target} is not loaded: the server became read-only while the load ran ({variable} is set now); nothing was changed, load again when it may be written to"
+    )]
+    ReadOnly {
+        /// `db.table`.
+        target: String,
+        /// The variable that says so.
+        variable: String,
+    },
     /// The target's definition changed between shadow and swap.
     #[error("{target} was altered while the load ran: {detail}; nothing was changed")]
     Altered {
@@ -287,13 +321,6 @@ fn code(errno: Option<u16>) -> String {
 
 fn list(reasons: &[Unsupported]) -> String {
     reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
-fn holders_text(holders: &[String]) -> String {
-    if holders.is_empty() {
-        return "who holds it is not visible to this account".to_owned();
-    }
-    format!("it may be held by {}", holders.join(", "))
 }
 
 #[cfg(test)]

@@ -10,20 +10,22 @@
 //! removes the rest. All names of ours start with `_inrush_` and hold a digest of the target's
 //! full name, so that nothing of anyone else's is ever taken for a leftover.
 
-use std::fs::{self, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 use disk::File;
 
-use crate::catalog::{Table, definition};
+use crate::catalog::{Table, definition, row_format_of};
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result, Unsupported};
 use crate::facts::{DatabaseDir, ServerFacts};
 use crate::identifier::{TableName, digest, filename, quote_name};
+use crate::recover::RECONNECT_WAIT;
 use crate::session::{Session, Warning};
+use crate::waiting::{Patience, describe};
 
 /// How long a table's lock is waited for, all attempts together.
 pub const LOCK_WAIT: Duration = Duration::from_secs(60);
@@ -31,23 +33,26 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(60);
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Characters of the target's name in the names of ours: 64 less prefix and digest.
 const NAME_CHARS: usize = 30;
-/// Mode of our file until it is handed to the server.
-const BUILD_MODE: u32 = 0o600;
 /// IMPORT's warning for an index it had to mark corrupt.
 const ER_INDEX_CORRUPT: u16 = 1817;
 
 /// How to treat a target.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TargetOptions {
-    /// How long to wait for the target's metadata lock; default [`LOCK_WAIT`].
+    /// How long a statement waits for locks, the swap in all its attempts; default [`LOCK_WAIT`].
     pub lock_wait: Duration,
+    /// How long a server that went away is tried again; default [`RECONNECT_WAIT`].
+    pub reconnect_wait: Duration,
+    /// Gets a sentence whenever a lock is waited for; default nobody.
+    pub told: Option<Sender<String>>,
     /// The server's data directory as this machine sees it; default as the server names it.
     pub datadir: Option<PathBuf>,
 }
 
 impl Default for TargetOptions {
     fn default() -> TargetOptions {
-        TargetOptions { lock_wait: LOCK_WAIT, datadir: None }
+        let reconnect_wait = RECONNECT_WAIT;
+        TargetOptions { lock_wait: LOCK_WAIT, reconnect_wait, told: None, datadir: None }
     }
 }
 
@@ -101,13 +106,26 @@ pub struct Target {
     pub names: Names,
     /// Everything that keeps the direct path from this target: table, server, data directory.
     pub unsupported: Vec<Unsupported>,
-    pub(crate) lock_wait: Duration,
-    dir: Option<DatabaseDir>,
+    /// What was noticed on the way and did not end the load: a connection made again.
+    pub remarks: Vec<String>,
+    pub(crate) patience: Patience,
+    pub(crate) reconnect_wait: Duration,
+    pub(crate) locked_at: Instant,
+    /// Connected early, so that a full server cannot stop the swap: it holds the lock there.
+    pub(crate) spare: Option<Session>,
+    pub(crate) dir: Option<DatabaseDir>,
+    /// Whether the folder is known to be this server's.
+    proven: bool,
     /// Tablespace number of the exported template; None before [`Target::export_template`].
     space_id: Option<u32>,
+    /// The file that was made to build in: no other load has removed it while it is there.
+    pub(crate) built: Option<FileId>,
     /// Started by [`Target::discard`], waited for by [`Target::import`].
-    checkpoint: Option<Checkpoint>,
+    pub(crate) checkpoint: Option<Checkpoint>,
 }
+
+/// Which file it is, whatever its name: device and inode.
+pub(crate) type FileId = (u64, u64);
 
 /// An empty table as the server exports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,19 +146,25 @@ impl Target {
     /// Errors: [`Error::Busy`], [`Error::NoTable`]; [`Error::Leftover`] when the table is missing
     /// but one that a swap had put aside exists.
     pub fn lock(mut session: Session, name: &TableName, options: &TargetOptions) -> Result<Target> {
-        let table = match Table::read(&mut session, name) {
+        let (wait, told) = (options.lock_wait, options.told.clone());
+        let mut patience = Patience { target: name.clone(), wait, told };
+        session.set_lock_wait(wait)?;
+        let read = |session: &mut Session| Table::read(session, name);
+        let table = match patience.watch(&mut session, read) {
             Err(Error::NoTable(missing)) => {
                 return Err(missing_target(&mut session, name, missing));
             }
             table => table?,
         };
+        patience.target = table.name.clone();
         let names = Names::of(&table.name);
         if !session.lock_name(&names.lock, BUSY_WAIT)? {
             let holder = session.lock_holder(&names.lock)?.unwrap_or(0);
-            return Err(Error::Busy { target: table.name.to_string(), holder });
+            let who = describe(&mut session, holder);
+            return Err(Error::Busy { target: table.name.to_string(), holder, who });
         }
         // Again, now that nobody else loads it.
-        let table = Table::read(&mut session, &table.name)?;
+        let table = patience.watch(&mut session, read)?;
         let facts = ServerFacts::read(&mut session)?;
         let mut unsupported = table.unsupported.clone();
         unsupported.extend(facts.unsupported(&table.name.database));
@@ -155,17 +179,21 @@ impl Target {
                 None
             }
         };
-        session.set_lock_wait(options.lock_wait)?;
-        let lock_wait = options.lock_wait;
         Ok(Target {
             session,
             table,
             facts,
             names,
             unsupported,
-            lock_wait,
+            remarks: Vec::new(),
+            patience,
+            reconnect_wait: options.reconnect_wait,
+            locked_at: Instant::now(),
+            spare: None,
             dir,
+            proven: false,
             space_id: None,
+            built: None,
             checkpoint: None,
         })
     }
@@ -185,30 +213,88 @@ impl Target {
     /// put aside by a finished swap is dropped too: the target is the new table then. The table
     /// put aside by a swap that took the target for empty is dropped only if it is empty.
     ///
-    /// Errors: [`Error::Leftover`] when it is not empty; a lock that does not come.
+    /// Errors: [`Error::Leftover`] when it is not empty; [`Error::InTheWay`] when something else
+    /// has the name of a file of ours, since the server would remove it with the table; a lock
+    /// that does not come.
     pub fn cleanup(&mut self) -> Result<Vec<String>> {
         let mut removed = Vec::new();
         let mut failed = Ok(());
         let Names { shadow, replaced, emptied, .. } = self.names.clone();
+        if let Some(dir) = self.dir.clone() {
+            for path in self.file_paths()? {
+                dir.has(&path)?;
+            }
+        }
         if Table::exists(&mut self.session, &emptied)? {
             self.drop_emptied()?;
             removed.push(format!("table {emptied}"));
         }
         for table in [&shadow, &replaced] {
             if Table::exists(&mut self.session, table)? {
-                self.session.exec(&format!("DROP TABLE {}", table.quoted()))?;
+                self.exec(&format!("DROP TABLE {}", table.quoted()))?;
                 removed.push(format!("table {table}"));
             }
         }
+        let Some(dir) = self.dir.clone() else { return Ok(removed) };
         for path in self.file_paths()? {
-            match disk::remove(&path, "leftover") {
+            if !dir.has(&path)? {
+                continue;
+            }
+            if !self.proven {
+                self.prove_dir(&dir)?;
+            }
+            match dir.remove(&path) {
                 Ok(true) => removed.push(path.display().to_string()),
                 Ok(false) => {}
                 // The others go all the same.
-                Err(e) => failed = failed.and(Err(Error::io("removing", &path, e))),
+                Err(e) => failed = failed.and(Err(e)),
             }
         }
         failed.map(|()| removed)
+    }
+
+    /// Runs a statement that may wait for locks.
+    pub(crate) fn exec(&mut self, sql: &str) -> Result<()> {
+        self.patience.watch(&mut self.session, |session| session.exec(sql).map(drop))
+    }
+
+    /// Proves that the folder is this server's, before a file in it is removed: a folder of the
+    /// same path on this machine can be another server's, with files of another running load.
+    ///
+    /// The server makes a table that is nothing but a description with a word of ours in it, and
+    /// drops it again; the description has to come and to go here.
+    ///
+    /// Killed in it: a table under the shadow's name.
+    fn prove_dir(&mut self, dir: &DatabaseDir) -> Result<()> {
+        let word = format!("inrush {} {}", std::process::id(), self.session.id());
+        let shadow = self.names.shadow.quoted();
+        let path = self.shadow_path("frm")?;
+        let before = dir.has(&path)?;
+        self.exec(&format!("CREATE TABLE {shadow} (a INT) ENGINE=MEMORY COMMENT='{word}'"))?;
+        let description = std::fs::read(&path);
+        self.exec(&format!("DROP TABLE {shadow}"))?;
+        let found = match description {
+            Ok(bytes) => bytes.windows(word.len()).any(|bytes| bytes == word.as_bytes()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => false,
+            Err(e) => return Err(Error::io("reading", &path, e)),
+        };
+        if found && !before && !path.exists() {
+            self.proven = true;
+            return Ok(());
+        }
+        Err(self.elsewhere(&dir.path, "a table made by the server did not come and go there"))
+    }
+
+    /// The error for a folder that is another server's.
+    fn elsewhere(&self, path: &Path, what: &str) -> Error {
+        let detail = format!(
+            "{} on this machine is not that of the server, which runs on {}: {what}; run Inrush \
+             where the server's files are",
+            path.display(),
+            self.facts.hostname
+        );
+        let reasons = vec![Unsupported::new("data directory", detail)];
+        Error::Unsupported { target: self.table.name.to_string(), reasons }
     }
 
     /// Makes the empty twin. Grants are by name and need no copy; comments, options, keys and
@@ -219,7 +305,7 @@ impl Target {
         self.require_direct()?;
         let (shadow, target) = (self.names.shadow.clone(), self.table.name.clone());
         // The target may be one that strict mode would not make: with rows too wide for a page.
-        self.session.exec(&format!(
+        self.exec(&format!(
             "SET STATEMENT innodb_strict_mode=0 FOR CREATE TABLE {} LIKE {}",
             shadow.quoted(),
             target.quoted()
@@ -227,6 +313,16 @@ impl Target {
         if definition(&mut self.session, &shadow)? != self.table.definition {
             let detail = "CREATE TABLE .. LIKE made another table than it".to_owned();
             return Err(Error::Altered { target: target.to_string(), detail });
+        }
+        // Where the table does not say, the server's setting of today does.
+        let (made, expected) = (row_format_of(&mut self.session, &shadow)?, self.table.row_format);
+        if made != expected {
+            let detail = format!(
+                "the server makes {made:?} tables now, {target} is {expected:?}: set \
+                 innodb_default_row_format, or give the table a ROW_FORMAT"
+            );
+            let reasons = vec![Unsupported::new("row format", detail)];
+            return Err(Error::Unsupported { target: target.to_string(), reasons });
         }
         Ok(())
     }
@@ -240,17 +336,15 @@ impl Target {
     pub fn export_template(&mut self) -> Result<Template> {
         let shadow = self.names.shadow.clone();
         let (ibd_path, cfg_path) = (self.shadow_path("ibd")?, self.shadow_path("cfg")?);
+        let inside =
+            format!("{}/{}\0", filename(&mut self.session, &shadow.database)?, shadow.table);
         let before = cfg_path.exists();
-        self.session.exec(&format!("FLUSH TABLES {} FOR EXPORT", shadow.quoted()))?;
+        self.exec(&format!("FLUSH TABLES {} FOR EXPORT", shadow.quoted()))?;
         let read =
             |path: &Path| disk::read(path, "template").map_err(|e| Error::io("reading", path, e));
         let files = read(&ibd_path).and_then(|ibd| Ok(Template { ibd, cfg: read(&cfg_path)? }));
         self.session.exec("UNLOCK TABLES")?;
-        let elsewhere = |what: &str| {
-            let detail = format!("{} is not this server's: {what}", cfg_path.display());
-            let reasons = vec![Unsupported::new("data directory", detail)];
-            Error::Unsupported { target: self.table.name.to_string(), reasons }
-        };
+        let elsewhere = |what: &str| self.elsewhere(&cfg_path, what);
         let template = match files {
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Err(elsewhere("the exported table did not appear there"));
@@ -260,13 +354,12 @@ impl Target {
         if before || cfg_path.exists() {
             return Err(elsewhere("the exported description did not come and go"));
         }
-        let inside =
-            format!("{}/{}\0", filename(&mut self.session, &shadow.database)?, shadow.table);
         if !template.cfg.windows(inside.len()).any(|w| w == inside.as_bytes()) {
             return Err(elsewhere("it describes another table"));
         }
         self.space_id =
             space_id(&template.ibd[..]).map_err(|e| Error::io("reading", &ibd_path, e))?;
+        self.proven = true;
         Ok(template)
     }
 
@@ -276,8 +369,9 @@ impl Target {
     /// Killed after it: a table without tablespace, which DROP TABLE removes.
     pub fn discard(&mut self) -> Result<()> {
         let shadow = self.names.shadow.quoted();
-        self.session.exec(&format!("ALTER TABLE {shadow} DISCARD TABLESPACE"))?;
-        self.checkpoint = Some(Checkpoint::start(&mut self.session)?);
+        self.exec(&format!("ALTER TABLE {shadow} DISCARD TABLESPACE"))?;
+        let other = self.second()?;
+        self.checkpoint = Some(Checkpoint::start(&mut self.session, other)?);
         Ok(())
     }
 
@@ -290,11 +384,12 @@ impl Target {
     /// Makes the empty file to build in. Ours alone (mode 0600) until [`Target::place`].
     ///
     /// Killed after it: the file.
-    pub fn create_build_file(&self) -> Result<File> {
+    pub fn create_build_file(&mut self) -> Result<File> {
         let path = self.build_path()?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(BUILD_MODE);
-        disk::open(&options, &path, "space").map_err(|e| Error::io("making", &path, e))
+        let file = self.dir()?.create(&path, "space")?;
+        let meta = file.metadata().map_err(|e| Error::io("reading", &path, e))?;
+        self.built = Some((meta.dev(), meta.ino()));
+        Ok(file)
     }
 
     /// Puts the built file and its description where IMPORT looks, owned as the server's own
@@ -306,30 +401,21 @@ impl Target {
     ///
     /// Killed after it: both files beside a table without tablespace.
     ///
-    /// Errors: [`Error::ForeignFile`]; the file system's.
+    /// Errors: [`Error::ForeignFile`], [`Error::InTheWay`]; the file system's.
     pub fn place(&mut self, cfg: &[u8]) -> Result<()> {
         let dir = self.dir()?.clone();
         let build = self.build_path()?;
         let (ibd, cfg_path) = (self.shadow_path("ibd")?, self.shadow_path("cfg")?);
-        let mut file = disk::open(OpenOptions::new().read(true), &build, "space")
-            .map_err(|e| Error::io("opening", &build, e))?;
+        let mut file = dir.open(&build, "space")?;
         let seen = space_id(&mut file).map_err(|e| Error::io("reading", &build, e))?;
         let expected = self.space_id;
         if seen.is_none() || seen != expected {
             let (seen, expected) = (seen.unwrap_or(0), expected.unwrap_or(0));
             return Err(Error::ForeignFile { path: build, seen, expected });
         }
-        hand_over(&file, &build, &dir)?;
-        file.sync_all().map_err(|e| Error::io("syncing", &build, e))?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(BUILD_MODE);
-        let mut description = disk::open(&options, &cfg_path, "cfg")
-            .map_err(|e| Error::io("making", &cfg_path, e))?;
-        description.write_all(cfg).map_err(|e| Error::io("writing", &cfg_path, e))?;
-        hand_over(&description, &cfg_path, &dir)?;
-        description.sync_all().map_err(|e| Error::io("syncing", &cfg_path, e))?;
-        disk::rename(&build, &ibd, "space").map_err(|e| Error::io("renaming", &build, e))?;
-        disk::sync_folder(&dir.path, "folder").map_err(|e| Error::io("syncing", &dir.path, e))
+        dir.hand_over(&file, &build)?;
+        dir.write(&cfg_path, cfg, "cfg")?;
+        dir.rename(&build, &ibd, "space")
     }
 
     /// Has the server adopt the placed file, and removes the description it no longer needs.
@@ -342,14 +428,19 @@ impl Target {
     ///
     /// Errors: the server's; an index it marked corrupt.
     pub fn import(&mut self) -> Result<Vec<Warning>> {
-        match self.checkpoint.take() {
-            Some(checkpoint) => checkpoint.wait()?,
-            // Discarded by an earlier run: its checkpoint is not known to have passed.
-            None => Checkpoint::start(&mut self.session)?.wait()?,
-        }
+        let checkpoint = match self.checkpoint.take() {
+            Some(checkpoint) => checkpoint,
+            // Discarded before this connection: its checkpoint is not known to have passed.
+            None => {
+                let other = self.second()?;
+                Checkpoint::start(&mut self.session, other)?
+            }
+        };
+        self.spare = Some(checkpoint.wait()?);
+        self.check_writable()?;
         let shadow = self.names.shadow.quoted();
         let sql = format!("ALTER TABLE {shadow} IMPORT TABLESPACE");
-        self.session.exec(&sql)?;
+        self.exec(&sql)?;
         let warnings = self.session.warnings()?;
         let cfg = self.shadow_path("cfg")?;
         disk::remove(&cfg, "cfg").map_err(|e| Error::io("removing", &cfg, e))?;
@@ -393,6 +484,12 @@ impl Target {
         found
     }
 
+    /// Number of the second connection, which will hold the target's lock in the swap.
+    pub fn second_connection(&self) -> Option<u64> {
+        let checkpoint = self.checkpoint.as_ref().map(|checkpoint| checkpoint.connection);
+        self.spare.as_ref().map(Session::id).or(checkpoint)
+    }
+
     /// The folder of the target's database.
     pub fn dir(&self) -> Result<&DatabaseDir> {
         self.dir.as_ref().ok_or_else(|| Error::Unsupported {
@@ -401,8 +498,21 @@ impl Target {
         })
     }
 
+    /// Nobody has made the server read-only meanwhile. An administrator's account could write all
+    /// the same, and would where a server is about to be given up for another.
+    pub(crate) fn check_writable(&mut self) -> Result<()> {
+        for variable in ["read_only", "innodb_read_only"] {
+            let sql = format!("SELECT @@GLOBAL.{variable}");
+            if self.session.query_text(&sql)?.is_some_and(|value| value != "0" && value != "OFF") {
+                let (target, variable) = (self.table.name.to_string(), variable.to_owned());
+                return Err(Error::ReadOnly { target, variable });
+            }
+        }
+        Ok(())
+    }
+
     /// A file of the shadow. Its name is ASCII letters, digits and `_`: the same on disk.
-    fn shadow_path(&self, extension: &str) -> Result<PathBuf> {
+    pub(crate) fn shadow_path(&self, extension: &str) -> Result<PathBuf> {
         Ok(self.dir()?.path.join(format!("{}.{extension}", self.names.shadow.table)))
     }
 
@@ -428,19 +538,6 @@ fn space_id(mut file: impl Read) -> std::io::Result<Option<u32>> {
         read => read?,
     }
     Ok(header[34..].first_chunk().map(|bytes| u32::from_be_bytes(*bytes)))
-}
-
-/// Gives a file the owner of the database's folder and the mode of the server's own files there.
-fn hand_over(file: &File, path: &Path, dir: &DatabaseDir) -> Result<()> {
-    const SERVER_MODE: u32 = 0o660;
-    let meta = file.metadata().map_err(|e| Error::io("reading", path, e))?;
-    if (meta.uid(), meta.gid()) != (dir.uid, dir.gid) {
-        // Only root may give files away; a server run by us owns its folder as we do.
-        std::os::unix::fs::fchown(file, Some(dir.uid), Some(dir.gid))
-            .map_err(|e| Error::io("giving the server", path, e))?;
-    }
-    file.set_permissions(fs::Permissions::from_mode(SERVER_MODE))
-        .map_err(|e| Error::io("opening to the server", path, e))
 }
 
 /// Why the target is missing: never there, or put aside by a swap that was not atomic.

@@ -14,6 +14,7 @@ pub mod catalog;
 mod checkpoint;
 pub mod error;
 pub mod facts;
+mod folder;
 pub mod identifier;
 pub mod import;
 pub mod interrupt;
@@ -23,11 +24,13 @@ pub mod option_file;
 pub mod options;
 pub mod privileges;
 pub mod publish;
+pub mod recover;
 pub mod sandbox;
 pub mod session;
 #[doc(hidden)]
 pub mod testing;
 pub mod version;
+pub mod waiting;
 
 pub use catalog::Table;
 pub use error::{Error, Result, Unsupported};

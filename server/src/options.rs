@@ -21,6 +21,11 @@ const SOCKETS: [&str; 5] = [
 ];
 const PORT: u16 = 3306;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A connection that idles through a long build is kept alive, and one that was cut is noticed
+/// two minutes later: first probe, time between probes, probes without answer.
+const KEEPALIVE_MS: u32 = 60_000;
+const KEEPALIVE_INTERVAL_SECONDS: u32 = 10;
+const KEEPALIVE_PROBES: u32 = 6;
 
 /// What `--protocol` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +203,9 @@ impl ConnectOptions {
             None => builder
                 .ip_or_hostname(Some(self.host_name()))
                 .tcp_port(self.port.unwrap_or(PORT))
+                .tcp_keepalive_time_ms(Some(KEEPALIVE_MS))
+                .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL_SECONDS))
+                .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES))
                 .ssl_opts(self.tls.driver_options()?),
         };
         Ok(builder.into())

@@ -24,15 +24,18 @@ use crate::error::{Error, Result};
 use crate::identifier::{TableName, quote_text};
 use crate::import::Target;
 use crate::session::Session;
+use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 
-/// Server errors of a lock that did not come in time.
-const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// Server errors of a table or a database that is not there.
+const ER_GONE: [u16; 2] = [1146, 1049];
 /// Server errors of a killed statement and of a killed connection: sent also when the statement
 /// was through before it noticed (sql/sql_parse.cc, `mysql_execute_command`, at `finish`).
 const ER_KILLED: [u16; 2] = [1317, 1927];
 /// One attempt at the target's lock. While it waits, new statements on the target wait behind
 /// it, so attempts are short and leave pauses.
 const ATTEMPT: Duration = Duration::from_secs(3);
+/// Several locks, one after the other, may each take an attempt's time.
+const QUEUED_MAX: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(2);
 /// A statement that has not ended after so many polls does not obey.
@@ -62,11 +65,61 @@ impl Target {
     /// Errors, the target as before: [`Error::NotEmpty`], [`Error::Altered`],
     /// [`Error::LockWait`]. [`Error::Lost`]: it is the old table or the new one.
     pub fn publish(&mut self, mode: Mode) -> Result<()> {
-        let mut holder = self.session.another()?;
-        let target = self.table.name.clone();
-        lock_for_writing(&mut holder, &target, self.lock_wait)?;
-        self.check_unchanged(&mut holder, mode)?;
+        let begun = Instant::now();
+        self.check_writable()?;
+        let mut holder = self.second()?;
+        let attempt = ATTEMPT.min(self.patience.wait);
+        holder.set_lock_wait(attempt)?;
+        // A prepared XA transaction's rows stay locked, and looking at them would wait.
+        holder.exec("SET SESSION innodb_lock_wait_timeout=1")?;
+        self.session.set_lock_wait(attempt)?;
+        let outcome = loop {
+            let outcome = self.attempt(&mut holder, mode);
+            let late = outcome.as_ref().err().and_then(Error::errno) == Some(ER_LOCK_WAIT_TIMEOUT);
+            if !late {
+                break outcome;
+            }
+            let holders = lock_holders(&mut holder, &self.table.name).unwrap_or_default();
+            if begun.elapsed() >= self.patience.wait {
+                break Err(self.patience.timed_out(&mut holder, holders));
+            }
+            self.patience.tell(&holders);
+            std::thread::sleep(PAUSE);
+        };
+        self.spare = Some(holder);
+        // Of no matter where the connection has gone.
+        let _ = self.session.set_lock_wait(self.patience.wait);
+        outcome
+    }
 
+    /// Locks, looks and swaps once; error 1205 when a lock does not come for [`ATTEMPT`].
+    fn attempt(&mut self, holder: &mut Session, mode: Mode) -> Result<()> {
+        let locked = holder.exec(&format!("LOCK TABLES {} WRITE", self.table.name.quoted()));
+        if let Err(error) = locked {
+            return Err(self.gone_meanwhile(error));
+        }
+        if let Err(error) = self.check_unchanged(holder, mode) {
+            let _shield = holder.options().interrupt.shield();
+            let _ = holder.exec("UNLOCK TABLES");
+            return Err(error);
+        }
+        self.swap(holder, mode)
+    }
+
+    /// A target that cannot be locked because it is no more.
+    fn gone_meanwhile(&self, error: Error) -> Error {
+        match error.errno() {
+            Some(errno) if ER_GONE.contains(&errno) => Error::Altered {
+                target: self.table.name.to_string(),
+                detail: "it was dropped or renamed, or its database was".to_owned(),
+            },
+            _ => error,
+        }
+    }
+
+    /// Under the holder's lock: renames, and lets the lock go when the renaming waits for it.
+    fn swap(&mut self, holder: &mut Session, mode: Mode) -> Result<()> {
+        let target = self.table.name.clone();
         let aside = self.aside(mode).clone();
         let rename = format!(
             "RENAME TABLE {} TO {}, {} TO {}",
@@ -75,7 +128,7 @@ impl Target {
             self.names.shadow.quoted(),
             target.quoted()
         );
-        let (mover, wait) = (&mut self.session, self.lock_wait);
+        let mover = &mut self.session;
         let mover_id = mover.id();
         let (cause, moved) = std::thread::scope(|scope| {
             let (sender, result) = channel();
@@ -83,12 +136,12 @@ impl Target {
                 // The receiver outlives this: it is asked in any case.
                 let _ = sender.send(mover.exec(&rename).map(drop));
             });
-            let seen = wait_until_queued(&mut holder, mover_id, &result, wait);
+            let seen = wait_until_queued(holder, mover_id, &result);
             // To its end, also when somebody wants the load stopped: the lock must go.
             let _shield = holder.options().interrupt.shield();
             // Before the lock goes: else the mover would swap what nobody watches. Where this
             // fails too, the mover may swap, and says so.
-            let ended = seen.is_err().then(|| end_mover(&mut holder, mover_id, &result)).flatten();
+            let ended = seen.is_err().then(|| end_mover(holder, mover_id, &result)).flatten();
             // Without it the mover would wait for nothing.
             let unlocked = holder.exec("UNLOCK TABLES").map(drop);
             let (early, cause) = match seen {
@@ -105,28 +158,23 @@ impl Target {
             let _shield = self.session.options().interrupt.shield();
             let _ = self.session.exec("DO 0");
         }
-        let swapped = match moved {
+        match moved {
             Err(error) if is_unclear(&error) => match self.was_swapped(mover_id) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(cause.unwrap_or(error)),
                 Err(_) => Err(gone(&target)),
             },
             clear => clear,
-        };
-        match swapped {
-            Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
-                Err(lock_wait_error(&mut holder, &target, wait))
-            }
-            swapped => swapped,
         }
     }
 
     /// Whether a RENAME without answer was done: it is atomic, so the shadow's name tells.
     fn was_swapped(&self, mover: u64) -> Result<bool> {
         let _shield = self.session.options().interrupt.shield();
-        let mut session = self.session.another()?;
+        let mut session = self.reach()?;
         let busy = format!(
-            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} AND INFO IS NOT NULL"
+            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} \
+             AND INFO LIKE 'RENAME TABLE%'"
         );
         let start = Instant::now();
         while session.query_text(&busy)?.is_some() {
@@ -138,15 +186,18 @@ impl Target {
         Ok(!Table::exists(&mut session, &self.names.shadow)?)
     }
 
-    /// Drops what the swap put aside.
+    /// Drops what the swap put aside, over a new connection if the old one was lost.
     ///
     /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept.
     pub fn drop_old(&mut self, mode: Mode) -> Result<()> {
+        if !self.session.is_alive() {
+            self.recover()?;
+        }
         match mode {
             Mode::Insert => self.drop_emptied(),
             Mode::Replace => {
                 let sql = format!("DROP TABLE {}", self.names.replaced.quoted());
-                self.session.exec(&sql).map(drop)
+                self.exec(&sql)
             }
         }
     }
@@ -169,7 +220,7 @@ impl Target {
                 self.table.name
             )));
         }
-        self.session.exec(&format!("DROP TABLE {}", aside.quoted())).map(drop)
+        self.exec(&format!("DROP TABLE {}", aside.quoted()))
     }
 
     /// Under the holder's lock: the target is as it was when the shadow was made.
@@ -196,27 +247,17 @@ impl Target {
         }
         // A locking read also sees the rows of a prepared XA transaction.
         let any = format!("SELECT 1 FROM {} LIMIT 1 LOCK IN SHARE MODE", name.quoted());
-        if mode == Mode::Insert && !holder.query(&any)?.is_empty() {
-            return Err(Error::NotEmpty(name.to_string()));
+        if mode == Mode::Insert {
+            let empty = match holder.query(&any) {
+                // Nobody else holds the table, so it is rows of a prepared XA transaction.
+                Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => false,
+                rows => rows?.is_empty(),
+            };
+            if !empty {
+                return Err(Error::NotEmpty(name.to_string()));
+            }
         }
         Ok(())
-    }
-}
-
-/// Takes the write lock of a table in short attempts.
-fn lock_for_writing(session: &mut Session, name: &TableName, wait: Duration) -> Result<()> {
-    let start = Instant::now();
-    session.set_lock_wait(ATTEMPT.min(wait))?;
-    loop {
-        match session.exec(&format!("LOCK TABLES {} WRITE", name.quoted())) {
-            Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
-                if start.elapsed() >= wait {
-                    return Err(lock_wait_error(session, name, wait));
-                }
-                std::thread::sleep(PAUSE);
-            }
-            done => return done.map(drop),
-        }
     }
 }
 
@@ -225,7 +266,6 @@ fn wait_until_queued(
     holder: &mut Session,
     mover: u64,
     result: &Receiver<Result<()>>,
-    wait: Duration,
 ) -> Result<Option<Result<()>>> {
     let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID={mover}");
     let (start, mut sightings) = (Instant::now(), 0);
@@ -241,7 +281,7 @@ fn wait_until_queued(
             // The thread cannot end without a word; the caller's recv reports it.
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
         }
-        if start.elapsed() > wait {
+        if start.elapsed() > QUEUED_MAX {
             // Ended by the server, it reports so; the target stays as it is.
             holder.kill(mover)?;
             return Ok(None);
@@ -277,50 +317,4 @@ fn gone(target: &TableName) -> Error {
         message: "no answer came".to_owned(),
         statement: format!("RENAME TABLE {}", target.quoted()),
     }
-}
-
-fn lock_wait_error(session: &mut Session, name: &TableName, wait: Duration) -> Error {
-    let holders = lock_holders(session, name).unwrap_or_default();
-    Error::LockWait { target: name.to_string(), seconds: wait.as_secs(), holders }
-}
-
-/// Who may hold a table's metadata lock, one sentence each.
-///
-/// Exact with the plugin METADATA_LOCK_INFO; else every connection that is in a transaction or
-/// runs a statement that names the table.
-pub fn lock_holders(session: &mut Session, name: &TableName) -> Result<Vec<String>> {
-    let exact = format!(
-        "SELECT DISTINCT p.ID, p.USER, p.HOST, p.TIME, p.INFO, NULL \
-         FROM information_schema.METADATA_LOCK_INFO m \
-         JOIN information_schema.PROCESSLIST p ON p.ID = m.THREAD_ID \
-         WHERE m.TABLE_SCHEMA={} AND m.TABLE_NAME={} AND p.ID <> CONNECTION_ID()",
-        quote_text(&name.database),
-        quote_text(&name.table)
-    );
-    let rows = match session.query(&exact) {
-        Ok(rows) => rows,
-        Err(_) => session.query(&format!(
-            "SELECT p.ID, p.USER, p.HOST, p.TIME, p.INFO, \
-             TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) \
-             FROM information_schema.PROCESSLIST p \
-             LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID \
-             WHERE p.ID <> CONNECTION_ID() AND p.COMMAND <> 'Daemon' \
-             AND (t.trx_id IS NOT NULL OR INSTR(p.INFO, {}) > 0)",
-            quote_text(&name.table)
-        ))?,
-    };
-    rows.iter()
-        .map(|row| {
-            let (id, user, host) = (row.text(0)?, row.text(1)?, row.text_lossy(2));
-            let statement = match row.bytes(4) {
-                Some(info) => crate::error::shorten(&String::from_utf8_lossy(info)),
-                None => format!("idle for {} s", row.text_lossy(3)),
-            };
-            let transaction = match row.text_or_null(5)? {
-                Some(seconds) => format!(", in a transaction for {seconds} s"),
-                None => String::new(),
-            };
-            Ok(format!("connection {id} of {user}@{host}{transaction} ({statement})"))
-        })
-        .collect()
 }

@@ -29,6 +29,10 @@ const ER_NO_SUCH_THREAD: u16 = 1094;
 /// Seconds a session may idle: a build between two statements can take days.
 const IDLE_SECONDS_MAX: u32 = 31_536_000;
 
+/// Seconds that a statement waits for a table's lock where nothing else is asked for. The
+/// server's own setting can be a day, or none at all.
+const LOCK_SECONDS: u32 = 60;
+
 /// A connection to a server.
 pub struct Session {
     conn: Conn,
@@ -81,6 +85,7 @@ impl Session {
             "SET NAMES utf8mb4, SESSION sql_mode='{SQL_MODE}', autocommit=1, \
              wait_timeout={IDLE_SECONDS_MAX}, interactive_timeout={IDLE_SECONDS_MAX}, \
              net_read_timeout=3600, net_write_timeout=3600, \
+             lock_wait_timeout={LOCK_SECONDS}, \
              sql_select_limit=DEFAULT, sql_safe_updates=0, sql_quote_show_create=1"
         );
         conn.query_drop(&setup).map_err(|e| Error::from_driver(e, &setup))?;
@@ -102,7 +107,10 @@ impl Session {
             message: format!("the server calls itself {text:?}, which is no version"),
         })?;
         if session.version.flavor == crate::version::Flavor::MariaDb {
-            session.exec("SET SESSION max_statement_time=0, idle_transaction_timeout=0")?;
+            session.exec(
+                "SET SESSION max_statement_time=0, idle_transaction_timeout=0, \
+                 idle_readonly_transaction_timeout=0, idle_write_transaction_timeout=0",
+            )?;
         }
         Ok(session)
     }
@@ -110,6 +118,15 @@ impl Session {
     /// Another connection to the same server with the same account.
     pub fn another(&self) -> Result<Session> {
         Session::connect(&self.options)
+    }
+
+    /// Whether the server still answers.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        // Twice: the end of the statement before may have been asked for too late.
+        (0..2).any(|_| match self.query("SELECT 1") {
+            Ok(_) | Err(Error::Interrupted) => true,
+            Err(_) => false,
+        })
     }
 
     /// How this session was connected.

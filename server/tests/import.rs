@@ -288,8 +288,7 @@ fn a_watcher_that_fails_leaves_the_swap_undone_or_says_it_is_done() {
         let mut target = setup.target(&server);
         target.cleanup().unwrap();
         run(&mut target, &setup.made, STEPS);
-        // Nobody else connects, so the next connection has the next number.
-        let watcher = server.connect().unwrap().id() + 1;
+        let watcher = target.second_connection().unwrap();
         let renames = format!(
             "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={} AND INFO LIKE 'RENAME%'",
             target.session.id()
