@@ -148,6 +148,12 @@ pub(crate) struct LoadArgs {
     /// Refused rows that are tolerated; with one more the load fails.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) rejects_max: u64,
+    /// What becomes of rows that have a primary or unique key in common, in input order.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) on_duplicate: OnDuplicateArg,
+    /// Write rows left out as duplicates here, as they are; FILE.reasons.jsonl says to which row each lost.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) duplicates: Option<PathBuf>,
     /// Threads [default: one a core].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
@@ -214,6 +220,17 @@ pub(crate) enum ModeArg {
     #[default]
     Insert,
     Append,
+    Replace,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnDuplicateArg {
+    /// The first duplicate fails the load.
+    #[default]
+    Fail,
+    /// A row is left out if one before it has any of its keys, as by LOAD DATA IGNORE.
+    Skip,
+    /// A row takes the place of those before it that have any of its keys, as by LOAD DATA REPLACE.
     Replace,
 }
 

@@ -3,12 +3,12 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use load::{LoadOptions, Mode, Progress};
+use load::{LoadOptions, Mode, OnDuplicate, Progress};
 use server::TableName;
 use sources::Dialect;
 use values::Charset;
 
-use crate::args::{CharsetArg, DialectArg, FormatArgs, LoadArgs, ModeArg};
+use crate::args::{CharsetArg, DialectArg, FormatArgs, LoadArgs, ModeArg, OnDuplicateArg};
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::{connect, print, progress, signals, size};
 
@@ -109,6 +109,12 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     };
     options.rejects = args.rejects.clone();
     options.rejects_max = args.rejects_max;
+    options.on_duplicate = match args.on_duplicate {
+        OnDuplicateArg::Fail => OnDuplicate::Fail,
+        OnDuplicateArg::Skip => OnDuplicate::Skip,
+        OnDuplicateArg::Replace => OnDuplicate::Replace,
+    };
+    options.duplicates = args.duplicates.clone();
     if let Some(threads) = args.threads {
         if threads == 0 {
             return Err(Failure::usage("--threads 0 would do nothing"));

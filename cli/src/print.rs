@@ -9,12 +9,16 @@ use crate::size::{group, show};
 /// The report of a finished load.
 pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let Report { target, path, why, server, .. } = report;
-    writeln!(
+    write!(
         out,
         "{target}: {} rows loaded, {} rejected",
         group(report.rows),
         group(report.rejects)
     )?;
+    if report.duplicates > 0 {
+        write!(out, ", {} left out as duplicates", group(report.duplicates))?;
+    }
+    writeln!(out)?;
     writeln!(
         out,
         "  {:.2} s, {} rows/s, {:.1} MB/s of input ({} read, {} written)",

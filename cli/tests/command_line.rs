@@ -32,6 +32,16 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         (&["--rejects", "/no/where/x"], &["the folder of --rejects, /no/where, does not exist"]),
         (&["--rejects", file_text], &["is one of the input files"]),
         (&["--rejects", "/tmp"], &["/tmp is a directory"]),
+        (&["--duplicates", "/tmp/x"], &["--duplicates needs --on-duplicate skip or replace"]),
+        (&["--on-duplicate", "ignore"], &["--on-duplicate", "fail", "skip", "replace"]),
+        (
+            &["--on-duplicate", "skip", "--duplicates", file_text],
+            &["--duplicates", "is one of the input files"],
+        ),
+        (
+            &["--on-duplicate", "skip", "--rejects", "/tmp/x", "--duplicates", "/tmp/./x"],
+            &["--rejects and --duplicates would both write to /tmp/./x"],
+        ),
         (&["--fields-enclosed-by", "ab"], &["--fields-enclosed-by \"ab\" is more than one byte"]),
         (&["--fields-terminated-by", ""], &["fixed-size rows"]),
         (&["--lines-terminated-by", ""], &["lines-terminated-by is empty"]),

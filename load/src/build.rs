@@ -8,11 +8,15 @@ use sort::{EntryShape, RunStore, Runs, StoreOptions};
 use sources::{Scanner, Source};
 
 use crate::binding::Binding;
+use crate::duplicates::gate::RowGate;
+use crate::duplicates::log::DuplicateLog;
+use crate::duplicates::losers::Losers;
+use crate::duplicates::resolve;
 use crate::error::Error;
 use crate::indexes::{self, IndexState, IndexesStage};
 use crate::locate;
 use crate::memory::Memory;
-use crate::options::LoadOptions;
+use crate::options::{LoadOptions, OnDuplicate};
 use crate::pages::PageSink;
 use crate::pool;
 use crate::progress::Progress;
@@ -47,6 +51,7 @@ pub(crate) struct Build<'a> {
 pub(crate) struct Built {
     pub(crate) rows: u64,
     pub(crate) rejects: u64,
+    pub(crate) duplicates: u64,
     pub(crate) bytes_read: u64,
     pub(crate) file_bytes: u64,
     pub(crate) spilled_bytes: u64,
@@ -63,7 +68,30 @@ pub(crate) struct RowsBuilt<'a> {
     stores: Vec<RunStore>,
     rows: u64,
     rejects: u64,
+    duplicates: u64,
     next_auto_increment: Option<u64>,
+}
+
+/// How a build is tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt<'a> {
+    order: Order,
+    /// Rows to leave out; none as long as it is not known that there are any.
+    losers: Option<&'a Losers>,
+}
+
+impl<'a> Attempt<'a> {
+    /// The same with rows left out.
+    pub(crate) fn without(self, losers: &'a Losers) -> Attempt<'a> {
+        Attempt { losers: Some(losers), ..self }
+    }
+}
+
+/// What came of an attempt.
+pub(crate) enum Tried<T> {
+    Done(T),
+    /// Rows share keys, and some are to be left out.
+    Duplicates,
 }
 
 impl RowsBuilt<'_> {
@@ -75,37 +103,69 @@ impl RowsBuilt<'_> {
 
 impl<'a> Build<'a> {
     /// Reads the input: in key order as it comes if it comes so, else all over again to sort it.
-    pub(crate) fn rows(&self) -> Result<RowsBuilt<'a>, Error> {
-        let mut outcome = self.read_rows(self.first_order());
+    /// `attempt` remembers that for the next.
+    pub(crate) fn rows(&self, attempt: &mut Attempt<'_>) -> Result<Tried<RowsBuilt<'a>>, Error> {
+        let mut outcome = self.read_rows(attempt);
         if matches!(outcome, Err(Stop::Unsorted)) {
-            self.file.set_size(0)?;
-            self.lock_source().restart()?;
-            outcome = self.read_rows(Order::Sorted);
+            attempt.order = Order::Sorted;
+            self.begin_again()?;
+            outcome = self.read_rows(attempt);
         }
-        outcome.map_err(|stop| self.explain(stop))
+        self.tried(attempt, outcome)
     }
 
-    /// Input that can be read only once leaves no second try: it is sorted at once.
-    fn first_order(&self) -> Order {
+    /// The first attempt. Input that can be read only once leaves no second try: it is sorted at
+    /// once.
+    pub(crate) fn first_attempt(&self) -> Attempt<'a> {
         let is_once = self.lock_source().files().iter().any(|file| file.bytes.is_none());
-        if is_once { Order::Sorted } else { Order::AsRead }
+        let order = if is_once { Order::Sorted } else { Order::AsRead };
+        Attempt { order, losers: None }
     }
 
     /// Merges what the rows stage sorted, and completes the file.
-    pub(crate) fn indexes(&self, built: RowsBuilt<'a>) -> Result<Built, Error> {
-        self.merge_indexes(built).map_err(|stop| self.explain(stop))
+    pub(crate) fn indexes(
+        &self,
+        attempt: &Attempt<'_>,
+        built: RowsBuilt<'a>,
+    ) -> Result<Tried<Built>, Error> {
+        self.tried(attempt, self.merge_indexes(built))
     }
 
-    fn read_rows(&self, order: Order) -> Result<RowsBuilt<'a>, Stop> {
+    /// Empties the file and goes back to the start of the input.
+    pub(crate) fn begin_again(&self) -> Result<(), Error> {
+        self.file.set_size(0)?;
+        Ok(self.lock_source().restart()?)
+    }
+
+    /// Duplicates that are to be left out are no failure the first time.
+    fn tried<T>(&self, attempt: &Attempt<'_>, outcome: Result<T, Stop>) -> Result<Tried<T>, Error> {
+        match outcome {
+            Ok(done) => Ok(Tried::Done(done)),
+            Err(Stop::Duplicate(_)) if self.options.on_duplicate != OnDuplicate::Fail => {
+                match attempt.losers {
+                    None => Ok(Tried::Duplicates),
+                    Some(_) => Err(Error::InputChanged),
+                }
+            }
+            Err(stop) => Err(self.explain(stop)),
+        }
+    }
+
+    fn read_rows(&self, attempt: &Attempt<'_>) -> Result<RowsBuilt<'a>, Stop> {
+        let order = attempt.order;
         let sink = PageSink::new(self.template, self.file, self.options.fill);
         let sequence = Sequence::new(self.binding, self.auto_increment);
-        let stores = self.stores(order)?;
-        let mut commit = self.run_rows(order, &sink, &sequence, &stores)?;
+        let besides = attempt.losers.map_or(0, |_| resolve::kept_bytes(self.memory));
+        let stores = self.stores(&rows::entry_shapes(self.binding, order), besides)?;
+        let mut commit = self.run_rows(attempt, &sink, &sequence, &stores)?;
         commit.rejects.flush()?;
+        commit.duplicates.flush()?;
         let next_auto_increment =
             self.binding.auto_increment.map(|_| sequence.next_auto_increment());
         let (rows, rejects) = (commit.rows, commit.rejects.count());
-        let built = RowsBuilt { order, sink, stores, rows, rejects, next_auto_increment };
+        let duplicates = attempt.losers.map_or(0, Losers::count);
+        let built =
+            RowsBuilt { order, sink, stores, rows, rejects, duplicates, next_auto_increment };
         if let Some(builder) = commit.builder.take() {
             let finished = built.sink.finish(0, builder, built.last_auto_increment())?;
             built.sink.write_finished(finished)?;
@@ -124,6 +184,7 @@ impl<'a> Build<'a> {
         Ok(Built {
             rows: built.rows,
             rejects: built.rejects,
+            duplicates: built.duplicates,
             bytes_read: self.lock_source().bytes_read(),
             file_bytes,
             spilled_bytes,
@@ -134,7 +195,7 @@ impl<'a> Build<'a> {
     }
 
     /// What the user hears of a stage that stopped: of a duplicate, which two rows.
-    fn explain(&self, stop: Stop) -> Error {
+    pub(crate) fn explain(&self, stop: Stop) -> Error {
         let stop = match stop {
             Stop::Duplicate(key) => {
                 let scanner = Scanner::new(&self.options.dialect);
@@ -154,17 +215,23 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// A store an index to sort: what each needs at least, and of the rest by what entries take.
-    fn stores(&self, order: Order) -> Result<Vec<RunStore>, Stop> {
-        let shapes = rows::entry_shapes(self.binding, order);
-        let (threads, run_bytes) = (self.memory.threads, self.memory.run_bytes);
+    /// A store for each of `shapes`: what each needs at least, and of the rest by what entries
+    /// take. `besides` bytes of the memory for runs are for others.
+    pub(crate) fn stores(
+        &self,
+        shapes: &[EntryShape],
+        besides: usize,
+    ) -> Result<Vec<RunStore>, Stop> {
+        let threads = self.memory.threads;
+        let run_bytes = self.memory.run_bytes.saturating_sub(besides);
         let weight = |shape: &EntryShape| {
             let record = if shape.payload { RECORD_ENTRY_BYTES } else { 0 };
             shape.key_len.unwrap_or(RECORD_ENTRY_BYTES / 2) + record
         };
         // A merge keeps an entry of each of its sources.
         let least = |shape: &EntryShape| {
-            let entries = if shape.payload { 4 * threads.max(2) * LONG_ENTRY_BYTES } else { 0 };
+            let is_long = shape.payload || shape.key_len.is_none();
+            let entries = if is_long { 4 * threads.max(2) * LONG_ENTRY_BYTES } else { 0 };
             RunStore::memory_bytes_min(shape, threads) + entries
         };
         let total_weight: usize = shapes.iter().map(weight).sum();
@@ -177,26 +244,27 @@ impl<'a> Build<'a> {
             );
             return Err(Error::Memory { given_bytes: self.options.memory_bytes_max, reason }.into());
         };
-        let store = |shape: EntryShape| {
-            let share = rest as u128 * weight(&shape) as u128 / total_weight as u128;
+        let store = |shape: &EntryShape| {
+            let share = rest as u128 * weight(shape) as u128 / total_weight as u128;
             let options = StoreOptions {
-                memory_bytes_max: least(&shape) + share as usize,
+                memory_bytes_max: least(shape) + share as usize,
                 temp_dir: self.options.temp_dir.clone(),
                 threads,
                 stop: self.options.interrupt.flag(),
             };
-            Ok(RunStore::with_options(shape, options)?)
+            Ok(RunStore::with_options(*shape, options)?)
         };
-        shapes.into_iter().map(store).collect()
+        shapes.iter().map(store).collect()
     }
 
-    fn run_rows(
+    fn run_rows<'l>(
         &self,
-        order: Order,
+        attempt: &Attempt<'l>,
         sink: &PageSink<'_>,
         sequence: &Sequence,
         stores: &[RunStore],
-    ) -> Result<Commit, Stop> {
+    ) -> Result<Commit<'l>, Stop> {
+        let order = attempt.order;
         let rejects = Rejects::create(
             self.options.rejects.as_deref(),
             self.options.rejects_max,
@@ -214,9 +282,12 @@ impl<'a> Build<'a> {
             sequence,
             stores,
             sink,
+            gate: attempt.losers.map(|losers| RowGate::new(Some(losers))).transpose()?,
+            on_duplicate: self.options.on_duplicate,
             commit: Turnstile::new(Commit {
                 builder: (order == Order::AsRead).then(|| sink.builder(0)),
                 rejects,
+                duplicates: DuplicateLog::create(self.options, attempt.losers)?,
                 rows: 0,
                 last_key: Vec::new(),
             }),
@@ -229,6 +300,7 @@ impl<'a> Build<'a> {
             stop: AtomicBool::new(false),
         };
         pool::run(self.memory.threads, || stage.work(), || stage.close())?;
+        stage.gate.map_or(Ok(()), RowGate::finish)?;
         Ok(stage.commit.into_state())
     }
 
@@ -259,7 +331,7 @@ impl<'a> Build<'a> {
         pool::run(self.memory.threads, || stage.work(), || stage.close())
     }
 
-    fn lock_source(&self) -> std::sync::MutexGuard<'_, Box<dyn Source>> {
+    pub(crate) fn lock_source(&self) -> std::sync::MutexGuard<'_, Box<dyn Source>> {
         self.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,7 +15,7 @@ use sources::{FileSource, Source, SourceOptions};
 use values::Collation;
 
 use crate::binding::{Binding, Parts, text_collation};
-use crate::build::{Build, Built};
+use crate::build::{Attempt, Build, Built, Tried};
 use crate::ddl::{self, Made};
 use crate::error::Error;
 use crate::estimate::Estimate;
@@ -204,8 +204,7 @@ impl Work<'_> {
             auto_increment: target.table.auto_increment.unwrap_or(1),
             progress: self.progress,
         };
-        let rows = steps.step(Stage::Rows, || build.rows())?;
-        let built = steps.step(Stage::Indexes, || build.indexes(rows))?;
+        let built = built(&build, steps)?;
         steps.step(Stage::Verify, || {
             failpoint::built(&file)?;
             let collations = self.collations_by_id(&binding, &cfg);
@@ -272,6 +271,30 @@ impl Work<'_> {
     }
 }
 
+/// Builds the table as if no rows shared keys, and if some do, again without those that lose.
+fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<Built, Error> {
+    let mut attempt = build.first_attempt();
+    if let Tried::Done(built) = try_build(build, &mut attempt, steps)? {
+        return Ok(built);
+    }
+    let losers = steps.step(Stage::Duplicates, || build.losers())?;
+    match try_build(build, &mut attempt.without(&losers), steps)? {
+        Tried::Done(built) => Ok(built),
+        Tried::Duplicates => Err(Error::InputChanged),
+    }
+}
+
+fn try_build(
+    build: &Build<'_>,
+    attempt: &mut Attempt<'_>,
+    steps: &mut Steps<'_>,
+) -> Result<Tried<Built>, Error> {
+    match steps.step(Stage::Rows, || build.rows(attempt))? {
+        Tried::Done(rows) => steps.step(Stage::Indexes, || build.indexes(attempt, rows)),
+        Tried::Duplicates => Ok(Tried::Duplicates),
+    }
+}
+
 fn publish_mode(mode: Mode) -> publish::Mode {
     match mode {
         Mode::Insert | Mode::Append => publish::Mode::Insert,
@@ -302,6 +325,7 @@ fn report(
         server: target.facts.version.text.clone(),
         rows: built.rows,
         rejects: built.rejects,
+        duplicates: built.duplicates,
         bytes: built.bytes_read,
         file_bytes: built.file_bytes,
         spilled_bytes: built.spilled_bytes,

@@ -34,7 +34,9 @@ pub enum Error {
         last: String,
     },
     /// Two rows have the same key.
-    #[error("{second} has the same {index} key as {first}: {key}")]
+    #[error(
+        "{second} has the same {index} key as {first}: {key}; --on-duplicate skip or replace would load one of them"
+    )]
     Duplicate {
         /// The index, quoted.
         index: String,
@@ -53,6 +55,11 @@ pub enum Error {
         /// Why the input could not be asked.
         reason: String,
     },
+    /// The input was not the same when it was read again.
+    #[error(
+        "the input changed while it was read; load it again when nothing writes to its files any more"
+    )]
+    InputChanged,
     /// A file of ours could not be read or written.
     #[error("{doing} {}: {source}{}", path.display(), disk::advice(source))]
     Io {

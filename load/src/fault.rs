@@ -2,6 +2,8 @@
 
 use values::Reason;
 
+use crate::binding::Binding;
+
 /// Why a row is refused, and by which field.
 #[derive(Debug)]
 pub(crate) struct RowFault {
@@ -10,6 +12,13 @@ pub(crate) struct RowFault {
     /// Column of the table.
     pub(crate) column: Option<usize>,
     pub(crate) kind: FaultKind,
+}
+
+impl RowFault {
+    /// Whether it is a generated AUTO_INCREMENT value that its column cannot hold.
+    pub(crate) fn is_generated(&self, binding: &Binding) -> bool {
+        self.field.is_none() && self.column.is_some() && self.column == binding.auto_increment
+    }
 }
 
 /// What is wrong with a row.

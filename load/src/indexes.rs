@@ -48,8 +48,9 @@ pub(crate) struct IndexesStage<'a> {
 /// One range of one index.
 #[derive(Debug)]
 pub(crate) struct Task {
-    slot: usize,
-    range: KeyRange,
+    /// Index into the runs.
+    pub(crate) slot: usize,
+    pub(crate) range: KeyRange,
     is_last: bool,
 }
 
@@ -120,7 +121,7 @@ impl IndexesStage<'_> {
 
 /// Which part of an entry no other may have.
 #[derive(Clone, Debug)]
-enum UniquePart {
+pub(crate) enum UniquePart {
     /// The whole key: the clustered index.
     Whole,
     /// None: the index is not UNIQUE.
@@ -132,7 +133,8 @@ enum UniquePart {
 }
 
 impl UniquePart {
-    fn of(index: &SecondaryBinding) -> UniquePart {
+    /// Of a secondary index.
+    pub(crate) fn of(index: &SecondaryBinding) -> UniquePart {
         if index.unique_fields == 0 {
             return UniquePart::None;
         }
@@ -150,9 +152,17 @@ impl UniquePart {
         UniquePart::Fixed { bytes, markers }
     }
 
+    /// Bytes of every unique part, where that is constant and the entry does not tell.
+    pub(crate) fn fixed_len(&self) -> Option<usize> {
+        match self {
+            UniquePart::Fixed { bytes, .. } => Some(*bytes),
+            _ => None,
+        }
+    }
+
     /// The unique part of an entry; empty if it has none.
     #[inline]
-    fn cut<'k>(&self, key: &'k [u8], payload: &[u8]) -> &'k [u8] {
+    pub(crate) fn cut<'k>(&self, key: &'k [u8], payload: &[u8]) -> &'k [u8] {
         match self {
             UniquePart::Whole => key,
             UniquePart::None => &[],

@@ -6,6 +6,7 @@
 use sources::{Chunk, Row, Rows, Scanner, Source, Value};
 
 use crate::binding::{Binding, Input};
+use crate::duplicates::gate::LeftOut;
 use crate::encode::{Encoder, Line};
 use crate::entry::unpack;
 use crate::error::Error;
@@ -50,6 +51,7 @@ pub(crate) fn duplicate(
             chunk.ordinal,
             &chunk.bytes,
             &rows,
+            LeftOut::none(),
             &mut search.explicit,
             &mut search.numbers,
         )?;
@@ -67,12 +69,47 @@ pub(crate) fn duplicate(
     }
 }
 
-fn index_name(binding: &Binding, index: usize) -> String {
-    let name = match index.checked_sub(1) {
+/// Name of index `index`, 0 being the clustered one, in backquotes.
+pub(crate) fn index_name(binding: &Binding, index: usize) -> String {
+    format!("`{}`", plain_index_name(binding, index).replace('`', "``"))
+}
+
+/// Name of index `index`, 0 being the clustered one.
+pub(crate) fn plain_index_name(binding: &Binding, index: usize) -> &str {
+    match index.checked_sub(1) {
         None => &binding.clustered.name,
         Some(position) => &binding.secondaries[position].name,
+    }
+}
+
+/// The values of a unique key of index `index` as the line has them.
+pub(crate) fn key_values(binding: &Binding, index: usize, line: &Line<'_>) -> Vec<String> {
+    let text = |field| field_text(binding, line, field);
+    match index.checked_sub(1) {
+        None => (0..binding.clustered.shape.key_fields).map(text).collect(),
+        Some(position) => {
+            let index = &binding.secondaries[position];
+            let fields = index.fields[..index.unique_fields].iter();
+            fields.map(|field| text(field.clustered_field)).collect()
+        }
+    }
+}
+
+fn field_text(binding: &Binding, line: &Line<'_>, clustered_field: usize) -> String {
+    let Some(column) = binding.column_of_clustered_field(clustered_field) else {
+        return "?".to_owned();
     };
-    format!("`{}`", name.replace('`', "``"))
+    let bound = &binding.columns[column];
+    let mut scratch = Vec::new();
+    match &bound.input {
+        Input::Field(field) | Input::AutoIncrement(Some(field)) => {
+            match line.value(*field, &mut scratch) {
+                Value::Bytes(text) => Reject::cut(text),
+                Value::Null => "NULL".to_owned(),
+            }
+        }
+        _ => format!("{} (not in the input)", bound.column.name),
+    }
 }
 
 struct Search<'a> {
@@ -94,7 +131,8 @@ impl Search<'_> {
             }
             self.found.push(position(chunk, &row, source));
             if self.found.len() == ROWS_MAX {
-                self.key_text = self.key_text(&line);
+                let values = key_values(self.binding, self.wanted.index, &line);
+                self.key_text = format!("({})", values.join(", "));
                 return;
             }
         }
@@ -117,40 +155,6 @@ impl Search<'_> {
                     _ => key.starts_with(wanted),
                 }
             }
-        }
-    }
-
-    /// The key's values as the line has them.
-    fn key_text(&self, line: &Line<'_>) -> String {
-        let fields: Vec<usize> = match self.wanted.index.checked_sub(1) {
-            None => (0..self.binding.clustered.shape.key_fields).collect(),
-            Some(position) => {
-                let index = &self.binding.secondaries[position];
-                index.fields[..index.unique_fields]
-                    .iter()
-                    .map(|field| field.clustered_field)
-                    .collect()
-            }
-        };
-        let texts: Vec<String> =
-            fields.into_iter().map(|field| self.field_text(line, field)).collect();
-        format!("({})", texts.join(", "))
-    }
-
-    fn field_text(&self, line: &Line<'_>, clustered_field: usize) -> String {
-        let Some(column) = self.binding.column_of_clustered_field(clustered_field) else {
-            return "?".to_owned();
-        };
-        let bound = &self.binding.columns[column];
-        let mut scratch = Vec::new();
-        match &bound.input {
-            Input::Field(field) | Input::AutoIncrement(Some(field)) => {
-                match line.value(*field, &mut scratch) {
-                    Value::Bytes(text) => Reject::cut(text),
-                    Value::Null => "NULL".to_owned(),
-                }
-            }
-            _ => format!("{} (not in the input)", bound.column.name),
         }
     }
 }

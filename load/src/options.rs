@@ -10,7 +10,7 @@ use values::Charset;
 
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::rejects;
+use crate::row_log;
 
 /// What may be in the target before the load, and what becomes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,20 @@ pub enum Mode {
     /// Rows are added; on the direct path the target must be empty too.
     Append,
     /// The target's rows are replaced by those of the input in one step.
+    Replace,
+}
+
+/// What becomes of rows that have a primary or unique key in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// The first that is met fails the load. The default, because it loses nothing.
+    #[default]
+    Fail,
+    /// As LOAD DATA IGNORE: in input order, a row is left out if one that stays before it has any
+    /// of its keys.
+    Skip,
+    /// As LOAD DATA REPLACE: in input order, a row takes the place of all rows before it that
+    /// have any of its keys.
     Replace,
 }
 
@@ -68,6 +82,11 @@ pub struct LoadOptions {
     pub rejects: Option<PathBuf>,
     /// Refused rows that are tolerated. Default 0: the first one fails the load.
     pub rejects_max: u64,
+    /// What becomes of rows with one key. Default: they fail the load.
+    pub on_duplicate: OnDuplicate,
+    /// Where rows go that are left out as duplicates, byte for byte; `<file>.reasons.jsonl` says to
+    /// which row each lost. Only for [`OnDuplicate::Skip`] and [`OnDuplicate::Replace`].
+    pub duplicates: Option<PathBuf>,
     /// Threads that parse, sort and build. Default: one a core.
     pub threads: usize,
     /// Memory of the whole process, in bytes. Default a quarter of the machine's.
@@ -104,6 +123,8 @@ impl LoadOptions {
             charset: Charset::Utf8mb4,
             rejects: None,
             rejects_max: 0,
+            on_duplicate: OnDuplicate::Fail,
+            duplicates: None,
             threads: default_threads(),
             memory_bytes_max: default_memory_bytes(),
             shares: None,
@@ -118,17 +139,35 @@ impl LoadOptions {
     /// Refuses what can be seen to fail, before anything is done.
     pub(crate) fn check(&self) -> Result<(), Error> {
         check_folder("--temp-dir", &self.temp_dir)?;
-        let Some(rejects) = &self.rejects else { return Ok(()) };
-        let folder = rejects.parent().filter(|folder| !folder.as_os_str().is_empty());
-        check_folder("the folder of --rejects", folder.unwrap_or(Path::new(".")))?;
+        if self.duplicates.is_some() && self.on_duplicate == OnDuplicate::Fail {
+            return Err(Error::Usage(
+                "--duplicates needs --on-duplicate skip or replace: without it the first duplicate \
+                 fails the load, and the message names both rows"
+                    .to_owned(),
+            ));
+        }
+        let logs = [("--rejects", &self.rejects), ("--duplicates", &self.duplicates)];
+        for (option, path) in logs {
+            path.as_deref().map_or(Ok(()), |path| self.check_log(option, path))?;
+        }
+        match (&self.rejects, &self.duplicates) {
+            (Some(rejects), Some(duplicates)) => check_apart(rejects, duplicates),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a file for rows that are not loaded where it cannot be made, or would destroy input.
+    fn check_log(&self, option: &str, path: &Path) -> Result<(), Error> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        check_folder(&format!("the folder of {option}"), folder.unwrap_or(Path::new(".")))?;
         let wrong = |what: &str| {
-            Err(Error::Usage(format!("--rejects {} {what}; name another file", rejects.display())))
+            Err(Error::Usage(format!("{option} {} {what}; name another file", path.display())))
         };
-        if rejects.is_dir() {
+        if path.is_dir() {
             return wrong("is a directory");
         }
         // Both files are emptied when the load begins.
-        for output in [rejects.clone(), rejects::reasons_path(rejects)] {
+        for output in [path.to_owned(), row_log::reasons_path(path)] {
             if self.files.iter().any(|input| is_same_file(input, &output)) {
                 let output = output.display();
                 return wrong(&format!(
@@ -138,6 +177,32 @@ impl LoadOptions {
         }
         Ok(())
     }
+}
+
+/// Refuses two logs that would write into each other's files.
+fn check_apart(rejects: &Path, duplicates: &Path) -> Result<(), Error> {
+    let files = |path: &Path| [path.to_owned(), row_log::reasons_path(path)];
+    for (ours, theirs) in files(rejects).iter().flat_map(|ours| {
+        let theirs = files(duplicates);
+        theirs.into_iter().map(move |theirs| (ours.clone(), theirs))
+    }) {
+        if is_same_name(&ours, &theirs) || is_same_file(&ours, &theirs) {
+            return Err(Error::Usage(format!(
+                "--rejects and --duplicates would both write to {}; name different files",
+                theirs.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two names, of files that may be missing, are the same in the same folder.
+fn is_same_name(a: &Path, b: &Path) -> bool {
+    let folder = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.unwrap_or(Path::new(".")).to_owned()
+    };
+    a.file_name() == b.file_name() && is_same_file(&folder(a), &folder(b))
 }
 
 /// Whether two names, links included, are one file.

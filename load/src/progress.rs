@@ -11,6 +11,8 @@ pub enum Stage {
     Rows,
     /// Sorted runs are merged into the remaining indexes.
     Indexes,
+    /// Rows that share keys were met, and those that are to be left out are found.
+    Duplicates,
     /// Every page of the finished file is checked.
     Verify,
     /// The server adopts the file.
@@ -27,6 +29,7 @@ impl Stage {
             Stage::Shadow => "shadow",
             Stage::Rows => "rows",
             Stage::Indexes => "indexes",
+            Stage::Duplicates => "duplicates",
             Stage::Verify => "verify",
             Stage::Import => "import",
             Stage::Publish => "publish",

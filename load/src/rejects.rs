@@ -1,15 +1,12 @@
 //! Rows that were refused: their bytes to one file, the reasons to another.
 
-use std::fs::OpenOptions;
-use std::io::{BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use disk::File;
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::position::Position;
+use crate::row_log::{Kind, RowLog};
 
 /// Longest part of a value that is repeated in a reason, in bytes.
 const VALUE_BYTES_MAX: usize = 200;
@@ -72,16 +69,7 @@ struct ReasonLine<'a> {
 pub(crate) struct Rejects {
     count: u64,
     max: u64,
-    terminator: Vec<u8>,
-    files: Option<Files>,
-}
-
-#[derive(Debug)]
-struct Files {
-    rows: BufWriter<File>,
-    rows_path: PathBuf,
-    reasons: BufWriter<File>,
-    reasons_path: PathBuf,
+    files: Option<RowLog>,
 }
 
 impl Rejects {
@@ -92,8 +80,8 @@ impl Rejects {
         max: u64,
         terminator: &[u8],
     ) -> Result<Rejects, Error> {
-        let files = path.map(Files::create).transpose()?;
-        Ok(Rejects { count: 0, max, terminator: terminator.to_owned(), files })
+        let create = |path| RowLog::create(Kind::Rejects, path, terminator);
+        Ok(Rejects { count: 0, max, files: path.map(create).transpose()? })
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -104,7 +92,16 @@ impl Rejects {
     pub(crate) fn push(&mut self, reject: &Reject) -> Result<(), Error> {
         self.count += 1;
         if let Some(files) = &mut self.files {
-            files.write(reject, &self.terminator)?;
+            let reason = ReasonLine {
+                file: &reject.position.file.to_string_lossy(),
+                line: reject.position.line,
+                byte: reject.position.offset,
+                field: reject.field,
+                column: reject.column.as_deref(),
+                value: reject.value.as_deref(),
+                reason: &reject.reason,
+            };
+            files.write(&reject.raw, &reason)?;
         }
         if self.count > self.max {
             self.flush()?;
@@ -123,56 +120,5 @@ impl Rejects {
             Some(files) => files.flush(),
             None => Ok(()),
         }
-    }
-}
-
-/// Where the reasons for the rows in `rows_path` go.
-pub(crate) fn reasons_path(rows_path: &Path) -> PathBuf {
-    let mut path = rows_path.as_os_str().to_owned();
-    path.push(".reasons.jsonl");
-    PathBuf::from(path)
-}
-
-impl Files {
-    fn create(rows_path: &Path) -> Result<Files, Error> {
-        let reasons_path = reasons_path(rows_path);
-        let open = |path: &Path| {
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true).mode(0o600);
-            disk::open(&options, path, "rejects")
-                .map(BufWriter::new)
-                .map_err(Error::io("creating the rejects file", path))
-        };
-        Ok(Files {
-            rows: open(rows_path)?,
-            rows_path: rows_path.to_owned(),
-            reasons: open(&reasons_path)?,
-            reasons_path,
-        })
-    }
-
-    fn write(&mut self, reject: &Reject, terminator: &[u8]) -> Result<(), Error> {
-        let failed = || Error::io("writing the rejects file", &self.rows_path);
-        self.rows.write_all(&reject.raw).map_err(failed())?;
-        if !reject.raw.ends_with(terminator) && !reject.raw.ends_with(b"\n") {
-            self.rows.write_all(terminator).map_err(failed())?;
-        }
-        let line = ReasonLine {
-            file: &reject.position.file.to_string_lossy(),
-            line: reject.position.line,
-            byte: reject.position.offset,
-            field: reject.field,
-            column: reject.column.as_deref(),
-            value: reject.value.as_deref(),
-            reason: &reject.reason,
-        };
-        let failed = || Error::io("writing the reasons file", &self.reasons_path);
-        serde_json::to_writer(&mut self.reasons, &line).map_err(|e| failed()(e.into()))?;
-        self.reasons.write_all(b"\n").map_err(failed())
-    }
-
-    fn flush(&mut self) -> Result<(), Error> {
-        self.rows.flush().map_err(Error::io("writing the rejects file", &self.rows_path))?;
-        self.reasons.flush().map_err(Error::io("writing the reasons file", &self.reasons_path))
     }
 }

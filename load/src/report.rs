@@ -45,6 +45,8 @@ pub struct Report {
     pub rows: u64,
     /// Rows of the input that were refused.
     pub rejects: u64,
+    /// Rows of the input that were left out because others have their keys.
+    pub duplicates: u64,
     /// Bytes read from the input.
     pub bytes: u64,
     /// Bytes of the finished tablespace.

@@ -20,11 +20,14 @@ use sort::{EntryShape, RunStore, SortBuffer};
 use sources::{Chunk, Rows, Scanner, Source, Value};
 
 use crate::binding::{Binding, Entry, SecondaryBinding};
+use crate::duplicates::gate::{LeftOut, RowGate};
+use crate::duplicates::log::{CutChunk, DuplicateLog};
 use crate::encode::{Encoder, Line};
 use crate::entry::pack;
 use crate::fault::{FaultKind, RowFault};
 use crate::memory::Memory;
 use crate::off_page;
+use crate::options::OnDuplicate;
 use crate::pages::PageSink;
 use crate::position::Position;
 use crate::progress::{Progress, Snapshot, Stage};
@@ -52,7 +55,7 @@ pub(crate) enum Order {
 }
 
 /// What the stage works on, shared by its workers.
-pub(crate) struct RowsStage<'a> {
+pub(crate) struct RowsStage<'a, 'l> {
     pub(crate) binding: &'a Binding,
     pub(crate) order: Order,
     pub(crate) memory: &'a Memory,
@@ -64,7 +67,10 @@ pub(crate) struct RowsStage<'a> {
     /// One a secondary index; with [`Order::Sorted`] the clustered index's comes first.
     pub(crate) stores: &'a [RunStore],
     pub(crate) sink: &'a PageSink<'a>,
-    pub(crate) commit: Turnstile<Commit>,
+    /// Tells which rows are left out, if some are.
+    pub(crate) gate: Option<RowGate<'l>>,
+    pub(crate) on_duplicate: OnDuplicate,
+    pub(crate) commit: Turnstile<Commit<'l>>,
     pub(crate) progress: &'a dyn Progress,
     /// Ends the stage early.
     pub(crate) interrupt: &'a Interrupt,
@@ -77,16 +83,17 @@ pub(crate) struct RowsStage<'a> {
 }
 
 /// What is passed from chunk to chunk.
-pub(crate) struct Commit {
+pub(crate) struct Commit<'l> {
     /// The clustered index, with [`Order::AsRead`].
     pub(crate) builder: Option<IndexBuilder>,
     pub(crate) rejects: Rejects,
+    pub(crate) duplicates: DuplicateLog<'l>,
     pub(crate) rows: u64,
     /// Key of the last row; empty before the first.
     pub(crate) last_key: Vec<u8>,
 }
 
-impl RowsStage<'_> {
+impl RowsStage<'_, '_> {
     /// Runs one worker to the end of the input, or to the first failure of any.
     pub(crate) fn work(&self) -> Result<(), Stop> {
         let mut worker = Worker::new(self);
@@ -103,8 +110,16 @@ impl RowsStage<'_> {
     /// Lets no worker begin or wait any more.
     pub(crate) fn close(&self) {
         self.stop.store(true, Ordering::Relaxed);
+        if let Some(gate) = &self.gate {
+            gate.close();
+        }
         self.sequence.close();
         self.commit.close();
+    }
+
+    /// Whether it is still to be found out if rows are to be skipped.
+    fn may_be_duplicates(&self) -> bool {
+        self.on_duplicate == OnDuplicate::Skip && self.gate.is_none()
     }
 
     fn next_chunk(&self, chunk: &mut Chunk) -> Result<bool, Stop> {
@@ -121,11 +136,12 @@ impl RowsStage<'_> {
     }
 }
 
-struct Worker<'a> {
-    stage: &'a RowsStage<'a>,
+struct Worker<'a, 'l> {
+    stage: &'a RowsStage<'a, 'l>,
     encoder: Encoder<'a>,
     scanner: Scanner,
     rows: Rows,
+    left_out: LeftOut,
     numbers: ChunkNumbers,
     explicit: Explicit,
     batch: LeafBatch,
@@ -143,8 +159,8 @@ struct Worker<'a> {
     last_key: Vec<u8>,
 }
 
-impl<'a> Worker<'a> {
-    fn new(stage: &'a RowsStage<'a>) -> Worker<'a> {
+impl<'a, 'l> Worker<'a, 'l> {
+    fn new(stage: &'a RowsStage<'a, 'l>) -> Worker<'a, 'l> {
         let batch_bytes = match stage.order {
             Order::AsRead => stage.memory.batch_bytes,
             Order::Sorted => 0,
@@ -153,6 +169,7 @@ impl<'a> Worker<'a> {
             encoder: Encoder::new(stage.binding),
             scanner: stage.scanner.clone(),
             rows: Rows::new(),
+            left_out: LeftOut::default(),
             numbers: ChunkNumbers::new(),
             explicit: Explicit::new(stage.binding),
             batch: stage.sink.batch(0, batch_bytes),
@@ -177,9 +194,18 @@ impl<'a> Worker<'a> {
         self.counted = (0, chunk.first_line);
         let mut rows = std::mem::take(&mut self.rows);
         self.scanner.scan(&chunk.bytes, &mut rows);
-        let sequence = self.stage.sequence;
-        sequence.take(chunk.ordinal, &chunk.bytes, &rows, &mut self.explicit, &mut self.numbers)?;
-        let outcome = self.rows(chunk, &rows);
+        if let Some(gate) = &self.stage.gate {
+            gate.take(chunk, rows.len(), &mut self.left_out)?;
+        }
+        self.stage.sequence.take(
+            chunk.ordinal,
+            &chunk.bytes,
+            &rows,
+            self.stage.on_duplicate.without_numbers(&self.left_out),
+            &mut self.explicit,
+            &mut self.numbers,
+        )?;
+        let outcome = self.rows(chunk, &rows).and_then(|()| self.log_left_out(chunk, &rows));
         self.rows = rows;
         match outcome {
             Ok(()) => self.hand_over(chunk.ordinal, true),
@@ -194,6 +220,9 @@ impl<'a> Worker<'a> {
 
     fn rows(&mut self, chunk: &Chunk, rows: &Rows) -> Result<(), Stop> {
         for (index, row) in rows.iter().enumerate() {
+            if self.left_out.has(index) {
+                continue;
+            }
             let line = Line { chunk: &chunk.bytes, rows, row };
             if let Err(fault) = self.encode(&line, index)? {
                 self.reject(chunk, &line, fault)?;
@@ -202,6 +231,17 @@ impl<'a> Worker<'a> {
             self.keep(chunk.ordinal)?;
         }
         Ok(())
+    }
+
+    /// Writes down the rows that are left out.
+    fn log_left_out(&mut self, chunk: &Chunk, rows: &Rows) -> Result<(), Stop> {
+        if self.left_out.is_empty() {
+            return Ok(());
+        }
+        let stage = self.stage;
+        let cut = CutChunk { chunk, rows, left_out: &self.left_out };
+        let mut turn = stage.commit.wait(chunk.ordinal)?;
+        turn.state().duplicates.write(&cut, stage.binding, stage.files)
     }
 
     /// Everything that can refuse a row, before any of it is kept.
@@ -305,6 +345,10 @@ impl<'a> Worker<'a> {
     #[cold]
     fn reject(&mut self, chunk: &Chunk, line: &Line<'_>, fault: RowFault) -> Result<(), Stop> {
         let binding = self.stage.binding;
+        if self.stage.may_be_duplicates() && fault.is_generated(binding) {
+            // Rows that are skipped give their numbers back: there may be enough.
+            return Err(Stop::duplicate(0, &[]));
+        }
         let (start, end) = line.row.raw();
         let line_no = self.line_at(chunk, start);
         let mut scratch = Vec::new();
@@ -352,7 +396,7 @@ impl<'a> Worker<'a> {
 }
 
 /// Writes down the rows refused so far, in their turn.
-fn take_rejects(state: &mut Commit, rejects: &mut Vec<Reject>) -> Result<(), Stop> {
+fn take_rejects(state: &mut Commit<'_>, rejects: &mut Vec<Reject>) -> Result<(), Stop> {
     for reject in rejects.drain(..) {
         state.rejects.push(&reject)?;
     }
@@ -372,10 +416,10 @@ fn check_order(last: &[u8], key: &[u8]) -> Result<(), Stop> {
 /// Shapes of the entries that are sorted, one a store.
 pub(crate) fn entry_shapes(binding: &Binding, order: Order) -> Vec<EntryShape> {
     let clustered =
-        EntryShape { key_len: binding.clustered.key_is_data, unique_len: None, payload: true };
+        EntryShape { key_len: binding.clustered.key_is_data, tail_len: 0, payload: true };
     let secondary = |index: &SecondaryBinding| EntryShape {
         key_len: index.key_len,
-        unique_len: None,
+        tail_len: 0,
         payload: index.entry == Entry::WithRecord,
     };
     (order == Order::Sorted)

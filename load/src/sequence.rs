@@ -10,6 +10,7 @@ use sources::{Rows, Value};
 use values::{Converter, SqlType};
 
 use crate::binding::{Binding, Input};
+use crate::duplicates::gate::LeftOut;
 use crate::encode::{Line, RowNumbers};
 use crate::turn::{Closed, Turnstile};
 
@@ -18,6 +19,9 @@ use crate::turn::{Closed, Turnstile};
 pub(crate) struct Next {
     auto_increment: u64,
     row_id: u64,
+    /// Whether the input gave a value, and whether one was generated.
+    has_given: bool,
+    has_generated: bool,
 }
 
 /// Gives out numbers in chunk order.
@@ -58,19 +62,26 @@ impl Sequence {
     /// Numbers for a table whose AUTO_INCREMENT goes on at `auto_increment`.
     pub(crate) fn new(binding: &Binding, auto_increment: u64) -> Sequence {
         let needed = binding.auto_increment.is_some() || binding.clustered.has_row_id;
-        let next = Next { auto_increment: auto_increment.max(1), row_id: 1 };
+        let next = Next {
+            auto_increment: auto_increment.max(1),
+            row_id: 1,
+            has_given: false,
+            has_generated: false,
+        };
         Sequence {
             gate: needed.then(|| Turnstile::new(next)),
             next_auto_increment: Mutex::new(next.auto_increment),
         }
     }
 
-    /// Numbers the rows of chunk `ordinal`; waits for the chunks before.
+    /// Numbers the rows of chunk `ordinal`; waits for the chunks before. Rows in `left_out` get the
+    /// number they would have had, and the next row has it too.
     pub(crate) fn take(
         &self,
         ordinal: u64,
         chunk: &[u8],
         rows: &Rows,
+        left_out: &LeftOut,
         explicit: &mut Explicit,
         numbers: &mut ChunkNumbers,
     ) -> Result<(), Closed> {
@@ -81,13 +92,15 @@ impl Sequence {
         let next = turn.state();
         numbers.first_row_id = next.row_id;
         next.row_id += rows.len() as u64;
-        for given in &numbers.given {
+        for (row, given) in numbers.given.iter().enumerate() {
             let (used, generated) = match *given {
                 Given::Nothing => (next.auto_increment, Some(next.auto_increment)),
                 Given::Value(value) => (value, None),
                 Given::Uncounted => (0, None),
             };
-            if used <= explicit.max {
+            next.has_given |= generated.is_none();
+            next.has_generated |= generated.is_some();
+            if used <= explicit.max && !left_out.has(row) {
                 next.auto_increment = next.auto_increment.max(used.saturating_add(1));
             }
             numbers.auto_increment.push(generated);
@@ -105,6 +118,14 @@ impl Sequence {
         if let Some(gate) = &self.gate {
             gate.close();
         }
+    }
+
+    /// After all rows: whether some AUTO_INCREMENT values were generated and others given.
+    pub(crate) fn ended_mixed(self) -> bool {
+        self.gate.is_some_and(|gate| {
+            let next = gate.into_state();
+            next.has_given && next.has_generated
+        })
     }
 
     /// Next AUTO_INCREMENT value after all rows.

@@ -13,7 +13,7 @@ use crate::format::{Format, Written};
 use crate::oracle;
 use crate::random::Random;
 use crate::server::Db;
-use crate::table::Table;
+use crate::table::{KeyKind, Table};
 use crate::value::Field;
 
 pub(crate) type Line = Vec<Field>;
@@ -48,8 +48,18 @@ pub(crate) struct Sorted {
 impl Case {
     /// A table that the server takes; created as `a` and as `b`.
     pub(crate) fn random(random: &mut Random, db: &mut Db) -> Case {
+        Case::random_with(random, db, |_, _| ())
+    }
+
+    /// The same, its table changed before it is created.
+    pub(crate) fn random_with(
+        random: &mut Random,
+        db: &mut Db,
+        change: impl Fn(&mut Random, &mut Table),
+    ) -> Case {
         for _ in 0..1000 {
-            let table = Table::random(random);
+            let mut table = Table::random(random);
+            change(random, &mut table);
             // Keys too long, rows too wide, defaults that do not fit.
             let created = db.try_sql(&table.sql("b", true, "")).is_ok();
             if created && db.warnings().is_empty() {
@@ -139,19 +149,8 @@ impl Case {
         lines: Vec<Line>,
         arrangement: Arrangement,
     ) -> Sorted {
-        let path = folder.join("scratch");
-        let names = self.names();
-        let all: Vec<&Line> = lines.iter().collect();
-        self.write(random, &path, &all);
-        let refused = oracle::refused(db, &self.table, &self.format, &path, &names);
-        let pick = |numbers: &BTreeSet<usize>, inside: bool| -> Vec<Line> {
-            let rows = lines.iter().enumerate();
-            rows.filter(|(n, _)| numbers.contains(n) == inside).map(|(_, l)| l.clone()).collect()
-        };
-        let bad = pick(&refused, true);
-        let taken = pick(&refused, false);
-        self.write(random, &path, &taken.iter().collect::<Vec<_>>());
-        let mut order = oracle::order(db, &self.table, &self.format, &path, &names);
+        let (taken, bad) = self.part(random, db, folder, lines);
+        let mut order = self.order(random, db, folder, &taken);
         let kept: BTreeSet<usize> = order.iter().copied().collect();
         let duplicates =
             (0..taken.len()).filter(|row| !kept.contains(row)).map(|row| taken[row].clone());
@@ -173,6 +172,42 @@ impl Case {
         }
     }
 
+    /// Has the server part rows into those whose values it takes and those it refuses.
+    pub(crate) fn part(
+        &self,
+        random: &mut Random,
+        db: &mut Db,
+        folder: &Path,
+        lines: Vec<Line>,
+    ) -> (Vec<Line>, Vec<Line>) {
+        let path = folder.join("scratch");
+        self.write(random, &path, &lines.iter().collect::<Vec<_>>());
+        let refused = oracle::refused(db, &self.table, &self.format, &path, &self.names());
+        let pick = |numbers: &BTreeSet<usize>, inside: bool| -> Vec<Line> {
+            let rows = lines.iter().enumerate();
+            rows.filter(|(n, _)| numbers.contains(n) == inside).map(|(_, l)| l.clone()).collect()
+        };
+        (pick(&refused, false), pick(&refused, true))
+    }
+
+    /// Rows that the keys let in, the first of each key, in the order of the clustered index.
+    pub(crate) fn order(
+        &self,
+        random: &mut Random,
+        db: &mut Db,
+        folder: &Path,
+        taken: &[Line],
+    ) -> Vec<usize> {
+        let path = folder.join("scratch");
+        self.write(random, &path, &taken.iter().collect::<Vec<_>>());
+        oracle::order(db, &self.table, &self.format, &path, &self.names())
+    }
+
+    /// Whether rows can have keys in common.
+    pub(crate) fn has_unique_key(&self) -> bool {
+        self.table.keys.iter().any(|key| key.kind != KeyKind::Plain)
+    }
+
     /// Options of the load of `paths`.
     pub(crate) fn options(&self, mut options: LoadOptions, paths: Vec<PathBuf>) -> LoadOptions {
         options.files = paths;
@@ -187,7 +222,7 @@ impl Case {
     }
 
     /// Whether rows have a key of their own that they are stored by: not a hidden number.
-    fn has_clustered_key(&self) -> bool {
+    pub(crate) fn has_clustered_key(&self) -> bool {
         self.table.keys.iter().any(|key| key.is_clustered_candidate(&self.table.columns))
     }
 }

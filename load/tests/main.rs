@@ -14,6 +14,7 @@ mod differential;
 mod duplicates;
 mod format;
 mod inputs;
+mod left_out;
 mod memory;
 mod oracle;
 mod pages;

@@ -66,7 +66,7 @@ fn cases() -> Vec<Case> {
         }),
         Case {
             name: "12 + 130 payload",
-            shape: EntryShape { key_len: Some(12), unique_len: None, payload: true },
+            shape: EntryShape { key_len: Some(12), tail_len: 0, payload: true },
             chunks: 60,
             memory: 128 << 20,
             make: |i, noise, key, payload| {
@@ -77,7 +77,7 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "text + 130 payload",
-            shape: EntryShape { key_len: None, unique_len: None, payload: true },
+            shape: EntryShape { key_len: None, tail_len: 0, payload: true },
             chunks: 60,
             memory: 128 << 20,
             make: |i, noise, key, payload| {

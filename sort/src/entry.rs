@@ -16,9 +16,9 @@
 pub struct EntryShape {
     /// Bytes of every key, if they are all of one length.
     pub key_len: Option<usize>,
-    /// Leading key bytes that make the unique part of a unique index, if that length is constant.
-    /// Entries equal in them fall into one range, so that duplicates meet.
-    pub unique_len: Option<usize>,
+    /// Trailing bytes of each key that only tell entries of one key apart, as a row number does; 0
+    /// where keys are whole. Entries equal before them fall into one range, so that they meet.
+    pub tail_len: usize,
     /// Whether entries have payloads.
     pub payload: bool,
 }
@@ -26,7 +26,7 @@ pub struct EntryShape {
 impl EntryShape {
     /// Keys of `key_len` bytes without payload.
     pub fn fixed(key_len: usize) -> EntryShape {
-        EntryShape { key_len: Some(key_len), unique_len: None, payload: false }
+        EntryShape { key_len: Some(key_len), tail_len: 0, payload: false }
     }
 
     /// Bytes of every entry, if entries are bare keys of one length.
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_its_lengths_then_its_bytes() {
-        let shape = EntryShape { key_len: None, unique_len: None, payload: true };
+        let shape = EntryShape { key_len: None, tail_len: 0, payload: true };
         let mut bytes = Vec::new();
         shape.encode(Some(300), b"key", b"payload", &mut bytes);
         assert_eq!(bytes, b"\xac\x02\x03\x07keypayload");

@@ -37,8 +37,8 @@ fn first_error(store: &RunStore, shape: EntryShape) -> Error {
 fn shapes() -> [EntryShape; 3] {
     [
         EntryShape::fixed(8),
-        EntryShape { key_len: Some(8), unique_len: None, payload: true },
-        EntryShape { key_len: None, unique_len: None, payload: true },
+        EntryShape { key_len: Some(8), tail_len: 0, payload: true },
+        EntryShape { key_len: None, tail_len: 0, payload: true },
     ]
 }
 

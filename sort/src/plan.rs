@@ -172,7 +172,7 @@ mod tests {
             for shape in [
                 EntryShape::fixed(4),
                 EntryShape::fixed(3000),
-                EntryShape { key_len: None, unique_len: None, payload: true },
+                EntryShape { key_len: None, tail_len: 0, payload: true },
             ] {
                 let least = Plan::memory_bytes_min(&shape, threads);
                 assert!(Plan::new(&shape, least, threads).check().is_ok());
@@ -184,10 +184,9 @@ mod tests {
     #[test]
     fn usual_budgets_leave_most_for_runs() {
         for threads in [1, 2, 8, 16] {
-            for shape in [
-                EntryShape::fixed(20),
-                EntryShape { key_len: None, unique_len: None, payload: true },
-            ] {
+            for shape in
+                [EntryShape::fixed(20), EntryShape { key_len: None, tail_len: 0, payload: true }]
+            {
                 let plan = Plan::new(&shape, 256 * MIB, threads);
                 assert!(plan.check().is_ok());
                 assert!(plan.room() > 190 * MIB, "{plan:?}");

@@ -34,7 +34,7 @@ impl KeyRange {
 impl Runs {
     /// Cuts the keys into ranges of about `bytes_per_range` bytes of entries, ascending.
     ///
-    /// Entries of equal keys, or equal in the first `unique_len` bytes, are in one range, which
+    /// Entries of equal keys, or equal but for the last `tail_len` bytes, are in one range, which
     /// can make it larger. There is at least one range, also if there are no entries. Costs a sort
     /// of 64 keys per range.
     pub fn ranges(&self, bytes_per_range: usize) -> Vec<KeyRange> {
@@ -43,8 +43,7 @@ impl Runs {
             self.memory.iter().flat_map(|run| run.samples(step)).collect();
         samples.extend(self.files.iter().flat_map(RunFile::samples));
         samples.sort_unstable();
-        let unique_len = self.shape.unique_len.unwrap_or(usize::MAX);
-        let boundary = |key: &[u8]| key.len().min(unique_len);
+        let boundary = |key: &[u8]| key.len().saturating_sub(self.shape.tail_len);
         let mut ranges = Vec::new();
         let mut range = KeyRange::all();
         // Samples that would make the same boundary stay together, right of it.

@@ -10,7 +10,7 @@ pub(crate) const TINY: usize = 128 << 10;
 pub(crate) const AMPLE: usize = 64 << 20;
 
 pub(crate) fn shape(key_len: Option<usize>, payload: bool) -> EntryShape {
-    EntryShape { key_len, unique_len: None, payload }
+    EntryShape { key_len, tail_len: 0, payload }
 }
 
 pub(crate) fn run(shape: EntryShape, chunk: &[Entry], ordinal: u64) -> MemoryRun {

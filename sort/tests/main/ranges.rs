@@ -39,8 +39,13 @@ fn ranges_of_even_keys_are_even() {
 }
 
 #[test]
-fn entries_of_one_unique_key_are_in_one_range() {
-    let shape = EntryShape { key_len: Some(12), unique_len: Some(4), payload: false };
+fn entries_that_differ_in_their_tail_are_in_one_range() {
+    for key_len in [Some(12), None] {
+        entries_of_one_key_are_in_one_range(EntryShape { key_len, tail_len: 8, payload: false });
+    }
+}
+
+fn entries_of_one_key_are_in_one_range(shape: EntryShape) {
     let chunks: Vec<Vec<Entry>> = (0..8)
         .map(|chunk| {
             let keys = noise(chunk + 1).take(2000);

@@ -1,0 +1,175 @@
+//! Rows of equal keys, found where the sorted keys of all rows are merged.
+//!
+//! With one unique key its groups decide: of the rows of a key, the first or the last stays. With
+//! several, what becomes of a row depends on what became of others, so the members of all groups
+//! are put back into input order, for [`crate::duplicates::replay`].
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use server::Interrupt;
+use sort::{EntryShape, RunStore, Runs, SortBuffer};
+
+use crate::duplicates::loser::Loser;
+use crate::duplicates::place::{Place, number};
+use crate::indexes::Task;
+use crate::options::OnDuplicate;
+use crate::stop::Stop;
+
+/// A row that shares a key with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) place: Place,
+    /// The key's index, as in [`Loser`].
+    pub(crate) index: u16,
+    /// Number of the group, of all groups of all indexes.
+    pub(crate) group: u64,
+}
+
+impl Member {
+    const BYTES: usize = Place::BYTES + 10;
+
+    /// Shape of the entries that members are sorted as: in input order, then by index.
+    pub(crate) const SHAPE: EntryShape =
+        EntryShape { key_len: Some(Member::BYTES), tail_len: 0, payload: false };
+
+    fn push(&self, buffer: &mut SortBuffer) {
+        let mut bytes = [0; Member::BYTES];
+        bytes[..Place::BYTES].copy_from_slice(&self.place.to_bytes());
+        bytes[Place::BYTES..][..2].copy_from_slice(&self.index.to_be_bytes());
+        bytes[Place::BYTES + 2..].copy_from_slice(&self.group.to_be_bytes());
+        buffer.push(&bytes, &[]);
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Member {
+        let (place, rest) = bytes.split_at(Place::BYTES);
+        Member {
+            place: Place::from_bytes(place),
+            index: number(&rest[..2]) as u16,
+            group: number(&rest[2..]),
+        }
+    }
+}
+
+/// What is found out about the groups.
+pub(crate) enum Output<'a> {
+    /// Who loses, there being one unique key.
+    Losers(&'a RunStore, OnDuplicate),
+    /// Who shares keys.
+    Members(&'a RunStore),
+}
+
+/// Merges the keys of all unique indexes, shared by its workers.
+pub(crate) struct GroupsStage<'a> {
+    /// One a unique index. Keys end in the place of their row.
+    pub(crate) runs: &'a [Runs],
+    /// Numbers of these indexes in the table.
+    pub(crate) indexes: &'a [u16],
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) output: Output<'a>,
+    /// Bytes of entries a worker collects before it sorts them.
+    pub(crate) entry_bytes: usize,
+    pub(crate) interrupt: &'a Interrupt,
+    /// Called with the bytes of every range that is done.
+    pub(crate) done: &'a (dyn Fn(u64) + Sync),
+    pub(crate) next_task: AtomicU64,
+    pub(crate) next_run: AtomicU64,
+    /// Groups so far, with [`Output::Members`].
+    pub(crate) groups: AtomicU64,
+    pub(crate) stop: AtomicBool,
+}
+
+impl GroupsStage<'_> {
+    /// Runs one worker until no range is left.
+    pub(crate) fn work(&self) -> Result<(), Stop> {
+        let shape = match self.output {
+            Output::Losers(..) => Loser::SHAPE,
+            Output::Members(_) => Member::SHAPE,
+        };
+        let buffer = SortBuffer::new(shape);
+        let mut worker = Worker { stage: self, buffer, key: Vec::new() };
+        while !self.stop.load(Ordering::Relaxed) {
+            let task = self.next_task.fetch_add(1, Ordering::Relaxed);
+            let Some(task) = self.tasks.get(task as usize) else { return worker.sort() };
+            self.interrupt.check()?;
+            worker.take(task)?;
+        }
+        Err(Stop::Abandoned)
+    }
+
+    /// Lets no worker begin any more.
+    pub(crate) fn close(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Worker<'a> {
+    stage: &'a GroupsStage<'a>,
+    buffer: SortBuffer,
+    /// Key of the group at hand.
+    key: Vec<u8>,
+}
+
+/// The rows of one key, as far as they were met.
+struct Group {
+    /// The row that was met last, or, of rows that are skipped, the one that stays.
+    holder: Place,
+    /// Number of the group, once there are two.
+    number: Option<u64>,
+}
+
+impl Worker<'_> {
+    fn take(&mut self, task: &Task) -> Result<(), Stop> {
+        let index = self.stage.indexes[task.slot];
+        let mut merge = self.stage.runs[task.slot].merge(&task.range)?;
+        let mut group: Option<Group> = None;
+        let mut bytes = 0;
+        while let Some((entry, _)) = merge.next()? {
+            bytes += entry.len() as u64;
+            let (key, place) = entry.split_at(entry.len() - Place::BYTES);
+            match &mut group {
+                Some(group) if key == self.key => {
+                    self.meet(index, group, Place::from_bytes(place))?;
+                }
+                _ => {
+                    self.key.clear();
+                    self.key.extend_from_slice(key);
+                    group = Some(Group { holder: Place::from_bytes(place), number: None });
+                }
+            }
+        }
+        (self.stage.done)(bytes);
+        Ok(())
+    }
+
+    /// Takes down one more row of a group. They come in input order.
+    fn meet(&mut self, index: u16, group: &mut Group, place: Place) -> Result<(), Stop> {
+        match self.stage.output {
+            Output::Losers(_, OnDuplicate::Replace) => {
+                let place_before = std::mem::replace(&mut group.holder, place);
+                Loser { place: place_before, index, winner: place }.push(&mut self.buffer);
+            }
+            Output::Losers(..) => {
+                Loser { place, index, winner: group.holder }.push(&mut self.buffer);
+            }
+            Output::Members(_) => {
+                let number = group.number.unwrap_or_else(|| {
+                    let number = self.stage.groups.fetch_add(1, Ordering::Relaxed);
+                    Member { place: group.holder, index, group: number }.push(&mut self.buffer);
+                    number
+                });
+                group.number = Some(number);
+                Member { place, index, group: number }.push(&mut self.buffer);
+            }
+        }
+        if self.buffer.bytes() > self.stage.entry_bytes { self.sort() } else { Ok(()) }
+    }
+
+    fn sort(&mut self) -> Result<(), Stop> {
+        if !self.buffer.is_empty() {
+            let run = self.stage.next_run.fetch_add(1, Ordering::Relaxed);
+            let (Output::Losers(store, _) | Output::Members(store)) = self.stage.output;
+            store.add(self.buffer.sort(run))?;
+        }
+        Ok(())
+    }
+}
