@@ -125,7 +125,8 @@ impl ConnectArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// Files to load, in this order.
+    /// Files to load, in this order: plain, gzip, zstd, lz4, bzip2 or xz; - is stdin; quoted
+    /// patterns with * ? [ ] stand for the files that match.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The table to load into.
@@ -210,9 +211,10 @@ pub(crate) struct FormatArgs {
     /// Columns the fields go to, in order, separated by commas.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
-    /// Character set of the input.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) charset: CharsetArg,
+    /// Character set of the input [default: utf8mb4, or UTF-16 or UTF-32 if the file's first bytes
+    /// are their byte order mark].
+    #[arg(long, value_enum)]
+    pub(crate) charset: Option<CharsetArg>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -253,14 +255,18 @@ pub(crate) enum DialectArg {
     Tbl,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CharsetArg {
-    #[default]
     Utf8mb4,
     Utf8mb3,
     Latin1,
     Ascii,
     Binary,
+    Utf16,
+    Utf16le,
+    Ucs2,
+    Utf32,
+    Utf32le,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -6,11 +6,10 @@ use std::path::Path;
 use load::{LoadOptions, Mode, OnDuplicate, Progress};
 use server::TableName;
 use sources::Dialect;
-use values::Charset;
 
-use crate::args::{CharsetArg, DialectArg, FormatArgs, LoadArgs, ModeArg, OnDuplicateArg};
+use crate::args::{DialectArg, FormatArgs, LoadArgs, ModeArg, OnDuplicateArg};
 use crate::failure::{Failure, REJECTS, USAGE};
-use crate::{connect, print, progress, signals, size};
+use crate::{connect, input, print, progress, signals, size};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
@@ -89,24 +88,19 @@ fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
 
 fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     let target = target(&args.into)?;
-    let mut options = LoadOptions::new(args.files.clone(), &target.database, &target.table);
+    let files = input::files(&args.files)?;
+    let mut options = LoadOptions::new(files, &target.database, &target.table);
     options.ddl = args.ddl.as_deref().map(read_ddl).transpose()?;
     options.mode = match args.mode {
         ModeArg::Insert => Mode::Insert,
         ModeArg::Append => Mode::Append,
         ModeArg::Replace => Mode::Replace,
     };
-    options.dialect = dialect(&args.format, &args.files[0])?;
+    options.dialect = dialect(&args.format, &options.files[0])?;
     options.columns = args.format.columns.clone();
     options.header = args.format.header;
     options.skip_lines = args.format.skip_lines;
-    options.charset = match args.format.charset {
-        CharsetArg::Utf8mb4 => Charset::Utf8mb4,
-        CharsetArg::Utf8mb3 => Charset::Utf8mb3,
-        CharsetArg::Latin1 => Charset::Latin1,
-        CharsetArg::Ascii => Charset::Ascii,
-        CharsetArg::Binary => Charset::Binary,
-    };
+    (options.charset, options.encoding) = input::charset(args.format.charset);
     options.rejects = args.rejects.clone();
     options.rejects_max = args.rejects_max;
     options.on_duplicate = match args.on_duplicate {
@@ -153,7 +147,7 @@ fn fill(percent: f64) -> Result<load::Fill, Failure> {
 }
 
 fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
-    let preset = format.dialect.unwrap_or_else(|| by_ending(first_file));
+    let preset = format.dialect.unwrap_or_else(|| input::dialect_by_ending(first_file));
     let mut dialect = match preset {
         DialectArg::Mysql => Dialect::mysql(),
         DialectArg::Csv => Dialect::csv(),
@@ -178,15 +172,6 @@ fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
         dialect.lines_starting_by = unescape(text);
     }
     Ok(dialect)
-}
-
-fn by_ending(file: &Path) -> DialectArg {
-    match file.extension().and_then(|ending| ending.to_str()) {
-        Some("csv") => DialectArg::Csv,
-        Some("tsv") => DialectArg::Tsv,
-        Some("tbl") => DialectArg::Tbl,
-        _ => DialectArg::Mysql,
-    }
 }
 
 fn one_byte(option: &str, text: &str) -> Result<Option<u8>, Failure> {

@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod connect;
 mod failure;
+mod input;
 mod inspect;
 mod load;
 mod print;

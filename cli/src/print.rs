@@ -72,7 +72,11 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     for reason in &plan.refused {
         writeln!(out, "  not direct: {reason}")?;
     }
-    writeln!(out, "  server {}, input {}", plan.server, show(plan.input_bytes))?;
+    let compressed = match plan.compression.as_slice() {
+        [] => String::new(),
+        kinds => format!(" ({})", kinds.join(", ")),
+    };
+    writeln!(out, "  server {}, input {}{compressed}", plan.server, show(plan.input_bytes))?;
     if let (Some(estimate), Some(free)) = (&plan.estimate, plan.free_bytes) {
         self::estimate(out, estimate, free)?;
     }

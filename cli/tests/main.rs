@@ -4,6 +4,7 @@
 mod bad_file;
 mod command_line;
 mod faults;
+mod inputs;
 mod inspect;
 mod kill;
 mod password;

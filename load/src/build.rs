@@ -114,12 +114,9 @@ impl<'a> Build<'a> {
         self.tried(attempt, outcome)
     }
 
-    /// The first attempt. Input that can be read only once leaves no second try: it is sorted at
-    /// once.
+    /// The first attempt: rows are taken to be in key order.
     pub(crate) fn first_attempt(&self) -> Attempt<'a> {
-        let is_once = self.lock_source().files().iter().any(|file| file.bytes.is_none());
-        let order = if is_once { Order::Sorted } else { Order::AsRead };
-        Attempt { order, losers: None }
+        Attempt { order: Order::AsRead, losers: None }
     }
 
     /// Merges what the rows stage sorted, and completes the file.

@@ -25,6 +25,7 @@ use crate::memory::Memory;
 use crate::options::{LoadOptions, Mode};
 use crate::plan;
 use crate::progress::{Progress, Stage};
+use crate::reading::Reading;
 use crate::report::{Report, memory_peak_bytes};
 use crate::space;
 use crate::space_file::SpaceFile;
@@ -62,12 +63,17 @@ pub fn load(
 /// Everything that can be refused without a server.
 pub(crate) fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {
     options.check()?;
-    let memory = Memory::of(options)?;
+    let reading = Reading::of(options)?;
+    let memory = Memory::of(options, reading.bytes())?;
     let source_options = SourceOptions {
         chunk_bytes: memory.chunk_bytes,
         record_bytes_max: memory.record_bytes_max,
         skip_lines: options.skip_lines,
         header: options.header,
+        encoding: options.encoding,
+        ahead_bytes: reading.ahead_bytes,
+        unpack_bytes_max: reading.unpack_bytes,
+        temp_dir: options.temp_dir.clone(),
     };
     let source = FileSource::new(&options.files, &options.dialect, source_options)
         .map_err(|error| Error::Usage(error.to_string()))?;

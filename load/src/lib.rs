@@ -33,6 +33,7 @@ mod pages;
 mod plan;
 mod pool;
 mod position;
+mod reading;
 mod rejects;
 mod row_log;
 mod rows;

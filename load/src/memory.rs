@@ -1,7 +1,7 @@
 //! Who may use how much memory: decided once, before the load starts.
 //!
 //! ```text
-//! --memory = program + threads x worker + runs
+//! --memory = program + reading ahead (`reading`) + threads x worker + runs
 //! worker   = chunk of input + its index of fields + pages being built + entries being sorted
 //! ```
 //!
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::options::LoadOptions;
 
 /// Code, stacks, collations, the connection: what every load has.
-const PROGRAM_BYTES: u64 = 20 << 20;
+pub(crate) const PROGRAM_BYTES: u64 = 20 << 20;
 /// Least share of a worker: below this, chunks are too small to be worth a thread.
 const WORKER_BYTES_MIN: u64 = 4 << 20;
 /// Share of a worker beyond which nothing gets faster.
@@ -26,6 +26,8 @@ const BATCH_BYTES_MAX: usize = 12 << 20;
 const COPIES_OF_A_RECORD: u64 = 5;
 /// Least memory for runs.
 const RUN_BYTES_MIN: u64 = 4 << 20;
+/// Below this there is no room for one worker.
+const LEAST_BYTES: u64 = PROGRAM_BYTES + WORKER_BYTES_MIN + RUN_BYTES_MIN;
 
 /// The shares, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,21 +48,32 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The shares of a load.
-    pub(crate) fn of(options: &LoadOptions) -> Result<Memory, Error> {
+    /// The shares of a load, of what reading ahead leaves.
+    pub(crate) fn of(options: &LoadOptions, reading_bytes: u64) -> Result<Memory, Error> {
+        let given_bytes = options.memory_bytes_max;
         match options.shares {
             Some(shares) => Ok(shares),
-            None => Memory::split(options.memory_bytes_max, options.threads),
+            None => Memory::split(given_bytes.saturating_sub(reading_bytes), options.threads)
+                .map_err(|error| match reading_bytes {
+                    0 => error,
+                    _ => Error::Memory {
+                        given_bytes,
+                        reason: format!(
+                            "unpacking the input takes {} MiB, the rest at least {} MiB",
+                            reading_bytes.div_ceil(1 << 20),
+                            LEAST_BYTES >> 20
+                        ),
+                    },
+                }),
         }
     }
 
     /// Splits `memory_bytes_max` among at most `threads` workers.
     pub(crate) fn split(memory_bytes_max: u64, threads: usize) -> Result<Memory, Error> {
-        let least = PROGRAM_BYTES + WORKER_BYTES_MIN + RUN_BYTES_MIN;
-        if memory_bytes_max < least {
+        if memory_bytes_max < LEAST_BYTES {
             return Err(Error::Memory {
                 given_bytes: memory_bytes_max,
-                reason: format!("the least is {} MiB", least >> 20),
+                reason: format!("the least is {} MiB", LEAST_BYTES >> 20),
             });
         }
         let available = memory_bytes_max - PROGRAM_BYTES;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 use server::Interrupt;
-use sources::Dialect;
+use sources::{Dialect, Encoding};
 use values::Charset;
 
 use crate::error::Error;
@@ -78,6 +78,9 @@ pub struct LoadOptions {
     pub skip_lines: u64,
     /// Character set of the input. Default utf8mb4.
     pub charset: Charset,
+    /// Whether the input is UTF-16 or UTF-32, which become UTF-8 before `charset` is asked.
+    /// Default: if a byte order mark says so.
+    pub encoding: Encoding,
     /// Where refused rows go, byte for byte; `<file>.reasons.jsonl` says why.
     pub rejects: Option<PathBuf>,
     /// Refused rows that are tolerated. Default 0: the first one fails the load.
@@ -121,6 +124,7 @@ impl LoadOptions {
             header: false,
             skip_lines: 0,
             charset: Charset::Utf8mb4,
+            encoding: Encoding::default(),
             rejects: None,
             rejects_max: 0,
             on_duplicate: OnDuplicate::Fail,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use server::{ConnectOptions, Session, Table, TableName, Target, TargetOptions};
-use sources::Source;
+use sources::{FileSource, Source};
 
 use crate::ddl;
 use crate::direct;
@@ -31,13 +31,15 @@ pub struct Plan {
     pub refused: Vec<String>,
     /// Version of the server.
     pub server: String,
-    /// Bytes of the input.
+    /// Bytes of the input as it is, compressed or not; pipes are not counted.
     pub input_bytes: u64,
     /// What the load will take; none when the table is still to be made, cannot be loaded, or the
     /// input's size is not known.
     pub estimate: Option<Estimate>,
     /// Bytes free where the table goes, and in the temporary folder.
     pub free_bytes: Option<[u64; 2]>,
+    /// How the input is compressed: each kind once.
+    pub compression: Vec<String>,
 }
 
 /// Why the direct path is taken, when it is.
@@ -63,9 +65,10 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         makes_table: false,
         refused: Vec::new(),
         server: session.as_ref().map_or_else(String::new, |s| s.version().text.clone()),
-        input_bytes: source.bytes_total().unwrap_or(0),
+        input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
         estimate: None,
         free_bytes: None,
+        compression: compression(options)?,
     };
     let exists = match &mut session {
         Some(session) => Table::exists(session, &name)?,
@@ -107,6 +110,19 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         }
     }
     Ok(plan)
+}
+
+/// The kinds of compression that the files have.
+fn compression(options: &LoadOptions) -> Result<Vec<String>, Error> {
+    let mut kinds = Vec::new();
+    for path in &options.files {
+        let kind =
+            FileSource::compression(path).map_err(|error| Error::Usage(error.to_string()))?;
+        kinds.extend(kind.map(|kind| kind.to_string()));
+    }
+    kinds.sort();
+    kinds.dedup();
+    Ok(kinds)
 }
 
 /// Takes the target for this load alone; `told` hears of locks that are waited for.

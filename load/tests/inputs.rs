@@ -206,3 +206,38 @@ fn invisible_columns_are_left_out_unless_they_are_named() {
     server.load(&options).unwrap();
     assert_eq!(db.text("SELECT CONCAT_WS(',', id, i, v) FROM b"), "1,2");
 }
+
+/// A gzip of the rows is the rows, counted as it is; in any order, so that it is read twice.
+#[test]
+fn compressed_input_is_the_same_rows() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql("CREATE TABLE b (id INT PRIMARY KEY, v VARCHAR(20), KEY (v))");
+    db.sql("CREATE TABLE a LIKE b");
+    let line = |n: u32| format!("{}\tvalue {n}\n", n * 7919 % 50_000);
+    let text: String = (0..50_000).map(line).collect();
+    let plain = server.file(&db, "plain", &text);
+    db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a", plain.display()));
+    let packed = zstd(&text.as_bytes()[..300_000]);
+    let packed = [packed, zstd(&text.as_bytes()[300_000..])].concat();
+    let path = server.file(&db, "packed", &packed);
+    let mut options = server.options(&db, "b", vec![path.clone()]);
+    let report = server.load(&options).unwrap();
+    assert_eq!(
+        (report.rows, report.bytes, report.sorted_input),
+        (50_000, packed.len() as u64, false)
+    );
+    same_rows(&mut db, "b", "a", &["PRIMARY", "v"]);
+    // Cut short, it is no rows.
+    options.mode = Mode::Replace;
+    std::fs::write(&path, &packed[..packed.len() - 1]).unwrap();
+    let error = server.load(&options).unwrap_err();
+    assert!(error.to_string().contains("the zstd data is cut short"), "{error}");
+    assert_eq!(error.exit_status(), 1);
+    same_rows(&mut db, "b", "a", &["PRIMARY", "v"]);
+    assert_eq!(db.tables(), ["a", "b"]);
+}
+
+fn zstd(text: &[u8]) -> Vec<u8> {
+    zstd::encode_all(text, 1).unwrap()
+}

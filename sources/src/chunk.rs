@@ -1,5 +1,7 @@
 //! A piece of input: whole records of one file.
 
+use crate::encoding::Unit;
+
 /// Whole records of one file, in input order. Reused: [`crate::Source::next_chunk`] overwrites it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
@@ -9,6 +11,8 @@ pub struct Chunk {
     pub file: u32,
     /// Byte of the file (after decompression) that `bytes[0]` is.
     pub offset: u64,
+    /// What the file's characters are made of, where `bytes` are not the file's own.
+    pub unit: Unit,
     /// Line of the file that `bytes[0]` is on, from 1, counted by `\n` as editors do.
     pub first_line: u64,
     /// The records. The last one of a file may lack its terminator.
@@ -29,9 +33,10 @@ impl Chunk {
         newlines(&self.bytes[from.min(to)..to])
     }
 
-    /// Byte of the file that `bytes[at]` is.
+    /// Byte of the file that `bytes[at]` is. In a file that was UTF-16 or UTF-32, counts from the
+    /// start of the chunk: for messages, not for every row.
     pub fn offset_at(&self, at: usize) -> u64 {
-        self.offset + at as u64
+        self.offset + self.unit.file_bytes(&self.bytes[..at.min(self.bytes.len())])
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::compression::Compression;
+
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -14,7 +16,7 @@ pub struct Position {
     pub path: PathBuf,
     /// Line, from 1, counted by `\n`.
     pub line: u64,
-    /// Byte, from 0, after decompression.
+    /// Byte, from 0, of the file after decompression; of a UTF-16 or UTF-32 file as it is.
     pub offset: u64,
 }
 
@@ -55,14 +57,17 @@ pub enum Error {
     },
     /// A record that does not fit into the largest chunk.
     #[error(
-        "{at}: the record that starts here is longer than {bytes_max} bytes; a quote not closed or \
-         another line terminator than given is the usual cause, else it takes more --memory"
+        "{at}: the record that starts here is longer than {bytes_max} bytes{}; a quote not closed \
+         or another line terminator than given is the usual cause, else it takes more --memory",
+        open_quote(quote)
     )]
     RecordTooLong {
         /// Start of the record.
         at: Position,
         /// The limit.
         bytes_max: usize,
+        /// The quote that is open at the limit.
+        quote: Option<Box<Position>>,
     },
     /// `--header` was given and a file has none, or another one than the first file.
     #[error("{}: the header line {seen}, expected {expected}", path.display())]
@@ -74,19 +79,89 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
-    /// The input can be read only once (a pipe) and has to be read again.
-    #[error("{} is a pipe and cannot be read a second time; give a regular file", path.display())]
-    NotRestartable {
-        /// The input.
+    /// A file is not what it was when the load began.
+    #[error("{} {what}; load it when nobody writes to it, or load a copy", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What became of it.
+        what: String,
+    },
+    /// Compressed input that cannot be unpacked.
+    #[error("{} byte {offset}: the {compression} data is {problem}", path.display())]
+    Archive {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        compression: Compression,
+        /// Byte of the file, compressed, up to which it was read.
+        offset: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An input that holds no text.
+    #[error("{} is {what}", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and what to do.
+        what: &'static str,
+    },
+    /// What is no character in a UTF-16 or UTF-32 file.
+    #[error("{at}: not {encoding}: {reason}")]
+    Encoding {
+        /// The file, and byte of it as it is.
+        at: Position,
+        /// The encoding it is read by.
+        encoding: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A pipe's bytes could not be kept.
+    #[error(
+        "keeping what {} gives, in {}: {source}; a pipe is kept there so that it can be read again: \
+         free some space, choose another --temp-dir, or load a file", path.display(), folder.display()
+    )]
+    Spool {
+        /// The pipe.
+        path: PathBuf,
+        /// The temporary folder.
+        folder: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// A pipe that is named twice.
+    #[error("{} is a pipe and is given twice; its bytes come only once", path.display())]
+    Twice {
+        /// The pipe.
         path: PathBuf,
     },
+    /// A pattern that names no files.
+    #[error("{pattern}: {reason}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+fn open_quote(quote: &Option<Box<Position>>) -> String {
+    match quote {
+        None => String::new(),
+        Some(at) => {
+            format!(", and the quote that opens at line {}, byte {}, is open", at.line, at.offset)
+        }
+    }
 }
 
 impl Error {
     /// Where in the input it happened, if it happened at a place.
     pub fn position(&self) -> Option<&Position> {
         match self {
-            Error::UnterminatedQuote { at } | Error::RecordTooLong { at, .. } => Some(at),
+            Error::UnterminatedQuote { at }
+            | Error::RecordTooLong { at, .. }
+            | Error::Encoding { at, .. } => Some(at),
             _ => None,
         }
     }

@@ -1,22 +1,28 @@
-//! Local files as a source: read front to back, cut at record ends, header lines taken off.
+//! Files as a source: one after the other, cut at record ends, header lines taken off.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::chunk::{Chunk, newlines};
+use crate::compression::Compression;
 use crate::dialect::Dialect;
+use crate::encoding::{Encoding, Unit};
 use crate::error::{Error, Position, Result};
+use crate::input::{self, Input};
 use crate::lexer::Lexer;
 use crate::rows::{Rows, Value};
 use crate::scan::Scanner;
 use crate::simd::Isa;
 use crate::source::{InputFile, Source};
 use crate::split::Splitter;
+use crate::stream::Stream;
+use crate::text::{self, Text, TextOptions};
 
 /// Bytes per read call. Small enough that a piece is still in the second-level cache when it is
 /// searched for its last record end and its newlines.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// What is taken for unpacking where it is not known.
+const UNPACK_BYTES_MIN: usize = 1 << 20;
 
 /// U+FEFF in UTF-8, which some editors and spreadsheets put at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -35,6 +41,16 @@ pub struct SourceOptions {
     pub skip_lines: u64,
     /// After those, each file has one record with the column names. Default no.
     pub header: bool,
+    /// How text is encoded in the files.
+    pub encoding: Encoding,
+    /// Bytes of text that are read ahead of the workers, where a thread does it: of compressed
+    /// input and pipes. Default 8 MiB. More evens out longer waits; most loads leave it alone.
+    pub ahead_bytes: usize,
+    /// Most memory that unpacking one file may take, in bytes. Default 128 MiB, which is enough
+    /// for all that `xz -9` makes. Only archives made with large windows need more than 10 MiB.
+    pub unpack_bytes_max: usize,
+    /// Folder in which a pipe's bytes are kept. Default: the system's temporary folder.
+    pub temp_dir: PathBuf,
 }
 
 impl Default for SourceOptions {
@@ -44,6 +60,10 @@ impl Default for SourceOptions {
             record_bytes_max: RECORD_BYTES_MAX,
             skip_lines: 0,
             header: false,
+            encoding: Encoding::default(),
+            ahead_bytes: 8 << 20,
+            unpack_bytes_max: 128 << 20,
+            temp_dir: std::env::temp_dir(),
         }
     }
 }
@@ -52,10 +72,11 @@ impl Default for SourceOptions {
 const RECORD_BYTES_MAX: usize = (1 << 30) - (16 << 20);
 const _: () = assert!(RECORD_BYTES_MAX + PIECE_BYTES < Scanner::CHUNK_BYTES_MAX);
 
-/// Local files, one after the other. Each is opened when its turn comes.
+/// Files and pipes, one after the other. Each is opened when its turn comes.
 #[derive(Debug)]
 pub struct FileSource {
     files: Vec<InputFile>,
+    inputs: Vec<Input>,
     dialect: Dialect,
     options: SourceOptions,
     isa: Isa,
@@ -64,14 +85,17 @@ pub struct FileSource {
     /// Index of the file being read, or to be opened next.
     index: usize,
     current: Option<OpenFile>,
+    /// The file after it, begun because all of the current one is read.
+    next: Option<Result<Stream>>,
     ordinal: u64,
-    bytes_read: u64,
+    /// Bytes of the files before the current one.
+    bytes_before: u64,
 }
 
 /// The file being read.
 #[derive(Debug)]
 struct OpenFile {
-    file: File,
+    stream: Stream,
     path: PathBuf,
     ended: bool,
     splitter: Splitter,
@@ -80,27 +104,67 @@ struct OpenFile {
     /// Place of `rest` in the file.
     offset: u64,
     line: u64,
+    unit: Unit,
 }
 
 impl FileSource {
     /// A source over these files, in this order. Takes their sizes, opens none.
     ///
-    /// Errors: a dialect that contradicts itself; a path that is missing or a directory.
+    /// Errors: a dialect that contradicts itself; a path that is missing or a directory; a pipe that
+    /// is named twice.
     pub fn new(paths: &[PathBuf], dialect: &Dialect, options: SourceOptions) -> Result<FileSource> {
         dialect.check()?;
         let record_bytes_max = options.record_bytes_max.clamp(1, RECORD_BYTES_MAX);
         let chunk_bytes = options.chunk_bytes.clamp(1, record_bytes_max);
+        input::check_pipes(paths)?;
+        let find = |path: &PathBuf| Input::find(path, &options.temp_dir);
+        let inputs = paths.iter().map(find).collect::<Result<Vec<_>>>()?;
+        let file =
+            |input: &Input| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
         Ok(FileSource {
-            files: paths.iter().map(|path| stat(path)).collect::<Result<_>>()?,
+            files: inputs.iter().map(file).collect(),
+            inputs,
             dialect: dialect.clone(),
             options: SourceOptions { chunk_bytes, record_bytes_max, ..options },
             isa: Isa::best(),
             names: None,
             index: 0,
             current: None,
+            next: None,
             ordinal: 0,
-            bytes_read: 0,
+            bytes_before: 0,
         })
+    }
+
+    /// Memory that unpacking the costliest of these inputs takes, in bytes; None if all are plain
+    /// files, of which nothing is read ahead. A pipe, which nobody can look into, is taken for one
+    /// that takes little.
+    ///
+    /// Errors: as [`FileSource::new`]; an archive that holds no text.
+    pub fn unpack_bytes(paths: &[PathBuf], encoding: Encoding) -> Result<Option<usize>> {
+        input::check_pipes(paths)?;
+        let options = TextOptions { encoding, unpack_bytes_max: usize::MAX };
+        let mut most = None;
+        for path in paths {
+            let input = Input::find(path, Path::new(""))?;
+            let bytes = match input.bytes() {
+                None => Some(UNPACK_BYTES_MIN),
+                Some(_) => Text::need(&input, options)?,
+            };
+            most = most.max(bytes);
+        }
+        Ok(most)
+    }
+
+    /// How the file at `path` is compressed; None if it is not, or is a pipe.
+    ///
+    /// Errors: as [`FileSource::unpack_bytes`].
+    pub fn compression(path: &Path) -> Result<Option<Compression>> {
+        let input = Input::find(path, Path::new(""))?;
+        match input.bytes() {
+            None => Ok(None),
+            Some(_) => Ok(text::look(&input.open()?)?.0),
+        }
     }
 
     /// The same with the given instructions: for tests and benchmarks.
@@ -122,31 +186,50 @@ impl FileSource {
         if self.current.is_some() {
             return Ok(true);
         }
-        let Some(input) = self.files.get(self.index) else {
+        let Some(input) = self.inputs.get(self.index) else {
             return Ok(false);
         };
-        let path = input.path.clone();
-        let file = File::open(&path).map_err(|source| Error::Io {
-            action: "opening",
-            path: path.clone(),
-            source,
-        })?;
+        let path = input.path().to_owned();
+        let stream = match self.next.take() {
+            Some(stream) => stream?,
+            None => self.open(input)?,
+        };
         let mut open = OpenFile {
-            file,
+            stream,
             path,
             ended: false,
             splitter: Splitter::new(&self.dialect, self.isa),
             rest: Vec::new(),
             offset: 0,
             line: 1,
+            unit: Unit::Byte,
         };
         let names = open.skip_start(&self.dialect, &self.options)?;
         if let Some(names) = names {
             self.check_header(&open.path, names)?;
         }
-        self.bytes_read += open.offset;
         self.current = Some(open);
         Ok(true)
+    }
+
+    fn open(&self, input: &Input) -> Result<Stream> {
+        let options = TextOptions {
+            encoding: self.options.encoding,
+            unpack_bytes_max: self.options.unpack_bytes_max,
+        };
+        // Two files are read ahead where one ends.
+        Stream::open(input, options, self.options.ahead_bytes / 2)
+    }
+
+    /// Begins to read the next file when the thread that reads this one has no more to do.
+    fn open_ahead(&mut self) {
+        let is_read = self.current.as_ref().is_some_and(|open| open.stream.is_read());
+        if is_read
+            && self.next.is_none()
+            && let Some(input) = self.inputs.get(self.index + 1)
+        {
+            self.next = Some(self.open(input));
+        }
     }
 
     /// Takes the names of the first file; those of the others must be the same.
@@ -178,15 +261,18 @@ impl Source for FileSource {
             match open.fill(chunk, &self.options) {
                 Ok(true) => {
                     self.ordinal += 1;
-                    self.bytes_read += chunk.bytes.len() as u64;
+                    self.open_ahead();
                     return Ok(true);
                 }
                 Ok(false) => {
+                    self.bytes_before += open.bytes_read();
                     self.current = None;
                     self.index += 1;
                 }
                 Err(error) => {
+                    self.bytes_before += open.bytes_read();
                     self.current = None;
+                    self.next = None;
                     self.index = self.files.len();
                     return Err(error);
                 }
@@ -205,39 +291,25 @@ impl Source for FileSource {
     }
 
     fn bytes_read(&self) -> u64 {
-        self.bytes_read
+        self.bytes_before + self.current.as_ref().map_or(0, OpenFile::bytes_read)
     }
 
     fn restart(&mut self) -> Result<()> {
-        let once = self.files.iter().find(|file| file.bytes.is_none());
-        if let Some(input) = once
-            && (self.bytes_read > 0 || self.current.is_some())
-        {
-            return Err(Error::NotRestartable { path: input.path.clone() });
-        }
         self.index = 0;
         self.current = None;
+        self.next = None;
         self.ordinal = 0;
-        self.bytes_read = 0;
+        self.bytes_before = 0;
         Ok(())
     }
 }
 
-/// What is at `path`.
-fn stat(path: &Path) -> Result<InputFile> {
-    let metadata = fs::metadata(path).map_err(|source| Error::Io {
-        action: "opening",
-        path: path.to_owned(),
-        source,
-    })?;
-    if metadata.is_dir() {
-        return Err(Error::Directory { path: path.to_owned() });
-    }
-    let bytes = metadata.is_file().then_some(metadata.len());
-    Ok(InputFile { path: path.to_owned(), bytes })
-}
-
 impl OpenFile {
+    /// Bytes of the file that were handed out or skipped; where a thread unpacks it, used.
+    fn bytes_read(&self) -> u64 {
+        self.stream.consumed().unwrap_or(self.offset)
+    }
+
     /// Fills the chunk with whole records; false if there are none left.
     fn fill(&mut self, chunk: &mut Chunk, options: &SourceOptions) -> Result<bool> {
         if self.ended && self.rest.is_empty() {
@@ -246,12 +318,13 @@ impl OpenFile {
         chunk.bytes.clear();
         chunk.bytes.reserve_exact(options.chunk_bytes + PIECE_BYTES);
         chunk.bytes.append(&mut self.rest);
-        chunk.offset = self.offset;
         chunk.first_line = self.line;
         let mut lines = newlines(&chunk.bytes);
         let cut = loop {
             let seen = chunk.bytes.len();
             self.read(&mut chunk.bytes, PIECE_BYTES.min(options.chunk_bytes))?;
+            // The first read tells what the file is made of.
+            (chunk.offset, chunk.unit) = (self.offset, self.unit);
             lines += newlines(&chunk.bytes[seen..]);
             let cut = self.splitter.advance(&chunk.bytes, self.ended);
             if self.ended {
@@ -262,7 +335,7 @@ impl OpenFile {
                 break cut;
             }
             if chunk.bytes.len() - cut > options.record_bytes_max {
-                return Err(self.too_long(options.record_bytes_max));
+                return Err(self.too_long(chunk, cut, options.record_bytes_max));
             }
         };
         self.rest.extend_from_slice(&chunk.bytes[cut..]);
@@ -270,24 +343,29 @@ impl OpenFile {
         if !self.ended {
             self.splitter.consume(cut);
         }
-        self.offset += cut as u64;
+        self.offset += self.unit.file_bytes(&chunk.bytes);
         self.line += lines - newlines(&self.rest);
         Ok(cut > 0)
     }
 
     /// At the end of the file: no quote may be open.
     fn check_end(&self, chunk: &Chunk) -> Result<()> {
-        let Some(quote) = self.splitter.open_quote(&chunk.bytes) else {
-            return Ok(());
-        };
-        let (line, offset) = (chunk.line_at(quote), chunk.offset_at(quote));
-        Err(Error::UnterminatedQuote { at: Position { path: self.path.clone(), line, offset } })
+        match self.splitter.open_quote(&chunk.bytes) {
+            None => Ok(()),
+            Some(quote) => Err(Error::UnterminatedQuote { at: self.position(chunk, quote) }),
+        }
     }
 
-    /// The record at the start of what was read is too long.
-    fn too_long(&self, bytes_max: usize) -> Error {
-        let at = Position { path: self.path.clone(), line: self.line, offset: self.offset };
-        Error::RecordTooLong { at, bytes_max }
+    /// The record at `start` of what was read is too long.
+    fn too_long(&self, chunk: &Chunk, start: usize, bytes_max: usize) -> Error {
+        let quote = self.splitter.open_quote(&chunk.bytes);
+        let quote = quote.map(|quote| Box::new(self.position(chunk, quote)));
+        Error::RecordTooLong { at: self.position(chunk, start), bytes_max, quote }
+    }
+
+    fn position(&self, chunk: &Chunk, at: usize) -> Position {
+        let (line, offset) = (chunk.line_at(at), chunk.offset_at(at));
+        Position { path: self.path.clone(), line, offset }
     }
 
     /// Appends up to `size` bytes of the file; nothing more comes once `ended` is set.
@@ -295,19 +373,13 @@ impl OpenFile {
         let seen = bytes.len();
         // Zeroing a piece that is written right after stays in the cache.
         bytes.resize(seen + size, 0);
-        let read = loop {
-            match self.file.read(&mut bytes[seen..]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                result => break result,
-            }
-        };
+        let read = self.stream.read(&mut bytes[seen..]);
         bytes.truncate(seen + *read.as_ref().unwrap_or(&0));
-        let read = read.map_err(|source| Error::Io {
-            action: "reading",
-            path: self.path.clone(),
-            source,
-        })?;
-        self.ended |= read == 0;
+        self.ended |= read? == 0;
+        if self.offset == 0 {
+            self.unit = self.stream.unit();
+            self.offset = self.stream.mark_bytes() as u64;
+        }
         Ok(())
     }
 
@@ -352,7 +424,11 @@ impl OpenFile {
                 break None;
             }
             if bytes.len() - at > options.record_bytes_max {
-                return Err(self.too_long(options.record_bytes_max));
+                let offset = self.offset + self.unit.file_bytes(&bytes[..at]);
+                let line = self.line + newlines(&bytes[..at]);
+                let at = Position { path: self.path.clone(), line, offset };
+                let bytes_max = options.record_bytes_max;
+                return Err(Error::RecordTooLong { at, bytes_max, quote: None });
             }
         };
         if options.header && names.is_none() {
@@ -363,7 +439,7 @@ impl OpenFile {
             });
         }
         self.line += newlines(&bytes[..at]);
-        self.offset += at as u64;
+        self.offset += self.unit.file_bytes(&bytes[..at]);
         bytes.drain(..at);
         self.rest = bytes;
         Ok(names)

@@ -11,15 +11,31 @@
 //! `sql/sql_load.cc`), see [`Dialect`].
 //!
 //! In reading order: [`dialect`] what a file looks like, `chunk` and `source` the seam other kinds
-//! of input fit in, `files` local files, `split` where to cut, `lexer` the rules byte by byte,
-//! `simd` the same 64 bytes at a time, `scan` and `rows` the fields of a chunk, `decode` what a
-//! field means.
+//! of input fit in. Then where bytes come from: `expand` names to paths, `input` files that must
+//! not change and pipes, `spool` what a pipe gave, `compression` and `decompress` archives,
+//! `encoding` UTF-16 and UTF-32, `text` all of these in a row, `ahead` on a thread, `stream` or
+//! not, `files` one input after the other. Then rows: `split` where to cut, `lexer` the rules byte
+//! by byte, `simd` the same 64 bytes at a time, `scan` and `rows` the fields of a chunk, `decode`
+//! what a field means.
 #![deny(unsafe_code)]
 
 pub mod dialect;
 
 mod chunk;
 mod source;
+
+mod expand;
+
+mod input;
+mod spool;
+
+mod compression;
+mod decompress;
+mod encoding;
+mod text;
+
+mod ahead;
+mod stream;
 
 mod files;
 
@@ -37,8 +53,11 @@ mod decode;
 mod error;
 
 pub use chunk::Chunk;
+pub use compression::Compression;
 pub use dialect::Dialect;
+pub use encoding::{Encoding, Unit};
 pub use error::{Error, Position, Result};
+pub use expand::expand;
 pub use files::{FileSource, SourceOptions};
 pub use rows::{Field, Fields, Row, Rows, Value};
 pub use scan::Scanner;

@@ -1,4 +1,4 @@
-//! The seam for kinds of input: local files today; pipes, compressed and remote files fit too.
+//! The seam for kinds of input: local files and pipes today; remote files fit too.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::error::Result;
 pub struct InputFile {
     /// Its path, for messages.
     pub path: PathBuf,
-    /// Its size in bytes; None when only reading tells (a pipe).
+    /// Its size in bytes, compressed if it is; None when only reading tells (a pipe).
     pub bytes: Option<u64>,
 }
 
@@ -34,6 +34,7 @@ pub trait Source: Send {
 
     /// Begins again at the first file with ordinal 0.
     ///
-    /// Errors: an input that can be read only once.
+    /// Errors: an input that can be read only once, if there is such a kind. Files that changed
+    /// since are an error of `next_chunk`.
     fn restart(&mut self) -> Result<()>;
 }

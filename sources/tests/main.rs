@@ -1,9 +1,11 @@
 //! Tests of the crate as its users see it.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod archives;
 mod cases;
 mod csv;
 mod files;
+mod mishaps;
 mod oracle;
 mod paths;
 mod support;

@@ -1,0 +1,125 @@
+//! Where rows come from: pipes, patterns, files that cannot be read.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::support::{Desk, run};
+
+/// Rows out of order, and a duplicate's lines: both take a second reading.
+#[test]
+fn a_pipe_can_be_sorted_and_its_duplicates_have_lines() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))");
+    let outcome = desk.pipe("t", b"3,c\n1,a\n2,b\n", &["--dialect", "csv"]);
+    outcome.done();
+    assert!(outcome.out.contains("input sorted"), "{outcome:?}");
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY a"), ["1|a", "2|b", "3|c"]);
+    let replace = ["--mode", "replace", "--dialect", "csv"];
+    let outcome = desk.pipe("t", b"4,d\n5,e\n4,f\n", &replace);
+    outcome.refused(1, &["/dev/stdin line 3", "/dev/stdin line 1", "same `PRIMARY` key"]);
+    let outcome = desk.pipe("t", b"1,a\n2,b\n", &replace);
+    assert!(outcome.done().out.contains("input in key order"), "{outcome:?}");
+    assert_eq!(desk.rows("SELECT * FROM t"), ["1|a", "2|b"]);
+    desk.pipe("t", b"", &replace).done();
+    assert_eq!(desk.rows("SELECT * FROM t"), [""; 0]);
+    assert_eq!(desk.home.temp_files(), [""; 0]);
+    let twice = desk.pipe("t", b"1,a\n", &["-"]);
+    twice.refused(2, &["/dev/stdin is a pipe and is given twice"]);
+}
+
+/// `inrush load - < FILE`, after others have read a part of it.
+#[test]
+fn a_file_at_stdin_is_read_from_where_it_is() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
+    let path = desk.home.file("rows", "no\n3\n1\n2\n");
+    let mut file = fs::File::open(path).unwrap();
+    std::io::Read::read_exact(&mut file, &mut [0; 3]).unwrap();
+    let mut command = desk.home.load(desk.server, &desk.table("t"), "-".as_ref());
+    run(command.stdin(Stdio::from(file))).done();
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY a"), ["1", "2", "3"]);
+}
+
+#[test]
+fn patterns_stand_for_files_in_order() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (n INT AUTO_INCREMENT PRIMARY KEY, a INT)");
+    for (name, row) in
+        [("p-2.csv", "2\n"), ("p-10.csv", "10\n"), ("p-1.csv", "1\n"), ("p-[x].csv", "7\n")]
+    {
+        desk.home.file(name, row);
+    }
+    let load = |desk: &Desk, pattern: &str| {
+        let path = desk.home.path().join(pattern);
+        desk.load("t", &path, &["--columns", "a", "--mode", "replace"])
+    };
+    load(&desk, "p-*.csv").done();
+    assert_eq!(desk.rows("SELECT a FROM t ORDER BY n"), ["1", "10", "2", "7"]);
+    load(&desk, "p-[x].csv").done();
+    assert_eq!(desk.rows("SELECT a FROM t"), ["7"]);
+    load(&desk, "q-*.csv").refused(2, &["q-*.csv: no file has this name, and none matches"]);
+    load(&desk, "p-[").refused(2, &["p-["]);
+    fs::create_dir(desk.home.path().join("p-dir")).unwrap();
+    load(&desk, "p-*").refused(2, &["p-dir is a directory; name the files in it"]);
+}
+
+/// UTF-16 by its mark or by the option gives the rows of the same text in UTF-8.
+#[test]
+fn wide_characters_are_read_by_mark_or_option() {
+    let Some(mut desk) = Desk::new() else { return };
+    let columns = "a INT PRIMARY KEY, b VARCHAR(20) CHARACTER SET utf8mb4";
+    let text = "1\t\u{e9}\u{20ac}\u{1f600}\n2\tz\n";
+    let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let quad: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_be_bytes()).collect();
+    let cases: [(Vec<u8>, &[&str]); 7] = [
+        ([b"\xff\xfe", &little[..]].concat(), &[]),
+        ([b"\xfe\xff", &big[..]].concat(), &[]),
+        ([b"\xfe\xff", &big[..]].concat(), &["--charset", "utf16le"]),
+        (little.clone(), &["--charset", "utf16le"]),
+        (big, &["--charset", "utf16"]),
+        (quad.clone(), &["--charset", "utf32"]),
+        ([b"\0\0\xfe\xff", &quad[..]].concat(), &[]),
+    ];
+    for (bytes, more) in cases {
+        let rows = desk.load_text(columns, &bytes, more);
+        assert_eq!(rows, ["1|\u{e9}\u{20ac}\u{1f600}", "2|z"], "{more:?}");
+    }
+    let file = desk.home.file("bad", &little[..little.len() - 1]);
+    desk.load("t", &file, &["--charset", "utf16le", "--mode", "replace"])
+        .refused(1, &["bad line 2, byte 20: not UTF-16LE: the file ends 1 byte(s) into"]);
+    let file = desk
+        .home
+        .file("ucs2", "\u{1f600}\n".encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
+    desk.load("t", &file, &["--charset", "ucs2", "--mode", "replace"])
+        .refused(1, &["ucs2 line 1, byte 0: not UCS-2: D83D is no character"]);
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["2"]);
+}
+
+/// What cannot be read is refused before anything is done.
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
+    let zip = desk.home.file("a.zip", "PK\x03\x04");
+    desk.load("t", &zip, &[]).refused(2, &["a.zip is a zip archive; unpack it first"]);
+    desk.load("t", "/proc/self/mem".as_ref(), &[])
+        .refused(2, &["reading /proc/self/mem: Input/output error"]);
+    let gone = desk.home.path().join("gone");
+    desk.load("t", &gone, &[]).refused(2, &["opening ", "/gone: No such file"]);
+    assert_eq!(desk.files(), ["db.opt", "t.frm", "t.ibd"]);
+}
+
+impl Desk {
+    /// `inrush load -` with `bytes` at its standard input.
+    fn pipe(&self, table: &str, bytes: &[u8], more: &[&str]) -> crate::support::Outcome {
+        let mut command = self.home.load(self.server, &self.table(table), "-".as_ref());
+        let mut child = crate::support::start(command.args(more).stdin(Stdio::piped()));
+        let mut stdin = child.stdin.take().unwrap();
+        // It may be refused without being read.
+        let _ = stdin.write_all(bytes);
+        drop(stdin);
+        crate::support::finish(child)
+    }
+}

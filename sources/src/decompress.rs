@@ -1,0 +1,252 @@
+//! Compressed input to text, member after member, to the last byte.
+//!
+//! An input is one or more members (gzip's word; frames of zstd and lz4, streams of bzip2 and xz),
+//! each with its own end and checksum. A member that is cut short, or bytes behind the last one
+//! that are no member, are errors: what they would have been is unknown. Zero bytes between and
+//! behind members are padding.
+
+#[cfg(feature = "bzip2")]
+mod bzip2;
+#[cfg(feature = "gzip")]
+mod gzip;
+#[cfg(feature = "lz4")]
+mod lz4;
+#[cfg(feature = "xz")]
+mod xz;
+#[cfg(feature = "zstd")]
+mod zstd;
+
+use crate::compression::Compression;
+use crate::error::{Error, Result};
+use crate::input::Raw;
+
+/// Compressed bytes per read call.
+const FEED_BYTES: usize = 128 << 10;
+/// Longest first bytes of a member.
+const MAGIC_BYTES: usize = 10;
+
+/// What one step of a codec did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Bytes of text written.
+    pub(crate) made: usize,
+    /// The member ended with what was consumed.
+    pub(crate) ended: bool,
+}
+
+/// Takes one member apart after the other.
+pub(crate) trait Codec: Send {
+    /// A member begins.
+    fn begin(&mut self) -> Result<(), Problem>;
+
+    /// Consumes bytes of `feed` and writes text to `out`. Neither is a sign of an input cut short,
+    /// if the feed is at its end.
+    fn step(&mut self, feed: &mut Feed, out: &mut [u8]) -> Result<Step, Problem>;
+}
+
+/// Why a codec cannot go on.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// The bytes are wrong; in the words of the codec.
+    Corrupt(String),
+    /// The input ends in a member.
+    CutShort,
+    /// More memory than there may be.
+    Memory(String),
+    /// Reading failed.
+    Read(Error),
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Problem {
+        Problem::Read(error)
+    }
+}
+
+/// A compressed input being taken apart.
+pub(crate) struct Decompressor {
+    compression: Compression,
+    codec: Box<dyn Codec>,
+    feed: Feed,
+    in_member: bool,
+}
+
+impl Decompressor {
+    /// Begins at the first byte of `raw`, which is of this kind.
+    ///
+    /// Errors: this program was built without it.
+    pub(crate) fn new(
+        raw: Raw,
+        compression: Compression,
+        memory_bytes_max: usize,
+    ) -> Result<Decompressor> {
+        let feed = Feed::new(raw);
+        let codec = codec(compression, memory_bytes_max)
+            .map_err(|problem| feed.explain(compression, problem))?;
+        Ok(Decompressor { compression, codec, feed, in_member: false })
+    }
+
+    /// The next bytes of text; 0 at the end of the input.
+    ///
+    /// Errors: reading; a damaged input ([`Error::Archive`]).
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize> {
+        self.advance(out).map_err(|problem| self.feed.explain(self.compression, problem))
+    }
+
+    /// Compressed bytes used so far.
+    pub(crate) fn consumed(&self) -> u64 {
+        self.feed.consumed
+    }
+
+    fn advance(&mut self, out: &mut [u8]) -> Result<usize, Problem> {
+        loop {
+            if !self.in_member {
+                if !self.find_member()? {
+                    return Ok(0);
+                }
+                self.codec.begin()?;
+                self.in_member = true;
+            }
+            self.feed.fill()?;
+            let consumed = self.feed.consumed;
+            let step = self.codec.step(&mut self.feed, out)?;
+            self.in_member = !step.ended;
+            if step.made > 0 {
+                return Ok(step.made);
+            }
+            if !step.ended && self.feed.consumed == consumed {
+                return Err(match self.feed.is_at_end() {
+                    true => Problem::CutShort,
+                    false => Problem::Corrupt("makes no sense".to_owned()),
+                });
+            }
+        }
+    }
+
+    /// Goes to the first byte of the next member; false at the end of the input.
+    fn find_member(&mut self) -> Result<bool, Problem> {
+        loop {
+            self.feed.fill_to(MAGIC_BYTES)?;
+            let bytes = self.feed.bytes();
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            if self.compression.begins(bytes) {
+                return Ok(true);
+            }
+            let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+            if zeros == 0 {
+                return Err(match self.feed.is_cut_magic(self.compression) {
+                    true => Problem::CutShort,
+                    false => Problem::Corrupt(
+                        "followed by bytes that are no part of it (an unfinished copy, or \
+                         something appended?)"
+                            .to_owned(),
+                    ),
+                });
+            }
+            self.feed.consume(zeros);
+        }
+    }
+}
+
+fn codec(compression: Compression, memory_bytes_max: usize) -> Result<Box<dyn Codec>, Problem> {
+    let _ = memory_bytes_max;
+    #[allow(unreachable_patterns, reason = "each kind is a feature")]
+    match compression {
+        #[cfg(feature = "gzip")]
+        Compression::Gzip => Ok(Box::new(gzip::Gzip::new())),
+        #[cfg(feature = "zstd")]
+        Compression::Zstd => Ok(Box::new(zstd::Zstd::new(memory_bytes_max)?)),
+        #[cfg(feature = "lz4")]
+        Compression::Lz4 => Ok(Box::new(lz4::Lz4::new())),
+        #[cfg(feature = "bzip2")]
+        Compression::Bzip2 => Ok(Box::new(bzip2::Bzip2::new())),
+        #[cfg(feature = "xz")]
+        Compression::Xz => Ok(Box::new(xz::Xz::new(memory_bytes_max)?)),
+        _ => Err(Problem::Corrupt("of a kind that this program was built without".to_owned())),
+    }
+}
+
+/// Compressed bytes on their way from an input to a codec.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    raw: Raw,
+    buffer: Vec<u8>,
+    /// What of the buffer is not consumed yet.
+    start: usize,
+    end: usize,
+    /// Nothing more comes from `raw`.
+    ended: bool,
+    consumed: u64,
+}
+
+impl Feed {
+    fn new(raw: Raw) -> Feed {
+        Feed { raw, buffer: vec![0; FEED_BYTES], start: 0, end: 0, ended: false, consumed: 0 }
+    }
+
+    /// What is there and not consumed.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Whether everything is consumed and nothing more comes.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.ended && self.start == self.end
+    }
+
+    pub(crate) fn consume(&mut self, size: usize) {
+        self.start += size;
+        self.consumed += size as u64;
+    }
+
+    /// Reads more if nothing is there.
+    pub(crate) fn fill(&mut self) -> Result<()> {
+        self.fill_to(1)
+    }
+
+    /// Reads until `size` bytes are there, or all that come.
+    fn fill_to(&mut self, size: usize) -> Result<()> {
+        while self.end - self.start < size && !self.ended {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            let read = self.raw.read(&mut self.buffer[self.end..])?;
+            self.end += read;
+            self.ended = read == 0;
+        }
+        Ok(())
+    }
+
+    /// Whether what is left may be the beginning of a member's first bytes, all that is there.
+    fn is_cut_magic(&self, compression: Compression) -> bool {
+        let bytes = self.bytes();
+        let whole: &[u8] = match compression {
+            Compression::Gzip => b"\x1f\x8b\x08",
+            Compression::Zstd => b"\x28\xb5\x2f\xfd",
+            Compression::Lz4 => b"\x04\x22\x4d\x18",
+            Compression::Bzip2 => b"BZh",
+            Compression::Xz => b"\xfd7zXZ\0",
+        };
+        bytes.len() < MAGIC_BYTES && (whole.starts_with(bytes) || bytes.starts_with(whole))
+    }
+
+    /// The error for a problem here. A file that was changed meanwhile is the better explanation.
+    fn explain(&self, compression: Compression, problem: Problem) -> Error {
+        if let Problem::Read(error) = problem {
+            return error;
+        }
+        if let Err(error) = self.raw.check_unchanged() {
+            return error;
+        }
+        let (path, offset) = (self.raw.path().to_owned(), self.consumed);
+        let problem = match problem {
+            Problem::CutShort => "cut short; the rest is missing, get the whole file".to_owned(),
+            Problem::Corrupt(what) => format!("damaged: it is {what}; get the file again"),
+            Problem::Memory(what) => what,
+            Problem::Read(_) => String::new(),
+        };
+        Error::Archive { path, compression, offset, problem }
+    }
+}

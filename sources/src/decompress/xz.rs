@@ -1,0 +1,54 @@
+//! xz, by liblzma.
+
+use liblzma::stream::{Action, Error, Status, Stream};
+
+use super::{Codec, Feed, Problem, Step};
+
+pub(super) struct Xz {
+    stream: Stream,
+    memory_bytes_max: u64,
+}
+
+impl Xz {
+    pub(super) fn new(memory_bytes_max: usize) -> Result<Xz, Problem> {
+        let memory_bytes_max = memory_bytes_max as u64;
+        Ok(Xz { stream: new_stream(memory_bytes_max)?, memory_bytes_max })
+    }
+
+    fn problem(&self, error: Error) -> Problem {
+        match error {
+            Error::MemLimit => Problem::Memory(format!(
+                "made so that unpacking takes more than {} bytes of memory; give more --memory, \
+                 or unpack it first",
+                self.memory_bytes_max
+            )),
+            Error::Mem => Problem::Memory("too little memory for it".to_owned()),
+            error => Problem::Corrupt(format!("not what its checksum or format says ({error})")),
+        }
+    }
+}
+
+fn new_stream(memory_bytes_max: u64) -> Result<Stream, Problem> {
+    Stream::new_stream_decoder(memory_bytes_max, 0)
+        .map_err(|error| Problem::Memory(error.to_string()))
+}
+
+impl Codec for Xz {
+    fn begin(&mut self) -> Result<(), Problem> {
+        if self.stream.total_in() > 0 {
+            self.stream = new_stream(self.memory_bytes_max)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, feed: &mut Feed, out: &mut [u8]) -> Result<Step, Problem> {
+        let (read, made) = (self.stream.total_in(), self.stream.total_out());
+        let status = self.stream.process(feed.bytes(), out, Action::Run);
+        feed.consume((self.stream.total_in() - read) as usize);
+        let made = (self.stream.total_out() - made) as usize;
+        match status {
+            Ok(status) => Ok(Step { made, ended: status == Status::StreamEnd }),
+            Err(error) => Err(self.problem(error)),
+        }
+    }
+}

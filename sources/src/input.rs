@@ -1,0 +1,244 @@
+//! Where bytes come from: a file, which must stay as it was found, or a pipe, which is kept.
+//!
+//! An input can be read from its first byte as often as wanted, by one reader after another. A
+//! file is opened each time and must still be the one that was looked at first: a load that read
+//! half of the old bytes and half of the new ones would be neither. A pipe gives its bytes once,
+//! so they go to a [`Spool`] as they come.
+
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Seek};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::spool::Spool;
+
+/// Names of the standard input of this process.
+const STDIN_NAMES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+
+/// One input, found but not opened. Clones are the same input.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    File(Identity),
+    Pipe(Arc<Spool>),
+}
+
+/// What tells that a file is still the one that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    /// Time of the last change, in seconds and nanoseconds.
+    changed: (i64, i64),
+}
+
+impl Input {
+    /// What is at `path`. Opens nothing; a pipe is opened when it is first read.
+    ///
+    /// Errors: nothing is there, it is a directory, or it may not be looked at.
+    pub(crate) fn find(path: &Path, temp_dir: &Path) -> Result<Input> {
+        let opening = |source| Error::Io { action: "opening", path: path.to_owned(), source };
+        let metadata = if is_stdin(path) {
+            stdin().and_then(|file| file.metadata()).map_err(opening)?
+        } else {
+            fs::metadata(path).map_err(opening)?
+        };
+        if metadata.is_dir() {
+            return Err(Error::Directory { path: path.to_owned() });
+        }
+        let kind = if metadata.is_file() {
+            Kind::File(Identity::of(&metadata))
+        } else {
+            Kind::Pipe(Arc::new(Spool::new(path, temp_dir, is_stdin(path))))
+        };
+        Ok(Input { path: path.to_owned(), kind })
+    }
+
+    /// Its name, for messages.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its size; None for a pipe.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::File(identity) => Some(identity.bytes),
+            Kind::Pipe(_) => None,
+        }
+    }
+
+    /// Reads it from its first byte.
+    ///
+    /// Errors: opening; the file is another one than was found.
+    pub(crate) fn open(&self) -> Result<Raw> {
+        let found = match &self.kind {
+            Kind::Pipe(spool) => {
+                return Ok(Raw { bytes: Bytes::Pipe(Arc::clone(spool)), position: 0 });
+            }
+            Kind::File(found) => *found,
+        };
+        let opening = |source| self.failed("opening", source);
+        let (file, start) = if is_stdin(&self.path) {
+            let mut file = stdin().map_err(opening)?;
+            // Others may have read a part of it, as the shell's `read` does.
+            let start = file.stream_position().map_err(opening)?;
+            (file, start)
+        } else {
+            (File::open(&self.path).map_err(opening)?, 0)
+        };
+        let raw =
+            Raw { bytes: Bytes::File { input: self.clone(), found, file, start }, position: 0 };
+        raw.check_unchanged()?;
+        Ok(raw)
+    }
+
+    fn failed(&self, action: &'static str, source: std::io::Error) -> Error {
+        Error::Io { action, path: self.path.clone(), source }
+    }
+}
+
+/// The first input that is a pipe and is named before already: its bytes come only once.
+///
+/// Errors: [`Error::Twice`].
+pub(crate) fn check_pipes(paths: &[PathBuf]) -> Result<()> {
+    let mut seen = Vec::new();
+    for path in paths {
+        let metadata = if is_stdin(path) {
+            stdin().and_then(|file| file.metadata())
+        } else {
+            fs::metadata(path)
+        };
+        let Ok(metadata) = metadata else { continue };
+        let kind = metadata.file_type();
+        if !(kind.is_fifo() || kind.is_socket() || is_stdin(path)) {
+            continue;
+        }
+        let identity = (metadata.dev(), metadata.ino());
+        if seen.contains(&identity) {
+            return Err(Error::Twice { path: path.clone() });
+        }
+        seen.push(identity);
+    }
+    Ok(())
+}
+
+/// Whether a path names the standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    STDIN_NAMES.iter().any(|name| path == Path::new(name))
+}
+
+/// The standard input, as a file of our own.
+pub(crate) fn stdin() -> std::io::Result<File> {
+    Ok(File::from(std::io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Identity {
+        Identity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            changed: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+
+    /// What became of a file since it was found; None if it is as it was.
+    fn difference(&self, now: &Identity) -> Option<String> {
+        let (before, after) = (self.bytes, now.bytes);
+        if (self.device, self.inode) != (now.device, now.inode) {
+            Some("is another file than it was when the load began".to_owned())
+        } else if after < before {
+            Some(format!("shrank from {before} to {after} bytes while it was read"))
+        } else if after > before {
+            Some(format!("grew from {before} to {after} bytes while it was read"))
+        } else if self.changed != now.changed {
+            Some("was written to while it was read".to_owned())
+        } else {
+            None
+        }
+    }
+}
+
+/// An input being read.
+#[derive(Debug)]
+pub(crate) struct Raw {
+    bytes: Bytes,
+    position: u64,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    File {
+        input: Input,
+        found: Identity,
+        file: File,
+        /// Where the input begins in the file: only in the standard input not always at 0.
+        start: u64,
+    },
+    Pipe(Arc<Spool>),
+}
+
+impl Raw {
+    /// The next bytes; 0 at the end of the input.
+    ///
+    /// Errors: reading; at the end, a file that is not as it was found.
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize> {
+        let read = self.read_at(self.position, out)?;
+        self.position += read as u64;
+        if read == 0 && !out.is_empty() {
+            self.check_unchanged()?;
+        }
+        Ok(read)
+    }
+
+    /// Its name, for messages.
+    pub(crate) fn path(&self) -> &Path {
+        match &self.bytes {
+            Bytes::File { input, .. } => &input.path,
+            Bytes::Pipe(spool) => spool.path(),
+        }
+    }
+
+    /// Its first bytes, as many as fit, wherever reading is.
+    pub(crate) fn head(&self, out: &mut [u8]) -> Result<usize> {
+        let mut size = 0;
+        while size < out.len() {
+            match self.read_at(size as u64, &mut out[size..])? {
+                0 => break,
+                read => size += read,
+            }
+        }
+        Ok(size)
+    }
+
+    /// Refuses a file that is not as it was found.
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        let Bytes::File { input, found, file, .. } = &self.bytes else { return Ok(()) };
+        let now = file.metadata().map_err(|source| input.failed("reading", source))?;
+        match found.difference(&Identity::of(&now)) {
+            None => Ok(()),
+            Some(what) => Err(Error::Changed { path: input.path.clone(), what }),
+        }
+    }
+
+    fn read_at(&self, position: u64, out: &mut [u8]) -> Result<usize> {
+        match &self.bytes {
+            Bytes::Pipe(spool) => spool.read_at(position, out),
+            Bytes::File { input, file, start, .. } => loop {
+                match file.read_at(out, start + position) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    result => return result.map_err(|source| input.failed("reading", source)),
+                }
+            },
+        }
+    }
+}

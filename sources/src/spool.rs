@@ -1,0 +1,183 @@
+//! A pipe's bytes, kept in a file so that they can be read again.
+//!
+//! A load reads its input a second time when its rows turn out not to be in key order, and when two
+//! rows with one key are to be named. A pipe has forgotten them by then, so each byte goes to an
+//! unlinked file in the temporary folder as it is read; the bytes are those of the pipe, still
+//! compressed if they were.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::input;
+
+/// A pipe and what came out of it so far.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    path: PathBuf,
+    temp_dir: PathBuf,
+    is_stdin: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    pipe: Option<File>,
+    copy: Option<File>,
+    /// Bytes in `copy`.
+    bytes: u64,
+    ended: bool,
+    /// Bytes were lost between the pipe and the copy.
+    broken: bool,
+}
+
+impl Spool {
+    /// Nothing is opened before the first read: opening a named pipe waits for its writer.
+    pub(crate) fn new(path: &Path, temp_dir: &Path, is_stdin: bool) -> Spool {
+        Spool {
+            path: path.to_owned(),
+            temp_dir: temp_dir.to_owned(),
+            is_stdin,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The pipe's name, for messages.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes from `position` on, which is at most as far as anybody has read; 0 at the end. Waits
+    /// for the pipe's writer.
+    ///
+    /// Errors: opening or reading the pipe; no room for the copy.
+    pub(crate) fn read_at(&self, position: u64, out: &mut [u8]) -> Result<usize> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if position < state.bytes {
+            return self.read_copy(&state, position, out);
+        }
+        if state.ended {
+            return Ok(0);
+        }
+        if state.broken {
+            return Err(self.no_copy(io::Error::other("an earlier write failed")));
+        }
+        let read = self.read_pipe(&mut state, out)?;
+        if read == 0 {
+            state.ended = true;
+            state.pipe = None;
+            return Ok(0);
+        }
+        if let Err(error) = self.keep(&mut state, &out[..read]) {
+            state.broken = true;
+            return Err(self.no_copy(error));
+        }
+        Ok(read)
+    }
+
+    fn read_copy(
+        &self,
+        state: &MutexGuard<'_, State>,
+        position: u64,
+        out: &mut [u8],
+    ) -> Result<usize> {
+        let Some(copy) = &state.copy else { return Ok(0) };
+        let left = usize::try_from(state.bytes - position).unwrap_or(usize::MAX);
+        let size = out.len().min(left);
+        loop {
+            match copy.read_at(&mut out[..size], position) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => return result.map_err(|error| self.no_copy(error)),
+            }
+        }
+    }
+
+    fn read_pipe(&self, state: &mut State, out: &mut [u8]) -> Result<usize> {
+        let failed = |action| move |source| Error::Io { action, path: self.path.clone(), source };
+        let mut pipe = match state.pipe.take() {
+            Some(pipe) => pipe,
+            None if self.is_stdin => input::stdin().map_err(failed("opening"))?,
+            None => File::open(&self.path).map_err(failed("opening"))?,
+        };
+        let read = loop {
+            match pipe.read(out) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => break result,
+            }
+        };
+        state.pipe = Some(pipe);
+        read.map_err(failed("reading"))
+    }
+
+    /// Appends to the copy. The file has no name and is nobody else's: mode 0600 and unlinked.
+    fn keep(&self, state: &mut State, bytes: &[u8]) -> io::Result<()> {
+        let copy = match state.copy.take() {
+            Some(copy) => copy,
+            None => tempfile::tempfile_in(&self.temp_dir)?,
+        };
+        let written = copy.write_all_at(bytes, state.bytes);
+        state.copy = Some(copy);
+        written?;
+        state.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn no_copy(&self, source: io::Error) -> Error {
+        Error::Spool { path: self.path.clone(), folder: self.temp_dir.clone(), source }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read_all(spool: &Spool, step: usize) -> Vec<u8> {
+        let mut all = Vec::new();
+        let mut out = vec![0; step];
+        loop {
+            match spool.read_at(all.len() as u64, &mut out).unwrap() {
+                0 => return all,
+                read => all.extend_from_slice(&out[..read]),
+            }
+        }
+    }
+
+    /// A pipe with `bytes` in it, closed at the other end.
+    fn pipe(bytes: &[u8]) -> (std::io::PipeReader, PathBuf) {
+        use std::io::Write;
+        use std::os::fd::AsRawFd;
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(bytes).unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", reader.as_raw_fd()));
+        (reader, path)
+    }
+
+    #[test]
+    fn a_pipe_can_be_read_again_from_any_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let text: Vec<u8> = (0..50_000u32).flat_map(|n| n.to_le_bytes()).take(60_000).collect();
+        let (_reader, path) = pipe(&text);
+        let spool = Spool::new(&path, folder.path(), false);
+        // A part, then all from the start, over the place where the first reader was.
+        let mut out = [0; 1000];
+        assert!(spool.read_at(0, &mut out).unwrap() > 0);
+        assert_eq!(read_all(&spool, 777), text);
+        assert_eq!(read_all(&spool, 100_000), text);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it has no name");
+    }
+
+    #[test]
+    fn no_room_for_the_copy_is_an_error_that_stays() {
+        let (_reader, path) = pipe(b"bytes");
+        let spool = Spool::new(&path, Path::new("/no/where"), false);
+        for _ in 0..2 {
+            let error = spool.read_at(0, &mut [0; 10]).unwrap_err();
+            assert!(matches!(error, Error::Spool { .. }), "{error}");
+            assert!(error.to_string().contains("/no/where"), "{error}");
+        }
+    }
+}
