@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use crate::support::{Desk, run};
+use crate::support::{Desk, Outcome, PATIENCE, finish, run, signal, start};
 
 /// Rows out of order, and a duplicate's lines: both take a second reading.
 #[test]
@@ -111,15 +112,59 @@ fn files_that_cannot_be_read_are_named() {
     assert_eq!(desk.files(), ["db.opt", "t.frm", "t.ibd"]);
 }
 
+/// A writer that says nothing does not keep Ctrl-C waiting.
+#[test]
+fn a_silent_pipe_can_be_interrupted() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
+    let mut command = desk.home.load(desk.server, &desk.table("t"), "-".as_ref());
+    let mut child = start(command.stdin(Stdio::piped()));
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"1\n2\n").unwrap();
+    let began = Instant::now();
+    while desk.home.journal().last().is_none_or(|step| step != "rows.begin") {
+        assert!(began.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    signal(child.id(), "-INT");
+    finish(child).refused(1, &["SIGINT", "rows"]);
+    drop(stdin);
+    assert_eq!(desk.files(), ["db.opt", "t.frm", "t.ibd"]);
+    assert_eq!(desk.home.temp_files(), [""; 0]);
+}
+
+#[test]
+fn no_room_to_keep_a_pipe_is_said_with_what_to_do() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
+    let log = desk.home.path().join("operations");
+    let load = |fault: (&str, &std::ffi::OsStr)| {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"a\n1\n2\n").unwrap();
+        drop(writer);
+        let mut command = desk.home.load(desk.server, &desk.table("t"), "-".as_ref());
+        // The header is waited for, so that the order of operations is always the same.
+        command.args(["--header", "--mode", "replace"]).env(fault.0, fault.1);
+        run(command.stdin(Stdio::from(reader)))
+    };
+    load(("INRUSH_FAULT_LOG", log.as_os_str())).done();
+    let operations = fs::read_to_string(&log).unwrap();
+    let nth = operations.lines().position(|operation| operation == "write spool").unwrap() + 1;
+    let outcome = load(("INRUSH_FAULT", format!("{nth}:enospc").as_ref()));
+    let advice = "free some space, choose another --temp-dir, or load a file";
+    outcome.refused(2, &["keeping what /dev/stdin gives, in ", "No space left", advice]);
+    assert_eq!(desk.home.temp_files(), [""; 0]);
+}
+
 impl Desk {
     /// `inrush load -` with `bytes` at its standard input.
-    fn pipe(&self, table: &str, bytes: &[u8], more: &[&str]) -> crate::support::Outcome {
+    fn pipe(&self, table: &str, bytes: &[u8], more: &[&str]) -> Outcome {
         let mut command = self.home.load(self.server, &self.table(table), "-".as_ref());
-        let mut child = crate::support::start(command.args(more).stdin(Stdio::piped()));
+        let mut child = start(command.args(more).stdin(Stdio::piped()));
         let mut stdin = child.stdin.take().unwrap();
         // It may be refused without being read.
         let _ = stdin.write_all(bytes);
         drop(stdin);
-        crate::support::finish(child)
+        finish(child)
     }
 }

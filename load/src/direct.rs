@@ -74,6 +74,7 @@ pub(crate) fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error>
         ahead_bytes: reading.ahead_bytes,
         unpack_bytes_max: reading.unpack_bytes,
         temp_dir: options.temp_dir.clone(),
+        stop: options.interrupt.flag(),
     };
     let source = FileSource::new(&options.files, &options.dialect, source_options)
         .map_err(|error| Error::Usage(error.to_string()))?;

@@ -11,8 +11,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use crate::encoding::Unit;
 use crate::error::{Error, Result};
@@ -23,6 +24,8 @@ use crate::text::{Text, TextOptions};
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
 /// Fewest pieces: one being filled, one waiting, one being used.
 const PIECES_MIN: usize = 3;
+/// How often somebody who waits looks whether to stop.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An input being read ahead.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub(crate) struct Ahead {
     ended: bool,
     /// The thread has read everything.
     is_read: Arc<AtomicBool>,
+    /// Nobody wants more.
+    stop: Arc<AtomicBool>,
 }
 
 /// Some text, and what is known of the input at its end.
@@ -49,7 +54,12 @@ struct Piece {
 
 impl Ahead {
     /// Begins to read an input, `bytes_max` ahead.
-    pub(crate) fn new(input: &Input, options: TextOptions, bytes_max: usize) -> Result<Ahead> {
+    pub(crate) fn new(
+        input: &Input,
+        options: TextOptions,
+        bytes_max: usize,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Ahead> {
         let pieces = (bytes_max / PIECE_BYTES).max(PIECES_MIN);
         // One is being used by each side.
         let (sender, filled) = sync_channel(pieces - 2);
@@ -75,7 +85,7 @@ impl Ahead {
             },
         )?;
         let (piece, path) = (Piece::default(), input.path().to_owned());
-        Ok(Ahead { path, filled, empty, piece, given: 0, ended: false, is_read })
+        Ok(Ahead { path, filled, empty, piece, given: 0, ended: false, is_read, stop })
     }
 
     /// The next bytes of text; 0 at its end. Waits for the thread.
@@ -88,16 +98,26 @@ impl Ahead {
             // The thread has gone if it had no more use for it.
             let _ = self.empty.send(used);
             self.given = 0;
-            self.piece = match self.filled.recv() {
-                Ok(piece) => piece?,
-                Err(_) => return Err(self.gone()),
-            };
+            self.piece = self.wait()?;
             self.ended = self.piece.text.is_empty();
         }
         let size = (self.piece.text.len() - self.given).min(out.len());
         out[..size].copy_from_slice(&self.piece.text[self.given..self.given + size]);
         self.given += size;
         Ok(size)
+    }
+
+    fn wait(&self) -> Result<Piece> {
+        loop {
+            match self.filled.recv_timeout(LOOK_INTERVAL) {
+                Ok(piece) => return piece,
+                Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
+                Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
+                    return Err(Error::Stopped { path: self.path.clone() });
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 
     /// Bytes of the input that the text so far came from.

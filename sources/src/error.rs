@@ -130,6 +130,12 @@ pub enum Error {
         /// What the system answered.
         source: io::Error,
     },
+    /// Somebody asked for the end.
+    #[error("reading {} was stopped", path.display())]
+    Stopped {
+        /// The input that was waited for.
+        path: PathBuf,
+    },
     /// A pipe that is named twice.
     #[error("{} is a pipe and is given twice; its bytes come only once", path.display())]
     Twice {

@@ -1,6 +1,8 @@
 //! Files as a source: one after the other, cut at record ends, header lines taken off.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::chunk::{Chunk, newlines};
 use crate::compression::Compression;
@@ -51,6 +53,8 @@ pub struct SourceOptions {
     pub unpack_bytes_max: usize,
     /// Folder in which a pipe's bytes are kept. Default: the system's temporary folder.
     pub temp_dir: PathBuf,
+    /// Set by somebody who wants the end: nobody waits for a pipe then.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Default for SourceOptions {
@@ -64,6 +68,7 @@ impl Default for SourceOptions {
             ahead_bytes: 8 << 20,
             unpack_bytes_max: 128 << 20,
             temp_dir: std::env::temp_dir(),
+            stop: Arc::default(),
         }
     }
 }
@@ -218,7 +223,7 @@ impl FileSource {
             unpack_bytes_max: self.options.unpack_bytes_max,
         };
         // Two files are read ahead where one ends.
-        Stream::open(input, options, self.options.ahead_bytes / 2)
+        Stream::open(input, options, self.options.ahead_bytes / 2, &self.options.stop)
     }
 
     /// Begins to read the next file when the thread that reads this one has no more to do.

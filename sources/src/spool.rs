@@ -7,7 +7,6 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,7 +25,7 @@ pub(crate) struct Spool {
 #[derive(Debug, Default)]
 struct State {
     pipe: Option<File>,
-    copy: Option<File>,
+    copy: Option<disk::File>,
     /// Bytes in `copy`.
     bytes: u64,
     ended: bool,
@@ -87,12 +86,8 @@ impl Spool {
         let Some(copy) = &state.copy else { return Ok(0) };
         let left = usize::try_from(state.bytes - position).unwrap_or(usize::MAX);
         let size = out.len().min(left);
-        loop {
-            match copy.read_at(&mut out[..size], position) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                result => return result.map_err(|error| self.no_copy(error)),
-            }
-        }
+        copy.read_exact_at(&mut out[..size], position).map_err(|error| self.no_copy(error))?;
+        Ok(size)
     }
 
     fn read_pipe(&self, state: &mut State, out: &mut [u8]) -> Result<usize> {
@@ -116,7 +111,7 @@ impl Spool {
     fn keep(&self, state: &mut State, bytes: &[u8]) -> io::Result<()> {
         let copy = match state.copy.take() {
             Some(copy) => copy,
-            None => tempfile::tempfile_in(&self.temp_dir)?,
+            None => disk::unnamed(&self.temp_dir, "spool")?,
         };
         let written = copy.write_all_at(bytes, state.bytes);
         state.copy = Some(copy);

@@ -1,5 +1,8 @@
 //! The bytes that are cut into records: a plain file's own, or text that is made on a thread.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use crate::ahead::Ahead;
 use crate::encoding::Unit;
 use crate::error::Result;
@@ -19,13 +22,18 @@ impl Stream {
     /// Begins to read an input; never waits for a pipe's writer.
     ///
     /// Errors: opening; an archive that cannot be read.
-    pub(crate) fn open(input: &Input, options: TextOptions, ahead_bytes: usize) -> Result<Stream> {
+    pub(crate) fn open(
+        input: &Input,
+        options: TextOptions,
+        ahead_bytes: usize,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Stream> {
         if input.bytes().is_some()
             && let Some(raw) = Text::open(input, options)?.into_raw()
         {
             return Ok(Stream::Plain(raw));
         }
-        Ok(Stream::Ahead(Ahead::new(input, options, ahead_bytes)?))
+        Ok(Stream::Ahead(Ahead::new(input, options, ahead_bytes, Arc::clone(stop))?))
     }
 
     /// The next bytes of text; 0 at its end.
