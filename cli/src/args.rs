@@ -170,6 +170,10 @@ pub(crate) struct LoadArgs {
     /// Seconds to wait for others who hold the table.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) lock_wait: u32,
+    /// Flags of sql_mode by which values are read, such as NO_ZERO_DATE; strict mode is always on
+    /// [default: the server's].
+    #[arg(long, value_name = "FLAGS")]
+    pub(crate) sql_mode: Option<String>,
     /// Print the report as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,

@@ -125,6 +125,7 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
         options.fill = fill(percent)?;
     }
     options.lock_wait_seconds = args.lock_wait;
+    options.sql_mode.clone_from(&args.sql_mode);
     Ok(options)
 }
 

@@ -8,6 +8,7 @@ use sort::{EntryShape, RunStore, Runs, StoreOptions};
 use sources::{Scanner, Source};
 
 use crate::binding::Binding;
+use crate::counter::Series;
 use crate::duplicates::gate::RowGate;
 use crate::duplicates::log::DuplicateLog;
 use crate::duplicates::losers::Losers;
@@ -41,8 +42,8 @@ pub(crate) struct Build<'a> {
     pub(crate) template: &'a Template,
     pub(crate) file: &'a SpaceFile,
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
-    /// The table's AUTO_INCREMENT, where assigned values go on.
-    pub(crate) auto_increment: u64,
+    /// How AUTO_INCREMENT values go on.
+    pub(crate) series: Series,
     pub(crate) progress: &'a dyn Progress,
 }
 
@@ -76,6 +77,8 @@ pub(crate) struct RowsBuilt<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt<'a> {
     order: Order,
+    /// Whether rows are converted twice, so that refused ones use up no number.
+    careful: bool,
     /// Rows to leave out; none as long as it is not known that there are any.
     losers: Option<&'a Losers>,
 }
@@ -105,18 +108,26 @@ impl<'a> Build<'a> {
     /// Reads the input: in key order as it comes if it comes so, else all over again to sort it.
     /// `attempt` remembers that for the next.
     pub(crate) fn rows(&self, attempt: &mut Attempt<'_>) -> Result<Tried<RowsBuilt<'a>>, Error> {
-        let mut outcome = self.read_rows(attempt);
-        if matches!(outcome, Err(Stop::Unsorted)) {
-            attempt.order = Order::Sorted;
+        loop {
+            match self.read_rows(attempt) {
+                Err(Stop::Unsorted) if attempt.order == Order::AsRead => {
+                    attempt.order = Order::Sorted;
+                }
+                Err(Stop::Renumber) if !attempt.careful => attempt.careful = true,
+                outcome => return self.tried(attempt, outcome),
+            }
             self.begin_again()?;
-            outcome = self.read_rows(attempt);
         }
-        self.tried(attempt, outcome)
     }
 
-    /// The first attempt: rows are taken to be in key order.
+    /// The first attempt: rows are taken to be in key order, and good.
     pub(crate) fn first_attempt(&self) -> Attempt<'a> {
-        Attempt { order: Order::AsRead, losers: None }
+        Attempt { order: Order::AsRead, careful: false, losers: None }
+    }
+
+    /// Whether rows may be refused and the others loaded.
+    pub(crate) fn may_refuse(&self) -> bool {
+        self.options.rejects_max > 0
     }
 
     /// Merges what the rows stage sorted, and completes the file.
@@ -151,10 +162,14 @@ impl<'a> Build<'a> {
     fn read_rows(&self, attempt: &Attempt<'_>) -> Result<RowsBuilt<'a>, Stop> {
         let order = attempt.order;
         let sink = PageSink::new(self.template, self.file, self.options.fill);
-        let sequence = Sequence::new(self.binding, self.auto_increment);
+        let sequence = Sequence::new(self.binding, self.series, attempt.careful);
         let besides = attempt.losers.map_or(0, |_| resolve::kept_bytes(self.memory));
         let stores = self.stores(&rows::entry_shapes(self.binding, order), besides)?;
-        let mut commit = self.run_rows(attempt, &sink, &sequence, &stores)?;
+        let outcome = self.run_rows(attempt, &sink, &sequence, &stores);
+        if sequence.needs_care() && !matches!(outcome, Err(Stop::Failed(_))) {
+            return Err(Stop::Renumber);
+        }
+        let mut commit = outcome?;
         commit.rejects.flush()?;
         commit.duplicates.flush()?;
         let next_auto_increment =
@@ -196,9 +211,11 @@ impl<'a> Build<'a> {
         let stop = match stop {
             Stop::Duplicate(key) => {
                 let scanner = Scanner::new(&self.options.dialect);
-                let sequence = Sequence::new(self.binding, self.auto_increment);
+                let careful = self.options.rejects_max > 0;
+                let sequence = Sequence::new(self.binding, self.series, careful);
+                let sequence = (&sequence, self.series.zero_is_value);
                 let mut source = self.lock_source();
-                locate::duplicate(self.binding, &mut **source, &scanner, &sequence, &key)
+                locate::duplicate(self.binding, &mut **source, &scanner, sequence, &key)
                     .map_or_else(|stop| stop, Stop::Failed)
             }
             stop => stop,
@@ -206,7 +223,7 @@ impl<'a> Build<'a> {
         match stop {
             Stop::Failed(error) => error,
             // Only a worker that stopped for another reason makes the rest say these.
-            Stop::Unsorted | Stop::Abandoned | Stop::Duplicate(_) => {
+            Stop::Unsorted | Stop::Renumber | Stop::Abandoned | Stop::Duplicate(_) => {
                 Error::BadFile("the sorted build met rows out of order".to_owned())
             }
         }
@@ -277,6 +294,7 @@ impl<'a> Build<'a> {
             files: &self.options.files,
             scanner: &scanner,
             sequence,
+            zero_is_value: self.series.zero_is_value,
             stores,
             sink,
             gate: attempt.losers.map(|losers| RowGate::new(Some(losers))).transpose()?,

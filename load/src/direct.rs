@@ -208,7 +208,7 @@ impl Work<'_> {
             template: &template,
             file: &file,
             source: &Mutex::new(source),
-            auto_increment: target.table.auto_increment.unwrap_or(1),
+            series: self.inspected.series,
             progress: self.progress,
         };
         let built = built(&build, steps)?;

@@ -14,10 +14,24 @@ use crate::fault::{FaultKind, RowFault};
 /// Numbers that a row gets from its place in the input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowNumbers {
-    /// Value of the AUTO_INCREMENT column; none where the input has one.
-    pub(crate) auto_increment: Option<u64>,
+    /// Value of the AUTO_INCREMENT column.
+    pub(crate) auto_increment: AutoValue,
     /// Hidden row id, for tables without a key.
     pub(crate) row_id: u64,
+}
+
+/// Where a row's AUTO_INCREMENT value comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AutoValue {
+    /// The input.
+    #[default]
+    Given,
+    /// The counter.
+    Generated(u64),
+    /// The counter, which has none left.
+    Exhausted,
+    /// The input, but it is none that the server can count.
+    Uncountable,
 }
 
 /// A row of a scanned chunk.
@@ -343,19 +357,19 @@ fn convert(
             return Ok(false);
         }
         Input::Constant(None) => return Ok(true),
-        Input::AutoIncrement(given) => match (numbers.auto_increment, given) {
-            (None, Some(field)) => *field,
-            (generated, _) => {
-                let mut digits = [0; 20];
-                let text = decimal(generated.unwrap_or(0), &mut digits);
-                let fault = |reason| RowFault {
-                    field: None,
-                    column: Some(column),
-                    kind: FaultKind::Value(reason),
-                };
-                return converter.convert(text, out).map(|()| false).map_err(fault);
+        Input::AutoIncrement(given) => {
+            let fault = |field| RowFault { field, column: Some(column), kind: FaultKind::NoNumber };
+            match (numbers.auto_increment, given) {
+                (AutoValue::Given, Some(field)) => *field,
+                (AutoValue::Generated(number), _) => {
+                    let mut digits = [0; 20];
+                    let text = decimal(number, &mut digits);
+                    return converter.convert(text, out).map(|()| false).map_err(|_| fault(None));
+                }
+                (AutoValue::Uncountable, field) => return Err(fault(*field)),
+                _ => return Err(fault(None)),
             }
-        },
+        }
     };
     let fault = |kind| RowFault { field: Some(field), column: Some(column), kind };
     match line.value(field, scratch) {

@@ -28,6 +28,8 @@ pub(crate) enum FaultKind {
     Value(Reason),
     /// NULL where the column is NOT NULL.
     Null,
+    /// No value is left for the AUTO_INCREMENT column, or the given one cannot be counted.
+    NoNumber,
     /// Too few or too many fields.
     FieldCount { seen: usize, expected: usize },
     /// The record is too large for a page and nothing is left to store off page.
@@ -39,6 +41,9 @@ impl std::fmt::Display for FaultKind {
         match self {
             FaultKind::Value(reason) => write!(f, "{reason}"),
             FaultKind::Null => write!(f, "NULL, but the column is NOT NULL"),
+            FaultKind::NoNumber => {
+                write!(f, "no AUTO_INCREMENT value that the column's type can hold")
+            }
             FaultKind::FieldCount { seen, expected } => {
                 write!(f, "the line has {seen} field(s), expected {expected}")
             }

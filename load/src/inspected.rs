@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use server::learn::{self, CollationCache};
-use server::{Session, Table, Target};
+use server::{ServerFacts, Session, Table, Target};
 use sources::FileSource;
 use values::{Collation, Column, ConvertOptions, SqlMode};
 
 use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
 use crate::clock;
+use crate::counter::Series;
 use crate::error::Error;
 use crate::options::LoadOptions;
 
@@ -18,6 +19,8 @@ pub(crate) struct Inspected {
     pub(crate) columns: Vec<BoundColumn>,
     /// Fields a line must have.
     pub(crate) fields_per_row: usize,
+    /// How AUTO_INCREMENT values go on.
+    pub(crate) series: Series,
     /// Collations of key columns, by name.
     pub(crate) collations: HashMap<String, Arc<Collation>>,
 }
@@ -37,16 +40,37 @@ impl Inspected {
             names.filter(|name| !table.invisible.contains(name)).collect()
         };
         let input_columns: Vec<String> = options.columns.clone().or(header).unwrap_or_else(all);
+        // What a session of the server's has, unless the user wants another.
+        let sql_mode = options.sql_mode.as_deref().unwrap_or(&facts.sql_mode);
         let convert = ConvertOptions {
             file_charset: options.charset,
-            sql_mode: SqlMode::parse(server::session::SQL_MODE),
+            sql_mode: SqlMode::parse(sql_mode),
             time_zone: clock::zone(session, facts, &table.columns)?,
         };
         let labels = learn_label_collations(session, table)?;
         let columns = bind_columns(&table.columns, &input_columns, &convert, &labels)?;
         let collations = learn_collations(session, table)?;
-        Ok(Inspected { columns, fields_per_row: input_columns.len(), collations })
+        let series = series(session, facts, table, convert.sql_mode)?;
+        Ok(Inspected { columns, fields_per_row: input_columns.len(), collations, series })
     }
+}
+
+/// How LOAD DATA would number rows in a session of the server's.
+fn series(
+    session: &mut Session,
+    facts: &ServerFacts,
+    table: &Table,
+    sql_mode: SqlMode,
+) -> Result<Series, Error> {
+    let (increment, offset) = facts.auto_increment_step;
+    let lock_mode = session.query_row("SELECT @@innodb_autoinc_lock_mode")?.text(0)?;
+    Ok(Series {
+        start: table.auto_increment.unwrap_or(1),
+        increment,
+        offset,
+        zero_is_value: sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO),
+        reserves: lock_mode != "0",
+    })
 }
 
 /// The collations that order some index, by name. Those that Inrush cannot order are named

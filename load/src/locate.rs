@@ -10,9 +10,10 @@ use crate::duplicates::gate::LeftOut;
 use crate::encode::{Encoder, Line};
 use crate::entry::unpack;
 use crate::error::Error;
+use crate::given::Explicit;
 use crate::position::Position;
 use crate::rejects::Reject;
-use crate::sequence::{ChunkNumbers, Explicit, Sequence};
+use crate::sequence::{ChunkNumbers, Sequence};
 use crate::stop::{DuplicateKey, Stop};
 
 /// Rows that are looked for: the two that the message names.
@@ -23,7 +24,7 @@ pub(crate) fn duplicate(
     binding: &Binding,
     source: &mut dyn Source,
     scanner: &Scanner,
-    sequence: &Sequence,
+    (sequence, zero_is_value): (&Sequence, bool),
     wanted: &DuplicateKey,
 ) -> Result<Error, Stop> {
     let unknown = |reason: String| Error::UnknownDuplicate {
@@ -37,7 +38,7 @@ pub(crate) fn duplicate(
         binding,
         wanted,
         encoder: Encoder::new(binding),
-        explicit: Explicit::new(binding),
+        explicit: Explicit::new(binding, zero_is_value),
         numbers: ChunkNumbers::new(),
         found: Vec::with_capacity(ROWS_MAX),
         key_text: String::new(),
@@ -47,14 +48,11 @@ pub(crate) fn duplicate(
     let mut rows = Rows::new();
     while search.found.len() < ROWS_MAX && source.next_chunk(&mut chunk)? {
         scanner.scan(&chunk.bytes, &mut rows);
-        sequence.take(
-            chunk.ordinal,
-            &chunk.bytes,
-            &rows,
-            LeftOut::none(),
-            &mut search.explicit,
-            &mut search.numbers,
-        )?;
+        search.explicit.collect(&chunk.bytes, &rows, &mut search.numbers.given);
+        if sequence.is_careful() {
+            search.leave_out_refused(&chunk, &rows);
+        }
+        sequence.take(chunk.ordinal, rows.len(), LeftOut::none(), &mut search.numbers)?;
         search.chunk(&chunk, &rows, source);
     }
     let mut found = search.found.into_iter();
@@ -123,6 +121,17 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Rows that the load refused have no number.
+    fn leave_out_refused(&mut self, chunk: &Chunk, rows: &Rows) {
+        self.numbers.try_on();
+        for (index, row) in rows.iter().enumerate() {
+            let line = Line { chunk: &chunk.bytes, rows, row };
+            if self.encoder.encode(&line, self.numbers.of(index)).is_err() {
+                self.numbers.leave_out(index);
+            }
+        }
+    }
+
     fn chunk(&mut self, chunk: &Chunk, rows: &Rows, source: &dyn Source) {
         for (index, row) in rows.iter().enumerate() {
             let line = Line { chunk: &chunk.bytes, rows, row };

@@ -43,6 +43,18 @@ impl<'a> Writer<'a> {
         if needs_off_page(record.finish().bytes.len()) { self.shorten(record) } else { Ok(Ok(())) }
     }
 
+    /// Whether [`Writer::fit`] would not refuse `record`. Writes nothing.
+    pub(crate) fn would_fit(&mut self, record: &RecordWriter) -> Result<bool, Error> {
+        if !needs_off_page(record.finish().bytes.len()) {
+            return Ok(true);
+        }
+        match self.mover.plan(record) {
+            Ok(_) => Ok(true),
+            Err(innodb::error::Error::RecordTooLarge { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// What to put on the page: `record`, or its shortened form.
     #[inline]
     pub(crate) fn record<'r>(&'r self, record: &'r RecordWriter) -> EncodedRecord<'r> {

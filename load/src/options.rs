@@ -81,6 +81,8 @@ pub struct LoadOptions {
     /// Whether the input is UTF-16 or UTF-32, which become UTF-8 before `charset` is asked.
     /// Default: if a byte order mark says so.
     pub encoding: Encoding,
+    /// Flags of `sql_mode` by which values are read, besides strict mode. Default: the server's.
+    pub sql_mode: Option<String>,
     /// Where refused rows go, byte for byte; `<file>.reasons.jsonl` says why.
     pub rejects: Option<PathBuf>,
     /// Refused rows that are tolerated. Default 0: the first one fails the load.
@@ -125,6 +127,7 @@ impl LoadOptions {
             skip_lines: 0,
             charset: Charset::Utf8mb4,
             encoding: Encoding::default(),
+            sql_mode: None,
             rejects: None,
             rejects_max: 0,
             on_duplicate: OnDuplicate::Fail,

@@ -25,6 +25,7 @@ use crate::duplicates::log::{CutChunk, DuplicateLog};
 use crate::encode::{Encoder, Line};
 use crate::entry::pack;
 use crate::fault::{FaultKind, RowFault};
+use crate::given::Explicit;
 use crate::memory::Memory;
 use crate::off_page;
 use crate::options::OnDuplicate;
@@ -32,7 +33,7 @@ use crate::pages::PageSink;
 use crate::position::Position;
 use crate::progress::{Progress, Snapshot, Stage};
 use crate::rejects::{Reject, Rejects};
-use crate::sequence::{ChunkNumbers, Explicit, Sequence};
+use crate::sequence::{ChunkNumbers, Sequence};
 use crate::stop::Stop;
 use crate::turn::Turnstile;
 
@@ -64,6 +65,8 @@ pub(crate) struct RowsStage<'a, 'l> {
     pub(crate) files: &'a [PathBuf],
     pub(crate) scanner: &'a Scanner,
     pub(crate) sequence: &'a Sequence,
+    /// Whether a 0 in the AUTO_INCREMENT column is a value.
+    pub(crate) zero_is_value: bool,
     /// One a secondary index; with [`Order::Sorted`] the clustered index's comes first.
     pub(crate) stores: &'a [RunStore],
     pub(crate) sink: &'a PageSink<'a>,
@@ -171,7 +174,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             rows: Rows::new(),
             left_out: LeftOut::default(),
             numbers: ChunkNumbers::new(),
-            explicit: Explicit::new(stage.binding),
+            explicit: Explicit::new(stage.binding, stage.zero_is_value),
             batch: stage.sink.batch(0, batch_bytes),
             off_page: off_page::Writer::new(stage.sink),
             buffers: entry_shapes(stage.binding, stage.order)
@@ -197,14 +200,13 @@ impl<'a, 'l> Worker<'a, 'l> {
         if let Some(gate) = &self.stage.gate {
             gate.take(chunk, rows.len(), &mut self.left_out)?;
         }
-        self.stage.sequence.take(
-            chunk.ordinal,
-            &chunk.bytes,
-            &rows,
-            self.stage.on_duplicate.without_numbers(&self.left_out),
-            &mut self.explicit,
-            &mut self.numbers,
-        )?;
+        let sequence = self.stage.sequence;
+        self.explicit.collect(&chunk.bytes, &rows, &mut self.numbers.given);
+        if sequence.is_careful() {
+            self.leave_out_refused(chunk, &rows)?;
+        }
+        let left_out = self.stage.on_duplicate.without_numbers(&self.left_out);
+        sequence.take(chunk.ordinal, rows.len(), left_out, &mut self.numbers)?;
         let outcome = self.rows(chunk, &rows).and_then(|()| self.log_left_out(chunk, &rows));
         self.rows = rows;
         match outcome {
@@ -218,6 +220,20 @@ impl<'a, 'l> Worker<'a, 'l> {
         }
     }
 
+    /// Converts every row once, to see which are not to be numbered.
+    #[cold]
+    fn leave_out_refused(&mut self, chunk: &Chunk, rows: &Rows) -> Result<(), Stop> {
+        self.numbers.try_on();
+        for (index, row) in rows.iter().enumerate() {
+            let line = Line { chunk: &chunk.bytes, rows, row };
+            let encoded = self.encoder.encode(&line, self.numbers.of(index));
+            if encoded.is_err() || !self.off_page.would_fit(self.encoder.clustered())? {
+                self.numbers.leave_out(index);
+            }
+        }
+        Ok(())
+    }
+
     fn rows(&mut self, chunk: &Chunk, rows: &Rows) -> Result<(), Stop> {
         for (index, row) in rows.iter().enumerate() {
             if self.left_out.has(index) {
@@ -225,6 +241,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             }
             let line = Line { chunk: &chunk.bytes, rows, row };
             if let Err(fault) = self.encode(&line, index)? {
+                self.stage.sequence.refuse(index, &self.numbers)?;
                 self.reject(chunk, &line, fault)?;
                 continue;
             }

@@ -8,6 +8,8 @@ use crate::turn::Closed;
 pub(crate) enum Stop {
     /// A row came before the one in front of it: build again, sorting.
     Unsorted,
+    /// A refused row had a say in AUTO_INCREMENT values: build again, without it.
+    Renumber,
     /// Two entries of an index are equal: which rows they are is still to be found.
     Duplicate(DuplicateKey),
     /// Another worker stopped first; its reason is the one that counts.

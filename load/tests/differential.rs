@@ -163,7 +163,6 @@ fn rows(random: &mut Random, db: &mut Db, case: &Case, folder: &Path) -> Sorted 
     let mut sorted = case.sort_out(random, db, folder, lines, arrangement);
     if case.table.auto_increment().is_some() {
         // They would shift the generated numbers.
-        sorted.bad.clear();
         sorted.duplicates.clear();
     }
     println!(

@@ -16,6 +16,7 @@ mod format;
 mod inputs;
 mod left_out;
 mod memory;
+mod numbering;
 mod oracle;
 mod pages;
 mod random;

@@ -46,6 +46,12 @@ impl Server {
         Some(Server { server, _running: running })
     }
 
+    /// A server that one test has for itself.
+    pub(crate) fn of(server: &'static TestServer) -> Server {
+        let running = RUNNING.read().unwrap_or_else(PoisonError::into_inner);
+        Server { server, _running: running }
+    }
+
     /// Ends the server and starts it again, when nobody else uses it.
     pub(crate) fn restart(self, end: End) -> Server {
         let Server { server, _running } = self;

@@ -43,7 +43,7 @@ impl Table {
             })
             .collect();
         let mut keys = Vec::new();
-        if random.chance(8) {
+        if random.chance(6) {
             keys.push(auto_increment(random, &mut columns));
         }
         let has_primary = keys.iter().any(|key| key.kind == KeyKind::Primary);
@@ -165,7 +165,7 @@ fn auto_increment(random: &mut Random, columns: &mut [Column]) -> Key {
     column.default = None;
     column.auto_increment = true;
     let unsigned = random.chance(2);
-    let (bytes, name) = random.pick(&[(4, "INT"), (8, "BIGINT")]);
+    let (bytes, name) = random.pick(&[(4, "INT"), (8, "BIGINT"), (8, "DOUBLE"), (4, "FLOAT")]);
     column.declaration = if unsigned { format!("{name} UNSIGNED") } else { name.to_owned() };
     column.kind = Kind::Integer { bytes, unsigned };
     let (kind, name) = random.pick(&[(KeyKind::Primary, "PRIMARY"), (KeyKind::Plain, "ai")]);

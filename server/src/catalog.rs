@@ -10,7 +10,7 @@ mod defaults;
 mod features;
 mod uuid;
 
-use values::{Column, DefaultValue, SqlType};
+use values::{Column, DefaultValue};
 
 pub(crate) use self::features::foreign_keys;
 
@@ -242,10 +242,6 @@ fn columns(
             }
         };
         let auto_increment = extra.contains("auto_increment");
-        if auto_increment && matches!(sql_type, SqlType::Float { .. } | SqlType::Double { .. }) {
-            let feature = "AUTO_INCREMENT of a FLOAT or DOUBLE column";
-            unsupported.push(Unsupported::new(feature, column.clone()));
-        }
         let nullable = row.text(2)? == "YES";
         columns.push(Column {
             default: declared_default((!row.is_null(1)).then(|| row.text_lossy(1)), nullable),

@@ -374,16 +374,16 @@ fn no_insert_is_lost_in_the_swap() {
 }
 
 #[test]
-fn a_step_of_the_counter_is_refused_where_there_is_a_counter() {
+fn an_offset_beyond_the_step_is_refused_where_there_is_a_counter() {
     let Some(server) = TestServer::shared() else { return };
     let setup = setup(server);
     let mut session = server.connect().unwrap();
     session.exec(&format!("CREATE TABLE {}.plain (a INT)", setup.database)).unwrap();
     for (step, table, refused) in [
-        ("auto_increment_increment=2", "t", true),
         ("auto_increment_offset=3", "t", true),
-        ("auto_increment_increment=2", "plain", false),
-        ("auto_increment_increment=1", "t", false),
+        ("auto_increment_offset=3", "plain", false),
+        ("auto_increment_increment=2", "t", false),
+        ("auto_increment_increment=3, auto_increment_offset=3", "t", false),
     ] {
         let mut session = server.connect().unwrap();
         session.exec(&format!("SET SESSION {step}")).unwrap();

@@ -14,6 +14,9 @@ impl SqlMode {
     /// Fractions of a second are rounded to the column's digits rather than cut.
     pub const TIME_ROUND_FRACTIONAL: SqlMode = SqlMode(8);
 
+    /// A 0 in an AUTO_INCREMENT column is 0: no value is generated for it.
+    pub const NO_AUTO_VALUE_ON_ZERO: SqlMode = SqlMode(16);
+
     /// Reads the value of `@@sql_mode`. Flags that do not concern values are skipped;
     /// `TRADITIONAL` stands for the two zero-date flags.
     pub fn parse(names: &str) -> SqlMode {
@@ -25,6 +28,7 @@ impl SqlMode {
                     "NO_ZERO_IN_DATE" => SqlMode::NO_ZERO_IN_DATE,
                     "ALLOW_INVALID_DATES" => SqlMode::ALLOW_INVALID_DATES,
                     "TIME_ROUND_FRACTIONAL" => SqlMode::TIME_ROUND_FRACTIONAL,
+                    "NO_AUTO_VALUE_ON_ZERO" => SqlMode::NO_AUTO_VALUE_ON_ZERO,
                     "TRADITIONAL" => SqlMode::NO_ZERO_DATE | SqlMode::NO_ZERO_IN_DATE,
                     _ => SqlMode::default(),
                 };

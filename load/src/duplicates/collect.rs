@@ -16,11 +16,12 @@ use crate::duplicates::gate::{LeftOut, RowGate};
 use crate::duplicates::place::Place;
 use crate::encode::{Encoder, Line};
 use crate::error::Error;
+use crate::given::Explicit;
 use crate::indexes::UniquePart;
 use crate::memory::Memory;
 use crate::options::OnDuplicate;
 use crate::progress::{Progress, Snapshot, Stage};
-use crate::sequence::{ChunkNumbers, Explicit, Sequence};
+use crate::sequence::{ChunkNumbers, Sequence};
 use crate::stop::Stop;
 
 /// Rows after which a worker looks at how much it holds.
@@ -87,6 +88,8 @@ pub(crate) struct CollectStage<'a, 'l> {
     pub(crate) gate: RowGate<'l>,
     pub(crate) on_duplicate: OnDuplicate,
     pub(crate) sequence: Sequence,
+    /// Whether a 0 in the AUTO_INCREMENT column is a value.
+    pub(crate) zero_is_value: bool,
     pub(crate) indexes: &'a [UniqueIndex],
     /// One a unique index.
     pub(crate) stores: &'a [RunStore],
@@ -162,7 +165,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             rows: Rows::new(),
             left_out: LeftOut::default(),
             numbers: ChunkNumbers::new(),
-            explicit: Explicit::new(stage.binding),
+            explicit: Explicit::new(stage.binding, stage.zero_is_value),
             buffers: stage.indexes.iter().map(|index| SortBuffer::new(index.shape)).collect(),
             entry: Vec::new(),
             stage,
@@ -174,14 +177,12 @@ impl<'a, 'l> Worker<'a, 'l> {
         let mut rows = std::mem::take(&mut self.rows);
         self.scanner.scan(&chunk.bytes, &mut rows);
         let first_row = stage.gate.take(chunk, rows.len(), &mut self.left_out)?;
-        stage.sequence.take(
-            chunk.ordinal,
-            &chunk.bytes,
-            &rows,
-            stage.on_duplicate.without_numbers(&self.left_out),
-            &mut self.explicit,
-            &mut self.numbers,
-        )?;
+        self.explicit.collect(&chunk.bytes, &rows, &mut self.numbers.given);
+        if stage.sequence.is_careful() {
+            self.leave_out_refused(chunk, &rows)?;
+        }
+        let left_out = stage.on_duplicate.without_numbers(&self.left_out);
+        stage.sequence.take(chunk.ordinal, rows.len(), left_out, &mut self.numbers)?;
         let mut counted = 0;
         let mut line = chunk.first_line;
         for (index, row) in rows.iter().enumerate() {
@@ -198,6 +199,17 @@ impl<'a, 'l> Worker<'a, 'l> {
         stage.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
         self.rows = rows;
         self.relieve()
+    }
+
+    /// Refused rows have no number.
+    fn leave_out_refused(&mut self, chunk: &Chunk, rows: &Rows) -> Result<(), Stop> {
+        self.numbers.try_on();
+        for (index, row) in rows.iter().enumerate() {
+            if !self.encode(&Line { chunk: &chunk.bytes, rows, row }, index)? {
+                self.numbers.leave_out(index);
+            }
+        }
+        Ok(())
     }
 
     /// Whether the row is one that is loaded if no other has its keys.
