@@ -172,6 +172,7 @@ fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
     if let Some(text) = &format.lines_starting_by {
         dialect.lines_starting_by = unescape(text);
     }
+    dialect.null_token = format.null_token.as_ref().map(|text| text.clone().into_bytes());
     Ok(dialect)
 }
 

@@ -12,6 +12,7 @@ use values::key::KeyPart;
 use values::{Charset, Collation, Column, ConvertOptions, Converter, DefaultValue, SqlType};
 
 use crate::error::Error;
+use crate::fields::InputFields;
 
 /// Where a column's value comes from.
 #[derive(Clone, Debug)]
@@ -22,6 +23,16 @@ pub(crate) enum Input {
     Constant(Option<Vec<u8>>),
     /// AUTO_INCREMENT: the field, if the input has it, else always assigned.
     AutoIncrement(Option<usize>),
+}
+
+impl Input {
+    /// Field of the line that the value is taken from.
+    pub(crate) fn field(&self) -> Option<usize> {
+        match self {
+            Input::Field(field) | Input::AutoIncrement(Some(field)) => Some(*field),
+            _ => None,
+        }
+    }
 }
 
 /// One column of the table.
@@ -132,8 +143,9 @@ pub(crate) struct Binding {
     pub(crate) columns: Vec<BoundColumn>,
     pub(crate) clustered: ClusteredBinding,
     pub(crate) secondaries: Vec<SecondaryBinding>,
-    /// Fields a line must have.
+    /// Fields of a whole line, and those that it must have.
     pub(crate) fields_per_row: usize,
+    pub(crate) fields_needed: usize,
     /// Position of the AUTO_INCREMENT column.
     pub(crate) auto_increment: Option<usize>,
 }
@@ -144,7 +156,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) columns: Vec<BoundColumn>,
     pub(crate) cfg: &'a Cfg,
     /// Columns that the fields of a line go to.
-    pub(crate) fields_per_row: usize,
+    pub(crate) fields: &'a InputFields,
     pub(crate) collations: &'a HashMap<String, Arc<Collation>>,
 }
 
@@ -166,7 +178,8 @@ impl Binding {
             .collect::<Result<Vec<_>, Error>>()?;
         Ok(Binding {
             auto_increment: parts.columns.iter().position(|column| column.column.auto_increment),
-            fields_per_row: parts.fields_per_row,
+            fields_per_row: parts.fields.columns.len(),
+            fields_needed: parts.fields.needed(),
             columns: parts.columns,
             clustered,
             secondaries,
@@ -184,31 +197,19 @@ impl Binding {
 
 /// Says for each column of the table where its value comes from and how it is converted.
 ///
-/// `input_columns` are those that the fields of a line go to, in order. Errors are the user's: a
-/// column that is not there, is given twice, or is left out and has no constant default.
+/// Errors are the user's: a column that is left out and has no constant default.
 pub(crate) fn bind_columns(
     columns: &[Column],
-    input_columns: &[String],
+    fields: &InputFields,
     convert: &ConvertOptions,
     label_collations: &HashMap<String, Arc<Collation>>,
 ) -> Result<Vec<BoundColumn>, Error> {
-    let mut field_of = HashMap::new();
-    for (field, name) in input_columns.iter().enumerate() {
-        let known = columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
-        let Some(position) = known else {
-            let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-            let names = names.join(", ");
-            return Err(Error::Usage(format!("the table has no column `{name}`, only {names}")));
-        };
-        if field_of.insert(position, field).is_some() {
-            return Err(Error::Usage(format!("column `{name}` is given twice")));
-        }
-    }
+    check_left_out(columns, fields)?;
     columns
         .iter()
         .enumerate()
         .map(|(position, column)| {
-            let field = field_of.get(&position).copied();
+            let field = fields.field_of(position);
             let labels = label_collation(&column.sql_type)
                 .and_then(|name| label_collations.get(name).cloned());
             Ok(BoundColumn {
@@ -218,6 +219,29 @@ pub(crate) fn bind_columns(
             })
         })
         .collect()
+}
+
+/// Names all columns at once that the input should have.
+fn check_left_out(columns: &[Column], fields: &InputFields) -> Result<(), Error> {
+    let left_out_columns: Vec<&Column> = columns
+        .iter()
+        .enumerate()
+        .filter(|(position, column)| {
+            let is_needed = column.default == DefaultValue::None && !column.auto_increment;
+            is_needed && fields.field_of(*position).is_none()
+        })
+        .map(|(_, column)| column)
+        .collect();
+    match left_out_columns.as_slice() {
+        [] => Ok(()),
+        columns => Err(Error::Usage(left_out(columns))),
+    }
+}
+
+fn left_out(columns: &[&Column]) -> String {
+    let names: Vec<String> = columns.iter().map(|column| format!("`{}`", column.name)).collect();
+    let verb = if names.len() == 1 { "column" } else { "columns" };
+    format!("{verb} {} not in the input, and NOT NULL without a DEFAULT", names.join(", "))
 }
 
 fn input(convert: &ConvertOptions, column: &Column, field: Option<usize>) -> Result<Input, Error> {
@@ -241,10 +265,7 @@ fn input(convert: &ConvertOptions, column: &Column, field: Option<usize>) -> Res
             })?;
             Ok(Input::Constant(Some(stored)))
         }
-        DefaultValue::None => Err(Error::Usage(format!(
-            "column `{}` is not in the input, and it is NOT NULL without a DEFAULT",
-            column.name
-        ))),
+        DefaultValue::None => Err(Error::Usage(left_out(&[column]))),
         DefaultValue::Expression(sql) => Err(Error::Usage(format!(
             "column `{}` is not in the input, and its DEFAULT {sql} is not a constant",
             column.name

@@ -11,7 +11,7 @@ use innodb::cfg::Cfg;
 use innodb::template::Template;
 use server::publish;
 use server::{ConnectOptions, Session, Table, Target};
-use sources::{FileSource, Source, SourceOptions};
+use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
 use values::Collation;
 
 use crate::binding::{Binding, Parts, text_collation};
@@ -76,7 +76,9 @@ pub(crate) fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error>
         temp_dir: options.temp_dir.clone(),
         stop: options.interrupt.flag(),
     };
-    let source = FileSource::new(&options.files, &options.dialect, source_options)
+    let charset = MultiByte::of_charset(options.charset.name());
+    let dialect = Dialect { charset, ..options.dialect.clone() };
+    let source = FileSource::new(&options.files, &dialect, source_options)
         .map_err(|error| Error::Usage(error.to_string()))?;
     Ok((memory, source))
 }
@@ -92,6 +94,9 @@ fn run(
 ) -> Result<Report, Error> {
     let (mut target, made, inspected) =
         steps.step(Stage::Inspect, || inspect(connect, options, memory, &mut source, &told))?;
+    // From here on the dialect is the one that knows the table.
+    let dialect = inspected.dialect.clone();
+    let options = &LoadOptions { dialect, ..options.clone() };
     let work = Work { options, progress, memory, inspected: &inspected };
     let outcome = work.run(&mut target, source, steps);
     let done = match outcome {
@@ -196,7 +201,7 @@ impl Work<'_> {
         let binding = Binding::new(Parts {
             columns: self.inspected.columns.clone(),
             cfg: &cfg,
-            fields_per_row: self.inspected.fields_per_row,
+            fields: &self.inspected.fields,
             collations: &self.inspected.collations,
         })?;
         let file = SpaceFile::new(target.create_build_file()?, target.build_path()?);

@@ -130,10 +130,8 @@ impl<'a> Encoder<'a> {
     /// row until the next.
     pub(crate) fn encode(&mut self, line: &Line<'_>, numbers: RowNumbers) -> Result<(), RowFault> {
         let binding = self.binding;
-        if !line.row.has_fields_for(binding.fields_per_row) {
-            let seen = line.row.field_count();
-            let kind = FaultKind::FieldCount { seen, expected: binding.fields_per_row };
-            return Err(RowFault { field: None, column: None, kind });
+        if !line.row.has_fields_for(binding.fields_needed, binding.fields_per_row) {
+            return Err(RowFault::field_count(line.row.field_count(), binding));
         }
         self.convert_aside(binding, line, numbers)?;
         self.clustered.begin();

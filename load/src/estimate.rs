@@ -97,7 +97,7 @@ impl Estimate {
         let part = source.bytes_read();
         source.restart()?;
         if read {
-            Scanner::new(&options.dialect).scan(&chunk.bytes, &mut rows);
+            Scanner::new(&inspected.dialect).scan(&chunk.bytes, &mut rows);
         }
         let sample = Sample::of(&chunk, &rows, &inspected.columns);
         let rows = sample.rows * (total as f64 / part.max(1) as f64).max(1.0);

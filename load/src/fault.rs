@@ -15,9 +15,22 @@ pub(crate) struct RowFault {
 }
 
 impl RowFault {
+    /// A line with too few or too many fields; of too few, the first column without is named.
+    #[cold]
+    pub(crate) fn field_count(seen: usize, binding: &Binding) -> RowFault {
+        let kind = FaultKind::FieldCount { seen, expected: binding.fields_per_row };
+        let is_missing = |field: usize| (seen..binding.fields_needed).contains(&field);
+        let column =
+            binding.columns.iter().position(|column| column.input.field().is_some_and(is_missing));
+        RowFault { field: None, column: column.filter(|_| seen < binding.fields_needed), kind }
+    }
+
     /// Whether it is a generated AUTO_INCREMENT value that its column cannot hold.
     pub(crate) fn is_generated(&self, binding: &Binding) -> bool {
-        self.field.is_none() && self.column.is_some() && self.column == binding.auto_increment
+        matches!(self.kind, FaultKind::Value(_))
+            && self.field.is_none()
+            && self.column.is_some()
+            && self.column == binding.auto_increment
     }
 }
 
@@ -45,7 +58,12 @@ impl std::fmt::Display for FaultKind {
                 write!(f, "no AUTO_INCREMENT value that the column's type can hold")
             }
             FaultKind::FieldCount { seen, expected } => {
-                write!(f, "the line has {seen} field(s), expected {expected}")
+                let fields = if *seen == 1 { "field" } else { "fields" };
+                write!(f, "the line has {seen} {fields}, expected {expected}")?;
+                match seen < expected {
+                    true => write!(f, ": columns are left without data"),
+                    false => write!(f, ": it has more than there are columns for"),
+                }
             }
             FaultKind::TooLarge { bytes } => {
                 write!(f, "the row takes {bytes} bytes in its page, more than half a page")

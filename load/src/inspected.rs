@@ -5,20 +5,23 @@ use std::sync::Arc;
 
 use server::learn::{self, CollationCache};
 use server::{ServerFacts, Session, Table, Target};
-use sources::FileSource;
+use sources::{Dialect, FileSource};
 use values::{Collation, Column, ConvertOptions, SqlMode};
 
 use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
 use crate::clock;
 use crate::counter::Series;
 use crate::error::Error;
+use crate::fields::InputFields;
 use crate::options::LoadOptions;
 
 /// Columns bound to the input, and how their keys compare.
 pub(crate) struct Inspected {
     pub(crate) columns: Vec<BoundColumn>,
-    /// Fields a line must have.
-    pub(crate) fields_per_row: usize,
+    /// Where the fields of a line go.
+    pub(crate) fields: InputFields,
+    /// The dialect, with what the table tells of its fields.
+    pub(crate) dialect: Dialect,
     /// How AUTO_INCREMENT values go on.
     pub(crate) series: Series,
     /// Collations of key columns, by name.
@@ -34,12 +37,9 @@ impl Inspected {
     ) -> Result<Inspected, Error> {
         let Target { session, table, facts, .. } = target;
         let header = source.header().map_err(|error| Error::Usage(error.to_string()))?;
-        let header = header.map(<[String]>::to_vec);
-        let all = || {
-            let names = table.columns.iter().map(|column| column.name.clone());
-            names.filter(|name| !table.invisible.contains(name)).collect()
-        };
-        let input_columns: Vec<String> = options.columns.clone().or(header).unwrap_or_else(all);
+        let fields = InputFields::new(session, table, options, header)?;
+        let kinds = fields.kinds(session, table, source.dialect())?;
+        source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
         // What a session of the server's has, unless the user wants another.
         let sql_mode = options.sql_mode.as_deref().unwrap_or(&facts.sql_mode);
         let convert = ConvertOptions {
@@ -48,10 +48,10 @@ impl Inspected {
             time_zone: clock::zone(session, facts, &table.columns)?,
         };
         let labels = learn_label_collations(session, table)?;
-        let columns = bind_columns(&table.columns, &input_columns, &convert, &labels)?;
+        let columns = bind_columns(&table.columns, &fields, &convert, &labels)?;
         let collations = learn_collations(session, table)?;
         let series = series(session, facts, table, convert.sql_mode)?;
-        Ok(Inspected { columns, fields_per_row: input_columns.len(), collations, series })
+        Ok(Inspected { columns, fields, dialect: source.dialect().clone(), series, collations })
     }
 }
 

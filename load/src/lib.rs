@@ -25,6 +25,7 @@ mod error;
 mod estimate;
 mod failpoint;
 mod fault;
+mod fields;
 mod given;
 mod indexes;
 mod inspected;

@@ -10,6 +10,7 @@ mod case;
 mod change;
 mod column;
 mod compare;
+mod dialects;
 mod differential;
 mod duplicates;
 mod format;

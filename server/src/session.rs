@@ -12,7 +12,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, Value};
 
 use crate::error::{Error, Result, driver_text, shorten};
-use crate::identifier::quote_text;
+use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
 use crate::version::Version;
 
@@ -219,6 +219,30 @@ impl Session {
         match failure.lock().ok().and_then(|mut slot| slot.take()) {
             Some(message) => Err(Error::Lost { message, statement: shorten(sql) }),
             None => done,
+        }
+    }
+
+    /// The width in bytes of each column of a query's answer, as the server declares it: for a
+    /// column of a table its display width, times the most bytes of a character.
+    pub fn column_bytes(&mut self, sql: &str) -> Result<Vec<u32>> {
+        // Else the widths would be those in the connection's character set.
+        self.exec("SET character_set_results=NULL")?;
+        let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql));
+        let widths = answer.map(|answer| {
+            answer.columns().as_ref().iter().map(mysql::Column::column_length).collect()
+        });
+        self.exec("SET character_set_results=utf8mb4")?;
+        widths
+    }
+
+    /// Whether the server takes two names for that of one column: it compares letters without
+    /// case, by a table of its own.
+    pub fn is_same_name(&mut self, column: &str, name: &str) -> Result<bool> {
+        const ER_BAD_FIELD: u16 = 1054;
+        let (column, name) = (quote_name(column), quote_name(name));
+        match self.exec(&format!("SELECT {name} FROM (SELECT 1 AS {column}) AS t")) {
+            Err(e) if e.errno() == Some(ER_BAD_FIELD) => Ok(false),
+            other => other.map(|_| true),
         }
     }
 

@@ -1,122 +1,176 @@
 //! What a field with quotes or escapes means.
 
+use std::sync::Arc;
+
+use crate::lexer::Lexer;
+use crate::multibyte::MultiByte;
 use crate::rows::Value;
 
+/// What undoing a field needs to know of the dialect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    pub(crate) quote: Option<u8>,
+    escape: Option<u8>,
+    charset: MultiByte,
+    /// As [`Lexer::by_character`].
+    by_character: Arc<[bool]>,
+    /// As [`Lexer::ghost`].
+    ghost: bool,
+    /// Rows of fixed size know no NULL.
+    is_fixed: bool,
+}
+
+impl Rules {
+    pub(crate) fn new(lexer: &Lexer) -> Rules {
+        Rules {
+            quote: lexer.quote,
+            escape: lexer.escape,
+            charset: lexer.charset,
+            by_character: lexer.by_character.as_slice().into(),
+            ghost: lexer.ghost,
+            is_fixed: lexer.fixed.is_some(),
+        }
+    }
+}
+
 /// Undoes quotes and escapes of one field into `out`. `raw` is the whole field as the scanner cut
-/// it, `quoted` if it begins with an opening quote.
+/// it, `quoted` if it begins with an opening quote, `index` its place in the record.
 ///
 /// Source: `READ_INFO::read_field` and `unescape` in the server's `sql/sql_load.cc`.
 #[inline(never)]
 pub(crate) fn decode<'a>(
     raw: &[u8],
     quoted: bool,
-    quote: Option<u8>,
-    escape: Option<u8>,
+    index: usize,
+    rules: &Rules,
     out: &'a mut Vec<u8>,
 ) -> Value<'a> {
+    let Rules { quote, escape, .. } = *rules;
     if let ([first, b'N'], Some(escape)) = (raw, escape)
         && *first == escape
         && quote != Some(escape)
+        && !rules.is_fixed
     {
         return Value::Null;
     }
     out.clear();
-    let ending = match (quoted, escape) {
-        (true, _) if escape == quote => unquote(&raw[1..], quote, None, out),
-        (true, _) => unquote(&raw[1..], quote, escape, out),
-        (false, Some(escape)) if quote == Some(escape) => undouble(raw, escape, out),
-        (false, Some(escape)) => unescape(raw, escape, out),
-        (false, None) => plain(raw, out),
+    let charset = match rules.by_character.get(index) {
+        Some(true) => rules.charset,
+        _ => MultiByte::None,
     };
-    let enclosed = quoted && ending.closed;
-    if quoted && !enclosed {
-        // The file ended inside quotes: all of it is text, the opening quote too.
-        out.extend(quote);
-        out.rotate_right(1);
+    let mut text = Text { raw, at: 0, rules, charset, out, escaped_n: false, closed: false };
+    match quoted {
+        true => text.unquote(),
+        false => text.unescape(),
     }
-    let null = (out.len() == 1 && ending.escaped_n)
-        || (!enclosed && quote.is_some() && out.as_slice() == b"NULL");
-    if null { Value::Null } else { Value::Bytes(out) }
+    let Text { escaped_n, closed, .. } = text;
+    let null =
+        (out.len() == 1 && escaped_n) || (!closed && quote.is_some() && out.as_slice() == b"NULL");
+    if null && !rules.is_fixed { Value::Null } else { Value::Bytes(out) }
 }
 
-/// What undoing a field found out besides its bytes.
-#[derive(Default)]
-struct Ending {
-    /// The closing quote was there.
-    closed: bool,
+/// A field while it is undone.
+struct Text<'a> {
+    raw: &'a [u8],
+    at: usize,
+    rules: &'a Rules,
+    charset: MultiByte,
+    out: &'a mut Vec<u8>,
     /// There was an escaped `N`.
     escaped_n: bool,
+    /// The closing quote was there.
+    closed: bool,
 }
 
-/// A quoted field from after its opening quote: pairs of quotes become one, the last byte closes
-/// if it is a quote not used up otherwise, any other quote is text.
-fn unquote(raw: &[u8], quote: Option<u8>, escape: Option<u8>, out: &mut Vec<u8>) -> Ending {
-    let mut ending = Ending::default();
-    let mut at = 0;
-    while let Some(&byte) = raw.get(at) {
-        if Some(byte) == escape {
-            at += push_escaped(raw, at, out, &mut ending);
-        } else if Some(byte) == quote && at + 1 == raw.len() {
-            ending.closed = true;
-            at += 1;
-        } else if Some(byte) == quote && raw.get(at + 1) == Some(&byte) {
-            out.push(byte);
-            at += 2;
-        } else {
-            out.push(byte);
-            at += 1;
+impl Text<'_> {
+    /// A quoted field: pairs of quotes become one, the last byte closes if it is a quote not used
+    /// up otherwise, any other quote is text. Without closing quote the opening one is text too.
+    fn unquote(&mut self) {
+        let Rules { quote, escape, .. } = *self.rules;
+        self.at = 1;
+        while let Some(&byte) = self.raw.get(self.at) {
+            let next = self.raw.get(self.at + 1).copied();
+            if Some(byte) == escape && (escape != quote || next == escape) {
+                self.push_escaped();
+            } else if Some(byte) == quote && next.is_none() {
+                self.closed = true;
+                return;
+            } else if Some(byte) == quote && next == quote {
+                self.out.push(byte);
+                self.at += 2;
+            } else if Some(byte) == quote && next == Some(0xff) && self.rules.ghost {
+                self.out.extend([byte, 0xff, 0]);
+                self.at += 2;
+            } else {
+                self.push_token();
+            }
+        }
+        self.out.extend(quote);
+        self.out.rotate_right(1);
+    }
+
+    /// A field without quotes.
+    fn unescape(&mut self) {
+        let Rules { quote, escape, ghost, .. } = *self.rules;
+        match escape {
+            Some(escape) if quote != Some(escape) && !ghost && self.charset == MultiByte::None => {
+                while let Some(found) = memchr::memchr(escape, &self.raw[self.at..]) {
+                    self.out.extend_from_slice(&self.raw[self.at..self.at + found]);
+                    self.at += found;
+                    self.push_escaped();
+                }
+                self.out.extend_from_slice(&self.raw[self.at..]);
+            }
+            _ => self.unescape_by_token(),
         }
     }
-    ending
-}
 
-/// A field without quotes, with escapes.
-fn unescape(raw: &[u8], escape: u8, out: &mut Vec<u8>) -> Ending {
-    let mut ending = Ending::default();
-    let mut at = 0;
-    while let Some(found) = memchr::memchr(escape, &raw[at..]) {
-        out.extend_from_slice(&raw[at..at + found]);
-        at += found;
-        at += push_escaped(raw, at, out, &mut ending);
+    /// The same for any dialect. Where the escape is the quote, it escapes only itself; it is the
+    /// first byte only if the quote that opened was closed by the last byte of the file.
+    fn unescape_by_token(&mut self) {
+        let Rules { quote, escape, ghost, .. } = *self.rules;
+        let is_both = quote == escape;
+        if is_both && escape.is_some() && self.raw.first().copied() == escape {
+            self.push_token();
+        }
+        while let Some(&byte) = self.raw.get(self.at) {
+            let next = self.raw.get(self.at + 1).copied();
+            if Some(byte) == escape && (!is_both || next == escape) {
+                self.push_escaped();
+            } else if ghost && byte == 0xff {
+                self.out.extend([0xff, 0]);
+                self.at += 1;
+            } else {
+                self.push_token();
+            }
+        }
     }
-    out.extend_from_slice(&raw[at..]);
-    ending
-}
 
-/// A field without quotes where the escape character is the quote: it escapes only itself.
-fn undouble(raw: &[u8], escape: u8, out: &mut Vec<u8>) -> Ending {
-    let mut at = 0;
-    while let Some(&byte) = raw.get(at) {
-        out.push(byte);
-        at += if byte == escape && raw.get(at + 1) == Some(&byte) { 2 } else { 1 };
+    /// Takes text as it is.
+    fn push_token(&mut self) {
+        let rest = &self.raw[self.at..];
+        let size = self.charset.token_size(rest);
+        self.out.extend_from_slice(&rest[..size]);
+        self.at += size;
     }
-    Ending::default()
-}
 
-/// A field with nothing to undo.
-fn plain(raw: &[u8], out: &mut Vec<u8>) -> Ending {
-    out.extend_from_slice(raw);
-    Ending::default()
-}
-
-/// Appends what the escape at `at` and the byte after it mean; returns the bytes used. An escape
-/// that is the last byte of the file is text.
-fn push_escaped(raw: &[u8], at: usize, out: &mut Vec<u8>, ending: &mut Ending) -> usize {
-    let Some(&byte) = raw.get(at + 1) else {
-        out.push(raw[at]);
-        return 1;
-    };
-    ending.escaped_n |= byte == b'N';
-    out.push(match byte {
-        b'0' => 0,
-        b'b' => 8,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        b'Z' => 26,
-        other => other,
-    });
-    2
+    /// Takes an escape and the byte after it. An escape that is the last byte of the file is text.
+    fn push_escaped(&mut self) {
+        let Some(&byte) = self.raw.get(self.at + 1) else {
+            return self.push_token();
+        };
+        self.escaped_n |= byte == b'N';
+        self.out.push(match byte {
+            b'0' => 0,
+            b'b' => 8,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'Z' => 26,
+            other => other,
+        });
+        self.at += 2;
+    }
 }
 
 #[cfg(test)]
@@ -128,7 +182,8 @@ mod tests {
 
     fn decoded(raw: &[u8], quoted: bool, quote: Option<u8>, escape: Option<u8>) -> Option<Vec<u8>> {
         let mut out = b"left over".to_vec();
-        match decode(raw, quoted, quote, escape, &mut out) {
+        let rules = Rules { quote, escape, ..Rules::default() };
+        match decode(raw, quoted, 0, &rules, &mut out) {
             Value::Null => None,
             Value::Bytes(bytes) => Some(bytes.to_vec()),
         }

@@ -12,13 +12,30 @@
 //!   end); a line end right before the end of the file opens no further record. An empty line is a
 //!   record of one empty field.
 //!
-//! We differ in two places, both at the end of a damaged file: a quote that is never closed is an
-//! error (the server takes the rest of the file as one field), and when the escape character is
-//! the quote, a closing quote that is the very last byte closes (the server keeps both quotes).
+//! - The end of the file ends a record like a line end. What it has beyond the fields there are
+//!   columns for is then not looked at, where after a line end it would be refused.
+//! - Where the escape character is the quote, a quote that is the very last byte of the file does
+//!   not close: both quotes are text.
+//! - Where lines have no terminator, or the same as fields, a record is as many fields as there are
+//!   columns ([`Dialect::is_counted`]). Where fields have neither terminator nor quote, it is as
+//!   many bytes as the columns are wide ([`Dialect::is_fixed`]).
+//! - Fields of columns of text are read by characters of the file's character set: a byte of a
+//!   longer character is no separator, quote or escape ([`crate::MultiByte`]).
+//! - IGNORE n LINES ends lines at terminators, quotes or not; where records are counted because
+//!   lines have no terminator it counts records, and where it is that of fields it does nothing.
+//! - With an empty field or line terminator the server adds a NUL to each byte 0xff that is not
+//!   escaped, because it compares bytes with an end mark of that value. So do we.
 //!
-//! Source: `sql/sql_load.cc` of MariaDB 10.11, `READ_INFO::read_field` and `read_sep_field`.
+//! We differ in three places: a quote that is never closed is an error (the server takes the rest
+//! of the file as one field); a record with too many fields ends where its quotes say (the server
+//! looks for the next terminator, and with IGNORE goes on in mid-field); and the escaped parts of a
+//! damaged UTF-8 character are undone before it is looked at.
+//!
+//! Source: `sql/sql_load.cc` of MariaDB 10.11, `READ_INFO::read_field`, `next_line`,
+//! `read_sep_field` and `read_fixed_length`.
 
 use crate::error::{Error, Result};
+use crate::multibyte::MultiByte;
 
 /// Field and line options of a delimited file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +59,26 @@ pub struct Dialect {
     /// does open a last, empty field; a UTF-8 byte order mark at the start of a file is skipped.
     /// LOAD DATA knows none of these; every CSV reader does. `lines_terminated_by` must be `\n`.
     pub any_newline: bool,
+    /// How the file's bytes make characters. Default: one byte each.
+    pub charset: MultiByte,
+    /// A field that is just this in the file, not in quotes, is NULL, besides what the rules above
+    /// say. May be empty.
+    pub null_token: Option<Vec<u8>>,
+    /// Where the fields of a record go, in order; empty while the table is not known. See
+    /// [`Dialect::needs_fields`].
+    pub fields: Vec<FieldKind>,
+}
+
+/// What the reader must know of the column that a field goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldKind {
+    /// The column holds text, and is read by characters: CHAR, VARCHAR, TEXT, JSON, ENUM, SET, UUID,
+    /// INET4 and INET6, not BINARY, BLOB, numbers and dates, nor variables.
+    pub is_text: bool,
+    /// Bytes it takes at most in a row of fixed size: the server's display width of the column.
+    pub bytes_max: u32,
+    /// Bytes it counts for the size of such a row: the same, but 256 for BLOB and TEXT.
+    pub row_bytes: u32,
 }
 
 impl Default for Dialect {
@@ -63,6 +100,9 @@ impl Dialect {
             lines_starting_by: Vec::new(),
             trailing_separator: false,
             any_newline: false,
+            charset: MultiByte::None,
+            null_token: None,
+            fields: Vec::new(),
         }
     }
 
@@ -103,24 +143,67 @@ impl Dialect {
         }
     }
 
-    /// Refuses options that LOAD DATA takes as something else than delimited records, and options
-    /// that contradict each other.
+    /// True if rows are of fixed size, each field as wide as its column: neither a field
+    /// terminator nor a quote.
+    pub fn is_fixed(&self) -> bool {
+        self.fields_terminated_by.is_empty() && self.enclosed_by.is_none()
+    }
+
+    /// True if nothing ends a line, so that records are told by counting fields.
+    pub fn is_counted(&self) -> bool {
+        let is_same = self.lines_terminated_by == self.fields_terminated_by;
+        !self.is_fixed() && (is_same || self.lines_terminated_by.is_empty())
+    }
+
+    /// True if a special byte may be part of a longer character.
+    pub(crate) fn is_read_by_character(&self) -> bool {
+        !self.is_fixed() && self.special_bytes().any(|byte| self.charset.may_hold(byte))
+    }
+
+    /// True if `fields` must be set before the file can be read.
+    pub fn needs_fields(&self) -> bool {
+        self.is_fixed() || self.is_counted() || self.is_read_by_character()
+    }
+
+    /// True if skipped lines are records: nothing ends a line.
+    pub(crate) fn skips_records(&self) -> bool {
+        self.lines_terminated_by.is_empty()
+    }
+
+    /// True if 0xff brings a NUL along: see the module.
+    pub(crate) fn has_ghosts(&self) -> bool {
+        let (fields, lines) = (&self.fields_terminated_by, &self.lines_terminated_by);
+        !self.is_fixed() && (fields.is_empty() || lines.is_empty())
+    }
+
+    /// Bytes that mean something in a field.
+    fn special_bytes(&self) -> impl Iterator<Item = u8> {
+        let terminators = self.fields_terminated_by.iter().chain(&self.lines_terminated_by);
+        terminators.chain(&self.enclosed_by).chain(&self.escaped_by).copied()
+    }
+
+    /// Refuses options that contradict each other.
     pub fn check(&self) -> Result<()> {
         let refuse = |text: &str| Err(Error::Dialect(text.to_owned()));
-        if self.fields_terminated_by.is_empty() && self.enclosed_by.is_none() {
+        if self.trailing_separator && (self.is_fixed() || self.is_counted()) {
             return refuse(
-                "fields-terminated-by and enclosed-by are both empty, which means fixed-size \
-                 rows; these are not supported yet",
+                "the dialect has a separator at the end of each line, so fields-terminated-by and \
+                 lines-terminated-by cannot be empty or the same",
             );
         }
-        if self.lines_terminated_by.is_empty() {
-            return refuse("lines-terminated-by is empty; records must end with a terminator");
-        }
-        if self.lines_terminated_by == self.fields_terminated_by {
+        let both = self.escaped_by.filter(|_| self.escaped_by == self.enclosed_by);
+        let mut terminators = self.fields_terminated_by.iter().chain(&self.lines_terminated_by);
+        if terminators.any(|&byte| Some(byte) == both) {
             return refuse(
-                "fields-terminated-by and lines-terminated-by are the same, so that records \
-                 could only be told by counting fields; this is not supported",
+                "the character that is quote and escape at once cannot be part of \
+                 fields-terminated-by or lines-terminated-by too",
             );
+        }
+        if self.is_fixed() && !self.fields.is_empty() {
+            let row_bytes: u64 = self.fields.iter().map(|field| u64::from(field.row_bytes)).sum();
+            if row_bytes == 0 {
+                return refuse("rows of fixed size would have no bytes");
+            }
         }
         if self.any_newline {
             if self.lines_terminated_by != b"\n" {
@@ -149,13 +232,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_delimited_is_refused() {
+    fn what_lacks_a_terminator_needs_the_columns() {
         let fixed = Dialect { fields_terminated_by: vec![], ..Dialect::mysql() };
-        assert!(fixed.check().unwrap_err().to_string().contains("fixed-size"));
+        assert!(fixed.is_fixed() && fixed.needs_fields());
         let endless = Dialect { lines_terminated_by: vec![], ..Dialect::mysql() };
-        assert!(endless.check().is_err());
+        assert!(endless.is_counted() && endless.needs_fields());
         let same = Dialect { fields_terminated_by: b"\n".to_vec(), ..Dialect::mysql() };
-        assert!(same.check().is_err());
+        assert!(same.is_counted());
+        let gbk = Dialect { charset: MultiByte::Gbk, ..Dialect::mysql() };
+        assert!(gbk.needs_fields());
+        assert!(!Dialect { escaped_by: None, ..gbk }.needs_fields());
+        assert!(!Dialect { charset: MultiByte::Utf8mb4, ..Dialect::mysql() }.needs_fields());
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let endless = Dialect { lines_terminated_by: vec![], ..Dialect::tbl() };
+        assert!(endless.check().is_err());
         let return_separator = Dialect { fields_terminated_by: b"\r".to_vec(), ..Dialect::csv() };
         assert!(return_separator.check().is_err());
     }

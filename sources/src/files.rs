@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::chunk::{Chunk, newlines};
 use crate::compression::Compression;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, FieldKind};
 use crate::encoding::{Encoding, Unit};
 use crate::error::{Error, Position, Result};
 use crate::input::{self, Input};
@@ -119,6 +119,13 @@ impl FileSource {
     /// is named twice.
     pub fn new(paths: &[PathBuf], dialect: &Dialect, options: SourceOptions) -> Result<FileSource> {
         dialect.check()?;
+        if options.header && (dialect.is_fixed() || dialect.is_counted()) {
+            return Err(Error::Dialect(
+                "a header needs lines that end: without a terminator of its own, a record is told \
+                 by the table's columns, whose names the header should say"
+                    .to_owned(),
+            ));
+        }
         let record_bytes_max = options.record_bytes_max.clamp(1, RECORD_BYTES_MAX);
         let chunk_bytes = options.chunk_bytes.clamp(1, record_bytes_max);
         input::check_pipes(paths)?;
@@ -175,6 +182,24 @@ impl FileSource {
     /// The same with the given instructions: for tests and benchmarks.
     pub fn with_isa(self, isa: Isa) -> FileSource {
         FileSource { isa, ..self }
+    }
+
+    /// Says where the fields of a record go; before the first chunk.
+    ///
+    /// Errors: fields that make no record of fixed size.
+    pub fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
+        self.dialect.fields = fields;
+        self.dialect.check()?;
+        if let Some(open) = &mut self.current {
+            // Nothing but the header was read.
+            open.splitter = Splitter::new(&self.dialect, self.isa);
+        }
+        Ok(())
+    }
+
+    /// The dialect, with its fields once they were set.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
     }
 
     /// The column names in the header of the first file; None without `SourceOptions::header` or
@@ -398,6 +423,7 @@ impl OpenFile {
         let piece = PIECE_BYTES.min(options.chunk_bytes);
         let mut bytes = Vec::new();
         let mut at = 0;
+        let dialect = &of_header(dialect, options);
         if dialect.any_newline {
             while bytes.len() < BYTE_ORDER_MARK.len() && !self.ended {
                 self.read(&mut bytes, piece)?;
@@ -405,14 +431,20 @@ impl OpenFile {
             at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         }
         let lexer = Lexer::new(dialect);
-        let mut lines_left = options.skip_lines;
+        let skipped_size = |bytes: &[u8], ended: bool| match dialect.skips_records() {
+            true => lexer.record_size(bytes, ended),
+            false => lexer.line_size(bytes, ended),
+        };
+        // The server looks for a line terminator, and has dropped it as that of fields.
+        let is_same = dialect.is_counted() && !dialect.skips_records();
+        let mut lines_left = if is_same { 0 } else { options.skip_lines };
         let names = loop {
             if lines_left == 0 && !options.header {
                 break None;
             }
             self.read(&mut bytes, piece)?;
             while lines_left > 0
-                && let Some(size) = lexer.line_size(&bytes[at..], self.ended)
+                && let Some(size) = skipped_size(&bytes[at..], self.ended)
             {
                 at += size;
                 lines_left -= 1;
@@ -448,6 +480,16 @@ impl OpenFile {
         bytes.drain(..at);
         self.rest = bytes;
         Ok(names)
+    }
+}
+
+/// A header's fields are text, as many as there are.
+fn of_header(dialect: &Dialect, options: &SourceOptions) -> Dialect {
+    const FIELDS_MAX: usize = 4096;
+    let text = FieldKind { is_text: true, bytes_max: 0, row_bytes: 0 };
+    match options.header {
+        true => Dialect { fields: vec![text; FIELDS_MAX], ..dialect.clone() },
+        false => dialect.clone(),
     }
 }
 

@@ -6,6 +6,8 @@
 //! bytes of a chunk, blocks with quotes in odd places, dialects with long separators.
 
 use crate::dialect::Dialect;
+use crate::fixed::Fixed;
+use crate::multibyte::MultiByte;
 use crate::rows::{DECODE, QUOTED};
 use crate::simd::Block;
 
@@ -18,6 +20,15 @@ pub(crate) struct Lexer {
     pub(crate) quote: Option<u8>,
     pub(crate) escape: Option<u8>,
     pub(crate) any_newline: bool,
+    /// Rows of fixed size; nothing of the above but prefix, terminator and escape counts then.
+    pub(crate) fixed: Option<Fixed>,
+    /// Fields that make a record where nothing ends it; 0 where something does.
+    pub(crate) counted: u32,
+    /// For each field of a record, whether it is read by characters; empty where that is the same.
+    pub(crate) by_character: Vec<bool>,
+    /// Each 0xff brings a NUL along: see [`crate::dialect`].
+    pub(crate) ghost: bool,
+    pub(crate) charset: MultiByte,
     /// Bytes that a token other than one byte of text may start with, outside quotes.
     stops: Box<[bool; 256]>,
     /// Bytes that must be there to tell which token it is.
@@ -31,6 +42,8 @@ pub(crate) struct Cursor {
     pub(crate) state: State,
     /// `DECODE` and `QUOTED` of the field so far.
     pub(crate) flags: u32,
+    /// Fields of the record before this one. Not counted by the SIMD path.
+    pub(crate) field: u32,
 }
 
 /// What the next byte belongs to.
@@ -44,6 +57,17 @@ pub(crate) enum State {
     Unquoted,
     /// Inside quotes.
     Quoted,
+    /// After the last field there is a column for, where fields are read by characters: the
+    /// server skips to the end of the line, quotes or not.
+    Rest,
+}
+
+/// What comes next on the way to the end of a line.
+enum Skip {
+    /// Its terminator, of so many bytes.
+    End(usize),
+    /// So many bytes of text.
+    Text(usize),
 }
 
 /// Takes what the lexer finds, in order.
@@ -77,12 +101,28 @@ pub(crate) struct Ends<'a> {
 impl Lexer {
     pub(crate) fn new(dialect: &Dialect) -> Lexer {
         let separator = dialect.fields_terminated_by.clone();
-        let terminator = dialect.lines_terminated_by.clone();
+        let is_counted = dialect.is_counted();
+        let terminator = match is_counted {
+            true => Vec::new(),
+            false => dialect.lines_terminated_by.clone(),
+        };
+        // What is not known yet does not matter yet: one field more than any record has.
+        let fields = dialect.fields.len() as u32;
+        let by_character: Vec<bool> = match dialect.is_read_by_character() {
+            true => dialect.fields.iter().map(|field| field.is_text).collect(),
+            false => Vec::new(),
+        };
+        let ghost = dialect.has_ghosts();
         let mut stops = Box::new([false; 256]);
         let newline_start = if dialect.any_newline { Some(b'\r') } else { None };
+        let ghost_start = if ghost { Some(0xff) } else { None };
         let first = [separator.first(), terminator.first(), newline_start.as_ref()];
-        for &byte in first.into_iter().flatten().chain(&dialect.escaped_by) {
+        let first = first.into_iter().flatten().copied();
+        for byte in first.chain(dialect.escaped_by).chain(ghost_start) {
             stops[usize::from(byte)] = true;
+        }
+        if !by_character.is_empty() {
+            stops[0x80..].fill(true);
         }
         let longest = separator.len().max(terminator.len()).max(dialect.lines_starting_by.len());
         Lexer {
@@ -92,9 +132,20 @@ impl Lexer {
             quote: dialect.enclosed_by,
             escape: dialect.escaped_by,
             any_newline: dialect.any_newline,
+            fixed: dialect.is_fixed().then(|| Fixed::new(&dialect.fields)),
+            counted: if is_counted { fields.max(1) } else { 0 },
+            by_character,
+            ghost,
+            charset: dialect.charset,
             stops,
-            lookahead: longest.max(2) + 1,
+            lookahead: longest.max(2).max(dialect.charset.char_bytes_max()) + 1,
         }
+    }
+
+    /// True if the fields of a record, or their bytes, mean something by their number: only the
+    /// lexer itself counts them.
+    pub(crate) fn counts_fields(&self) -> bool {
+        self.counted > 0 || !self.by_character.is_empty() || self.fixed.is_some() || self.ghost
     }
 
     /// The state at the first byte of a record.
@@ -104,7 +155,7 @@ impl Lexer {
 
     /// A cursor at the first byte of a record.
     pub(crate) fn cursor(&self, position: usize) -> Cursor {
-        Cursor { position, state: self.record_start(), flags: 0 }
+        Cursor { position, state: self.record_start(), flags: 0, field: 0 }
     }
 
     /// Reads tokens until the cursor is at or after `stop`. Unless the input ends with `bytes`
@@ -124,6 +175,11 @@ impl Lexer {
         };
         while cursor.position < stop {
             match cursor.state {
+                State::FieldStart if self.fixed.is_some() => {
+                    if !self.fixed_row(cursor, bytes, last, sink) {
+                        return;
+                    }
+                }
                 State::BeforePrefix => self.seek_prefix(cursor, bytes, last, sink),
                 State::FieldStart if self.quote == Some(bytes[cursor.position]) => {
                     sink.quote(cursor.position);
@@ -137,6 +193,7 @@ impl Lexer {
                 }
                 State::Unquoted => self.unquoted(cursor, bytes, stop, sink),
                 State::Quoted => self.quoted(cursor, bytes, stop, sink),
+                State::Rest => self.rest(cursor, bytes, stop, sink),
             }
         }
     }
@@ -148,16 +205,40 @@ impl Lexer {
     pub(crate) fn line_size(&self, bytes: &[u8], last: bool) -> Option<usize> {
         let mut at = 0;
         while at < bytes.len() && (last || at + self.lookahead <= bytes.len()) {
-            let rest = &bytes[at..];
-            if self.escape == Some(rest[0]) {
-                at += 2;
-            } else if let Some(size) = self.line_end(rest) {
-                return Some(at + size);
-            } else {
-                at += 1;
+            match self.skip(&bytes[at..]) {
+                Skip::End(size) => return Some(at + size),
+                Skip::Text(size) => at += size,
             }
         }
         last.then_some(bytes.len())
+    }
+
+    /// What the server makes of the next bytes when it skips to the end of a line.
+    ///
+    /// Source: `READ_INFO::next_line` in the server's `sql/sql_load.cc`.
+    fn skip(&self, rest: &[u8]) -> Skip {
+        let size = self.charset.skip_size(rest);
+        if size == 1 && self.escape == Some(rest[0]) {
+            return Skip::Text(2);
+        }
+        match self.line_end(rest) {
+            Some(end) if size == 1 || rest[..size] == self.terminator[..size.min(end)] => {
+                Skip::End(end)
+            }
+            _ => Skip::Text(size),
+        }
+    }
+
+    /// Bytes of the line that `bytes` begins with; None if nothing ends it.
+    pub(crate) fn line_ends(&self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            match self.skip(&bytes[at..]) {
+                Skip::End(size) => return Some(at + size),
+                Skip::Text(size) => at += size,
+            }
+        }
+        None
     }
 
     /// Size of the first record of `bytes`, terminator included. None if there is none, or if it
@@ -192,19 +273,29 @@ impl Lexer {
                 cursor.position += 1;
                 continue;
             }
-            if self.escape == Some(byte) && self.escape != self.quote {
+            if self.ghost && byte == 0xff {
+                cursor.flags |= DECODE;
+            }
+            // An escape that is the quote escapes only itself.
+            let escapes = || self.escape != self.quote || rest.get(1).is_none_or(|&b| b == byte);
+            if self.escape == Some(byte) && escapes() {
                 cursor.flags |= DECODE;
                 cursor.position += rest.len().min(2);
-            } else if self.escape == Some(byte) && rest.get(1) == Some(&byte) {
-                cursor.flags |= DECODE;
-                cursor.position += 2;
             } else if let Some(size) = self.line_end(rest) {
                 return self.end_row(cursor, cursor.position, size, sink);
             } else if self.separates(rest) {
                 return self.end_field(cursor, cursor.position, sink);
             } else {
-                cursor.position += 1;
+                cursor.position += self.token_size(cursor.field, rest);
             }
+        }
+    }
+
+    /// Bytes of text that are read at once.
+    fn token_size(&self, field: u32, rest: &[u8]) -> usize {
+        match self.by_character.get(field as usize) {
+            Some(true) => self.charset.token_size(rest),
+            _ => 1,
         }
     }
 
@@ -222,6 +313,10 @@ impl Lexer {
                 if after.first().copied() == byte {
                     cursor.flags |= DECODE;
                     cursor.position += 2;
+                } else if after.is_empty() && self.escape == self.quote {
+                    // Not a quoted field to the server, which looks for what it escapes.
+                    cursor.flags = DECODE;
+                    return self.end_row(cursor, end, 0, sink);
                 } else if after.is_empty() {
                     return self.end_row(cursor, end, 0, sink);
                 } else if let Some(size) = self.line_end(after) {
@@ -230,10 +325,22 @@ impl Lexer {
                     return self.end_field(cursor, end, sink);
                 } else {
                     cursor.flags |= DECODE;
-                    cursor.position += 1;
+                    cursor.position += self.token_size(cursor.field, rest);
                 }
             } else {
-                cursor.position += 1;
+                cursor.position += self.token_size(cursor.field, rest);
+            }
+        }
+    }
+
+    /// What comes after the last field there is a column for: one field more, perhaps empty.
+    fn rest<S: Sink>(&self, cursor: &mut Cursor, bytes: &[u8], stop: usize, sink: &mut S) {
+        while cursor.position < stop {
+            match self.skip(&bytes[cursor.position..]) {
+                Skip::End(size) => return self.end_row(cursor, cursor.position, size, sink),
+                Skip::Text(size) => {
+                    cursor.position = (cursor.position + size).min(bytes.len());
+                }
             }
         }
     }
@@ -247,7 +354,8 @@ impl Lexer {
                 _ => None,
             };
         }
-        rest.starts_with(&self.terminator).then_some(self.terminator.len())
+        let is_end = !self.terminator.is_empty() && rest.starts_with(&self.terminator);
+        is_end.then_some(self.terminator.len())
     }
 
     fn separates(&self, rest: &[u8]) -> bool {
@@ -256,8 +364,16 @@ impl Lexer {
 
     fn end_field<S: Sink>(&self, cursor: &mut Cursor, end: usize, sink: &mut S) {
         sink.field(end, cursor.flags);
-        *cursor =
-            Cursor { position: end + self.separator.len(), state: State::FieldStart, flags: 0 };
+        let position = end + self.separator.len();
+        let field = cursor.field + 1;
+        if field == self.counted {
+            sink.row(position);
+            *cursor = self.cursor(position);
+            return;
+        }
+        let is_rest = !self.by_character.is_empty() && field as usize >= self.by_character.len();
+        let state = if is_rest { State::Rest } else { State::FieldStart };
+        *cursor = Cursor { position, state, flags: 0, field };
     }
 
     fn end_row<S: Sink>(&self, cursor: &mut Cursor, end: usize, size: usize, sink: &mut S) {

@@ -15,11 +15,13 @@
 //! not change and pipes, `spool` what a pipe gave, `compression` and `decompress` archives,
 //! `encoding` UTF-16 and UTF-32, `text` all of these in a row, `ahead` on a thread, `stream` or
 //! not, `files` one input after the other. Then rows: `split` where to cut, `lexer` the rules byte
-//! by byte, `simd` the same 64 bytes at a time, `scan` and `rows` the fields of a chunk, `decode`
+//! by byte, `multibyte` characters of several bytes, `fixed` rows without separators, `simd` the
+//! same 64 bytes at a time, `scan` and `rows` the fields of a chunk, `decode`
 //! what a field means.
 #![deny(unsafe_code)]
 
 pub mod dialect;
+mod multibyte;
 
 mod chunk;
 mod source;
@@ -41,6 +43,7 @@ mod files;
 
 mod split;
 
+mod fixed;
 mod lexer;
 mod simd;
 
@@ -54,11 +57,12 @@ mod error;
 
 pub use chunk::Chunk;
 pub use compression::Compression;
-pub use dialect::Dialect;
+pub use dialect::{Dialect, FieldKind};
 pub use encoding::{Encoding, Unit};
 pub use error::{Error, Position, Result};
 pub use expand::expand;
 pub use files::{FileSource, SourceOptions};
+pub use multibyte::MultiByte;
 pub use rows::{Field, Fields, Row, Rows, Value};
 pub use scan::Scanner;
 pub use simd::Isa;

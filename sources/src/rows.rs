@@ -7,9 +7,11 @@
 //! ```
 //!
 //! A field starts one separator after the end of the field before it, the first one of a row where
-//! the row before it ended. Nothing is allocated per row once the vectors have grown.
+//! the row before it ended; fields of fixed size have no separator. Nothing is allocated per row once the vectors have grown.
 
-use crate::decode;
+use std::sync::Arc;
+
+use crate::decode::{self, Rules};
 
 /// Flag of a field end: the bytes are not the value; escapes or quotes in it must be undone.
 pub(crate) const DECODE: u32 = 1 << 31;
@@ -31,13 +33,15 @@ pub struct Rows {
 }
 
 /// What reading the index needs to know of the dialect.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     pub(crate) separator_size: u32,
     pub(crate) prefix_size: u32,
     pub(crate) trailing_separator: bool,
-    pub(crate) quote: Option<u8>,
-    pub(crate) escape: Option<u8>,
+    /// Some field that needs no decoding may be NULL: the word NULL, or the token.
+    pub(crate) has_null_words: bool,
+    pub(crate) null_token: Option<Arc<[u8]>>,
+    pub(crate) rules: Rules,
 }
 
 /// End of a row.
@@ -100,15 +104,22 @@ impl Rows {
     #[inline]
     pub fn value<'a>(&self, chunk: &'a [u8], field: Field, scratch: &'a mut Vec<u8>) -> Value<'a> {
         let raw = field.raw(chunk);
-        match field.flags {
-            0 if self.shape.quote.is_some() && raw == b"NULL" => Value::Null,
+        match field.flags & (DECODE | QUOTED) {
+            0 if self.shape.has_null_words && self.is_null_word(raw) => Value::Null,
             0 => Value::Bytes(raw),
             QUOTED => Value::Bytes(&raw[1..raw.len() - 1]),
+            DECODE if self.shape.null_token.as_deref() == Some(raw) => Value::Null,
             flags => {
-                let quoted = flags & QUOTED != 0;
-                decode::decode(raw, quoted, self.shape.quote, self.shape.escape, scratch)
+                let index = (field.flags & !(DECODE | QUOTED)) as usize;
+                decode::decode(raw, flags & QUOTED != 0, index, &self.shape.rules, scratch)
             }
         }
+    }
+
+    /// Whether a field without quotes and escapes is NULL.
+    fn is_null_word(&self, raw: &[u8]) -> bool {
+        (self.shape.rules.quote.is_some() && raw == b"NULL")
+            || self.shape.null_token.as_deref() == Some(raw)
     }
 }
 
@@ -129,18 +140,21 @@ impl<'a> Row<'a> {
         (self.start as usize, self.end as usize)
     }
 
-    /// Number of fields, at least 1.
+    /// Number of fields, at least 1 but in an empty line of a file with rows of fixed size.
     #[inline]
     pub fn field_count(&self) -> usize {
         self.ends.len()
     }
 
-    /// True if the row is one for `columns` columns as LOAD DATA counts: this many fields, or one
-    /// more that is empty, because a separator may stand before a line end.
+    /// True if the row is one for `columns` columns as LOAD DATA counts, of which the last ones
+    /// after `needed` may be missing: this many fields, or one more that is empty, because a
+    /// separator may stand before a line end.
     #[inline]
-    pub fn has_fields_for(&self, columns: usize) -> bool {
+    pub fn has_fields_for(&self, needed: usize, columns: usize) -> bool {
         let count = self.ends.len();
-        count == columns || (count == columns + 1 && self.field(columns).is_empty())
+        count == columns
+            || (needed..columns).contains(&count)
+            || (count == columns + 1 && self.field(columns).is_empty())
     }
 
     /// The field of this index, below `field_count`.
@@ -150,13 +164,18 @@ impl<'a> Row<'a> {
             Some(before) => (self.ends[before] & POSITION_MAX) + self.separator_size,
             None => self.body,
         };
-        Field::new(start, self.ends[index])
+        Field::new(start, self.ends[index], index as u32)
     }
 
     /// All fields in order; a little cheaper than `field` one by one.
     #[inline]
     pub fn fields(&self) -> Fields<'a> {
-        Fields { ends: self.ends.iter(), start: self.body, separator_size: self.separator_size }
+        Fields {
+            ends: self.ends.iter(),
+            start: self.body,
+            separator_size: self.separator_size,
+            index: 0,
+        }
     }
 }
 
@@ -166,6 +185,7 @@ pub struct Fields<'a> {
     ends: std::slice::Iter<'a, u32>,
     start: u32,
     separator_size: u32,
+    index: u32,
 }
 
 impl Iterator for Fields<'_> {
@@ -174,7 +194,8 @@ impl Iterator for Fields<'_> {
     #[inline]
     fn next(&mut self) -> Option<Field> {
         let &end = self.ends.next()?;
-        let field = Field::new(self.start, end);
+        let field = Field::new(self.start, end, self.index);
+        self.index += 1;
         self.start = field.end + self.separator_size;
         Some(field)
     }
@@ -192,13 +213,14 @@ impl ExactSizeIterator for Fields<'_> {}
 pub struct Field {
     start: u32,
     end: u32,
+    /// `DECODE` and `QUOTED`; below them the field's place in the record.
     flags: u32,
 }
 
 impl Field {
     #[inline]
-    fn new(start: u32, end: u32) -> Field {
-        Field { start, end: end & POSITION_MAX, flags: end & !POSITION_MAX }
+    fn new(start: u32, end: u32, index: u32) -> Field {
+        Field { start, end: end & POSITION_MAX, flags: (end & !POSITION_MAX) | index }
     }
 
     /// Bytes of the field as they stand in the chunk.
@@ -222,7 +244,7 @@ impl Field {
     /// True if the raw bytes are not the value: quotes or escapes in it must be undone.
     #[inline]
     pub fn needs_decoding(&self) -> bool {
-        self.flags != 0
+        self.flags & (DECODE | QUOTED) != 0
     }
 }
 

@@ -1,5 +1,8 @@
 //! Scanning a chunk: where every field ends.
 
+use std::sync::Arc;
+
+use crate::decode::Rules;
 use crate::dialect::Dialect;
 use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
 use crate::rows::{DECODE, Mark, POSITION_MAX, Rows, Shape};
@@ -13,6 +16,8 @@ pub struct Scanner {
     plan: Option<Plan>,
     isa: Isa,
     shape: Shape,
+    /// Fields that a record has columns for; 0 if that is not known.
+    fields_max: usize,
 }
 
 impl Scanner {
@@ -33,10 +38,12 @@ impl Scanner {
             separator_size: lexer.separator.len() as u32,
             prefix_size: lexer.prefix.len() as u32,
             trailing_separator: dialect.trailing_separator,
-            quote: lexer.quote,
-            escape: lexer.escape,
+            has_null_words: lexer.quote.is_some() || dialect.null_token.is_some(),
+            null_token: dialect.null_token.as_deref().map(Arc::from),
+            rules: Rules::new(&lexer),
         };
-        Scanner { plan: isa.plan(&lexer), lexer, isa, shape }
+        let fields_max = dialect.fields.len();
+        Scanner { plan: isa.plan(&lexer), lexer, isa, shape, fields_max }
     }
 
     /// Overwrites `rows` with the rows of `chunk`: whole records, the last of which may lack its
@@ -49,14 +56,14 @@ impl Scanner {
         rows.fields = 0;
         rows.marks.clear();
         rows.starts.clear();
-        rows.shape = self.shape;
-        let mut sink = Fields { rows, lexer: &self.lexer };
+        rows.shape.clone_from(&self.shape);
+        let mut sink = Fields { rows, lexer: &self.lexer, fields_max: self.fields_max };
         let mut cursor = self.lexer.cursor(0);
         if let Some(plan) = self.plan {
             self.isa.run(plan, &self.lexer, &mut cursor, chunk, true, &mut sink);
         }
         self.lexer.run(&mut cursor, chunk, chunk.len(), true, &mut sink);
-        sink.finish(cursor, chunk.len());
+        sink.finish(cursor, chunk);
     }
 }
 
@@ -64,18 +71,22 @@ impl Scanner {
 struct Fields<'a> {
     rows: &'a mut Rows,
     lexer: &'a Lexer,
+    fields_max: usize,
 }
 
 impl Fields<'_> {
     /// Closes the record that the end of the file cuts off.
-    fn finish(&mut self, cursor: Cursor, size: usize) {
+    fn finish(&mut self, cursor: Cursor, chunk: &[u8]) {
+        let size = chunk.len();
         let fields_before = self.rows.marks.last().map_or(0, |mark| mark.fields as usize);
         let row_open = self.rows.fields > fields_before;
+        let mut is_cut = true;
         match cursor.state {
-            State::BeforePrefix => {}
+            State::BeforePrefix => is_cut = self.ends_at(size),
             State::FieldStart if !row_open => {
                 // A prefix and nothing after it is no row.
                 self.rows.starts.truncate(self.rows.marks.len());
+                is_cut = self.ends_at(size);
             }
             State::FieldStart => {
                 if self.lexer.any_newline {
@@ -83,7 +94,7 @@ impl Fields<'_> {
                 }
                 self.row(size);
             }
-            State::Unquoted => {
+            State::Unquoted | State::Rest => {
                 self.field(size, cursor.flags);
                 self.row(size);
             }
@@ -91,6 +102,36 @@ impl Fields<'_> {
                 self.field(size, cursor.flags | DECODE);
                 self.row(size);
             }
+        }
+        if is_cut && self.fields_max > 0 && self.lexer.fixed.is_none() {
+            self.drop_what_is_cut_off(chunk);
+        }
+    }
+
+    /// Whether the last field ends with the input: a quoted one that no terminator follows.
+    fn ends_at(&self, size: usize) -> bool {
+        let last = self.rows.fields.checked_sub(1).map(|last| self.rows.ends[last]);
+        last.is_some_and(|end| (end & POSITION_MAX) as usize == size)
+    }
+
+    /// Takes the fields that there is no column for off a last record without terminator: the
+    /// server meets the end of the file on its way to the end of the line, and says nothing.
+    fn drop_what_is_cut_off(&mut self, chunk: &[u8]) {
+        let (fields, size) = (self.rows.fields, chunk.len());
+        let first = match self.rows.marks.as_slice() {
+            [.., before, _] => before.fields as usize,
+            _ => 0,
+        };
+        let kept = first + self.fields_max;
+        if kept >= fields {
+            return;
+        }
+        let rest = (self.rows.ends[kept - 1] & POSITION_MAX) as usize + self.lexer.separator.len();
+        if self.lexer.line_ends(&chunk[rest.min(size)..]).is_none()
+            && let Some(mark) = self.rows.marks.last_mut()
+        {
+            mark.fields = kept as u32;
+            self.rows.fields = kept;
         }
     }
 

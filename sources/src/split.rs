@@ -102,7 +102,7 @@ fn rfind(bytes: &[u8], needle: &[u8]) -> Option<usize> {
 
 impl Lexer {
     /// True if a line terminator can be told from the few bytes around it: there are no quotes and
-    /// no prefix, terminators cannot overlap each other or a separator, and the escape is in
+    /// no prefix, records are not counted, terminators cannot overlap each other or a separator, and the escape is in
     /// neither.
     fn ends_are_local(&self) -> bool {
         let (separator, terminator) = (&self.separator, &self.terminator);
@@ -114,6 +114,7 @@ impl Lexer {
         });
         let escaped = |bytes: &[u8]| self.escape.is_some_and(|escape| bytes.contains(&escape));
         self.quote.is_none()
+            && !self.counts_fields()
             && self.prefix.is_empty()
             && !overlaps_itself
             && !starts_in_separator

@@ -8,4 +8,5 @@ mod files;
 mod mishaps;
 mod oracle;
 mod paths;
+mod random_dialects;
 mod support;

@@ -21,14 +21,14 @@ use crate::support::{Table, dialects, read_from, scan};
 const FILES_PER_DIALECT: usize = 60;
 
 /// A private server that ends with the test.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl Server {
     /// None, with a line why, if no server is installed.
-    fn start() -> Option<Server> {
+    pub(crate) fn start() -> Option<Server> {
         let found = |program: &str| Command::new(program).arg("--version").output().is_ok();
         if !["mariadbd", "mariadb-install-db", "mariadb"].iter().all(|program| found(program)) {
             eprintln!("skipped: mariadbd, mariadb-install-db and mariadb must be in the path");
@@ -72,7 +72,7 @@ impl Server {
     }
 
     /// What the statements print.
-    fn sql(&self, script: &str) -> String {
+    pub(crate) fn sql(&self, script: &str) -> String {
         let path = self.folder.path().join("script.sql");
         fs::write(&path, script).unwrap();
         let output = self.client().stdin(File::open(&path).unwrap()).output().unwrap();
@@ -93,7 +93,7 @@ impl Drop for Server {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02X}").unwrap();
         text
@@ -186,10 +186,7 @@ fn load_data_finds_the_same_fields() {
         let mut script = "SET sql_mode = '';\n".to_owned();
         let mut expected = Vec::new();
         for number in 0..FILES_PER_DIALECT {
-            let mut bytes = nasty().new_tree(&mut runner).unwrap().current();
-            if dialect.escaped_by == dialect.enclosed_by && bytes.last() == Some(&b'"') {
-                bytes.push(b'x'); // the documented difference
-            }
+            let bytes = nasty().new_tree(&mut runner).unwrap().current();
             let path = server.folder.path().join(format!("{number}"));
             fs::write(&path, &bytes).unwrap();
             let skip_lines = number % 3;
@@ -197,7 +194,7 @@ fn load_data_finds_the_same_fields() {
                 0 => scan(&dialect, &bytes, Isa::best()),
                 _ => match read_from(&path, &dialect, skip_lines as u64) {
                     Ok(table) => table,
-                    Err(_) => continue, // the other documented difference
+                    Err(_) => continue, // a quote that is not closed
                 },
             };
             let shape = Shape::of(&table);

@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sources::Isa;
+use sources::{Dialect, Isa};
 
 use crate::support::{dialects, read, scan};
 
@@ -72,6 +72,45 @@ fn agree(input: &[u8], chunk_bytes: usize) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Dialects of any special bytes, also of those that mean two things.
+fn any_dialect() -> impl Strategy<Value = Dialect> {
+    let separator = prop_oneof![
+        Just(&b","[..]),
+        Just(&b"\t"[..]),
+        Just(&b"|"[..]),
+        Just(&b"\""[..]),
+        Just(&b"\0"[..]),
+        Just(&b",|"[..]),
+        Just(&b"\n"[..]),
+    ];
+    let terminator = prop_oneof![
+        4 => Just(&b"\n"[..]),
+        2 => Just(&b"\r\n"[..]),
+        1 => Just(&b"|"[..]),
+        1 => Just(&b"|\n"[..]),
+        1 => Just(&b"\0"[..]),
+    ];
+    let quote = prop_oneof![Just(None), Just(Some(b'"')), Just(Some(b'|')), Just(Some(b'\\'))];
+    let escape = prop_oneof![Just(None), Just(Some(b'\\')), Just(Some(b'"')), Just(Some(b','))];
+    let token = prop_oneof![Just(None), Just(Some(b"".to_vec())), Just(Some(b"x".to_vec()))];
+    (separator, terminator, quote, escape, token, any::<bool>(), any::<bool>())
+        .prop_map(|(separator, terminator, enclosed_by, escaped_by, null_token, any, trailing)| {
+            Dialect {
+                fields_terminated_by: separator.to_vec(),
+                lines_terminated_by: terminator.to_vec(),
+                enclosed_by,
+                escaped_by,
+                null_token,
+                any_newline: any && terminator == b"\n",
+                trailing_separator: trailing,
+                ..Dialect::mysql()
+            }
+        })
+        .prop_filter("contradicts itself", |dialect| {
+            dialect.check().is_ok() && !dialect.needs_fields()
+        })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 300,
@@ -82,6 +121,22 @@ proptest! {
     #[test]
     fn nasty_input_is_read_alike_by_all(input in nasty(), chunk_bytes in 1usize..400) {
         agree(&input, chunk_bytes)?;
+    }
+
+    #[test]
+    fn any_dialect_is_read_alike_by_all(
+        dialect in any_dialect(),
+        input in nasty(),
+        chunk_bytes in 1usize..400,
+    ) {
+        let expected = scan(&dialect, &input, Isa::available()[0]);
+        for isa in Isa::available() {
+            let seen = scan(&dialect, &input, isa);
+            prop_assert_eq!(&seen, &expected, "{:?}, {}", dialect, isa.name());
+            if let Ok(seen) = read(&dialect, &input, chunk_bytes, isa) {
+                prop_assert_eq!(&seen, &expected, "{:?}, chunks of {}", dialect, chunk_bytes);
+            }
+        }
     }
 
     #[test]

@@ -60,10 +60,11 @@ impl Plan {
             .collect();
         let unique = special.iter().enumerate().all(|(at, byte)| !special[..at].contains(byte));
         let supported = unique
+            && !lexer.counts_fields()
             && lexer.prefix.is_empty()
             && (lexer.quote.is_some() || escape == lexer.escape)
             && (lines != Lines::AnyNewline || lexer.escape.is_none());
-        let terminator = lexer.terminator[0];
+        let &terminator = lexer.terminator.first()?;
         supported.then_some(Plan { separator, terminator, quote: lexer.quote, escape, lines })
     }
 }
@@ -248,7 +249,7 @@ impl Carry {
         let position = base + (self.field_starts >> 1) as usize;
         let position = position - (self.after_close | self.escaped) as usize;
         let flags = flag(self.decode, DECODE) | flag(self.quoted, QUOTED);
-        *cursor = Cursor { position, state, flags };
+        *cursor = Cursor { position, state, flags, field: 0 };
     }
 
     /// Bits of the bytes that an escape stands before. An escape that is escaped escapes nothing.
