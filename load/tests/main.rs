@@ -16,6 +16,7 @@ mod duplicates;
 mod format;
 mod inputs;
 mod left_out;
+mod left_out_numbers;
 mod memory;
 mod numbering;
 mod oracle;

@@ -191,10 +191,10 @@ fn many_losers_spill() {
     let input = Input {
         files: vec![rows(0), rows(1), rows(2)],
         lines: 1,
-        run_rows: 100,
+        run_rows: 2000,
         fixed: vec![true, false, true],
     };
-    let memory = memory(2, 1 << 20);
+    let memory = Memory { entry_bytes: 50_000, batch_bytes: 100_000, ..memory(2, 1 << 20) };
     for on_duplicate in [OnDuplicate::Skip, OnDuplicate::Replace] {
         let losers = resolve(&input, on_duplicate, &memory);
         assert_eq!(all_of(&losers), input.model(on_duplicate));
