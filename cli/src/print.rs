@@ -77,6 +77,7 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
         kinds => format!(" ({})", kinds.join(", ")),
     };
     writeln!(out, "  server {}, input {}{compressed}", plan.server, show(plan.input_bytes))?;
+    writeln!(out, "  duplicates: {}", plan.on_duplicate)?;
     if let (Some(estimate), Some(free)) = (&plan.estimate, plan.free_bytes) {
         self::estimate(out, estimate, free)?;
     }

@@ -42,6 +42,22 @@ fn a_replacement_killed_at_any_step_leaves_the_old_rows_or_the_new_ones() {
 }
 
 #[test]
+fn a_load_killed_while_it_skips_duplicates_leaves_the_old_rows_or_the_new_ones() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 30_000);
+    scene.add_duplicates();
+    for place in ["duplicates.begin", "duplicates.end", "verify.begin"] {
+        let killed = run(&mut scene.load_with(&format!("{place}=kill")));
+        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        assert_eq!(scene.home.temp_files(), [""; 0], "{place}");
+        assert!(!scene.is_new(), "{place}");
+        scene.again(place);
+        scene.reset();
+    }
+    kill_at_random_moments(&mut scene, kills(6));
+}
+
+#[test]
 fn the_journal_has_every_step_in_order() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Insert, 1_000);
@@ -63,9 +79,11 @@ fn kills(default: u32) -> u32 {
 
 /// Kills wherever the load happens to be.
 fn kill_at_random(mode: Mode) {
-    let kills = kills(12);
     let Some(server) = TestServer::shared() else { return };
-    let mut scene = Scene::new(server, mode, 30_000);
+    kill_at_random_moments(&mut Scene::new(server, mode, 30_000), kills(12));
+}
+
+fn kill_at_random_moments(scene: &mut Scene<'_>, kills: u32) {
     let begun = Instant::now();
     run(&mut scene.command()).done();
     let whole = begun.elapsed();

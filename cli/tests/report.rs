@@ -122,6 +122,41 @@ fn refused_rows_go_to_a_file_with_their_reasons() {
 }
 
 #[test]
+fn duplicates_are_left_out_on_request_and_are_no_failure() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(9), UNIQUE KEY b (b))");
+    let file = desk.home.file("rows.txt", "1\tx\n2\ty\n1\tz\n3\tX \n");
+    let log = desk.home.path().join("left_out");
+    let log_name = log.to_str().unwrap();
+    let left_out = |on_duplicate, rest: &[&'static str]| {
+        let options = ["--mode", "replace", "--on-duplicate", on_duplicate, "--duplicates"];
+        [&options, &[log_name][..], rest].concat()
+    };
+    let skipped = desk.load("t", &file, &left_out("skip", &[]));
+    assert_eq!(skipped.code(), 0, "{skipped:?}");
+    assert!(skipped.out.contains("2 rows loaded, 0 rejected, 2 left out as duplicates"));
+    assert!(skipped.out.contains("duplicates "), "{skipped:?}");
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY a"), ["1|x", "2|y"]);
+    assert_eq!(fs::read_to_string(&log).unwrap(), "1\tz\n3\tX \n");
+    let replaced = desk.load("t", &file, &left_out("replace", &["--json"]));
+    assert_eq!(replaced.code(), 0, "{replaced:?}");
+    let report: Value = serde_json::from_str(&replaced.out).unwrap();
+    assert_eq!((&report["rows"], &report["duplicates"]), (&3.into(), &1.into()));
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY a"), ["1|z", "2|y", "3|X "]);
+    assert_eq!(fs::read_to_string(&log).unwrap(), "1\tx\n");
+    let reason = fs::read_to_string(desk.home.path().join("left_out.reasons.jsonl")).unwrap();
+    let reason: Value = serde_json::from_str(&reason).unwrap();
+    assert_eq!((&reason["key"], &reason["values"][0]), (&"PRIMARY".into(), &"1".into()));
+    assert_eq!(reason["lost_to"]["line"], 3);
+
+    // A refused row is told by the exit status all the same.
+    let file = desk.home.file("rows.txt", "1\tx\nbad\tx\n1\ty\n");
+    let both = desk.load("t", &file, &left_out("skip", &["--rejects-max", "1"]));
+    assert_eq!(both.code(), 3, "{both:?}");
+    assert!(both.out.contains("1 rows loaded, 1 rejected, 1 left out"), "{both:?}");
+}
+
+#[test]
 fn duplicates_fail_the_load_and_name_both_rows() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(9), UNIQUE KEY b (b))");

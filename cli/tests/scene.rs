@@ -59,6 +59,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) table: String,
     pub(crate) file: PathBuf,
     pub(crate) mode: Mode,
+    /// Further options of a load.
+    pub(crate) more: Vec<&'static str>,
     pub(crate) old: Contents,
     pub(crate) new: Contents,
 }
@@ -73,10 +75,21 @@ impl<'a> Scene<'a> {
         assert_eq!(new.0, u64::from(rows));
         let table = format!("{database}.t");
         let old = (0, String::new());
-        let mut scene = Scene { server, session, home, database, table, file, mode, old, new };
+        let more = Vec::new();
+        let mut scene =
+            Scene { server, session, home, database, table, file, mode, more, old, new };
         scene.reset();
         scene.old = contents(&mut scene.session, &scene.table);
         scene
+    }
+
+    /// Has the file end in rows of it once more, which loads are to skip.
+    pub(crate) fn add_duplicates(&mut self) {
+        let mut text = std::fs::read_to_string(&self.file).unwrap();
+        let again: String = text.lines().step_by(3).map(|line| format!("{line}\n")).collect();
+        text.push_str(&again);
+        std::fs::write(&self.file, text).unwrap();
+        self.more = vec!["--on-duplicate", "skip"];
     }
 
     /// Makes the table as it is before a load.
@@ -95,7 +108,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn command(&self) -> Command {
         let mut command = self.home.load(self.server, &self.table, &self.file);
         // So little that runs spill.
-        command.args(["--memory", "30M"]);
+        command.args(["--memory", "30M"]).args(&self.more);
         if self.mode == Mode::Replace {
             command.args(["--mode", "replace"]);
         }

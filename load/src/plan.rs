@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::failpoint;
 use crate::inspected::Inspected;
-use crate::options::{LoadOptions, Mode};
+use crate::options::{LoadOptions, Mode, OnDuplicate};
 use crate::space;
 
 /// What a load would do.
@@ -38,6 +38,8 @@ pub struct Plan {
     pub estimate: Option<Estimate>,
     /// Bytes free where the table goes, and in the temporary folder.
     pub free_bytes: Option<[u64; 2]>,
+    /// What becomes of rows that share keys.
+    pub on_duplicate: &'static str,
     /// How the input is compressed: each kind once.
     pub compression: Vec<String>,
 }
@@ -68,6 +70,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
         estimate: None,
         free_bytes: None,
+        on_duplicate: on_duplicate(options.on_duplicate),
         compression: compression(options)?,
     };
     let exists = match &mut session {
@@ -123,6 +126,20 @@ fn compression(options: &LoadOptions) -> Result<Vec<String>, Error> {
     kinds.sort();
     kinds.dedup();
     Ok(kinds)
+}
+
+fn on_duplicate(on_duplicate: OnDuplicate) -> &'static str {
+    match on_duplicate {
+        OnDuplicate::Fail => "two rows with one primary or unique key fail the load",
+        OnDuplicate::Skip => {
+            "rows that have a primary or unique key of a row before them are left out; if there are \
+             any, the input is read twice more"
+        }
+        OnDuplicate::Replace => {
+            "rows replace those before them that have any of their primary or unique keys; if there \
+             are any, the input is read twice more"
+        }
+    }
 }
 
 /// Takes the target for this load alone; `told` hears of locks that are waited for.

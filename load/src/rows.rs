@@ -156,8 +156,9 @@ struct Worker<'a, 'l> {
     accepted: u64,
     /// Rows since the last look at what is held.
     unseen: u32,
-    /// Place in the chunk up to which lines were counted for refused rows, and the line there.
-    counted: (usize, u64),
+    /// Place in the chunk up to which lines and bytes of the file were counted for refused rows,
+    /// and the line and the byte there.
+    counted: (usize, u64, u64),
     first_key: Vec<u8>,
     last_key: Vec<u8>,
 }
@@ -185,7 +186,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             rejects: Vec::new(),
             accepted: 0,
             unseen: 0,
-            counted: (0, 0),
+            counted: (0, 0, 0),
             first_key: Vec::new(),
             last_key: Vec::new(),
             stage,
@@ -194,7 +195,7 @@ impl<'a, 'l> Worker<'a, 'l> {
 
     /// Carries a chunk through.
     fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
-        self.counted = (0, chunk.first_line);
+        self.counted = (0, chunk.first_line, chunk.offset);
         let mut rows = std::mem::take(&mut self.rows);
         self.scanner.scan(&chunk.bytes, &mut rows);
         if let Some(gate) = &self.stage.gate {
@@ -367,7 +368,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             return Err(Stop::duplicate(0, &[]));
         }
         let (start, end) = line.row.raw();
-        let line_no = self.line_at(chunk, start);
+        let (line_no, offset) = self.place_of(chunk, start);
         let mut scratch = Vec::new();
         let field = fault.field.filter(|&field| field < line.row.field_count());
         let value = match field.map(|field| line.value(field, &mut scratch)) {
@@ -385,7 +386,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             position: Position {
                 file: self.stage.files.get(chunk.file as usize).cloned().unwrap_or_default(),
                 line: line_no,
-                offset: chunk.offset_at(start),
+                offset,
             },
             field: fault.field.map(|field| field + 1),
             column: fault.column.map(|column| binding.columns[column].column.name.clone()),
@@ -403,12 +404,13 @@ impl<'a, 'l> Worker<'a, 'l> {
         Ok(())
     }
 
-    /// Line of the file that byte `at` of the chunk is on; each line is counted once.
-    fn line_at(&mut self, chunk: &Chunk, at: usize) -> u64 {
-        let (from, line) = self.counted;
+    /// Line and byte of the file that byte `at` of the chunk is; each is counted once.
+    fn place_of(&mut self, chunk: &Chunk, at: usize) -> (u64, u64) {
+        let (from, line, offset) = self.counted;
         let line = line + chunk.lines_between(from, at);
-        self.counted = (at, line);
-        line
+        let offset = offset + chunk.unit.file_bytes(&chunk.bytes[from..at]);
+        self.counted = (at, line, offset);
+        (line, offset)
     }
 }
 

@@ -10,12 +10,12 @@ use crate::compare::same_rows;
 use crate::server::{Db, Server};
 
 /// A key over column `k` of `(id INT PRIMARY KEY, k ..)`, and two values for it.
-struct Pair {
+pub(crate) struct Pair {
     /// Type of `k`.
-    column: &'static str,
+    pub(crate) column: &'static str,
     /// The key, in CREATE TABLE.
     key: &'static str,
-    values: [&'static str; 2],
+    pub(crate) values: [&'static str; 2],
 }
 
 const fn pair(column: &'static str, key: &'static str, a: &'static str, b: &'static str) -> Pair {
@@ -33,7 +33,7 @@ const TEXT: &str = "TEXT CHARACTER SET latin1 COLLATE latin1_swedish_ci";
 const UNIQUE: &str = "UNIQUE KEY u (k)";
 const DESCENDING: &str = "UNIQUE KEY u (k DESC)";
 
-const ALIKE: [Pair; 26] = [
+pub(crate) const ALIKE: [Pair; 26] = [
     pair("INT", UNIQUE, "7", "+7"),
     pair("INT", DESCENDING, "-7", "-7.0"),
     pair("DECIMAL(20,4)", UNIQUE, "1.5", "1.5000"),
@@ -83,7 +83,7 @@ const DIFFERENT: [Pair; 14] = [
 const ROWS: usize = 500;
 const AT: [usize; 2] = [40, 470];
 
-fn create(pair: &Pair, name: &str) -> String {
+pub(crate) fn create(pair: &Pair, name: &str) -> String {
     format!(
         "CREATE TABLE {name} (id INT NOT NULL, k2 INT NULL, k {}, PRIMARY KEY (id), {}) \
          ENGINE=InnoDB",
@@ -92,7 +92,7 @@ fn create(pair: &Pair, name: &str) -> String {
 }
 
 /// A file whose rows have NULL keys but for the pair; or, where the key is NOT NULL, the pair only.
-fn file(pair: &Pair, order: Order) -> String {
+pub(crate) fn file(pair: &Pair, order: Order) -> String {
     let has_null = !pair.column.contains("NOT NULL");
     let mut lines: Vec<String> = (0..ROWS)
         .filter(|row| has_null || AT.contains(row))
@@ -111,10 +111,14 @@ fn file(pair: &Pair, order: Order) -> String {
 
 /// Of the primary keys in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+pub(crate) enum Order {
     Ascending,
     Descending,
     OneLate,
+}
+
+impl Order {
+    pub(crate) const ALL: [Order; 3] = [Order::Ascending, Order::Descending, Order::OneLate];
 }
 
 /// Chunks of a few rows, runs of a few entries.
@@ -143,7 +147,7 @@ fn equal_keys_are_found_and_named() {
     let Some(server) = Server::get() else { return };
     let mut db = server.database();
     for (number, pair) in ALIKE.iter().enumerate() {
-        let order = [Order::Ascending, Order::Descending, Order::OneLate][number % 3];
+        let order = Order::ALL[number % 3];
         db.sql("DROP TABLE IF EXISTS a, b");
         db.sql(&create(pair, "b"));
         db.sql("CREATE TABLE a LIKE b");

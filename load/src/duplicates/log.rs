@@ -71,11 +71,14 @@ impl<'a> DuplicateLog<'a> {
             OnDuplicate::Replace => "replaced by",
             _ => "skipped for",
         };
+        let mut counted = (0, chunk.offset);
         for (_, row) in rows.iter().enumerate().filter(|&(index, _)| left_out.has(index)) {
             let Some(loser) = losers.next_before(chunk.file, u64::MAX)? else {
                 return Err(Error::InputChanged.into());
             };
             let (start, end) = row.raw();
+            let (from, offset) = counted;
+            counted = (start, offset + chunk.unit.file_bytes(&chunk.bytes[from..start]));
             let lost_to = loser.winner.file_line(paths);
             let place = usize::from(loser.index);
             let line = Line { chunk: &chunk.bytes, rows, row };
@@ -88,7 +91,7 @@ impl<'a> DuplicateLog<'a> {
             let reason = ReasonLine {
                 file: file.as_deref().unwrap_or_default(),
                 line: loser.place.line(),
-                byte: chunk.offset_at(start),
+                byte: counted.1,
                 key: locate::plain_index_name(binding, place),
                 values: locate::key_values(binding, place, &line),
                 lost_to: &lost_to,
