@@ -12,6 +12,7 @@
 //! on a connection of its own while the file is being built.
 
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -25,12 +26,27 @@ const ROUNDS_MAX: u32 = 3;
 /// Source: MariaDB 10.11, log0log.h, `SIZE_OF_FILE_CHECKPOINT`; buf0flu.cc, `log_checkpoint_low`.
 const RECORD_BYTES: [u64; 2] = [16, 24];
 
+/// How long a load that failed waits for its checkpoint to end. The server does not stop one when
+/// asked to, so without the wait loads that fail one after the other use up its connections.
+const DROP_WAIT: Duration = Duration::from_secs(5);
+
 /// A checkpoint on its way.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
-    thread: JoinHandle<(Session, Result<()>)>,
+    /// None once somebody waited for it.
+    thread: Option<JoinHandle<(Session, Result<()>)>>,
     /// The connection it runs on.
     pub(crate) connection: u64,
+}
+
+impl Drop for Checkpoint {
+    fn drop(&mut self) {
+        let begun = Instant::now();
+        let runs = |thread: &JoinHandle<_>| !thread.is_finished();
+        while self.thread.as_ref().is_some_and(runs) && begun.elapsed() < DROP_WAIT {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 impl Checkpoint {
@@ -42,17 +58,18 @@ impl Checkpoint {
             let passed = checkpoint(&mut other, done_at);
             (other, passed)
         });
-        Ok(Checkpoint { thread, connection })
+        Ok(Checkpoint { thread: Some(thread), connection })
     }
 
     /// Waits until the log starts after what was done before [`Checkpoint::start`]; gives the
     /// connection back.
-    pub(crate) fn wait(self) -> Result<Session> {
-        let lost = |_| Error::Lost {
+    pub(crate) fn wait(mut self) -> Result<Session> {
+        let lost = || Error::Lost {
             message: "the checkpoint's thread ended".to_owned(),
             statement: CHECKPOINT.to_owned(),
         };
-        let (session, passed) = self.thread.join().map_err(lost)?;
+        let joined = self.thread.take().and_then(|thread| thread.join().ok());
+        let (session, passed) = joined.ok_or_else(lost)?;
         passed.map(|()| session)
     }
 }
