@@ -1,6 +1,7 @@
 //! The time zone in which the server reads TIMESTAMP values.
 
 use server::{ServerFacts, Session};
+use values::habits::Habits;
 use values::{Column, ConvertOptions, Converter, DefaultValue, SqlType, Zone};
 
 use crate::error::Error;
@@ -13,13 +14,14 @@ pub(crate) fn zone(
     session: &mut Session,
     facts: &ServerFacts,
     columns: &[Column],
+    habits: Habits,
 ) -> Result<Zone, Error> {
     let is_timestamp = |column: &Column| matches!(column.sql_type, SqlType::Timestamp { .. });
     if !columns.iter().any(is_timestamp) {
         return Ok(Zone::UTC);
     }
     let zone = Zone::parse(&facts.time_zone)?;
-    let texts: Vec<String> = (1971..2038)
+    let texts: Vec<String> = (1971..if habits.timestamp_to_2106 { 2106 } else { 2038 })
         .flat_map(|year| (1..=12).map(move |month| (year, month)))
         .flat_map(|(year, month)| {
             [1, 8, 15, 22].map(|day| format!("{year}-{month:02}-{day:02} 12:00:00"))
@@ -34,7 +36,7 @@ pub(crate) fn zone(
         auto_increment: false,
         default: DefaultValue::None,
     };
-    let options = ConvertOptions { time_zone: zone.clone(), ..ConvertOptions::default() };
+    let options = ConvertOptions { time_zone: zone.clone(), habits, ..ConvertOptions::default() };
     let mut converter = Converter::new(&column, &options)?;
     for (position, text) in texts.iter().enumerate() {
         let mut stored = Vec::new();

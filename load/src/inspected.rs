@@ -42,10 +42,12 @@ impl Inspected {
         source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
         // What a session of the server's has, unless the user wants another.
         let sql_mode = options.sql_mode.as_deref().unwrap_or(&facts.sql_mode);
+        let habits = server::habits(session)?;
         let convert = ConvertOptions {
             file_charset: options.charset,
             sql_mode: SqlMode::parse(sql_mode),
-            time_zone: clock::zone(session, facts, &table.columns)?,
+            time_zone: clock::zone(session, facts, &table.columns, habits)?,
+            habits,
         };
         let labels = learn_label_collations(session, table)?;
         let columns = bind_columns(&table.columns, &fields, &convert, &labels)?;

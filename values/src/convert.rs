@@ -9,6 +9,7 @@ use crate::decimal::Decimal;
 use crate::enumeration::{Enum, Set};
 use crate::error::Error;
 use crate::float::Real;
+use crate::habits::Habits;
 use crate::inet::{Inet4, Inet6};
 use crate::integer::Integer;
 use crate::json;
@@ -29,6 +30,8 @@ pub struct ConvertOptions {
     pub sql_mode: SqlMode,
     /// Zone of the local times that TIMESTAMP columns are given as.
     pub time_zone: Zone,
+    /// What servers do differently.
+    pub habits: Habits,
 }
 
 impl Default for ConvertOptions {
@@ -37,6 +40,7 @@ impl Default for ConvertOptions {
             file_charset: Charset::Utf8mb4,
             sql_mode: SqlMode::default(),
             time_zone: Zone::UTC,
+            habits: Habits::default(),
         }
     }
 }
@@ -105,20 +109,23 @@ impl Converter {
                 Kind::Decimal(Decimal::new(*precision, *scale, *unsigned, file))
             }
             SqlType::Float { unsigned, digits } => {
-                Kind::Real(Real::new(true, *unsigned, *digits, file))
+                Kind::Real(Real::new(true, *unsigned, *digits, file).with_habits(options.habits))
             }
             SqlType::Double { unsigned, digits } => {
-                Kind::Real(Real::new(false, *unsigned, *digits, file))
+                Kind::Real(Real::new(false, *unsigned, *digits, file).with_habits(options.habits))
             }
             SqlType::Date => Kind::Date(Date::new(mode)),
             SqlType::Time { digits } => Kind::Time(Time::new(*digits, mode)),
             SqlType::DateTime { digits } => Kind::DateTime(DateTime::new(*digits, mode)),
-            SqlType::Timestamp { digits } => {
-                Kind::Stamp(Stamp::new(*digits, mode, &options.time_zone))
-            }
+            SqlType::Timestamp { digits } => Kind::Stamp(
+                Stamp::new(*digits, mode, &options.time_zone).with_habits(options.habits),
+            ),
             SqlType::Year => Kind::Year(Year::new(file)),
             SqlType::Bit { bits } => Kind::Bit(Bit::new(*bits)),
-            SqlType::Enum { labels, text } => Kind::Enum(Enum::new(labels, text, file, collation)),
+            SqlType::Enum { labels, text } => {
+                let new = Enum::new(labels, text, file, collation);
+                Kind::Enum(new.with_habits(options.habits))
+            }
             SqlType::Set { labels, text } => Kind::Set(Set::new(labels, text, file, collation)),
             SqlType::Char { chars, text } => Kind::Text(char_text(*chars, text, file)),
             SqlType::VarChar { chars, text } => {
@@ -142,7 +149,7 @@ impl Converter {
             }
             SqlType::Uuid => Kind::Uuid(Uuid::new(file)),
             SqlType::Inet4 => Kind::Inet4(Inet4::new(file)),
-            SqlType::Inet6 => Kind::Inet6(Inet6::new(file)),
+            SqlType::Inet6 => Kind::Inet6(Inet6::new(file).with_habits(options.habits)),
             SqlType::Json => {
                 let limit = bytes_limit(u32::MAX.into());
                 Kind::Json(Text::new(file, json::CHARSET, limit, Pad::Nothing))

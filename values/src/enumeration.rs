@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::collation::Collation;
 use crate::column::{Charset, TextType};
 use crate::ctype::{is_ascii_space, is_latin1_space};
+use crate::habits::Habits;
 use crate::integer::push_be;
 use crate::reason::Reason;
 use crate::text::recode_lossy;
@@ -164,6 +165,8 @@ impl Places {
 pub(crate) struct Enum {
     labels: Labels,
     bytes: usize,
+    /// Smallest number that is taken: 1, or 0 by servers that store it as no label.
+    number_min: u64,
 }
 
 impl Enum {
@@ -174,7 +177,13 @@ impl Enum {
         collation: Option<Arc<Collation>>,
     ) -> Enum {
         let bytes = if labels.len() < 256 { 1 } else { 2 };
-        Enum { labels: Labels::new(labels, text, file, collation), bytes }
+        Enum { labels: Labels::new(labels, text, file, collation), bytes, number_min: 1 }
+    }
+
+    /// As the server does.
+    pub(crate) fn with_habits(mut self, habits: Habits) -> Enum {
+        self.number_min = u64::from(!habits.enum_zero);
+        self
     }
 
     #[inline]
@@ -198,7 +207,7 @@ impl Enum {
             return Err(Reason::NotALabel);
         }
         parse_number(text, self.labels.file)
-            .filter(|number| (1..=self.labels.count).contains(number))
+            .filter(|number| (self.number_min..=self.labels.count).contains(number))
             .ok_or(Reason::NotALabel)
     }
 }
@@ -303,6 +312,10 @@ mod tests {
             ("yellow", Err(Reason::NotALabel)),
         ] {
             assert_eq!(convert(&mut ci, value), expected, "{value}");
+        }
+        let mut taking = ci.clone().with_habits(Habits { enum_zero: true, ..Habits::default() });
+        for (value, expected) in [("0", Ok(0)), ("00", Ok(0)), ("", Err(Reason::NotALabel))] {
+            assert_eq!(convert(&mut taking, value), expected, "{value}");
         }
         assert_eq!(convert(&mut bin, "green"), Err(Reason::NotALabel));
         assert_eq!(convert(&mut bin, "Green"), Ok(2));

@@ -5,6 +5,7 @@
 
 use crate::column::Charset;
 use crate::ctype::{is_ascii_space, is_space};
+use crate::habits::Habits;
 use crate::reason::Reason;
 
 /// Converts text to FLOAT or DOUBLE.
@@ -16,6 +17,8 @@ pub(crate) struct Real {
     /// 10^d and the largest value, of a column declared (m,d).
     fixed: Option<(f64, f64)>,
     file_charset: Charset,
+    /// Added last: 0 makes a negative zero positive, as most servers do; -0 leaves it.
+    zero: f64,
 }
 
 impl Real {
@@ -29,7 +32,13 @@ impl Real {
             let scale = pow10(d);
             (scale, pow10(m.saturating_sub(d)) - 1.0 / scale)
         });
-        Real { single, unsigned, fixed, file_charset }
+        Real { single, unsigned, fixed, file_charset, zero: 0.0 }
+    }
+
+    /// As the server does.
+    pub(crate) fn with_habits(mut self, habits: Habits) -> Real {
+        self.zero = if habits.negative_zero { -0.0 } else { 0.0 };
+        self
     }
 
     #[inline]
@@ -49,8 +58,7 @@ impl Real {
         if !(-limit..=limit).contains(&value) {
             return Err(Reason::OutOfRange);
         }
-        // The server has no negative zero: adding zero makes it positive.
-        value += 0.0;
+        value += self.zero;
         if self.single {
             // Rounded twice, text to double to float, as the server does.
             out.extend_from_slice(&(value as f32).to_le_bytes());
@@ -146,6 +154,21 @@ mod tests {
             assert_eq!(double(&real, text), Err(Reason::NotANumber), "{text}");
         }
         assert_eq!(double(&real, "1e309"), Err(Reason::OutOfRange));
+    }
+
+    #[test]
+    fn zeros_keep_their_sign_where_the_server_lets_them() {
+        let bits = |habits, digits, text| {
+            let real = Real::new(false, false, digits, Charset::Utf8mb4).with_habits(habits);
+            double(&real, text).map(f64::to_bits)
+        };
+        let keeps = Habits { negative_zero: true, ..Habits::default() };
+        for text in ["-0", "-0.0", "-1e-400"] {
+            assert_eq!(bits(Habits::default(), None, text), Ok(0), "{text}");
+            assert_eq!(bits(keeps, None, text), Ok(1 << 63), "{text}");
+            assert_eq!(bits(keeps, Some((5, 2)), text), Ok(0), "rounded: {text}");
+        }
+        assert_eq!(bits(keeps, None, "0"), Ok(0));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! `Inet6::ascii_to_fbt`, which read zeros and gaps more narrowly than `inet_pton`.
 
 use crate::column::Charset;
+use crate::habits::Habits;
 use crate::reason::Reason;
 use crate::uuid::hex_digit;
 
@@ -41,17 +42,28 @@ impl Inet4 {
 #[derive(Clone, Debug)]
 pub(crate) struct Inet6 {
     is_binary: bool,
+    takes_inet4: bool,
 }
 
 impl Inet6 {
     /// A field without characters is the bytes of the address.
     pub(crate) fn new(file: Charset) -> Inet6 {
-        Inet6 { is_binary: file == Charset::Binary }
+        Inet6 { is_binary: file == Charset::Binary, takes_inet4: false }
+    }
+
+    /// As the server does.
+    pub(crate) fn with_habits(mut self, habits: Habits) -> Inet6 {
+        self.takes_inet4 = habits.inet6_takes_inet4;
+        self
     }
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        let bytes = if self.is_binary { text.try_into().ok() } else { parse_inet6(text) };
+        let bytes = match self.is_binary {
+            true => text.try_into().ok(),
+            false if self.takes_inet4 => parse_inet6(text).or_else(|| parse_mapped(text)),
+            false => parse_inet6(text),
+        };
         out.extend_from_slice(&bytes.ok_or(Reason::Malformed)?);
         Ok(())
     }
@@ -80,6 +92,14 @@ fn parse_inet4(text: &[u8]) -> Option<[u8; INET4_BYTES]> {
         groups += 1;
     }
     (groups == INET4_BYTES).then_some(bytes)
+}
+
+/// An IPv4 address as `::ffff:1.2.3.4`.
+fn parse_mapped(text: &[u8]) -> Option<[u8; INET6_BYTES]> {
+    let mut bytes = [0; INET6_BYTES];
+    bytes[10..12].fill(0xff);
+    bytes[12..].copy_from_slice(&parse_inet4(text)?);
+    Some(bytes)
 }
 
 /// Groups of up to four digits, one gap, perhaps an IPv4 address at the end.

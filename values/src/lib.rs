@@ -12,6 +12,7 @@ mod digits;
 mod enumeration;
 mod error;
 mod float;
+pub mod habits;
 mod inet;
 mod integer;
 mod json;

@@ -12,8 +12,11 @@
 //! `Field_timestamp::store_TIME_with_warning`. The straight path takes `YYYY-MM-DD`, `HH:MM:SS`
 //! and both with a space between; `clock_text.rs` has everything else.
 
+use std::ops::RangeInclusive;
+
 use crate::clock_text::{self, Moment, days_in_month};
 use crate::digits;
+use crate::habits::Habits;
 use crate::integer::push_be;
 use crate::reason::Reason;
 use crate::sql_mode::SqlMode;
@@ -21,8 +24,9 @@ use crate::zone::{LocalClock, Zone};
 
 /// Six digits `YYMMDD` or `hhmmss` in the low bytes, two zeros behind.
 const TWO_ZEROS: u64 = 0x3030_0000_0000_0000;
-/// First and last second of a TIMESTAMP.
-const STAMP_RANGE: std::ops::RangeInclusive<i64> = 0..=0x7fff_ffff;
+/// Last second of a TIMESTAMP: of old servers, and of new ones, in 2106.
+const STAMP_END: i64 = 0x7fff_ffff;
+const STAMP_END_2106: i64 = 0xffff_ffff;
 
 /// `YYYY-MM-DD` of an existing day, year 1 or later.
 #[inline(always)]
@@ -230,6 +234,10 @@ impl DateTime {
 pub(crate) struct Stamp {
     fraction: Fraction,
     clock: LocalClock,
+    /// Last second since 1970.
+    end: i64,
+    /// Local times outside these years are never in range: the zone's rules need no look.
+    years: RangeInclusive<u32>,
 }
 
 impl Stamp {
@@ -237,7 +245,22 @@ impl Stamp {
         // Whatever sql_mode says, a TIMESTAMP has no zero or invalid parts; a zero date as a
         // whole is up to sql_mode.
         let mode = mode.without(SqlMode::ALLOW_INVALID_DATES) | SqlMode::NO_ZERO_IN_DATE;
-        Stamp { fraction: Fraction::new(digits, mode), clock: LocalClock::new(zone) }
+        Stamp {
+            fraction: Fraction::new(digits, mode),
+            clock: LocalClock::new(zone),
+            end: STAMP_END,
+            years: 1969..=2038,
+        }
+    }
+
+    /// As the server does.
+    pub(crate) fn with_habits(mut self, habits: Habits) -> Stamp {
+        if habits.timestamp_to_2106 {
+            self.end = STAMP_END_2106;
+            // These servers refuse the evening west of Greenwich, but only by their zone tables.
+            self.years = if self.clock.is_of_tables() { 1970..=2106 } else { 1969..=2106 };
+        }
+        self
     }
 
     #[inline]
@@ -271,14 +294,13 @@ impl Stamp {
         micro: u32,
         out: &mut Vec<u8>,
     ) -> Result<(), Reason> {
-        // Local times outside these years are never in range; the zone's rules need no look.
-        if !(1969..=2038).contains(&year) {
+        if !self.years.contains(&year) {
             return Err(Reason::OutOfRange);
         }
         let local = days_since_1970(year, month, day) * 86_400 + i64::from(second_of_day);
         let utc = self.clock.utc_of(local)?;
         // Second 0 is the zero date, unless a fraction that is kept says otherwise.
-        if !STAMP_RANGE.contains(&utc) || (utc == 0 && micro < self.fraction.unit) {
+        if !(0..=self.end).contains(&utc) || (utc == 0 && micro < self.fraction.unit) {
             return Err(Reason::OutOfRange);
         }
         push_be(self.fraction.join(utc as u64, micro), 4 + self.fraction.bytes, out);
@@ -398,6 +420,18 @@ mod tests {
         assert_eq!(stamp("1970-01-01 00:00:00", "+00:00"), Err(Reason::OutOfRange));
         assert_eq!(stamp("2038-01-19 03:14:07", "+00:00").as_deref(), Ok("7fffffff"));
         assert_eq!(stamp("2038-01-19 03:14:08", "+00:00"), Err(Reason::OutOfRange));
+        let mut late = Stamp::new(0, SqlMode::default(), &Zone::parse("+01:00").unwrap())
+            .with_habits(Habits { timestamp_to_2106: true, ..Habits::default() });
+        for (text, expected) in [
+            ("2038-01-19 04:14:08", Ok("80000000")),
+            ("2106-02-07 07:28:15", Ok("ffffffff")),
+            ("2106-02-07 07:28:16", Err(Reason::OutOfRange)),
+            ("2107-01-01 00:00:00", Err(Reason::OutOfRange)),
+        ] {
+            let mut out = Vec::new();
+            let stored = hex(late.convert(text.as_bytes(), &mut out), &out);
+            assert_eq!(stored.as_deref(), expected.as_ref().copied(), "{text}");
+        }
         assert_eq!(stamp("0000-00-00", "+00:00").as_deref(), Ok("00000000"));
         assert_eq!(stamp("2024-00-01", "+00:00"), Err(Reason::ZeroDate));
         assert_eq!(stamp("2024-07-01 12:00:00", "Europe/Berlin").as_deref(), Ok("66827e20"));

@@ -88,7 +88,11 @@ fn parse_offset(text: &str) -> Option<i32> {
 }
 
 /// Seconds since 1970 that TIMESTAMP can tell, and two days on either side.
-const RANGE: std::ops::Range<i64> = -172_800..0x8000_0000 + 172_800;
+const RANGE: std::ops::Range<i64> = -172_800..0x1_0000_0000 + 172_800;
+
+/// The server's tables of named zones, filled from the 32-bit part of zone files, know no change
+/// from here on: what holds then holds for ever.
+const TABLES_END: i64 = 0x8000_0000;
 
 /// Local times, as seconds since 1970, that have one offset and no other.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +103,7 @@ struct Span {
     offset: i64,
 }
 
-/// A zone's changes from 1970 to 2038, and the span last used.
+/// A zone's changes from 1970 to 2106, and the span last used.
 ///
 /// Rows near each other in time mostly share a span; a search among all takes some nanoseconds,
 /// while a look into the zone's rules takes 20 to 100.
@@ -117,9 +121,17 @@ impl LocalClock {
             Rule::Fixed(offset) => {
                 (Vec::new(), Span { from: i64::MIN, until: i64::MAX, offset: *offset })
             }
-            Rule::Changing { zone, .. } => (spans(zone), Span { from: 0, until: 0, offset: 0 }),
+            Rule::Changing { zone, second } => {
+                let end = if *second { RANGE.end } else { TABLES_END };
+                (spans(zone, end), Span { from: 0, until: 0, offset: 0 })
+            }
         };
         LocalClock { zone: zone.clone(), spans: spans.into(), last }
+    }
+
+    /// Whether the server reads the zone in its own tables.
+    pub(crate) fn is_of_tables(&self) -> bool {
+        matches!(self.zone.0, Rule::Changing { second: false, .. })
     }
 
     /// Seconds since 1970 in UTC of a local time, given as if it were UTC.
@@ -150,14 +162,14 @@ impl LocalClock {
     }
 }
 
-/// What a zone's clocks show without doubt, change by change.
-fn spans(zone: &TimeZone) -> Vec<Span> {
+/// What a zone's clocks show without doubt, change by change, of which the last is before `end`.
+fn spans(zone: &TimeZone, end: i64) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut offset = i64::from(zone.to_offset(stamp(RANGE.start)).seconds());
     let mut from = RANGE.start + offset;
     for change in zone.following(stamp(RANGE.start)) {
         let at = change.timestamp().as_second();
-        if at >= RANGE.end {
+        if at >= end {
             break;
         }
         let next = i64::from(change.offset().seconds());
@@ -192,6 +204,20 @@ mod tests {
         assert_eq!(Zone::parse("-1:00"), Ok(Zone::fixed(-3600)));
         assert!(Zone::parse("Europe/Berlin").is_ok());
         assert!(Zone::parse("Europe/Atlantis").is_err());
+    }
+
+    #[test]
+    fn named_zones_have_no_summer_after_2037_and_the_systems_has() {
+        let july = |zone: Zone, year: i64| {
+            let local = (year - 1970) * 31_556_952 + 182 * 86_400;
+            (local - LocalClock::new(&zone).utc_of(local).unwrap()) / 3600
+        };
+        let zones = || (Zone::named("Europe/Berlin"), Zone::system_named("Europe/Berlin"));
+        for (year, named, system) in [(2037, 2, 2), (2038, 1, 2), (2105, 1, 2)] {
+            let (of_tables, of_library) = zones();
+            assert_eq!(july(of_tables.unwrap(), year), named, "{year}");
+            assert_eq!(july(of_library.unwrap(), year), system, "{year}");
+        }
     }
 
     /// Every half hour of 12 years, by the spans and by the rules.

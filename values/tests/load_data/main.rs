@@ -86,7 +86,7 @@ fn every_value_is_stored_or_refused_as_by_load_data() {
 /// Loads the texts of a case; the number of rows that only one side takes.
 fn load(server: &Server, case: Case, index: usize, random: &mut Random) -> (Loaded, usize) {
     let texts = case.texts(random);
-    let mut converter = converter(&case);
+    let mut converter = converter(server, &case);
     let mut out = Vec::new();
     let converted: Vec<_> = texts
         .iter()
@@ -180,7 +180,7 @@ fn compare(server: &Server, loaded: &Loaded) -> (usize, usize) {
     (wrong, compared)
 }
 
-fn converter(case: &Case) -> Converter {
+fn converter(server: &Server, case: &Case) -> Converter {
     let column = Column {
         name: "v".into(),
         sql_type: case.sql_type.clone(),
@@ -192,6 +192,7 @@ fn converter(case: &Case) -> Converter {
         file_charset: case.file_charset,
         sql_mode: values::SqlMode::parse(case.sql_mode),
         time_zone: case.zone(),
+        habits: server.habits,
     };
     Converter::new(&column, &options).unwrap()
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use values::habits::Habits;
+
 /// Zone the server calls SYSTEM.
 pub(crate) const SYSTEM_ZONE: &str = "Europe/Berlin";
 /// Where the zone files are.
@@ -15,13 +17,29 @@ const ZONEINFO: &str = "/usr/share/zoneinfo";
 pub(crate) struct Server {
     child: Child,
     folder: PathBuf,
+    /// Conversions that servers do differently.
+    pub(crate) habits: Habits,
+}
+
+/// The folder of the server that INRUSH_TEST_MARIADBD names: it holds bin, scripts and share.
+fn base() -> Option<PathBuf> {
+    let binary = PathBuf::from(std::env::var_os("INRUSH_TEST_MARIADBD")?);
+    let base = binary.parent()?.parent()?;
+    (base != Path::new("/usr")).then(|| base.to_owned())
+}
+
+/// The named server's program, or the one in PATH.
+fn path_of(program: &str) -> PathBuf {
+    let folders = ["bin", "sbin", "scripts"];
+    let paths = base().into_iter().flat_map(|base| folders.map(|sub| base.join(sub).join(program)));
+    paths.into_iter().find(|path| path.is_file()).unwrap_or_else(|| program.into())
 }
 
 /// Whether the programs are there.
 pub(crate) fn is_installed() -> bool {
     ["mariadbd", "mariadb-install-db", "mariadb"].iter().all(|program| {
-        let found = Command::new(program).arg("--version").stdout(Stdio::null()).status();
-        found.is_ok_and(|status| status.success())
+        let mut help = Command::new(path_of(program));
+        help.arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
     })
 }
 
@@ -30,16 +48,19 @@ impl Server {
         let folder = std::env::temp_dir().join(format!("inrush-values-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let data = folder.join("data");
-        let installed = Command::new("mariadb-install-db")
+        let base = base().map(|base| format!("--basedir={}", base.display()));
+        let installed = Command::new(path_of("mariadb-install-db"))
             .args(["--no-defaults", "--user=root", "--skip-test-db"])
+            .args(&base)
             .arg("--auth-root-authentication-method=normal")
             .arg(format!("--datadir={}", data.display()))
             .arg("--innodb-log-file-size=4M")
             .stdout(Stdio::null())
             .status()?;
         assert!(installed.success(), "mariadb-install-db failed");
-        let child = Command::new("mariadbd")
+        let child = Command::new(path_of("mariadbd"))
             .args(["--no-defaults", "--user=root", "--skip-networking", "--skip-name-resolve"])
+            .args(&base)
             .arg(format!("--datadir={}", data.display()))
             .arg(format!("--socket={}", folder.join("socket").display()))
             .arg(format!("--log-error={}", folder.join("error.log").display()))
@@ -50,7 +71,7 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let mut server = Server { child, folder };
+        let mut server = Server { child, folder, habits: Habits::default() };
         let begun = Instant::now();
         while server.run("SELECT 1").is_err() {
             assert!(server.child.try_wait()?.is_none(), "mariadbd ended at once");
@@ -58,6 +79,14 @@ impl Server {
             std::thread::sleep(Duration::from_millis(50));
         }
         server.run("CREATE DATABASE oracle")?;
+        let zero = server.run("SELECT CAST('-0' AS DOUBLE)")?;
+        let label = "BEGIN NOT ATOMIC DECLARE label ENUM('a'); SET label = '0'; END//";
+        server.habits = Habits {
+            negative_zero: zero.trim() == "-0",
+            timestamp_to_2106: server.run("SELECT UNIX_TIMESTAMP('2100-01-01') > 0")?.trim() == "1",
+            inet6_takes_inet4: server.run("SELECT CAST('1.2.3.4' AS INET6)")?.trim() != "NULL",
+            enum_zero: server.run(&format!("DELIMITER //\n{label}")).is_ok(),
+        };
         Ok(server)
     }
 
@@ -81,7 +110,7 @@ impl Server {
     }
 
     fn client(&self, options: &[&str], sql: &str) -> Result<String, Box<dyn Error>> {
-        let mut client = Command::new("mariadb")
+        let mut client = Command::new(path_of("mariadb"))
             .arg("--no-defaults")
             .arg(format!("--socket={}", self.folder.join("socket").display()))
             .args(["--user=root", "--batch", "--skip-column-names"])
