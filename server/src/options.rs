@@ -20,6 +20,9 @@ const SOCKETS: [&str; 5] = [
     "/tmp/mysql.sock",
 ];
 const PORT: u16 = 3306;
+/// Longest row that is taken: the protocol's limit. A server sends rows of any length, whatever its
+/// own `max_allowed_packet` is, and the rows read after an import may hold long values.
+const PACKET_BYTES_MAX: usize = 1 << 30;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A connection that idles through a long build is kept alive, and one that was cut is noticed
 /// two minutes later: first probe, time between probes, probes without answer.
@@ -197,6 +200,7 @@ impl ConnectOptions {
             .pass(self.password.as_ref().map(|p| p.expose_secret().to_owned()))
             .db_name(self.database.clone())
             .prefer_socket(false)
+            .max_allowed_packet(Some(PACKET_BYTES_MAX))
             .tcp_connect_timeout(Some(self.connect_timeout.unwrap_or(CONNECT_TIMEOUT)));
         builder = match self.socket_path() {
             Some(path) => builder.socket(Some(path_text(&path)?)),
