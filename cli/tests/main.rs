@@ -7,6 +7,7 @@ mod faults;
 mod inputs;
 mod inspect;
 mod kill;
+mod memory;
 mod password;
 mod refused;
 mod report;

@@ -13,12 +13,13 @@
 //! Source: MariaDB 10.11, storage/innobase/data/data0data.cc, `dtuple_convert_big_rec`;
 //! btr/btr0cur.cc, `btr_store_big_rec_extern_fields`.
 
+use core::convert::Infallible;
 use core::mem::size_of;
 use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::cfg::RowFormat;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo, SpaceId};
 use crate::layout::blank_page;
 use crate::page::{AlignedPage, BODY, TRAILER, page_type, seal, write_at};
@@ -57,6 +58,8 @@ pub struct BlobHeader {
 pub const BLOB_DATA: usize = BODY + size_of::<BlobHeader>();
 /// Most bytes of a value on one page.
 pub const BLOB_BYTES_MAX: usize = TRAILER - BLOB_DATA;
+/// Bytes of pages that are held before somebody takes them.
+pub const PART_BYTES: usize = 4 << 20;
 /// Bytes of a value that a COMPACT record keeps (`DICT_ANTELOPE_MAX_INDEX_COL_LEN`).
 pub const COMPACT_PREFIX: usize = 768;
 /// A field this short stays in the record (`BTR_EXTERN_LOCAL_STORED_MAX_SIZE`).
@@ -97,7 +100,7 @@ pub fn choose_external(
     shape: &RecordShape,
     lens: &[Option<usize>],
     row_format: RowFormat,
-) -> Result<Vec<usize>> {
+) -> Result<Vec<usize>, Error> {
     let local = row_format.local_prefix() + size_of::<BlobReference>();
     let mut size = record_size(shape, lens);
     let mut external = Vec::new();
@@ -155,6 +158,23 @@ impl BlobPages {
         space_id: SpaceId,
         page_nos: &mut impl Iterator<Item = u32>,
     ) -> u32 {
+        match self.push_in_parts(value, space_id, page_nos, &mut |_| Ok::<bool, Infallible>(false))
+        {
+            Ok(first) => first,
+        }
+    }
+
+    /// As [`push`](Self::push), but asks `full` each time the pages come to [`PART_BYTES`] whether
+    /// it has taken them, and then forgets them.
+    ///
+    /// Errors: those of `full`.
+    fn push_in_parts<E>(
+        &mut self,
+        value: &[u8],
+        space_id: SpaceId,
+        page_nos: &mut impl Iterator<Item = u32>,
+        full: &mut impl FnMut(&BlobPages) -> Result<bool, E>,
+    ) -> Result<u32, E> {
         let mut take = || {
             let page_no = page_nos.next();
             assert!(page_no.is_some(), "fewer page numbers than the value has pages");
@@ -173,8 +193,11 @@ impl BlobPages {
             self.numbers.push(page_no);
             self.pages.push(AlignedPage(*page));
             page_no = next;
+            if self.bytes() >= PART_BYTES && full(self)? {
+                self.clear();
+            }
         }
-        first
+        Ok(first)
     }
 
     /// Where in the file to write what: neighbours together.
@@ -220,7 +243,7 @@ impl OffPage {
     /// Decides which fields of `record`, which is finished, go off page; gives the pages they take.
     ///
     /// Errors: [`Error::RecordTooLarge`].
-    pub fn plan(&mut self, record: &RecordWriter) -> Result<usize> {
+    pub fn plan(&mut self, record: &RecordWriter) -> Result<usize, Error> {
         let fields = 0..record.shape().fields.len();
         self.lens.clear();
         self.lens.extend(fields.map(|index| record.field(index).map(<[u8]>::len)));
@@ -239,13 +262,30 @@ impl OffPage {
         page_nos: &mut impl Iterator<Item = u32>,
         pages: &mut BlobPages,
     ) -> EncodedRecord<'_> {
+        let mut keep = |_: &BlobPages| Ok::<bool, Infallible>(false);
+        match self.move_fields_in_parts(record, page_nos, pages, &mut keep) {
+            Ok(record) => record,
+        }
+    }
+
+    /// As [`move_fields`](Self::move_fields), for values of any length: `full` may take the pages
+    /// each time they come to [`PART_BYTES`], and says whether it has; `pages` has the last.
+    ///
+    /// Errors: those of `full`.
+    pub fn move_fields_in_parts<E>(
+        &mut self,
+        record: &RecordWriter,
+        page_nos: &mut impl Iterator<Item = u32>,
+        pages: &mut BlobPages,
+        full: &mut impl FnMut(&BlobPages) -> Result<bool, E>,
+    ) -> Result<EncodedRecord<'_>, E> {
         self.writer.begin();
         for index in 0..record.shape().fields.len() {
             let is_external = self.external.contains(&index);
             match record.field(index) {
                 Some(value) if is_external => {
                     let (prefix, rest) = value.split_at(self.row_format.local_prefix());
-                    let page_no = pages.push(rest, self.space_id, page_nos);
+                    let page_no = pages.push_in_parts(rest, self.space_id, page_nos, full)?;
                     let reference = BlobReference {
                         space_id: U32::new(self.space_id.0),
                         page_no: U32::new(page_no),
@@ -259,7 +299,7 @@ impl OffPage {
             }
             self.writer.end_field(record.field(index).is_none(), is_external);
         }
-        self.writer.finish()
+        Ok(self.writer.finish())
     }
 }
 

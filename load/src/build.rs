@@ -15,6 +15,7 @@ use crate::duplicates::losers::Losers;
 use crate::duplicates::resolve;
 use crate::error::Error;
 use crate::indexes::{self, IndexState, IndexesStage};
+use crate::large::Large;
 use crate::locate;
 use crate::memory::Memory;
 use crate::options::{LoadOptions, OnDuplicate};
@@ -297,6 +298,7 @@ impl<'a> Build<'a> {
             zero_is_value: self.series.zero_is_value,
             stores,
             sink,
+            large: Large::new(self.memory.record_bytes_max),
             gate: attempt.losers.map(|losers| RowGate::new(Some(losers))).transpose()?,
             on_duplicate: self.options.on_duplicate,
             commit: Turnstile::new(Commit {

@@ -164,6 +164,9 @@ fn inspect_locked(
     }
     let inspected = Inspected::new(target, options, source)?;
     let estimate = Estimate::of(source, &target.table, &inspected, options, memory)?;
+    if let Some(estimate) = &estimate {
+        Memory::check_verify(options.memory_bytes_max, estimate.table_bytes)?;
+    }
     space::check(&target.build_path()?, &options.temp_dir, estimate.as_ref())?;
     Ok(inspected)
 }
@@ -218,6 +221,7 @@ impl Work<'_> {
         };
         let built = built(&build, steps)?;
         steps.step(Stage::Verify, || {
+            Memory::check_verify(self.options.memory_bytes_max, built.file_bytes)?;
             failpoint::built(&file)?;
             let collations = self.collations_by_id(&binding, &cfg);
             let expected = Expected {

@@ -6,10 +6,13 @@
 //! ```
 //!
 //! Nothing grows with the input: a worker whose pages or entries reach their share hands them on
-//! in mid-chunk, and runs beyond theirs spill. A record can be as long as leaves room for five
-//! copies of it in each worker: as read, as converted, as encoded, as pages, and one in growth.
+//! in mid-chunk, and runs beyond theirs spill. A record longer than a worker's
+//! share is the only one there is at its time, and runs spill to make room for the copies of it.
+
+use innodb::ids::PAGE_SIZE;
 
 use crate::error::Error;
+use crate::machine;
 use crate::options::LoadOptions;
 
 /// Code, stacks, collations, the connection: what every load has.
@@ -22,8 +25,13 @@ const WORKER_BYTES_MAX: u64 = 96 << 20;
 const CHUNK_BYTES_MAX: usize = 4 << 20;
 /// Pages beyond which a batch gains nothing.
 const BATCH_BYTES_MAX: usize = 12 << 20;
-/// Copies of a record that a worker can hold at once.
-const COPIES_OF_A_RECORD: u64 = 5;
+/// Copies of a long record at once: as read, without escapes, as encoded, and half of one for what
+/// grows. Sorted runs make room for it while it is there.
+pub(crate) const COPIES_OF_A_RECORD: f64 = 3.5;
+/// Part of the memory for runs that a record may take from them.
+const RECORD_SHARE: f64 = 0.9;
+/// What verification keeps of a page: its summary, and a reference if a value begins there.
+const VERIFY_PAGE_BYTES: u64 = 64;
 /// Least memory for runs.
 const RUN_BYTES_MIN: u64 = 4 << 20;
 /// Below this there is no room for one worker.
@@ -51,8 +59,15 @@ impl Memory {
     /// The shares of a load, of what reading ahead leaves.
     pub(crate) fn of(options: &LoadOptions, reading_bytes: u64) -> Result<Memory, Error> {
         let given_bytes = options.memory_bytes_max;
+        let there = machine::memory_bytes();
         match options.shares {
             Some(shares) => Ok(shares),
+            None if given_bytes > there => Err(Error::Usage(format!(
+                "--memory {} MiB is more than the {} MiB that this machine has, or that limits \
+                 leave to the process",
+                given_bytes >> 20,
+                there >> 20
+            ))),
             None => Memory::split(given_bytes.saturating_sub(reading_bytes), options.threads)
                 .map_err(|error| match reading_bytes {
                     0 => error,
@@ -68,6 +83,20 @@ impl Memory {
         }
     }
 
+    /// Refuses a file whose verification would not fit.
+    pub(crate) fn check_verify(given_bytes: u64, file_bytes: u64) -> Result<(), Error> {
+        let needed = PROGRAM_BYTES + file_bytes / PAGE_SIZE as u64 * VERIFY_PAGE_BYTES;
+        if needed <= given_bytes {
+            return Ok(());
+        }
+        let reason = format!(
+            "verifying a file of {} takes {} MiB",
+            crate::space::show(file_bytes),
+            needed.div_ceil(1 << 20)
+        );
+        Err(Error::Memory { given_bytes, reason })
+    }
+
     /// Splits `memory_bytes_max` among at most `threads` workers.
     pub(crate) fn split(memory_bytes_max: u64, threads: usize) -> Result<Memory, Error> {
         if memory_bytes_max < LEAST_BYTES {
@@ -79,9 +108,8 @@ impl Memory {
         let available = memory_bytes_max - PROGRAM_BYTES;
         let threads = threads.max(1).min((available / 2 / WORKER_BYTES_MIN).max(1) as usize);
         let worker = (available / 3 / threads as u64).clamp(WORKER_BYTES_MIN, WORKER_BYTES_MAX);
-        let record = available / 3 / threads as u64 / COPIES_OF_A_RECORD;
-        let workers = worker.max(record * COPIES_OF_A_RECORD) * threads as u64;
-        let runs = available.saturating_sub(workers).max(RUN_BYTES_MIN);
+        let runs = available.saturating_sub(worker * threads as u64).max(RUN_BYTES_MIN);
+        let record = RECORD_SHARE * runs as f64 / COPIES_OF_A_RECORD;
         let worker = worker as usize;
         Ok(Memory {
             threads,
@@ -105,12 +133,16 @@ mod tests {
             for threads in [1, 2, 8, 128] {
                 let given = mib << 20;
                 let memory = Memory::split(given, threads).unwrap();
-                let worker = (memory.chunk_bytes * 12).max(memory.record_bytes_max * 5);
+                let worker = memory.chunk_bytes * 12;
                 let used = PROGRAM_BYTES + (worker * memory.threads + memory.run_bytes) as u64;
                 assert!(used <= given, "{mib} MiB, {threads} threads: {memory:?}");
+                assert!(memory.record_bytes_max * 7 / 2 < memory.run_bytes);
                 assert!(memory.threads >= 1 && memory.threads <= threads);
             }
         }
         assert!(Memory::split(27 << 20, 1).is_err());
+        assert!(Memory::check_verify(64 << 20, 10 << 30).is_ok());
+        let error = Memory::check_verify(64 << 20, 1 << 40).unwrap_err().to_string();
+        assert!(error.ends_with("verifying a file of 1.1 TB takes 4116 MiB"), "{error}");
     }
 }

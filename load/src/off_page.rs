@@ -79,13 +79,19 @@ impl<'a> Writer<'a> {
         self.sink.allocator().allocate(segment, count as u32, &mut runs)?;
         self.pages.clear();
         let mut page_nos = runs.into_iter().flatten();
-        let short = self.mover.move_fields(record, &mut page_nos, &mut self.pages);
+        let file = self.sink.file();
+        let mut write = |pages: &BlobPages| -> Result<bool, Error> {
+            for (offset, bytes) in pages.writes() {
+                file.write(offset, bytes)?;
+            }
+            Ok(true)
+        };
+        let short =
+            self.mover.move_fields_in_parts(record, &mut page_nos, &mut self.pages, &mut write)?;
         self.bytes.clear();
         self.bytes.extend_from_slice(short.bytes);
         self.short = Some(Short { origin: short.origin });
-        for (offset, bytes) in self.pages.writes() {
-            self.sink.file().write(offset, bytes)?;
-        }
+        write(&self.pages)?;
         Ok(Ok(()))
     }
 }

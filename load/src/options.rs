@@ -9,6 +9,7 @@ use sources::{Dialect, Encoding};
 use values::Charset;
 
 use crate::error::Error;
+use crate::machine;
 use crate::memory::Memory;
 use crate::row_log;
 
@@ -238,21 +239,10 @@ fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
-/// A quarter of the machine's memory, or of the control group's when that is less.
+/// A quarter of the memory that the process may use: of the machine's, of its control group's, or
+/// of what `ulimit` leaves.
 pub fn default_memory_bytes() -> u64 {
-    let machine = meminfo_bytes("MemTotal:").unwrap_or(4 << 30);
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
-        .ok()
-        .and_then(|text| text.trim().parse::<u64>().ok())
-        .unwrap_or(u64::MAX);
-    machine.min(group) / 4
-}
-
-fn meminfo_bytes(name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with(name))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
+    machine::memory_bytes() / 4
 }
 
 fn default_state_dir() -> PathBuf {

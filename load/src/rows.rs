@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
 use server::Interrupt;
-use sort::{EntryShape, RunStore, SortBuffer};
+use sort::{EntryShape, Loan, RunStore, SortBuffer};
 use sources::{Chunk, Rows, Scanner, Source, Value};
 
 use crate::binding::{Binding, Entry, SecondaryBinding};
@@ -26,7 +26,8 @@ use crate::encode::{Encoder, Line};
 use crate::entry::pack;
 use crate::fault::{FaultKind, RowFault};
 use crate::given::Explicit;
-use crate::memory::Memory;
+use crate::large::{Large, Pass};
+use crate::memory::{COPIES_OF_A_RECORD, Memory};
 use crate::off_page;
 use crate::options::OnDuplicate;
 use crate::pages::PageSink;
@@ -43,6 +44,8 @@ const ROWS_PER_LOOK: u32 = 64;
 const LONG_RECORD_BYTES: usize = 1024;
 /// Bytes that an entry takes in a sort buffer besides its own.
 const ENTRY_BYTES: usize = 16;
+/// A chunk of more than so many chunks is one long record.
+const LARGE_CHUNKS: usize = 2;
 /// Refused rows that a worker holds before it hands them on.
 const REJECTS_HELD_MAX: usize = 1000;
 
@@ -70,6 +73,8 @@ pub(crate) struct RowsStage<'a, 'l> {
     /// One a secondary index; with [`Order::Sorted`] the clustered index's comes first.
     pub(crate) stores: &'a [RunStore],
     pub(crate) sink: &'a PageSink<'a>,
+    /// For chunks that are one record, too long for a worker's share.
+    pub(crate) large: Large,
     /// Tells which rows are left out, if some are.
     pub(crate) gate: Option<RowGate<'l>>,
     pub(crate) on_duplicate: OnDuplicate,
@@ -102,10 +107,21 @@ impl RowsStage<'_, '_> {
         let mut worker = Worker::new(self);
         let mut chunk = Chunk::default();
         while !self.stop.load(Ordering::Relaxed) {
-            if !self.next_chunk(&mut chunk)? {
+            let Some(large) = self.next_chunk(&mut chunk)? else {
                 return worker.sort_buffers();
-            }
+            };
+            let Some(pass) = large else {
+                worker.take(&chunk)?;
+                continue;
+            };
+            let loans = self.borrow(chunk.bytes.len())?;
             worker.take(&chunk)?;
+            // Its buffers have grown with the record: give them back before the loans.
+            worker.sort_buffers()?;
+            chunk = Chunk::default();
+            worker = Worker::new(self);
+            drop(loans);
+            drop(pass);
         }
         Err(Stop::Abandoned)
     }
@@ -125,7 +141,9 @@ impl RowsStage<'_, '_> {
         self.on_duplicate == OnDuplicate::Skip && self.gate.is_none()
     }
 
-    fn next_chunk(&self, chunk: &mut Chunk) -> Result<bool, Stop> {
+    /// Takes the next chunk, if there is one. With it comes the right to work on a
+    /// record that is far longer than a worker's share, if it is one.
+    fn next_chunk(&self, chunk: &mut Chunk) -> Result<Option<Option<Pass<'_>>>, Stop> {
         self.interrupt.check()?;
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let more = source.next_chunk(chunk)?;
@@ -135,7 +153,24 @@ impl RowsStage<'_, '_> {
             done_bytes: source.bytes_read(),
             total_bytes: self.bytes_total,
         });
-        Ok(more)
+        if !more {
+            return Ok(None);
+        }
+        let bytes = chunk.bytes.len();
+        // Waited for with the source locked, so that nobody reads another meanwhile.
+        let pass =
+            (bytes > LARGE_CHUNKS * self.memory.chunk_bytes).then(|| self.large.enter(bytes));
+        Ok(Some(pass))
+    }
+
+    /// Has sorted runs make room for what becomes of a record of `bytes`.
+    fn borrow(&self, bytes: usize) -> Result<Vec<Loan<'_>>, Stop> {
+        let needed = (bytes as f64 * COPIES_OF_A_RECORD) as u128;
+        let total = self.stores.iter().map(RunStore::memory_bytes_max).sum::<usize>().max(1);
+        let share = |store: &RunStore| needed * store.memory_bytes_max() as u128 / total as u128;
+        let loan =
+            |store| RunStore::lend(store, usize::try_from(share(store)).unwrap_or(usize::MAX));
+        Ok(self.stores.iter().map(loan).collect::<Result<_, _>>()?)
     }
 }
 

@@ -72,4 +72,4 @@ pub use error::{Error, Result};
 pub use merge::Merge;
 pub use range::KeyRange;
 pub use run::MemoryRun;
-pub use store::{RunStore, Runs, SortStats, StoreOptions};
+pub use store::{Loan, RunStore, Runs, SortStats, StoreOptions};

@@ -166,6 +166,36 @@ impl RunStore {
         Ok(())
     }
 
+    /// Lends memory to somebody who needs it for a while, and spills runs for it.
+    ///
+    /// Lends what is there when even without runs it is less than `bytes`. Errors: a spill
+    /// failed.
+    pub fn lend(&self, bytes: usize) -> Result<Loan<'_>> {
+        let bytes = bytes.min(self.plan.room());
+        let mut state = self.lock();
+        while state.used + bytes > self.plan.room() {
+            if let Some(first) = &state.failed {
+                return Err(Error::Stopped { first: first.clone() });
+            }
+            if !state.idle.is_empty() && state.spilling < self.plan.spills_max {
+                let runs = state.take(self.plan.spill_share());
+                state = self.spill_taken(state, runs)?;
+            } else if state.spilling > 0 {
+                state = self.wait(state);
+            } else {
+                break;
+            }
+        }
+        let bytes = bytes.min(self.plan.room().saturating_sub(state.used));
+        state.used += bytes;
+        Ok(Loan { store: self, bytes })
+    }
+
+    /// Memory that the store was given.
+    pub fn memory_bytes_max(&self) -> usize {
+        self.plan.memory_bytes_max
+    }
+
     /// Ends the adding. Spills what would leave too little memory for merging.
     ///
     /// Errors: a spill failed, now or before; the budget cannot hold one block of every run.
@@ -311,6 +341,27 @@ impl RunStore {
         let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.stats.wait_time += start.elapsed();
         state
+    }
+}
+
+/// Memory that is somebody else's until this is dropped.
+#[derive(Debug)]
+pub struct Loan<'a> {
+    store: &'a RunStore,
+    bytes: usize,
+}
+
+impl Loan<'_> {
+    /// How much it is.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Loan<'_> {
+    fn drop(&mut self) {
+        self.store.lock().used -= self.bytes;
+        self.store.changed.notify_all();
     }
 }
 

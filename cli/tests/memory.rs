@@ -1,0 +1,159 @@
+//! The memory of the whole program stays within `--memory`, whatever the input.
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::support::{Desk, run};
+
+/// What may be beyond the budget, in percent.
+const BEYOND_PERCENT: u64 = 15;
+
+/// Loads a generated file within `mebibytes`, and gives the report.
+#[track_caller]
+fn load_within(
+    desk: &mut Desk,
+    columns: &str,
+    mebibytes: u64,
+    more: &[&str],
+    write: impl FnOnce(&mut dyn Write),
+) -> Value {
+    let path: PathBuf = desk.home.path().join("input");
+    let mut file = BufWriter::new(std::fs::File::create(&path).unwrap());
+    write(&mut file);
+    file.into_inner().unwrap();
+    desk.exec("DROP TABLE IF EXISTS t");
+    desk.exec(&format!("CREATE TABLE t ({columns})"));
+    let memory = format!("{mebibytes}M");
+    let mut load = desk.home.load(desk.server, &desk.table("t"), &path);
+    let outcome = run(load.args(["--json", "--quiet", "--memory", &memory]).args(more));
+    let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+    let peak = report["memory_peak_bytes"].as_u64().unwrap();
+    let limit = (mebibytes << 20) * (100 + BEYOND_PERCENT) / 100;
+    assert!(peak <= limit, "{} of {mebibytes} MiB: {columns}: {report}", peak >> 20);
+    report
+}
+
+fn repeat(out: &mut dyn Write, byte: u8, count: usize) {
+    let block = vec![byte; 1 << 20];
+    let mut left = count;
+    while left > 0 {
+        let part = left.min(block.len());
+        out.write_all(&block[..part]).unwrap();
+        left -= part;
+    }
+}
+
+/// Numbers from 0 in no order.
+fn shuffled(count: u64) -> impl Iterator<Item = u64> {
+    (0..count).map(move |number| number * 7_919 % count)
+}
+
+#[test]
+fn long_values_take_no_more_than_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    let columns = "id INT PRIMARY KEY, n INT, b LONGBLOB, KEY (n), KEY (b(40))";
+    let report = load_within(&mut desk, columns, 128, &["--threads", "4"], |out| {
+        for id in shuffled(12) {
+            write!(out, "{id}\t{}\t", id % 5).unwrap();
+            repeat(out, b'a' + id as u8, 6 << 20);
+            out.write_all(b"\n").unwrap();
+        }
+    });
+    assert_eq!(report["rows"], 12);
+    let lengths = desk.rows("SELECT SUM(LENGTH(b)), MIN(LENGTH(b)), MAX(LEFT(b, 2)) FROM t");
+    assert_eq!(lengths, [format!("{}|{}|ll", 12 * (6 << 20), 6 << 20)]);
+}
+
+/// As long as memory allows: escaped, enclosed, and text of another character set.
+#[test]
+fn a_value_of_a_fifth_of_the_budget_is_loaded() {
+    let Some(mut desk) = Desk::new() else { return };
+    let columns = "id INT PRIMARY KEY, t LONGTEXT CHARACTER SET utf8mb4, KEY (t(20))";
+    let size = 60 << 20;
+    let format = ["--fields-enclosed-by", "\"", "--charset", "latin1"];
+    load_within(&mut desk, columns, 400, &format, |out| {
+        for id in shuffled(2_000) {
+            write!(out, "\"{id}\"\t\"").unwrap();
+            if id == 1_234 {
+                out.write_all(b"\\t\\\"").unwrap();
+                repeat(out, b'x', size);
+            }
+            writeln!(out, "end {id}\"").unwrap();
+        }
+    });
+    let row = desk.rows("SELECT LENGTH(t), RIGHT(t, 9), LEFT(t, 3) FROM t WHERE id = 1234");
+    assert_eq!(row, [format!("{}|xend 1234|\t\"x", size + 2 + 8)]);
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["2000"]);
+}
+
+#[test]
+fn wide_rows_and_many_indexes_take_no_more_than_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    let names: Vec<String> = (0..80).map(|number| format!("c{number}")).collect();
+    let wide: Vec<String> = names.iter().map(|name| format!("{name} VARCHAR(90)")).collect();
+    let columns = format!("id INT PRIMARY KEY, {}, KEY (c0), KEY (c1, c2)", wide.join(", "));
+    let report = load_within(&mut desk, &columns, 64, &[], |out| {
+        for id in shuffled(9_000) {
+            write!(out, "{id}").unwrap();
+            for column in 0..80 {
+                write!(out, "\tvalue {} {}", id * column % 977, "w".repeat((column % 60) as usize))
+                    .unwrap();
+            }
+            out.write_all(b"\n").unwrap();
+        }
+    });
+    assert!(report["spilled_bytes"].as_u64().unwrap() > 0, "{report}");
+    let kinds = ["a", "b", "n", "a, b", "b, n", "n, a", "a, n", "b, a"];
+    let keys: Vec<String> = (0..63).map(|key| format!("KEY k{key} ({})", kinds[key % 8])).collect();
+    let columns = format!("id INT PRIMARY KEY, a INT, b INT, n VARCHAR(40), {}", keys.join(", "));
+    for (mebibytes, threads) in [(64, "2"), (200, "16")] {
+        load_within(&mut desk, &columns, mebibytes, &["--threads", threads], |out| {
+            for id in shuffled(30_000) {
+                let (a, b) = (id * 31 % 1_009, id * 17 % 30_011);
+                writeln!(out, "{id}\t{a}\t{b}\tname {}", id * 13 % 30_000).unwrap();
+            }
+        });
+    }
+}
+
+/// Rows that are refused are held until it is their turn to be written down.
+#[test]
+fn refused_rows_take_no_more_than_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    let more = ["--rejects-max", "1000000", "--rejects", "rejected"];
+    let outcome = {
+        let path = desk.home.path().join("input");
+        let mut file = BufWriter::new(std::fs::File::create(&path).unwrap());
+        for id in 0..40 {
+            write!(file, "x{id}\t").unwrap();
+            repeat(&mut file, b'r', 2 << 20);
+            file.write_all(b"\n").unwrap();
+        }
+        file.write_all(b"1\tgood\n").unwrap();
+        file.into_inner().unwrap();
+        desk.exec("CREATE TABLE t (id INT PRIMARY KEY, b LONGTEXT)");
+        desk.load("t", &path, &[&more[..], &["--json", "--quiet", "--memory", "64M"]].concat())
+    };
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    let report: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!((&report["rows"], &report["rejects"]), (&1.into(), &40.into()));
+    let peak = report["memory_peak_bytes"].as_u64().unwrap();
+    assert!(peak < (64 << 20) * (100 + BEYOND_PERCENT) / 100, "{} MiB", peak >> 20);
+}
+
+#[test]
+fn more_memory_than_there_is_is_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY)");
+    let file = desk.home.file("one", "1\n");
+    let outcome = desk.load("t", &file, &["--memory", "900T"]);
+    outcome.refused(2, &["--memory 943718400 MiB is more than the ", " MiB that this machine has"]);
+    let load = desk.home.load(desk.server, &desk.table("t"), &file);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"]).arg(load.get_program());
+    shell.args(load.get_args()).args(["--memory", "3G"]).current_dir(desk.home.path());
+    shell.envs(load.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    run(&mut shell).refused(2, &["--memory 3072 MiB is more than the 1953 MiB"]);
+}
