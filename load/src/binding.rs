@@ -8,8 +8,11 @@ use std::sync::Arc;
 
 use innodb::cfg::{Cfg, CfgIndex};
 use innodb::record::{RecordShape, SystemColumn};
+use server::catalog::Moment;
 use values::key::KeyPart;
-use values::{Charset, Collation, Column, ConvertOptions, Converter, DefaultValue, SqlType};
+use values::{
+    Charset, Collation, Column, ConvertOptions, Converter, DefaultValue, SqlMode, SqlType, Zone,
+};
 
 use crate::error::Error;
 use crate::fields::InputFields;
@@ -40,6 +43,8 @@ impl Input {
 pub(crate) struct BoundColumn {
     pub(crate) column: Column,
     pub(crate) input: Input,
+    /// What NULL in the input becomes, if the column is NOT NULL: the time of a TIMESTAMP.
+    pub(crate) on_null: Option<Vec<u8>>,
     /// Bound to type and character sets; workers clone it.
     pub(crate) converter: Converter,
 }
@@ -203,6 +208,7 @@ pub(crate) fn bind_columns(
     fields: &InputFields,
     convert: &ConvertOptions,
     label_collations: &HashMap<String, Arc<Collation>>,
+    moment: Option<&Moment>,
 ) -> Result<Vec<BoundColumn>, Error> {
     check_left_out(columns, fields)?;
     columns
@@ -214,6 +220,7 @@ pub(crate) fn bind_columns(
                 .and_then(|name| label_collations.get(name).cloned());
             Ok(BoundColumn {
                 input: input(convert, column, field)?,
+                on_null: on_null(convert, column, moment)?,
                 converter: Converter::with_collation(column, convert, labels)?,
                 column: column.clone(),
             })
@@ -253,17 +260,10 @@ fn input(convert: &ConvertOptions, column: &Column, field: Option<usize>) -> Res
     }
     match &column.default {
         DefaultValue::Null => Ok(Input::Constant(None)),
-        DefaultValue::Constant(text) => {
-            let options =
-                ConvertOptions { file_charset: values::Charset::Utf8mb4, ..convert.clone() };
-            let mut stored = Vec::new();
-            Converter::new(column, &options)?.convert(text, &mut stored).map_err(|reason| {
-                Error::Usage(format!(
-                    "the DEFAULT of column `{}` cannot be stored: {reason}",
-                    column.name
-                ))
-            })?;
-            Ok(Input::Constant(Some(stored)))
+        DefaultValue::Constant(text) => Ok(Input::Constant(Some(stored(convert, column, text)?))),
+        DefaultValue::ConstantUtc(text) => {
+            let convert = ConvertOptions { time_zone: Zone::UTC, ..convert.clone() };
+            Ok(Input::Constant(Some(stored(&convert, column, text)?)))
         }
         DefaultValue::None => Err(Error::Usage(left_out(&[column]))),
         DefaultValue::Expression(sql) => Err(Error::Usage(format!(
@@ -271,6 +271,36 @@ fn input(convert: &ConvertOptions, column: &Column, field: Option<usize>) -> Res
             column.name
         ))),
     }
+}
+
+/// The stored form of a text that is no field: of these the server minds zero dates as `sql_mode`
+/// says, but not days that do not exist, and nothing is rounded.
+fn stored(convert: &ConvertOptions, column: &Column, text: &[u8]) -> Result<Vec<u8>, Error> {
+    let options = ConvertOptions {
+        file_charset: Charset::Utf8mb4,
+        sql_mode: convert.sql_mode.without(SqlMode::TIME_ROUND_FRACTIONAL)
+            | SqlMode::ALLOW_INVALID_DATES,
+        ..convert.clone()
+    };
+    let mut stored = Vec::new();
+    Converter::new(column, &options)?.convert(text, &mut stored).map_err(|reason| {
+        Error::Usage(format!("the DEFAULT of column `{}` cannot be stored: {reason}", column.name))
+    })?;
+    Ok(stored)
+}
+
+/// What NULL becomes in a column that is NOT NULL. LOAD DATA gives a TIMESTAMP the time it is.
+fn on_null(
+    convert: &ConvertOptions,
+    column: &Column,
+    moment: Option<&Moment>,
+) -> Result<Option<Vec<u8>>, Error> {
+    let is_timestamp = matches!(column.sql_type, SqlType::Timestamp { .. });
+    let Some(moment) = moment.filter(|_| is_timestamp && !column.nullable) else {
+        return Ok(None);
+    };
+    let convert = ConvertOptions { time_zone: Zone::UTC, ..convert.clone() };
+    stored(&convert, column, moment.utc().as_bytes()).map(Some)
 }
 
 /// Column of the table for each column of the `.cfg`; `None` for system columns.

@@ -216,7 +216,13 @@ impl<'a> Encoder<'a> {
                 false
             }
             Value::Null if nullable => true,
-            Value::Null => return Err(fault(FaultKind::Null)),
+            Value::Null => match &self.binding.columns[column].on_null {
+                Some(stored) => {
+                    self.clustered.data().extend_from_slice(stored);
+                    false
+                }
+                None => return Err(fault(FaultKind::Null)),
+            },
         };
         self.clustered.end_field(is_null, false);
         Ok(())
@@ -375,7 +381,13 @@ fn convert(
             converter.convert(text, out).map(|()| false).map_err(|r| fault(FaultKind::Value(r)))
         }
         Value::Null if bound.column.nullable => Ok(true),
-        Value::Null => Err(fault(FaultKind::Null)),
+        Value::Null => match &bound.on_null {
+            Some(stored) => {
+                out.extend_from_slice(stored);
+                Ok(false)
+            }
+            None => Err(fault(FaultKind::Null)),
+        },
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::{ServerFacts, Session, Table, Target};
 use sources::{Dialect, FileSource};
-use values::{Collation, Column, ConvertOptions, SqlMode};
+use values::{Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType};
 
 use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
 use crate::clock;
@@ -50,11 +51,45 @@ impl Inspected {
             habits,
         };
         let labels = learn_label_collations(session, table)?;
-        let columns = bind_columns(&table.columns, &fields, &convert, &labels)?;
+        let (settled, moment) = settle_defaults(session, table, &fields)?;
+        let columns = bind_columns(&settled, &fields, &convert, &labels, moment.as_ref())?;
         let collations = learn_collations(session, table)?;
         let series = series(session, facts, table, convert.sql_mode)?;
         Ok(Inspected { columns, fields, dialect: source.dialect().clone(), series, collations })
     }
+}
+
+/// The table's columns with the DEFAULT expressions evaluated that the load needs, and the moment
+/// at which they were; none if nothing depends on it.
+fn settle_defaults(
+    session: &mut Session,
+    table: &Table,
+    fields: &InputFields,
+) -> Result<(Vec<Column>, Option<Moment>), Error> {
+    let mut columns = table.columns.clone();
+    let is_given = |position: usize| fields.field_of(position).is_some();
+    let needed = |&position: &usize| {
+        !is_given(position) && matches!(columns[position].default, DefaultValue::Expression(_))
+    };
+    let wanted: Vec<usize> = (0..columns.len()).filter(needed).collect();
+    let takes_null = |position: usize| {
+        let column = &columns[position];
+        let is_timestamp = matches!(column.sql_type, SqlType::Timestamp { .. });
+        is_given(position) && is_timestamp && !column.nullable
+    };
+    if wanted.is_empty() && !(0..columns.len()).any(takes_null) {
+        return Ok((columns, None));
+    }
+    let moment = Moment::now(session)?;
+    let values = table.evaluate_defaults(session, &wanted, &moment);
+    let values = values.map_err(|error| match error {
+        server::Error::Default { .. } => Error::Usage(error.to_string()),
+        error => error.into(),
+    })?;
+    for (position, value) in values {
+        columns[position].default = value;
+    }
+    Ok((columns, Some(moment)))
 }
 
 /// How LOAD DATA would number rows in a session of the server's.

@@ -1,7 +1,7 @@
 //! A random table with a file for it, and what the server makes of the file.
 //!
-//! Left out is what Inrush refuses and LOAD DATA takes: NULL for a TIMESTAMP NOT NULL, which
-//! becomes the current time.
+//! Left out is NULL for a TIMESTAMP NOT NULL, which becomes the time it is: [`crate::defaults`]
+//! has that.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -83,16 +83,16 @@ fn a_column_list_that_cannot_be_meant_is_an_error_before_anything_is_done() {
         assert_eq!(db.tables(), ["b"]);
     }
     // A default that is no constant is fine when the input has the column.
-    db.sql("ALTER TABLE b MODIFY u DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP");
+    db.sql("ALTER TABLE b MODIFY u VARCHAR(40) NOT NULL DEFAULT UUID()");
     let mut options = server.options(&db, "b", vec![path.clone()]);
     options.dialect = Dialect::csv();
     options.columns = list(&["id"]);
     options.skip_lines = 1;
     let error = server.load(&options).unwrap_err();
-    assert!(error.to_string().to_lowercase().contains("current_timestamp"), "{error}");
+    assert!(error.to_string().to_lowercase().contains("uuid() can differ"), "{error}");
     options.columns = list(&["id", "u"]);
     assert_eq!(server.load(&options).unwrap().rows, 1);
-    assert_eq!(db.text("SELECT u FROM b"), "2024-01-01 00:00:00");
+    assert_eq!(db.text("SELECT u FROM b"), "2024-01-01");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod case;
 mod change;
 mod column;
 mod compare;
+mod defaults;
 mod dialects;
 mod differential;
 mod duplicates;

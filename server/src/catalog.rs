@@ -6,12 +6,15 @@
 //! CREATE statement of the user's.
 
 mod column_type;
+mod constant;
 mod defaults;
+mod evaluate;
 mod features;
 mod uuid;
 
 use values::{Column, DefaultValue};
 
+pub use self::evaluate::Moment;
 pub(crate) use self::features::foreign_keys;
 
 use crate::error::{Error, Result, Unsupported};

@@ -71,6 +71,19 @@ pub enum Error {
     /// Somebody asked for the end of the load before this statement; it was not sent.
     #[error("stopped before the server was asked")]
     Interrupted,
+    /// A DEFAULT expression that a load cannot take the value of.
+    #[error(
+        "column `{column}` is not in the input, and its DEFAULT {expression} is not one value for \
+         all rows: {reason}"
+    )]
+    Default {
+        /// The column.
+        column: String,
+        /// The expression, as the server words it.
+        expression: String,
+        /// What differs, or what the server said.
+        reason: String,
+    },
     /// A result had another shape than the one asked for.
     #[error(
         "column {column} of the answer {seen} where {expected} was expected; statement: {statement}"

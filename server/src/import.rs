@@ -306,7 +306,7 @@ impl Target {
         let (shadow, target) = (self.names.shadow.clone(), self.table.name.clone());
         // The target may be one that strict mode would not make: with rows too wide for a page.
         self.exec(&format!(
-            "SET STATEMENT innodb_strict_mode=0 FOR CREATE TABLE {} LIKE {}",
+            "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR CREATE TABLE {} LIKE {}",
             shadow.quoted(),
             target.quoted()
         ))?;

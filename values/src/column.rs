@@ -83,7 +83,9 @@ pub enum DefaultValue {
     Null,
     /// A constant, as the text that LOAD DATA would have to read to store it (UTF-8 or raw bytes).
     Constant(Vec<u8>),
-    /// Anything else (CURRENT_TIMESTAMP, UUID(), ...): its SQL text; not yet loadable.
+    /// As `Constant`, of a TIMESTAMP: a time in UTC, whatever the session's zone.
+    ConstantUtc(Vec<u8>),
+    /// Anything else (CURRENT_TIMESTAMP, UUID(), ...): its SQL text.
     Expression(String),
 }
 

@@ -179,7 +179,10 @@ fn charset(sql_type: &SqlType) -> Option<Charset> {
 fn ask_twin(session: &mut Session, table: &mut Table, constants: &[usize]) -> Result<()> {
     let twin = TableName::new(table.name.database.clone(), TWIN).quoted();
     session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
-    session.exec(&format!("CREATE TEMPORARY TABLE {twin} LIKE {}", table.name.quoted()))?;
+    session.exec(&format!(
+        "SET STATEMENT sql_mode='ALLOW_INVALID_DATES' FOR CREATE TEMPORARY TABLE {twin} LIKE {}",
+        table.name.quoted()
+    ))?;
     // Not strict: columns without default get zeros here. The session's mode is restored below.
     session.exec("SET SESSION sql_mode='', check_constraint_checks=0")?;
     let answer = read_twin(session, table, constants, &twin);

@@ -1,0 +1,171 @@
+//! Columns that the input leaves out, or has NULL for: what LOAD DATA gives them at one moment.
+
+use load::Error;
+
+use crate::compare::same_rows;
+use crate::server::{Db, Server};
+
+/// Types and DEFAULT expressions that are one value for all rows of a statement.
+const EXPRESSIONS: [&str; 40] = [
+    "TIMESTAMP(6) NULL DEFAULT CURRENT_TIMESTAMP(6)",
+    "TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP",
+    "TIMESTAMP(6) NULL DEFAULT CURRENT_TIMESTAMP(3)",
+    "TIMESTAMP(2) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)",
+    "TIMESTAMP NULL DEFAULT (NOW() + INTERVAL 1 DAY)",
+    "DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP",
+    "DATETIME(4) DEFAULT CURRENT_TIMESTAMP(6)",
+    "DATETIME(6) DEFAULT (UTC_TIMESTAMP(6))",
+    "DATETIME DEFAULT (NOW() - INTERVAL 90 MINUTE)",
+    "DATE DEFAULT (CURDATE())",
+    "DATE DEFAULT (CURRENT_TIMESTAMP())",
+    "DATE DEFAULT (CAST('2020-01-01' AS DATE))",
+    "DATE DEFAULT (MAKEDATE(2020, 5))",
+    "TIME(3) DEFAULT (CURTIME(3))",
+    "YEAR DEFAULT (YEAR(NOW()))",
+    "INT DEFAULT (1 + 2)",
+    "INT DEFAULT (UNIX_TIMESTAMP())",
+    "INT DEFAULT (CASE WHEN 1 > 2 THEN 3 ELSE 4 END)",
+    "BIGINT UNSIGNED DEFAULT (18446744073709551614 + 1)",
+    "DECIMAL(20,6) DEFAULT (UNIX_TIMESTAMP(NOW(6)))",
+    "DECIMAL(30,20) DEFAULT (1/3)",
+    "FLOAT DEFAULT (1/3)",
+    "FLOAT(7,2) DEFAULT (1/3)",
+    "DOUBLE DEFAULT (SQRT(2))",
+    "DOUBLE DEFAULT (-1e300 / 3)",
+    "BIT(20) DEFAULT (65 * 1000)",
+    "BIT(64) DEFAULT (x'8000000000000001')",
+    "VARCHAR(9) DEFAULT (CONCAT('a', 'b'))",
+    "VARCHAR(9) CHARACTER SET utf8mb4 DEFAULT (REPEAT(CHAR(0xf09f9880 USING utf8mb4), 2))",
+    "CHAR(9) CHARACTER SET latin1 DEFAULT (UPPER('\u{e9}t\u{e9}'))",
+    "VARCHAR(30) DEFAULT (DATE_FORMAT(NOW(), '%Y-%m-%d'))",
+    "TEXT DEFAULT (REPEAT('x', 20000))",
+    "BLOB DEFAULT (UNHEX('00ff27'))",
+    "BINARY(5) DEFAULT (UNHEX('00ff'))",
+    "JSON DEFAULT (JSON_OBJECT('a', 1, 'b', JSON_ARRAY(1, NULL)))",
+    "ENUM('p','q') NOT NULL DEFAULT (CONCAT('q', ''))",
+    "SET('x','y') DEFAULT (CONCAT('x', ',y'))",
+    "UUID DEFAULT (CONCAT('123e4567-e89b-12d3-a456-4266141740', '00'))",
+    "INET6 DEFAULT (CONCAT('::', '1'))",
+    "INT DEFAULT (NULLIF(1, 1))",
+];
+
+fn create(db: &mut Db, columns: &[String]) {
+    for table in ["a", "b"] {
+        let sql = format!(
+            "CREATE TABLE {table} (id INT PRIMARY KEY, {}) ENGINE=InnoDB CHARACTER SET latin1",
+            columns.join(", ")
+        );
+        db.sql(&sql);
+    }
+}
+
+/// Loads table `a` by LOAD DATA at the moment at which `b` was.
+fn load_data_then(db: &mut Db, path: &std::path::Path, columns: &str, moment: &str) {
+    let unix = db.text(&format!("SELECT UNIX_TIMESTAMP({moment}) FROM b WHERE id = 1"));
+    db.sql(&format!("SET timestamp={unix}"));
+    db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a ({columns})", path.display()));
+    db.sql("SET timestamp=DEFAULT");
+}
+
+#[test]
+fn expressions_are_evaluated_once_for_all_rows() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql("SET NAMES utf8mb4");
+    let columns: Vec<String> =
+        EXPRESSIONS.iter().enumerate().map(|(at, sql)| format!("c{at} {sql}")).collect();
+    create(&mut db, &columns);
+    let path = server.file(&db, "input", "1\n2\n3\n");
+    let mut options = server.options(&db, "b", vec![path.clone()]);
+    options.columns = Some(vec!["id".to_owned()]);
+    let before = db.text("SELECT NOW(6)");
+    server.load(&options).unwrap();
+    let moment = db.text("SELECT c0 FROM b WHERE id=2");
+    assert!((before..=db.text("SELECT NOW(6)")).contains(&moment), "{moment}");
+    load_data_then(&mut db, &path, "id", "c0");
+    db.sql("SET character_set_results=NULL");
+    same_rows(&mut db, "b", "a", &["PRIMARY"]);
+    let tables = db.tables();
+    assert_eq!(tables, ["a", "b"], "nothing is left over");
+}
+
+#[test]
+fn what_is_not_one_value_for_all_rows_is_refused_by_name() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let path = server.file(&db, "input", "1\n");
+    for (column, part) in [
+        ("VARCHAR(40) DEFAULT (UUID())", "uuid() can differ"),
+        ("UUID DEFAULT UUID()", "uuid() can differ"),
+        ("DOUBLE DEFAULT (1 + RAND())", "rand() can differ"),
+        ("INT DEFAULT (id + 1)", "`id` (another column)"),
+        ("DATETIME DEFAULT (SYSDATE())", "sysdate() can differ"),
+        ("TINYINT DEFAULT (200 + MINUTE(NOW()))", "Out of range value"),
+        ("INT DEFAULT (1 / (MINUTE(NOW()) - MINUTE(NOW())))", "Division by 0"),
+        ("VARCHAR(2) DEFAULT (CONCAT(CURDATE(), ''))", "Data truncated"),
+    ] {
+        db.sql("DROP TABLE IF EXISTS a, b");
+        create(&mut db, &[format!("v {column}")]);
+        let mut options = server.options(&db, "b", vec![path.clone()]);
+        options.columns = Some(vec!["id".to_owned()]);
+        let error = server.load(&options).unwrap_err();
+        assert!(matches!(error, Error::Usage(_)), "{column}: {error}");
+        let text = error.to_string();
+        assert!(text.contains(part) && text.contains("`v`"), "{column}: {text}");
+        assert_eq!(db.text("SELECT COUNT(*) FROM b"), "0");
+    }
+}
+
+/// A TIMESTAMP that is NOT NULL takes NULL as the time of the load.
+#[test]
+fn null_in_a_timestamp_is_the_time_it_is() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let columns = [
+        "t TIMESTAMP NOT NULL",
+        "u TIMESTAMP(6) NOT NULL DEFAULT '2001-02-03'",
+        "n TIMESTAMP(3) NULL",
+        "KEY (u, t)",
+    ];
+    create(&mut db, &columns.map(str::to_owned));
+    let path = server.file(
+        &db,
+        "input",
+        "1\t\\N\t\\N\t\\N\n2\t2020-01-01\t\\N\t\\N\n3\t\\N\t2020-01-01\t2020-01-01\n",
+    );
+    server.load(&server.options(&db, "b", vec![path.clone()])).unwrap();
+    load_data_then(&mut db, &path, "id, t, u, n", "u");
+    same_rows(&mut db, "b", "a", &["PRIMARY", "u"]);
+}
+
+/// `sql_mode` has a say in defaults as in the input.
+#[test]
+fn zero_dates_are_defaults_where_the_server_takes_them() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let path = server.file(&db, "input", "1\n");
+    for column in [
+        "TIMESTAMP NOT NULL DEFAULT '0000-00-00'",
+        "DATE NOT NULL DEFAULT '2024-00-00'",
+        "DATETIME DEFAULT '0000-00-00'",
+        "DATE DEFAULT '2024-02-31'",
+        "TIME DEFAULT '00:00:00'",
+        "DATETIME(1) DEFAULT '2024-01-01 00:00:00.9'",
+    ] {
+        for mode in ["", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "ALLOW_INVALID_DATES", "TRADITIONAL"] {
+            db.sql("DROP TABLE IF EXISTS a, b");
+            db.sql("SET sql_mode='ALLOW_INVALID_DATES'");
+            create(&mut db, &[format!("v {column}")]);
+            let mut options = server.options(&db, "b", vec![path.clone()]);
+            options.columns = Some(vec!["id".to_owned()]);
+            options.sql_mode = Some(mode.to_owned());
+            db.sql(&format!("SET sql_mode='STRICT_TRANS_TABLES,{mode}'"));
+            let load = format!("LOAD DATA INFILE '{}' INTO TABLE a (id)", path.display());
+            let theirs = db.try_sql(&load);
+            let ours = server.load(&options);
+            let what = format!("{column} {mode}: {theirs:?} {ours:?}");
+            assert_eq!(ours.is_ok(), theirs.is_ok(), "{what}");
+            same_rows(&mut db, "b", "a", &["PRIMARY"]);
+        }
+    }
+}

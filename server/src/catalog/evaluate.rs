@@ -1,0 +1,201 @@
+//! DEFAULT expressions as the values that one statement gives all rows.
+//!
+//! The server evaluates them itself: a row is put into a temporary twin of the table, at the
+//! moment that counts for the whole load, and read back.
+
+use values::{DefaultValue, SqlType};
+
+use super::Table;
+use super::constant::{current_timestamp_digits, variable_part};
+use crate::error::{Error, Result};
+use crate::identifier::{TableName, quote_name, quote_text};
+use crate::session::Session;
+
+/// Name of the temporary twin. Temporary tables are visible to their session alone.
+const TWIN: &str = "_inrush_defaults";
+/// What strict mode makes an error, as a warning.
+const LENIENT_MODE: &str = "ERROR_FOR_DIVISION_BY_ZERO";
+/// Warnings of columns that are not asked about: no DEFAULT.
+const ER_NO_DEFAULT: u16 = 1364;
+const ER_DIVISION_BY_ZERO: u16 = 1365;
+
+/// The moment that a load is one statement at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Seconds since 1970 with six digits behind the point: `@@timestamp`.
+    unix: String,
+    /// `YYYY-MM-DD hh:mm:ss.ffffff` in UTC.
+    utc: String,
+    /// The same in the session's time zone.
+    local: String,
+}
+
+impl Moment {
+    /// Now, by the server's clock.
+    pub fn now(session: &mut Session) -> Result<Moment> {
+        let row = session.query_row("SELECT @@timestamp, UTC_TIMESTAMP(6), NOW(6)")?;
+        Ok(Moment { unix: row.text(0)?, utc: row.text(1)?, local: row.text(2)? })
+    }
+
+    /// Its text in UTC.
+    pub fn utc(&self) -> &str {
+        &self.utc
+    }
+}
+
+impl Table {
+    /// Values of the DEFAULT expressions of columns `wanted` (positions), at `moment`.
+    ///
+    /// Makes and drops a temporary table unless all are CURRENT_TIMESTAMP. Errors:
+    /// [`Error::Default`] for an expression that can differ from row to row, or whose value strict
+    /// mode would refuse.
+    pub fn evaluate_defaults(
+        &self,
+        session: &mut Session,
+        wanted: &[usize],
+        moment: &Moment,
+    ) -> Result<Vec<(usize, DefaultValue)>> {
+        let mut values = Vec::new();
+        let mut asked = Vec::new();
+        for &position in wanted {
+            let column = &self.columns[position];
+            let DefaultValue::Expression(text) = &column.default else { continue };
+            if let Some(part) = variable_part(text) {
+                let reason = format!("{part} can differ from row to row");
+                return Err(self.default_error(position, reason));
+            }
+            match (current_timestamp_digits(text), &column.sql_type) {
+                (Some(digits), SqlType::Timestamp { .. }) => {
+                    let utc = cut_fraction(&moment.utc, digits);
+                    values.push((position, DefaultValue::ConstantUtc(utc)));
+                }
+                (Some(digits), SqlType::DateTime { .. }) => {
+                    let local = cut_fraction(&moment.local, digits);
+                    values.push((position, DefaultValue::Constant(local)));
+                }
+                _ => asked.push(position),
+            }
+        }
+        if !asked.is_empty() {
+            values.extend(self.ask_twin(session, &asked, moment)?);
+        }
+        Ok(values)
+    }
+
+    fn default_error(&self, position: usize, reason: String) -> Error {
+        let column = &self.columns[position];
+        let expression = match &column.default {
+            DefaultValue::Expression(text) => text.clone(),
+            _ => String::new(),
+        };
+        Error::Default { column: column.name.clone(), expression, reason }
+    }
+
+    fn ask_twin(
+        &self,
+        session: &mut Session,
+        asked: &[usize],
+        moment: &Moment,
+    ) -> Result<Vec<(usize, DefaultValue)>> {
+        let twin = TableName::new(self.name.database.clone(), TWIN).quoted();
+        session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
+        session.exec(&format!(
+            "SET STATEMENT sql_mode='ALLOW_INVALID_DATES' FOR CREATE TEMPORARY TABLE {twin} LIKE {}",
+            self.name.quoted()
+        ))?;
+        let zone = session.query_row("SELECT @@session.time_zone")?.text(0)?;
+        session
+            .exec(&format!("SET SESSION sql_mode='{LENIENT_MODE}', check_constraint_checks=0"))?;
+        // Not where the server forbids it (secure_timestamp); then a moment later has to do.
+        let _ = session.exec(&format!("SET SESSION timestamp={}", moment.unix));
+        let answer = self.read_twin(session, asked, &twin);
+        let mode = crate::session::SQL_MODE;
+        let _ = session.exec("SET SESSION timestamp=DEFAULT");
+        session.exec(&format!(
+            "SET SESSION sql_mode='{mode}', check_constraint_checks=DEFAULT, time_zone={}",
+            quote_text(&zone)
+        ))?;
+        session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
+        answer
+    }
+
+    fn read_twin(
+        &self,
+        session: &mut Session,
+        asked: &[usize],
+        twin: &str,
+    ) -> Result<Vec<(usize, DefaultValue)>> {
+        // Others are not evaluated: NEXTVAL would move a sequence.
+        let others: Vec<String> = (0..self.columns.len())
+            .filter(|position| !asked.contains(position))
+            .filter(|&position| {
+                matches!(self.columns[position].default, DefaultValue::Expression(_))
+            })
+            .map(|position| quote_name(&self.columns[position].name))
+            .collect();
+        let blanks = vec!["''"; others.len()].join(",");
+        session.exec(&format!("INSERT INTO {twin} ({}) VALUES ({blanks})", others.join(",")))?;
+        for warning in session.warnings()? {
+            let about = |&&position: &&usize| {
+                let name = &self.columns[position].name;
+                warning.message.contains(&quote_name(name))
+                    || warning.message.contains(&format!("'{name}'"))
+            };
+            let about = asked.iter().find(about).copied();
+            let is_ours = about.is_some() || warning.errno == ER_DIVISION_BY_ZERO;
+            if is_ours && warning.errno != ER_NO_DEFAULT && warning.level != "Note" {
+                return Err(self.default_error(about.unwrap_or(asked[0]), warning.message));
+            }
+        }
+        // Local times of a TIMESTAMP can mean two moments.
+        session.exec("SET SESSION time_zone='+00:00'")?;
+        let list: Vec<String> = asked.iter().map(|&position| self.readable(position)).collect();
+        let row = session.query_row(&format!("SELECT {} FROM {twin}", list.join(",")))?;
+        Ok(asked
+            .iter()
+            .enumerate()
+            .map(|(at, &position)| {
+                let value = match (row.bytes(at), &self.columns[position].sql_type) {
+                    (None, _) => DefaultValue::Null,
+                    (Some(text), SqlType::Timestamp { .. }) => {
+                        DefaultValue::ConstantUtc(text.to_vec())
+                    }
+                    (Some(text), _) => DefaultValue::Constant(text.to_vec()),
+                };
+                (position, value)
+            })
+            .collect())
+    }
+
+    /// The column in an SQL expression whose text LOAD DATA would read back as the same value.
+    fn readable(&self, position: usize) -> String {
+        let column = &self.columns[position];
+        let name = quote_name(&column.name);
+        match column.sql_type {
+            // Worded in 6 digits only.
+            SqlType::Float { .. } => format!("{name} + 0e0"),
+            _ => name,
+        }
+    }
+}
+
+/// The first `digits` digits of the six behind the point.
+fn cut_fraction(text: &str, digits: u8) -> Vec<u8> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let kept = fraction.get(..usize::from(digits)).unwrap_or(fraction);
+    let point = if kept.is_empty() { "" } else { "." };
+    format!("{whole}{point}{kept}").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_cut_to_its_digits() {
+        let text = "2024-02-03 04:05:06.789012";
+        assert_eq!(cut_fraction(text, 0), b"2024-02-03 04:05:06");
+        assert_eq!(cut_fraction(text, 3), b"2024-02-03 04:05:06.789");
+        assert_eq!(cut_fraction(text, 6), text.as_bytes());
+    }
+}
