@@ -70,9 +70,7 @@ fn sniff(
     let options = SniffOptions {
         files: files.to_vec(),
         table: table.to_owned(),
-        dialect: says_dialect(format)
-            .then(|| load_args::dialect(format, &files[0]))
-            .transpose()?,
+        dialect: says_dialect(format).then(|| load_args::dialect(format, &files[0])).transpose()?,
         header: format.header.then_some(true),
         skip_lines: format.skip_lines,
         columns: format.columns.clone(),
@@ -116,9 +114,9 @@ fn command(
 ) -> Result<Vec<String>, Failure> {
     let mut words = vec!["inrush".to_owned(), "load".to_owned()];
     for file in &args.files {
-        let name = file.to_str().ok_or_else(|| {
-            Failure::usage(format!("{} is not UTF-8; rename it", file.display()))
-        })?;
+        let name = file
+            .to_str()
+            .ok_or_else(|| Failure::usage(format!("{} is not UTF-8; rename it", file.display())))?;
         words.push(name.to_owned());
     }
     let mut option = |name: &str, value: &str| {
@@ -157,7 +155,8 @@ fn command(
     }
     // The statement comes by a descriptor that the input does not have.
     let is_stdin = args.files.iter().any(|file| file == Path::new("-"));
-    words.extend(["--ddl".to_owned(), if is_stdin { "/dev/fd/3" } else { "/dev/stdin" }.to_owned()]);
+    words
+        .extend(["--ddl".to_owned(), if is_stdin { "/dev/fd/3" } else { "/dev/stdin" }.to_owned()]);
     Ok(words)
 }
 
@@ -242,7 +241,13 @@ fn script(
     let mut what = Vec::new();
     what.extend(sniffed.compression.map(|kind| kind.to_string()));
     what.push(format!("{} columns", sniffed.columns.len()));
-    what.push(if sniffed.header { "a header" } else { "no header" }.to_owned());
+    let is_skipped = sniffed.skip_lines > 0 && sniffed.names.is_some();
+    let header = match (sniffed.header, is_skipped) {
+        (true, _) => "a header",
+        (false, true) => "lines skipped",
+        (false, false) => "no header",
+    };
+    what.push(header.to_owned());
     what.extend(sniffed.charset.clone());
     let all = if sniffed.is_whole { "all looked at" } else { "looked at, not all" };
     // A name may hold a line break, which would end the comment.

@@ -14,5 +14,6 @@ mod report;
 mod sandbox;
 mod scene;
 mod signals;
+mod sniff;
 mod space;
 mod support;

@@ -105,6 +105,12 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         None => dialect::guess(&sample, options.skip_lines, ending.as_deref(), &mut notes),
     };
     guess.dialect.check().map_err(usage)?;
+    if guess.dialect.needs_fields() {
+        return Err(Error::Usage(
+            "these rows can only be told by the columns of a table, so none can be guessed from them"
+                .to_owned(),
+        ));
+    }
     let charset = Charset::of(&sample, options);
     let mut records = Records::new(&sample, &guess.dialect, options.skip_lines);
     if records.fields == 0 {

@@ -50,10 +50,7 @@ fn look_like_names(names: &[String]) -> bool {
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && !(forms.double || forms.date || forms.datetime.is_some() || forms.time.is_some())
     };
-    let mut lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-    lower.sort();
-    lower.dedup();
-    names.iter().all(is_name) && lower.len() == names.len()
+    names.iter().all(is_name)
 }
 
 /// What one column says about the first row.
@@ -113,11 +110,12 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
         // Nothing follows: a row of names alone is a header if there are several.
         return names.len() > 1 && names.iter().all(|name| is_identifier(name));
     }
+    let is_table = names.len() > 1 && are_distinct(names);
     let says_so = |(column, name): (&Column, &String)| {
         let has_digit = name.bytes().any(|byte| byte.is_ascii_digit());
         column.values > 0
             && (column.typed
-                || (names.len() > 1
+                || (is_table
                     && is_identifier(name)
                     && ((column.values > 2 && column.size.is_some_and(|size| size != name.len()))
                         || (column.all_digits && !has_digit)

@@ -44,11 +44,10 @@ impl<'a> Records<'a> {
             }
             parts.push(scanned);
         }
-        let mut records =
-            Records { parts, quote: dialect.enclosed_by, fields, odd_rows: 0 };
+        let mut records = Records { parts, quote: dialect.enclosed_by, fields, odd_rows: 0 };
         let odd = |part: &Scanned<'_>| {
             let rows = (part.first..part.end).map(|index| part.rows.row(index));
-            rows.filter(|row| !row.has_fields_for(fields)).count() as u64
+            rows.filter(|row| !row.has_fields_for(fields, fields)).count() as u64
         };
         records.odd_rows = records.parts.iter().filter(|part| part.is_reliable).map(odd).sum();
         records
@@ -73,7 +72,7 @@ impl<'a> Records<'a> {
         for part in &self.parts {
             for index in part.first..part.end {
                 let row = part.rows.row(index);
-                if !row.has_fields_for(self.fields) {
+                if !row.has_fields_for(self.fields, self.fields) {
                     continue;
                 }
                 let mut row_values = Vec::with_capacity(self.fields);
@@ -114,13 +113,15 @@ impl<'a> Scanned<'a> {
             let end = bytes.windows(at.len().max(1)).position(|window| window == at);
             end.map_or(&[], |end| &bytes[end + at.len()..])
         };
-        let outside = Scanned::scan(behind(&dialect.lines_terminated_by, &part.bytes), part, dialect);
+        let outside =
+            Scanned::scan(behind(&dialect.lines_terminated_by, &part.bytes), part, dialect);
         let Some(quote) = dialect.enclosed_by else { return outside };
         let closing = [&[quote], &dialect.lines_terminated_by[..]].concat();
         let inside = Scanned::scan(behind(&closing, &part.bytes), part, dialect);
         let usual = |scanned: &Scanned<'_>| {
             let rows = (scanned.first..scanned.end).map(|index| scanned.rows.row(index));
-            rows.filter(|row| row.has_fields_for(fields)).count() * 1000 / scanned.end.max(1)
+            rows.filter(|row| row.has_fields_for(fields, fields)).count() * 1000
+                / scanned.end.max(1)
         };
         if usual(&inside) > usual(&outside) { inside } else { outside }
     }
@@ -130,14 +131,7 @@ impl<'a> Scanned<'a> {
         Scanner::new(dialect).scan(bytes, &mut rows);
         // The last one may be cut.
         let end = if part.is_end { rows.len() } else { rows.len().saturating_sub(1) };
-        Scanned {
-            bytes,
-            rows,
-            first: 0,
-            end,
-            is_start: part.is_start,
-            is_reliable: part.is_start,
-        }
+        Scanned { bytes, rows, first: 0, end, is_start: part.is_start, is_reliable: part.is_start }
     }
 
     fn usual_fields(&self, dialect: &Dialect) -> usize {
