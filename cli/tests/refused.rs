@@ -1,6 +1,7 @@
 //! What load would do, and what it does not do yet.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -197,4 +198,31 @@ fn an_unfit_server_is_refused_by_name() {
     outcome.refused(2, &["page size (innodb_page_size is 8192, 16384 is needed)", binlog]);
     assert_eq!(outcome.err.contains("encrypted table (encrypted=yes)"), has_key, "{outcome:?}");
     assert_eq!(names(&dir.join("data/d")), ["db.opt", "t.frm", "t.ibd"]);
+}
+
+/// A database that `--ddl` made goes with the load, unless others use it by then.
+#[test]
+fn a_database_made_for_a_load_that_fails_is_taken_back() {
+    let Some(mut desk) = Desk::new() else { return };
+    let database = format!("{}_made", desk.database);
+    let table = format!("{database}.t");
+    let bad = desk.home.file("bad", "x\n");
+    let good = desk.home.file("good", "1\n");
+    let ddl = desk.home.file("t.sql", "CREATE TABLE t (a INT)");
+    let wrong = desk.home.file("wrong.sql", "CREATE TABLE t (a INTT)");
+    let list = format!("SHOW DATABASES LIKE '{}'", database.replace('_', "\\_"));
+    let load = |desk: &Desk, file: &Path, ddl: &Path| {
+        run(desk.home.load(desk.server, &table, file).arg("--ddl").arg(ddl))
+    };
+    for (file, ddl, code) in [(&bad, &ddl, 1), (&good, &wrong, 2)] {
+        assert_eq!(load(&desk, file, ddl).code(), code);
+        assert_eq!(desk.rows(&list), [""; 0]);
+    }
+    desk.exec(&format!("CREATE DATABASE {database}"));
+    assert_eq!(load(&desk, &bad, &ddl).code(), 1);
+    assert_eq!(desk.rows(&list), [database.as_str()], "it was there before");
+    desk.exec(&format!("DROP DATABASE {database}"));
+    load(&desk, &good, &ddl).done();
+    assert_eq!(desk.rows(&format!("SELECT a FROM {table}")), ["1"]);
+    desk.exec(&format!("DROP DATABASE {database}"));
 }

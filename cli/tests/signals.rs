@@ -1,5 +1,6 @@
 //! Ctrl-C and its like at any moment: a clean stop, nothing left behind, and the next load works.
 
+use std::io::Write;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -185,4 +186,29 @@ fn a_signal_that_is_ignored_stays_ignored() {
     resume(&child);
     finish(child).done();
     assert!(scene.is_new());
+}
+
+/// Nothing comes, and nothing ends the pipe.
+#[test]
+fn a_signal_ends_the_wait_for_input() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 2_000);
+    scene.file = std::path::PathBuf::from("-");
+    let text = crate::support::lines(2_000);
+    for part in [0, 10, 60_000] {
+        scene.reset();
+        let mut load = scene.command();
+        load.args(["--memory", "64M"]).stdin(std::process::Stdio::piped());
+        let mut child = start(&mut load);
+        let mut pipe = child.stdin.take().unwrap();
+        pipe.write_all(&text.as_bytes()[..part]).unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        if child.try_wait().unwrap().is_some() {
+            panic!("{part}: {:?}", finish(child));
+        }
+        let outcome = send(child, "INT");
+        outcome.refused(1, &["stopped by SIGINT during "]);
+        stopped(&mut scene, &outcome, "INT", "waiting for input");
+        drop(pipe);
+    }
 }

@@ -12,17 +12,33 @@ use crate::options::LoadOptions;
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     table: Option<TableName>,
+    database: Option<String>,
 }
 
 impl Made {
     /// Takes it back because the load failed; a table that others have filled meanwhile is theirs.
     pub(crate) fn undo(&self, session: &mut Session) {
-        let Some(name) = &self.table else { return };
-        if matches!(Table::is_empty(session, name), Ok(true)) {
-            // What made the load fail is what the user must hear.
+        // What made the load fail is what the user must hear.
+        if let Some(name) = &self.table
+            && matches!(Table::is_empty(session, name), Ok(true))
+        {
             let _ = session.exec(&format!("DROP TABLE {}", name.quoted()));
         }
+        if let Some(database) = &self.database
+            && matches!(is_unused(session, database), Ok(true))
+        {
+            let _ = session.exec(&format!("DROP DATABASE {}", identifier::quote_name(database)));
+        }
     }
+}
+
+/// Whether there is nothing in a database.
+fn is_unused(session: &mut Session, database: &str) -> Result<bool, server::Error> {
+    let name = identifier::quote_text(database);
+    let kinds =
+        ["TABLES WHERE TABLE_SCHEMA", "ROUTINES WHERE ROUTINE_SCHEMA", "EVENTS WHERE EVENT_SCHEMA"];
+    let found = kinds.map(|kind| format!("SELECT 1 FROM information_schema.{kind}={name}"));
+    Ok(session.query(&found.join(" UNION ALL "))?.is_empty())
 }
 
 /// Makes the target by `--ddl` if it is missing, and its database.
@@ -34,13 +50,29 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
     let statement = statement(options)?;
     let refused = |error: server::Error| Error::Usage(format!("--ddl: {error}"));
     let database = identifier::quote_name(&options.database);
-    session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}")).map_err(refused)?;
-    session.exec(&format!("USE {database}")).map_err(refused)?;
-    session.exec(statement).map_err(refused)?;
-    if Table::exists(session, &name)? {
-        return Ok(Made { table: Some(name) });
+    let done = session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}"));
+    // Of one that was there already, it says that it changed nothing.
+    let is_new = done.map_err(refused)?.affected_rows > 0;
+    let mut made = Made { table: None, database: is_new.then(|| options.database.clone()) };
+    let mut make = || {
+        session.exec(&format!("USE {database}")).map_err(refused)?;
+        session.exec(statement).map_err(refused)?;
+        if Table::exists(session, &name)? {
+            return Ok(());
+        }
+        Err(Error::Usage(format!("--ddl ran, but made no table {name}")))
+    };
+    match make() {
+        Ok(()) => {
+            made.table = Some(name);
+            Ok(made)
+        }
+        Err(error) => {
+            let _shield = options.interrupt.shield();
+            made.undo(session);
+            Err(error)
+        }
     }
-    Err(Error::Usage(format!("--ddl ran, but made no table {name}")))
 }
 
 /// The statement of `--ddl` that makes the target.

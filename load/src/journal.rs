@@ -14,6 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use disk::File;
 use serde::{Deserialize, Serialize};
 
+/// Journals of ended jobs that are kept, with those of the others.
+const JOURNALS_KEPT: usize = 100;
+
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
@@ -73,7 +76,11 @@ impl Journal {
             options.append(true).create_new(true).mode(0o600);
             match disk::open(&options, &path, "journal") {
                 Ok(file) => {
-                    disk::sync_folder(&folder, "journal")?;
+                    disk::sync_folder(&folder, "journal").inspect_err(|_| {
+                        // It says nothing yet.
+                        let _ = std::fs::remove_file(&path);
+                    })?;
+                    prune(&folder, JOURNALS_KEPT);
                     return Ok(Journal { file, path, job });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
@@ -106,6 +113,34 @@ impl Journal {
         self.file.write_all(line.as_bytes())?;
         self.file.sync_data()
     }
+}
+
+/// Removes the oldest journals beyond the newest `kept`, but those of jobs that did not end: they
+/// say what was being done. What cannot be read or removed stays.
+fn prune(folder: &Path, kept: usize) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut journals: Vec<(u64, PathBuf)> = entries
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
+            let unix_ms = name.split('-').next()?.parse().ok()?;
+            Some((unix_ms, path))
+        })
+        .collect();
+    journals.sort_unstable();
+    let old = journals.len().saturating_sub(kept);
+    for (_, path) in &journals[..old] {
+        if has_ended(path) {
+            // The next load tries again.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether the job of a journal came to its end, well or not.
+fn has_ended(path: &Path) -> bool {
+    let last = read(path).unwrap_or_default().pop();
+    last.is_some_and(|entry| entry.step == "job" && entry.event != Event::Begin)
 }
 
 /// Reads the whole lines of a journal, up to the first that is torn or damaged.
@@ -147,6 +182,46 @@ mod tests {
             assert_eq!(read(&torn).unwrap().len(), lines, "cut at {cut}");
         }
         assert_eq!(read(journal.path()).unwrap()[1].event, Event::End);
+    }
+
+    #[test]
+    fn old_journals_go_but_those_of_jobs_that_did_not_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let jobs = folder.path().join("jobs");
+        let mut paths = Vec::new();
+        for number in 0..20 {
+            let mut journal = Journal::create(folder.path()).unwrap();
+            journal.write("job", Event::Begin, "db.t").unwrap();
+            match number % 4 {
+                0 => {}
+                1 => journal.write("job", Event::Failed, "no").unwrap(),
+                _ => journal.write("job", Event::End, "db.t").unwrap(),
+            }
+            // In the order of their making, whatever the clock does meanwhile.
+            let path = jobs.join(format!("{}-1-0.jsonl", 1_000 + number));
+            std::fs::rename(journal.path(), &path).unwrap();
+            paths.push(path);
+        }
+        std::fs::write(jobs.join("notes.txt"), "mine").unwrap();
+        std::fs::write(jobs.join("1-torn.jsonl"), "00000000 {\"unix").unwrap();
+        prune(&jobs, 5);
+        let left: Vec<bool> = paths.iter().map(|path| path.exists()).collect();
+        let expected: Vec<bool> = (0..20).map(|number| number >= 15 || number % 4 == 0).collect();
+        assert_eq!(left, expected);
+        assert!(jobs.join("notes.txt").exists() && jobs.join("1-torn.jsonl").exists());
+        let modes = std::fs::metadata(&paths[19]).unwrap().permissions();
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&modes) & 0o777, 0o600);
+    }
+
+    #[test]
+    fn journals_of_one_moment_have_names_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let journals: Vec<Journal> =
+            (0..50).map(|_| Journal::create(folder.path()).unwrap()).collect();
+        let mut jobs: Vec<&str> = journals.iter().map(Journal::job).collect();
+        jobs.sort_unstable();
+        jobs.dedup();
+        assert_eq!(jobs.len(), 50);
     }
 
     #[test]
