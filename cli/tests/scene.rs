@@ -1,7 +1,7 @@
 //! A table, its old rows and the file with its new ones, before and after a load's mishap.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use server::import::Names;
 use server::testing::TestServer;
@@ -61,6 +61,10 @@ pub(crate) struct Scene<'a> {
     pub(crate) mode: Mode,
     /// Further options of a load.
     pub(crate) more: Vec<&'static str>,
+    /// Whether the program reads the file from a pipe.
+    pub(crate) is_piped: bool,
+    /// Exit status of a load that works.
+    pub(crate) status: i32,
     pub(crate) old: Contents,
     pub(crate) new: Contents,
 }
@@ -76,8 +80,20 @@ impl<'a> Scene<'a> {
         let table = format!("{database}.t");
         let old = (0, String::new());
         let more = Vec::new();
-        let mut scene =
-            Scene { server, session, home, database, table, file, mode, more, old, new };
+        let mut scene = Scene {
+            server,
+            session,
+            home,
+            database,
+            table,
+            file,
+            mode,
+            more,
+            is_piped: false,
+            status: 0,
+            old,
+            new,
+        };
         scene.reset();
         scene.old = contents(&mut scene.session, &scene.table);
         scene
@@ -90,6 +106,14 @@ impl<'a> Scene<'a> {
         text.push_str(&again);
         std::fs::write(&self.file, text).unwrap();
         self.more = vec!["--on-duplicate", "skip"];
+    }
+
+    /// Has the file begin with rows that are refused.
+    pub(crate) fn add_bad_rows(&mut self) {
+        let text = std::fs::read(&self.file).unwrap();
+        std::fs::write(&self.file, [b"x\t1\ta\tb\n1\t2\n", text.as_slice()].concat()).unwrap();
+        self.more.extend(["--rejects", "rejected", "--rejects-max", "2"]);
+        self.status = 3;
     }
 
     /// Makes the table as it is before a load.
@@ -106,9 +130,17 @@ impl<'a> Scene<'a> {
     }
 
     pub(crate) fn command(&self) -> Command {
-        let mut command = self.home.load(self.server, &self.table, &self.file);
+        let stdin = Path::new("-");
+        let input = if self.is_piped { stdin } else { &self.file };
+        let mut command = self.home.load(self.server, &self.table, input);
+        if self.is_piped {
+            let mut cat =
+                Command::new("cat").arg(&self.file).stdout(Stdio::piped()).spawn().unwrap();
+            command.stdin(cat.stdout.take().unwrap());
+            std::thread::spawn(move || cat.wait());
+        }
         // So little that runs spill.
-        command.args(["--memory", "30M"]).args(&self.more);
+        command.args(["--memory", if self.is_piped { "34M" } else { "30M" }]).args(&self.more);
         if self.mode == Mode::Replace {
             command.args(["--mode", "replace"]);
         }
@@ -147,7 +179,7 @@ impl<'a> Scene<'a> {
             // The killed load was done but for the words.
             again.refused(2, &["d by the direct path: "]);
         } else {
-            assert_eq!(again.code(), 0, "{when}: {again:?}");
+            assert_eq!(again.code(), self.status, "{when}: {again:?}");
         }
         assert!(self.is_new(), "{when}");
         self.clean(when);
