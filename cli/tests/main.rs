@@ -14,6 +14,5 @@ mod report;
 mod sandbox;
 mod scene;
 mod signals;
-mod sniff;
 mod space;
 mod support;

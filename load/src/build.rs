@@ -12,7 +12,7 @@ use crate::counter::Series;
 use crate::duplicates::gate::RowGate;
 use crate::duplicates::log::DuplicateLog;
 use crate::duplicates::losers::Losers;
-use crate::duplicates::resolve;
+use crate::duplicates::resolve::{self, Resolved};
 use crate::error::Error;
 use crate::indexes::{self, IndexState, IndexesStage};
 use crate::large::Large;
@@ -85,16 +85,17 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// The same with rows left out.
-    pub(crate) fn without(self, losers: &'a Losers) -> Attempt<'a> {
-        Attempt { losers: Some(losers), ..self }
+    /// Another attempt, without the rows that lose.
+    pub(crate) fn without(self, resolved: &'a Resolved) -> Attempt<'a> {
+        let order = if resolved.is_in_order { Order::AsRead } else { Order::Sorted };
+        Attempt { order, losers: Some(&resolved.losers), ..self }
     }
 }
 
 /// What came of an attempt.
 pub(crate) enum Tried<T> {
     Done(T),
-    /// Rows share keys, and some are to be left out.
+    /// Rows share keys, or may, and some are to be left out.
     Duplicates,
 }
 
@@ -108,9 +109,15 @@ impl RowsBuilt<'_> {
 impl<'a> Build<'a> {
     /// Reads the input: in key order as it comes if it comes so, else all over again to sort it.
     /// `attempt` remembers that for the next.
+    ///
+    /// Rows that come out of order, and are to be left out where they share keys, mostly do share
+    /// some: that is found out before anything is sorted.
     pub(crate) fn rows(&self, attempt: &mut Attempt<'_>) -> Result<Tried<RowsBuilt<'a>>, Error> {
         loop {
             match self.read_rows(attempt) {
+                Err(Stop::Unsorted) if self.may_be_duplicates(attempt) => {
+                    return Ok(Tried::Duplicates);
+                }
                 Err(Stop::Unsorted) if attempt.order == Order::AsRead => {
                     attempt.order = Order::Sorted;
                 }
@@ -146,16 +153,17 @@ impl<'a> Build<'a> {
         Ok(self.lock_source().restart()?)
     }
 
+    /// Whether rows are to be left out, and which is still to be found out.
+    fn may_be_duplicates(&self, attempt: &Attempt<'_>) -> bool {
+        self.options.on_duplicate != OnDuplicate::Fail && attempt.losers.is_none()
+    }
+
     /// Duplicates that are to be left out are no failure the first time.
     fn tried<T>(&self, attempt: &Attempt<'_>, outcome: Result<T, Stop>) -> Result<Tried<T>, Error> {
         match outcome {
             Ok(done) => Ok(Tried::Done(done)),
-            Err(Stop::Duplicate(_)) if self.options.on_duplicate != OnDuplicate::Fail => {
-                match attempt.losers {
-                    None => Ok(Tried::Duplicates),
-                    Some(_) => Err(Error::InputChanged),
-                }
-            }
+            Err(Stop::Duplicate(_)) if self.may_be_duplicates(attempt) => Ok(Tried::Duplicates),
+            Err(Stop::Duplicate(_)) if attempt.losers.is_some() => Err(Error::InputChanged),
             Err(stop) => Err(self.explain(stop)),
         }
     }

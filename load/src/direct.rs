@@ -293,8 +293,8 @@ fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<Built, Error> {
     if let Tried::Done(built) = try_build(build, &mut attempt, steps)? {
         return Ok(built);
     }
-    let losers = steps.step(Stage::Duplicates, || build.losers())?;
-    match try_build(build, &mut attempt.without(&losers), steps)? {
+    let resolved = steps.step(Stage::Duplicates, || build.resolve())?;
+    match try_build(build, &mut attempt.without(&resolved), steps)? {
         Tried::Done(built) => Ok(built),
         Tried::Duplicates => Err(Error::InputChanged),
     }

@@ -21,7 +21,7 @@ use crate::run::Run;
 use crate::server::{Db, Server};
 use crate::table::{KeyKind, Table};
 
-const CASES: usize = 40;
+const CASES: usize = 30;
 const BOTH: [OnDuplicate; 2] = [OnDuplicate::Skip, OnDuplicate::Replace];
 
 fn word(on_duplicate: OnDuplicate) -> &'static str {

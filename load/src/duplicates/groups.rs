@@ -5,6 +5,7 @@
 //! are put back into input order, for [`crate::duplicates::replay`].
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use server::Interrupt;
 use sort::{EntryShape, RunStore, Runs, SortBuffer};
@@ -53,7 +54,7 @@ impl Member {
 /// What is found out about the groups.
 pub(crate) enum Output<'a> {
     /// Who loses, there being one unique key.
-    Losers(&'a RunStore, OnDuplicate),
+    Losers(&'a RunStore),
     /// Who shares keys.
     Members(&'a RunStore),
 }
@@ -66,6 +67,7 @@ pub(crate) struct GroupsStage<'a> {
     pub(crate) indexes: &'a [u16],
     pub(crate) tasks: Vec<Task>,
     pub(crate) output: Output<'a>,
+    pub(crate) on_duplicate: OnDuplicate,
     /// Bytes of entries a worker collects before it sorts them.
     pub(crate) entry_bytes: usize,
     pub(crate) interrupt: &'a Interrupt,
@@ -75,6 +77,7 @@ pub(crate) struct GroupsStage<'a> {
     pub(crate) next_run: AtomicU64,
     /// Groups so far, with [`Output::Members`].
     pub(crate) groups: AtomicU64,
+    pub(crate) order: KeptOrder,
     pub(crate) stop: AtomicBool,
 }
 
@@ -82,16 +85,16 @@ impl GroupsStage<'_> {
     /// Runs one worker until no range is left.
     pub(crate) fn work(&self) -> Result<(), Stop> {
         let shape = match self.output {
-            Output::Losers(..) => Loser::SHAPE,
+            Output::Losers(_) => Loser::SHAPE,
             Output::Members(_) => Member::SHAPE,
         };
         let buffer = SortBuffer::new(shape);
         let mut worker = Worker { stage: self, buffer, key: Vec::new() };
         while !self.stop.load(Ordering::Relaxed) {
-            let task = self.next_task.fetch_add(1, Ordering::Relaxed);
-            let Some(task) = self.tasks.get(task as usize) else { return worker.sort() };
+            let number = self.next_task.fetch_add(1, Ordering::Relaxed) as usize;
+            let Some(task) = self.tasks.get(number) else { return worker.sort() };
             self.interrupt.check()?;
-            worker.take(task)?;
+            worker.take(number, task)?;
         }
         Err(Stop::Abandoned)
     }
@@ -111,15 +114,78 @@ struct Worker<'a> {
 
 /// The rows of one key, as far as they were met.
 struct Group {
-    /// The row that was met last, or, of rows that are skipped, the one that stays.
-    holder: Place,
+    first: Place,
+    last: Place,
     /// Number of the group, once there are two.
     number: Option<u64>,
 }
 
+impl Group {
+    fn of(place: Place) -> Group {
+        Group { first: place, last: place, number: None }
+    }
+
+    /// The row that stays, unless another key has it lose.
+    fn kept(&self, on_duplicate: OnDuplicate) -> Place {
+        if on_duplicate == OnDuplicate::Replace { self.last } else { self.first }
+    }
+}
+
+/// Whether the rows that stay come in the order of the clustered index.
+///
+/// With several unique indexes this takes for granted that those of the others go along: a build
+/// that finds otherwise sorts.
+#[derive(Debug, Default)]
+pub(crate) struct KeptOrder {
+    is_broken: AtomicBool,
+    /// Number of each range, with its first and last row.
+    ranges: Mutex<Vec<(usize, Place, Place)>>,
+}
+
+impl KeptOrder {
+    fn push(&self, range: usize, first: Place, last: Place) {
+        let mut ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
+        ranges.push((range, first, last));
+    }
+
+    fn break_it(&self) {
+        self.is_broken.store(true, Ordering::Relaxed);
+    }
+
+    /// After all ranges.
+    pub(crate) fn ended_kept(self) -> bool {
+        let mut ranges = self.ranges.into_inner().unwrap_or_else(PoisonError::into_inner);
+        ranges.sort_unstable();
+        !self.is_broken.into_inner() && ranges.windows(2).all(|pair| pair[0].2 < pair[1].1)
+    }
+}
+
+/// The order of one range.
+#[derive(Default)]
+struct RangeOrder {
+    rows: Option<(Place, Place)>,
+    is_broken: bool,
+}
+
+impl RangeOrder {
+    /// The next row that stays.
+    #[inline]
+    fn push(&mut self, place: Place) {
+        match &mut self.rows {
+            Some((_, last)) => {
+                self.is_broken |= place < *last;
+                *last = place;
+            }
+            none => *none = Some((place, place)),
+        }
+    }
+}
+
 impl Worker<'_> {
-    fn take(&mut self, task: &Task) -> Result<(), Stop> {
+    fn take(&mut self, number: usize, task: &Task) -> Result<(), Stop> {
         let index = self.stage.indexes[task.slot];
+        let on_duplicate = self.stage.on_duplicate;
+        let mut order = RangeOrder::default();
         let mut merge = self.stage.runs[task.slot].merge(&task.range)?;
         let mut group: Option<Group> = None;
         let mut bytes = 0;
@@ -133,8 +199,20 @@ impl Worker<'_> {
                 _ => {
                     self.key.clear();
                     self.key.extend_from_slice(key);
-                    group = Some(Group { holder: Place::from_bytes(place), number: None });
+                    let next = Group::of(Place::from_bytes(place));
+                    if let Some(whole) = group.replace(next) {
+                        order.push(whole.kept(on_duplicate));
+                    }
                 }
+            }
+        }
+        if let Some(whole) = group {
+            order.push(whole.kept(on_duplicate));
+        }
+        if index == 0 {
+            order.rows.inspect(|(first, last)| self.stage.order.push(number, *first, *last));
+            if order.is_broken {
+                self.stage.order.break_it();
             }
         }
         (self.stage.done)(bytes);
@@ -143,31 +221,31 @@ impl Worker<'_> {
 
     /// Takes down one more row of a group. They come in input order.
     fn meet(&mut self, index: u16, group: &mut Group, place: Place) -> Result<(), Stop> {
-        match self.stage.output {
-            Output::Losers(_, OnDuplicate::Replace) => {
-                let place_before = std::mem::replace(&mut group.holder, place);
-                Loser { place: place_before, index, winner: place }.push(&mut self.buffer);
+        match (&self.stage.output, self.stage.on_duplicate) {
+            (Output::Losers(_), OnDuplicate::Replace) => {
+                Loser { place: group.last, index, winner: place }.push(&mut self.buffer);
             }
-            Output::Losers(..) => {
-                Loser { place, index, winner: group.holder }.push(&mut self.buffer);
+            (Output::Losers(_), _) => {
+                Loser { place, index, winner: group.first }.push(&mut self.buffer);
             }
-            Output::Members(_) => {
+            (Output::Members(_), _) => {
                 let number = group.number.unwrap_or_else(|| {
                     let number = self.stage.groups.fetch_add(1, Ordering::Relaxed);
-                    Member { place: group.holder, index, group: number }.push(&mut self.buffer);
+                    Member { place: group.first, index, group: number }.push(&mut self.buffer);
                     number
                 });
                 group.number = Some(number);
                 Member { place, index, group: number }.push(&mut self.buffer);
             }
         }
+        group.last = place;
         if self.buffer.bytes() > self.stage.entry_bytes { self.sort() } else { Ok(()) }
     }
 
     fn sort(&mut self) -> Result<(), Stop> {
         if !self.buffer.is_empty() {
             let run = self.stage.next_run.fetch_add(1, Ordering::Relaxed);
-            let (Output::Losers(store, _) | Output::Members(store)) = self.stage.output;
+            let (Output::Losers(store) | Output::Members(store)) = self.stage.output;
             store.add(self.buffer.sort(run))?;
         }
         Ok(())

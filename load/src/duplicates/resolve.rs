@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use server::Interrupt;
 use sort::{EntryShape, RunStore, Runs, SortBuffer, StoreOptions};
 
-use crate::duplicates::groups::{GroupsStage, Member, Output};
+use crate::duplicates::groups::{GroupsStage, KeptOrder, Member, Output};
 use crate::duplicates::loser::Loser;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::replay::replay;
@@ -36,6 +36,13 @@ pub(crate) struct Resolver<'a> {
     pub(crate) indexes: Vec<u16>,
     /// Called with bytes of keys that are done.
     pub(crate) done: &'a (dyn Fn(u64) + Sync),
+}
+
+/// What is found out.
+pub(crate) struct Resolved {
+    pub(crate) losers: Losers,
+    /// Whether the rows that stay seem to come in the order of the clustered index.
+    pub(crate) is_in_order: bool,
 }
 
 /// Bytes that losers take while the table is built, out of the memory for runs.
@@ -60,37 +67,40 @@ impl Resolver<'_> {
     }
 
     /// Takes the keys, one sort a unique index, each entry a key and the place of its row.
-    pub(crate) fn losers(&self, keys: Vec<Runs>) -> Result<Losers, Stop> {
+    pub(crate) fn resolve(&self, keys: Vec<Runs>) -> Result<Resolved, Stop> {
         let output = self.store(self.output_shape(), 4)?;
-        let losers = if self.indexes.len() <= 1 {
-            self.groups(&keys, Output::Losers(&output, self.on_duplicate))?;
+        let (losers, is_in_order) = if self.indexes.len() <= 1 {
+            let (_, is_in_order) = self.groups(&keys, Output::Losers(&output))?;
             drop(keys);
-            output.finish()?
+            (output.finish()?, is_in_order)
         } else {
-            let groups = self.groups(&keys, Output::Members(&output))?;
+            let (groups, is_in_order) = self.groups(&keys, Output::Members(&output))?;
             drop(keys);
-            self.replay(&output.finish()?, groups)?
+            (self.replay(&output.finish()?, groups)?, is_in_order)
         };
-        Losers::new(&losers, self.memory.run_bytes / 16, &self.temp_dir)
+        let losers = Losers::new(&losers, self.memory.run_bytes / 16, &self.temp_dir)?;
+        Ok(Resolved { losers, is_in_order })
     }
 
-    /// Finds rows of equal keys; gives the number of groups.
-    fn groups(&self, keys: &[Runs], output: Output<'_>) -> Result<u64, Stop> {
+    /// Finds rows of equal keys; gives the number of groups, and whether what stays is in order.
+    fn groups(&self, keys: &[Runs], output: Output<'_>) -> Result<(u64, bool), Stop> {
         let stage = GroupsStage {
             runs: keys,
             indexes: &self.indexes,
             tasks: indexes::tasks(keys, self.memory.batch_bytes),
             output,
+            on_duplicate: self.on_duplicate,
             entry_bytes: self.memory.entry_bytes,
             done: self.done,
             interrupt: self.interrupt,
             next_task: AtomicU64::new(0),
             next_run: AtomicU64::new(0),
             groups: AtomicU64::new(0),
+            order: KeptOrder::default(),
             stop: AtomicBool::new(false),
         };
         pool::run(self.memory.threads, || stage.work(), || stage.close())?;
-        Ok(stage.groups.into_inner())
+        Ok((stage.groups.into_inner(), stage.order.ended_kept()))
     }
 
     fn replay(&self, members: &Runs, groups: u64) -> Result<Runs, Stop> {

@@ -9,7 +9,7 @@ use crate::build::Build;
 use crate::duplicates::collect::{CollectStage, UniqueIndex};
 use crate::duplicates::gate::RowGate;
 use crate::duplicates::losers::Losers;
-use crate::duplicates::resolve::Resolver;
+use crate::duplicates::resolve::{Resolved, Resolver};
 use crate::error::Error;
 use crate::options::OnDuplicate;
 use crate::pool;
@@ -28,11 +28,11 @@ struct Collected {
 
 impl Build<'_> {
     /// The rows to be left out. Goes back to the start of the input, before and after.
-    pub(crate) fn losers(&self) -> Result<Losers, Error> {
+    pub(crate) fn resolve(&self) -> Result<Resolved, Error> {
         self.settle().map_err(|stop| self.explain(stop))
     }
 
-    fn settle(&self) -> Result<Losers, Stop> {
+    fn settle(&self) -> Result<Resolved, Stop> {
         let indexes = UniqueIndex::of_table(self.binding);
         let mut before: Option<Losers> = None;
         loop {
@@ -58,17 +58,17 @@ impl Build<'_> {
                 self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes });
             };
             resolver.done = &done;
-            let losers = resolver.losers(keys)?;
+            let resolved = resolver.resolve(keys)?;
             let is_settled = match &before {
                 _ if !is_circular => true,
-                Some(before) => losers.are_rows_of(before)?,
-                None => losers.count() == 0,
+                Some(before) => resolved.losers.are_rows_of(before)?,
+                None => resolved.losers.count() == 0,
             };
             if is_settled {
                 self.begin_again()?;
-                return Ok(losers);
+                return Ok(resolved);
             }
-            before = Some(losers);
+            before = Some(resolved.losers);
         }
     }
 

@@ -9,7 +9,7 @@ use sort::{EntryShape, RunStore, Runs, SortBuffer, StoreOptions};
 use crate::duplicates::loser::Loser;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::place::Place;
-use crate::duplicates::resolve::Resolver;
+use crate::duplicates::resolve::{Resolved, Resolver};
 use crate::memory::Memory;
 use crate::options::OnDuplicate;
 
@@ -70,6 +70,14 @@ impl Input {
             store.add(buffer.sort(ordinal)).unwrap();
         }
         store.finish().unwrap()
+    }
+
+    /// Whether the keys of the first index ascend in what stays.
+    fn is_in_order_without(&self, losers: &Losers) -> bool {
+        let gone: Vec<Place> = all_of(losers).iter().map(|loser| loser.place).collect();
+        let kept = self.rows().filter(|(place, _)| !gone.contains(place));
+        // With NULLs it is no clustered index, and they are not looked at.
+        kept.filter_map(|(_, keys)| keys[0]).is_sorted()
     }
 
     /// What the server does.
@@ -138,7 +146,7 @@ fn memory(threads: usize, run_bytes: usize) -> Memory {
     }
 }
 
-fn resolve(input: &Input, on_duplicate: OnDuplicate, memory: &Memory) -> Losers {
+fn resolve(input: &Input, on_duplicate: OnDuplicate, memory: &Memory) -> Resolved {
     let folder = tempfile::tempdir().unwrap();
     let interrupt = Interrupt::default();
     let resolver = Resolver {
@@ -150,9 +158,9 @@ fn resolve(input: &Input, on_duplicate: OnDuplicate, memory: &Memory) -> Losers 
         done: &|_| (),
     };
     let runs = (0..input.fixed.len()).map(|index| input.runs(index, memory, folder.path()));
-    let losers = resolver.losers(runs.collect()).unwrap();
+    let resolved = resolver.resolve(runs.collect()).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "files have no names");
-    losers
+    resolved
 }
 
 fn all_of(losers: &Losers) -> Vec<Loser> {
@@ -172,9 +180,12 @@ proptest! {
     fn losers_are_those_of_a_server(input in input(), threads in 1_usize..4, spill: bool) {
         for on_duplicate in [OnDuplicate::Skip, OnDuplicate::Replace] {
             let memory = memory(threads, if spill { 100 << 10 } else { 1 << 20 });
-            let losers = resolve(&input, on_duplicate, &memory);
+            let Resolved { losers, is_in_order } = resolve(&input, on_duplicate, &memory);
             prop_assert_eq!(all_of(&losers), input.model(on_duplicate), "{:?}", on_duplicate);
             prop_assert!(losers.are_rows_of(&losers).unwrap());
+            if input.fixed.len() == 1 {
+                prop_assert_eq!(is_in_order, input.is_in_order_without(&losers));
+            }
         }
     }
 }
@@ -196,7 +207,7 @@ fn many_losers_spill() {
     };
     let memory = Memory { entry_bytes: 50_000, batch_bytes: 100_000, ..memory(2, 1 << 20) };
     for on_duplicate in [OnDuplicate::Skip, OnDuplicate::Replace] {
-        let losers = resolve(&input, on_duplicate, &memory);
+        let Resolved { losers, .. } = resolve(&input, on_duplicate, &memory);
         assert_eq!(all_of(&losers), input.model(on_duplicate));
         assert!(losers.count() > 10_000);
         assert!(losers.count() as usize * Loser::BYTES > memory.run_bytes);
