@@ -174,6 +174,10 @@ pub(crate) struct LoadArgs {
     /// [default: the server's].
     #[arg(long, value_name = "FLAGS")]
     pub(crate) sql_mode: Option<String>,
+    /// Time zone of TIMESTAMP values, as the server's time_zone is set: +02:00, Europe/Berlin
+    /// [default: the server's].
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub(crate) time_zone: Option<String>,
     /// Print the report as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,

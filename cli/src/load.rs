@@ -126,6 +126,7 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     }
     options.lock_wait_seconds = args.lock_wait;
     options.sql_mode.clone_from(&args.sql_mode);
+    options.time_zone.clone_from(&args.time_zone);
     Ok(options)
 }
 

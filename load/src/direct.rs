@@ -41,7 +41,11 @@ pub fn load(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let (memory, source) = open(options)?;
-    let connect = ConnectOptions { interrupt: options.interrupt.clone(), ..connect.clone() };
+    let connect = ConnectOptions {
+        interrupt: options.interrupt.clone(),
+        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
+        ..connect.clone()
+    };
     let _watcher = options.interrupt.watch(&connect);
     let mut steps = Steps::begin(
         &options.state_dir,

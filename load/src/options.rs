@@ -84,6 +84,8 @@ pub struct LoadOptions {
     pub encoding: Encoding,
     /// Flags of `sql_mode` by which values are read, besides strict mode. Default: the server's.
     pub sql_mode: Option<String>,
+    /// Time zone of the input's TIMESTAMP values. Default: that of the server's sessions.
+    pub time_zone: Option<String>,
     /// Where refused rows go, byte for byte; `<file>.reasons.jsonl` says why.
     pub rejects: Option<PathBuf>,
     /// Refused rows that are tolerated. Default 0: the first one fails the load.
@@ -129,6 +131,7 @@ impl LoadOptions {
             charset: Charset::Utf8mb4,
             encoding: Encoding::default(),
             sql_mode: None,
+            time_zone: None,
             rejects: None,
             rejects_max: 0,
             on_duplicate: OnDuplicate::Fail,

@@ -58,7 +58,11 @@ pub fn check(options: &LoadOptions) -> Result<(), Error> {
 /// Errors: the options that a load would refuse too.
 pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<Plan, Error> {
     let (memory, mut source) = direct::open(options)?;
-    let mut session = connect.map(Session::connect).transpose()?;
+    let connect = connect.map(|connect| ConnectOptions {
+        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
+        ..connect.clone()
+    });
+    let mut session = connect.as_ref().map(Session::connect).transpose()?;
     let name = TableName::new(&options.database, &options.table);
     let mut plan = Plan {
         target: name.to_string(),

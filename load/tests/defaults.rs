@@ -169,3 +169,45 @@ fn zero_dates_are_defaults_where_the_server_takes_them() {
         }
     }
 }
+
+/// TIMESTAMP values and defaults are local times of the zone that is asked for.
+#[test]
+fn a_time_zone_can_be_given() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let columns = [
+        "t TIMESTAMP NULL",
+        "u TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)",
+        "v TIMESTAMP NOT NULL DEFAULT '2001-02-03 04:05:06'",
+        "d DATETIME(6) DEFAULT (NOW(6))",
+    ];
+    create(&mut db, &columns.map(str::to_owned));
+    let input = "1\t2020-01-01 00:00:00\n2\t2038-01-19 12:14:07\n";
+    let path = server.file(&db, "input", input);
+    for zone in ["+09:00", "-11:30", "SYSTEM"] {
+        db.sql("TRUNCATE a");
+        db.sql("TRUNCATE b");
+        let mut options = server.options(&db, "b", vec![path.clone()]);
+        options.columns = Some(vec!["id".to_owned(), "t".to_owned()]);
+        options.time_zone = Some(zone.to_owned());
+        options.rejects_max = 2;
+        let report = server.load(&options).unwrap();
+        db.sql(&format!("SET time_zone='{zone}'"));
+        let unix = db.text("SELECT UNIX_TIMESTAMP(u) FROM b WHERE id=1");
+        db.sql(&format!("SET timestamp={unix}"));
+        let load = |db: &mut Db, row: &str| {
+            let path = server.file(db, "row", row);
+            let sql = format!("LOAD DATA INFILE '{}' INTO TABLE a (id, t)", path.display());
+            u64::from(db.try_sql(&sql).is_ok())
+        };
+        // The second is too late for some zones and servers.
+        let rows = input.lines().map(|row| load(&mut db, row)).sum::<u64>();
+        db.sql("SET timestamp=DEFAULT");
+        assert_eq!(report.rows, rows, "{zone}");
+        same_rows(&mut db, "b", "a", &["PRIMARY"]);
+    }
+    let mut options = server.options(&db, "b", vec![path]);
+    options.time_zone = Some("Europe/Atlantis".to_owned());
+    let error = server.load(&options).unwrap_err().to_string();
+    assert!(error.contains("Europe/Atlantis"), "{error}");
+}

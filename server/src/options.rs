@@ -62,6 +62,8 @@ pub struct ConnectOptions {
     pub connect_timeout: Option<Duration>,
     /// The `--ssl-*` options.
     pub tls: TlsOptions,
+    /// `time_zone` of the session; default the server's.
+    pub time_zone: Option<String>,
     /// What ends the statements of the connection before their time. Default: nothing does.
     pub interrupt: Interrupt,
 }
@@ -123,6 +125,7 @@ impl ConnectOptions {
             database: over.database.or(self.database),
             protocol: over.protocol.or(self.protocol),
             connect_timeout: over.connect_timeout.or(self.connect_timeout),
+            time_zone: over.time_zone.or(self.time_zone),
             interrupt: self.interrupt,
             tls: TlsOptions {
                 enabled: over.tls.enabled.or(self.tls.enabled),

@@ -81,8 +81,12 @@ impl Session {
             errno: if let mysql::Error::MySqlError(e) = &e { Some(e.code) } else { None },
             message: driver_text(&e),
         })?;
+        let zone = match &options.time_zone {
+            Some(zone) => format!("time_zone={}, ", quote_text(zone)),
+            None => String::new(),
+        };
         let setup = format!(
-            "SET NAMES utf8mb4, SESSION sql_mode='{SQL_MODE}', autocommit=1, \
+            "SET NAMES utf8mb4, {zone} SESSION sql_mode='{SQL_MODE}', autocommit=1, \
              wait_timeout={IDLE_SECONDS_MAX}, interactive_timeout={IDLE_SECONDS_MAX}, \
              net_read_timeout=3600, net_write_timeout=3600, \
              lock_wait_timeout={LOCK_SECONDS}, \
