@@ -3,6 +3,7 @@
 
 mod bad_file;
 mod command_line;
+mod disturbed;
 mod faults;
 mod inputs;
 mod inspect;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use innodb::cfg::Cfg;
 use innodb::template::Template;
 use server::publish;
-use server::{ConnectOptions, Session, Table, Target};
+use server::{ConnectOptions, Session, Target};
 use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
 use values::Collation;
 
@@ -140,7 +140,8 @@ fn inspect(
         Ok(inspected) => Ok((target, made, inspected)),
         Err(error) => {
             let _shield = options.interrupt.shield();
-            let _ = target.session.exec("DO 0");
+            // Where the server has gone, the error that is reported says so.
+            let _ = target.reconnect();
             made.undo(&mut target.session);
             Err(error)
         }
@@ -158,7 +159,7 @@ fn inspect_locked(
     if reasons.is_empty() {
         let removed = target.cleanup()?;
         let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
-        let is_empty = Table::is_empty(&mut target.session, &name)?;
+        let is_empty = target.is_empty()?;
         if options.mode != Mode::Replace && !is_empty {
             reasons.push(plan::not_empty(options, was_swapped));
         }
@@ -255,7 +256,7 @@ impl Work<'_> {
         let mode = publish_mode(self.options.mode);
         target.ensure_session()?;
         target.publish(mode).map_err(|error| match error {
-            server::Error::Lost { .. } => {
+            server::Error::Unanswered(_) => {
                 let (target, reason) = (target.table.name.to_string(), error.to_string());
                 Error::SwapUnknown { target, reason }
             }

@@ -91,7 +91,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
     };
     let mut target = lock(session, options, None)?;
     plan.refused = refusals(&target);
-    if options.mode != Mode::Replace && !Table::is_empty(&mut target.session, &target.table.name)? {
+    if options.mode != Mode::Replace && !target.is_empty()? {
         plan.refused.push(not_empty(options, false));
     }
     if plan.refused.is_empty() {

@@ -68,6 +68,9 @@ pub enum Error {
         /// The statement, cut, without secrets.
         statement: String,
     },
+    /// The swap was asked for and the connection broke; whether it was done cannot be asked.
+    #[error("the connection to the server broke while it renamed the tables of {0}")]
+    Unanswered(String),
     /// Somebody asked for the end of the load before this statement; it was not sent.
     #[error("stopped before the server was asked")]
     Interrupted,

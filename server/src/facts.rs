@@ -2,19 +2,23 @@
 //! directory is one we can write to.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 
 use crate::error::{Result, Unsupported};
-use crate::identifier::filename;
+use crate::identifier::{filename, quote_name};
 use crate::privileges::Privileges;
 use crate::session::Session;
 use crate::version::Version;
 
 /// Page size the direct path builds.
 const PAGE_BYTES: u64 = 16_384;
+
+/// Variables that keep writes away.
+pub(crate) const READ_ONLY: [&str; 3] = ["read_only", "innodb_read_only", "innodb_force_recovery"];
 
 /// What a load needs to know of a server before it touches anything.
 #[derive(Clone, Debug)]
@@ -37,8 +41,9 @@ pub struct ServerFacts {
     pub galera: bool,
     /// Replicas connected now, as far as the account may see them.
     pub replicas: Vec<String>,
-    /// `read_only` or `innodb_read_only`.
-    pub read_only: bool,
+    /// The variables that keep writes away: `read_only`, `innodb_read_only`,
+    /// `innodb_force_recovery`.
+    pub read_only: Vec<&'static str>,
     /// `innodb_file_per_table`.
     pub file_per_table: bool,
     /// `innodb_encrypt_tables`: OFF, ON or FORCE.
@@ -55,6 +60,8 @@ pub struct ServerFacts {
     pub time_zone: String,
     /// `auto_increment_increment` and `auto_increment_offset` of this session.
     pub auto_increment_step: (u64, u64),
+    /// The account, quoted for a statement.
+    pub account: String,
     /// What the account may do.
     pub privileges: Privileges,
 }
@@ -78,7 +85,8 @@ impl ServerFacts {
         let on = |name: &str| matches!(text(name).as_str(), "ON" | "1");
         let session_row = session.query_row(
             "SELECT @@session.time_zone, @@session.sql_log_bin, \
-             @@session.auto_increment_increment, @@session.auto_increment_offset",
+             @@session.auto_increment_increment, @@session.auto_increment_offset, \
+             SUBSTRING_INDEX(CURRENT_USER(), '@', -1), CURRENT_USER()",
         )?;
         let log_bin = on("log_bin");
         Ok(ServerFacts {
@@ -91,7 +99,7 @@ impl ServerFacts {
             session_log_bin: log_bin && session_row.text(1)? == "1",
             galera: on("wsrep_on"),
             replicas: if log_bin { replicas(session) } else { Vec::new() },
-            read_only: on("read_only") || on("innodb_read_only"),
+            read_only: READ_ONLY.into_iter().filter(|name| is_set(&text(name))).collect(),
             file_per_table: on("innodb_file_per_table"),
             encrypt_tables: text("innodb_encrypt_tables"),
             compression_default: on("innodb_compression_default"),
@@ -100,6 +108,7 @@ impl ServerFacts {
             sql_mode: text("sql_mode"),
             time_zone: session_row.text(0)?,
             auto_increment_step: (session_row.number(2)?, session_row.number(3)?),
+            account: account(&session_row.text(5)?, &session_row.text(4)?),
             privileges: Privileges::read(session)?,
         })
     }
@@ -122,7 +131,8 @@ impl ServerFacts {
         refuse(self.log_bin, "binary log", log.to_owned());
         let names = self.replicas.join(", ");
         refuse(!self.replicas.is_empty(), "replicas attached", names);
-        refuse(self.read_only, "read-only server", "read_only is set".to_owned());
+        let read_only = format!("{} is set", self.read_only.join(" and "));
+        refuse(!self.read_only.is_empty(), "read-only server", read_only);
         let shared = "innodb_file_per_table is off: new tables go into the shared tablespace";
         refuse(!self.file_per_table, "shared tablespace", shared.to_owned());
         let encrypted = !matches!(self.encrypt_tables.as_str(), "OFF" | "0" | "");
@@ -133,8 +143,8 @@ impl ServerFacts {
         let unsafe_import = "this version has no innodb_log_checkpoint_now: a crash soon after the \
                              load could empty the table";
         refuse(!self.checkpoint, "checkpoint on demand", unsafe_import.to_owned());
-        let missing = self.privileges.missing_for_direct(database);
-        let rights = format!("the account lacks {}", missing.join(", "));
+        let missing = self.privileges.missing_for_direct(database, &self.account);
+        let rights = format!("the account needs: {}", missing.join("; "));
         refuse(!missing.is_empty(), "privileges", rights);
         reasons
     }
@@ -169,22 +179,29 @@ impl ServerFacts {
             Ok(meta) if meta.is_dir() => meta,
             Ok(_) => return refuse(format!("{} is no folder", path.display())),
             Err(e) => {
+                let how = match e.kind() {
+                    ErrorKind::PermissionDenied => "run as root or as the server's user",
+                    _ => "run where the server's files are",
+                };
                 return refuse(format!(
-                    "{} of the server on {} is not reachable from here: {e}",
+                    "{} of the server on {} is not reachable from here: {e}; {how}",
                     path.display(),
                     self.hostname
                 ));
             }
         };
+        let owner = meta.uid();
         let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         if let Err(e) = rustix::fs::access(&path, all) {
-            return refuse(format!("{} is not writable: {e}", path.display()));
+            return refuse(format!(
+                "{} is not writable: {e}; run as root or as user {owner}",
+                path.display()
+            ));
         }
         let user = rustix::process::geteuid();
-        if !user.is_root() && user.as_raw() != meta.uid() {
-            let owner = meta.uid();
+        if !user.is_root() && user.as_raw() != owner {
             return refuse(format!(
-                "{} belongs to user {owner}: run as that user or as root",
+                "{} belongs to user {owner}, and files there have to: run as root or as that user",
                 path.display()
             ));
         }
@@ -192,14 +209,26 @@ impl ServerFacts {
     }
 }
 
+/// Whether a variable is neither off nor 0.
+pub(crate) fn is_set(value: &str) -> bool {
+    !matches!(value, "" | "0" | "OFF")
+}
+
+/// `user@host` in backquotes; `host` is what comes after its last `@`.
+fn account(user_and_host: &str, host: &str) -> String {
+    let user = user_and_host.strip_suffix(host).and_then(|user| user.strip_suffix('@'));
+    format!("{}@{}", quote_name(user.unwrap_or_default()), quote_name(host))
+}
+
 fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
-    const NAMES: [&str; 15] = [
+    const NAMES: [&str; 16] = [
         "datadir",
         "hostname",
         "innodb_checksum_algorithm",
         "innodb_compression_default",
         "innodb_encrypt_tables",
         "innodb_file_per_table",
+        "innodb_force_recovery",
         "innodb_log_checkpoint_now",
         "innodb_page_size",
         "innodb_read_only",

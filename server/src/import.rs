@@ -21,7 +21,7 @@ use disk::File;
 use crate::catalog::{Table, definition, row_format_of};
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result, Unsupported};
-use crate::facts::{DatabaseDir, ServerFacts};
+use crate::facts::{DatabaseDir, READ_ONLY, ServerFacts, is_set};
 use crate::identifier::{TableName, digest, filename, quote_name};
 use crate::recover::RECONNECT_WAIT;
 use crate::session::{Session, Warning};
@@ -224,6 +224,11 @@ impl Target {
             for path in self.file_paths()? {
                 dir.has(&path)?;
             }
+            let link = self.link_path()?;
+            if dir.has(&link)? {
+                let seen = "a file that would have the server put the table elsewhere".to_owned();
+                return Err(Error::InTheWay { path: link, seen });
+            }
         }
         if Table::exists(&mut self.session, &emptied)? {
             self.drop_emptied()?;
@@ -251,6 +256,12 @@ impl Target {
             }
         }
         failed.map(|()| removed)
+    }
+
+    /// Whether the target has no row that this session can see.
+    pub fn is_empty(&mut self) -> Result<bool> {
+        let name = self.table.name.clone();
+        self.patience.watch(&mut self.session, |session| Table::is_empty(session, &name))
     }
 
     /// Runs a statement that may wait for locks.
@@ -428,15 +439,17 @@ impl Target {
     ///
     /// Errors: the server's; an index it marked corrupt.
     pub fn import(&mut self) -> Result<Vec<Warning>> {
-        let checkpoint = match self.checkpoint.take() {
-            Some(checkpoint) => checkpoint,
-            // Discarded before this connection: its checkpoint is not known to have passed.
-            None => {
+        self.ensure_session()?;
+        let second = match self.checkpoint.take().map(Checkpoint::wait) {
+            Some(Ok(second)) => second,
+            Some(Err(error @ Error::Checkpoint { .. })) => return Err(error),
+            // Not known to have passed: its connection was lost, or the one before this.
+            _ => {
                 let other = self.second()?;
-                Checkpoint::start(&mut self.session, other)?
+                Checkpoint::start(&mut self.session, other)?.wait()?
             }
         };
-        self.spare = Some(checkpoint.wait()?);
+        self.spare = Some(second);
         self.check_writable()?;
         let shadow = self.names.shadow.quoted();
         let sql = format!("ALTER TABLE {shadow} IMPORT TABLESPACE");
@@ -501,9 +514,9 @@ impl Target {
     /// Nobody has made the server read-only meanwhile. An administrator's account could write all
     /// the same, and would where a server is about to be given up for another.
     pub(crate) fn check_writable(&mut self) -> Result<()> {
-        for variable in ["read_only", "innodb_read_only"] {
+        for variable in READ_ONLY {
             let sql = format!("SELECT @@GLOBAL.{variable}");
-            if self.session.query_text(&sql)?.is_some_and(|value| value != "0" && value != "OFF") {
+            if self.session.query_text(&sql)?.is_some_and(|value| is_set(&value)) {
                 let (target, variable) = (self.table.name.to_string(), variable.to_owned());
                 return Err(Error::ReadOnly { target, variable });
             }
@@ -514,6 +527,11 @@ impl Target {
     /// A file of the shadow. Its name is ASCII letters, digits and `_`: the same on disk.
     pub(crate) fn shadow_path(&self, extension: &str) -> Result<PathBuf> {
         Ok(self.dir()?.path.join(format!("{}.{extension}", self.names.shadow.table)))
+    }
+
+    /// What nobody but an intruder can have made: the server reads it as the place of the table.
+    fn link_path(&self) -> Result<PathBuf> {
+        self.shadow_path("isl")
     }
 
     /// Every file of ours that a kill can leave; none when the folder cannot be reached.

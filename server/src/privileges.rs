@@ -1,6 +1,7 @@
 //! What the account may do, read from SHOW GRANTS.
 
 use crate::error::Result;
+use crate::identifier::quote_name;
 use crate::session::Session;
 
 /// Rights the direct path needs on the target's database: create, fill and swap the shadow.
@@ -44,11 +45,19 @@ impl Privileges {
         })
     }
 
-    /// Rights of the direct path that are missing, in words.
-    pub fn missing_for_direct(&self, database: &str) -> Vec<String> {
-        let server = SERVER.iter().filter(|p| !self.on_server(p)).map(|p| format!("{p} ON *.*"));
-        let missing = DATABASE.iter().filter(|p| !self.on_database(p, database));
-        server.chain(missing.map(|p| format!("{p} ON {database}.*"))).collect()
+    /// The rights of the direct path that are missing, as `GRANT .. TO account` would give them:
+    /// one statement for the server, one for the database.
+    pub fn missing_for_direct(&self, database: &str, account: &str) -> Vec<String> {
+        let server: Vec<&str> = SERVER.into_iter().filter(|p| !self.on_server(p)).collect();
+        let missing = DATABASE.into_iter().filter(|p| !self.on_database(p, database));
+        let missing: Vec<&str> = missing.collect();
+        // The name of a database is a pattern here.
+        let plain = database.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
+        [("*.*".to_owned(), server), (format!("{}.*", quote_name(&plain)), missing)]
+            .into_iter()
+            .filter(|(_, rights)| !rights.is_empty())
+            .map(|(scope, rights)| format!("GRANT {} ON {scope} TO {account}", rights.join(", ")))
+            .collect()
     }
 }
 
@@ -123,10 +132,15 @@ mod tests {
         let privileges = Privileges { grants };
         assert!(privileges.on_server("RELOAD") && !privileges.on_server("SELECT"));
         assert!(privileges.on_database("INSERT", "f") && !privileges.on_database("DROP", "f"));
-        assert!(privileges.missing_for_direct("a_bc").is_empty());
+        assert!(privileges.missing_for_direct("a_bc", "x").is_empty());
         assert!(!privileges.on_database("DROP", "axbc"), "the underscore is escaped");
-        let missing = privileges.missing_for_direct("f");
-        assert_eq!(missing, ["CREATE ON f.*", "ALTER ON f.*", "DROP ON f.*", "LOCK TABLES ON f.*"]);
+        let missing = privileges.missing_for_direct("f", "`bob`@`localhost`");
+        let expected = "GRANT CREATE, ALTER, DROP, LOCK TABLES ON `f`.* TO `bob`@`localhost`";
+        assert_eq!(missing, [expected]);
+        let nothing = Privileges { grants: Vec::new() };
+        let missing = nothing.missing_for_direct("a_b`c", "x");
+        assert_eq!(missing[0], "GRANT RELOAD, SUPER ON *.* TO x");
+        assert!(missing[1].ends_with("LOCK TABLES ON `a\\_b``c`.* TO x"), "{missing:?}");
     }
 
     #[test]

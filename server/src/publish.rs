@@ -63,24 +63,24 @@ impl Target {
     /// Killed after it: the target is new, the old table is still there under its other name.
     ///
     /// Errors, the target as before: [`Error::NotEmpty`], [`Error::Altered`],
-    /// [`Error::LockWait`]. [`Error::Lost`]: it is the old table or the new one.
+    /// [`Error::LockWait`]. [`Error::Unanswered`]: it is the old table or the new one.
     pub fn publish(&mut self, mode: Mode) -> Result<()> {
         let begun = Instant::now();
         self.check_writable()?;
         let mut holder = self.second()?;
-        let attempt = ATTEMPT.min(self.patience.wait);
-        holder.set_lock_wait(attempt)?;
         // A prepared XA transaction's rows stay locked, and looking at them would wait.
         holder.exec("SET SESSION innodb_lock_wait_timeout=1")?;
-        self.session.set_lock_wait(attempt)?;
         let outcome = loop {
+            let left = self.patience.wait.saturating_sub(begun.elapsed());
+            holder.set_lock_wait(ATTEMPT.min(left))?;
+            self.session.set_lock_wait(ATTEMPT.min(left))?;
             let outcome = self.attempt(&mut holder, mode);
             let late = outcome.as_ref().err().and_then(Error::errno) == Some(ER_LOCK_WAIT_TIMEOUT);
             if !late {
                 break outcome;
             }
             let holders = lock_holders(&mut holder, &self.table.name).unwrap_or_default();
-            if begun.elapsed() >= self.patience.wait {
+            if begun.elapsed() + PAUSE >= self.patience.wait {
                 break Err(self.patience.timed_out(&mut holder, holders));
             }
             self.patience.tell(&holders);
@@ -190,9 +190,22 @@ impl Target {
     ///
     /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept.
     pub fn drop_old(&mut self, mode: Mode) -> Result<()> {
-        if !self.session.is_alive() {
-            self.recover()?;
+        self.reconnect()?;
+        match self.drop_aside(mode) {
+            Err(Error::Lost { .. }) => {
+                self.recover()?;
+                // The server may have dropped it before the connection broke.
+                let aside = self.aside(mode).clone();
+                if !Table::exists(&mut self.session, &aside)? {
+                    return Ok(());
+                }
+                self.drop_aside(mode)
+            }
+            dropped => dropped,
         }
+    }
+
+    fn drop_aside(&mut self, mode: Mode) -> Result<()> {
         match mode {
             Mode::Insert => self.drop_emptied(),
             Mode::Replace => {
@@ -313,8 +326,5 @@ fn is_unclear(error: &Error) -> bool {
 }
 
 fn gone(target: &TableName) -> Error {
-    Error::Lost {
-        message: "no answer came".to_owned(),
-        statement: format!("RENAME TABLE {}", target.quoted()),
-    }
+    Error::Unanswered(target.to_string())
 }

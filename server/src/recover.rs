@@ -72,6 +72,11 @@ impl Target {
         Ok(())
     }
 
+    /// Connects again if the session was lost, for what is left to be said or undone.
+    pub fn reconnect(&mut self) -> Result<()> {
+        if self.session.is_alive() { Ok(()) } else { self.recover() }
+    }
+
     /// Connects again and takes the target again. What the lost connection was doing is ended.
     pub(crate) fn recover(&mut self) -> Result<()> {
         let mut session = self.reach()?;
@@ -101,9 +106,7 @@ impl Target {
     pub fn abandon(&mut self) -> Result<()> {
         let wait = CLEANUP_WAIT.min(self.patience.wait);
         self.patience.wait = wait;
-        if !self.session.is_alive()
-            && let Err(error) = self.recover()
-        {
+        if let Err(error) = self.reconnect() {
             self.remove_build();
             return Err(error);
         }
