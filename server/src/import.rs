@@ -33,6 +33,8 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(60);
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Characters of the target's name in the names of ours: 64 less prefix and digest.
 const NAME_CHARS: usize = 30;
+/// Server errors of a table or a database that is not there.
+const ER_GONE: [u16; 2] = [1146, 1049];
 /// IMPORT's warning for an index it had to mark corrupt.
 const ER_INDEX_CORRUPT: u16 = 1817;
 
@@ -264,9 +266,23 @@ impl Target {
         self.patience.watch(&mut self.session, |session| Table::is_empty(session, &name))
     }
 
-    /// Runs a statement that may wait for locks.
+    /// Runs a statement that may wait for locks, on our tables or the target.
     pub(crate) fn exec(&mut self, sql: &str) -> Result<()> {
-        self.patience.watch(&mut self.session, |session| session.exec(sql).map(drop))
+        let done = self.patience.watch(&mut self.session, |session| session.exec(sql).map(drop));
+        done.map_err(|error| self.gone_meanwhile(error))
+    }
+
+    /// A statement that found a table no more says which one it was, and why that matters.
+    pub(crate) fn gone_meanwhile(&mut self, error: Error) -> Error {
+        if !error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) {
+            return error;
+        }
+        let target = self.table.name.clone();
+        let detail = match Table::exists(&mut self.session, &target) {
+            Ok(true) => format!("the load's own table, {}, was dropped", self.names.shadow),
+            _ => "it was dropped or renamed, or its database was".to_owned(),
+        };
+        Error::Altered { target: target.to_string(), detail }
     }
 
     /// Proves that the folder is this server's, before a file in it is removed: a folder of the

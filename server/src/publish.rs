@@ -26,8 +26,6 @@ use crate::import::Target;
 use crate::session::Session;
 use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 
-/// Server errors of a table or a database that is not there.
-const ER_GONE: [u16; 2] = [1146, 1049];
 /// Server errors of a killed statement and of a killed connection: sent also when the statement
 /// was through before it noticed (sql/sql_parse.cc, `mysql_execute_command`, at `finish`).
 const ER_KILLED: [u16; 2] = [1317, 1927];
@@ -68,8 +66,10 @@ impl Target {
         let begun = Instant::now();
         self.check_writable()?;
         let mut holder = self.second()?;
-        // A prepared XA transaction's rows stay locked, and looking at them would wait.
-        holder.exec("SET SESSION innodb_lock_wait_timeout=1")?;
+        // Without autocommit LOCK TABLES also takes InnoDB's lock, which waits for transactions
+        // without a connection: prepared ones. UNLOCK TABLES commits.
+        holder
+            .exec("SET SESSION autocommit=0, innodb_table_locks=1, innodb_lock_wait_timeout=1")?;
         let outcome = loop {
             let left = self.patience.wait.saturating_sub(begun.elapsed());
             holder.set_lock_wait(ATTEMPT.min(left))?;
@@ -104,17 +104,6 @@ impl Target {
             return Err(error);
         }
         self.swap(holder, mode)
-    }
-
-    /// A target that cannot be locked because it is no more.
-    fn gone_meanwhile(&self, error: Error) -> Error {
-        match error.errno() {
-            Some(errno) if ER_GONE.contains(&errno) => Error::Altered {
-                target: self.table.name.to_string(),
-                detail: "it was dropped or renamed, or its database was".to_owned(),
-            },
-            _ => error,
-        }
     }
 
     /// Under the holder's lock: renames, and lets the lock go when the renaming waits for it.
@@ -258,17 +247,9 @@ impl Target {
         if let Some(key) = foreign_keys(holder, name)?.first() {
             return altered(&format!("it has a foreign key now: {key}"));
         }
-        // A locking read also sees the rows of a prepared XA transaction.
-        let any = format!("SELECT 1 FROM {} LIMIT 1 LOCK IN SHARE MODE", name.quoted());
-        if mode == Mode::Insert {
-            let empty = match holder.query(&any) {
-                // Nobody else holds the table, so it is rows of a prepared XA transaction.
-                Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => false,
-                rows => rows?.is_empty(),
-            };
-            if !empty {
-                return Err(Error::NotEmpty(name.to_string()));
-            }
+        let any = format!("SELECT 1 FROM {} LIMIT 1", name.quoted());
+        if mode == Mode::Insert && !holder.query(&any)?.is_empty() {
+            return Err(Error::NotEmpty(name.to_string()));
         }
         Ok(())
     }

@@ -1,0 +1,140 @@
+//! What others do to the target between the first look at it and the swap.
+
+use server::testing::TestServer;
+
+use crate::scene::{Mode, Scene};
+use crate::support::{Outcome, contents, finish, names, resume, run, start, tables, wait_paused};
+
+/// What becomes of a load whose target somebody changes.
+enum End {
+    /// It fails, with these words, and the change stays.
+    Refused(&'static str),
+    /// The change does not matter.
+    Done,
+}
+use End::{Done, Refused};
+
+const ANOTHER: &str = "was altered while the load ran: its definition is another; nothing was";
+const GONE: &str = "was altered while the load ran: it was dropped or renamed, or its database was";
+
+/// A change, how it is taken back (a table that is gone is made again), and what comes of it.
+const CHANGES: [(&str, &str, End); 21] = [
+    ("ALTER TABLE t ADD COLUMN more INT", "", Refused(ANOTHER)),
+    ("ALTER TABLE t DROP COLUMN body", "", Refused(ANOTHER)),
+    ("ALTER TABLE t DROP KEY name", "", Refused(ANOTHER)),
+    ("CREATE INDEX more ON t (name)", "", Refused(ANOTHER)),
+    ("ALTER TABLE t MODIFY name VARCHAR(40) COLLATE latin1_bin NOT NULL", "", Refused(ANOTHER)),
+    ("ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4", "", Refused(ANOTHER)),
+    ("ALTER TABLE t ALTER n SET DEFAULT 5", "", Refused(ANOTHER)),
+    ("ALTER TABLE t ROW_FORMAT=COMPRESSED", "", Refused(ANOTHER)),
+    ("ALTER TABLE t ENGINE=MyISAM", "", Refused(ANOTHER)),
+    ("ALTER TABLE t ADD CONSTRAINT c CHECK (n > 0)", "", Refused(ANOTHER)),
+    (
+        "ALTER TABLE t DROP KEY n; ALTER TABLE t PARTITION BY KEY (id) PARTITIONS 2",
+        "",
+        Refused("was altered while"),
+    ),
+    ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.n=1", "", Refused("has a trigger")),
+    (
+        "CREATE TABLE child (a INT, FOREIGN KEY (a) REFERENCES t (id))",
+        "DROP TABLE child",
+        Refused("it has a foreign key now"),
+    ),
+    ("DROP TABLE t", "", Refused(GONE)),
+    ("RENAME TABLE t TO elsewhere", "DROP TABLE elsewhere", Refused(GONE)),
+    (
+        "RENAME TABLE t TO elsewhere; CREATE VIEW t AS SELECT * FROM elsewhere",
+        "DROP VIEW t; DROP TABLE elsewhere",
+        Refused("was altered while"),
+    ),
+    ("DROP TABLE t; CREATE TABLE t (id INT PRIMARY KEY)", "", Refused(ANOTHER)),
+    ("TRUNCATE TABLE t", "", Done),
+    ("INSERT INTO t VALUES (-1, -1, 'mine', 'goes')", "", Done),
+    ("CREATE VIEW v AS SELECT id FROM t", "DROP VIEW v", Done),
+    ("ANALYZE TABLE t PERSISTENT FOR ALL", "", Done),
+];
+
+/// Stops a load at `place`, lets others do `sql`, and gives the load's outcome.
+fn meanwhile(scene: &mut Scene<'_>, place: &str, sql: &str) -> Outcome {
+    let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
+    wait_paused(&mut child);
+    all(scene, sql);
+    resume(&child);
+    finish(child)
+}
+
+fn all(scene: &mut Scene<'_>, sql: &str) {
+    for sql in sql.split("; ").filter(|sql| !sql.is_empty()) {
+        scene.session.query(sql).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn a_target_changed_meanwhile_stays_as_it_was_changed() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 500);
+    let use_it = format!("USE {}", scene.database);
+    scene.session.exec(&use_it).unwrap();
+    for (number, (change, back, end)) in CHANGES.iter().enumerate() {
+        let place = if number % 2 == 0 { "rows.begin" } else { "publish.begin" };
+        let when = format!("{change} at {place}");
+        let outcome = meanwhile(&mut scene, place, change);
+        match end {
+            Refused(words) => {
+                outcome.refused(1, &[&scene.table, words]);
+                let (database, session) = (&scene.database, &mut scene.session);
+                let left = tables(session, database);
+                assert!(left.iter().all(|name| !name.starts_with("_inrush")), "{when}: {left:?}");
+                let files = names(&server.datadir().join(database));
+                assert!(files.iter().all(|name| !name.contains("_inrush")), "{when}: {files:?}");
+            }
+            Done => {
+                outcome.done();
+                assert!(scene.is_new(), "{when}");
+            }
+        }
+        all(&mut scene, back);
+        scene.reset();
+        scene.again(&when);
+        scene.reset();
+    }
+}
+
+/// Statistics that ANALYZE made of the old rows are those of the table, whatever its rows.
+#[test]
+fn a_view_of_the_target_shows_the_new_rows() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 500);
+    let view = format!("{}.v", scene.database);
+    scene.session.exec(&format!("CREATE VIEW {view} AS SELECT * FROM {}", scene.table)).unwrap();
+    run(&mut scene.command()).done();
+    let count = scene.session.query_text(&format!("SELECT COUNT(*) FROM {view}")).unwrap();
+    assert_eq!(count.as_deref(), Some("500"));
+}
+
+#[test]
+fn a_database_dropped_meanwhile_stays_dropped() {
+    let Some(server) = TestServer::shared() else { return };
+    for place in ["shadow.begin", "rows.begin", "verify.end", "import.placed", "publish.begin"] {
+        let mut scene = Scene::new(server, Mode::Insert, 500);
+        let drop = format!("DROP DATABASE {}", scene.database);
+        let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
+        wait_paused(&mut child);
+        // The unfinished file keeps the server from removing the folder.
+        let dropped = scene.session.exec(&drop);
+        resume(&child);
+        let outcome = finish(child);
+        outcome.refused(1, &[&scene.table, GONE]);
+        let folder = server.datadir().join(&scene.database);
+        assert_eq!(names(&folder), [""; 0], "{place}: {outcome:?}");
+        if dropped.is_err() {
+            scene.session.exec(&drop).unwrap();
+        }
+        assert!(!folder.exists());
+        // The same again, once the table is there.
+        scene.session.exec(&format!("CREATE DATABASE {} CHARSET latin1", scene.database)).unwrap();
+        scene.reset();
+        assert_eq!(contents(&mut scene.session, &scene.table).0, 0);
+        scene.again(place);
+    }
+}

@@ -1,0 +1,285 @@
+//! Locks that others hold: waited for, told of, and given up with a word on who has them.
+
+use std::time::{Duration, Instant};
+
+use server::Session;
+use server::TableName;
+use server::import::Names;
+use server::testing::{TestServer, TestServerOptions};
+
+use crate::scene::{Mode, Scene};
+use crate::support::{Desk, Home, Outcome, finish, lines, resume, run, start, wait_paused};
+
+/// What somebody else does, how it ends, and what the load says of it.
+struct Hold {
+    take: &'static [&'static str],
+    release: &'static [&'static str],
+    /// Where the load is meanwhile.
+    place: &'static str,
+    /// What is known of the holder with the plugin METADATA_LOCK_INFO, and without.
+    told: [&'static str; 2],
+}
+
+const HOLDS: [Hold; 9] = [
+    Hold {
+        take: &["START TRANSACTION", "SELECT COUNT(*) FROM t"],
+        release: &["COMMIT"],
+        place: "publish.begin",
+        told: [", in a transaction for ", ", in a transaction for "],
+    },
+    Hold {
+        take: &["START TRANSACTION", "DELETE FROM t WHERE id < 10"],
+        release: &["ROLLBACK"],
+        place: "publish.begin",
+        told: [", in a transaction for ", ", in a transaction for "],
+    },
+    Hold {
+        take: &["LOCK TABLES t WRITE"],
+        release: &["UNLOCK TABLES"],
+        place: "job.begin",
+        told: [" (idle for ", " (idle for "],
+    },
+    Hold {
+        take: &["LOCK TABLES t WRITE"],
+        release: &["UNLOCK TABLES"],
+        place: "inspect.end",
+        told: [" (idle for ", " (idle for "],
+    },
+    Hold {
+        take: &["LOCK TABLES t READ"],
+        release: &["UNLOCK TABLES"],
+        place: "publish.begin",
+        told: [" (idle for ", " (idle for "],
+    },
+    Hold {
+        take: &["FLUSH TABLES WITH READ LOCK"],
+        release: &["UNLOCK TABLES"],
+        place: "inspect.end",
+        told: [" (idle for ", " (idle for "],
+    },
+    Hold {
+        take: &["FLUSH TABLES WITH READ LOCK"],
+        release: &["UNLOCK TABLES"],
+        place: "publish.begin",
+        told: [" (idle for ", " (idle for "],
+    },
+    Hold {
+        take: &["BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL"],
+        release: &["BACKUP STAGE END"],
+        place: "publish.begin",
+        told: [" (idle for ", " (idle for "],
+    },
+    Hold {
+        take: &["BACKUP LOCK t"],
+        release: &["BACKUP UNLOCK"],
+        place: "publish.begin",
+        told: [" (idle for ", " (idle for "],
+    },
+];
+
+fn all(session: &mut Session, statements: &[&str]) {
+    for statement in statements {
+        session.exec(statement).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// Every hold against a load that waits for two seconds.
+fn given_up(plugin: bool) {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, Mode::Replace, 1_000);
+    if plugin && scene.session.exec("INSTALL SONAME 'metadata_lock_info'").is_err() {
+        println!("skipped: the server has no plugin METADATA_LOCK_INFO");
+        return;
+    }
+    for hold in HOLDS {
+        let when = format!("{:?} at {}", hold.take, hold.place);
+        let mut other = server.connect().unwrap();
+        other.exec(&format!("USE {}", scene.database)).unwrap();
+        let mut load = scene.load_with(&format!("{}=pause", hold.place));
+        let mut child = start(load.args(["--lock-wait", "1"]));
+        wait_paused(&mut child);
+        all(&mut other, hold.take);
+        resume(&child);
+        let begun = Instant::now();
+        let outcome = finish(child);
+        let took = begun.elapsed();
+        all(&mut other, hold.release);
+        let who = format!("connection {} of root@localhost", other.id());
+        let [with, without] = hold.told;
+        let told = if plugin { with } else { without };
+        let parts = ["no lock on ", "within 1 s", &who, told, "wait longer with --lock-wait"];
+        outcome.refused(1, &parts);
+        assert!(took < Duration::from_secs(12), "{when}: {took:?}");
+        assert!(!scene.is_new(), "{when}");
+        let left = outcome.err.contains("could not be removed");
+        assert_eq!(
+            left,
+            hold.take[0].starts_with("FLUSH") && hold.place == "publish.begin"
+                || hold.take[0].starts_with("BACKUP STAGE"),
+            "{when}: {outcome:?}"
+        );
+        if !left {
+            scene.clean(&when);
+        }
+    }
+    scene.again("after all");
+}
+
+#[test]
+fn a_lock_that_does_not_come_is_given_up_and_its_holder_named() {
+    given_up(false);
+}
+
+#[test]
+fn with_the_plugin_the_holder_is_known() {
+    given_up(true);
+}
+
+/// Somebody holds the table while the load gets there, and lets go before the limit.
+#[test]
+fn a_lock_that_comes_in_time_was_told_of_while_it_was_waited_for() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, Mode::Replace, 1_000);
+    for (place, take, release) in [
+        ("publish.begin", "LOCK TABLES t READ", "UNLOCK TABLES"),
+        ("inspect.end", "FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES"),
+    ] {
+        let mut other = server.connect().unwrap();
+        other.exec(&format!("USE {}", scene.database)).unwrap();
+        let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
+        wait_paused(&mut child);
+        other.exec(take).unwrap();
+        resume(&child);
+        std::thread::sleep(Duration::from_millis(3_600));
+        other.exec(release).unwrap();
+        let outcome = finish(child);
+        outcome.done();
+        let told =
+            format!("waiting for a lock on {}, at most 60 s; it may be held by ", scene.table);
+        let line = outcome.err.lines().find(|line| line.contains(&told));
+        let who = format!("connection {} of root@localhost", other.id());
+        assert!(line.is_some_and(|line| line.contains(&who)), "{place}: {outcome:?}");
+        scene.clean(place);
+        scene.reset();
+    }
+}
+
+/// A statement that reads the table for longer than the load waits.
+#[test]
+fn a_long_query_is_named_with_its_text_less_its_secrets() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, Mode::Replace, 1_000);
+    for (query, shown) in [
+        ("SELECT SLEEP(60) FROM t LIMIT 1", "(SELECT SLEEP(60) FROM t LIMIT 1, for "),
+        (
+            "SELECT SLEEP(60), 'password=hunter2' FROM t LIMIT 1",
+            "(not shown: it may hold a password)",
+        ),
+    ] {
+        let mut other = server.connect().unwrap();
+        let (id, use_it) = (other.id(), format!("USE {}", scene.database));
+        let mut load = scene.load_with("publish.begin=pause");
+        let mut child = start(load.args(["--lock-wait", "1"]));
+        wait_paused(&mut child);
+        let reader = std::thread::spawn(move || {
+            other.exec(&use_it).unwrap();
+            let _ = other.query(query);
+        });
+        std::thread::sleep(Duration::from_millis(200));
+        resume(&child);
+        let outcome = finish(child);
+        let who = format!("connection {id} of root@localhost");
+        outcome.refused(1, &["no lock on ", &who, shown]);
+        assert!(!outcome.err.contains("hunter2"));
+        scene.session.exec(&format!("KILL CONNECTION {id}")).unwrap();
+        reader.join().unwrap();
+        scene.clean(query);
+    }
+    scene.again("after long queries");
+}
+
+/// Rows of a prepared transaction belong to nobody's connection.
+#[test]
+fn a_prepared_transaction_is_a_holder_too() {
+    let Some(server) = TestServer::start() else { return };
+    for mode in [Mode::Insert, Mode::Replace] {
+        let mut scene = Scene::new(&server, mode, 1_000);
+        let mut other = server.connect().unwrap();
+        let insert = format!("INSERT INTO {} VALUES (-1, -1, 'x', 'x')", scene.table);
+        all(&mut other, &["XA START 'x'", &insert, "XA END 'x'", "XA PREPARE 'x'"]);
+        drop(other);
+        let mut load = scene.command();
+        let outcome = run(load.args(["--lock-wait", "1"]));
+        let prepared = "1 prepared XA transaction(s), which XA RECOVER lists";
+        outcome.refused(1, &["no lock on ", prepared]);
+        scene.session.exec("XA ROLLBACK 'x'").unwrap();
+        assert!(!scene.is_new());
+        scene.clean("prepared");
+        scene.again("rolled back");
+    }
+}
+
+#[test]
+fn loads_of_several_tables_at_once_all_work() {
+    let Some(desk) = Desk::new() else { return };
+    let mut session = desk.server.connect().unwrap();
+    let file = desk.home.file("rows.txt", lines(2_000));
+    let children: Vec<_> = (0..4)
+        .map(|number| {
+            let table = desk.table(&format!("t{number}"));
+            session.exec(&format!("CREATE TABLE {table} {}", crate::support::COLUMNS)).unwrap();
+            start(&mut desk.home.load(desk.server, &table, &file))
+        })
+        .collect();
+    let outcomes: Vec<Outcome> = children.into_iter().map(finish).collect();
+    for (number, outcome) in outcomes.iter().enumerate() {
+        outcome.done();
+        let table = desk.table(&format!("t{number}"));
+        assert_eq!(crate::support::contents(&mut session, &table).0, 2_000);
+    }
+    assert_eq!(desk.files().len(), 9);
+}
+
+/// FLUSH TABLES, CHECK and ANALYZE of everything, our own tables included, as a nightly job does.
+#[test]
+fn a_load_among_housekeeping_works() {
+    let Some(server) = TestServer::start_with(&TestServerOptions::default()) else { return };
+    let mut scene = Scene::new(&server, Mode::Replace, 2_000);
+    let names = Names::of(&TableName::new(scene.database.clone(), "t"));
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    let home = Home::new();
+    assert!(home.temp_files().is_empty());
+    std::thread::scope(|scope| {
+        let noise = [
+            "FLUSH TABLES".to_owned(),
+            format!("ANALYZE TABLE {}, {}", scene.table, names.shadow.quoted()),
+            format!("CHECK TABLE {}, {}", names.shadow.quoted(), scene.table),
+            format!("SELECT COUNT(*) FROM {}", scene.table),
+            "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES".to_owned(),
+        ];
+        let (ended, server) = (&ended, &server);
+        for sql in noise {
+            scope.spawn(move || {
+                let mut session = server.connect().unwrap();
+                while !ended.load(std::sync::atomic::Ordering::SeqCst) {
+                    for sql in sql.split("; ") {
+                        // Of a table that is not there, or without tablespace.
+                        let _ = session.query(sql);
+                    }
+                    std::thread::sleep(Duration::from_millis(3));
+                }
+            });
+        }
+        for round in 0..5 {
+            scene.reset();
+            let outcome = run(&mut scene.command());
+            if outcome.code() != 0 {
+                ended.store(true, std::sync::atomic::Ordering::SeqCst);
+            }
+            assert_eq!(outcome.code(), 0, "round {round}: {outcome:?}");
+            assert!(scene.is_new());
+        }
+        ended.store(true, std::sync::atomic::Ordering::SeqCst);
+    });
+    scene.clean("after housekeeping");
+}
