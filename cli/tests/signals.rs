@@ -24,7 +24,7 @@ fn stopped(scene: &mut Scene<'_>, outcome: &Outcome, name: &str, when: &str) {
         assert!(!scene.is_new(), "{when}: {outcome:?}");
         assert_eq!(scene.home.journal().last().map(String::as_str), Some("job.failed"), "{when}");
     }
-    scene.clean(when);
+    scene.clean(&format!("{when}: {outcome:?}"));
     let free = format!("SELECT IS_FREE_LOCK('{}')", scene.lock());
     let asked = Instant::now();
     while scene.session.query_text(&free).unwrap().as_deref() != Some("1") {

@@ -133,6 +133,8 @@ pub enum Error {
         error: Box<Error>,
         /// What the target is now, and what is left of the load.
         state: String,
+        /// Whether nothing is left.
+        clean: bool,
     },
     /// The built file broke a rule of the format. It was not given to the server.
     #[error("the built file is wrong and was not imported, please report this: {0}")]
@@ -191,6 +193,7 @@ impl Error {
             Error::SwapUnknown { .. } => String::new(),
             _ => format!("{name} is as it was, "),
         };
+        let clean = cleaned.is_ok();
         let state = match cleaned {
             Ok(()) if plain => return self,
             Ok(()) => format!("{now}nothing of the load is left; load again"),
@@ -200,7 +203,7 @@ impl Error {
                 target.names.shadow
             ),
         };
-        Error::Step { step, error: Box::new(self), state }
+        Error::Step { step, error: Box::new(self), state, clean }
     }
 
     /// An I/O error with what was being done to which file.

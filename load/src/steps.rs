@@ -95,11 +95,15 @@ impl<'a> Steps<'a> {
     /// What the user hears of a load that ended early: that a signal ended it, if one did. What
     /// else failed then failed because of it.
     pub(crate) fn explain(&self, error: Error) -> Error {
-        match (self.interrupt.requested(), error) {
-            (None, error) | (_, error @ Error::SwapUnknown { .. }) => error,
-            (Some(by), _) => {
-                Error::Stopped { by, stage: self.stage.name(), target: self.target.clone() }
+        let Some(by) = self.interrupt.requested() else { return error };
+        let stage = self.stage.name();
+        let stopped = Error::Stopped { by, stage, target: self.target.clone() };
+        match error {
+            error @ Error::SwapUnknown { .. } => error,
+            Error::Step { step, state, clean: false, .. } => {
+                Error::Step { step, error: Box::new(stopped), state, clean: false }
             }
+            _ => stopped,
         }
     }
 

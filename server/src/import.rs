@@ -370,7 +370,9 @@ impl Target {
         let read =
             |path: &Path| disk::read(path, "template").map_err(|e| Error::io("reading", path, e));
         let files = read(&ibd_path).and_then(|ibd| Ok(Template { ibd, cfg: read(&cfg_path)? }));
+        let shield = self.session.options().interrupt.shield();
         self.session.exec("UNLOCK TABLES")?;
+        drop(shield);
         let elsewhere = |what: &str| self.elsewhere(&cfg_path, what);
         let template = match files {
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {

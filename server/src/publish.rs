@@ -89,15 +89,12 @@ impl Target {
         self.spare = Some(holder);
         // Of no matter where the connection has gone.
         let _ = self.session.set_lock_wait(self.patience.wait);
-        outcome
+        outcome.map_err(|error| self.gone_meanwhile(error))
     }
 
     /// Locks, looks and swaps once; error 1205 when a lock does not come for [`ATTEMPT`].
     fn attempt(&mut self, holder: &mut Session, mode: Mode) -> Result<()> {
-        let locked = holder.exec(&format!("LOCK TABLES {} WRITE", self.table.name.quoted()));
-        if let Err(error) = locked {
-            return Err(self.gone_meanwhile(error));
-        }
+        holder.exec(&format!("LOCK TABLES {} WRITE", self.table.name.quoted()))?;
         if let Err(error) = self.check_unchanged(holder, mode) {
             let _shield = holder.options().interrupt.shield();
             let _ = holder.exec("UNLOCK TABLES");

@@ -110,6 +110,8 @@ impl Target {
             self.remove_build();
             return Err(error);
         }
+        // An export that was broken off may still hold its lock, against our own DROP TABLE too.
+        self.session.exec("UNLOCK TABLES")?;
         self.session.set_lock_wait(wait)?;
         self.cleanup().map(drop)
     }

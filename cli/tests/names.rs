@@ -1,0 +1,91 @@
+//! Names that SQL, a shell or a file system could trip over.
+
+use crate::support::{Desk, run};
+
+/// Tables and databases are loaded by these names.
+const NAMES: [&str; 22] = [
+    "two words",
+    "do.t",
+    "back`quote",
+    "quo'te",
+    "double\"quote",
+    "back\\slash",
+    "sla/sh",
+    "dash-es",
+    "#sql-1",
+    "per%cent_",
+    "do$llar",
+    "123",
+    "1e5",
+    "@002d",
+    "..",
+    "con",
+    "UPPER and lower",
+    "semi;colon, (paren) -- dash /* x */",
+    "\u{fc}ml\u{e4}ut",
+    "\u{65e5}\u{672c}\u{8a9e}",
+    "tab\there",
+    "_inrush_new_0123456789abcdef_t",
+];
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// Loads two rows into a table of this name, twice, and looks at what is there.
+fn load(desk: &mut Desk, database: &str, table: &str) {
+    let full = format!("{}.{}", quoted(database), quoted(table));
+    desk.exec(&format!("CREATE TABLE {full} (a INT PRIMARY KEY, b VARCHAR(9), KEY (b))"));
+    let file = desk.home.file("rows.txt", "1\tx\n2\ty\n");
+    for mode in ["insert", "replace"] {
+        let outcome = run(desk.home.load(desk.server, &full, &file).args(["--mode", mode]));
+        assert_eq!(outcome.code(), 0, "{full}: {outcome:?}");
+        assert_eq!(desk.rows(&format!("SELECT b FROM {full} ORDER BY a")), ["x", "y"], "{full}");
+    }
+    let left = desk.rows(&format!("SHOW TABLES FROM {}", quoted(database)));
+    assert_eq!(left, [table], "{full}");
+    desk.exec(&format!("DROP TABLE {full}"));
+}
+
+#[test]
+fn tables_of_any_name_are_loaded() {
+    let Some(mut desk) = Desk::new() else { return };
+    let database = desk.database.clone();
+    let long = ["x".repeat(64), "\u{e9}".repeat(64)];
+    for table in NAMES.into_iter().chain(long.iter().map(String::as_str)) {
+        load(&mut desk, &database, table);
+    }
+}
+
+#[test]
+fn databases_of_any_name_are_loaded() {
+    let Some(mut desk) = Desk::new() else { return };
+    let long = ["d".repeat(64), "\u{e9}".repeat(40)];
+    for database in NAMES.into_iter().chain(long.iter().map(String::as_str)) {
+        // Other tests of this process make theirs too.
+        let create = format!("CREATE DATABASE {} CHARSET utf8mb4", quoted(database));
+        desk.exec(&create);
+        load(&mut desk, database, "t");
+        desk.exec(&format!("DROP DATABASE {}", quoted(database)));
+    }
+}
+
+/// Without case in names: the table is found, and locked, under whatever spelling.
+#[test]
+fn a_server_without_case_in_names_finds_its_tables() {
+    use server::testing::{TestServer, TestServerOptions};
+    let extra = vec!["--lower-case-table-names=1".to_owned()];
+    let options = TestServerOptions { extra, ..TestServerOptions::default() };
+    let Some(server) = TestServer::start_with(&options) else { return };
+    let home = crate::support::Home::new();
+    let mut session = server.connect().unwrap();
+    session.exec("CREATE DATABASE Shop").unwrap();
+    session.exec("CREATE TABLE Shop.Orders (a INT PRIMARY KEY)").unwrap();
+    let file = home.file("rows.txt", "1\n2\n");
+    for into in ["Shop.Orders", "shop.orders", "SHOP.oRDERS"] {
+        run(home.load(&server, into, &file).args(["--mode", "replace"])).done();
+    }
+    let count = session.query_text("SELECT COUNT(*) FROM shop.orders").unwrap();
+    assert_eq!(count.as_deref(), Some("2"));
+    assert_eq!(crate::support::tables(&mut session, "shop"), ["orders"]);
+}
