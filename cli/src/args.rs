@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Load(Box<LoadArgs>),
     /// Say what load would do and why; changes nothing.
     Plan(Box<LoadArgs>),
+    /// Guess what files hold: print a CREATE TABLE and the command that loads them.
+    Sniff(Box<SniffArgs>),
     /// Show what is in a tablespace file.
     Inspect(InspectArgs),
     /// The private server that is used when none is given.
@@ -135,6 +137,10 @@ pub(crate) struct LoadArgs {
     /// SQL file whose CREATE TABLE makes the table when it is missing.
     #[arg(long, value_name = "FILE")]
     pub(crate) ddl: Option<PathBuf>,
+    /// Make the table, if it is missing, by what sniff would print: dialect, header, character set
+    /// and types are guessed from the files where options do not say them.
+    #[arg(long, conflicts_with = "ddl")]
+    pub(crate) create: bool,
     /// insert wants an empty table; append adds rows; replace swaps all rows for the input's.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArg,
@@ -189,7 +195,7 @@ pub(crate) struct LoadArgs {
 }
 
 /// How the input is cut into fields.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Input format (\\t \\n \\r \\0 \\\\ are read as in LOAD DATA)")]
 pub(crate) struct FormatArgs {
     /// Preset that the options below adjust [default: by the file's ending .csv .tsv .tbl, else mysql].
@@ -287,6 +293,23 @@ pub(crate) enum SchemaArg {
     #[default]
     Tproch,
     Dbgen,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SniffArgs {
+    /// Files to look at, as for load.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The table that is to be made [default: test.NAME, after the first file].
+    #[arg(long, value_name = "DB.TABLE")]
+    pub(crate) into: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+use load::LoadOptions;
 use sources::Encoding;
 use values::Charset;
 
@@ -48,6 +50,28 @@ pub(crate) fn charset(typed: Option<CharsetArg>) -> (Charset, Encoding) {
         CharsetArg::Ucs2 => (Charset::Utf8mb4, Encoding::Ucs2),
         CharsetArg::Utf32 => (Charset::Utf8mb4, Encoding::Utf32),
         CharsetArg::Utf32le => (Charset::Utf8mb4, Encoding::Utf32Le),
+    }
+}
+
+/// A character set's name as `--charset` takes it.
+pub(crate) fn charset_name(charset: CharsetArg) -> String {
+    charset.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// Has a load read a character set that was found out.
+pub(crate) fn set_charset(options: &mut LoadOptions, name: &str) -> Result<(), Failure> {
+    let charset = CharsetArg::from_str(name, true).map_err(Failure::usage)?;
+    (options.charset, options.encoding) = self::charset(Some(charset));
+    Ok(())
+}
+
+/// The preset that is meant, by option or ending.
+pub(crate) fn preset_name(dialect: Option<DialectArg>, file: &Path) -> &'static str {
+    match dialect.unwrap_or_else(|| dialect_by_ending(file)) {
+        DialectArg::Mysql => "mysql",
+        DialectArg::Csv => "csv",
+        DialectArg::Tsv => "tsv",
+        DialectArg::Tbl => "tbl",
     }
 }
 

@@ -9,7 +9,7 @@ use sources::Dialect;
 
 use crate::args::{DialectArg, FormatArgs, LoadArgs, ModeArg, OnDuplicateArg};
 use crate::failure::{Failure, REJECTS, USAGE};
-use crate::{connect, input, print, progress, signals, size};
+use crate::{connect, input, print, progress, signals, size, sniff};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
@@ -101,6 +101,9 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     options.header = args.format.header;
     options.skip_lines = args.format.skip_lines;
     (options.charset, options.encoding) = input::charset(args.format.charset);
+    if args.create {
+        sniff::create(args, &mut options)?;
+    }
     options.rejects = args.rejects.clone();
     options.rejects_max = args.rejects_max;
     options.on_duplicate = match args.on_duplicate {
@@ -131,7 +134,7 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
 }
 
 /// Reads `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.
-fn target(into: &str) -> Result<TableName, Failure> {
+pub(crate) fn target(into: &str) -> Result<TableName, Failure> {
     TableName::parse(into, None).map_err(|error| Failure::usage(format!("--into {error}")))
 }
 
@@ -148,7 +151,7 @@ fn fill(percent: f64) -> Result<load::Fill, Failure> {
     Ok(load::Fill { clustered_reserve: reserve, secondary_reserve: reserve })
 }
 
-fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
+pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
     let preset = format.dialect.unwrap_or_else(|| input::dialect_by_ending(first_file));
     let mut dialect = match preset {
         DialectArg::Mysql => Dialect::mysql(),

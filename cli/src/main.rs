@@ -14,6 +14,7 @@ mod progress;
 mod sandbox;
 mod signals;
 mod size;
+mod sniff;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Load(args) => load::run(&args),
         Command::Plan(args) => load::plan(&args),
+        Command::Sniff(args) => sniff::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Sandbox(args) => sandbox::run(&args),
         Command::Bench(args) => match args.which {

@@ -174,7 +174,7 @@ fn endings_of_file_names_choose_the_dialect_and_files_are_joined() {
 fn help_explains_every_option_of_every_command() {
     let home = Home::new();
     let commands =
-        ["", "load", "plan", "inspect", "sandbox", "sandbox sql", "bench", "bench tproch"];
+        ["", "load", "plan", "sniff", "inspect", "sandbox", "sandbox sql", "bench", "bench tproch"];
     for command in commands {
         let words = command.split_whitespace().chain(["--help"]);
         let help = run(&mut home.inrush(words));

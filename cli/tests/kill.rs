@@ -116,7 +116,7 @@ fn a_replacement_killed_at_any_moment_leaves_the_old_rows_or_the_new_ones() {
 
 /// A server that writes as a real one does.
 fn durable() -> Option<TestServer> {
-    TestServer::start_with(&TestServerOptions { durable: true, extra: Vec::new() })
+    TestServer::start_with(&TestServerOptions { durable: true, ..TestServerOptions::default() })
 }
 
 /// After a crash of the server: the right table, sound, and it stays so over another crash.

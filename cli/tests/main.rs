@@ -18,6 +18,7 @@ mod report;
 mod sandbox;
 mod scene;
 mod signals;
+mod sniff;
 mod space;
 mod support;
 mod waits;

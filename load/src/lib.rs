@@ -5,12 +5,13 @@
 //!           '------ rows.rs ------'   '--- indexes.rs ---'    direct.rs
 //! ```
 //!
-//! [`load`] plans, builds, verifies, imports and publishes; [`plan`] only says what it would do.
+//! [`mod@sniff`] looks at files that nothing is known of; [`load`] plans, builds, verifies, imports and publishes; [`plan`] only says what it would do.
 
 pub mod journal;
 pub mod options;
 pub mod progress;
 pub mod report;
+pub mod sniff;
 
 mod binding;
 mod build;

@@ -32,4 +32,10 @@ mod server;
 mod source;
 mod table;
 mod text;
+mod twins;
 mod value;
+
+/// Says what a test is at: shown when it fails. The soak keeps it in a file.
+pub(crate) fn say(text: &str) {
+    println!("{text}");
+}

@@ -41,18 +41,24 @@ impl Binary {
     /// folders.
     pub(crate) fn find(override_name: &'static str) -> Result<Binary> {
         let named = std::env::var_os(override_name).filter(|v| !v.is_empty()).map(PathBuf::from);
-        let path = named.clone().or_else(|| find_program(&["mariadbd", "mysqld"], None));
+        if let Some(path) = named {
+            return Binary::at(path, override_name);
+        }
+        let path = find_program(&["mariadbd", "mysqld"], None);
         let path = path.ok_or(Error::NoServer("mariadbd", override_name))?;
-        let output =
-            Command::new(&path).args(["--no-defaults", "--version"]).output().map_err(|e| {
-                match &named {
-                    Some(_) => Error::Option(format!(
-                        "{override_name} names {}, which cannot be run: {e}",
-                        path.display()
-                    )),
-                    None => Error::io("running", &path, e),
-                }
-            })?;
+        let output = version_output(&path).map_err(|e| Error::io("running", &path, e))?;
+        Binary::new(path, &output)
+    }
+
+    /// The server at `path`, which `who` named.
+    pub(crate) fn at(path: PathBuf, who: &str) -> Result<Binary> {
+        let output = version_output(&path).map_err(|e| {
+            Error::Option(format!("{who} names {}, which cannot be run: {e}", path.display()))
+        })?;
+        Binary::new(path, &output)
+    }
+
+    fn new(path: PathBuf, output: &Output) -> Result<Binary> {
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.split_once("Ver ").and_then(|(_, rest)| {
             // "mariadbd  Ver 10.11.19-MariaDB-... for debian-linux-gnu on x86_64 (...)"
@@ -270,6 +276,10 @@ impl Process {
         }
         true
     }
+}
+
+fn version_output(program: &Path) -> std::io::Result<Output> {
+    Command::new(program).args(["--no-defaults", "--version"]).output()
 }
 
 /// How a child ended, None while it runs.

@@ -52,6 +52,8 @@ pub struct TestServerOptions {
     pub durable: bool,
     /// More options, `--name=value` each; later ones win.
     pub extra: Vec<String>,
+    /// The `mariadbd` to run; None takes the one tests run on.
+    pub binary: Option<PathBuf>,
 }
 
 /// A server of a test. Killed, and its files removed, when it is dropped or the process ends.
@@ -93,9 +95,10 @@ impl TestServer {
     }
 
     fn try_start(options: &TestServerOptions) -> Result<TestServer> {
-        let binary = match std::env::var_os(BINARY_VARIABLE) {
-            Some(_) => Binary::find(BINARY_VARIABLE)?,
-            None => Binary::find(crate::sandbox::BINARY_VARIABLE)?,
+        let binary = match (&options.binary, std::env::var_os(BINARY_VARIABLE)) {
+            (Some(path), _) => Binary::at(path.clone(), "the test's server")?,
+            (None, Some(_)) => Binary::find(BINARY_VARIABLE)?,
+            (None, None) => Binary::find(crate::sandbox::BINARY_VARIABLE)?,
         };
         remove_dead_dirs();
         let template = template(&binary)?;

@@ -52,6 +52,10 @@ pub(crate) enum Problem {
     /// The input ends in a member.
     CutShort,
     /// More memory than there may be.
+    #[cfg_attr(
+        not(any(feature = "zstd", feature = "bzip2", feature = "xz")),
+        expect(dead_code, reason = "the others take little")
+    )]
     Memory(String),
     /// Reading failed.
     Read(Error),

@@ -210,14 +210,30 @@ impl Raw {
 
     /// Its first bytes, as many as fit, wherever reading is.
     pub(crate) fn head(&self, out: &mut [u8]) -> Result<usize> {
+        self.fill_from(0, out)
+    }
+
+    /// The next bytes, as many as fit.
+    pub(crate) fn fill(&mut self, out: &mut [u8]) -> Result<usize> {
+        let size = self.fill_from(self.position, out)?;
+        self.position += size as u64;
+        Ok(size)
+    }
+
+    fn fill_from(&self, position: u64, out: &mut [u8]) -> Result<usize> {
         let mut size = 0;
         while size < out.len() {
-            match self.read_at(size as u64, &mut out[size..])? {
+            match self.read_at(position + size as u64, &mut out[size..])? {
                 0 => break,
                 read => size += read,
             }
         }
         Ok(size)
+    }
+
+    /// Goes to a byte of the input.
+    pub(crate) fn seek(&mut self, position: u64) {
+        self.position = position;
     }
 
     /// Refuses a file that is not as it was found.

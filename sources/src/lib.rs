@@ -14,10 +14,10 @@
 //! of input fit in. Then where bytes come from: `expand` names to paths, `input` files that must
 //! not change and pipes, `spool` what a pipe gave, `compression` and `decompress` archives,
 //! `encoding` UTF-16 and UTF-32, `text` all of these in a row, `ahead` on a thread, `stream` or
-//! not, `files` one input after the other. Then rows: `split` where to cut, `lexer` the rules byte
-//! by byte, `multibyte` characters of several bytes, `fixed` rows without separators, `simd` the
-//! same 64 bytes at a time, `scan` and `rows` the fields of a chunk, `decode`
-//! what a field means.
+//! not, `files` one input after the other, `sample` parts of them to guess from. Then rows: `split`
+//! where to cut, `lexer` the rules byte by byte, `multibyte` characters of several bytes, `fixed`
+//! rows without separators, `simd` the same 64 bytes at a time, `scan` and `rows` the fields of a
+//! chunk, `decode` what a field means.
 #![deny(unsafe_code)]
 
 pub mod dialect;
@@ -40,6 +40,7 @@ mod ahead;
 mod stream;
 
 mod files;
+mod sample;
 
 mod split;
 
@@ -64,6 +65,7 @@ pub use expand::expand;
 pub use files::{FileSource, SourceOptions};
 pub use multibyte::MultiByte;
 pub use rows::{Field, Fields, Row, Rows, Value};
+pub use sample::{Part, Sample};
 pub use scan::Scanner;
 pub use simd::Isa;
 pub use source::{InputFile, Source};

@@ -1,0 +1,330 @@
+//! `inrush sniff`: what files hold, as a command that loads them; and `load --create`, which runs it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use load::LoadOptions;
+use load::sniff::{SniffOptions, Sniffed};
+use sources::Dialect;
+
+use crate::args::{ConnectArgs, FormatArgs, LoadArgs, SniffArgs};
+use crate::failure::Failure;
+use crate::size::group;
+use crate::{input, load as load_args};
+
+/// Database of a table that nobody named.
+const DATABASE: &str = "test";
+
+/// Prints a command that loads the files, with the CREATE TABLE in it.
+pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
+    let files = input::files(&args.files)?;
+    let into = args.into.clone().unwrap_or_else(|| default_target(&files[0]));
+    let target = load_args::target(&into)?;
+    let sniffed = sniff(&files, &target.table, &args.format, &std::env::temp_dir())?;
+    let command = command(args, &files, &into, &sniffed)?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let text = json(&sniffed, &command, &into);
+        writeln!(out, "{text:#}")?;
+    } else {
+        script(&mut out, &files, &sniffed, &command)?;
+    }
+    Ok(0)
+}
+
+/// Fills in what `load --create` finds out and the options do not say.
+pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), Failure> {
+    if options.files.iter().any(|path| !path.is_file()) {
+        return Err(Failure::usage(
+            "--create looks at the input before it is loaded, which a pipe allows only once; load \
+             a file, or make the table with --ddl",
+        ));
+    }
+    let sniffed = sniff(&options.files, &options.table, &args.format, &options.temp_dir)?;
+    if !args.quiet {
+        for note in &sniffed.notes {
+            eprintln!("note: {note}");
+        }
+    }
+    options.header = sniffed.header;
+    options.skip_lines = sniffed.skip_lines;
+    options.columns.clone_from(&sniffed.names);
+    options.dialect = sniffed.dialect.clone();
+    if let Some(token) = &sniffed.null_token {
+        options.dialect.null_token = Some(token.clone().into_bytes());
+    }
+    if let Some(charset) = &sniffed.charset {
+        input::set_charset(options, charset)?;
+    }
+    options.ddl = Some(sniffed.ddl);
+    Ok(())
+}
+
+fn sniff(
+    files: &[PathBuf],
+    table: &str,
+    format: &FormatArgs,
+    temp_dir: &Path,
+) -> Result<Sniffed, Failure> {
+    let encoding = input::charset(format.charset).1;
+    let options = SniffOptions {
+        files: files.to_vec(),
+        table: table.to_owned(),
+        dialect: says_dialect(format).then(|| load_args::dialect(format, &files[0])).transpose()?,
+        header: format.header.then_some(true),
+        skip_lines: format.skip_lines,
+        columns: format.columns.clone(),
+        encoding,
+        charset: format.charset.map(input::charset_name),
+        temp_dir: temp_dir.to_owned(),
+    };
+    Ok(::load::sniff::sniff(&options)?)
+}
+
+/// Whether any option says how fields are cut.
+fn says_dialect(format: &FormatArgs) -> bool {
+    format.dialect.is_some()
+        || format.fields_terminated_by.is_some()
+        || format.fields_enclosed_by.is_some()
+        || format.fields_escaped_by.is_some()
+        || format.lines_terminated_by.is_some()
+        || format.lines_starting_by.is_some()
+        || format.null_token.is_some()
+}
+
+/// `test.NAME`, after the file.
+fn default_target(file: &Path) -> String {
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_default();
+    let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();
+    let kept: String =
+        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
+    match kept.as_str() {
+        "" | "stdin" => format!("{DATABASE}.data"),
+        _ => format!("{DATABASE}.{kept}"),
+    }
+}
+
+/// The words of the command that loads the files; the CREATE TABLE comes at its `--ddl`.
+fn command(
+    args: &SniffArgs,
+    files: &[PathBuf],
+    into: &str,
+    sniffed: &Sniffed,
+) -> Result<Vec<String>, Failure> {
+    let mut words = vec!["inrush".to_owned(), "load".to_owned()];
+    for file in &args.files {
+        let name = file
+            .to_str()
+            .ok_or_else(|| Failure::usage(format!("{} is not UTF-8; rename it", file.display())))?;
+        words.push(name.to_owned());
+    }
+    let mut option = |name: &str, value: &str| {
+        words.push(format!("--{name}"));
+        words.push(value.to_owned());
+    };
+    option("into", into);
+    let (preset, base) = match says_dialect(&args.format) {
+        false => (sniffed.preset, Dialect::preset(sniffed.preset).unwrap_or_default()),
+        true => {
+            let only = FormatArgs { dialect: args.format.dialect, ..FormatArgs::default() };
+            let base = load_args::dialect(&only, &files[0])?;
+            (input::preset_name(args.format.dialect, &files[0]), base)
+        }
+    };
+    option("dialect", preset);
+    dialect_options(&base, &sniffed.dialect, &mut option);
+    if let Some(token) = &sniffed.null_token {
+        option("null-token", token);
+    }
+    if sniffed.skip_lines > 0 {
+        option("skip-lines", &sniffed.skip_lines.to_string());
+    }
+    if let Some(names) = &sniffed.names {
+        option("columns", &names.join(","));
+    }
+    if let Some(charset) = &sniffed.charset {
+        option("charset", charset);
+    }
+    connect_options(&args.connect, &mut option);
+    if sniffed.header {
+        words.push("--header".to_owned());
+    }
+    if args.connect.password {
+        words.push("--password".to_owned());
+    }
+    // The statement comes by a descriptor that the input does not have.
+    let is_stdin = args.files.iter().any(|file| file == Path::new("-"));
+    words
+        .extend(["--ddl".to_owned(), if is_stdin { "/dev/fd/3" } else { "/dev/stdin" }.to_owned()]);
+    Ok(words)
+}
+
+/// What a dialect has that its preset has not.
+fn dialect_options(base: &Dialect, dialect: &Dialect, option: &mut impl FnMut(&str, &str)) {
+    let texts = [
+        ("fields-terminated-by", &base.fields_terminated_by, &dialect.fields_terminated_by),
+        ("lines-terminated-by", &base.lines_terminated_by, &dialect.lines_terminated_by),
+        ("lines-starting-by", &base.lines_starting_by, &dialect.lines_starting_by),
+    ];
+    for (name, usual, text) in texts {
+        if usual != text {
+            option(name, &escape(text));
+        }
+    }
+    let bytes = [
+        ("fields-enclosed-by", base.enclosed_by, dialect.enclosed_by),
+        ("fields-escaped-by", base.escaped_by, dialect.escaped_by),
+    ];
+    for (name, usual, byte) in bytes {
+        if usual != byte {
+            option(name, &escape(byte.as_slice()));
+        }
+    }
+    if base.null_token != dialect.null_token
+        && let Some(token) = &dialect.null_token
+    {
+        option("null-token", &String::from_utf8_lossy(token));
+    }
+}
+
+fn connect_options(connect: &ConnectArgs, option: &mut impl FnMut(&str, &str)) {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let options = [
+        ("host", connect.host.clone()),
+        ("port", connect.port.map(|port| port.to_string())),
+        ("socket", path(&connect.socket)),
+        ("user", connect.user.clone()),
+        ("defaults-file", path(&connect.defaults_file)),
+        ("defaults-extra-file", path(&connect.defaults_extra_file)),
+        ("sandbox", path(&connect.sandbox)),
+    ];
+    for (name, value) in options {
+        if let Some(value) = value {
+            option(name, &value);
+        }
+    }
+}
+
+/// Text as the options read it.
+fn escape(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for &byte in bytes {
+        match byte {
+            0 => text.push_str("\\0"),
+            b'\n' => text.push_str("\\n"),
+            b'\r' => text.push_str("\\r"),
+            b'\t' => text.push_str("\\t"),
+            b'\\' => text.push_str("\\\\"),
+            byte => text.push(char::from(byte)),
+        }
+    }
+    text
+}
+
+/// A word as a shell reads it.
+fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+fn script(
+    out: &mut impl Write,
+    files: &[PathBuf],
+    sniffed: &Sniffed,
+    command: &[String],
+) -> std::io::Result<()> {
+    let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    let mut what = Vec::new();
+    what.extend(sniffed.compression.map(|kind| kind.to_string()));
+    what.push(format!("{} columns", sniffed.columns.len()));
+    let is_skipped = sniffed.skip_lines > 0 && sniffed.names.is_some();
+    let header = match (sniffed.header, is_skipped) {
+        (true, _) => "a header",
+        (false, true) => "lines skipped",
+        (false, false) => "no header",
+    };
+    what.push(header.to_owned());
+    what.extend(sniffed.charset.clone());
+    let all = if sniffed.is_whole { "all looked at" } else { "looked at, not all" };
+    // A name may hold a line break, which would end the comment.
+    let names = names.join(" ").replace(['\n', '\r'], "?");
+    writeln!(out, "# {names}: {}; {} rows, {all}", what.join(", "), group(sniffed.rows))?;
+    for note in &sniffed.notes {
+        writeln!(out, "# {}", note.replace(['\n', '\r'], " "))?;
+    }
+    let words: Vec<String> = command.iter().map(|word| quote(word)).collect();
+    let descriptor = if command.last().is_some_and(|word| word == "/dev/fd/3") { "3" } else { "" };
+    writeln!(out, "{} {descriptor}<<'SQL'", words.join(" "))?;
+    writeln!(out, "{}SQL", sniffed.ddl)
+}
+
+fn json(sniffed: &Sniffed, command: &[String], into: &str) -> serde_json::Value {
+    let text = |bytes: &[u8]| escape(bytes);
+    let dialect = &sniffed.dialect;
+    let columns: Vec<serde_json::Value> = sniffed
+        .columns
+        .iter()
+        .map(|column| {
+            serde_json::json!({
+                "name": column.name,
+                "type": column.sql_type,
+                "nullable": column.nullable,
+            })
+        })
+        .collect();
+    let key = sniffed.primary_key.and_then(|index| sniffed.columns.get(index));
+    serde_json::json!({
+        "into": into,
+        "compression": sniffed.compression.map(|kind| kind.to_string()),
+        "charset": sniffed.charset.as_deref().unwrap_or("utf8mb4"),
+        "fields_terminated_by": text(&dialect.fields_terminated_by),
+        "fields_enclosed_by": dialect.enclosed_by.map(|byte| text(&[byte])),
+        "fields_escaped_by": dialect.escaped_by.map(|byte| text(&[byte])),
+        "lines_terminated_by": text(&dialect.lines_terminated_by),
+        "null_token": sniffed.null_token,
+        "header": sniffed.header,
+        "skip_lines": sniffed.skip_lines,
+        "rows_seen": sniffed.rows,
+        "all_seen": sniffed.is_whole,
+        "columns": columns,
+        "primary_key": key.map(|column| &column.name),
+        "ddl": sniffed.ddl,
+        "command": command,
+        "notes": sniffed.notes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_a_shell_wants_them() {
+        for (word, quoted) in [
+            ("a/b-c.csv", "a/b-c.csv"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("$x`y`", "'$x`y`'"),
+            ("\\t", "'\\t'"),
+        ] {
+            assert_eq!(quote(word), quoted);
+        }
+    }
+
+    #[test]
+    fn a_table_is_called_after_its_file() {
+        for (file, target) in [
+            ("/a/people.csv.gz", "test.people"),
+            ("two words.tbl", "test.two_words"),
+            ("/dev/stdin", "test.data"),
+            (".hidden.csv", "test.hidden"),
+        ] {
+            assert_eq!(default_target(Path::new(file)), target);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What `inrush sniff` prints is run as it is, by a shell, and loads the file.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Desk, Outcome, run};
+
+/// A file, the columns of its table, and its rows.
+struct Case {
+    name: &'static str,
+    bytes: Vec<u8>,
+    columns: &'static [&'static str],
+    rows: &'static [&'static str],
+}
+
+fn case(
+    name: &'static str,
+    bytes: impl AsRef<[u8]>,
+    columns: &'static [&'static str],
+    rows: &'static [&'static str],
+) -> Case {
+    Case { name, bytes: bytes.as_ref().to_vec(), columns, rows }
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(text.as_bytes()).unwrap();
+    packer.finish().unwrap()
+}
+
+const PEOPLE: &str = "id,name,born,height,seen\n\
+    1,\"Smith, J\",1970-02-28,1.75,2024-01-01 10:00:00\n\
+    2,\"O\"\"Brien\nof Cork\",1980-12-31,1.8,2024-01-02 11:30:00.5\n\
+    3,NULL,1999-01-01,,2024-01-03 00:00:00\n";
+
+fn cases() -> Vec<Case> {
+    let people_columns: &[&str] = &[
+        "id tinyint(4) NO PRI",
+        "name varchar(40) YES",
+        "born date NO",
+        "height decimal(5,2) YES",
+        "seen datetime(1) NO",
+    ];
+    let people_rows: &[&str] = &[
+        "1|Smith, J|1970-02-28|1.75|2024-01-01 10:00:00.0",
+        "2|O\"Brien\nof Cork|1980-12-31|1.80|2024-01-02 11:30:00.5",
+        "3||1999-01-01||2024-01-03 00:00:00.0",
+    ];
+    let wide: Vec<u8> = PEOPLE.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    vec![
+        case("people.csv", PEOPLE, people_columns, people_rows),
+        case("people.csv.gz", gzip(PEOPLE), people_columns, people_rows),
+        case("bom.csv", ["\u{feff}", PEOPLE].concat(), people_columns, people_rows),
+        case(
+            "crlf.csv",
+            PEOPLE.replace('\n', "\r\n").replace("Brien\r\n", "Brien\n"),
+            people_columns,
+            people_rows,
+        ),
+        case("wide.csv", &wide, people_columns, people_rows),
+        case("marked.csv", [b"\xff\xfe", &wide[..]].concat(), people_columns, people_rows),
+        case(
+            "codes.tsv",
+            "code\tpath\tn\n007\tC:\\temp\\new\t-5\n010\tC:\\x\t40000\n",
+            &["code varchar(10) NO", "path varchar(20) NO", "n int(11) NO"],
+            &["007|C:\\temp\\new|-5", "010|C:\\x|40000"],
+        ),
+        case(
+            "nation.tbl",
+            "0|ALGERIA|0| haggle. carefully|\n1|ARGENTINA|1|al foxes|\n2|BRAZIL|1|y alongside|\n",
+            &["c1 tinyint(4) NO PRI", "c2 varchar(20) NO", "c3 tinyint(4) NO", "c4 varchar(40) NO"],
+            &["0|ALGERIA|0| haggle. carefully", "1|ARGENTINA|1|al foxes", "2|BRAZIL|1|y alongside"],
+        ),
+        case(
+            "umsatz.csv",
+            b"Datum;Stra\xdfe;Betrag\n31.12.2023;H\xf6he 1;12,50\n01.01.2024;Am Tor;1,00\n",
+            &["Datum varchar(20) NO", "Stra\u{df}e varchar(10) NO", "Betrag varchar(10) NO"],
+            &["31.12.2023|H\u{f6}he 1|12,50", "01.01.2024|Am Tor|1,00"],
+        ),
+        case(
+            "dump.txt",
+            "1\t\\N\ttwo\\nlines\n2\t1e10\ttab\\\there\n",
+            &["c1 tinyint(4) NO PRI", "c2 double YES", "c3 varchar(20) NO"],
+            &["1||two\nlines", "2|10000000000|tab\there"],
+        ),
+        case(
+            "bare.csv",
+            "10:30:00,x,18446744073709551615\n-01:00:00.25,y,0\n",
+            &["c1 time(2) NO", "c2 varchar(10) NO", "c3 bigint(20) unsigned NO"],
+            &["10:30:00.00|x|18446744073709551615", "-01:00:00.25|y|0"],
+        ),
+        case(
+            "words.txt",
+            "one, two\nthree\nfour five\n",
+            &["c1 varchar(20) NO"],
+            &["one, two", "three", "four five"],
+        ),
+        case("number.csv", "n\n5\n3\n", &["n tinyint(4) NO"], &["5", "3"]),
+        case(
+            "empty.csv",
+            "a,b,c\n1,,x\n,2.5,\"\"\n3,,\n",
+            &["a tinyint(4) YES", "b decimal(4,1) YES", "c varchar(10) YES"],
+            &["1||x", "|2.5|", "3||"],
+        ),
+        case(
+            "texts.csv",
+            "name,town\n,Rome\nAnn,\n",
+            &["name varchar(10) NO", "town varchar(10) NO"],
+            &["|Rome", "Ann|"],
+        ),
+        case(
+            "escaped.csv",
+            "\"a\",\"say \\\"hi\\\"\"\n\"b\",\"x\"\n",
+            &["c1 varchar(10) NO", "c2 varchar(20) NO"],
+            &["a|say \"hi\"", "b|x"],
+        ),
+        case(
+            "hive.txt",
+            "1\u{1}a,b\u{1}\\N\n2\u{1}c\u{1}9\n",
+            &["c1 tinyint(4) NO PRI", "c2 varchar(10) NO", "c3 tinyint(4) YES"],
+            &["1|a,b|", "2|c|9"],
+        ),
+        case(
+            "odd names.csv",
+            "id,id,two words,\u{1f600},a\n1,2,3,4,5\n",
+            &[
+                "id tinyint(4) NO",
+                "idc2 tinyint(4) NO",
+                "two words tinyint(4) NO",
+                "_ tinyint(4) NO",
+                "a tinyint(4) NO",
+            ],
+            &["1|2|3|4|5"],
+        ),
+    ]
+}
+
+impl Desk {
+    fn sniff(&self, file: &Path, more: &[&str]) -> Outcome {
+        let mut command = self.home.inrush(["sniff"]);
+        command.arg(file).args(["--into", &self.table("t"), "--socket"]);
+        command.arg(self.server.socket());
+        if let Some(user) = self.server.options().user {
+            command.args(["--user", &user]);
+        }
+        run(command.args(more))
+    }
+
+    /// Runs a script in which `inrush` is the program.
+    fn shell(&self, script: &str) -> Outcome {
+        let program = Path::new(env!("CARGO_BIN_EXE_inrush"));
+        let path = format!(
+            "{}:{}",
+            program.parent().unwrap().display(),
+            std::env::var("PATH").unwrap_or_default()
+        );
+        let mut command = Command::new("sh");
+        for name in ["HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR"] {
+            let inrush = self.home.inrush(["x"]);
+            let value =
+                inrush.get_envs().find(|(key, _)| *key == name).and_then(|(_, value)| value);
+            command.env(name, value.unwrap());
+        }
+        run(command.args(["-ec", script]).env("PATH", path).current_dir(self.home.path()))
+    }
+
+    fn columns(&mut self) -> Vec<String> {
+        self.rows("SHOW COLUMNS FROM t")
+            .iter()
+            .map(|row| {
+                let parts: Vec<&str> = row.split('|').collect();
+                parts[..4].join(" ").trim_end().to_owned()
+            })
+            .collect()
+    }
+}
+
+#[test]
+fn its_output_loads_the_file() {
+    let Some(mut desk) = Desk::new() else { return };
+    for case in cases() {
+        let file = desk.home.file(case.name, &case.bytes);
+        desk.exec("DROP TABLE IF EXISTS t");
+        let sniffed = desk.sniff(&file, &[]);
+        sniffed.done();
+        let loaded = desk.shell(&sniffed.out);
+        assert_eq!(loaded.code(), 0, "{}: {loaded:?}\n{}", case.name, sniffed.out);
+        assert_eq!(desk.columns(), case.columns, "{}: {}", case.name, sniffed.out);
+        let mut rows = desk.rows("SELECT * FROM t");
+        let mut expected: Vec<&str> = case.rows.to_vec();
+        rows.sort();
+        expected.sort_unstable();
+        assert_eq!(rows, expected, "{}: {}", case.name, sniffed.out);
+        // The same at once.
+        desk.exec("DROP TABLE t");
+        desk.load("t", &file, &["--create"]).done();
+        assert_eq!(desk.columns(), case.columns, "{}", case.name);
+        let mut created = desk.rows("SELECT * FROM t");
+        created.sort();
+        assert_eq!(created, rows, "{}", case.name);
+    }
+}
+
+#[test]
+fn a_table_that_was_made_is_taken_back_when_the_load_fails() {
+    let Some(mut desk) = Desk::new() else { return };
+    // Not like the parts that are looked at: one late word among numbers.
+    let mut text = String::from("id,n\n");
+    for line in 0..4_600_000 {
+        text.push_str(&format!("{line},{}\n", if line == 2_000_000 { "x" } else { "1" }));
+    }
+    let file = desk.home.file("late.csv", text);
+    let outcome = desk.load("t", &file, &["--create"]);
+    outcome.refused(1, &["late.csv line 2000002", "`n`: \"x\" is not SMALLINT"]);
+    assert!(outcome.err.contains("note: only parts of the input were looked at"), "{outcome:?}");
+    assert_eq!(desk.rows("SHOW TABLES"), [""; 0]);
+    let sniffed = desk.sniff(&file, &[]);
+    assert!(sniffed.done().out.contains("`id` is unique in what was seen"), "{sniffed:?}");
+    assert!(!sniffed.out.contains("PRIMARY KEY ("), "{sniffed:?}");
+    // What is said is not guessed.
+    let file = desk.home.file("said.csv", "a,b\n1;2,3\n");
+    let more = ["--create", "--fields-terminated-by", ";", "--columns", "x,y", "--skip-lines", "1"];
+    desk.load("t", &file, &more).done();
+    assert_eq!(desk.columns(), ["x tinyint(4) NO", "y varchar(10) NO"]);
+}
+
+#[test]
+fn it_says_what_it_cannot_look_at() {
+    let Some(desk) = Desk::new() else { return };
+    let empty = desk.home.file("empty.csv", "");
+    desk.sniff(&empty, &[]).refused(2, &["empty.csv: no rows to look at"]);
+    desk.sniff(desk.home.path(), &[]).refused(2, &["is a directory"]);
+    desk.load("t", "-".as_ref(), &["--create"]).refused(2, &["--create looks at the input before"]);
+    let file = desk.home.file("a.csv", "id,name\n1,Ann\n2,Bob\n");
+    let json = desk.sniff(&file, &["--json"]);
+    let value: serde_json::Value = serde_json::from_str(&json.done().out).unwrap();
+    assert_eq!(value["header"], true);
+    assert_eq!(value["columns"][1]["name"], "name");
+    assert_eq!(value["primary_key"], "id");
+    assert_eq!(value["command"][0], "inrush");
+}

@@ -1,0 +1,284 @@
+//! What a file is: how its rows are cut, what its columns hold, and a table that takes them.
+//!
+//! ```text
+//! sample -> charset -> dialect (separator, quote, escape) -> records -> header -> NULL -> types -> DDL
+//! ```
+//!
+//! Everything is a guess from what was seen, and says so where it did not see all. What cannot be
+//! known from a sample is left out of the table: a key that the unseen rows might break, a NOT NULL.
+
+mod ddl;
+mod dialect;
+mod header;
+mod kind;
+mod records;
+mod seen;
+
+use std::path::PathBuf;
+
+use sources::{Compression, Dialect, Encoding, Sample};
+
+use crate::error::Error;
+use dialect::Guess;
+use header::Header;
+use records::Records;
+use seen::Seen;
+
+/// What is looked at, and what is known already.
+#[derive(Clone, Debug)]
+pub struct SniffOptions {
+    /// The input, as for a load.
+    pub files: Vec<PathBuf>,
+    /// Name of the table to be made.
+    pub table: String,
+    /// How fields are cut, if that is known.
+    pub dialect: Option<Dialect>,
+    /// Whether there is a header, if that is known.
+    pub header: Option<bool>,
+    /// Lines to leave out at the start of each file.
+    pub skip_lines: u64,
+    /// Names of the fields, if they are known.
+    pub columns: Option<Vec<String>>,
+    /// How the files are encoded; [`Encoding::ByMark`] finds out.
+    pub encoding: Encoding,
+    /// The files' character set, if it is known.
+    pub charset: Option<String>,
+    /// Where a pipe is kept.
+    pub temp_dir: PathBuf,
+}
+
+/// What a file seems to be.
+#[derive(Clone, Debug)]
+pub struct Sniffed {
+    /// How fields are cut.
+    pub dialect: Dialect,
+    /// The preset that is nearest to it.
+    pub preset: &'static str,
+    /// A field that means NULL, besides what the dialect says.
+    pub null_token: Option<String>,
+    /// The first line names the columns, and the table has these names.
+    pub header: bool,
+    /// Lines to leave out: those that were asked for, and a header whose names no column can have.
+    pub skip_lines: u64,
+    /// Names for the fields, where neither the table's order nor a header says them.
+    pub names: Option<Vec<String>>,
+    /// Name of the character set, as `--charset` takes it; none where none must be given.
+    pub charset: Option<String>,
+    /// How the first file is compressed.
+    pub compression: Option<Compression>,
+    /// Columns of the table.
+    pub columns: Vec<SniffedColumn>,
+    /// Index of the column that is the primary key.
+    pub primary_key: Option<usize>,
+    /// Rows that were looked at.
+    pub rows: u64,
+    /// Whether these are all there are.
+    pub is_whole: bool,
+    /// What somebody should know before trusting it, a sentence each.
+    pub notes: Vec<String>,
+    /// The statement that makes the table.
+    pub ddl: String,
+}
+
+/// A column of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SniffedColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type in SQL.
+    pub sql_type: String,
+    /// Whether it takes NULL.
+    pub nullable: bool,
+}
+
+/// Looks at the input.
+///
+/// Errors: reading it; an input that has no rows to look at.
+pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
+    let usage = |error: sources::Error| Error::Usage(error.to_string());
+    let sample =
+        Sample::take(&options.files, options.encoding, &options.temp_dir).map_err(usage)?;
+    let mut notes = Vec::new();
+    let ending = options.files.first().and_then(|path| dialect::ending(path));
+    let guess = match &options.dialect {
+        Some(dialect) => Guess::given(dialect.clone()),
+        None => dialect::guess(&sample, options.skip_lines, ending.as_deref(), &mut notes),
+    };
+    guess.dialect.check().map_err(usage)?;
+    if guess.dialect.needs_fields() {
+        return Err(Error::Usage(
+            "these rows can only be told by the columns of a table, so none can be guessed from them"
+                .to_owned(),
+        ));
+    }
+    let charset = Charset::of(&sample, options);
+    let mut records = Records::new(&sample, &guess.dialect, options.skip_lines);
+    if records.fields == 0 {
+        let names = options.files.iter().map(|path| path.display().to_string());
+        return Err(Error::Usage(format!(
+            "{}: no rows to look at",
+            names.collect::<Vec<_>>().join(", ")
+        )));
+    }
+    let found = header::find(&records, options.header, &charset);
+    if found.is_some() {
+        records.drop_headers();
+    }
+    let mut seen = Seen::new(records.fields);
+    records.each(|values| seen.row(values));
+    let null_token = match guess.is_given {
+        true => None,
+        false => seen.null_token(),
+    };
+    let mut sniffed = Sniffed {
+        dialect: guess.dialect,
+        preset: guess.preset,
+        null_token: null_token.map(str::to_owned),
+        header: false,
+        skip_lines: options.skip_lines,
+        names: None,
+        charset: charset.option(),
+        compression: sample.compression,
+        columns: Vec::new(),
+        primary_key: None,
+        rows: seen.rows,
+        is_whole: sample.is_whole,
+        notes,
+        ddl: String::new(),
+    };
+    name_columns(&mut sniffed, found, options, records.fields);
+    seen.columns(&mut sniffed);
+    add_notes(&mut sniffed, &sample, &records, &seen);
+    sniffed.ddl = ddl::create_table(&options.table, &sniffed);
+    Ok(sniffed)
+}
+
+/// Names of the columns: those that were given, the header's, or numbers.
+fn name_columns(
+    sniffed: &mut Sniffed,
+    found: Option<Header>,
+    options: &SniffOptions,
+    fields: usize,
+) {
+    let numbered = || (1..=fields).map(|number| format!("c{number}")).collect::<Vec<_>>();
+    let has_header = found.is_some();
+    let names = match (&options.columns, found) {
+        (Some(names), _) => {
+            sniffed.header = has_header;
+            sniffed.names = Some(names.clone());
+            let rest = numbered().into_iter().skip(names.len());
+            names.iter().cloned().chain(rest).take(fields).collect()
+        }
+        (None, Some(found)) if found.can_be_matched => {
+            sniffed.header = true;
+            found.names
+        }
+        (None, Some(found)) => {
+            // Names that no column can have are changed, so the header cannot say them.
+            let names = header::changed(&found.names, fields);
+            sniffed.skip_lines += 1;
+            sniffed.names = Some(names.clone());
+            let note = "the header holds names that no column can have, so it is skipped, and the \
+                        columns are named by --columns";
+            sniffed.notes.push(note.to_owned());
+            names
+        }
+        (None, None) => numbered(),
+    };
+    let column = |name| SniffedColumn { name, sql_type: String::new(), nullable: true };
+    sniffed.columns = names.into_iter().map(column).collect();
+}
+
+fn add_notes(sniffed: &mut Sniffed, sample: &Sample, records: &Records<'_>, seen: &Seen) {
+    let notes = &mut sniffed.notes;
+    if !sample.is_whole {
+        notes.push(
+            "only parts of the input were looked at, so columns are wider than they need be, take \
+             NULL, and have no key: unseen rows may still be refused"
+                .to_owned(),
+        );
+        if seen.looks_unique(&sniffed.columns) {
+            notes.push(format!(
+                "`{}` is unique in what was seen; make it the PRIMARY KEY if it is so throughout",
+                sniffed.columns[0].name
+            ));
+        }
+    }
+    if records.odd_rows > 0 {
+        notes.push(format!(
+            "{} of {} rows seen have not {} fields and would be refused (--rejects-max tolerates \
+             some)",
+            records.odd_rows,
+            records.odd_rows + sniffed.rows,
+            records.fields
+        ));
+    }
+    if let Some(token) = &sniffed.null_token {
+        notes.push(match token.as_str() {
+            "" => "empty fields are taken as NULL, because columns of numbers or dates have some"
+                .to_owned(),
+            token => format!("{token} is taken as NULL"),
+        });
+    }
+    if seen.decimal_commas {
+        notes.push(
+            "numbers with a decimal comma are text to SQL, and are loaded as text".to_owned(),
+        );
+    }
+}
+
+/// The files' character set.
+enum Charset {
+    /// ASCII in one byte.
+    Named(&'static str),
+    /// What the user or a mark says.
+    Known(Option<String>),
+}
+
+impl Charset {
+    fn of(sample: &Sample, options: &SniffOptions) -> Charset {
+        if options.charset.is_some() {
+            return Charset::Known(options.charset.clone());
+        }
+        match sample.encoding {
+            Encoding::Utf16 => Charset::Named("utf16"),
+            Encoding::Utf16Le => Charset::Named("utf16le"),
+            _ if sample.is_marked => Charset::Known(None),
+            _ if sample.parts.iter().all(|part| is_utf8(&part.bytes, part.is_start)) => {
+                Charset::Known(None)
+            }
+            // The server's latin1 is cp1252: every byte is a character.
+            _ => Charset::Named("latin1"),
+        }
+    }
+
+    fn option(&self) -> Option<String> {
+        match self {
+            Charset::Named(name) => Some((*name).to_owned()),
+            Charset::Known(name) => name.clone(),
+        }
+    }
+
+    /// A name of the header as text; None if it is not of this character set.
+    fn text(&self, bytes: &[u8]) -> Option<String> {
+        match self {
+            Charset::Named("latin1") => Some(bytes.iter().map(|&byte| char::from(byte)).collect()),
+            _ => String::from_utf8(bytes.to_vec()).ok(),
+        }
+    }
+
+    /// Whether the header can be matched by a load.
+    fn is_utf8(&self) -> bool {
+        !matches!(self, Charset::Named("latin1"))
+    }
+}
+
+/// Whether text is UTF-8, but for characters that its ends cut.
+fn is_utf8(bytes: &[u8], is_start: bool) -> bool {
+    let cut = |byte: &&u8| !is_start && **byte & 0xc0 == 0x80;
+    let skipped = bytes.iter().take(3).take_while(cut).count();
+    match std::str::from_utf8(&bytes[skipped..]) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none(),
+    }
+}

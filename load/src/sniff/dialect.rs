@@ -1,0 +1,278 @@
+//! How fields are cut: the separator that gives all lines the same number of fields.
+
+use std::path::Path;
+
+use sources::{Dialect, Rows, Sample, Scanner};
+
+/// Text that is tried on every candidate.
+const TRIED_BYTES: usize = 1 << 20;
+/// Candidates, the likelier first where two fit equally: text holds commas more often than tabs.
+const SEPARATORS: [u8; 5] = [b'\t', 0x01, b'|', b';', b','];
+/// Part of the lines that must agree on their number of fields.
+const SHARE_MIN: f64 = 0.8;
+
+/// A dialect and the preset that is nearest.
+#[derive(Clone, Debug)]
+pub(super) struct Guess {
+    pub(super) dialect: Dialect,
+    pub(super) preset: &'static str,
+    pub(super) is_given: bool,
+}
+
+impl Guess {
+    /// A dialect that the user says.
+    pub(super) fn given(dialect: Dialect) -> Guess {
+        Guess { dialect, preset: "mysql", is_given: true }
+    }
+}
+
+/// The ending of a file's name behind those of archives, in lower case.
+pub(super) fn ending(path: &Path) -> Option<String> {
+    const ARCHIVES: [&str; 8] = ["gz", "gzip", "bgz", "zst", "zstd", "lz4", "bz2", "xz"];
+    let lower = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
+    let outer = lower(path)?;
+    match ARCHIVES.contains(&outer.as_str()) {
+        true => lower(Path::new(path.file_stem()?)),
+        false => Some(outer),
+    }
+}
+
+/// Finds the dialect of the first file.
+pub(super) fn guess(
+    sample: &Sample,
+    skip_lines: u64,
+    ending: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Guess {
+    let Some(start) = sample.parts.first() else { return tab(false, Lines::Lf) };
+    let whole = start.is_end && start.bytes.len() <= TRIED_BYTES;
+    let bytes = &start.bytes[..start.bytes.len().min(TRIED_BYTES)];
+    let lines = Lines::of(bytes);
+    let text = skip(bytes, skip_lines, lines);
+    let text = if whole { text } else { whole_lines(text, lines) };
+    let mut best: Option<(Candidate, Shape)> = None;
+    for separator in SEPARATORS {
+        let Some((candidate, shape)) = Candidate::of(separator, text, lines) else { continue };
+        if best.as_ref().is_none_or(|(_, best)| shape.share > best.share + 1e-9) {
+            best = Some((candidate, shape));
+        }
+    }
+    let Some((candidate, shape)) = best else { return one_column(text, lines, ending) };
+    if lines == Lines::Cr {
+        notes.push("lines end with a lone carriage return".to_owned());
+    }
+    candidate.guess(&shape, lines, ending)
+}
+
+/// What ends lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lines {
+    Lf,
+    CrLf,
+    Cr,
+}
+
+impl Lines {
+    fn of(bytes: &[u8]) -> Lines {
+        match bytes.iter().position(|&byte| byte == b'\n') {
+            Some(at) if at > 0 && bytes[at - 1] == b'\r' => Lines::CrLf,
+            Some(_) => Lines::Lf,
+            None if bytes.contains(&b'\r') => Lines::Cr,
+            None => Lines::Lf,
+        }
+    }
+
+    fn terminator(self) -> &'static [u8] {
+        match self {
+            Lines::Lf => b"\n",
+            Lines::CrLf => b"\r\n",
+            Lines::Cr => b"\r",
+        }
+    }
+
+    fn last_byte(self) -> u8 {
+        if self == Lines::Cr { b'\r' } else { b'\n' }
+    }
+}
+
+fn skip(bytes: &[u8], lines: u64, ends: Lines) -> &[u8] {
+    let mut rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    for _ in 0..lines {
+        let end = rest.iter().position(|&byte| byte == ends.last_byte());
+        rest = end.map_or(&[], |end| &rest[end + 1..]);
+    }
+    rest
+}
+
+fn whole_lines(text: &[u8], ends: Lines) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte == ends.last_byte());
+    &text[..end.map_or(text.len(), |end| end + 1)]
+}
+
+/// A separator with the quote and escape that fit it best.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    separator: u8,
+    quote: Option<u8>,
+    escape: bool,
+}
+
+/// What lines look like under a candidate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shape {
+    /// Fields that most lines have, and the part of the lines that do.
+    fields: usize,
+    share: f64,
+    /// Quoted fields, and those among them whose quotes are in odd places.
+    quoted: usize,
+    dirty: usize,
+    /// Every line has an empty last field.
+    is_trailing: bool,
+    /// Fields that are `\N`, and whether a backslash is there at all.
+    nulls: usize,
+    backslashes: bool,
+}
+
+impl Candidate {
+    /// The best of a separator; None if it does not make fields of the lines.
+    fn of(separator: u8, text: &[u8], lines: Lines) -> Option<(Candidate, Shape)> {
+        let plain = Candidate { separator, quote: None, escape: false };
+        let mut best = (plain, plain.shape(text, lines));
+        for quote in [b'"', b'\''] {
+            for escape in [false, true] {
+                let candidate = Candidate { separator, quote: Some(quote), escape };
+                let shape = candidate.shape(text, lines);
+                let is_clean = shape.quoted > 0 && shape.dirty == 0;
+                if is_clean && best.0.quote.is_none() && shape.share + 1e-9 >= best.1.share {
+                    best = (candidate, shape);
+                }
+            }
+        }
+        if best.1.nulls > 0 || (best.0.quote.is_none() && separator == b'\t') {
+            best.0.escape |= best.1.nulls > 0 || (best.1.backslashes && escapes(text));
+            best.1 = best.0.shape(text, lines);
+        }
+        (best.1.fields > 1 && best.1.share >= SHARE_MIN).then_some(best)
+    }
+
+    fn dialect(self, lines: Lines) -> Dialect {
+        let any_newline = lines != Lines::Cr;
+        Dialect {
+            fields_terminated_by: vec![self.separator],
+            enclosed_by: self.quote,
+            optionally_enclosed: self.quote.is_some(),
+            escaped_by: self.escape.then_some(b'\\'),
+            lines_terminated_by: if any_newline { b"\n".to_vec() } else { b"\r".to_vec() },
+            any_newline,
+            ..Dialect::mysql()
+        }
+    }
+
+    fn shape(self, text: &[u8], lines: Lines) -> Shape {
+        let mut rows = Rows::new();
+        Scanner::new(&self.dialect(lines)).scan(text, &mut rows);
+        let mut shape = Shape { is_trailing: !rows.is_empty(), ..Shape::default() };
+        let mut counts: Vec<usize> = Vec::new();
+        for row in rows.iter() {
+            let count = row.field_count();
+            counts.push(count);
+            shape.is_trailing &= count > 1 && row.field(count - 1).is_empty();
+            for field in row.fields() {
+                let raw = field.raw(text);
+                shape.backslashes |= raw.contains(&b'\\');
+                shape.nulls += usize::from(raw == br"\N");
+                if self.quote.is_some() && raw.first().copied() == self.quote {
+                    shape.quoted += 1;
+                    shape.dirty += usize::from(!self.is_clean(raw));
+                }
+            }
+        }
+        counts.sort_unstable();
+        let runs = counts.chunk_by(|a, b| a == b);
+        let most = runs.max_by_key(|run| run.len()).unwrap_or_default();
+        shape.fields = most.first().copied().unwrap_or(0);
+        shape.share = most.len() as f64 / counts.len().max(1) as f64;
+        shape
+    }
+
+    /// Whether the quotes of a quoted field are where a writer of quotes puts them.
+    fn is_clean(self, raw: &[u8]) -> bool {
+        let quote = self.quote.unwrap_or_default();
+        let [_, inside @ .., last] = raw else { return false };
+        let mut rest = inside;
+        while let Some(at) = rest.iter().position(|&byte| byte == quote || byte == b'\\') {
+            let is_pair = rest.get(at + 1) == Some(&quote) && rest[at] == quote;
+            let is_escaped = rest[at] == b'\\' && self.escape;
+            rest = match (rest[at] == quote, is_pair || is_escaped) {
+                (_, true) => rest.get(at + 2..).unwrap_or_default(),
+                (true, false) => return false,
+                (false, false) => &rest[at + 1..],
+            };
+        }
+        *last == quote
+    }
+
+    fn guess(self, shape: &Shape, lines: Lines, ending: Option<&str>) -> Guess {
+        let dialect = Dialect { trailing_separator: false, ..self.dialect(lines) };
+        if self.quote.is_some() || matches!(self.separator, b',' | b';') {
+            // Quotes may come in rows that were not seen; a single quote may be an apostrophe.
+            let enclosed_by = self.quote.or(Some(b'"'));
+            let dialect = Dialect { enclosed_by, optionally_enclosed: true, ..dialect };
+            return Guess { dialect, preset: "csv", is_given: false };
+        }
+        if self.separator == b'\t' || self.separator == 0x01 {
+            let is_mysql = self.escape
+                || (self.separator == 0x01)
+                || (!shape.backslashes && ending != Some("tsv") && lines == Lines::Lf);
+            let mut guess = tab(is_mysql, lines);
+            guess.dialect.fields_terminated_by = vec![self.separator];
+            return guess;
+        }
+        let is_tbl = self.separator == b'|' && shape.is_trailing && !self.escape;
+        if is_tbl && lines != Lines::Cr {
+            return Guess { dialect: Dialect::tbl(), preset: "tbl", is_given: false };
+        }
+        Guess { dialect, preset: "tsv", is_given: false }
+    }
+}
+
+/// Whether backslashes stand before what LOAD DATA's writers put them before, and nothing else.
+fn escapes(text: &[u8]) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|&byte| byte == b'\\') {
+        if !rest.get(at + 1).is_some_and(|next| b"\\\t\n0Nnrtb".contains(next)) {
+            return false;
+        }
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    true
+}
+
+/// Tabs, with escapes as LOAD DATA has them or without.
+fn tab(is_mysql: bool, lines: Lines) -> Guess {
+    if is_mysql {
+        let lines_terminated_by = lines.terminator().to_vec();
+        let dialect = Dialect { lines_terminated_by, ..Dialect::mysql() };
+        return Guess { dialect, preset: "mysql", is_given: false };
+    }
+    let mut dialect = Dialect::tsv();
+    if lines == Lines::Cr {
+        dialect.any_newline = false;
+        dialect.lines_terminated_by = b"\r".to_vec();
+    }
+    Guess { dialect, preset: "tsv", is_given: false }
+}
+
+/// Lines that no separator cuts.
+fn one_column(text: &[u8], lines: Lines, ending: Option<&str>) -> Guess {
+    let candidate = Candidate { separator: b',', quote: Some(b'"'), escape: false };
+    let shape = candidate.shape(text, lines);
+    if shape.fields == 1 && shape.share == 1.0 && shape.dirty == 0 && lines != Lines::Cr {
+        let is_quoted = shape.quoted > 0 || ending == Some("csv");
+        if is_quoted {
+            return Guess { dialect: Dialect::csv(), preset: "csv", is_given: false };
+        }
+    }
+    // A whole line is one field, whatever is in it.
+    tab(false, lines)
+}

@@ -1,0 +1,174 @@
+//! Whether the first row names the columns.
+
+use super::Charset;
+use super::kind::Forms;
+use super::records::Records;
+
+/// Longest name of a column, in characters.
+const NAME_CHARS_MAX: usize = 64;
+
+/// The names in a first row.
+#[derive(Clone, Debug)]
+pub(super) struct Header {
+    pub(super) names: Vec<String>,
+    /// Columns can have these names, and a load finds them by the bytes of the file.
+    pub(super) can_be_matched: bool,
+}
+
+/// The first row, if it holds names. `known` is what the user says.
+pub(super) fn find(
+    records: &Records<'_>,
+    known: Option<bool>,
+    charset: &Charset,
+) -> Option<Header> {
+    if known == Some(false) {
+        return None;
+    }
+    let first = records.first()?;
+    let names: Option<Vec<String>> =
+        first.iter().map(|value| charset.text(value.as_deref()?)).collect();
+    let lossy = |value: &Option<Vec<u8>>| {
+        String::from_utf8_lossy(value.as_deref().unwrap_or_default()).into_owned()
+    };
+    let names = match known {
+        Some(_) => names.unwrap_or_else(|| first.iter().map(lossy).collect()),
+        None => names
+            .filter(|names| names.len() == records.fields)
+            .filter(|names| look_like_names(names) && differ(records, names))?,
+    };
+    let is_same_text = charset.is_utf8() || names.iter().all(|name| name.is_ascii());
+    let can_be_matched = is_same_text && names.len() == records.fields && are_columns(&names);
+    Some(Header { names, can_be_matched })
+}
+
+fn look_like_names(names: &[String]) -> bool {
+    let is_name = |name: &String| {
+        let forms = Forms::of(name.as_bytes());
+        !name.trim().is_empty()
+            && name.chars().count() <= NAME_CHARS_MAX
+            && !name.contains(['\n', '\r', '\0'])
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !(forms.double || forms.date || forms.datetime.is_some() || forms.time.is_some())
+    };
+    names.iter().all(is_name)
+}
+
+/// What one column says about the first row.
+#[derive(Clone, Debug, Default)]
+struct Column {
+    values: u64,
+    /// All values are numbers, dates or times.
+    typed: bool,
+    /// The name is a value in other rows too.
+    repeats: bool,
+    /// Bytes of all values, if they have equally many.
+    size: Option<usize>,
+    all_digits: bool,
+    all_spaces: bool,
+    all_upper: bool,
+}
+
+/// Whether the rows after the first are of another kind than it: typed where it is text, of one
+/// length that it has not, of words where it has one. Rows of text alone are taken for rows.
+fn differ(records: &Records<'_>, names: &[String]) -> bool {
+    let fresh = Column {
+        typed: true,
+        all_digits: true,
+        all_spaces: true,
+        all_upper: true,
+        ..Column::default()
+    };
+    let mut columns = vec![fresh; names.len()];
+    let mut is_first = true;
+    records.each(|values| {
+        if std::mem::take(&mut is_first) {
+            return;
+        }
+        for ((column, given), name) in columns.iter_mut().zip(values).zip(names) {
+            let Some(value) = given.value.filter(|value| !value.is_empty()) else { continue };
+            let forms = Forms::of(value);
+            column.typed &= forms.double
+                || forms.date
+                || forms.datetime.is_some()
+                || forms.time.is_some()
+                || forms.decimal_comma;
+            column.repeats |= value == name.as_bytes();
+            column.size = match column.values {
+                0 => Some(value.len()),
+                _ => column.size.filter(|&size| size == value.len()),
+            };
+            column.all_digits &= value.iter().any(u8::is_ascii_digit);
+            column.all_spaces &= value.contains(&b' ');
+            column.all_upper &= value.first().is_some_and(u8::is_ascii_uppercase);
+            column.values += 1;
+        }
+    });
+    if columns.iter().any(|column| column.repeats) {
+        return false;
+    }
+    if columns.iter().all(|column| column.values == 0) {
+        // Nothing follows: a row of names alone is a header if there are several.
+        return names.len() > 1 && names.iter().all(|name| is_identifier(name));
+    }
+    let is_table = names.len() > 1 && are_distinct(names);
+    let says_so = |(column, name): (&Column, &String)| {
+        let has_digit = name.bytes().any(|byte| byte.is_ascii_digit());
+        column.values > 0
+            && (column.typed
+                || (is_table
+                    && is_identifier(name)
+                    && ((column.values > 2 && column.size.is_some_and(|size| size != name.len()))
+                        || (column.all_digits && !has_digit)
+                        || (column.all_spaces && !name.contains(' '))
+                        || (column.all_upper && name.starts_with(|c: char| c.is_lowercase()))
+                        || name.contains('_')
+                        || matches!(name.as_str(), "id" | "ID" | "Id" | "name" | "Name"))))
+    };
+    columns.iter().zip(names).any(says_so)
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || "_- .".contains(c))
+}
+
+/// Whether columns can have these names, and a header can say them.
+fn are_columns(names: &[String]) -> bool {
+    names.iter().all(|name| {
+        !name.is_empty()
+            && name.chars().count() <= NAME_CHARS_MAX
+            && !name.ends_with(char::is_whitespace)
+            && !name.starts_with('@')
+            && name.chars().all(|c| !c.is_control() && u32::from(c) < 0x1_0000)
+    }) && are_distinct(names)
+}
+
+fn are_distinct(names: &[String]) -> bool {
+    let mut lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    lower.sort();
+    lower.dedup();
+    lower.len() == names.len()
+}
+
+/// Names as near to these as columns can have, and `--columns` can say.
+pub(super) fn changed(names: &[String], fields: usize) -> Vec<String> {
+    let mut changed: Vec<String> = Vec::new();
+    let missing = std::iter::repeat(String::new());
+    for (index, name) in names.iter().cloned().chain(missing).take(fields).enumerate() {
+        let kept: String = name
+            .trim()
+            .trim_start_matches('@')
+            .chars()
+            .map(|c| if c == ',' || c.is_control() || u32::from(c) > 0xffff { '_' } else { c })
+            .take(NAME_CHARS_MAX - 6)
+            .collect();
+        let kept = kept.trim().to_owned();
+        let is_free = |name: &str| !changed.iter().any(|c| c.to_lowercase() == name.to_lowercase());
+        let name = match kept.is_empty() || !is_free(&kept) {
+            true => format!("{kept}c{}", index + 1),
+            false => kept,
+        };
+        changed.push(name);
+    }
+    changed
+}

@@ -1,0 +1,166 @@
+//! The rows of a sample: whole records, also of parts that begin in the middle of one.
+
+use sources::{Dialect, Part, Rows, Sample, Scanner, Value};
+
+/// A value and how it stands in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given<'a> {
+    /// None is NULL.
+    pub(super) value: Option<&'a [u8]>,
+    pub(super) is_quoted: bool,
+}
+
+/// Rows of all parts.
+pub(super) struct Records<'a> {
+    parts: Vec<Scanned<'a>>,
+    quote: Option<u8>,
+    /// Fields that most rows have.
+    pub(super) fields: usize,
+    /// Rows that have another number.
+    pub(super) odd_rows: u64,
+}
+
+struct Scanned<'a> {
+    bytes: &'a [u8],
+    rows: Rows,
+    /// The first row to be looked at, and the one after the last.
+    first: usize,
+    end: usize,
+    is_start: bool,
+    is_reliable: bool,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(sample: &'a Sample, dialect: &Dialect, skip_lines: u64) -> Records<'a> {
+        let mut parts = Vec::new();
+        let mut fields = 0;
+        for part in &sample.parts {
+            let scanned = match part.is_start {
+                true => Scanned::start(part, dialect, skip_lines),
+                false => Scanned::middle(part, dialect, fields),
+            };
+            if fields == 0 {
+                fields = scanned.usual_fields(dialect);
+            }
+            parts.push(scanned);
+        }
+        let mut records = Records { parts, quote: dialect.enclosed_by, fields, odd_rows: 0 };
+        let odd = |part: &Scanned<'_>| {
+            let rows = (part.first..part.end).map(|index| part.rows.row(index));
+            rows.filter(|row| !row.has_fields_for(fields, fields)).count() as u64
+        };
+        records.odd_rows = records.parts.iter().filter(|part| part.is_reliable).map(odd).sum();
+        records
+    }
+
+    /// The first row of the first file.
+    pub(super) fn first(&self) -> Option<Vec<Option<Vec<u8>>>> {
+        let part = self.parts.first()?;
+        (part.first < part.end).then(|| part.values(part.first))
+    }
+
+    /// Leaves out the first row of each file.
+    pub(super) fn drop_headers(&mut self) {
+        for part in self.parts.iter_mut().filter(|part| part.is_start) {
+            part.first = (part.first + 1).min(part.end);
+        }
+    }
+
+    /// Gives every row that has the usual number of fields to `take`.
+    pub(super) fn each(&self, mut take: impl FnMut(&[Given<'_>])) {
+        let mut scratches = vec![Vec::new(); self.fields];
+        for part in &self.parts {
+            for index in part.first..part.end {
+                let row = part.rows.row(index);
+                if !row.has_fields_for(self.fields, self.fields) {
+                    continue;
+                }
+                let mut row_values = Vec::with_capacity(self.fields);
+                for (field, scratch) in row.fields().zip(&mut scratches) {
+                    let raw = field.raw(part.bytes);
+                    let is_quoted = self.quote.is_some() && raw.first().copied() == self.quote;
+                    let value = match part.rows.value(part.bytes, field, scratch) {
+                        Value::Null => None,
+                        Value::Bytes(bytes) => Some(bytes),
+                    };
+                    row_values.push(Given { value, is_quoted });
+                }
+                take(&row_values);
+            }
+        }
+    }
+}
+
+impl<'a> Scanned<'a> {
+    /// From the start of a file.
+    fn start(part: &'a Part, dialect: &Dialect, skip_lines: u64) -> Scanned<'a> {
+        let mut bytes = &part.bytes[..];
+        if dialect.any_newline {
+            bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        }
+        for _ in 0..skip_lines {
+            let terminator = &dialect.lines_terminated_by;
+            let end = bytes.windows(terminator.len().max(1)).position(|at| at == terminator);
+            bytes = end.map_or(&[], |end| &bytes[end + terminator.len()..]);
+        }
+        Scanned::scan(bytes, part, dialect)
+    }
+
+    /// From the middle of a file: behind the first line end outside quotes, which may be one
+    /// inside. Both are tried; the better has more rows of the usual number of fields.
+    fn middle(part: &'a Part, dialect: &Dialect, fields: usize) -> Scanned<'a> {
+        let behind = |at: &[u8], bytes: &'a [u8]| -> &'a [u8] {
+            let end = bytes.windows(at.len().max(1)).position(|window| window == at);
+            end.map_or(&[], |end| &bytes[end + at.len()..])
+        };
+        let outside =
+            Scanned::scan(behind(&dialect.lines_terminated_by, &part.bytes), part, dialect);
+        let Some(quote) = dialect.enclosed_by else { return outside };
+        let closing = [&[quote], &dialect.lines_terminated_by[..]].concat();
+        let inside = Scanned::scan(behind(&closing, &part.bytes), part, dialect);
+        let usual = |scanned: &Scanned<'_>| {
+            let rows = (scanned.first..scanned.end).map(|index| scanned.rows.row(index));
+            rows.filter(|row| row.has_fields_for(fields, fields)).count() * 1000
+                / scanned.end.max(1)
+        };
+        if usual(&inside) > usual(&outside) { inside } else { outside }
+    }
+
+    fn scan(bytes: &'a [u8], part: &Part, dialect: &Dialect) -> Scanned<'a> {
+        let mut rows = Rows::new();
+        Scanner::new(dialect).scan(bytes, &mut rows);
+        // The last one may be cut.
+        let end = if part.is_end { rows.len() } else { rows.len().saturating_sub(1) };
+        Scanned { bytes, rows, first: 0, end, is_start: part.is_start, is_reliable: part.is_start }
+    }
+
+    fn usual_fields(&self, dialect: &Dialect) -> usize {
+        let mut counts: Vec<usize> =
+            (self.first..self.end).map(|index| self.rows.row(index).field_count()).collect();
+        let first = counts.first().copied().unwrap_or(0);
+        counts.sort_unstable();
+        let most = counts.chunk_by(|a, b| a == b).max_by_key(|run| run.len());
+        let most = most.and_then(|run| run.first()).copied().unwrap_or(0);
+        // One more, empty, is what some dialects allow: the header or the first row decides.
+        match dialect.trailing_separator || first + 1 != most {
+            true => most,
+            false => {
+                let is_empty = |index| {
+                    let row = self.rows.row(index);
+                    row.field_count() <= first || row.field(first).is_empty()
+                };
+                if (self.first..self.end).all(is_empty) { first } else { most }
+            }
+        }
+    }
+
+    fn values(&self, index: usize) -> Vec<Option<Vec<u8>>> {
+        let mut scratch = Vec::new();
+        let row = self.rows.row(index);
+        let value = |field| match self.rows.value(self.bytes, field, &mut scratch) {
+            Value::Null => None,
+            Value::Bytes(bytes) => Some(bytes.to_vec()),
+        };
+        row.fields().map(value).collect()
+    }
+}

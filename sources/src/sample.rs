@@ -1,0 +1,185 @@
+//! Parts of the input, to guess from what it is.
+//!
+//! Small input is taken whole. Of a large plain file the start, the middle and the end are taken;
+//! of compressed files and pipes only the start, because the rest costs reading all of it.
+
+use std::path::{Path, PathBuf};
+
+use crate::compression::Compression;
+use crate::encoding::{Encoding, Unit};
+use crate::error::Result;
+use crate::input::{self, Input};
+use crate::text::{self, Text, TextOptions};
+
+/// Text that is looked at in all.
+const SAMPLE_BYTES: usize = 32 << 20;
+/// Least of each file, where there are many.
+const FILE_BYTES_MIN: usize = 256 << 10;
+/// Bytes per read.
+const READ_BYTES: usize = 1 << 20;
+/// Text that tells UTF-16 without a mark.
+const HEAD_BYTES: usize = 4096;
+
+/// What was taken.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// In the order of the input.
+    pub parts: Vec<Part>,
+    /// Whether that is all of the input.
+    pub is_whole: bool,
+    /// How the first file is compressed.
+    pub compression: Option<Compression>,
+    /// How the first file is encoded: what must be said to read it so, [`Encoding::ByMark`] if
+    /// nothing must.
+    pub encoding: Encoding,
+    /// Whether the files' own byte order marks tell that they are UTF-16 or UTF-32.
+    pub is_marked: bool,
+}
+
+/// Text of one place.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Index of the file.
+    pub file: usize,
+    /// The text; in the middle of a file it begins and ends anywhere.
+    pub bytes: Vec<u8>,
+    /// It begins where the file begins.
+    pub is_start: bool,
+    /// It ends where the file ends.
+    pub is_end: bool,
+}
+
+impl Sample {
+    /// Reads parts of these inputs. What a pipe gives is gone then.
+    ///
+    /// Errors: as reading all of them.
+    pub fn take(paths: &[PathBuf], encoding: Encoding, temp_dir: &Path) -> Result<Sample> {
+        input::check_pipes(paths)?;
+        let mut sample = Sample { is_whole: true, encoding, ..Sample::default() };
+        let share = (SAMPLE_BYTES / paths.len().max(1)).max(FILE_BYTES_MIN);
+        for (file, path) in paths.iter().enumerate() {
+            let input = Input::find(path, temp_dir)?;
+            if file == 0 {
+                sample.look(&input)?;
+            }
+            sample.take_file(&input, file, share)?;
+        }
+        Ok(sample)
+    }
+
+    fn options(&self) -> TextOptions {
+        TextOptions { encoding: self.encoding, unpack_bytes_max: usize::MAX }
+    }
+
+    /// Sees what the first file is.
+    fn look(&mut self, input: &Input) -> Result<()> {
+        if input.bytes().is_some() {
+            self.compression = text::look(&input.open()?)?.0;
+        }
+        let mut text = Text::open(input, self.options())?;
+        self.is_marked = text.mark_bytes() > 0;
+        if self.encoding == Encoding::ByMark && text.unit() == Unit::Byte {
+            let mut head = Vec::new();
+            text.read(&mut head, HEAD_BYTES)?;
+            self.encoding = wide(&head).unwrap_or(Encoding::ByMark);
+        }
+        Ok(())
+    }
+
+    fn take_file(&mut self, input: &Input, file: usize, share: usize) -> Result<()> {
+        let mut text = Text::open(input, self.options())?;
+        let is_plain = !text.is_packed() && text.unit() == Unit::Byte;
+        let large = input.bytes().filter(|&bytes| is_plain && bytes > share as u64);
+        let size = if large.is_some() { share / 2 } else { share };
+        let mut start = Part { file, is_start: true, ..Part::default() };
+        while start.bytes.len() < size && !start.is_end {
+            let seen = start.bytes.len();
+            text.read(&mut start.bytes, READ_BYTES.min(size - seen).max(4))?;
+            start.is_end = start.bytes.len() == seen;
+        }
+        if !start.is_end {
+            // Nothing behind it would be its end too.
+            let seen = start.bytes.len();
+            text.read(&mut start.bytes, 4)?;
+            start.is_end = start.bytes.len() == seen;
+        }
+        self.is_whole &= start.is_end;
+        self.parts.push(start);
+        if let (Some(bytes), Some(mut raw)) = (large, text.into_raw()) {
+            for (position, is_end) in [(bytes / 2, false), (bytes - share as u64 / 4, true)] {
+                raw.seek(position);
+                let mut part = Part { file, is_end, ..Part::default() };
+                part.bytes.resize(share / 4, 0);
+                let size = raw.fill(&mut part.bytes)?;
+                part.bytes.truncate(size);
+                self.parts.push(part);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// UTF-16 without a mark, by the zeros beside its ASCII.
+fn wide(head: &[u8]) -> Option<Encoding> {
+    let pairs = head.len() / 2;
+    let zeros = |from: usize| head.iter().skip(from).step_by(2).filter(|&&byte| byte == 0).count();
+    let (even, odd) = (zeros(0), zeros(1));
+    if pairs < 2 {
+        return None;
+    }
+    // Half of the characters are ASCII, and next to none is U+xx00.
+    match (even * 2 >= pairs, odd * 2 >= pairs) {
+        (true, false) if odd * 20 <= pairs => Some(Encoding::Utf16),
+        (false, true) if even * 20 <= pairs => Some(Encoding::Utf16Le),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn sample(files: &[&[u8]]) -> Sample {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |(index, bytes): (usize, &&[u8])| {
+            let path = folder.path().join(index.to_string());
+            std::fs::write(&path, bytes).unwrap();
+            path
+        };
+        let paths: Vec<PathBuf> = files.iter().enumerate().map(write).collect();
+        Sample::take(&paths, Encoding::ByMark, folder.path()).unwrap()
+    }
+
+    #[test]
+    fn small_files_are_taken_whole_and_large_ones_at_three_places() {
+        let small = sample(&[b"a\n", b"", b"b"]);
+        assert!(small.is_whole);
+        let texts: Vec<&[u8]> = small.parts.iter().map(|part| &part.bytes[..]).collect();
+        assert_eq!(texts, [&b"a\n"[..], b"", b"b"]);
+        let bytes: Vec<u8> = (0..SAMPLE_BYTES + 999).map(|at| (at % 251) as u8).collect();
+        let large = sample(&[&bytes]);
+        assert!(!large.is_whole);
+        let places: Vec<(usize, bool, bool)> =
+            large.parts.iter().map(|part| (part.bytes.len(), part.is_start, part.is_end)).collect();
+        let quarter = SAMPLE_BYTES / 4;
+        assert_eq!(
+            places,
+            [(2 * quarter + 4, true, false), (quarter, false, false), (quarter, false, true)]
+        );
+        assert!(bytes.starts_with(&large.parts[0].bytes[..2 * quarter]));
+        assert!(bytes.ends_with(&large.parts[2].bytes));
+        assert!(sample(&[&bytes[..SAMPLE_BYTES]]).is_whole);
+    }
+
+    #[test]
+    fn utf_16_is_known_by_mark_or_by_zeros() {
+        let words: Vec<u8> = "a,b\n1,\u{e9}\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let plain = sample(&[&words]);
+        assert_eq!((plain.encoding, plain.is_marked), (Encoding::Utf16Le, false));
+        assert_eq!(plain.parts[0].bytes, "a,b\n1,\u{e9}\n".as_bytes());
+        let marked = sample(&[&[b"\xff\xfe", &words[..]].concat()]);
+        assert_eq!((marked.encoding, marked.is_marked), (Encoding::ByMark, true));
+        assert_eq!(sample(&[b"a,b\n1,2\n"]).encoding, Encoding::ByMark);
+    }
+}
