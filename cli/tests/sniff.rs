@@ -85,6 +85,12 @@ fn cases() -> Vec<Case> {
             &["1||two\nlines", "2|10000000000|tab\there"],
         ),
         case(
+            "marked.txt",
+            "\u{feff}1\t\\N\n2\ta\\tb\n",
+            &["c1 tinyint(4) NO PRI", "c2 varchar(10) YES"],
+            &["1|", "2|a\tb"],
+        ),
+        case(
             "bare.csv",
             "10:30:00,x,18446744073709551615\n-01:00:00.25,y,0\n",
             &["c1 time(2) NO", "c2 varchar(10) NO", "c3 bigint(20) unsigned NO"],

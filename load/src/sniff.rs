@@ -282,3 +282,102 @@ fn is_utf8(bytes: &[u8], is_start: bool) -> bool {
         Err(error) => error.error_len().is_none(),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sniff_bytes(bytes: &[u8]) -> Result<Sniffed, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("input");
+        std::fs::write(&path, bytes).unwrap();
+        sniff(&SniffOptions {
+            files: vec![path],
+            table: "t".to_owned(),
+            dialect: None,
+            header: None,
+            skip_lines: 0,
+            columns: None,
+            encoding: Encoding::ByMark,
+            charset: None,
+            temp_dir: folder.path().to_owned(),
+        })
+    }
+
+    /// What a writer of CSV makes of values.
+    fn csv(rows: &[Vec<String>], separator: &str, end: &str) -> String {
+        let field = |value: &String| format!("\"{}\"", value.replace('"', "\"\""));
+        let row =
+            |row: &Vec<String>| row.iter().map(field).collect::<Vec<_>>().join(separator) + end;
+        rows.iter().map(row).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_table_or_an_error(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            if let Ok(sniffed) = sniff_bytes(&bytes) {
+                prop_assert!(!sniffed.columns.is_empty());
+            }
+        }
+
+        #[test]
+        fn bytes_that_mean_something_are_a_table_or_an_error(
+            tokens in prop::collection::vec(
+                prop::sample::select(vec![
+                    "\"", "'", ",", ";", "\t", "|", "\n", "\r\n", "\r", "\\", "\\N", "NULL", "1",
+                    "2.5", "2024-01-01", "id", "\u{feff}", "", "\u{e9}", "\0", "12:00:00",
+                ]),
+                0..60,
+            ),
+        ) {
+            if let Ok(sniffed) = sniff_bytes(tokens.concat().as_bytes()) {
+                prop_assert!(sniffed.columns.iter().all(|column| !column.sql_type.is_empty()));
+                prop_assert!(sniffed.names.is_none_or(|names| names.len() == sniffed.columns.len()));
+            }
+        }
+
+        #[test]
+        fn the_separator_of_quoted_fields_is_found(
+            fields in 2usize..5, separator in prop::sample::select(vec![",", ";", "\t", "|"]),
+            end in prop::sample::select(vec!["\n", "\r\n"]),
+            values in prop::collection::vec("[a-z,;|\t\"\n ]{0,8}", 4..40),
+        ) {
+            let rows: Vec<Vec<String>> = values.chunks_exact(fields).map(<[_]>::to_vec).collect();
+            prop_assume!(!rows.is_empty());
+            let sniffed = sniff_bytes(csv(&rows, separator, end).as_bytes()).unwrap();
+            prop_assert_eq!(&sniffed.dialect.fields_terminated_by, separator.as_bytes());
+            prop_assert_eq!(sniffed.dialect.enclosed_by, Some(b'"'));
+            prop_assert_eq!(sniffed.columns.len(), fields);
+            let header = usize::from(sniffed.header || sniffed.skip_lines > 0);
+            prop_assert_eq!(sniffed.rows, (rows.len() - header) as u64);
+        }
+    }
+
+    #[test]
+    fn types_take_what_was_seen() {
+        let text = "n,big,price,when,note\n\
+            127,9223372036854775807,1234.5,2024-01-01 00:00:00,NULL\n\
+            -128,1,0.25,2024-12-31 23:59:59,x\n";
+        let sniffed = sniff_bytes(text.as_bytes()).unwrap();
+        let types: Vec<(&str, bool)> = sniffed
+            .columns
+            .iter()
+            .map(|column| (column.sql_type.as_str(), column.nullable))
+            .collect();
+        let expected = [
+            ("TINYINT", false),
+            ("BIGINT", false),
+            ("DECIMAL(8,2)", false),
+            ("DATETIME", false),
+            ("VARCHAR(10)", true),
+        ];
+        assert_eq!(types, expected);
+        let long = format!("a\tb\n{}\t1\n", "x".repeat(70_000));
+        assert_eq!(sniff_bytes(long.as_bytes()).unwrap().columns[0].sql_type, "MEDIUMTEXT");
+    }
+}

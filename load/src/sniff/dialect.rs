@@ -4,6 +4,8 @@ use std::path::Path;
 
 use sources::{Dialect, Rows, Sample, Scanner};
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Text that is tried on every candidate.
 const TRIED_BYTES: usize = 1 << 20;
 /// Candidates, the likelier first where two fit equally: text holds commas more often than tabs.
@@ -53,7 +55,11 @@ pub(super) fn guess(
     let mut best: Option<(Candidate, Shape)> = None;
     for separator in SEPARATORS {
         let Some((candidate, shape)) = Candidate::of(separator, text, lines) else { continue };
-        if best.as_ref().is_none_or(|(_, best)| shape.share > best.share + 1e-9) {
+        let is_better = best.as_ref().is_none_or(|(_, best)| {
+            shape.share > best.share + 1e-9
+                || (shape.share > best.share - 1e-9 && shape.order() > best.order())
+        });
+        if is_better {
             best = Some((candidate, shape));
         }
     }
@@ -61,7 +67,15 @@ pub(super) fn guess(
     if lines == Lines::Cr {
         notes.push("lines end with a lone carriage return".to_owned());
     }
-    candidate.guess(&shape, lines, ending)
+    let mut guess = candidate.guess(&shape, lines, ending);
+    if bytes.starts_with(BYTE_ORDER_MARK) && guess.preset == "mysql" {
+        // LOAD DATA would take the mark for data; a dialect of CSV readers leaves it out.
+        let escaped_by = guess.dialect.escaped_by.filter(|_| candidate.escape);
+        let fields_terminated_by = guess.dialect.fields_terminated_by;
+        guess.dialect = Dialect { fields_terminated_by, escaped_by, ..Dialect::tsv() };
+        guess.preset = "tsv";
+    }
+    guess
 }
 
 /// What ends lines.
@@ -96,7 +110,7 @@ impl Lines {
 }
 
 fn skip(bytes: &[u8], lines: u64, ends: Lines) -> &[u8] {
-    let mut rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut rest = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     for _ in 0..lines {
         let end = rest.iter().position(|&byte| byte == ends.last_byte());
         rest = end.map_or(&[], |end| &rest[end + 1..]);
@@ -131,6 +145,17 @@ struct Shape {
     /// Fields that are `\N`, and whether a backslash is there at all.
     nulls: usize,
     backslashes: bool,
+}
+
+impl Shape {
+    /// How orderly quotes are: those of a writer, none, or such as mean nothing.
+    fn order(&self) -> u8 {
+        match (self.quoted, self.dirty) {
+            (0, _) => 1,
+            (_, 0) => 2,
+            _ => 0,
+        }
+    }
 }
 
 impl Candidate {
@@ -181,7 +206,7 @@ impl Candidate {
                 let raw = field.raw(text);
                 shape.backslashes |= raw.contains(&b'\\');
                 shape.nulls += usize::from(raw == br"\N");
-                if self.quote.is_some() && raw.first().copied() == self.quote {
+                if raw.first() == Some(&self.quote.unwrap_or(b'"')) {
                     shape.quoted += 1;
                     shape.dirty += usize::from(!self.is_clean(raw));
                 }
@@ -197,7 +222,7 @@ impl Candidate {
 
     /// Whether the quotes of a quoted field are where a writer of quotes puts them.
     fn is_clean(self, raw: &[u8]) -> bool {
-        let quote = self.quote.unwrap_or_default();
+        let Some(quote) = self.quote else { return false };
         let [_, inside @ .., last] = raw else { return false };
         let mut rest = inside;
         while let Some(at) = rest.iter().position(|&byte| byte == quote || byte == b'\\') {

@@ -111,18 +111,21 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
         return names.len() > 1 && names.iter().all(|name| is_identifier(name));
     }
     let is_table = names.len() > 1 && are_distinct(names);
+    // A few rows of words say nothing about the first one.
+    let differs = |column: &Column, name: &str| {
+        column.values > 2
+            && (column.size.is_some_and(|size| size != name.len())
+                || (column.all_digits && !name.bytes().any(|byte| byte.is_ascii_digit()))
+                || (column.all_spaces && !name.contains(' '))
+                || (column.all_upper && name.starts_with(char::is_lowercase)))
+    };
+    let is_usual = |name: &str| {
+        name.contains('_') || ["id", "name"].contains(&name.to_ascii_lowercase().as_str())
+    };
     let says_so = |(column, name): (&Column, &String)| {
-        let has_digit = name.bytes().any(|byte| byte.is_ascii_digit());
+        let is_named = is_table && is_identifier(name);
         column.values > 0
-            && (column.typed
-                || (is_table
-                    && is_identifier(name)
-                    && ((column.values > 2 && column.size.is_some_and(|size| size != name.len()))
-                        || (column.all_digits && !has_digit)
-                        || (column.all_spaces && !name.contains(' '))
-                        || (column.all_upper && name.starts_with(|c: char| c.is_lowercase()))
-                        || name.contains('_')
-                        || matches!(name.as_str(), "id" | "ID" | "Id" | "name" | "Name"))))
+            && (column.typed || (is_named && (differs(column, name) || is_usual(name))))
     };
     columns.iter().zip(names).any(says_so)
 }
