@@ -51,7 +51,7 @@ fn survived(scene: &mut Scene<'_>, outcome: &Outcome, when: &str) {
 }
 
 /// `INRUSH_TEST_FAULTS=all` tries every kind at every operation in both modes.
-fn is_thorough() -> bool {
+pub(crate) fn is_thorough() -> bool {
     std::env::var("INRUSH_TEST_FAULTS").is_ok_and(|text| text == "all")
 }
 

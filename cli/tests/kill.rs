@@ -168,6 +168,25 @@ fn a_server_killed_at_any_step_comes_back_with_the_old_table_or_the_new_one() {
     }
 }
 
+/// Every place, in both modes: minutes, so only with `INRUSH_TEST_FAULTS=all`.
+#[test]
+fn a_server_killed_at_every_place_comes_back_with_the_old_table_or_the_new_one() {
+    if !crate::faults::is_thorough() {
+        return;
+    }
+    let Some(server) = durable() else { return };
+    for mode in [Mode::Insert, Mode::Replace] {
+        for (position, place) in PLACES.iter().enumerate().take(PLACES.len() - 2) {
+            let outcome = kill_server_at(&server, mode, place);
+            if position < swapped_from() {
+                outcome.refused(1, &[]);
+            } else {
+                assert_eq!(outcome.code(), 0, "{place}: {outcome:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_server_killed_while_it_imports_comes_back_with_the_old_table() {
     let Some(server) = durable() else { return };
