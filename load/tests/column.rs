@@ -150,9 +150,38 @@ impl Column {
         self.nullable || self.default.is_some() || self.auto_increment
     }
 
+    /// One that has the same value in every row, whenever it is evaluated.
+    fn default_expression(&self) -> Option<String> {
+        let text = match &self.kind {
+            Kind::Integer { .. } => "(3 + LENGTH('four'))",
+            Kind::Decimal { precision, scale, .. } if precision > scale => {
+                "(CAST(5 AS DECIMAL) / 4)"
+            }
+            Kind::Real { .. } => "(1 / 3)",
+            Kind::Date => "(LAST_DAY('2024-02-01'))",
+            Kind::Time => "(SEC_TO_TIME(-3723.5))",
+            Kind::DateTime | Kind::Timestamp => "(TIMESTAMP('2001-09-09', '01:46:40.125'))",
+            Kind::Year => "(YEAR('1999-01-01'))",
+            Kind::Bit(_) => "(2 - 1)",
+            Kind::Text(chars) if *chars >= 2 => "(CONCAT('a', 'b'))",
+            Kind::Bytes(bytes) if *bytes >= 3 => "(UNHEX('00ff27'))",
+            Kind::Json => "(JSON_ARRAY(1, NULL))",
+            Kind::Uuid => "(CONCAT('123e4567-e89b-12d3-a456-4266141', '74000'))",
+            Kind::Inet4 => "(CONCAT('192.168', '.0.1'))",
+            Kind::Inet6 => "(CONCAT('2001:db8', '::1'))",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+
     fn default_literal(&self, random: &mut Random) -> String {
         if self.nullable && random.chance(3) {
             return "NULL".to_owned();
+        }
+        if random.chance(3)
+            && let Some(expression) = self.default_expression()
+        {
+            return expression;
         }
         let text = match &self.kind {
             Kind::Integer { unsigned: true, .. } => "7",
