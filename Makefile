@@ -12,12 +12,21 @@ INRUSH := $(TARGET)/release/inrush
 # Generated rows, and the servers of demo and benchmarks while they run.
 ROWS   := $(abspath $(TARGET))/tpch
 
-.PHONY: help demo test bench build install clean
+# Of the soak: how long, or which case again; and on which servers.
+MINUTES ?= 10
+SEED    ?=
+NEWER   := $(abspath $(TARGET))/mariadb-trixie
+SOAK_SERVERS ?= installed$(if $(wildcard $(NEWER)/bin/mariadbd),$(comma)$(NEWER)/bin/mariadbd)
+comma   := ,
+
+.PHONY: help demo test bench soak soak-servers build install clean
 
 help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
 	@echo 'make test            format, lints and all tests; what CI runs'
 	@echo 'make bench           rows/s and MB/s of each stage, then of the whole load (SCALE=1)'
+	@echo 'make soak            random tables by LOAD DATA and by Inrush, with kills (MINUTES=10; SEED=n: case n again)'
+	@echo 'make soak-servers    unpack a newer MariaDB, which make soak then uses too; installs nothing'
 	@echo 'make build           the inrush program, in $(INRUSH)'
 	@echo 'make install         build, then copy it to PREFIX/bin (PREFIX=$(PREFIX))'
 	@echo 'make clean           remove what was built and generated'
@@ -39,6 +48,15 @@ bench:
 	@$(MAKE) --no-print-directory build
 	$(CARGO) bench --locked -p inrush-bench --bench stages -- --scale $(SCALE) --data-dir $(ROWS)
 	$(INRUSH) bench tproch --schema dbgen --scale $(SCALE) --data-dir $(ROWS)
+
+# Failed cases say how to have them again; their files stay.
+soak:
+	@scripts/setup.sh 8
+	@SOAK_MINUTES='$(if $(SEED),,$(MINUTES))' SOAK_SEED='$(SEED)' SOAK_SERVERS='$(SOAK_SERVERS)' \
+		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak
+
+soak-servers:
+	scripts/get-mariadb.sh $(NEWER) trixie
 
 build:
 	@scripts/setup.sh 4

@@ -18,6 +18,7 @@ use crate::format::Written;
 use crate::random::Random;
 use crate::reasons::{Place, Reasons};
 use crate::run::Run;
+use crate::say;
 use crate::server::{Db, Server};
 use crate::table::{KeyKind, Table};
 
@@ -52,8 +53,8 @@ fn random_tables_with_conflicts_are_as_load_data_makes_them() {
 
 /// How much of what was met.
 #[derive(Debug, Default)]
-struct Totals {
-    rows: u64,
+pub(crate) struct Totals {
+    pub(crate) rows: u64,
     rejects: u64,
     left_out: u64,
     by_index: HashMap<String, usize>,
@@ -87,7 +88,7 @@ impl Files {
     }
 }
 
-fn one(server: &Server, seed: u64, totals: &mut Totals) {
+pub(crate) fn one(server: &Server, seed: u64, totals: &mut Totals) {
     let random = &mut Random::new(seed);
     let mut db = server.database();
     let folder = server.folder(&db.name);
@@ -99,7 +100,7 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) {
         }
         db.sql("DROP TABLE a, b");
     };
-    println!("seed {seed}: {}", case.table.sql(&db.name, true, ""));
+    say(&format!("seed {seed}: {}", case.table.sql(&db.name, true, "")));
     let (good, bad) = rows(random, &mut db, &case, &folder);
     let files = write(random, &case, &folder, &good, &bad);
     let run = Run { server, case: &case, folder: &folder };
@@ -117,7 +118,7 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) {
         options.rejects = Some(folder.join("refused"));
         options.rejects_max = 1_000_000;
         let report = server.load(&options).unwrap_or_else(|error| panic!("{error}"));
-        println!("  {on_duplicate:?}: {} rows, {} left out", report.rows, report.duplicates);
+        say(&format!("  {on_duplicate:?}: {} rows, {} left out", report.rows, report.duplicates));
         assert_eq!(report.duplicates, wanted.len() as u64);
         assert_eq!(report.rejects, bad.len() as u64);
         assert_eq!(report.rows, (good.len() - wanted.len()) as u64);

@@ -1,0 +1,154 @@
+//! The soak: random tables loaded by LOAD DATA and by Inrush, on several servers, for as long as
+//! wanted, with the program and the servers killed in between.
+//!
+//! `make soak MINUTES=30` runs it; variables say how (see [`settings`]). Without any, as in `make
+//! test`, it is over in seconds. A case is made of its seed alone, so a failed one can be had again.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(dead_code, unused_imports, reason = "of the tests' modules, each is used in part")]
+
+#[path = "../../../load/tests/case.rs"]
+mod case;
+#[path = "../../../load/tests/change.rs"]
+mod change;
+#[path = "../../../load/tests/column.rs"]
+mod column;
+#[path = "../../../load/tests/compare.rs"]
+mod compare;
+#[path = "../../../load/tests/duplicates.rs"]
+mod duplicates;
+#[path = "../../../load/tests/format.rs"]
+mod format;
+mod hosts;
+mod killed;
+#[path = "../../../load/tests/left_out.rs"]
+mod left_out;
+#[path = "../../../load/tests/oracle.rs"]
+mod oracle;
+mod program;
+mod progress;
+#[path = "../../../load/tests/random.rs"]
+mod random;
+#[path = "../../../load/tests/reasons.rs"]
+mod reasons;
+#[path = "../../../load/tests/run.rs"]
+mod run;
+#[path = "../scene.rs"]
+mod scene;
+#[path = "../../../load/tests/server.rs"]
+mod server;
+mod settings;
+#[path = "../../../innodb/tests/source.rs"]
+mod source;
+#[path = "../support.rs"]
+mod support;
+#[path = "../../../load/tests/table.rs"]
+mod table;
+#[path = "../../../load/tests/text.rs"]
+mod text;
+#[path = "../../../load/tests/twins.rs"]
+mod twins;
+#[path = "../../../load/tests/value.rs"]
+mod value;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use crate::hosts::Host;
+use crate::progress::Progress;
+use crate::random::Random;
+use crate::settings::Settings;
+use crate::twins::Twins;
+
+/// Cases between two restarts of a server.
+const BATCH: u64 = 12;
+
+pub(crate) use crate::progress::say;
+
+fn main() -> ExitCode {
+    let settings = match Settings::of_environment() {
+        Ok(settings) => settings,
+        Err(wrong) => {
+            eprintln!("soak: {wrong}");
+            return ExitCode::from(2);
+        }
+    };
+    let hosts = hosts::start(&settings);
+    if hosts.is_empty() {
+        println!("skipped: no MariaDB server is installed");
+        return ExitCode::SUCCESS;
+    }
+    let progress = Progress::begin(&settings, &hosts);
+    let mut seed = settings.seed;
+    'soak: loop {
+        for (number, host) in hosts.iter().enumerate() {
+            let left = settings.end_seed().saturating_sub(seed);
+            if left == 0 || settings.is_over() {
+                break 'soak;
+            }
+            let count = left.min(BATCH);
+            batch(host, number, seed..seed + count, &settings, &progress);
+            seed += count;
+        }
+    }
+    hosts::end(hosts);
+    progress.finish()
+}
+
+/// Some cases on one server, and a look at all their tables after it came back from an end.
+fn batch(
+    host: &Host,
+    number: usize,
+    seeds: std::ops::Range<u64>,
+    settings: &Settings,
+    progress: &Progress,
+) {
+    let first = seeds.start;
+    let mut loaded = Vec::new();
+    for seed in seeds {
+        if settings.is_over() {
+            break;
+        }
+        progress.case(number, seed);
+        let outcome = catch_unwind(AssertUnwindSafe(|| case(host, number, seed, progress)));
+        match outcome {
+            Ok(twins) => loaded.extend(twins.map(|twins| (seed, twins))),
+            Err(_) => {
+                progress.failed(host, seed, settings);
+                host.revive();
+            }
+        }
+        progress.case_done(number);
+    }
+    host.end_and_start(Random::new(first).chance(2));
+    for (seed, twins) in loaded {
+        say(&format!("seed {seed} after the restart"));
+        let again = || twins.compare_again(&host.server());
+        if catch_unwind(AssertUnwindSafe(again)).is_err() {
+            progress.failed(host, seed, settings);
+        }
+    }
+}
+
+/// One case; a table that is to be looked at after a restart.
+fn case(host: &Host, number: usize, seed: u64, progress: &Progress) -> Option<Twins> {
+    // Other numbers than those the case itself is made of.
+    match Random::new(!seed).below(8) {
+        0 | 1 => {
+            killed::one(host, seed, |kind| progress.kill(number, kind));
+            None
+        }
+        2 => {
+            let mut totals = left_out::Totals::default();
+            left_out::one(&host.server(), seed, &mut totals);
+            progress.rows(number, totals.rows);
+            None
+        }
+        _ => {
+            let mut totals = twins::Totals::default();
+            let twins = twins::one(&host.server(), seed, &mut totals);
+            progress.rows(number, totals.rows);
+            Some(twins)
+        }
+    }
+}
