@@ -382,7 +382,7 @@ impl<'a> Bench<'a> {
         ended.map_err(Error::io("writing", self.path))?;
         self.clock.lap(Stage::Write, 0);
         let context =
-            Context { writer: Writer::Loader, cfg: Some(self.cfg), collations: &|_| None };
+            Context { writer: Writer::Loader, cfg: Some(self.cfg), collations: &|_, _| None };
         let report =
             verify_space(&self.file, file_bytes, context).map_err(Error::stage("verify"))?;
         self.clock.lap(Stage::Verify, file_bytes);

@@ -230,10 +230,10 @@ pub(crate) struct FormatArgs {
     /// are not named get their default.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
-    /// Character set of the input [default: utf8mb4, or UTF-16 or UTF-32 if the file's first bytes
-    /// are their byte order mark].
-    #[arg(long, value_enum)]
-    pub(crate) charset: Option<CharsetArg>,
+    /// Character set of the input as the server names it, also utf16, utf16le, utf32, utf32le, ucs2
+    /// [default: utf8mb4, or what the file's byte order mark says].
+    #[arg(long, value_name = "NAME", value_parser = crate::input::charset_name)]
+    pub(crate) charset: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -272,20 +272,6 @@ pub(crate) enum DialectArg {
     Tsv,
     /// Vertical bars, also at the line's end (dbgen).
     Tbl,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CharsetArg {
-    Utf8mb4,
-    Utf8mb3,
-    Latin1,
-    Ascii,
-    Binary,
-    Utf16,
-    Utf16le,
-    Ucs2,
-    Utf32,
-    Utf32le,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

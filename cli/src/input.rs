@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use load::LoadOptions;
 use sources::Encoding;
-use values::Charset;
 
-use crate::args::{CharsetArg, DialectArg};
+use crate::args::DialectArg;
 use crate::failure::Failure;
 
 /// Endings of compressed files. What a file is, its first bytes tell; these only hide the ending
@@ -36,32 +34,44 @@ pub(crate) fn dialect_by_ending(file: &Path) -> DialectArg {
     }
 }
 
-/// The character set of the text, and how it is encoded in the file.
-pub(crate) fn charset(typed: Option<CharsetArg>) -> (Charset, Encoding) {
-    let Some(typed) = typed else { return (Charset::Utf8mb4, Encoding::ByMark) };
-    match typed {
-        CharsetArg::Utf8mb4 => (Charset::Utf8mb4, Encoding::Bytes),
-        CharsetArg::Utf8mb3 => (Charset::Utf8mb3, Encoding::Bytes),
-        CharsetArg::Latin1 => (Charset::Latin1, Encoding::Bytes),
-        CharsetArg::Ascii => (Charset::Ascii, Encoding::Bytes),
-        CharsetArg::Binary => (Charset::Binary, Encoding::Bytes),
-        CharsetArg::Utf16 => (Charset::Utf8mb4, Encoding::Utf16),
-        CharsetArg::Utf16le => (Charset::Utf8mb4, Encoding::Utf16Le),
-        CharsetArg::Ucs2 => (Charset::Utf8mb4, Encoding::Ucs2),
-        CharsetArg::Utf32 => (Charset::Utf8mb4, Encoding::Utf32),
-        CharsetArg::Utf32le => (Charset::Utf8mb4, Encoding::Utf32Le),
+/// Names of encodings that files have and no server knows, or that it does not read files in.
+const ENCODINGS: [(&str, Encoding); 5] = [
+    ("utf16", Encoding::Utf16),
+    ("utf16le", Encoding::Utf16Le),
+    ("ucs2", Encoding::Ucs2),
+    ("utf32", Encoding::Utf32),
+    ("utf32le", Encoding::Utf32Le),
+];
+
+/// A character set's name in the server's spelling.
+pub(crate) fn charset_name(typed: &str) -> Result<String, String> {
+    let name = typed.to_ascii_lowercase();
+    let known = values::charset::NAMES;
+    match name.as_str() {
+        "utf8" => Ok("utf8mb3".to_owned()),
+        name if known.contains(&name) || ENCODINGS.iter().any(|(of, _)| *of == name) => {
+            Ok(name.to_owned())
+        }
+        _ => Err(format!("no server has this character set; they have {}", known.join(", "))),
     }
 }
 
-/// A character set's name as `--charset` takes it.
-pub(crate) fn charset_name(charset: CharsetArg) -> String {
-    charset.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+/// The character set of the text, and how it is encoded in the file.
+pub(crate) fn charset(typed: Option<&str>) -> (String, Encoding) {
+    let utf8mb4 = || "utf8mb4".to_owned();
+    match typed {
+        None => (utf8mb4(), Encoding::ByMark),
+        Some(name) => match ENCODINGS.iter().find(|(of, _)| *of == name) {
+            Some((_, encoding)) => (utf8mb4(), *encoding),
+            None => (name.to_owned(), Encoding::Bytes),
+        },
+    }
 }
 
 /// Has a load read a character set that was found out.
 pub(crate) fn set_charset(options: &mut LoadOptions, name: &str) -> Result<(), Failure> {
-    let charset = CharsetArg::from_str(name, true).map_err(Failure::usage)?;
-    (options.charset, options.encoding) = self::charset(Some(charset));
+    let name = charset_name(name).map_err(Failure::usage)?;
+    (options.charset, options.encoding) = charset(Some(&name));
     Ok(())
 }
 

@@ -100,7 +100,7 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     options.columns = args.format.columns.clone();
     options.header = args.format.header;
     options.skip_lines = args.format.skip_lines;
-    (options.charset, options.encoding) = input::charset(args.format.charset);
+    (options.charset, options.encoding) = input::charset(args.format.charset.as_deref());
     if args.create {
         sniff::create(args, &mut options)?;
     }

@@ -66,7 +66,7 @@ fn sniff(
     format: &FormatArgs,
     temp_dir: &Path,
 ) -> Result<Sniffed, Failure> {
-    let encoding = input::charset(format.charset).1;
+    let encoding = input::charset(format.charset.as_deref()).1;
     let options = SniffOptions {
         files: files.to_vec(),
         table: table.to_owned(),
@@ -75,7 +75,7 @@ fn sniff(
         skip_lines: format.skip_lines,
         columns: format.columns.clone(),
         encoding,
-        charset: format.charset.map(input::charset_name),
+        charset: format.charset.clone(),
         temp_dir: temp_dir.to_owned(),
     };
     Ok(::load::sniff::sniff(&options)?)

@@ -47,7 +47,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         (&["--lines-terminated-by", ""], &["lines-terminated-by is empty"]),
         (&["--lines-terminated-by", "\\t"], &["are the same"]),
         (&["--mode", "upsert"], &["invalid value 'upsert'", "insert, append, replace"]),
-        (&["--charset", "klingon"], &["invalid value 'klingon'", "latin1"]),
+        (&["--charset", "klingon"], &["invalid value 'klingon'", "latin1", "koi8r"]),
         (&["--dialect", "xml"], &["invalid value 'xml'", "csv"]),
         (&["--path", "stream"], &["invalid value 'stream'"]),
         (&["--rejects-max", "-1"], &["--rejects-max"]),

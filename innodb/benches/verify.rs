@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         println!("{}: {} pages", file.display(), bytes.len() / 16_384);
         for (name, cfg) in [("without columns", None), ("with columns", cfg.as_ref())] {
-            let report = time(name, &bytes, Context { writer, cfg, collations: &|_| None })?;
+            let report = time(name, &bytes, Context { writer, cfg, collations: &|_, _| None })?;
             show(&report);
         }
     }

@@ -66,7 +66,7 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// A file of a server of which nothing else is known.
     pub fn unknown() -> Context<'static> {
-        Context { writer: Writer::Server, cfg: None, collations: &|_| None }
+        Context { writer: Writer::Server, cfg: None, collations: &|_, _| None }
     }
 }
 

@@ -116,7 +116,7 @@ impl Built {
         }
         build.file.resize(size, 0);
         // Text is compared by the server later, with the collations that it has.
-        let context = Context { writer: Writer::Loader, cfg: Some(&cfg), collations: &|_| None };
+        let context = Context { writer: Writer::Loader, cfg: Some(&cfg), collations: &|_, _| None };
         let report = verify_space(&build.file, size as u64, context).unwrap();
         let first = report.violations.kept().first().map(ToString::to_string);
         assert!(report.violations.is_empty(), "{twin}: {first:?}");

@@ -39,7 +39,7 @@ fn compare(a: &[u8], b: &[u8]) -> Ordering {
 }
 
 /// Collations of the columns of the tests, as far as ASCII text in lower case goes.
-pub(crate) fn collations(collation: u32) -> Option<Compare> {
+pub(crate) fn collations(collation: u32, _: bool) -> Option<Compare> {
     matches!(collation, 8 | 45).then(|| Arc::new(compare) as Compare)
 }
 

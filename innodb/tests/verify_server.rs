@@ -26,7 +26,7 @@ fn compare(a: &[u8], b: &[u8]) -> Ordering {
     a.cmp(&b)
 }
 
-fn collations(collation: u32) -> Option<Compare> {
+fn collations(collation: u32, _: bool) -> Option<Compare> {
     matches!(collation, 8 | 45).then(|| Arc::new(compare) as Compare)
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error>
         temp_dir: options.temp_dir.clone(),
         stop: options.interrupt.flag(),
     };
-    let charset = MultiByte::of_charset(options.charset.name());
+    let charset = MultiByte::of_charset(&options.charset);
     let dialect = Dialect { charset, ..options.dialect.clone() };
     let source = FileSource::new(&options.files, &dialect, source_options)
         .map_err(|error| Error::Usage(error.to_string()))?;

@@ -7,7 +7,7 @@ use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::{ServerFacts, Session, Table, Target};
 use sources::{Dialect, FileSource};
-use values::{Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType};
+use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType};
 
 use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
 use crate::clock;
@@ -45,7 +45,7 @@ impl Inspected {
         let sql_mode = options.sql_mode.as_deref().unwrap_or(&facts.sql_mode);
         let habits = server::habits(session)?;
         let convert = ConvertOptions {
-            file_charset: options.charset,
+            file_charset: file_charset(session, &options.charset)?,
             sql_mode: SqlMode::parse(sql_mode),
             time_zone: clock::zone(session, facts, &table.columns, habits)?,
             habits,
@@ -108,6 +108,20 @@ fn series(
         zero_is_value: sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO),
         reserves: lock_mode != "0",
     })
+}
+
+/// The character set the input is written in.
+fn file_charset(session: &mut Session, name: &str) -> Result<Charset, Error> {
+    let charset = match learn::charset(session, name, &CollationCache::of_user()) {
+        Err(error @ server::Error::UnknownCharset { .. }) => {
+            return Err(Error::Usage(error.to_string()));
+        }
+        charset => charset?,
+    };
+    match charset.char_bytes_min() {
+        1 => Ok(charset),
+        _ => Err(Error::Usage(format!("a file cannot be read as {name}, only a column be it"))),
+    }
 }
 
 /// The collations that order some index, by name. Those that Inrush cannot order are named

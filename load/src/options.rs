@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 use server::Interrupt;
 use sources::{Dialect, Encoding};
-use values::Charset;
 
 use crate::error::Error;
 use crate::machine;
@@ -78,7 +77,7 @@ pub struct LoadOptions {
     /// Lines to leave out at the start of each file, before the header.
     pub skip_lines: u64,
     /// Character set of the input. Default utf8mb4.
-    pub charset: Charset,
+    pub charset: String,
     /// Whether the input is UTF-16 or UTF-32, which become UTF-8 before `charset` is asked.
     /// Default: if a byte order mark says so.
     pub encoding: Encoding,
@@ -128,7 +127,7 @@ impl LoadOptions {
             columns: None,
             header: false,
             skip_lines: 0,
-            charset: Charset::Utf8mb4,
+            charset: "utf8mb4".to_owned(),
             encoding: Encoding::default(),
             sql_mode: None,
             time_zone: None,

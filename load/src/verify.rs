@@ -1,6 +1,5 @@
 //! Reads every page of the finished file, in parallel, before any server sees it.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,10 +40,12 @@ pub(crate) fn verify(
     progress: &dyn Progress,
 ) -> Result<(), Error> {
     let bytes = file.size()?;
-    let collations = |id: u32| {
+    let collations = |id: u32, is_trimmed: bool| {
         let collation = Arc::clone(expected.collations.get(&id)?);
-        let compare: verify::Compare =
-            Arc::new(move |a: &[u8], b: &[u8]| -> Ordering { collation.compare(a, b) });
+        let compare: verify::Compare = match is_trimmed {
+            true => Arc::new(move |a: &[u8], b: &[u8]| collation.compare_trimmed(a, b)),
+            false => Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b)),
+        };
         Some(compare)
     };
     let context =

@@ -212,7 +212,7 @@ impl Case {
     pub(crate) fn options(&self, mut options: LoadOptions, paths: Vec<PathBuf>) -> LoadOptions {
         options.files = paths;
         options.dialect = self.format.dialect.clone();
-        options.charset = self.format.charset;
+        options.charset = self.format.charset.name().to_owned();
         options.header = self.format.header;
         options.skip_lines = self.format.skip_lines;
         if !options.header || self.fields.len().is_multiple_of(2) {

@@ -11,6 +11,7 @@ use innodb::record::{DELETED, RECORD_HEADER, RecordShape, SystemColumn};
 use innodb::verify::{Compare, Context, Writer, collation_of, verify_space};
 use server::Row;
 use server::learn::{self, CollationCache};
+use values::Collation;
 
 use crate::server::{Db, Server};
 use crate::source::Source;
@@ -87,7 +88,13 @@ impl Exported {
     #[track_caller]
     pub(crate) fn verify(&self, db: &mut Db, folder: &Path) {
         let collations = self.collations(db);
-        let known = |id: u32| collations.get(&id).cloned();
+        let known = |id: u32, is_trimmed: bool| -> Option<Compare> {
+            let collation = Arc::clone(collations.get(&id)?);
+            Some(match is_trimmed {
+                true => Arc::new(move |a: &[u8], b: &[u8]| collation.compare_trimmed(a, b)),
+                false => Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b)),
+            })
+        };
         let context = Context { writer: Writer::Server, cfg: Some(&self.cfg), collations: &known };
         let size = self.source.file.len() as u64;
         let report = verify_space(&self.source.file, size, context).unwrap();
@@ -104,7 +111,7 @@ impl Exported {
         }
     }
 
-    fn collations(&self, db: &mut Db) -> HashMap<u32, Compare> {
+    fn collations(&self, db: &mut Db) -> HashMap<u32, Arc<Collation>> {
         let mut known = HashMap::new();
         for id in self.cfg.columns.iter().filter_map(collation_of) {
             let name = db.text(&format!(
@@ -113,8 +120,7 @@ impl Exported {
             ));
             let cache = CollationCache::of_user();
             let Ok(collation) = learn::collation(db.session(), &name, &cache) else { continue };
-            let compare: Compare = Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b));
-            known.insert(id, compare);
+            known.insert(id, collation);
         }
         known
     }

@@ -114,10 +114,10 @@ fn piece(random: &mut Random, text: &mut String) {
 /// Whether a character set has a character.
 pub(crate) fn has(charset: Charset, c: char) -> bool {
     match charset {
-        Charset::Binary | Charset::Utf8mb4 => true,
-        Charset::Utf8mb3 => u32::from(c) <= 0xFFFF,
-        Charset::Ascii => c.is_ascii(),
+        Charset::Binary => true,
+        // 0x81 and its like are in the server's latin1, but nothing here says them.
         Charset::Latin1 => latin1(c).is_some(),
+        _ => charset.push_unicode(c.into(), &mut Vec::new()),
     }
 }
 
@@ -125,7 +125,14 @@ pub(crate) fn has(charset: Charset, c: char) -> bool {
 pub(crate) fn encode(charset: Charset, text: &str) -> Vec<u8> {
     match charset {
         Charset::Latin1 => text.chars().filter_map(latin1).collect(),
-        _ => text.as_bytes().to_vec(),
+        Charset::Binary => text.as_bytes().to_vec(),
+        _ => {
+            let mut bytes = Vec::new();
+            for c in text.chars() {
+                charset.push_unicode(c.into(), &mut bytes);
+            }
+            bytes
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) use self::features::foreign_keys;
 
 use crate::error::{Error, Result, Unsupported};
 use crate::identifier::{TableName, quote_text};
+use crate::learn::{self, CollationCache};
 use crate::session::{Row, Session};
 
 /// How InnoDB lays out a table's rows.
@@ -223,6 +224,11 @@ fn columns(
     let mut columns = Vec::new();
     for row in session.query(&sql)? {
         let column = row.text(0)?;
+        let charset = row.text_or_null(5)?;
+        let known_charset = match &charset {
+            Some(name) => Some(learn::charset(session, name, &CollationCache::of_user())?),
+            None => None,
+        };
         let extra = row.text(7)?.to_ascii_lowercase();
         if extra.contains("invisible") {
             invisible.push(column.clone());
@@ -230,7 +236,8 @@ fn columns(
         let described = column_type::Described {
             data_type: &row.text(3)?,
             column_type: &row.text(4)?,
-            charset: row.text_or_null(5)?,
+            charset,
+            known_charset,
             collation: row.text_or_null(6)?,
             length: row.number_or_null(8)?,
         };

@@ -127,6 +127,14 @@ pub enum Error {
     /// The target does not exist.
     #[error("table {0} does not exist")]
     NoTable(String),
+    /// The server has no character set of this name.
+    #[error("the server has no character set {name}; it has {known}")]
+    UnknownCharset {
+        /// What was asked for.
+        name: String,
+        /// Those it has.
+        known: String,
+    },
     /// A name that MariaDB would not take.
     #[error("{0}")]
     Name(String),

@@ -3,21 +3,76 @@
 //! The server's UTF-8 accepts the code points of surrogates (U+D800 to U+DFFF) and stores them, so
 //! they count as characters here. Source: MariaDB 10.11, strings/ctype-utf8.c, `my_utf8mb4_uni`.
 
-use crate::column::Charset;
+mod table;
+mod wide;
+
+pub use table::{CharsetData, CharsetTable};
+
+/// Names of all character sets a MariaDB server may have, in its order.
+#[rustfmt::skip]
+pub const NAMES: [&str; 40] = [
+    "armscii8", "ascii", "big5", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850",
+    "cp852", "cp866", "cp932", "dec8", "eucjpms", "euckr", "gb2312", "gbk", "geostd8", "greek",
+    "hebrew", "hp8", "keybcs2", "koi8r", "koi8u", "latin1", "latin2", "latin5", "latin7", "macce",
+    "macroman", "sjis", "swe7", "tis620", "ucs2", "ujis", "utf16", "utf16le", "utf32", "utf8mb3",
+    "utf8mb4",
+];
+
+/// A character set of the server's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Charset {
+    /// Bytes without characters.
+    Binary,
+    /// 7-bit.
+    Ascii,
+    /// The server's latin1: windows-1252.
+    Latin1,
+    /// UTF-8 up to 3 bytes a character.
+    Utf8mb3,
+    /// UTF-8.
+    Utf8mb4,
+    /// 2 bytes a character.
+    Ucs2,
+    /// UTF-16, big-endian.
+    Utf16,
+    /// UTF-16, little-endian.
+    Utf16le,
+    /// UTF-32, big-endian.
+    Utf32,
+    /// Any other, by the server's own tables.
+    Learned(&'static CharsetTable),
+}
 
 impl Charset {
-    /// Character set of a collation by its name: the part before the first `_`.
+    /// The character set of this name, unless it has to be learned from the server.
     ///
-    /// `utf8` is the server's old name of utf8mb3. None for character sets Inrush cannot cut.
-    pub fn of_collation(name: &str) -> Option<Charset> {
-        match name.split('_').next() {
-            Some("binary") => Some(Charset::Binary),
-            Some("ascii") => Some(Charset::Ascii),
-            Some("latin1") => Some(Charset::Latin1),
-            Some("utf8mb3" | "utf8") => Some(Charset::Utf8mb3),
-            Some("utf8mb4") => Some(Charset::Utf8mb4),
+    /// `utf8` is the server's old name of utf8mb3.
+    pub fn built_in(name: &str) -> Option<Charset> {
+        match name {
+            "binary" => Some(Charset::Binary),
+            "ascii" => Some(Charset::Ascii),
+            "latin1" => Some(Charset::Latin1),
+            "utf8mb3" | "utf8" => Some(Charset::Utf8mb3),
+            "utf8mb4" => Some(Charset::Utf8mb4),
+            "ucs2" => Some(Charset::Ucs2),
+            "utf16" => Some(Charset::Utf16),
+            "utf16le" => Some(Charset::Utf16le),
+            "utf32" => Some(Charset::Utf32),
             _ => None,
         }
+    }
+
+    /// Name of the character set of a collation: the part before the first `_`.
+    pub fn name_of_collation(collation: &str) -> &str {
+        match collation.split('_').next().unwrap_or_default() {
+            "utf8" => "utf8mb3",
+            name => name,
+        }
+    }
+
+    /// Character set of a collation, unless it has to be learned from the server.
+    pub fn of_collation(collation: &str) -> Option<Charset> {
+        Charset::built_in(Charset::name_of_collation(collation))
     }
 
     /// The server's name, as in `CONVERT(x USING name)` and introducers (`_name`).
@@ -28,6 +83,11 @@ impl Charset {
             Charset::Latin1 => "latin1",
             Charset::Utf8mb3 => "utf8mb3",
             Charset::Utf8mb4 => "utf8mb4",
+            Charset::Ucs2 => "ucs2",
+            Charset::Utf16 => "utf16",
+            Charset::Utf16le => "utf16le",
+            Charset::Utf32 => "utf32",
+            Charset::Learned(table) => table.name(),
         }
     }
 
@@ -35,19 +95,55 @@ impl Charset {
     pub fn char_bytes_max(self) -> usize {
         match self {
             Charset::Binary | Charset::Ascii | Charset::Latin1 => 1,
+            Charset::Ucs2 => 2,
             Charset::Utf8mb3 => 3,
-            Charset::Utf8mb4 => 4,
+            Charset::Utf8mb4 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32 => 4,
+            Charset::Learned(table) => table.bytes_max(),
+        }
+    }
+
+    /// Bytes of the shortest character (the server's `mbminlen`).
+    pub fn char_bytes_min(self) -> usize {
+        match self {
+            Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le => 2,
+            Charset::Utf32 => 4,
+            _ => 1,
+        }
+    }
+
+    /// The space, as it is stored.
+    pub fn space(self) -> &'static [u8] {
+        match self {
+            Charset::Ucs2 | Charset::Utf16 => b"\0 ",
+            Charset::Utf16le => b" \0",
+            Charset::Utf32 => b"\0\0\0 ",
+            _ => b" ",
         }
     }
 
     /// Whether every character is one byte.
+    #[inline]
     pub fn is_single_byte(self) -> bool {
         self.char_bytes_max() == 1
     }
 
+    /// Whether the code of a character is its code point.
+    pub fn is_unicode(self) -> bool {
+        self.char_bytes_min() > 1 || matches!(self, Charset::Utf8mb3 | Charset::Utf8mb4)
+    }
+
+    /// Whether bytes below 0x80 are ASCII characters, and the other way round.
+    pub fn is_ascii_superset(self) -> bool {
+        match self {
+            Charset::Learned(table) => table.is_ascii_superset(),
+            _ => self.char_bytes_min() == 1,
+        }
+    }
+
     /// Bytes of the first `chars` characters of `stored`; all of it when it has no more than that.
     ///
-    /// In malformed text every byte that starts no character counts as one.
+    /// In malformed text every byte (every unit of ucs2, utf16, utf32) that starts no character
+    /// counts as one.
     pub fn prefix_bytes(self, stored: &[u8], chars: usize) -> usize {
         if self.is_single_byte() || stored.len() <= chars {
             return stored.len().min(chars);
@@ -57,7 +153,7 @@ impl Charset {
             if at >= stored.len() {
                 break;
             }
-            at += self.next_char(&stored[at..]).map_or(1, |(_, bytes)| bytes);
+            at += self.step(&stored[at..]);
         }
         at
     }
@@ -69,14 +165,24 @@ impl Charset {
         }
         let (mut at, mut count) = (0, 0);
         while at < stored.len() {
-            at += self.next_char(&stored[at..]).map_or(1, |(_, bytes)| bytes);
+            at += self.step(&stored[at..]);
             count += 1;
         }
         count
     }
 
-    /// First character of `bytes`: its code (the byte in 8-bit sets, the code point in UTF-8) and
-    /// its size in bytes. None when `bytes` is empty or starts with no character of this set.
+    /// Bytes of the first character of `bytes`, which is not empty.
+    #[inline]
+    fn step(self, bytes: &[u8]) -> usize {
+        match self.next_char(bytes) {
+            Some((_, bytes)) => bytes,
+            None => self.char_bytes_min().min(bytes.len()),
+        }
+    }
+
+    /// First character of `bytes`: its code (the code point in Unicode sets, in others the bytes
+    /// as one big-endian number) and its size in bytes. None when `bytes` is empty or starts with
+    /// no character of this set.
     #[inline]
     pub fn next_char(self, bytes: &[u8]) -> Option<(u32, usize)> {
         let first = *bytes.first()?;
@@ -85,7 +191,128 @@ impl Charset {
             Charset::Ascii => (first < 0x80).then_some((u32::from(first), 1)),
             Charset::Utf8mb3 => decode_utf8(bytes, 3),
             Charset::Utf8mb4 => decode_utf8(bytes, 4),
+            Charset::Ucs2 => wide::ucs2(bytes),
+            Charset::Utf16 => wide::utf16(bytes, u16::from_be_bytes),
+            Charset::Utf16le => wide::utf16(bytes, u16::from_le_bytes),
+            Charset::Utf32 => wide::utf32(bytes),
+            Charset::Learned(table) => table.next_char(bytes),
         }
+    }
+
+    /// Appends the character with this code.
+    pub fn push_char(self, code: u32, out: &mut Vec<u8>) {
+        match self {
+            Charset::Binary | Charset::Ascii | Charset::Latin1 | Charset::Learned(_) => {
+                table::push_code(code, out);
+            }
+            // Half a pair of utf16 is no character; nothing is appended for it.
+            _ => {
+                self.push_unicode(code, out);
+            }
+        }
+    }
+
+    /// Code point of the character with this code, as [`Charset::next_char`] gives it.
+    #[inline]
+    pub fn to_unicode(self, code: u32) -> Option<u32> {
+        match self {
+            Charset::Learned(table) => table.to_unicode(code),
+            Charset::Latin1 if matches!(code, 0x80..=0x9f) => {
+                Some(LATIN1[code as usize - 0x80].into())
+            }
+            _ => Some(code),
+        }
+    }
+
+    /// First character as a code point, and its size in bytes.
+    #[inline]
+    pub(crate) fn next_point(self, bytes: &[u8]) -> Option<(u32, usize)> {
+        let (code, size) = self.next_char(bytes)?;
+        self.to_unicode(code).map(|point| (point, size))
+    }
+
+    /// Appends a code point; false if the set lacks it, and nothing is appended.
+    pub fn push_unicode(self, code: u32, out: &mut Vec<u8>) -> bool {
+        let byte = match self {
+            Charset::Utf8mb4 => None,
+            Charset::Utf8mb3 if code < 0x1_0000 => None,
+            Charset::Ascii if code < 0x80 => Some(code as u8),
+            Charset::Latin1 => match code {
+                0..0x80 | 0xa0..=0xff => Some(code as u8),
+                _ => match LATIN1.iter().position(|&known| u32::from(known) == code) {
+                    Some(index) => Some(0x80 + index as u8),
+                    None => return false,
+                },
+            },
+            Charset::Learned(table) => return table.push(code, out),
+            Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32 => {
+                return self.push_wide(code, out);
+            }
+            _ => return false,
+        };
+        match byte {
+            Some(byte) => out.push(byte),
+            None => push_utf8(code, out),
+        }
+        true
+    }
+
+    fn push_wide(self, code: u32, out: &mut Vec<u8>) -> bool {
+        match self {
+            Charset::Utf32 => out.extend(code.to_be_bytes()),
+            Charset::Ucs2 => match u16::try_from(code) {
+                Ok(unit) => out.extend(unit.to_be_bytes()),
+                Err(_) => return false,
+            },
+            _ => match wide::utf16_units(code) {
+                Some((units, count)) => units[..count].iter().for_each(|unit| {
+                    out.extend(match self {
+                        Charset::Utf16le => unit.to_le_bytes(),
+                        _ => unit.to_be_bytes(),
+                    });
+                }),
+                None => return false,
+            },
+        }
+        true
+    }
+
+    /// Bytes of `text` less the spaces (U+0020 only) at its end.
+    #[inline]
+    pub fn trimmed_len(self, text: &[u8]) -> usize {
+        let space = self.space();
+        let mut rest = text;
+        while let Some(shorter) = rest.strip_suffix(space) {
+            rest = shorter;
+        }
+        rest.len()
+    }
+}
+
+/// Code points of the server's latin1 from 0x80 to 0x9f: windows-1252, with the five bytes that
+/// are free there standing for the control characters of the same number.
+#[rustfmt::skip]
+const LATIN1: [u16; 32] = [
+    0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
+    0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
+    0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+    0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178,
+];
+
+/// Appends a short text, such as a label, in another character set; what has no counterpart there
+/// becomes `?`, as the server's CONVERT has it.
+pub fn recode_lossy(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) {
+    if from == to || from == Charset::Binary || to == Charset::Binary {
+        out.extend_from_slice(text);
+        return;
+    }
+    let mut at = 0;
+    while at < text.len() {
+        let point = from.next_point(&text[at..]).map(|(point, _)| point);
+        if !point.is_some_and(|point| to.push_unicode(point, out)) {
+            to.push_unicode(u32::from(b'?'), out);
+        }
+        at += from.step(&text[at..]);
     }
 }
 
@@ -167,5 +394,32 @@ mod tests {
         }
         assert_eq!(Charset::Latin1.prefix_bytes(text, 4), 4);
         assert_eq!(Charset::Utf8mb4.count_chars(text), 5);
+    }
+
+    #[test]
+    fn wide_characters_go_both_ways() {
+        use Charset::{Ucs2, Utf16, Utf16le, Utf32};
+        for charset in [Ucs2, Utf16, Utf16le, Utf32] {
+            for code in (0..0x10_ffff).step_by(7) {
+                let mut bytes = Vec::new();
+                let lacks = match charset {
+                    Ucs2 => code > 0xffff,
+                    Utf32 => false,
+                    _ => matches!(code, 0xd800..=0xdfff),
+                };
+                assert_eq!(charset.push_unicode(code, &mut bytes), !lacks);
+                if !lacks {
+                    assert_eq!(charset.next_char(&bytes), Some((code, bytes.len())));
+                    assert_eq!(charset.next_char(&bytes[..bytes.len() - 1]), None);
+                }
+            }
+        }
+        assert_eq!(Utf16.next_char(b"\xdc\x00\xd8\x00"), None);
+        assert_eq!(Utf16.next_char(b"\xd8\x00\x00a"), None);
+        assert_eq!(Utf32.next_char(b"\0\x11\0\0"), None);
+        assert_eq!(Utf16.trimmed_len(b"\0a\0 \0 "), 2);
+        assert_eq!(Utf16le.trimmed_len(b"a\0 \0"), 2);
+        assert_eq!(Ucs2.trimmed_len(b"\x20\x20"), 2);
+        assert_eq!(Utf16.count_chars(b"\xd8\x3d\xde\x00\0a"), 2);
     }
 }

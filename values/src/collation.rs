@@ -1,7 +1,7 @@
 //! How a collation orders text: keys that sort by memcmp, and direct comparison.
 //!
 //! ```text
-//! binary, *_bin            built in            collation/bytewise.rs
+//! binary, *_bin            built in            collation/bytewise.rs, code_points.rs
 //! everything else          learned weights     collation/weights.rs, contractions.rs, learned.rs
 //! weights, cache form                          collation/data.rs
 //! units -> key bytes                           collation/key_writer.rs
@@ -15,6 +15,7 @@ use crate::Reason;
 use crate::column::Charset;
 
 pub(crate) mod bytewise;
+mod code_points;
 mod contractions;
 mod data;
 mod key_writer;
@@ -24,7 +25,7 @@ pub(crate) mod tests;
 mod weights;
 
 pub use contractions::{CONTRACTION_CHARS_MAX, Contraction};
-pub use data::{CollationData, Verdict};
+pub use data::{CollationData, Level, Verdict};
 pub use weights::{Weights, WeightsBuilder};
 
 /// A collation that can order text. Shared by all workers through `Arc`.
@@ -36,12 +37,22 @@ pub struct Collation {
 
 #[derive(Clone, Debug)]
 enum Order {
-    Bytes { charset: Charset, pad_space: bool },
+    Bytes {
+        charset: Charset,
+        pad_space: bool,
+    },
+    CodePoints {
+        charset: Charset,
+        pad_space: bool,
+    },
     Learned(Box<learned::Learned>),
+    /// Of several levels: the first that differs decides. Not empty.
+    Levels(Box<[learned::Learned]>),
 }
 
 impl Collation {
-    /// The order of bytes: `binary` and `*_nopad_bin` (NO PAD), other `*_bin` (PAD SPACE).
+    /// The order of bytes, or of code points where they differ: `binary` and `*_nopad_bin` (NO PAD),
+    /// other `*_bin` (PAD SPACE).
     pub fn bytewise(charset: Charset, pad_space: bool) -> Collation {
         let kind = match (charset, pad_space) {
             (Charset::Binary, _) => "",
@@ -49,12 +60,15 @@ impl Collation {
             (_, false) => "_nopad_bin",
         };
         let name = format!("{}{kind}", charset.name());
-        Collation { name, order: Order::Bytes { charset, pad_space } }
+        let order = match charset.char_bytes_min() {
+            1 => Order::Bytes { charset, pad_space },
+            _ => Order::CodePoints { charset, pad_space },
+        };
+        Collation { name, order }
     }
 
-    /// The collation of this name if it needs no learning: `binary` and `*_bin`.
-    pub fn built_in(name: &str) -> Option<Collation> {
-        let charset = Charset::of_collation(name)?;
+    /// The collation of this name, of `charset`, if it needs no learning: `binary` and `*_bin`.
+    pub fn built_in(name: &str, charset: Charset) -> Option<Collation> {
         let bytewise = name == "binary" || name.ends_with("_bin");
         let pad_space = name != "binary" && !name.ends_with("_nopad_bin");
         bytewise.then(|| Collation { name: name.into(), ..Collation::bytewise(charset, pad_space) })
@@ -69,8 +83,24 @@ impl Collation {
         if let Verdict::Refused(why) = data.verdict {
             return Err(CollationError::Refused { name, why });
         }
-        let learned = learned::Learned::new(data)?;
-        Ok(Collation { name, order: Order::Learned(Box::new(learned)) })
+        let mut data = data;
+        let lower = std::mem::take(&mut data.lower_levels);
+        let levels = lower.into_iter().map(|Level { weights, contractions }| CollationData {
+            name: String::new(),
+            server_version: String::new(),
+            weights,
+            contractions,
+            lower_levels: Vec::new(),
+            verdict: Verdict::Untested,
+            ..data
+        });
+        let lower = levels.map(learned::Learned::new).collect::<Result<Vec<_>, _>>()?;
+        let first = learned::Learned::new(data)?;
+        let order = match lower.is_empty() {
+            true => Order::Learned(Box::new(first)),
+            false => Order::Levels(std::iter::once(first).chain(lower).collect()),
+        };
+        Ok(Collation { name, order })
     }
 
     /// Full name, as the server says it.
@@ -81,16 +111,18 @@ impl Collation {
     /// Its character set.
     pub fn charset(&self) -> Charset {
         match &self.order {
-            Order::Bytes { charset, .. } => *charset,
+            Order::Bytes { charset, .. } | Order::CodePoints { charset, .. } => *charset,
             Order::Learned(learned) => learned.charset,
+            Order::Levels(levels) => levels[0].charset,
         }
     }
 
     /// Whether strings compare as if spaces followed them for ever.
     pub fn is_pad_space(&self) -> bool {
         match &self.order {
-            Order::Bytes { pad_space, .. } => *pad_space,
+            Order::Bytes { pad_space, .. } | Order::CodePoints { pad_space, .. } => *pad_space,
             Order::Learned(learned) => learned.is_pad_space(),
+            Order::Levels(levels) => levels[0].is_pad_space(),
         }
     }
 
@@ -107,7 +139,13 @@ impl Collation {
                 bytewise::push_key(stored, *pad_space, out);
                 Ok(())
             }
+            Order::CodePoints { charset, pad_space } => {
+                code_points::push_key(*charset, stored, *pad_space, out)
+            }
             Order::Learned(learned) => learned.push_key(stored, out),
+            Order::Levels(levels) => {
+                levels.iter().try_for_each(|level| level.push_key(stored, out))
+            }
         }
     }
 
@@ -130,7 +168,11 @@ impl Collation {
                 bytewise::push_key(stored, true, out);
                 Ok(())
             }
+            Order::CodePoints { charset, .. } => code_points::push_key(*charset, stored, true, out),
             Order::Learned(learned) => learned.push_trimmed_key(stored, out),
+            Order::Levels(levels) => {
+                levels.iter().try_for_each(|level| level.push_trimmed_key(stored, out))
+            }
         }
     }
 
@@ -141,7 +183,11 @@ impl Collation {
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         match &self.order {
             Order::Bytes { pad_space, .. } => bytewise::compare(a, b, *pad_space),
+            Order::CodePoints { charset, pad_space } => {
+                code_points::compare(*charset, a, b, *pad_space)
+            }
             Order::Learned(learned) => learned.compare(a, b),
+            Order::Levels(levels) => first_unequal(levels, |level| level.compare(a, b)),
         }
     }
 
@@ -149,30 +195,39 @@ impl Collation {
     pub fn compare_trimmed(&self, a: &[u8], b: &[u8]) -> Ordering {
         match &self.order {
             Order::Bytes { .. } => bytewise::compare(a, b, true),
+            Order::CodePoints { charset, .. } => code_points::compare(*charset, a, b, true),
             Order::Learned(learned) => learned.compare_trimmed(a, b),
+            Order::Levels(levels) => first_unequal(levels, |level| level.compare_trimmed(a, b)),
         }
     }
 
-    /// What the server's `WEIGHT_STRING(stored)` gives: the units one after the other, no padding.
+    /// What the server's `WEIGHT_STRING(stored)` gives: the units one after the other, no padding,
+    /// level after level. Only in East Asian sets, whose weights are of several sizes, it differs.
     ///
     /// Errors: as [`Collation::push_key`].
     pub fn weight_string(&self, stored: &[u8]) -> Result<Vec<u8>, Reason> {
+        let mut out = Vec::with_capacity(stored.len() * 2);
         match &self.order {
-            Order::Bytes { .. } => Ok(stored.to_vec()),
-            Order::Learned(learned) => {
-                let mut out = Vec::with_capacity(stored.len() * learned.unit_bytes());
-                learned.push_weights(stored, &mut out)?;
-                Ok(out)
+            Order::Bytes { .. } => out.extend_from_slice(stored),
+            Order::CodePoints { charset, .. } => {
+                code_points::push_weights(*charset, stored, &mut out)?;
+            }
+            Order::Learned(learned) => learned.push_weights(stored, &mut out)?,
+            Order::Levels(levels) => {
+                levels.iter().try_for_each(|level| level.push_weights(stored, &mut out))?;
             }
         }
+        Ok(out)
     }
 
     /// The first sequence of characters in `stored` for which [`Collation::push_key`] fails with
     /// [`Reason::NoSortWeight`], to name it in a message.
     pub fn unknown_contraction<'a>(&self, stored: &'a [u8]) -> Option<&'a [u8]> {
         match &self.order {
-            Order::Bytes { .. } => None,
+            Order::Bytes { .. } | Order::CodePoints { .. } => None,
             Order::Learned(learned) => learned.unknown_contraction(stored),
+            // A sequence has a weight in all levels or in none.
+            Order::Levels(levels) => levels[0].unknown_contraction(stored),
         }
     }
 
@@ -181,6 +236,13 @@ impl Collation {
     pub fn prefix_bytes(&self, stored: &[u8], chars: usize) -> usize {
         self.charset().prefix_bytes(stored, chars)
     }
+}
+
+fn first_unequal(
+    levels: &[learned::Learned],
+    compare: impl Fn(&learned::Learned) -> Ordering,
+) -> Ordering {
+    levels.iter().map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 /// Why a collation cannot be used.

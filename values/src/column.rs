@@ -1,19 +1,6 @@
 //! A column as the server declares it, and what a load does with it.
 
-/// Character sets whose bytes Inrush knows how to cut into characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Charset {
-    /// Bytes without characters.
-    Binary,
-    /// 7-bit.
-    Ascii,
-    /// The server's latin1: windows-1252.
-    Latin1,
-    /// UTF-8 up to 3 bytes a character.
-    Utf8mb3,
-    /// UTF-8.
-    Utf8mb4,
-}
+pub use crate::charset::Charset;
 
 /// What a character column holds and how it compares.
 #[derive(Clone, Debug, PartialEq, Eq)]

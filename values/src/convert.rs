@@ -198,6 +198,10 @@ fn convert_json(string: &Text, text: &[u8], out: &mut Vec<u8>) -> Result<(), Rea
 
 fn char_text(chars: u32, text: &TextType, file: Charset) -> Text {
     let chars = chars as usize;
+    if text.charset.char_bytes_min() > 1 {
+        let pad = Pad::Wide { bytes: chars * text.charset.char_bytes_max() };
+        return Text::new(file, text.charset, Limit::Chars(chars), pad);
+    }
     // One byte a character at least: the length InnoDB never goes below.
     let byte = if text.charset == Charset::Binary { 0 } else { b' ' };
     Text::new(file, text.charset, Limit::Chars(chars), Pad::To { bytes: chars, byte })

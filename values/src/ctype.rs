@@ -25,7 +25,8 @@ pub(crate) fn is_space(charset: Charset, byte: u8) -> bool {
     match charset {
         Charset::Binary => false,
         Charset::Latin1 => is_latin1_space(byte),
-        Charset::Ascii | Charset::Utf8mb3 | Charset::Utf8mb4 => is_ascii_space(byte),
+        Charset::Learned(table) => table.is_space(byte),
+        _ => is_ascii_space(byte),
     }
 }
 

@@ -6,15 +6,17 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::charset::recode_lossy;
 use crate::collation::Collation;
 use crate::column::{Charset, TextType};
-use crate::ctype::{is_ascii_space, is_latin1_space};
+use crate::ctype::{is_ascii_space, is_space};
 use crate::habits::Habits;
 use crate::integer::push_be;
 use crate::reason::Reason;
-use crate::text::recode_lossy;
+use crate::text::same_ascii;
 
 /// Digits of the largest ENUM number.
 const ENUM_NUMBER_MAX: usize = 5;
@@ -26,6 +28,8 @@ const SET_NUMBER_MAX: usize = 21;
 struct Labels {
     file: Charset,
     column: Charset,
+    /// Whether ASCII is the same in both.
+    same_ascii: bool,
     equality: Equality,
     count: u64,
     /// Shared by the workers.
@@ -50,7 +54,7 @@ enum Equality {
 impl Equality {
     /// Leaves the common form of `label` in `common`; false if it has none.
     #[inline]
-    fn load(&self, label: &[u8], common: &mut Vec<u8>) -> bool {
+    fn load(&self, charset: Charset, label: &[u8], common: &mut Vec<u8>) -> bool {
         common.clear();
         match self {
             Equality::Exact => common.extend_from_slice(label),
@@ -59,7 +63,7 @@ impl Equality {
                 common.make_ascii_lowercase();
             }
             // Labels have no spaces at their end, and unlike keys the server counts them.
-            Equality::Collation(_) if label.ends_with(b" ") => return false,
+            Equality::Collation(_) if charset.trimmed_len(label) < label.len() => return false,
             Equality::Collation(collation) => return collation.push_key(label, common).is_ok(),
         }
         true
@@ -84,26 +88,57 @@ impl Labels {
         for (index, label) in labels.iter().enumerate() {
             field.clear();
             recode_lossy(label.as_bytes(), Charset::Utf8mb4, text.charset, &mut field);
-            if equality.load(&field, &mut common) {
+            if equality.load(text.charset, &field, &mut common) {
                 // Of equal labels the first counts.
                 places.entry(Box::from(common.as_slice())).or_insert(index as u16 + 1);
             }
         }
         let (places, count) = (Arc::new(Places(places)), labels.len() as u64);
-        Labels { file, column: text.charset, equality, count, places, field, common }
+        let (column, same_ascii) = (text.charset, same_ascii(file, text.charset));
+        Labels { file, column, same_ascii, equality, count, places, field, common }
     }
 
     /// Takes a field over into the column's charset; its bytes less trailing spaces.
     #[inline]
     fn load(&mut self, text: &[u8]) -> usize {
         self.field.clear();
-        if self.file == self.column || text.is_ascii() {
+        if self.file == self.column || self.same_ascii && text.is_ascii() {
             self.field.extend_from_slice(text);
         } else {
             recode_lossy(text, self.file, self.column, &mut self.field);
         }
-        let spaces = self.field.iter().rev().take_while(|&&byte| byte == b' ').count();
-        self.field.len() - if self.column == Charset::Binary { 0 } else { spaces }
+        match self.column {
+            Charset::Binary => self.field.len(),
+            column => column.trimmed_len(&self.field),
+        }
+    }
+
+    /// Place of the label that is the `range` of the field.
+    #[inline]
+    fn find(&mut self, range: Range<usize>) -> Option<u16> {
+        let known = self.equality.load(self.column, &self.field[range], &mut self.common);
+        known.then(|| self.places.0.get(self.common.as_slice()).copied())?
+    }
+
+    /// Where the next comma stands, from `start` on, or else `end`.
+    #[inline]
+    fn comma(&self, start: usize, end: usize) -> usize {
+        let text = &self.field[start..end];
+        let place = match self.column {
+            // No character of another set has the comma's byte in it.
+            column if column.char_bytes_min() == 1 => text.iter().position(|&byte| byte == b','),
+            column => {
+                let mut at = 0;
+                std::iter::from_fn(|| {
+                    let (code, bytes) = column.next_char(&text[at..])?;
+                    at += bytes;
+                    Some((code, at - bytes))
+                })
+                .find(|&(code, _)| code == u32::from(b','))
+                .map(|(_, place)| place)
+            }
+        };
+        place.map_or(end, |place| start + place)
     }
 }
 
@@ -150,16 +185,6 @@ impl Hasher for Fnv {
     }
 }
 
-impl Places {
-    #[inline]
-    fn find(&self, equality: &Equality, label: &[u8], common: &mut Vec<u8>) -> Option<u16> {
-        match equality.load(label, common) {
-            true => self.0.get(common.as_slice()).copied(),
-            false => None,
-        }
-    }
-}
-
 /// Converts text to ENUM.
 #[derive(Clone, Debug)]
 pub(crate) struct Enum {
@@ -190,8 +215,7 @@ impl Enum {
     pub(crate) fn convert(&mut self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
         let labels = &mut self.labels;
         let end = labels.load(text);
-        let label = &labels.field[..end];
-        let place = match labels.places.find(&labels.equality, label, &mut labels.common) {
+        let place = match labels.find(0..end) {
             Some(place) => u64::from(place),
             None => self.number(end)?,
         };
@@ -239,13 +263,14 @@ impl Set {
         let end = labels.load(text);
         let mut bits = 0u64;
         let mut unknown = false;
-        if end > 0 {
-            for label in labels.field[..end].split(|&byte| byte == b',') {
-                match labels.places.find(&labels.equality, label, &mut labels.common) {
-                    Some(place) => bits |= 1 << (place - 1),
-                    None => unknown = true,
-                }
+        let mut start = 0;
+        while end > 0 && start <= end {
+            let comma = labels.comma(start, end);
+            match labels.find(start..comma) {
+                Some(place) => bits |= 1 << (place - 1),
+                None => unknown = true,
             }
+            start = comma + labels.column.char_bytes_min();
         }
         let field = &labels.field;
         if bits == 0 && !field.is_empty() && field.len() <= SET_NUMBER_MAX {
@@ -262,7 +287,11 @@ impl Set {
 
 /// `[space] [sign] digits`; a negative number wraps and is beyond all but a SET of 64.
 fn parse_number(text: &[u8], file: Charset) -> Option<u64> {
-    let is_space = if file == Charset::Latin1 { is_latin1_space } else { is_ascii_space };
+    let is_space = |byte: u8| match file {
+        // Its character table knows white space, unlike its collation.
+        Charset::Binary => is_ascii_space(byte),
+        file => is_space(file, byte),
+    };
     let text = &text[text.iter().take_while(|&&byte| is_space(byte)).count()..];
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),

@@ -2,11 +2,10 @@
 //!
 //! When both charsets are the same, or one is binary, bytes are copied and checked; otherwise each
 //! character is converted. ASCII is the same in all of them, so a field that is all ASCII and short
-//! enough is one check and one copy. Source: MariaDB 10.11, sql/field.cc `Field_longstr`,
+//! enough is one check and one copy. Where it is not (ucs2, swe7) every character is converted. Source: MariaDB 10.11, sql/field.cc `Field_longstr`,
 //! `Field_string::store`; strings/ctype-latin1.c `cs_to_uni`; InnoDB's padding of CHAR:
 //! storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
 
-use crate::charset::push_utf8;
 use crate::column::Charset;
 use crate::ctype::is_space;
 use crate::reason::Reason;
@@ -27,6 +26,8 @@ pub(crate) enum Pad {
     Nothing,
     /// Filled with `byte` to this many bytes; longer values lose trailing ones down to it.
     To { bytes: usize, byte: u8 },
+    /// Filled with the spaces of a character set of more than one byte each to this many bytes.
+    Wide { bytes: usize },
 }
 
 /// Converts text to a character or byte string.
@@ -36,22 +37,24 @@ pub(crate) struct Text {
     column: Charset,
     limit: Limit,
     pad: Pad,
-    /// A field of at most so many bytes cannot break the limit, if no character grows.
-    short: usize,
+    /// A field of fewer bytes than this cannot break the limit if it is ASCII; 0 if ASCII is
+    /// not the same in both character sets.
+    short_end: usize,
 }
 
 impl Text {
     pub(crate) fn new(file: Charset, column: Charset, limit: Limit, pad: Pad) -> Text {
-        let short = match limit {
-            Limit::Chars(n) | Limit::Bytes(n) => n,
+        let short_end = match limit {
+            _ if !same_ascii(file, column) => 0,
+            Limit::Chars(n) | Limit::Bytes(n) => n.saturating_add(1),
         };
-        Text { file, column, limit, pad, short }
+        Text { file, column, limit, pad, short_end }
     }
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
         let start = out.len();
-        if text.len() > self.short || !(push(text, out) || self.column == Charset::Binary) {
+        if text.len() >= self.short_end || !(push(text, out) || self.column == Charset::Binary) {
             out.truncate(start);
             return self.convert_relaxed(text, out);
         }
@@ -68,11 +71,15 @@ impl Text {
         let result = if self.copies() { self.copy(text, out) } else { self.recode(text, out) };
         let result = result.and_then(|taken| self.check_rest(&text[taken..]));
         match result {
-            Ok(()) => {
-                if let Pad::To { bytes, byte } = self.pad {
-                    pad(start + bytes, byte, out);
+            Ok(()) => match self.pad {
+                Pad::Nothing => (),
+                Pad::To { bytes, byte } => pad(start + bytes, byte, out),
+                Pad::Wide { bytes } => {
+                    while out.len() < start + bytes {
+                        out.extend_from_slice(self.column.space());
+                    }
                 }
-            }
+            },
             Err(_) => out.truncate(start),
         }
         result
@@ -86,7 +93,11 @@ impl Text {
     /// Only white space may be left over.
     fn check_rest(&self, rest: &[u8]) -> Result<(), Reason> {
         // These are the file's bytes, but the server looks at them in the column's charset.
-        match rest.iter().all(|&byte| is_space(self.column, byte)) {
+        let are_spaces = match self.column.char_bytes_min() {
+            1 => rest.iter().all(|&byte| is_space(self.column, byte)),
+            _ => self.column.trimmed_len(rest) == 0,
+        };
+        match are_spaces {
             true => Ok(()),
             false => Err(Reason::TooLong),
         }
@@ -95,18 +106,36 @@ impl Text {
     /// Appends what fits, and tells how many bytes that was.
     fn copy(&self, text: &[u8], out: &mut Vec<u8>) -> Result<usize, Reason> {
         let charset = self.column;
+        if !text.len().is_multiple_of(charset.char_bytes_min()) {
+            return self.copy_aligned(text, out);
+        }
         let fits = match self.limit {
             Limit::Chars(chars) => charset.prefix_bytes(text, chars),
             Limit::Bytes(bytes) => text.len().min(bytes),
         };
         let checked = match charset {
             // A byte beyond 0x7f is no ASCII, but copying does not look.
-            Charset::Binary | Charset::Latin1 | Charset::Ascii => fits,
+            _ if charset.is_single_byte() => fits,
             Charset::Utf8mb4 if std::str::from_utf8(&text[..fits]).is_ok() => fits,
             _ => self.check_chars(text, fits)?,
         };
         out.extend_from_slice(&text[..checked]);
         Ok(checked)
+    }
+
+    /// Bytes of a binary file that are no whole number of units: the server puts zeros before them.
+    ///
+    /// Source: MariaDB 10.11, strings/ctype-ucs2.c, `my_copy_fix_mb2_or_mb4`.
+    #[cold]
+    fn copy_aligned(&self, text: &[u8], out: &mut Vec<u8>) -> Result<usize, Reason> {
+        let unit = self.column.char_bytes_min();
+        let zeros = unit - text.len() % unit;
+        let start = out.len();
+        out.resize(start + zeros, 0);
+        out.extend_from_slice(text);
+        let aligned = out.split_off(start);
+        let taken = self.copy(&aligned, out)?;
+        Ok(taken.saturating_sub(zeros))
     }
 
     /// Bytes of the whole characters within the first `fits` bytes.
@@ -131,10 +160,12 @@ impl Text {
         };
         let (mut at, mut chars) = (0, 0);
         while at < text.len() && chars < chars_max {
-            let (code, bytes) = decode(self.file, &text[at..])
+            let (code, bytes) = self
+                .file
+                .next_point(&text[at..])
                 .ok_or(Reason::InvalidCharacter { offset: offset(at) })?;
             let before = out.len();
-            if !encode(self.column, code, out) {
+            if !self.column.push_unicode(code, out) {
                 return Err(Reason::Unconvertible { offset: offset(at) });
             }
             if out.len() - start > bytes_max {
@@ -205,61 +236,11 @@ fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// Code points of the server's latin1 from 0x80 to 0x9f: windows-1252, with the five bytes that
-/// are free there standing for the control characters of the same number.
-#[rustfmt::skip]
-const LATIN1: [u16; 32] = [
-    0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
-    0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
-    0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
-    0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178,
-];
-
-/// First character as a code point, and its bytes.
-fn decode(charset: Charset, text: &[u8]) -> Option<(u32, usize)> {
-    let (code, bytes) = charset.next_char(text)?;
-    Some(match (charset, code) {
-        (Charset::Latin1, 0x80..=0x9f) => (LATIN1[code as usize - 0x80].into(), bytes),
-        _ => (code, bytes),
-    })
-}
-
-/// Appends a code point; false if the charset lacks it.
-fn encode(charset: Charset, code: u32, out: &mut Vec<u8>) -> bool {
-    let byte = match charset {
-        Charset::Utf8mb4 => None,
-        Charset::Utf8mb3 if code < 0x1_0000 => None,
-        Charset::Ascii if code < 0x80 => Some(code as u8),
-        Charset::Latin1 => match code {
-            0..0x80 | 0xa0..=0xff => Some(code as u8),
-            _ => match LATIN1.iter().position(|&known| u32::from(known) == code) {
-                Some(index) => Some(0x80 + index as u8),
-                None => return false,
-            },
-        },
-        _ => return false,
-    };
-    match byte {
-        Some(byte) => out.push(byte),
-        None => push_utf8(code, out),
-    }
-    true
-}
-
-/// Converts a short text, such as a label; what has no counterpart becomes `?`.
-pub(crate) fn recode_lossy(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) {
-    if from == to || from == Charset::Binary || to == Charset::Binary {
-        out.extend_from_slice(text);
-        return;
-    }
-    let mut at = 0;
-    while at < text.len() {
-        let (code, bytes) = decode(from, &text[at..]).unwrap_or((u32::from(b'?'), 1));
-        if !encode(to, code, out) {
-            out.push(b'?');
-        }
-        at += bytes;
-    }
+/// Whether text of bytes below 0x80 is the same in both.
+pub(crate) fn same_ascii(file: Charset, column: Charset) -> bool {
+    let copied = column.char_bytes_min() == 1
+        && (file == column || file == Charset::Binary || column == Charset::Binary);
+    copied || file.is_ascii_superset() && column.is_ascii_superset()
 }
 
 #[cfg(test)]

@@ -16,11 +16,12 @@ use crate::record::{FieldShape, FieldSpan};
 /// Compares two stored values of one collation, as the server does.
 pub type Compare = Arc<dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync>;
 
-/// The collations a caller can compare: by the server's collation id.
+/// The collations a caller can compare: by the server's collation id, and whether the values lack
+/// spaces at their end that count (CHAR of a varying character length).
 ///
 /// A field whose collation is not known is checked as far as equal bytes go, no further; the
 /// report names it.
-pub type Collations<'a> = &'a dyn Fn(u32) -> Option<Compare>;
+pub type Collations<'a> = &'a dyn Fn(u32, bool) -> Option<Compare>;
 
 /// How values of one field compare, smaller first.
 #[derive(Clone)]
@@ -123,20 +124,23 @@ impl KeyOrder {
         let order = |field: &FieldShape| {
             let column = &cfg.columns[field.column];
             match collation_of(column) {
-                Some(collation) => match collations(collation).or_else(|| bytewise(collation)) {
-                    Some(compare) => match trimmed_chars(column, field) {
-                        Some(chars) => FieldOrder::Char(compare, chars),
-                        None => FieldOrder::Text(compare),
-                    },
-                    None => {
-                        unchecked.push(UncheckedField {
-                            index: index.to_owned(),
-                            column: column.name.clone(),
-                            collation,
-                        });
-                        FieldOrder::Unknown
+                Some(collation) => {
+                    match (collations(collation, is_trimmed(column, field)), bytewise(collation)) {
+                        (Some(compare), _) => FieldOrder::Text(compare),
+                        (None, Some(compare)) => match trimmed_chars(column, field) {
+                            Some(chars) => FieldOrder::Char(compare, chars),
+                            None => FieldOrder::Text(compare),
+                        },
+                        (None, None) => {
+                            unchecked.push(UncheckedField {
+                                index: index.to_owned(),
+                                column: column.name.clone(),
+                                collation,
+                            });
+                            FieldOrder::Unknown
+                        }
                     }
-                },
+                }
                 None => match column.mtype {
                     main_type::FLOAT => FieldOrder::Float,
                     main_type::DOUBLE => FieldOrder::Double,
@@ -212,6 +216,12 @@ impl FieldOrder {
             FieldOrder::Unknown => (a == b).then_some(Ordering::Equal),
         }
     }
+}
+
+/// Whether values are stored without spaces at their end that count: those of CHAR in a character
+/// set of varying length. (In utf16 they are stored, but to a number of bytes, not characters.)
+fn is_trimmed(column: &CfgColumn, field: &FieldShape) -> bool {
+    column.mtype == main_type::MYSQL && field.fixed_len == 0
 }
 
 /// Characters of a CHAR that is stored without the spaces at its end: of a character set of 1 to

@@ -230,7 +230,7 @@ mod tests {
         for index in &cfg.indexes {
             let leaf = RecordShape::leaf(&cfg, index).unwrap();
             let keys = &leaf.fields[..leaf.key_fields];
-            let order = KeyOrder::new(&cfg, &index.name, keys, &|_| None, &mut Vec::new());
+            let order = KeyOrder::new(&cfg, &index.name, keys, &|_, _| None, &mut Vec::new());
             plans.push(RecordPlan::new(leaf.to_node(), &order, None));
             plans.push(RecordPlan::new(leaf, &order, None));
         }

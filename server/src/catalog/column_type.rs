@@ -12,6 +12,8 @@ pub(super) struct Described<'a> {
     /// `COLUMN_TYPE`: `varchar(20)`, `enum('a','b')`, `int(11) unsigned zerofill`.
     pub(super) column_type: &'a str,
     pub(super) charset: Option<String>,
+    /// The character set of that name, where it had to be learned.
+    pub(super) known_charset: Option<Charset>,
     pub(super) collation: Option<String>,
     /// `CHARACTER_MAXIMUM_LENGTH`: characters of CHAR and VARCHAR, bytes of the others.
     pub(super) length: Option<u64>,
@@ -108,13 +110,9 @@ impl Described<'_> {
             // ENUM CHARACTER SET binary has neither.
             _ => ("binary", "binary"),
         };
-        let charset = match name {
-            "binary" => Charset::Binary,
-            "ascii" => Charset::Ascii,
-            "latin1" => Charset::Latin1,
-            "utf8" | "utf8mb3" => Charset::Utf8mb3,
-            "utf8mb4" => Charset::Utf8mb4,
-            other => return Err(("character set", other.to_owned())),
+        let charset = match self.known_charset {
+            Some(charset) => charset,
+            None => Charset::built_in(name).ok_or(("character set", name.to_owned()))?,
         };
         Ok(TextType { charset, collation: collation.to_owned() })
     }
@@ -189,7 +187,15 @@ mod tests {
     fn types_as_the_server_words_them() {
         let of = |data_type, column_type| {
             let length = Some(9);
-            Described { data_type, column_type, charset: None, collation: None, length }.sql_type()
+            Described {
+                data_type,
+                column_type,
+                charset: None,
+                known_charset: None,
+                collation: None,
+                length,
+            }
+            .sql_type()
         };
         assert_eq!(of("int", "int(11)").unwrap(), SqlType::Integer { bytes: 4, unsigned: false });
         assert_eq!(

@@ -150,14 +150,16 @@ fn lost_text(text: &str, sql_type: &SqlType) -> bool {
         sql_type,
         SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. }
     );
-    binary || text.contains('?') && charset(sql_type) == Some(Charset::Utf8mb4)
+    binary
+        || text.contains('?')
+            && charset(sql_type).is_some_and(|charset| charset.char_bytes_max() == 4)
 }
 
 fn lost_labels(sql_type: &SqlType) -> bool {
     match sql_type {
         SqlType::Enum { labels, text } | SqlType::Set { labels, text } => {
-            matches!(text.charset, Charset::Utf8mb4 | Charset::Binary)
-                && labels.iter().any(|label| label.contains('?'))
+            let is_wider = text.charset.char_bytes_max() == 4 || text.charset == Charset::Binary;
+            is_wider && labels.iter().any(|label| label.contains('?'))
         }
         _ => false,
     }

@@ -48,14 +48,14 @@ const COMPUTED_UNIT: [u8; 2] = [0xfb, 0x00];
 /// A collation with more is unlike any known one.
 const CONTRACTIONS_MAX: usize = 20_000;
 
-/// All contractions, or why they cannot be known.
+/// Adds all contractions to every level, or says why they cannot be known.
 pub(super) fn fetch(
     session: &mut Session,
     target: Target<'_>,
-    data: &CollationData,
-) -> Result<std::result::Result<Vec<Contraction>, CollationError>> {
-    if target.charset.is_single_byte() {
-        return Ok(Ok(Vec::new()));
+    data: &mut CollationData,
+) -> Result<std::result::Result<(), CollationError>> {
+    if !target.charset.is_unicode() {
+        return Ok(Ok(()));
     }
     let plain = match Collation::learned(data.clone()) {
         Ok(plain) => plain,
@@ -64,7 +64,7 @@ pub(super) fn fetch(
     let letters = characters(target, &plain, &LETTERS);
     if letters.iter().all(|letter| letter.weight_bytes == data.weights.unit_bytes()) {
         // One unit for every character, none ignorable: a table of case folding, not UCA.
-        return Ok(Ok(Vec::new()));
+        return Ok(Ok(()));
     }
     let blocks = BLOCKS.iter().flat_map(|&(first, end)| first..end);
     let blocks = blocks.map(|block| vec![(block, block + 1)]);
@@ -78,8 +78,8 @@ pub(super) fn fetch(
             let why = format!("it has more than {CONTRACTIONS_MAX} contractions");
             return Ok(Err(CollationError::Refused { name: target.name.to_owned(), why }));
         }
-        let known = CollationData { contractions: search.found.clone(), ..data.clone() };
-        let known = match Collation::learned(known) {
+        search.give(data);
+        let known = match Collation::learned(data.clone()) {
             Ok(known) => known,
             Err(error) => return Ok(Err(error)),
         };
@@ -87,7 +87,8 @@ pub(super) fn fetch(
             break;
         }
     }
-    Ok(Ok(search.found))
+    search.give(data);
+    Ok(Ok(()))
 }
 
 /// A character that may take part in contractions.
@@ -101,7 +102,10 @@ fn characters(target: Target<'_>, plain: &Collation, blocks: &[(u32, u32)]) -> V
     let codes = blocks.iter().flat_map(|(first, end)| first * 256..end * 256);
     let character = |code| {
         let mut text = Vec::new();
-        target.push_char(code, &mut text);
+        target.charset.push_char(code, &mut text);
+        if text.is_empty() {
+            return None;
+        }
         let weight = plain.weight_string(&text).ok()?;
         let computed = weight.len() >= 2 && weight[..2] >= COMPUTED_UNIT[..];
         (!computed).then_some(Character { code, weight_bytes: weight.len() })
@@ -109,13 +113,42 @@ fn characters(target: Target<'_>, plain: &Collation, blocks: &[(u32, u32)]) -> V
     codes.filter_map(character).collect()
 }
 
+/// A sequence and its weight on each level.
+struct Sequence {
+    chars: Vec<u32>,
+    weights: Vec<Option<Vec<u8>>>,
+}
+
+impl Sequence {
+    fn whole(&self) -> Option<Vec<u8>> {
+        let weights: Option<Vec<&[u8]>> = self.weights.iter().map(Option::as_deref).collect();
+        weights.map(|weights| weights.concat())
+    }
+}
+
 struct Search<'a> {
     session: &'a mut Session,
     target: Target<'a>,
-    found: Vec<Contraction>,
+    found: Vec<Sequence>,
 }
 
 impl Search<'_> {
+    /// Puts what was found into `data`.
+    fn give(&self, data: &mut CollationData) {
+        let level = |level: usize| {
+            let of = |sequence: &Sequence| Contraction {
+                chars: sequence.chars.clone(),
+                // Without a weight on one level there is no key, so none is needed on others.
+                weight: sequence.whole().and_then(|_| sequence.weights[level].clone()),
+            };
+            self.found.iter().map(of).collect()
+        };
+        data.contractions = level(0);
+        for (lower, number) in data.lower_levels.iter_mut().zip(1..) {
+            lower.contractions = level(number);
+        }
+    }
+
     fn pairs(&mut self, groups: &[Vec<Vec<u32>>], letters: &[Vec<u32>]) -> Result<()> {
         for group in groups {
             self.mismatches(group, group)?;
@@ -146,8 +179,8 @@ impl Search<'_> {
         self.found.retain(|contraction| {
             at += 1;
             let mut text = Vec::new();
-            contraction.chars.iter().for_each(|&code| target.push_char(code, &mut text));
-            at <= before || known.weight_string(&text).ok() != contraction.weight
+            contraction.chars.iter().for_each(|&code| target.charset.push_char(code, &mut text));
+            at <= before || known.weight_string(&text).ok() != contraction.whole()
         });
         let any = self.found.len() > before;
         self.sort();
@@ -170,25 +203,34 @@ impl Search<'_> {
             return Ok(());
         }
         // The limit makes the server weigh each part once, not once for each pair.
+        let levels = self.target.level_count();
         let weighed = |list: &str| {
-            let weight = format!("WEIGHT_STRING(s COLLATE {})", self.target.name);
-            format!("SELECT i, s, {weight} AS w FROM {list} LIMIT 18446744073709551615")
+            let weights = self.target.weights(&format!("s COLLATE {}", self.target.name));
+            let named = weights.iter().enumerate().map(|(i, weight)| format!("{weight} AS w{i}"));
+            let named: Vec<_> = named.collect();
+            format!("SELECT i, s, {} FROM {list} LIMIT 18446744073709551615", named.join(","))
         };
-        let whole = format!("WEIGHT_STRING(CONCAT(a.s, b.s) COLLATE {})", self.target.name);
+        let text = format!("CONCAT(a.s, b.s) COLLATE {}", self.target.name);
+        let parts: Vec<_> = (0..levels).map(|level| format!("a.w{level}, b.w{level}")).collect();
         let sql = format!(
             "WITH h(i, s) AS ({}), t(i, s) AS ({}), a AS ({}), b AS ({}) \
-             SELECT a.i, b.i, {whole} FROM a JOIN b WHERE {whole} <> CONCAT(a.w, b.w)",
+             SELECT a.i, b.i, {} FROM a JOIN b WHERE WEIGHT_STRING({text}) <> CONCAT({}) \
+             LIMIT {}",
             self.values(heads),
             self.values(tails),
             weighed("h"),
             weighed("t"),
+            self.target.weights(&text).join(","),
+            parts.join(","),
+            CONTRACTIONS_MAX + 1,
         );
         let found = &mut self.found;
         self.session.for_each(&sql, |row| {
             let (head, tail) = (row.number::<usize>(0)?, row.number::<usize>(1)?);
             if let (Some(head), Some(tail)) = (heads.get(head), tails.get(tail)) {
-                let weight = row.bytes(2).map(<[u8]>::to_vec);
-                found.push(Contraction { chars: [&head[..], tail].concat(), weight });
+                let weights = (0..levels).map(|level| row.bytes(2 + level).map(<[u8]>::to_vec));
+                let chars = [&head[..], tail].concat();
+                found.push(Sequence { chars, weights: weights.collect() });
             }
             Ok(())
         })
@@ -197,7 +239,7 @@ impl Search<'_> {
     fn values(&self, sequences: &[Vec<u32>]) -> String {
         let row = |(i, sequence): (usize, &Vec<u32>)| {
             let mut text = Vec::new();
-            sequence.iter().for_each(|&code| self.target.push_char(code, &mut text));
+            sequence.iter().for_each(|&code| self.target.charset.push_char(code, &mut text));
             format!("({i},{})", self.target.literal(&text))
         };
         let rows: Vec<_> = sequences.iter().enumerate().map(row).collect();

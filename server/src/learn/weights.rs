@@ -1,68 +1,133 @@
 //! Weight of every character of a character set, in a few bulk SELECTs.
 
+use std::collections::BTreeSet;
+
 use values::Charset;
 use values::collation::{CollationError, Weights, WeightsBuilder};
 
-use super::Target;
+use super::{Target, numbers};
 use crate::error::Result;
 use crate::session::Session;
 
 /// Characters asked for by one statement.
 const CODES_PER_QUERY: u32 = 0x1_0000;
+/// Largest weight of one character in sets that are neither Unicode nor of one byte.
+const ALIGNED_BYTES_MAX: usize = 3;
 
-/// Weights as the server tells them, or why they do not fit a table.
-pub(super) fn fetch(
-    session: &mut Session,
-    target: Target<'_>,
-) -> Result<std::result::Result<Weights, CollationError>> {
-    let codes: u32 = match target.charset {
-        Charset::Ascii => 0x80,
-        Charset::Binary | Charset::Latin1 => 0x100,
-        Charset::Utf8mb3 => 0x1_0000,
-        Charset::Utf8mb4 => 0x11_0000,
-    };
-    let mut weights = WeightsBuilder::new(if target.charset.is_single_byte() { 1 } else { 2 });
-    for first in (0..codes).step_by(CODES_PER_QUERY as usize) {
-        let count = CODES_PER_QUERY.min(codes - first);
-        for (code, weight) in (first..).zip(fetch_range(session, target, first, count)?) {
-            let pushed = weight.map_or(Ok(()), |weight| weights.push(code, &weight));
-            if let Err(error) = pushed {
-                return Ok(Err(error));
-            }
-        }
-    }
-    Ok(Ok(weights.finish()))
+/// Where the bytes of a short weight stand in its unit.
+///
+/// East Asian collations weigh a character of one byte in one byte and others in more, and compare
+/// them as numbers: in some the short weight is the low byte of the number, in others the high one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Align {
+    /// All weights are whole units.
+    Whole,
+    Low,
+    High,
+    /// As `Low`, but a character of several bytes weighs as its code: big5 has one order (of
+    /// strokes) for ORDER BY, which is what WEIGHT_STRING tells, and another for indexes.
+    /// Source: MariaDB 10.11, strings/ctype-big5.c, `WEIGHT_MB2` and `WEIGHT_MB2_FRM`.
+    Code,
 }
 
-/// Weights of `count` codes (a multiple of 16) from `first`; None for codes without character.
+/// Each character's weight on each level, as the server tells it. Ascending by code.
+pub(super) type Fetched = Vec<(u32, Vec<Vec<u8>>)>;
+
+/// Asks for the weights of all characters.
+pub(super) fn fetch(session: &mut Session, target: Target<'_>) -> Result<Fetched> {
+    let mut fetched = Fetched::new();
+    for first in starts(target.charset) {
+        fetch_range(session, target, first, &mut fetched)?;
+    }
+    fetched.sort_unstable_by_key(|(code, _)| *code);
+    Ok(fetched)
+}
+
+/// First codes of the blocks of [`CODES_PER_QUERY`] that have characters.
+fn starts(charset: Charset) -> BTreeSet<u32> {
+    match charset {
+        Charset::Learned(table) => {
+            let characters = &table.data().characters;
+            characters.iter().map(|&(code, _)| code & !(CODES_PER_QUERY - 1)).collect()
+        }
+        Charset::Ucs2 | Charset::Utf8mb3 => BTreeSet::from([0]),
+        charset if charset.is_single_byte() => BTreeSet::from([0]),
+        _ => (0..0x11_0000).step_by(CODES_PER_QUERY as usize).collect(),
+    }
+}
+
 fn fetch_range(
     session: &mut Session,
     target: Target<'_>,
     first: u32,
-    count: u32,
-) -> Result<Vec<Option<Vec<u8>>>> {
-    let character = match target.charset.is_single_byte() {
-        true => format!("CHAR(n USING {})", target.charset.name()),
-        false => format!("CONVERT(CHAR(n USING utf32) USING {})", target.charset.name()),
+    fetched: &mut Fetched,
+) -> Result<()> {
+    let charset = target.charset;
+    let name = charset.name();
+    let (count, character) = match charset {
+        _ if charset.is_single_byte() => (0x100, format!("CHAR(n USING {name})")),
+        Charset::Learned(_) => (CODES_PER_QUERY, format!("CHAR(n USING {name})")),
+        _ => (CODES_PER_QUERY, format!("CONVERT(CHAR(n USING utf32) USING {name})")),
     };
-    // A table of numbers without a table: no right, no database, no engine is needed.
-    let sql = format!(
-        "WITH d(n) AS (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9),(10),(11),(12),(13),(14),(15)), \
-         s AS (SELECT {first} + d3.n * 4096 + d2.n * 256 + d1.n * 16 + d0.n AS n \
-         FROM d d3 JOIN d d2 JOIN d d1 JOIN d d0 \
-         WHERE d3.n * 4096 + d2.n * 256 + d1.n * 16 + d0.n < {count}) \
-         SELECT n, WEIGHT_STRING({character} COLLATE {}) FROM s",
-        target.name
-    );
-    let mut weights = vec![None; count as usize];
+    let weights: Vec<_> = target.weights(&format!("{character} COLLATE {}", target.name));
+    let sql = format!("{} SELECT n, {} FROM s", numbers(first, count), weights.join(","));
     session.for_each(&sql, |row| {
         let code: u32 = row.number(0)?;
-        if let (Some(place), Some(weight)) =
-            (weights.get_mut(code.wrapping_sub(first) as usize), row.bytes(1))
-        {
-            *place = Some(weight.to_vec());
+        let mut character = Vec::with_capacity(4);
+        charset.push_char(code, &mut character);
+        // CHAR(0x4141) is two characters, and U+D800 becomes a question mark.
+        let is_one = charset.next_char(&character) == Some((code, character.len()));
+        let levels = (1..=weights.len()).map(|column| row.bytes(column).map(<[u8]>::to_vec));
+        if let (true, Some(levels)) = (is_one, levels.collect::<Option<Vec<_>>>()) {
+            fetched.push((code, levels));
         }
         Ok(())
-    })?;
-    Ok(weights)
+    })
+}
+
+/// The table of one level, or why the weights do not fit one.
+pub(super) fn table(
+    fetched: &Fetched,
+    charset: Charset,
+    level: usize,
+    align: Align,
+) -> std::result::Result<Weights, CollationError> {
+    let longest = fetched.iter().map(|(_, levels)| levels[level].len()).max().unwrap_or(1);
+    let unit_bytes = match align {
+        Align::Whole => {
+            if charset.is_single_byte() {
+                1
+            } else {
+                2
+            }
+        }
+        _ => longest.clamp(1, ALIGNED_BYTES_MAX),
+    };
+    let mut builder = WeightsBuilder::new(unit_bytes as u8);
+    let mut unit = Vec::new();
+    for (code, levels) in fetched {
+        let mut weight = &levels[level][..];
+        let bytes = code.to_be_bytes();
+        if align == Align::Code && *code > 0xff {
+            weight = &bytes[4 - unit_bytes..];
+        }
+        unit.clear();
+        if matches!(align, Align::Low | Align::Code) && !weight.is_empty() {
+            unit.resize(unit_bytes.saturating_sub(weight.len()), 0);
+        }
+        unit.extend_from_slice(weight);
+        if align == Align::High && !weight.is_empty() {
+            unit.resize(unit_bytes.max(weight.len()), 0);
+        }
+        builder.push(*code, &unit)?;
+    }
+    Ok(builder.finish())
+}
+
+/// Ways to align short weights worth trying.
+pub(super) fn aligns(charset: Charset) -> &'static [Align] {
+    match charset.is_unicode() || charset.is_single_byte() {
+        true => &[Align::Whole],
+        false => &[Align::High, Align::Low, Align::Code],
+    }
 }

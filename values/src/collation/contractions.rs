@@ -98,8 +98,8 @@ impl Contractions {
 
     /// The longest contraction of `head` and the characters at the start of `rest`.
     pub(crate) fn find(&self, charset: Charset, head: u32, rest: &[u8]) -> Found<'_> {
-        if rest.first().is_none_or(|&byte| self.ascii_second.get(usize::from(byte)) == Some(&false))
-        {
+        let is_no_second = |&byte: &u8| self.ascii_second.get(usize::from(byte)) == Some(&false);
+        if charset.char_bytes_min() == 1 && rest.first().is_none_or(is_no_second) {
             return Found::None;
         }
         let Some((second, second_bytes)) = charset.next_char(rest) else { return Found::None };

@@ -3,8 +3,9 @@
 //! All numbers big-endian; a text or list is its length (2 or 4 bytes) and its items.
 //!
 //! ```text
-//! "INRCOLL" 1 | name | server version | charset 1 | pad space 1 | verdict 1, text
-//!             | unit bytes 1 | pages: list of 4 | slots: list of 4 | pool: list of 4
+//! "INRCOLL" 2 | name | server version | charset name | pad space 1 | pad unit 4 | verdict 1, text
+//!             | levels: list of level
+//! level       = unit bytes 1 | pages: list of 4 | slots: list of 4 | pool: list of 4
 //!             | contractions: list of (chars: list of 4 | known 1 | weight: text)
 //! ```
 //! No checksum: whoever writes the file adds one.
@@ -14,9 +15,11 @@ use super::contractions::Contraction;
 use super::weights::Weights;
 use crate::column::Charset;
 
-const MAGIC: &[u8; 8] = b"INRCOLL\x01";
-const CHARSETS: [Charset; 5] =
-    [Charset::Binary, Charset::Ascii, Charset::Latin1, Charset::Utf8mb3, Charset::Utf8mb4];
+const MAGIC: &[u8; 8] = b"INRCOLL\x02";
+/// No collation has more levels.
+const LEVELS_MAX: u32 = 8;
+/// Stands for [`CollationData::pad_unit`] of None.
+const NO_UNIT: u32 = u32::MAX;
 
 /// A collation as one server version has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,12 +32,26 @@ pub struct CollationData {
     pub charset: Charset,
     /// Whether strings compare as if spaces followed them for ever.
     pub pad_space: bool,
+    /// What a string is followed by in PAD SPACE comparison, if it is not the weight of a space:
+    /// the collations of latin7 weigh the space otherwise.
+    pub pad_unit: Option<u32>,
     /// Weight of every character.
     pub weights: Weights,
     /// Sequences that weigh otherwise than their characters one by one.
     pub contractions: Vec<Contraction>,
+    /// Weights that decide among strings whose `weights` are equal: accents, then case.
+    pub lower_levels: Vec<Level>,
     /// What the self-test said.
     pub verdict: Verdict,
+}
+
+/// Weights of a level below the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Weight of every character.
+    pub weights: Weights,
+    /// Weights of the same sequences as those of the first level.
+    pub contractions: Vec<Contraction>,
 }
 
 /// Result of comparing our order with the server's.
@@ -54,8 +71,9 @@ impl CollationData {
         let mut out = MAGIC.to_vec();
         push_text(self.name.as_bytes(), &mut out);
         push_text(self.server_version.as_bytes(), &mut out);
-        let charset = CHARSETS.iter().position(|&charset| charset == self.charset).unwrap_or(0);
-        out.extend([charset as u8, u8::from(self.pad_space)]);
+        push_text(self.charset.name().as_bytes(), &mut out);
+        out.push(u8::from(self.pad_space));
+        out.extend(self.pad_unit.unwrap_or(NO_UNIT).to_be_bytes());
         let (verdict, why) = match &self.verdict {
             Verdict::Untested => (0, ""),
             Verdict::Exact => (1, ""),
@@ -63,44 +81,70 @@ impl CollationData {
         };
         out.push(verdict);
         push_text(why.as_bytes(), &mut out);
-        out.push(self.weights.unit_bytes);
-        for list in [&self.weights.pages, &self.weights.slots, &self.weights.pool] {
-            push_list(list, &mut out);
-        }
-        out.extend((self.contractions.len() as u32).to_be_bytes());
-        for Contraction { chars, weight } in &self.contractions {
-            push_list(chars, &mut out);
-            out.push(u8::from(weight.is_some()));
-            push_text(weight.as_deref().unwrap_or_default(), &mut out);
+        out.extend((1 + self.lower_levels.len() as u32).to_be_bytes());
+        push_level(&self.weights, &self.contractions, &mut out);
+        for Level { weights, contractions } in &self.lower_levels {
+            push_level(weights, contractions, &mut out);
         }
         out
     }
 
-    /// The inverse of [`CollationData::to_bytes`].
+    /// The inverse of [`CollationData::to_bytes`], for a collation of `charset`.
     ///
-    /// Errors: bytes of another version or origin, or ones whose references point outside.
-    pub fn from_bytes(bytes: &[u8]) -> Result<CollationData, CollationError> {
+    /// Errors: bytes of another version, origin or character set, or ones whose references point
+    /// outside.
+    pub fn from_bytes(bytes: &[u8], charset: Charset) -> Result<CollationData, CollationError> {
         let damaged = CollationError::Damaged("a cache file that does not parse");
-        match parse(&mut Reader(bytes)) {
-            Some(data) if data.weights.check() => Ok(data),
-            _ => Err(damaged),
-        }
+        parse(&mut Reader(bytes), charset).ok_or(damaged)
     }
 }
 
-fn parse(reader: &mut Reader<'_>) -> Option<CollationData> {
+fn push_level(weights: &Weights, contractions: &[Contraction], out: &mut Vec<u8>) {
+    out.push(weights.unit_bytes);
+    for list in [&weights.pages, &weights.slots, &weights.pool] {
+        push_list(list, out);
+    }
+    out.extend((contractions.len() as u32).to_be_bytes());
+    for Contraction { chars, weight } in contractions {
+        push_list(chars, out);
+        out.push(u8::from(weight.is_some()));
+        push_text(weight.as_deref().unwrap_or_default(), out);
+    }
+}
+
+fn parse(reader: &mut Reader<'_>, charset: Charset) -> Option<CollationData> {
     if reader.take(MAGIC.len())? != MAGIC {
         return None;
     }
     let (name, server_version) = (reader.string()?, reader.string()?);
-    let charset = *CHARSETS.get(usize::from(reader.byte()?))?;
+    if reader.text()? != charset.name().as_bytes() {
+        return None;
+    }
     let pad_space = reader.byte()? == 1;
+    let pad_unit = Some(reader.number()?).filter(|&unit| unit != NO_UNIT);
     let verdict = match (reader.byte()?, reader.string()?) {
         (0, _) => Verdict::Untested,
         (1, _) => Verdict::Exact,
         (2, why) => Verdict::Refused(why),
         _ => return None,
     };
+    let count = Some(reader.number()?).filter(|count| (1..=LEVELS_MAX).contains(count))?;
+    let Level { weights, contractions } = parse_level(reader)?;
+    let lower_levels = (1..count).map(|_| parse_level(reader)).collect::<Option<_>>()?;
+    reader.0.is_empty().then_some(CollationData {
+        name,
+        server_version,
+        charset,
+        pad_space,
+        pad_unit,
+        weights,
+        contractions,
+        lower_levels,
+        verdict,
+    })
+}
+
+fn parse_level(reader: &mut Reader<'_>) -> Option<Level> {
     let unit_bytes = reader.byte()?;
     let (pages, slots, pool) = (reader.list()?, reader.list()?, reader.list()?);
     let weights = Weights { unit_bytes, pages, slots, pool };
@@ -109,15 +153,7 @@ fn parse(reader: &mut Reader<'_>) -> Option<CollationData> {
         let (chars, known, weight) = (reader.list()?, reader.byte()? == 1, reader.text()?);
         contractions.push(Contraction { chars, weight: known.then(|| weight.to_vec()) });
     }
-    reader.0.is_empty().then_some(CollationData {
-        name,
-        server_version,
-        charset,
-        pad_space,
-        weights,
-        contractions,
-        verdict,
-    })
+    weights.check().then_some(Level { weights, contractions })
 }
 
 fn push_text(text: &[u8], out: &mut Vec<u8>) {
@@ -183,6 +219,8 @@ mod tests {
             server_version: "10.11.19-MariaDB".into(),
             charset: Charset::Utf8mb4,
             pad_space: true,
+            pad_unit: Some(0x20),
+            lower_levels: Vec::new(),
             weights: weights.finish(),
             contractions: vec![
                 Contraction { chars: vec![0x63, 0x68], weight: Some(vec![1, 2]) },
@@ -190,16 +228,21 @@ mod tests {
             ],
             verdict: Verdict::Refused("'a' before 'b'".into()),
         };
+        let level =
+            Level { weights: data.weights.clone(), contractions: data.contractions.clone() };
+        let data = CollationData { lower_levels: vec![level], ..data };
         let bytes = data.to_bytes();
-        assert_eq!(CollationData::from_bytes(&bytes).unwrap(), data);
+        let from_bytes = |bytes: &[u8]| CollationData::from_bytes(bytes, Charset::Utf8mb4);
+        assert_eq!(from_bytes(&bytes).unwrap(), data);
+        assert!(CollationData::from_bytes(&bytes, Charset::Utf8mb3).is_err());
         for cut in 0..bytes.len() {
-            assert!(CollationData::from_bytes(&bytes[..cut]).is_err());
+            assert!(from_bytes(&bytes[..cut]).is_err());
         }
         // No single damaged byte may make an index point outside.
         for at in 0..bytes.len() {
             let mut bytes = bytes.clone();
             bytes[at] ^= 0x81;
-            let _ = CollationData::from_bytes(&bytes).map(crate::collation::Collation::learned);
+            let _ = from_bytes(&bytes).map(crate::collation::Collation::learned);
         }
     }
 }

@@ -22,7 +22,10 @@ pub(super) struct Learned {
     pub(super) charset: Charset,
     weights: Weights,
     contractions: Contractions,
+    /// What strings are padded with.
     space: u32,
+    /// Whether the byte 0x20 is a character of that weight.
+    has_space_byte: bool,
     rule: Rule,
     /// Whether every character has one unit and no sequence another weight.
     uniform: bool,
@@ -33,15 +36,17 @@ pub(super) struct Learned {
 
 impl Learned {
     pub(super) fn new(data: CollationData) -> Result<Learned, CollationError> {
-        let CollationData { charset, pad_space, mut weights, contractions, .. } = data;
+        let CollationData { charset, pad_space, pad_unit, mut weights, contractions, .. } = data;
         let contractions = Contractions::new(&contractions, weights.unit_bytes)?;
         for head in contractions.heads() {
             weights.mark_head(head);
         }
-        let space = match weights.get(u32::from(b' ')) {
+        let space_weight = match weights.get(u32::from(b' ')) {
             Some((Units::Few([space, _], 1), false)) => space,
             _ => return Err(CollationError::Space),
         };
+        let space = pad_unit.unwrap_or(space_weight);
+        let has_space_byte = charset.char_bytes_min() == 1 && space == space_weight;
         let uniform = weights.is_uniform() && contractions.is_empty();
         let has_zero = weights.has_zero_unit() || contractions.has_zero_unit();
         let rule = match pad_space {
@@ -51,16 +56,17 @@ impl Learned {
         };
         let mut plain = Box::new([SLOW; 256]);
         for (byte, entry) in plain.iter_mut().enumerate() {
-            if byte >= 0x80 && !charset.is_single_byte() {
+            if charset.char_bytes_min() > 1 || byte >= 0x80 && !charset.is_single_byte() {
                 break;
             }
             if let Some((Units::Few([unit, _], 1), false)) = weights.get(byte as u32) {
                 *entry = if unit == space || unit == 0 { SLOW } else { unit };
             }
         }
-        Ok(Learned { charset, weights, contractions, space, rule, uniform, plain })
+        Ok(Learned { charset, weights, contractions, space, has_space_byte, rule, uniform, plain })
     }
 
+    #[cfg(test)]
     pub(super) fn unit_bytes(&self) -> usize {
         self.weights.unit_bytes()
     }
@@ -105,7 +111,7 @@ impl Learned {
             let taken = self.push_plain_run(rest, &mut writer);
             rest = &rest[taken..];
             let Some(&first) = rest.first() else { break };
-            if first == b' ' {
+            if first == b' ' && self.has_space_byte {
                 writer.push(self.space);
                 rest = &rest[1..];
             } else if taken < RUN {

@@ -36,10 +36,29 @@ pub(crate) fn invented(charset: Charset, pad_space: bool, unit_bytes: u8) -> Col
         server_version: "0".into(),
         charset,
         pad_space,
+        pad_unit: None,
+        lower_levels: Vec::new(),
         weights: weights.finish(),
         contractions,
         verdict: Verdict::Untested,
     }
+}
+
+/// A second level where capitals come after small letters, and all else weighs as the space.
+fn two_levels(pad_space: bool) -> Collation {
+    let mut data = invented(Charset::Utf8mb4, pad_space, 2);
+    let mut weights = WeightsBuilder::new(2);
+    for code in 0..0x100_u32 {
+        let capital = u8::from(code as u8 as char >= 'A' && (code as u8) <= b'Z');
+        weights.push(code, &[3, 2 + capital]).unwrap();
+    }
+    let contractions = data.contractions.iter().map(|contraction| Contraction {
+        weight: contraction.weight.as_ref().map(|_| vec![3, 2]),
+        ..contraction.clone()
+    });
+    let level = Level { weights: weights.finish(), contractions: contractions.collect() };
+    data.lower_levels = vec![level];
+    Collation::learned(data).unwrap()
 }
 
 fn key(collation: &Collation, text: &[u8]) -> Vec<u8> {
@@ -56,13 +75,21 @@ fn collations() -> Vec<Collation> {
         all.push(Collation::learned(invented(Charset::Utf8mb4, pad_space, 2)).unwrap());
         all.push(Collation::learned(invented(Charset::Latin1, pad_space, 1)).unwrap());
         all.push(Collation::learned(invented(Charset::Utf8mb4, pad_space, 1)).unwrap());
+        for wide in [Charset::Ucs2, Charset::Utf16, Charset::Utf16le, Charset::Utf32] {
+            all.push(Collation::bytewise(wide, pad_space));
+            all.push(Collation::learned(invented(wide, pad_space, 2)).unwrap());
+        }
+        all.push(two_levels(pad_space));
     }
     all
 }
 
 #[test]
 fn what_is_below_the_space_sorts_before_the_end() {
-    for collation in collations().iter().filter(|collation| collation.is_pad_space()) {
+    let is_tried = |collation: &&Collation| {
+        collation.is_pad_space() && collation.charset().char_bytes_min() == 1
+    };
+    for collation in collations().iter().filter(is_tried) {
         // Strings in one group are equal.
         let ascending: [&[&[u8]]; 5] =
             [&[b"a\t", b"a\t "], &[b"a \t"], &[b"a", b"a ", b"a  "], &[b"a  !"], &[b"a !"]];
@@ -109,6 +136,37 @@ fn a_pad_space_key_is_as_the_picture_says() {
 }
 
 #[test]
+fn a_lower_level_decides_only_among_equals() {
+    let collation = two_levels(true);
+    let ascending = ["a", "A", "ab", "aB", "Ab", "b"];
+    for pair in ascending.windows(2) {
+        let (a, b) = (pair[0].as_bytes(), pair[1].as_bytes());
+        assert_eq!(collation.compare(a, b), Ordering::Less, "{pair:?}");
+        assert!(key(&collation, a) < key(&collation, b), "{pair:?}");
+    }
+    assert_eq!(key(&collation, b"A"), key(&collation, b"A "));
+}
+
+#[test]
+fn a_pad_unit_of_its_own_tells_spaces_apart() {
+    let data = CollationData { pad_unit: Some(0x21), ..invented(Charset::Latin1, true, 1) };
+    let collation = Collation::learned(data).unwrap();
+    assert!(key(&collation, b"a ") < key(&collation, b"a"));
+    assert_eq!(key(&collation, b"a!"), key(&collation, b"a"));
+    assert_eq!(collation.compare(b"a ", b"a"), Ordering::Less);
+}
+
+#[test]
+fn code_points_order_what_bytes_would_not() {
+    for charset in [Charset::Utf16, Charset::Utf16le] {
+        let collation = Collation::bytewise(charset, true);
+        let [low, high] = ["\u{e000}", "\u{10000}"].map(|text| encode(text, charset));
+        assert_eq!(collation.compare(&low, &high), Ordering::Less);
+        assert!(key(&collation, &low) < key(&collation, &high));
+    }
+}
+
+#[test]
 fn contractions_take_the_longest_sequence() {
     let collation = Collation::learned(invented(Charset::Utf8mb4, true, 2)).unwrap();
     for (text, like) in
@@ -136,11 +194,12 @@ fn malformed_text_has_no_key() {
 fn built_in_collations_are_known_by_name() {
     for (name, pad_space) in [("binary", false), ("latin1_bin", true), ("utf8mb4_nopad_bin", false)]
     {
-        let collation = Collation::built_in(name).unwrap();
+        let charset = Charset::of_collation(name).unwrap();
+        let collation = Collation::built_in(name, charset).unwrap();
         assert_eq!((collation.name(), collation.is_pad_space()), (name, pad_space));
     }
-    assert!(Collation::built_in("utf8mb4_general_ci").is_none());
-    assert!(Collation::built_in("koi8r_bin").is_none());
+    assert!(Collation::built_in("utf8mb4_general_ci", Charset::Utf8mb4).is_none());
+    assert!(Charset::of_collation("koi8r_bin").is_none());
 }
 
 /// Text of few different characters, so that near-equal pairs are common.
@@ -161,16 +220,32 @@ fn pair() -> impl Strategy<Value = (String, String)> {
 fn encode(text: &str, charset: Charset) -> Vec<u8> {
     match charset {
         Charset::Latin1 => text.chars().map(|character| character as u8).collect(),
-        _ => text.as_bytes().to_vec(),
+        _ => {
+            let mut bytes = Vec::new();
+            text.chars().for_each(|c| assert!(charset.push_unicode(c.into(), &mut bytes)));
+            bytes
+        }
     }
 }
 
 /// Units as the definition says, space by space to a length no string reaches.
 fn slow_compare(collation: &Collation, a: &[u8], b: &[u8]) -> Ordering {
-    let pad = |text: &[u8]| [text, &[b' '; 200][..]].concat();
+    let spaces = collation.charset().space().repeat(200);
+    let pad = |text: &[u8]| [text, &spaces].concat();
     match collation.is_pad_space() {
         // Ignorable characters make the padded strings end apart: cut where both still pad.
         true => {
+            if let Order::Levels(levels) = &collation.order {
+                // Each level is padded on its own.
+                let alone = |level: &learned::Learned| Collation {
+                    name: String::new(),
+                    order: Order::Learned(Box::new(level.clone())),
+                };
+                return levels
+                    .iter()
+                    .map(alone)
+                    .fold(Ordering::Equal, |order, level| order.then_with(|| level.compare(a, b)));
+            }
             let no_pad = no_pad_twin(collation);
             let (a, b) = (key(&no_pad, &pad(a)), key(&no_pad, &pad(b)));
             let compared = 100.min(a.len()).min(b.len());
@@ -182,7 +257,10 @@ fn slow_compare(collation: &Collation, a: &[u8], b: &[u8]) -> Ordering {
 
 fn no_pad_twin(collation: &Collation) -> Collation {
     match &collation.order {
-        Order::Bytes { charset, .. } => Collation::bytewise(*charset, false),
+        Order::Bytes { charset, .. } | Order::CodePoints { charset, .. } => {
+            Collation::bytewise(*charset, false)
+        }
+        Order::Levels(_) => unreachable!("levels are compared one by one"),
         Order::Learned(learned) => {
             let units = learned.unit_bytes() as u8;
             Collation::learned(invented(learned.charset, false, units)).unwrap()
@@ -220,7 +298,7 @@ proptest! {
             prop_assert_eq!(key_a.cmp(&key_b), collation.compare_trimmed(&a, &b));
             prop_assert!(key_a == key_b || !key_b.starts_with(&key_a));
             // It does not matter how many spaces were trimmed.
-            prop_assert_eq!(trimmed_key(&[&a[..], b"  "].concat()), Ok(key_a));
+            prop_assert_eq!(trimmed_key(&[&a[..], &collation.charset().space().repeat(2)].concat()), Ok(key_a));
         }
     }
 }

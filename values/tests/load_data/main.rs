@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use values::{Charset, Column, ConvertOptions, Converter, DefaultValue, Reason};
+use values::{Column, ConvertOptions, Converter, DefaultValue, Reason};
 
 use crate::cases::Case;
 use crate::random::Random;
@@ -219,13 +219,7 @@ fn create_and_load(
 }
 
 fn load_data(case: &Case, table: &str, file: &Path, ignore: &str) -> String {
-    let charset = match case.file_charset {
-        Charset::Binary => "binary",
-        Charset::Ascii => "ascii",
-        Charset::Latin1 => "latin1",
-        Charset::Utf8mb3 => "utf8mb3",
-        Charset::Utf8mb4 => "utf8mb4",
-    };
+    let charset = case.file_charset.name();
     format!(
         "LOAD DATA INFILE '{}' {ignore} INTO TABLE {table} CHARACTER SET {charset} FIELDS \
          TERMINATED BY ',' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' (id, v, @guard);\n",
