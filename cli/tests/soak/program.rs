@@ -18,7 +18,7 @@ pub(crate) fn command(home: &Home, server: &TestServer, options: &LoadOptions) -
     }
     command.arg("--into").arg(format!("{}.{}", options.database, options.table));
     command.args(dialect(&options.dialect));
-    command.arg("--charset").arg(options.charset.name());
+    command.arg("--charset").arg(&options.charset);
     if let Some(columns) = &options.columns {
         command.arg("--columns").arg(columns.join(","));
     }
