@@ -18,6 +18,16 @@ const TABLES: [&str; 5] = [
 
 const CASES: usize = 40;
 
+/// The same with rows among them that are refused, which take no number.
+fn with_refused(random: &mut Random, text: &str) -> String {
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    for _ in 0..random.below(4) {
+        let bad = random.pick(&["\\N\tbad\n", "7\t1x\n", "0\n"]);
+        lines.insert(random.below(lines.len() + 1), bad);
+    }
+    lines.concat()
+}
+
 fn options(server: &Server, db: &Db, file: &str, random: &mut Random) -> load::LoadOptions {
     let mut options = server.options(db, "b", vec![server.file(db, "input", file)]);
     options.columns = Some(vec!["id".to_owned(), "u".to_owned()]);
@@ -68,8 +78,9 @@ fn numbers_are_those_of_load_data_where_rows_are_left_out() {
             db.sql("DROP TABLE IF EXISTS a, b");
             db.sql(&format!("CREATE TABLE a {table}"));
             db.sql(&format!("CREATE TABLE b {table}"));
-            let mut options = options(&server, &db, &text, random);
-            let path = options.files[0].display().to_string();
+            let path = server.file(&db, "theirs", &text).display().to_string();
+            let ours = with_refused(random, &text);
+            let mut options = options(&server, &db, &ours, random);
             let theirs =
                 db.try_sql(&format!("LOAD DATA INFILE '{path}' {word} INTO TABLE a (id, u)"));
             // It adjusts numbers that are too large to fit, and may refuse a given number that is
@@ -81,14 +92,14 @@ fn numbers_are_those_of_load_data_where_rows_are_left_out() {
                 continue;
             }
             options.on_duplicate = on_duplicate;
-            options.rejects_max = 0;
-            let report = server.load(&options).unwrap_or_else(|e| panic!("{what}: {e}\n{text}"));
+            options.rejects_max = random.pick(&[3, 100]);
+            let report = server.load(&options).unwrap_or_else(|e| panic!("{what}: {e}\n{ours}"));
             assert_eq!(report.rows, db.number("SELECT COUNT(*) FROM a"), "{what}");
             let rows = |db: &mut Db, table: &str| {
                 let sql = format!("SELECT CONCAT_WS(' ', id, u) FROM {table} ORDER BY id, u");
                 db.rows(&sql).iter().map(|row| row.text_lossy(0)).collect::<Vec<_>>()
             };
-            assert_eq!(rows(&mut db, "b"), rows(&mut db, "a"), "{what}\n{text}");
+            assert_eq!(rows(&mut db, "b"), rows(&mut db, "a"), "{what}\n{ours}");
             let has_hidden_id = table.contains("u INT NULL, id");
             if !(has_hidden_id && on_duplicate == OnDuplicate::Replace) {
                 same_rows(&mut db, "b", "a", &[]);

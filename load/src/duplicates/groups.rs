@@ -71,8 +71,6 @@ pub(crate) struct GroupsStage<'a> {
     /// Bytes of entries a worker collects before it sorts them.
     pub(crate) entry_bytes: usize,
     pub(crate) interrupt: &'a Interrupt,
-    /// Called with the bytes of every range that is done.
-    pub(crate) done: &'a (dyn Fn(u64) + Sync),
     pub(crate) next_task: AtomicU64,
     pub(crate) next_run: AtomicU64,
     /// Groups so far, with [`Output::Members`].
@@ -188,9 +186,7 @@ impl Worker<'_> {
         let mut order = RangeOrder::default();
         let mut merge = self.stage.runs[task.slot].merge(&task.range)?;
         let mut group: Option<Group> = None;
-        let mut bytes = 0;
         while let Some((entry, _)) = merge.next()? {
-            bytes += entry.len() as u64;
             let (key, place) = entry.split_at(entry.len() - Place::BYTES);
             match &mut group {
                 Some(group) if key == self.key => {
@@ -215,7 +211,6 @@ impl Worker<'_> {
                 self.stage.order.break_it();
             }
         }
-        (self.stage.done)(bytes);
         Ok(())
     }
 

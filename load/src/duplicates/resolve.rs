@@ -34,8 +34,6 @@ pub(crate) struct Resolver<'a> {
     pub(crate) interrupt: &'a Interrupt,
     /// Numbers in the table of the unique indexes, ascending.
     pub(crate) indexes: Vec<u16>,
-    /// Called with bytes of keys that are done.
-    pub(crate) done: &'a (dyn Fn(u64) + Sync),
 }
 
 /// What is found out.
@@ -91,7 +89,6 @@ impl Resolver<'_> {
             output,
             on_duplicate: self.on_duplicate,
             entry_bytes: self.memory.entry_bytes,
-            done: self.done,
             interrupt: self.interrupt,
             next_task: AtomicU64::new(0),
             next_run: AtomicU64::new(0),

@@ -1,6 +1,6 @@
 //! Readings of the input until it is settled who loses: one, but for AUTO_INCREMENT.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use sort::{EntryShape, RunStore, Runs};
 use sources::Scanner;
@@ -13,7 +13,6 @@ use crate::duplicates::resolve::{Resolved, Resolver};
 use crate::error::Error;
 use crate::options::OnDuplicate;
 use crate::pool;
-use crate::progress::{Snapshot, Stage};
 use crate::sequence::Sequence;
 use crate::stop::Stop;
 
@@ -21,7 +20,6 @@ use crate::stop::Stop;
 struct Collected {
     /// One a unique index.
     keys: Vec<Runs>,
-    rows: u64,
     /// Whether other losers could have changed the keys.
     is_circular: bool,
 }
@@ -37,27 +35,17 @@ impl Build<'_> {
         let mut before: Option<Losers> = None;
         loop {
             self.begin_again()?;
-            let done = |_| ();
-            let mut resolver = Resolver {
+            let resolver = Resolver {
                 on_duplicate: self.options.on_duplicate,
                 memory: self.memory,
                 temp_dir: self.options.temp_dir.clone(),
                 interrupt: &self.options.interrupt,
                 indexes: indexes.iter().map(|unique| unique.index as u16).collect(),
-                done: &done,
             };
             let shapes: Vec<EntryShape> = indexes.iter().map(|unique| unique.shape).collect();
             let stores = self.stores(&shapes, resolver.bytes_besides_keys())?;
-            let Collected { keys, rows, is_circular } =
+            let Collected { keys, is_circular } =
                 self.collect(&indexes, stores, before.as_ref())?;
-            let total_bytes = Some(keys.iter().map(|runs| runs.stats().entry_bytes).sum());
-            let done_bytes = AtomicU64::new(0);
-            let done = |bytes| {
-                let done_bytes = done_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-                let stage = Stage::Duplicates;
-                self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes });
-            };
-            resolver.done = &done;
             let resolved = resolver.resolve(keys)?;
             let is_settled = match &before {
                 _ if !is_circular => true,
@@ -102,7 +90,7 @@ impl Build<'_> {
             stop: AtomicBool::new(false),
         };
         pool::run(self.memory.threads, || stage.work(), || stage.close())?;
-        let CollectStage { gate, sequence, ran_out, rows, .. } = stage;
+        let CollectStage { gate, sequence, ran_out, .. } = stage;
         gate.finish()?;
         let numbers = self.binding.auto_increment;
         let has_numbers =
@@ -111,6 +99,6 @@ impl Build<'_> {
             && (ran_out.into_inner()
                 || (sequence.ended_mixed() && indexes.iter().any(has_numbers)));
         let keys = stores.into_iter().map(RunStore::finish).collect::<Result<_, _>>()?;
-        Ok(Collected { keys, rows: rows.into_inner(), is_circular })
+        Ok(Collected { keys, is_circular })
     }
 }

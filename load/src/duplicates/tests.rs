@@ -155,7 +155,6 @@ fn resolve(input: &Input, on_duplicate: OnDuplicate, memory: &Memory) -> Resolve
         temp_dir: folder.path().to_owned(),
         interrupt: &interrupt,
         indexes: (0..input.fixed.len() as u16).collect(),
-        done: &|_| (),
     };
     let runs = (0..input.fixed.len()).map(|index| input.runs(index, memory, folder.path()));
     let resolved = resolver.resolve(runs.collect()).unwrap();
