@@ -69,6 +69,24 @@ fn a_signal_at_any_step_stops_the_load_or_comes_too_late() {
     }
 }
 
+#[test]
+fn a_signal_stops_the_search_for_duplicates() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 3_000);
+    scene.add_duplicates();
+    for place in ["duplicates.begin", "duplicates.end"] {
+        scene.reset();
+        let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
+        wait_paused(&mut child);
+        signal(child.id(), "-INT");
+        resume(&child);
+        let outcome = finish(child);
+        assert_eq!(outcome.code(), 1, "{place}: {outcome:?}");
+        stopped(&mut scene, &outcome, "INT", place);
+    }
+    scene.again("the search for duplicates");
+}
+
 /// How many signals are sent: `default`, or what the variable INRUSH_TEST_KILLS says.
 fn signals(default: u32) -> u32 {
     std::env::var("INRUSH_TEST_KILLS").map_or(default, |text| text.parse().unwrap())

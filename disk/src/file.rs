@@ -50,9 +50,12 @@ impl File {
     /// file system can promise that.
     pub fn allocate(&self, bytes: u64) -> io::Result<()> {
         faults::before(Operation::Allocate, self.what)?;
-        match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, bytes) {
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-            allocated => Ok(allocated?),
+        loop {
+            match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, bytes) {
+                Err(Errno::INTR) => {}
+                Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => return Ok(()),
+                allocated => return Ok(allocated?),
+            }
         }
     }
 

@@ -224,7 +224,8 @@ impl<'a> Build<'a> {
                 let sequence = Sequence::new(self.binding, self.series, careful);
                 let sequence = (&sequence, self.series.zero_is_value);
                 let mut source = self.lock_source();
-                locate::duplicate(self.binding, &mut **source, &scanner, sequence, &key)
+                let interrupt = &self.options.interrupt;
+                locate::duplicate(self.binding, &mut **source, &scanner, sequence, &key, interrupt)
                     .map_or_else(|stop| stop, Stop::Failed)
             }
             stop => stop,

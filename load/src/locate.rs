@@ -3,6 +3,7 @@
 //! Entries carry no row numbers: two duplicates are rare, and reading the input
 //! once more when they are met costs less than eight bytes in every entry.
 
+use server::Interrupt;
 use sources::{Chunk, Row, Rows, Scanner, Source, Value};
 
 use crate::binding::{Binding, Input};
@@ -26,6 +27,7 @@ pub(crate) fn duplicate(
     scanner: &Scanner,
     (sequence, zero_is_value): (&Sequence, bool),
     wanted: &DuplicateKey,
+    interrupt: &Interrupt,
 ) -> Result<Error, Stop> {
     let unknown = |reason: String| Error::UnknownDuplicate {
         index: index_name(binding, wanted.index),
@@ -47,6 +49,7 @@ pub(crate) fn duplicate(
     let mut chunk = Chunk::default();
     let mut rows = Rows::new();
     while search.found.len() < ROWS_MAX && source.next_chunk(&mut chunk)? {
+        interrupt.check()?;
         scanner.scan(&chunk.bytes, &mut rows);
         search.explicit.collect(&chunk.bytes, &rows, &mut search.numbers.given);
         if sequence.is_careful() {
