@@ -15,6 +15,7 @@ mod names;
 mod password;
 mod refused;
 mod report;
+mod rights;
 mod sandbox;
 mod scene;
 mod signals;

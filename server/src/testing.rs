@@ -177,13 +177,25 @@ impl TestServer {
 
     /// Starts the server again after [`TestServer::kill_9`], or stops it cleanly and starts it.
     pub fn restart(&self) -> Result<()> {
+        self.stop()?;
+        self.launch()
+    }
+
+    /// As [`TestServer::restart`], this once with more options.
+    pub fn restart_with(&self, extra: Vec<String>) -> Result<()> {
+        self.stop()?;
+        let arguments: Vec<String> = self.arguments.iter().cloned().chain(extra).collect();
+        self.launch_with(&arguments)
+    }
+
+    fn stop(&self) -> Result<()> {
         if self.slot().is_some() {
             self.connect()?.exec("SHUTDOWN")?;
             if let Some(mut child) = self.slot().take() {
                 child.wait().map_err(|e| Error::io("stopping", &self.dir, e))?;
             }
         }
-        self.launch()
+        Ok(())
     }
 
     /// The server's error log so far.
@@ -194,11 +206,15 @@ impl TestServer {
     }
 
     fn launch(&self) -> Result<()> {
+        self.launch_with(&self.arguments)
+    }
+
+    fn launch_with(&self, arguments: &[String]) -> Result<()> {
         for stale in [&self.place.socket, &self.place.pid_file] {
             let _ = fs::remove_file(stale);
         }
         let from = self.place.log_len();
-        let command = self.binary.command(&self.place, &self.arguments);
+        let command = self.binary.command(&self.place, arguments);
         let mut child = spawn_from_lasting_thread(command)
             .map_err(|e| Error::io("running", &self.binary.path, e))?;
         match self.place.wait_for_connection(START_TIMEOUT, || child_end(&mut child)) {

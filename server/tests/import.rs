@@ -419,6 +419,20 @@ fn another_servers_folder_is_found_out() {
     target.create_shadow().unwrap();
     assert!(matches!(target.export_template(), Err(Error::Unsupported { .. })));
     target.cleanup().unwrap();
+    // A load into a table of the same name that runs on the other server keeps its files.
+    let theirs = target.build_path().unwrap();
+    std::fs::write(&theirs, "being built").unwrap();
+    match target.cleanup() {
+        Err(Error::Unsupported { reasons, .. }) => {
+            assert!(reasons[0].detail.contains("is not that of the server"), "{reasons:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(target.abandon().is_err());
+    assert_eq!(std::fs::read(&theirs).unwrap(), b"being built");
+    let mut session = server.connect().unwrap();
+    let tables = session.query(&format!("SHOW TABLES FROM {}", setup.database)).unwrap();
+    assert_eq!(tables.len(), 2);
 }
 
 #[test]
