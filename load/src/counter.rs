@@ -118,6 +118,23 @@ impl Counter {
         Some(value)
     }
 
+    /// As [`Counter::generate`] of a row that turns out to be a duplicate, which LOAD DATA IGNORE
+    /// leaves out: the next row gets the same value, but what was reserved stays so.
+    pub(crate) fn generate_again(&mut self) -> Option<u64> {
+        let mut then = *self;
+        let value = match then.next {
+            next if next < then.portion_end => next,
+            _ => then.reserve()?,
+        };
+        if value > then.value_max || value == u64::MAX {
+            return None;
+        }
+        then.skip();
+        then.next = if self.next > 0 { self.next } else { value };
+        *self = then;
+        Some(value)
+    }
+
     /// Takes a portion from InnoDB; its first value.
     fn reserve(&mut self) -> Option<u64> {
         let Series { increment, offset, .. } = self.series;
@@ -133,12 +150,13 @@ impl Counter {
         if self.portion_left == 0 {
             self.portion_left = wanted;
         }
+        let value = self.series.after(first.saturating_sub(1));
         let mut size = 0;
         if first > self.counted_max {
             self.reserved_until = 0;
         } else {
             size = self.portion_left;
-            let until = self.table_after(first, size, (increment, offset));
+            let until = self.table_after(value, size, (increment, offset));
             if self.series.reserves {
                 self.reserved_until = until;
                 self.table_next = self.table_next.max(until);
@@ -148,7 +166,6 @@ impl Counter {
         if first == u64::MAX {
             return None;
         }
-        let value = self.series.after(first.saturating_sub(1));
         self.portion_end = value.saturating_add(size.saturating_mul(increment));
         self.portions += 1;
         Some(value)
@@ -230,6 +247,22 @@ mod tests {
         last.give(u64::MAX - 2);
         assert_eq!(last.generate(), Some(u64::MAX - 1));
         assert_eq!(last.generate(), None);
+    }
+
+    /// As LOAD DATA IGNORE counts rows that are duplicates in another key.
+    #[test]
+    fn a_duplicate_leaves_its_value_to_the_next_row() {
+        let series = Series { increment: 5, offset: 2, ..Series::PLAIN };
+        let mut counter = Counter::new(series, i32::MAX as u64, i32::MAX as u64);
+        counter.give(34);
+        counter.skip();
+        assert_eq!(counter.generate_again(), Some(37));
+        assert_eq!(counter.table_next(), 42);
+        let mut counter = Counter::new(Series::PLAIN, 127, 127);
+        assert_eq!(counter.generate(), Some(1));
+        let values: Vec<_> = (0..4).map(|_| counter.generate_again()).collect();
+        assert_eq!(values, [Some(2); 4]);
+        assert_eq!(counter.table_next(), 4);
     }
 
     /// InnoDB does not count what a DOUBLE cannot tell apart.

@@ -130,12 +130,19 @@ impl Sequence {
         next.row_id += rows as u64;
         let (mut given_any, mut generated, mut given_max) = (false, false, 0);
         for (row, given) in numbers.given.iter().enumerate() {
-            let before = left_out.has(row).then_some(next.counter);
             given_any |= *given != Given::Nothing;
             numbers.auto_increment.push(match *given {
                 Given::Nothing => {
                     generated = true;
-                    next.counter.generate().map_or(AutoValue::Exhausted, AutoValue::Generated)
+                    let value = match left_out.has(row) {
+                        true => next.counter.generate_again(),
+                        false => next.counter.generate(),
+                    };
+                    value.map_or(AutoValue::Exhausted, AutoValue::Generated)
+                }
+                Given::Value(_) if left_out.has(row) => {
+                    next.counter.skip();
+                    AutoValue::Given
                 }
                 Given::Value(value) => {
                     given_max = given_max.max(value);
@@ -149,7 +156,6 @@ impl Sequence {
                 Given::Refused => AutoValue::Given,
                 Given::Overflow => AutoValue::Uncountable,
             });
-            next.counter = before.unwrap_or(next.counter);
         }
         let reached = next.counter.table_next();
         turn.pass();
