@@ -218,7 +218,7 @@ fn a_table_that_was_made_is_taken_back_when_the_load_fails() {
     }
     let file = desk.home.file("late.csv", text);
     let outcome = desk.load("t", &file, &["--create"]);
-    outcome.refused(1, &["late.csv line 2000002", "`n`: \"x\" is not SMALLINT"]);
+    outcome.refused(1, &["late.csv line 2000002", "`n`: \"x\" is not INT"]);
     assert!(outcome.err.contains("note: only parts of the input were looked at"), "{outcome:?}");
     assert_eq!(desk.rows("SHOW TABLES"), [""; 0]);
     let sniffed = desk.sniff(&file, &[]);

@@ -223,8 +223,8 @@ impl Column {
         }
     }
 
-    /// The smallest type for what was seen; one with room for a thousand times as much where not
-    /// all was seen.
+    /// The smallest type for what was seen; where not all was, INT at least, with room for a
+    /// thousand times as much.
     fn integer_type(&self, is_whole: bool) -> String {
         let types: [(&str, i128, i128); 5] = [
             ("TINYINT", i8::MIN as i128, i8::MAX as i128),
@@ -239,7 +239,8 @@ impl Column {
             let least = *least / if *least < i64::MIN as i128 / 2 { 1 } else { room };
             self.least >= least && self.most <= most
         };
-        match types.iter().find(fits) {
+        let skipped = if is_whole { 0 } else { 2 };
+        match types.iter().skip(skipped).find(fits) {
             Some((name, ..)) => (*name).to_owned(),
             None => self.decimal_type(is_whole),
         }
