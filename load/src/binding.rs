@@ -247,8 +247,8 @@ fn check_left_out(columns: &[Column], fields: &InputFields) -> Result<(), Error>
 
 fn left_out(columns: &[&Column]) -> String {
     let names: Vec<String> = columns.iter().map(|column| format!("`{}`", column.name)).collect();
-    let verb = if names.len() == 1 { "column" } else { "columns" };
-    format!("{verb} {} not in the input, and NOT NULL without a DEFAULT", names.join(", "))
+    let (noun, verb) = if names.len() == 1 { ("column", "is") } else { ("columns", "are") };
+    format!("{noun} {} {verb} not in the input, and NOT NULL without a DEFAULT", names.join(", "))
 }
 
 fn input(convert: &ConvertOptions, column: &Column, field: Option<usize>) -> Result<Input, Error> {
