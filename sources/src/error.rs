@@ -31,7 +31,7 @@ impl fmt::Display for Position {
 #[non_exhaustive]
 pub enum Error {
     /// The operating system said no.
-    #[error("{action} {}: {source}", path.display())]
+    #[error("{action} {}: {source}{}", path.display(), disk::advice(source))]
     Io {
         /// What was being done: "opening", "reading".
         action: &'static str,

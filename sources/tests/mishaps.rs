@@ -130,7 +130,9 @@ fn a_read_error_is_named() {
         .and_then(|mut source| drain(&mut source))
         .unwrap_err();
     assert!(matches!(error, Error::Io { action: "reading", .. }), "{error}");
-    assert!(error.to_string().contains("reading /proc/self/mem: Input/output error"), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("reading /proc/self/mem: Input/output error"), "{text}");
+    assert!(text.contains("the kernel's log says more"), "{text}");
 }
 
 #[test]
