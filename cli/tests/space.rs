@@ -169,6 +169,11 @@ fn the_estimate_is_near_what_the_load_takes() {
         let file = desk.home.file(name, text);
         let load = desk.home.load(desk.server, &desk.table(name), &file);
         let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
+        let text = run(desk.home.inrush(["plan"]).args(&arguments)).done().out.clone();
+        for said in [" rows, like the first ones", "  table: about ", "temporary: about ", "time: "]
+        {
+            assert!(text.contains(said), "{text}");
+        }
         let planned = run(desk.home.inrush(["plan", "--json"]).args(arguments));
         let plan: serde_json::Value = serde_json::from_str(&planned.done().out).unwrap();
         let loaded = desk.load(name, &file, &["--json"]);
@@ -179,7 +184,6 @@ fn the_estimate_is_near_what_the_load_takes() {
             (number(&estimate["rows"]), number(&report["rows"])),
             (number(&estimate["table_bytes"]), number(&report["file_bytes"])),
         ] {
-            println!("{name}: {guess} {seen}");
             assert!((0.7..1.4).contains(&(guess / seen)), "{name}: {plan} for {report}");
         }
     }
