@@ -323,3 +323,38 @@ fn a_network_that_is_cut_in_any_statement_leaves_the_old_table_or_the_new_one() 
         }
     }
 }
+
+/// How many times: `default`, or what the variable INRUSH_TEST_KILLS says.
+fn times(default: u32) -> u32 {
+    std::env::var("INRUSH_TEST_KILLS").map_or(default, |text| text.parse().unwrap())
+}
+
+#[test]
+fn connections_ended_at_any_moment_leave_the_old_table_or_the_new_one() {
+    let Some(calm) = Calm::start(&TestServerOptions::default()) else { return };
+    let mut scene = Scene::new(&calm.server, Mode::Replace, 20_000);
+    let begun = Instant::now();
+    run(&mut scene.command()).done();
+    let (whole, times) = (begun.elapsed(), times(10));
+    scene.reset();
+    for turn in 0..times {
+        let child = start(&mut scene.command());
+        std::thread::sleep(whole * (2 * turn + 1) / (2 * times));
+        for id in others(&mut scene.session) {
+            // It may have gone by itself.
+            let _ = scene.session.exec(&format!("KILL CONNECTION {id}"));
+        }
+        let outcome = finish(child);
+        let when = format!("turn {turn}: {outcome:?}");
+        if outcome.code() == 0 {
+            assert!(scene.is_new(), "{when}");
+        } else {
+            outcome.refused(1, &[]);
+            assert!(!scene.is_new(), "{when}");
+        }
+        scene.clean(&when);
+        calm.again(&mut scene, &when);
+        scene.again(&when);
+        scene.reset();
+    }
+}
