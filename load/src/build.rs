@@ -231,6 +231,14 @@ impl<'a> Build<'a> {
             stop => stop,
         };
         match stop {
+            Stop::Failed(Error::Sort(sort::Error::BudgetTooSmall { given, needed })) => {
+                let given_bytes = self.options.memory_bytes_max;
+                let reason = format!(
+                    "the input has so many entries to sort that one sort needs {needed} bytes, and \
+                     its share is {given}; give it more"
+                );
+                Error::Memory { given_bytes, reason }
+            }
             Stop::Failed(error) => error,
             // Only a worker that stopped for another reason makes the rest say these.
             Stop::Unsorted | Stop::Renumber | Stop::Abandoned | Stop::Duplicate(_) => {

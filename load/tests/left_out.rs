@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use load::{LoadOptions, Memory, Mode, OnDuplicate, Report};
+use load::{Error, LoadOptions, Memory, Mode, OnDuplicate, Report};
 use serde_json::Value;
 use sources::Dialect;
 
@@ -434,4 +434,31 @@ fn losers_beyond_the_memory_for_them_spill() {
         same_rows(&mut db, "b", "a", &["PRIMARY", "u", "u_2"]);
         assert_eq!(std::fs::read_dir(&options.temp_dir).unwrap().count(), 0);
     }
+}
+
+/// Memory too little for what is to be sorted is said so, with the option that helps.
+#[test]
+fn too_many_losers_for_the_memory_are_an_error() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql("CREATE TABLE b (id INT PRIMARY KEY)");
+    let path = server.file(&db, "input", "1\n".repeat(600_000));
+    let mut options = server.options(&db, "b", vec![path]);
+    options.on_duplicate = OnDuplicate::Skip;
+    options.shares = Some(Memory {
+        threads: 1,
+        chunk_bytes: 40_000,
+        record_bytes_max: 1 << 20,
+        batch_bytes: 40_000,
+        entry_bytes: 100_000,
+        run_bytes: 600 << 10,
+    });
+    match server.load(&options) {
+        Err(Error::Memory { reason, .. }) => assert!(reason.contains("to sort"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(db.tables(), ["b"]);
+    assert_eq!(db.number("SELECT COUNT(*) FROM b"), 0);
+    options.shares = None;
+    assert_eq!(server.load(&options).unwrap().duplicates, 599_999);
 }
