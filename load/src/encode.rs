@@ -216,13 +216,11 @@ impl<'a> Encoder<'a> {
                 false
             }
             Value::Null if nullable => true,
-            Value::Null => match &self.binding.columns[column].on_null {
-                Some(stored) => {
-                    self.clustered.data().extend_from_slice(stored);
-                    false
-                }
-                None => return Err(fault(FaultKind::Null)),
-            },
+            Value::Null => {
+                on_null(self.binding, column, self.clustered.data())
+                    .ok_or_else(|| fault(FaultKind::Null))?;
+                false
+            }
         };
         self.clustered.end_field(is_null, false);
         Ok(())
@@ -381,14 +379,17 @@ fn convert(
             converter.convert(text, out).map(|()| false).map_err(|r| fault(FaultKind::Value(r)))
         }
         Value::Null if bound.column.nullable => Ok(true),
-        Value::Null => match &bound.on_null {
-            Some(stored) => {
-                out.extend_from_slice(stored);
-                Ok(false)
-            }
-            None => Err(fault(FaultKind::Null)),
-        },
+        Value::Null => {
+            on_null(binding, column, out).ok_or_else(|| fault(FaultKind::Null)).map(|()| false)
+        }
     }
+}
+
+/// Appends what NULL becomes in a column that is NOT NULL, if that is anything.
+#[cold]
+fn on_null(binding: &Binding, column: usize, out: &mut Vec<u8>) -> Option<()> {
+    out.extend_from_slice(binding.columns[column].on_null.as_ref()?);
+    Some(())
 }
 
 /// `number` in decimal digits.

@@ -13,6 +13,7 @@ pub mod progress;
 pub mod report;
 pub mod sniff;
 
+mod absent;
 mod binding;
 mod build;
 mod clock;

@@ -166,6 +166,7 @@ fn group_value(digits: &[u8]) -> Option<[u8; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::net::Ipv6Addr;
 
     #[test]
@@ -226,6 +227,25 @@ mod tests {
             "::1 ",
         ] {
             assert_eq!(parse_inet6(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_address_is_read_from_its_usual_text(bits: u128, zeros: u8, inet4: u32) {
+            let mut groups = bits.to_be_bytes();
+            for group in 0..8 {
+                if zeros >> group & 1 == 1 {
+                    groups[2 * group..][..2].fill(0);
+                }
+            }
+            let text = Ipv6Addr::from(groups).to_string();
+            prop_assert_eq!(parse_inet6(text.as_bytes()), Some(groups));
+            let inet4 = std::net::Ipv4Addr::from_bits(inet4);
+            prop_assert_eq!(parse_inet4(inet4.to_string().as_bytes()), Some(inet4.octets()));
+            let text = format!("::ffff:{inet4}");
+            let mapped = inet4.to_ipv6_mapped().octets();
+            prop_assert_eq!(parse_inet6(text.as_bytes()), Some(mapped));
         }
     }
 }

@@ -119,6 +119,7 @@ pub(crate) fn hex_digit(byte: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn hex(text: &[u8], file: Charset) -> Result<String, Reason> {
         let mut out = Vec::new();
@@ -164,5 +165,32 @@ mod tests {
         }
         let text = b"123e4567-e89b-12d3-a456-426614174000";
         assert_eq!(hex(text, Charset::Binary), Err(Reason::Malformed));
+    }
+
+    proptest! {
+        /// The usual text, read straight and as any other text, is the same bytes; these, put
+        /// back in the order of the text, are the text.
+        #[test]
+        fn the_straight_path_reads_what_the_relaxed_one_does(bytes: [u8; 16], damage in 0..80usize) {
+            let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let parts = [&hex[..4], &hex[4..6], &hex[6..8], &hex[8..10], &hex[10..]];
+            let mut text = parts.map(|part| part.concat()).join("-").into_bytes();
+            prop_assert_eq!(parse_relaxed(&text), Some(bytes));
+            if damage < text.len() {
+                text[damage] = b"g-\0A"[damage % 4];
+            }
+            if let Ok(text) = <&[u8; 36]>::try_from(text.as_slice())
+                && USUAL_HYPHENS.iter().all(|&at| text[at] == b'-')
+            {
+                let has_digits = !text.iter().enumerate().any(|(at, &byte)| {
+                    byte == b'-' && !USUAL_HYPHENS.contains(&at)
+                });
+                if has_digits {
+                    prop_assert_eq!(parse_usual(text), parse_relaxed(text));
+                } else {
+                    prop_assert_eq!(parse_usual(text), None);
+                }
+            }
+        }
     }
 }
