@@ -1,7 +1,7 @@
 //! Which column each field of a line goes to: by `--columns`, by a header, or in table order.
 
 use server::{Session, Table, identifier};
-use sources::{Dialect, FieldKind};
+use sources::{Dialect, FieldKind, FileSource};
 use values::{Charset, Column, SqlType};
 
 use crate::error::Error;
@@ -130,6 +130,28 @@ impl InputFields {
         };
         self.columns.iter().map(width).collect()
     }
+}
+
+/// The names in the header, if there is one. Those that are no UTF-8 the server converts from the
+/// file's character set.
+pub(crate) fn header(
+    session: &mut Session,
+    options: &LoadOptions,
+    source: &mut FileSource,
+) -> Result<Option<Vec<String>>, Error> {
+    let names = source.header_bytes().map_err(|error| Error::Usage(error.to_string()))?;
+    let Some(names) = names else { return Ok(None) };
+    let is_utf8 = matches!(options.charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
+    let text = |name: &Vec<u8>| {
+        if is_utf8 || name.is_ascii() {
+            return Ok(String::from_utf8_lossy(name).into_owned());
+        }
+        let hex: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+        let charset = options.charset.name();
+        let sql = format!("SELECT CONVERT(CONVERT(x'{hex}' USING {charset}) USING utf8mb4)");
+        Ok(session.query_text(&sql)?.unwrap_or_default())
+    };
+    names.iter().map(text).collect::<Result<_, Error>>().map(Some)
 }
 
 /// The column of this name as the server compares names. It is asked where letters beyond ASCII

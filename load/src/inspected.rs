@@ -13,7 +13,7 @@ use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation}
 use crate::clock;
 use crate::counter::Series;
 use crate::error::Error;
-use crate::fields::InputFields;
+use crate::fields::{self, InputFields};
 use crate::options::LoadOptions;
 
 /// Columns bound to the input, and how their keys compare.
@@ -37,8 +37,8 @@ impl Inspected {
         source: &mut FileSource,
     ) -> Result<Inspected, Error> {
         let Target { session, table, facts, .. } = target;
-        let header = source.header().map_err(|error| Error::Usage(error.to_string()))?;
-        let fields = InputFields::new(session, table, options, header)?;
+        let header = fields::header(session, options, source)?;
+        let fields = InputFields::new(session, table, options, header.as_deref())?;
         let kinds = fields.kinds(session, table, source.dialect())?;
         source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
         // What a session of the server's has, unless the user wants another.

@@ -86,7 +86,7 @@ pub struct FileSource {
     options: SourceOptions,
     isa: Isa,
     /// Names in the header of the first file.
-    names: Option<Vec<String>>,
+    names: Option<Vec<Vec<u8>>>,
     /// Index of the file being read, or to be opened next.
     index: usize,
     current: Option<OpenFile>,
@@ -202,9 +202,17 @@ impl FileSource {
         &self.dialect
     }
 
-    /// The column names in the header of the first file; None without `SourceOptions::header` or
-    /// without files. Reads the start of the first file if nothing was read yet.
-    pub fn header(&mut self) -> Result<Option<&[String]>> {
+    /// The column names in the header of the first file, what is not UTF-8 replaced; None without
+    /// `SourceOptions::header` or without files. Reads the start of the first file if nothing was
+    /// read yet.
+    pub fn header(&mut self) -> Result<Option<Vec<String>>> {
+        let names = self.header_bytes()?;
+        let text = |name: &Vec<u8>| String::from_utf8_lossy(name).into_owned();
+        Ok(names.map(|names| names.iter().map(text).collect()))
+    }
+
+    /// The same names in the file's character set.
+    pub fn header_bytes(&mut self) -> Result<Option<&[Vec<u8>]>> {
         if self.options.header && self.names.is_none() {
             self.open_next()?;
         }
@@ -263,12 +271,16 @@ impl FileSource {
     }
 
     /// Takes the names of the first file; those of the others must be the same.
-    fn check_header(&mut self, path: &Path, names: Vec<String>) -> Result<()> {
+    fn check_header(&mut self, path: &Path, names: Vec<Vec<u8>>) -> Result<()> {
         match &self.names {
             Some(first) if *first != names => Err(Error::Header {
                 path: path.to_owned(),
-                seen: format!("names ({})", names.join(", ")),
-                expected: format!("({}) as in the first file", first.join(", ")),
+                seen: format!("names ({})", list(&names)),
+                expected: format!(
+                    "({}) as in the first file; load files with other columns, or in another order, \
+                     by themselves",
+                    list(first)
+                ),
             }),
             Some(_) => Ok(()),
             None => {
@@ -419,7 +431,7 @@ impl OpenFile {
         &mut self,
         dialect: &Dialect,
         options: &SourceOptions,
-    ) -> Result<Option<Vec<String>>> {
+    ) -> Result<Option<Vec<Vec<u8>>>> {
         let piece = PIECE_BYTES.min(options.chunk_bytes);
         let mut bytes = Vec::new();
         let mut at = 0;
@@ -493,16 +505,22 @@ fn of_header(dialect: &Dialect, options: &SourceOptions) -> Dialect {
     }
 }
 
-/// The fields of a header record as text.
-fn names(dialect: &Dialect, record: &[u8]) -> Vec<String> {
+/// Names for a message.
+fn list(names: &[Vec<u8>]) -> String {
+    let names: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name)).collect();
+    names.join(", ")
+}
+
+/// The fields of a header record.
+fn names(dialect: &Dialect, record: &[u8]) -> Vec<Vec<u8>> {
     let mut rows = Rows::new();
     Scanner::new(dialect).scan(record, &mut rows);
     let mut scratch = Vec::new();
     let fields = rows.iter().flat_map(|row| row.fields());
     fields
         .map(|field| match rows.value(record, field, &mut scratch) {
-            Value::Null => "NULL".to_owned(),
-            Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Value::Null => b"NULL".to_vec(),
+            Value::Bytes(bytes) => bytes.to_vec(),
         })
         .collect()
 }
