@@ -88,7 +88,9 @@ impl Text<'_> {
     fn unquote(&mut self) {
         let Rules { quote, escape, .. } = *self.rules;
         self.at = 1;
-        while let Some(&byte) = self.raw.get(self.at) {
+        while self.at < self.raw.len() {
+            self.push_plain(quote, escape);
+            let Some(&byte) = self.raw.get(self.at) else { break };
             let next = self.raw.get(self.at + 1).copied();
             if Some(byte) == escape && (escape != quote || next == escape) {
                 self.push_escaped();
@@ -144,6 +146,15 @@ impl Text<'_> {
                 self.push_token();
             }
         }
+    }
+
+    /// Takes text up to the next quote or escape; none where characters may hold these.
+    fn push_plain(&mut self, quote: Option<u8>, escape: Option<u8>) {
+        let (Some(quote), true) = (quote, self.charset == MultiByte::None) else { return };
+        let rest = &self.raw[self.at..];
+        let plain = memchr::memchr2(quote, escape.unwrap_or(quote), rest).unwrap_or(rest.len());
+        self.out.extend_from_slice(&rest[..plain]);
+        self.at += plain;
     }
 
     /// Takes text as it is.

@@ -31,6 +31,8 @@ pub(crate) struct Lexer {
     pub(crate) charset: MultiByte,
     /// Bytes that a token other than one byte of text may start with, outside quotes.
     stops: Box<[bool; 256]>,
+    /// The same inside quotes.
+    quoted_stops: Box<[bool; 256]>,
     /// Bytes that must be there to tell which token it is.
     lookahead: usize,
 }
@@ -121,8 +123,13 @@ impl Lexer {
         for byte in first.chain(dialect.escaped_by).chain(ghost_start) {
             stops[usize::from(byte)] = true;
         }
+        let mut quoted_stops = Box::new([false; 256]);
+        for byte in dialect.enclosed_by.iter().chain(&dialect.escaped_by) {
+            quoted_stops[usize::from(*byte)] = true;
+        }
         if !by_character.is_empty() {
             stops[0x80..].fill(true);
+            quoted_stops[0x80..].fill(true);
         }
         let longest = separator.len().max(terminator.len()).max(dialect.lines_starting_by.len());
         Lexer {
@@ -138,6 +145,7 @@ impl Lexer {
             ghost,
             charset: dialect.charset,
             stops,
+            quoted_stops,
             lookahead: longest.max(2).max(dialect.charset.char_bytes_max()) + 1,
         }
     }
@@ -267,12 +275,13 @@ impl Lexer {
     /// Tokens of a field not in quotes, up to its end or `stop`.
     fn unquoted<S: Sink>(&self, cursor: &mut Cursor, bytes: &[u8], stop: usize, sink: &mut S) {
         while cursor.position < stop {
+            let plain = plain_size(&bytes[cursor.position..stop], &self.stops);
+            cursor.position += plain;
+            if cursor.position == stop {
+                return;
+            }
             let rest = &bytes[cursor.position..];
             let byte = rest[0];
-            if !self.stops[usize::from(byte)] {
-                cursor.position += 1;
-                continue;
-            }
             if self.ghost && byte == 0xff {
                 cursor.flags |= DECODE;
             }
@@ -302,6 +311,11 @@ impl Lexer {
     /// Tokens of a quoted field, up to its end or `stop`.
     fn quoted<S: Sink>(&self, cursor: &mut Cursor, bytes: &[u8], stop: usize, sink: &mut S) {
         while cursor.position < stop {
+            let plain = plain_size(&bytes[cursor.position..stop], &self.quoted_stops);
+            cursor.position += plain;
+            if cursor.position == stop {
+                return;
+            }
             let rest = &bytes[cursor.position..];
             let byte = Some(rest[0]);
             if self.escape == byte && self.escape != self.quote {
@@ -381,6 +395,12 @@ impl Lexer {
         sink.row(end + size);
         *cursor = self.cursor(end + size);
     }
+}
+
+/// Bytes before the first stop.
+#[inline]
+fn plain_size(bytes: &[u8], stops: &[bool; 256]) -> usize {
+    bytes.iter().position(|&byte| stops[usize::from(byte)]).unwrap_or(bytes.len())
 }
 
 /// Remembers the end of the first row.

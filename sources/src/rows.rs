@@ -38,8 +38,9 @@ pub(crate) struct Shape {
     pub(crate) separator_size: u32,
     pub(crate) prefix_size: u32,
     pub(crate) trailing_separator: bool,
-    /// Some field that needs no decoding may be NULL: the word NULL, or the token.
-    pub(crate) has_null_words: bool,
+    /// The bare word NULL is NULL, because there are quotes.
+    pub(crate) has_null_word: bool,
+    pub(crate) has_null_token: bool,
     pub(crate) null_token: Option<Arc<[u8]>>,
     pub(crate) rules: Rules,
 }
@@ -104,22 +105,23 @@ impl Rows {
     #[inline]
     pub fn value<'a>(&self, chunk: &'a [u8], field: Field, scratch: &'a mut Vec<u8>) -> Value<'a> {
         let raw = field.raw(chunk);
-        match field.flags & (DECODE | QUOTED) {
-            0 if self.shape.has_null_words && self.is_null_word(raw) => Value::Null,
+        match field.flags {
+            0 if self.shape.has_null_word && raw == b"NULL" => Value::Null,
+            0 if self.shape.has_null_token && self.is_token(raw) => Value::Null,
             0 => Value::Bytes(raw),
             QUOTED => Value::Bytes(&raw[1..raw.len() - 1]),
-            DECODE if self.shape.null_token.as_deref() == Some(raw) => Value::Null,
+            DECODE if self.is_token(raw) => Value::Null,
             flags => {
-                let index = (field.flags & !(DECODE | QUOTED)) as usize;
+                let index = field.index as usize;
                 decode::decode(raw, flags & QUOTED != 0, index, &self.shape.rules, scratch)
             }
         }
     }
 
-    /// Whether a field without quotes and escapes is NULL.
-    fn is_null_word(&self, raw: &[u8]) -> bool {
-        (self.shape.rules.quote.is_some() && raw == b"NULL")
-            || self.shape.null_token.as_deref() == Some(raw)
+    /// Whether a field not in quotes is the token for NULL.
+    #[inline(never)]
+    fn is_token(&self, raw: &[u8]) -> bool {
+        self.shape.null_token.as_deref() == Some(raw)
     }
 }
 
@@ -213,14 +215,15 @@ impl ExactSizeIterator for Fields<'_> {}
 pub struct Field {
     start: u32,
     end: u32,
-    /// `DECODE` and `QUOTED`; below them the field's place in the record.
     flags: u32,
+    /// Its place in the record.
+    index: u32,
 }
 
 impl Field {
     #[inline]
     fn new(start: u32, end: u32, index: u32) -> Field {
-        Field { start, end: end & POSITION_MAX, flags: (end & !POSITION_MAX) | index }
+        Field { start, end: end & POSITION_MAX, flags: end & !POSITION_MAX, index }
     }
 
     /// Bytes of the field as they stand in the chunk.
@@ -244,7 +247,7 @@ impl Field {
     /// True if the raw bytes are not the value: quotes or escapes in it must be undone.
     #[inline]
     pub fn needs_decoding(&self) -> bool {
-        self.flags & (DECODE | QUOTED) != 0
+        self.flags != 0
     }
 }
 
