@@ -26,10 +26,11 @@
 //! - With an empty field or line terminator the server adds a NUL to each byte 0xff that is not
 //!   escaped, because it compares bytes with an end mark of that value. So do we.
 //!
-//! We differ in three places: a quote that is never closed is an error (the server takes the rest
-//! of the file as one field); a record with too many fields ends where its quotes say (the server
-//! looks for the next terminator, and with IGNORE goes on in mid-field); and the escaped parts of a
-//! damaged UTF-8 character are undone before it is looked at.
+//! We differ in four places: a quote that is never closed is an error (the server takes the rest of
+//! the file as one field); a record with too many fields ends where its quotes say (the server looks
+//! for the next terminator, and with IGNORE goes on in mid-field); the escaped parts of a damaged
+//! UTF-8 character are undone before it is looked at; and a line terminator that begins with a byte
+//! above 0x7f, of which the server warns and which it does not find where it skips, is one.
 //!
 //! Source: `sql/sql_load.cc` of MariaDB 10.11, `READ_INFO::read_field`, `next_line`,
 //! `read_sep_field` and `read_fixed_length`.

@@ -105,7 +105,8 @@ impl Lexer {
         let mut piece = Piece { raw_bytes: 0, bytes: 0, has_escapes: false, end: End::Full };
         while piece.bytes < bytes_max {
             let rest = &bytes[piece.raw_bytes..];
-            let (Some(&byte), true) = (rest.first(), last || rest.len() > self.terminator.len())
+            let (Some(&byte), true) =
+                (rest.first(), last || rest.len() > self.terminator.len().max(1))
             else {
                 piece.end = if last { End::Input } else { End::Unknown };
                 return piece;
