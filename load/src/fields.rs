@@ -141,13 +141,14 @@ pub(crate) fn header(
 ) -> Result<Option<Vec<String>>, Error> {
     let names = source.header_bytes().map_err(|error| Error::Usage(error.to_string()))?;
     let Some(names) = names else { return Ok(None) };
-    let is_utf8 = matches!(options.charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
+    let charset = options.charset.as_str();
+    let is_utf8 = matches!(charset, "utf8mb4" | "utf8mb3" | "utf8" | "binary");
     let text = |name: &Vec<u8>| {
         if is_utf8 || name.is_ascii() {
             return Ok(String::from_utf8_lossy(name).into_owned());
         }
         let hex: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-        let charset = options.charset.name();
+        let charset = identifier::quote_name(charset);
         let sql = format!("SELECT CONVERT(CONVERT(x'{hex}' USING {charset}) USING utf8mb4)");
         Ok(session.query_text(&sql)?.unwrap_or_default())
     };

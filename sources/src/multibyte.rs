@@ -45,7 +45,7 @@ enum Length {
 impl MultiByte {
     /// The rule of a character set of the server, by its name.
     pub fn of_charset(name: &str) -> MultiByte {
-        match name {
+        match name.to_ascii_lowercase().as_str() {
             "utf8mb4" => MultiByte::Utf8mb4,
             "utf8mb3" | "utf8" => MultiByte::Utf8mb3,
             "big5" => MultiByte::Big5,
