@@ -133,6 +133,50 @@ fn keys_of_other_families_order_as_innodb_indexes() {
     compare_with_indexes(&others, 4000);
 }
 
+/// Several levels, 8-bit sets with their own padding, East Asian and wide sets.
+///
+/// `INRUSH_ALL_COLLATIONS=regular.expression` tries all the server's collations of such names
+/// instead; those that are refused are printed.
+#[test]
+fn keys_of_learned_sets_order_as_innodb_indexes() {
+    let few = [
+        "utf8mb4_uca1400_nopad_as_cs",
+        "ucs2_uca1400_as_ci",
+        "utf16_bin",
+        "utf16le_nopad_bin",
+        "utf32_general_nopad_ci",
+        "latin7_general_ci",
+        "koi8r_general_ci",
+        "sjis_japanese_ci",
+        "gbk_chinese_nopad_ci",
+        "big5_chinese_ci",
+        "ujis_japanese_nopad_ci",
+        "eucjpms_bin",
+    ];
+    let Ok(like) = std::env::var("INRUSH_ALL_COLLATIONS") else {
+        return compare_with_indexes(&few, 1500);
+    };
+    let Some(server) = TestServer::shared() else { return };
+    let mut session = server.connect().unwrap();
+    let sql = format!(
+        "SELECT full_collation_name FROM information_schema.collation_character_set_applicability \
+         WHERE full_collation_name <> 'binary' AND full_collation_name RLIKE '{like}' ORDER BY 1"
+    );
+    let names = session.query(&sql).unwrap();
+    let names: Vec<String> = names.iter().map(|row| row.text(0).unwrap()).collect();
+    let cache = CollationCache::in_dir(server.dir().join("collations"));
+    let learned = names.iter().filter(|name| match learn::collation(&mut session, name, &cache) {
+        Err(server::Error::Collation(why)) => {
+            println!("refused: {why}");
+            false
+        }
+        collation => collation.is_ok(),
+    });
+    let learned: Vec<&str> = learned.map(String::as_str).collect();
+    println!("{} of {} are learned", learned.len(), names.len());
+    compare_with_indexes(&learned, 1500);
+}
+
 /// Fills a table with random text and reads its indexes in their order.
 fn compare_with_indexes(collations: &[&str], rows: usize) {
     let Some(server) = TestServer::shared() else { return };
@@ -282,11 +326,18 @@ impl Table {
         stored[..self.collation.prefix_bytes(stored, chars)].to_vec()
     }
 
-    /// CHAR(12): padded with spaces to 12 characters (8-bit) or at least 12 bytes.
+    /// CHAR(12): padded with spaces to 12 characters (8-bit) or at least 12 bytes; in ucs2 and its
+    /// like to the bytes of 12 of the longest characters.
     fn stored_c(&self, row: &TableRow) -> Vec<u8> {
-        let end = row.c.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
-        let mut stored = row.c[..end].to_vec();
-        stored.resize(end.max(12), b' ');
+        let charset = self.collation.charset();
+        let mut stored = row.c[..charset.trimmed_len(&row.c)].to_vec();
+        let least = match charset.char_bytes_min() {
+            1 => 12,
+            _ => 12 * charset.char_bytes_max(),
+        };
+        while stored.len() < least {
+            stored.extend_from_slice(charset.space());
+        }
         stored
     }
 
@@ -343,8 +394,9 @@ impl Random {
             "\u{1f600}\u{1f601}\u{10400}\u{10428}\u{1d400}\u{20000}\u{10ffff}\u{e0001}\u{fffd}\u{d7ff}",
         ];
         let usable = match charset {
-            Charset::Utf8mb4 => 12,
-            Charset::Utf8mb3 => 11,
+            Charset::Utf8mb3 | Charset::Ucs2 => 11,
+            _ if charset.is_unicode() => 12,
+            Charset::Learned(_) => 11,
             _ => 5,
         };
         let kinds = [KINDS[self.below(usable)], KINDS[self.below(usable)]];
@@ -355,8 +407,17 @@ impl Random {
             let pick = self.below(kind.chars().count());
             let character = kind.chars().nth(pick).unwrap_or(' ');
             match charset {
-                Charset::Utf8mb3 | Charset::Utf8mb4 => {
-                    text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                Charset::Learned(table) if self.below(3) == 0 => {
+                    let characters = &table.data().characters;
+                    charset.push_char(characters[self.below(characters.len())].0, &mut text);
+                }
+                Charset::Learned(_) => {
+                    if !charset.push_unicode(character.into(), &mut text) {
+                        charset.push_unicode(u32::from(b'a') + pick as u32 % 26, &mut text);
+                    }
+                }
+                _ if charset.is_unicode() => {
+                    charset.push_unicode(character.into(), &mut text);
                 }
                 Charset::Ascii => text.push(character as u8 & 0x7f),
                 _ if self.below(9) == 0 => text.push(self.below(256) as u8),
@@ -364,7 +425,7 @@ impl Random {
             }
         }
         let spaces = if self.below(3) == 0 { self.below(4).min(chars_max - chars) } else { 0 };
-        text.resize(text.len() + spaces, b' ');
+        text.extend(charset.space().repeat(spaces));
         text
     }
 }
