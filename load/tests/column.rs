@@ -57,7 +57,7 @@ pub(crate) struct Column {
     pub(crate) style: Style,
 }
 
-const COLLATIONS: [(Charset, &[&str]); 4] = [
+const COLLATIONS: [(Charset, &[&str]); 7] = [
     (
         Charset::Latin1,
         &[
@@ -84,6 +84,9 @@ const COLLATIONS: [(Charset, &[&str]); 4] = [
     ),
     (Charset::Utf8mb3, &["utf8mb3_bin", "utf8mb3_general_ci"]),
     (Charset::Ascii, &["ascii_bin", "ascii_general_ci"]),
+    (Charset::Ucs2, &["ucs2_bin", "ucs2_general_ci", "ucs2_general_nopad_ci"]),
+    (Charset::Utf16, &["utf16_bin", "utf16_nopad_bin", "utf16_general_ci"]),
+    (Charset::Utf32, &["utf32_general_nopad_ci", "utf32_bin"]),
 ];
 
 impl Column {

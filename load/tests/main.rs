@@ -8,6 +8,7 @@
 mod autoincrement;
 mod case;
 mod change;
+mod charsets;
 mod column;
 mod compare;
 mod defaults;
