@@ -92,9 +92,6 @@ impl Collation {
             contractions,
             lower_levels: Vec::new(),
             verdict: Verdict::Untested,
-            // Also where the first level is not: under utf8mb4_uca1400_nopad_ai_cs '' equals
-            // U+0328, which weighs on the third level only, as much as a space there (10.11.19).
-            pad_space: true,
             ..data
         });
         let lower = levels.map(learned::Learned::new).collect::<Result<Vec<_>, _>>()?;
