@@ -9,6 +9,8 @@ use values::Charset;
 use crate::random::Random;
 use crate::value::Field;
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How a file is written, and read.
 #[derive(Clone, Debug)]
 pub(crate) struct Format {
@@ -71,6 +73,10 @@ impl Format {
 
     /// What must not be in a field, because nothing can escape it.
     pub(crate) fn tame(&self, field: &mut Vec<u8>) {
+        // At the start of the file we skip it, as every CSV reader does, and LOAD DATA reads it.
+        while self.dialect.any_newline && field.starts_with(BYTE_ORDER_MARK) {
+            field.drain(..BYTE_ORDER_MARK.len());
+        }
         if !self.has_null() {
             field.retain(|byte| !matches!(byte, b'\t' | b'|' | b'\n' | b'\r'));
         }
