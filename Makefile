@@ -19,7 +19,7 @@ NEWER   := $(abspath $(TARGET))/mariadb-trixie
 SOAK_SERVERS ?= installed$(if $(wildcard $(NEWER)/bin/mariadbd),$(comma)$(NEWER)/bin/mariadbd)
 comma   := ,
 
-.PHONY: help demo test bench soak soak-servers build install clean
+.PHONY: help demo test bench soak soak-servers fuzz build install clean
 
 help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
@@ -27,6 +27,7 @@ help:
 	@echo 'make bench           rows/s and MB/s of each stage, then of the whole load (SCALE=1)'
 	@echo 'make soak            random tables by LOAD DATA and by Inrush, with kills (MINUTES=10; SEED=n: case n again)'
 	@echo 'make soak-servers    unpack a newer MariaDB, which make soak then uses too; installs nothing'
+	@echo 'make fuzz            parsers and readers fed with damaged input (MINUTES=10 in all)'
 	@echo 'make build           the inrush program, in $(INRUSH)'
 	@echo 'make install         build, then copy it to PREFIX/bin (PREFIX=$(PREFIX))'
 	@echo 'make clean           remove what was built and generated'
@@ -54,6 +55,11 @@ soak:
 	@scripts/setup.sh 8
 	@SOAK_MINUTES='$(if $(SEED),,$(MINUTES))' SOAK_SEED='$(SEED)' SOAK_SERVERS='$(SOAK_SERVERS)' \
 		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak
+
+# On stable; for libFuzzer see CONTRIBUTING.md.
+fuzz:
+	INRUSH_SEED=$$(date +%s) INRUSH_FUZZ_SECONDS=$$(( $(MINUTES) * 60 / 9 )) $(CARGO) test --locked -q \
+		-p inrush-fuzz --test damaged -- --test-threads 1 --nocapture
 
 soak-servers:
 	scripts/get-mariadb.sh $(NEWER) trixie

@@ -1,0 +1,39 @@
+//! Files as a load opens them: compressed by any tool, in any encoding, cut short or damaged.
+
+use sources::{Chunk, Encoding, FileSource, Isa, Rows, Scanner, Source, SourceOptions};
+
+/// Text that one run reads: an archive of a few bytes can hold gigabytes.
+const TEXT_BYTES_MAX: u64 = 4 << 20;
+
+pub(crate) fn run(bytes: &[u8]) {
+    let ([preset, special, small, more], file) = crate::choices(bytes);
+    let dialect = crate::scan::dialect([preset, special, 0, 0]);
+    if dialect.check().is_err() || dialect.needs_fields() {
+        return;
+    }
+    let (folder, path) = crate::file(file);
+    let options = SourceOptions {
+        chunk_bytes: 16 + usize::from(small) * 64,
+        record_bytes_max: 1 << 16,
+        skip_lines: u64::from(more & 3),
+        header: more & 4 != 0,
+        encoding: Encoding::default(),
+        ahead_bytes: 1 << 16,
+        unpack_bytes_max: 16 << 20,
+        temp_dir: folder.path().to_owned(),
+        ..SourceOptions::default()
+    };
+    let _ = FileSource::compression(&path);
+    let Ok(mut source) = FileSource::new(&[path], &dialect, options) else { return };
+    if source.header().is_err() {
+        return;
+    }
+    let (mut chunk, mut rows) = (Chunk::default(), Rows::new());
+    let mut scanner = Scanner::with_isa(&dialect, Isa::best());
+    let mut seen = 0;
+    while seen < TEXT_BYTES_MAX && source.next_chunk(&mut chunk).is_ok_and(|more| more) {
+        assert!(!chunk.bytes.is_empty());
+        seen += chunk.bytes.len() as u64;
+        scanner.scan(&chunk.bytes, &mut rows);
+    }
+}

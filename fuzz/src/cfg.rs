@@ -1,0 +1,10 @@
+//! `.cfg` files: one that is read is written as it was understood.
+
+use innodb::cfg::Cfg;
+
+pub(crate) fn run(bytes: &[u8]) {
+    let Ok(cfg) = Cfg::parse(bytes) else { return };
+    let again = Cfg::parse(&cfg.to_bytes()).expect("what we write can be read");
+    assert_eq!(again, cfg);
+    let _ = (cfg.row_format(), cfg.clustered(), cfg.has_supported_page_size());
+}

@@ -1,0 +1,66 @@
+//! The field scanner: rows tile their chunk, and every instruction set finds the same.
+
+use sources::{Dialect, Isa, Rows, Scanner, Value};
+
+type Table = Vec<(usize, Vec<Option<Vec<u8>>>)>;
+
+pub(crate) fn run(bytes: &[u8]) {
+    let (choices, text) = crate::choices(bytes);
+    let dialect = dialect(choices);
+    if dialect.check().is_err() || dialect.needs_fields() {
+        return;
+    }
+    let tables: Vec<Table> =
+        Isa::available().into_iter().map(|isa| scan(&dialect, text, isa)).collect();
+    assert!(tables.windows(2).all(|pair| pair[0] == pair[1]), "instruction sets differ");
+}
+
+pub(crate) fn dialect([preset, special, separator, end]: [u8; 4]) -> Dialect {
+    let presets = [Dialect::mysql, Dialect::csv, Dialect::tsv, Dialect::tbl];
+    let mut dialect = presets[usize::from(preset & 3)]();
+    if preset & 4 != 0 {
+        let quotes = [None, Some(b'"'), Some(b'\''), Some(b'|')];
+        dialect.enclosed_by = quotes[usize::from(special & 3)];
+        let escapes = [None, Some(b'\\'), Some(b'"'), Some(b'^')];
+        dialect.escaped_by = escapes[usize::from(special >> 2 & 3)];
+        let separators: [&[u8]; 8] = [b",", b"\t", b"|", b"||", b",,", b",|", b"aab", b"\n"];
+        dialect.fields_terminated_by = separators[usize::from(separator & 7)].to_vec();
+        dialect.any_newline = special & 16 != 0;
+        dialect.trailing_separator = special & 32 != 0;
+        let ends: [&[u8]; 8] = [b"\n", b"\r\n", b"|", b"|\n", b"\n\n", b"aac", b",", b"\0"];
+        dialect.lines_terminated_by = match dialect.any_newline {
+            true => b"\n".to_vec(),
+            false => ends[usize::from(end & 7)].to_vec(),
+        };
+        let starts: [&[u8]; 4] = [b"", b"", b">", b">>"];
+        dialect.lines_starting_by = starts[usize::from(end >> 3 & 3)].to_vec();
+    }
+    if preset & 8 != 0 {
+        dialect.null_token = Some(b"NA".to_vec());
+    }
+    dialect
+}
+
+fn scan(dialect: &Dialect, bytes: &[u8], isa: Isa) -> Table {
+    let mut rows = Rows::new();
+    Scanner::with_isa(dialect, isa).scan(bytes, &mut rows);
+    let (mut end_before, mut scratch) = (0, Vec::new());
+    let mut table = Table::new();
+    for row in rows.iter() {
+        let (start, end) = row.raw();
+        assert!(start <= end && end <= bytes.len());
+        assert!(start == end_before || !dialect.lines_starting_by.is_empty());
+        end_before = end;
+        assert_eq!(row.fields().count(), row.field_count());
+        let values = row.fields().map(|field| {
+            assert!(start <= field.span().0 && field.span().1 <= end);
+            match rows.value(bytes, field, &mut scratch) {
+                Value::Null => None,
+                Value::Bytes(value) => Some(value.to_vec()),
+            }
+        });
+        table.push((start, values.collect()));
+    }
+    assert!(end_before == bytes.len() || !dialect.lines_starting_by.is_empty());
+    table
+}

@@ -1,0 +1,20 @@
+//! Guessing what a file holds.
+
+use load::sniff::{SniffOptions, sniff};
+use sources::Encoding;
+
+pub(crate) fn run(bytes: &[u8]) {
+    let (folder, path) = crate::file(bytes);
+    let options = SniffOptions {
+        files: vec![path],
+        table: "t".to_owned(),
+        dialect: None,
+        header: None,
+        skip_lines: 0,
+        columns: None,
+        encoding: Encoding::ByMark,
+        charset: None,
+        temp_dir: folder.path().to_owned(),
+    };
+    let _ = sniff(&options);
+}

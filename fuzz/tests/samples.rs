@@ -1,0 +1,147 @@
+//! What is sound, for each target; the first bytes of some choose what is done with the rest.
+
+use std::io::Write;
+
+use values::Charset;
+use values::collation::{CollationData, Contraction, Verdict, WeightsBuilder};
+
+const T_CFG: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/t.cfg");
+const ORDERS_CFG: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/orders.cfg");
+const T_IBD: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/t.ibd");
+const ORDERS_IBD: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/orders.ibd");
+
+/// Lines with all that dialects know.
+const TEXTS: [&str; 7] = [
+    "1\ttwo\t\\N\n2\tt\\\two\t\n",
+    "a,b,c\n1,\"two, \"\"three\"\"\n\",NULL\r\n2,,x\n",
+    "1|two|2024-01-31|\n2|three|1999-12-31|\n",
+    "id;name;when\n1;'it''s';2024-02-29 12:00:00.5\n2;'\u{e9}t\u{e9} \u{1f600}';\n",
+    ">1aab2aac>>3aab4aac",
+    "\u{feff}k,v\n-1,0.5e3\n99999999999,NA\n",
+    "{\"a\": [1, null, \"x\"]}\t12:34:56\tb'1'\n",
+];
+
+/// Values of every type.
+const VALUES: [&str; 22] = [
+    "",
+    "0",
+    "-1",
+    "127",
+    "18446744073709551615",
+    "1e400",
+    "-0.000",
+    "12345678901234567890.123456789",
+    "2024-02-29",
+    "24-2-9 1:2:3.999999999",
+    "20240229123456",
+    "838:59:59.999999",
+    "-1 12:00",
+    "2155",
+    "l1\u{e9}",
+    "l1\u{e9},l3\u{e9}",
+    "3",
+    "{\"a\": [1, 2.5e3, true, null, \"\\u00e9\"]}",
+    "123e4567-e89b-12d3-a456-426614174000",
+    "192.168.0.255",
+    "::ffff:1.2.3.4",
+    "trailing   ",
+];
+
+const OPTION_FILE: &str = "# a comment\n[client]\nuser = me # not me\npassword=\"a \\\"b\\\" \\s\"\n\
+     host=localhost\nport=3306\nloose-ssl\n[mariadb-client]\nsocket=/tmp/s\n";
+
+/// Samples of the target of this name.
+pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
+    match target {
+        "archive" => archives(),
+        "cfg" => vec![T_CFG.to_vec(), ORDERS_CFG.to_vec()],
+        "collation" => vec![collation()],
+        "convert" => conversions(),
+        "journal" => vec![journal()],
+        "option_file" => vec![OPTION_FILE.as_bytes().to_vec()],
+        "scan" => texts_with_choices(),
+        "sniff" => TEXTS.map(|text| text.as_bytes().to_vec()).to_vec(),
+        "tablespace" => {
+            let choose = |more: u8, file: &[u8]| [&[more], file].concat();
+            vec![choose(0, T_IBD), choose(1, T_IBD), choose(1, ORDERS_IBD)]
+        }
+        _ => vec![Vec::new()],
+    }
+}
+
+fn archives() -> Vec<Vec<u8>> {
+    let text = TEXTS.concat().repeat(40).into_bytes();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&text).unwrap();
+    let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+    bzip2.write_all(&text).unwrap();
+    let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    lz4.write_all(&text).unwrap();
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    xz.write_all(&text).unwrap();
+    let wide: Vec<u8> = TEXTS[3].encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let files = [
+        gzip.finish().unwrap(),
+        bzip2.finish().unwrap(),
+        lz4.finish().unwrap(),
+        xz.finish().unwrap(),
+        zstd::encode_all(&text[..], 1).unwrap(),
+        [b"\xff\xfe", &wide[..]].concat(),
+        text,
+    ];
+    let choose = |preset: u8, file: &Vec<u8>| [&[preset, 0, 3, preset], &file[..]].concat();
+    files.iter().flat_map(|file| [choose(0, file), choose(1, file), choose(6, file)]).collect()
+}
+
+/// Letters without case, a character of two units, one without weight, and contractions.
+fn collation() -> Vec<u8> {
+    let mut weights = WeightsBuilder::new(2);
+    for code in 0..0x100_u32 {
+        let upper = (code as u8).to_ascii_uppercase();
+        let weight: &[u8] = match upper {
+            0xad => &[],
+            0xe6 => &[2, b'A', 2, b'E'],
+            _ => &[2, upper],
+        };
+        weights.push(code, weight).unwrap();
+    }
+    let chars = |text: &str| text.chars().map(u32::from).collect();
+    let contractions = vec![
+        Contraction { chars: chars("ch"), weight: Some(vec![2, b'I']) },
+        Contraction { chars: chars("xyz"), weight: None },
+    ];
+    let data = CollationData {
+        name: "invented_ci".to_owned(),
+        server_version: "0".to_owned(),
+        charset: Charset::Latin1,
+        pad_space: true,
+        pad_unit: None,
+        weights: weights.finish(),
+        contractions,
+        lower_levels: Vec::new(),
+        verdict: Verdict::Exact,
+    };
+    data.to_bytes()
+}
+
+fn conversions() -> Vec<Vec<u8>> {
+    let with = |kind: u8, value: &str| [&[kind, 6, 0, 0x84], value.as_bytes()].concat();
+    (0..24).flat_map(|kind| VALUES.map(|value| with(kind, value))).collect()
+}
+
+fn journal() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut journal = load::journal::Journal::create(folder.path()).unwrap();
+    for step in ["job", "inspect", "rows"] {
+        journal.write(step, load::journal::Event::Begin, "d.t").unwrap();
+        journal.write(step, load::journal::Event::End, "d.t: \u{e9}").unwrap();
+    }
+    std::fs::read(journal.path()).unwrap()
+}
+
+fn texts_with_choices() -> Vec<Vec<u8>> {
+    let choices =
+        [[0u8, 0, 0, 0], [1, 0, 0, 0], [3, 0, 0, 0], [4, 5, 0, 0], [13, 9, 3, 3], [4, 21, 6, 21]];
+    let with = |choice: [u8; 4], text: &str| [&choice, text.as_bytes()].concat();
+    choices.iter().flat_map(|&choice| TEXTS.map(|text| with(choice, text))).collect()
+}
