@@ -169,7 +169,7 @@ impl Sandbox {
             .map_err(|e| Error::io("running", &binary.path, e))?;
         self.wait(from, || child_end(&mut child))?;
         if upgrade {
-            self.upgrade()?;
+            self.upgrade(&binary)?;
         }
         self.write_version(&binary.version)
     }
@@ -251,8 +251,10 @@ impl Sandbox {
     }
 
     /// Brings the system tables of an older series up to the running server's.
-    fn upgrade(&self) -> Result<()> {
-        let program = find_program(&["mariadb-upgrade", "mysql_upgrade"], None);
+    fn upgrade(&self, binary: &Binary) -> Result<()> {
+        // Its own, if it has one: each knows the tables of its series.
+        let base = binary.path.parent().and_then(Path::parent);
+        let program = find_program(&["mariadb-upgrade", "mysql_upgrade"], base);
         let program = program.ok_or_else(|| {
             self.failed("upgrading", "mariadb-upgrade was not found (package mariadb-client)")
         })?;
