@@ -10,7 +10,8 @@ const ER_WARN_DATA_TRUNCATED: u16 = 1265;
 
 /// Tries the conversions on variables: needs no table and no right.
 pub fn habits(session: &mut Session) -> Result<Habits> {
-    let late = "DATE_ADD('1970-01-02', INTERVAL 0xffff0000 SECOND)";
+    // Between both ends, in whatever time zone.
+    let late = "'2100-01-01 00:00:00'";
     let row = session.query_row(&format!(
         "SELECT CAST('-0' AS DOUBLE), COALESCE(UNIX_TIMESTAMP({late}), 0) > 0"
     ))?;
