@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A field starts one separator after the end of the field before it, the first one of a row where
-//! the row before it ended; fields of fixed size have no separator. Nothing is allocated per row once the vectors have grown.
+//! the row before it ended; fields of fixed size have no separator. Nothing is allocated per row
+//! once the vectors have grown.
 
 use std::sync::Arc;
 
@@ -38,9 +39,8 @@ pub(crate) struct Shape {
     pub(crate) separator_size: u32,
     pub(crate) prefix_size: u32,
     pub(crate) trailing_separator: bool,
-    /// The bare word NULL is NULL, because there are quotes.
-    pub(crate) has_null_word: bool,
-    pub(crate) has_null_token: bool,
+    /// Plain text may be NULL: the bare word where there are quotes, or the token.
+    pub(crate) has_null_text: bool,
     pub(crate) null_token: Option<Arc<[u8]>>,
     pub(crate) rules: Rules,
 }
@@ -105,12 +105,21 @@ impl Rows {
     #[inline]
     pub fn value<'a>(&self, chunk: &'a [u8], field: Field, scratch: &'a mut Vec<u8>) -> Value<'a> {
         let raw = field.raw(chunk);
+        if field.flags == 0 && !self.shape.has_null_text {
+            return Value::Bytes(raw);
+        }
+        self.special(raw, field, scratch)
+    }
+
+    /// What a field holds that may be NULL by its text, or has quotes or escapes. Out of line: most
+    /// files have no such fields, and the loop over theirs is to stay small.
+    #[inline(never)]
+    fn special<'a>(&self, raw: &'a [u8], field: Field, scratch: &'a mut Vec<u8>) -> Value<'a> {
         match field.flags {
-            0 if self.shape.has_null_word && raw == b"NULL" => Value::Null,
-            0 if self.shape.has_null_token && self.is_token(raw) => Value::Null,
-            0 => Value::Bytes(raw),
             QUOTED => Value::Bytes(&raw[1..raw.len() - 1]),
-            DECODE if self.is_token(raw) => Value::Null,
+            0 if self.shape.rules.quote.is_some() && raw == b"NULL" => Value::Null,
+            0 | DECODE if self.is_token(raw) => Value::Null,
+            0 => Value::Bytes(raw),
             flags => {
                 let index = field.index as usize;
                 decode::decode(raw, flags & QUOTED != 0, index, &self.shape.rules, scratch)
@@ -119,7 +128,6 @@ impl Rows {
     }
 
     /// Whether a field not in quotes is the token for NULL.
-    #[inline(never)]
     fn is_token(&self, raw: &[u8]) -> bool {
         self.shape.null_token.as_deref() == Some(raw)
     }

@@ -38,8 +38,7 @@ impl Scanner {
             separator_size: lexer.separator.len() as u32,
             prefix_size: lexer.prefix.len() as u32,
             trailing_separator: dialect.trailing_separator,
-            has_null_word: lexer.quote.is_some(),
-            has_null_token: dialect.null_token.is_some(),
+            has_null_text: lexer.quote.is_some() || dialect.null_token.is_some(),
             null_token: dialect.null_token.as_deref().map(Arc::from),
             rules: Rules::new(&lexer),
         };
