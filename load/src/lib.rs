@@ -5,7 +5,22 @@
 //!           '------ rows.rs ------'   '--- indexes.rs ---'    direct.rs
 //! ```
 //!
-//! [`mod@sniff`] looks at files that nothing is known of; [`load`] plans, builds, verifies, imports and publishes; [`plan`] only says what it would do.
+//! In reading order, [`options`] what is asked for, and then
+//!
+//! - the load as a whole: `direct` its steps, `steps` and [`journal`] what is written down of them,
+//!   [`progress`] and [`report`] what is told, `error` why there was none;
+//! - before it: `plan` which way in, `ddl` the table made, `inspected` what server and input say,
+//!   `estimate` and `space` whether there is room, `machine`, `memory` and `reading` who may use how
+//!   much memory, [`mod@sniff`] what a file is that nothing is known of;
+//! - what a row becomes: `fields` which column a field goes to, `absent` what the input lacks,
+//!   `binding` the fields of each index, `encode` one row, `entry` what is sorted of it, `clock` the
+//!   zone of its times;
+//! - numbers: `sequence` for every row, of `counter` the server's rule and `given` the input's own;
+//! - the stages: `build` joins `rows` and `indexes`, by `pool`, `turn` and `stop`; `large` and
+//!   `off_page` long records, `pages` and `space_file` where pages go, `verify` the finished file;
+//! - rows that are not loaded: `fault` why, `position` where, `rejects` and `row_log` their files,
+//!   `locate` the rows with a key, `duplicates` those that lose;
+//! - tests' own: `failpoint`.
 
 pub mod journal;
 pub mod options;
