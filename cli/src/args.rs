@@ -204,8 +204,10 @@ pub(crate) struct FormatArgs {
     /// What stands between two fields; empty with no quote: fields as wide as their columns.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) fields_terminated_by: Option<String>,
-    /// The quote that fields may stand in; empty for none.
+    /// The quote that fields may stand in; empty for none. Optional or not makes no difference to
+    /// reading.
     #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
+    #[arg(visible_alias = "fields-optionally-enclosed-by")]
     pub(crate) fields_enclosed_by: Option<String>,
     /// What makes the next character text; empty for nothing.
     #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]

@@ -120,6 +120,7 @@ fn field_options_are_read_as_in_load_data() {
             ],
             &["1|x;'y|none", "2|z|none"],
         ),
+        (b"'1'\tx\n", &["--fields-optionally-enclosed-by='", two[0], two[1]], &["1|x|none"]),
         (b"1\tx\\y\n", &["--fields-escaped-by", "", two[0], two[1]], &["1|x\\y|none"]),
         (b"1\tx^\ty\n", &["--fields-escaped-by", "^", two[0], two[1]], &["1|x\ty|none"]),
         (b"1\0x\n", &["--fields-terminated-by", "\\0", two[0], two[1]], &["1|x|none"]),
