@@ -511,10 +511,10 @@ fn list(names: &[Vec<u8>]) -> String {
     names.join(", ")
 }
 
-/// The fields of a header record.
+/// The fields of a header record. A column may be called what means NULL in the rows.
 fn names(dialect: &Dialect, record: &[u8]) -> Vec<Vec<u8>> {
     let mut rows = Rows::new();
-    Scanner::new(dialect).scan(record, &mut rows);
+    Scanner::new(&Dialect { null_token: None, ..dialect.clone() }).scan(record, &mut rows);
     let mut scratch = Vec::new();
     let fields = rows.iter().flat_map(|row| row.fields());
     fields

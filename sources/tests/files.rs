@@ -72,6 +72,18 @@ fn skipped_lines_and_headers_are_taken_off_each_file() {
 }
 
 #[test]
+fn a_column_may_be_called_what_means_null() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "a", b"NA,,NULL\n1,NA,2\n");
+    for token in ["NA", ""] {
+        let dialect = Dialect { null_token: Some(token.into()), ..Dialect::csv() };
+        let options = SourceOptions { header: true, ..SourceOptions::default() };
+        let mut source = FileSource::new(std::slice::from_ref(&path), &dialect, options).unwrap();
+        assert_eq!(source.header().unwrap().unwrap(), ["NA", "", "NULL"]);
+    }
+}
+
+#[test]
 fn lines_are_skipped_as_the_server_does() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder, "a", b"one\\\nstill one\n\"two\nthree\"\n4\nfive\nsix\n");
