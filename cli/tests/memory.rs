@@ -66,6 +66,22 @@ fn long_values_take_no_more_than_the_budget() {
     assert_eq!(lengths, [format!("{}|{}|ll", 12 * (6 << 20), 6 << 20)]);
 }
 
+/// The reading that looks for duplicates encodes them all, too.
+#[test]
+fn long_values_among_duplicates_take_no_more_than_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    let columns = "id INT PRIMARY KEY, b LONGBLOB";
+    let more = ["--threads", "4", "--on-duplicate", "skip"];
+    let report = load_within(&mut desk, columns, 128, &more, |out| {
+        for id in shuffled(8).chain([3]) {
+            write!(out, "{id}\t").unwrap();
+            repeat(out, b'a' + id as u8, 15 << 20);
+            out.write_all(b"\n").unwrap();
+        }
+    });
+    assert_eq!((&report["rows"], &report["duplicates"]), (&8.into(), &1.into()));
+}
+
 /// As long as memory allows: escaped, enclosed, and text of another character set.
 #[test]
 fn a_value_of_a_fifth_of_the_budget_is_loaded() {

@@ -315,7 +315,7 @@ impl<'a> Build<'a> {
             zero_is_value: self.series.zero_is_value,
             stores,
             sink,
-            large: Large::new(self.memory.record_bytes_max),
+            large: Large::new(self.memory),
             gate: attempt.losers.map(|losers| RowGate::new(Some(losers))).transpose()?,
             on_duplicate: self.options.on_duplicate,
             commit: Turnstile::new(Commit {

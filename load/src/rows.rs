@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
 use server::Interrupt;
-use sort::{EntryShape, Loan, RunStore, SortBuffer};
+use sort::{EntryShape, RunStore, SortBuffer};
 use sources::{Chunk, Rows, Scanner, Source, Value};
 
 use crate::binding::{Binding, Entry, SecondaryBinding};
@@ -26,8 +26,8 @@ use crate::encode::{Encoder, Line};
 use crate::entry::pack;
 use crate::fault::{FaultKind, RowFault};
 use crate::given::Explicit;
-use crate::large::{Large, Pass};
-use crate::memory::{COPIES_OF_A_RECORD, Memory};
+use crate::large::{self, Large, Pass};
+use crate::memory::Memory;
 use crate::off_page;
 use crate::options::OnDuplicate;
 use crate::pages::PageSink;
@@ -44,8 +44,6 @@ const ROWS_PER_LOOK: u32 = 64;
 const LONG_RECORD_BYTES: usize = 1024;
 /// Bytes that an entry takes in a sort buffer besides its own.
 const ENTRY_BYTES: usize = 16;
-/// A chunk of more than so many chunks is one long record.
-const LARGE_CHUNKS: usize = 2;
 /// Refused rows that a worker holds before it hands them on.
 const REJECTS_HELD_MAX: usize = 1000;
 
@@ -114,7 +112,7 @@ impl RowsStage<'_, '_> {
                 worker.take(&chunk)?;
                 continue;
             };
-            let loans = self.borrow(chunk.bytes.len())?;
+            let loans = large::borrow(self.stores, chunk.bytes.len())?;
             worker.take(&chunk)?;
             // Its buffers have grown with the record: give them back before the loans.
             worker.sort_buffers()?;
@@ -156,21 +154,8 @@ impl RowsStage<'_, '_> {
         if !more {
             return Ok(None);
         }
-        let bytes = chunk.bytes.len();
         // Waited for with the source locked, so that nobody reads another meanwhile.
-        let pass =
-            (bytes > LARGE_CHUNKS * self.memory.chunk_bytes).then(|| self.large.enter(bytes));
-        Ok(Some(pass))
-    }
-
-    /// Has sorted runs make room for what becomes of a record of `bytes`.
-    fn borrow(&self, bytes: usize) -> Result<Vec<Loan<'_>>, Stop> {
-        let needed = (bytes as f64 * COPIES_OF_A_RECORD) as u128;
-        let total = self.stores.iter().map(RunStore::memory_bytes_max).sum::<usize>().max(1);
-        let share = |store: &RunStore| needed * store.memory_bytes_max() as u128 / total as u128;
-        let loan =
-            |store| RunStore::lend(store, usize::try_from(share(store)).unwrap_or(usize::MAX));
-        Ok(self.stores.iter().map(loan).collect::<Result<_, _>>()?)
+        Ok(Some(self.large.enter_if_large(chunk.bytes.len())))
     }
 }
 

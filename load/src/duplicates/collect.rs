@@ -18,6 +18,7 @@ use crate::encode::{Encoder, Line};
 use crate::error::Error;
 use crate::given::Explicit;
 use crate::indexes::UniquePart;
+use crate::large::{self, Large, Pass};
 use crate::memory::Memory;
 use crate::options::OnDuplicate;
 use crate::progress::{Progress, Snapshot, Stage};
@@ -85,6 +86,8 @@ pub(crate) struct CollectStage<'a, 'l> {
     pub(crate) memory: &'a Memory,
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
     pub(crate) scanner: &'a Scanner,
+    /// For chunks that are one record, too long for a worker's share.
+    pub(crate) large: Large,
     pub(crate) gate: RowGate<'l>,
     pub(crate) on_duplicate: OnDuplicate,
     pub(crate) sequence: Sequence,
@@ -109,10 +112,21 @@ impl CollectStage<'_, '_> {
         let mut worker = Worker::new(self);
         let mut chunk = Chunk::default();
         while !self.stop.load(Ordering::Relaxed) {
-            if !self.next_chunk(&mut chunk)? {
+            let Some(large) = self.next_chunk(&mut chunk)? else {
                 return worker.sort_buffers();
-            }
+            };
+            let Some(pass) = large else {
+                worker.take(&chunk)?;
+                continue;
+            };
+            let loans = large::borrow(self.stores, chunk.bytes.len())?;
             worker.take(&chunk)?;
+            // Its buffers have grown with the record: give them back before the loans.
+            worker.sort_buffers()?;
+            chunk = Chunk::default();
+            worker = Worker::new(self);
+            drop(loans);
+            drop(pass);
         }
         Err(Stop::Abandoned)
     }
@@ -124,7 +138,8 @@ impl CollectStage<'_, '_> {
         self.sequence.close();
     }
 
-    fn next_chunk(&self, chunk: &mut Chunk) -> Result<bool, Stop> {
+    /// Takes the next chunk, if there is one, with the right to work on it if it is a long record.
+    fn next_chunk(&self, chunk: &mut Chunk) -> Result<Option<Option<Pass<'_>>>, Stop> {
         self.interrupt.check()?;
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let more = source.next_chunk(chunk)?;
@@ -134,7 +149,8 @@ impl CollectStage<'_, '_> {
             done_bytes: source.bytes_read(),
             total_bytes: self.bytes_total,
         });
-        Ok(more)
+        // Waited for with the source locked, so that nobody reads another meanwhile.
+        Ok(more.then(|| self.large.enter_if_large(chunk.bytes.len())))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::duplicates::gate::RowGate;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::resolve::{Resolved, Resolver};
 use crate::error::Error;
+use crate::large::Large;
 use crate::options::OnDuplicate;
 use crate::pool;
 use crate::sequence::Sequence;
@@ -75,6 +76,7 @@ impl Build<'_> {
             memory: self.memory,
             source: self.source,
             scanner: &scanner,
+            large: Large::new(self.memory),
             gate: RowGate::new(before)?,
             on_duplicate: self.options.on_duplicate,
             sequence: Sequence::new(self.binding, self.series, self.may_refuse()),
