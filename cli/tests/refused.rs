@@ -106,6 +106,19 @@ fn what_cannot_be_loaded_yet_is_refused_by_name() {
 }
 
 #[test]
+fn flags_of_sql_mode_are_those_of_the_server() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (d DATE)");
+    let file = desk.home.file("rows.txt", "0000-00-00\n");
+    let outcome = desk.load("t", &file, &["--sql-mode", "NO_ZERO_DAET"]);
+    outcome.refused(2, &["--sql-mode NO_ZERO_DAET holds what is no flag"]);
+    for flags in ["no_zero_date", "TRADITIONAL", "ANSI_QUOTES, NO_ZERO_DATE"] {
+        desk.load("t", &file, &["--sql-mode", flags]).refused(1, &["rows.txt line 1"]);
+    }
+    desk.load("t", &file, &["--sql-mode", ""]).done();
+}
+
+#[test]
 fn ddl_makes_a_missing_table_and_a_failed_load_takes_it_back() {
     let Some(mut desk) = Desk::new() else { return };
     let dump = "-- dump\nDROP TABLE IF EXISTS `keep`;\n/*!40101 SET NAMES utf8 */;\n\

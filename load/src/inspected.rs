@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use server::catalog::Moment;
 use server::learn::{self, CollationCache};
-use server::{ServerFacts, Session, Table, Target};
+use server::{ServerFacts, Session, Table, Target, identifier};
 use sources::{Dialect, FileSource};
 use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType};
 
@@ -41,12 +41,10 @@ impl Inspected {
         let fields = InputFields::new(session, table, options, header.as_deref())?;
         let kinds = fields.kinds(session, table, source.dialect())?;
         source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
-        // What a session of the server's has, unless the user wants another.
-        let sql_mode = options.sql_mode.as_deref().unwrap_or(&facts.sql_mode);
         let habits = server::habits(session)?;
         let convert = ConvertOptions {
             file_charset: file_charset(session, &options.charset)?,
-            sql_mode: SqlMode::parse(sql_mode),
+            sql_mode: sql_mode(session, facts, options)?,
             time_zone: clock::zone(session, facts, &table.columns, habits)?,
             habits,
         };
@@ -108,6 +106,28 @@ fn series(
         zero_is_value: sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO),
         reserves: lock_mode != "0",
     })
+}
+
+/// The flags that values are read by: those of a session of the server's, unless the user wants
+/// others. The server says whether these are flags, and what one that stands for several stands for.
+fn sql_mode(
+    session: &mut Session,
+    facts: &ServerFacts,
+    options: &LoadOptions,
+) -> Result<SqlMode, Error> {
+    const ER_WRONG_VALUE_FOR_VAR: u16 = 1231;
+    let Some(typed) = &options.sql_mode else { return Ok(SqlMode::parse(&facts.sql_mode)) };
+    let flags: Vec<&str> = typed.split(',').map(str::trim).collect();
+    let sql = format!(
+        "SET STATEMENT sql_mode={} FOR SELECT @@sql_mode",
+        identifier::quote_text(&flags.join(","))
+    );
+    match session.query_text(&sql) {
+        Err(error) if error.errno() == Some(ER_WRONG_VALUE_FOR_VAR) => Err(Error::Usage(format!(
+            "--sql-mode {typed} holds what is no flag of the server's sql_mode"
+        ))),
+        flags => Ok(SqlMode::parse(&flags?.unwrap_or_default())),
+    }
 }
 
 /// The character set the input is written in.
