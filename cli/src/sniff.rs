@@ -71,6 +71,7 @@ fn sniff(
         files: files.to_vec(),
         table: table.to_owned(),
         dialect: says_dialect(format).then(|| load_args::dialect(format, &files[0])).transpose()?,
+        null_token: format.null_token.clone(),
         header: format.header.then_some(true),
         skip_lines: format.skip_lines,
         columns: format.columns.clone(),
@@ -89,7 +90,6 @@ fn says_dialect(format: &FormatArgs) -> bool {
         || format.fields_escaped_by.is_some()
         || format.lines_terminated_by.is_some()
         || format.lines_starting_by.is_some()
-        || format.null_token.is_some()
 }
 
 /// `test.NAME`, after the file.

@@ -232,6 +232,35 @@ fn a_table_that_was_made_is_taken_back_when_the_load_fails() {
 }
 
 #[test]
+fn a_null_token_leaves_the_dialect_to_be_guessed() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("said.txt", "id;n\n1;-\n2;3\n");
+    let sniffed = desk.sniff(&file, &["--null-token", "-"]);
+    assert_eq!(sniffed.done().out.matches("--null-token").count(), 1, "{sniffed:?}");
+    for how in [None, Some(["--create", "--null-token", "-"])] {
+        desk.exec("DROP TABLE IF EXISTS t");
+        match how {
+            None => assert_eq!(desk.shell(&sniffed.out).code(), 0),
+            Some(more) => drop(desk.load("t", &file, &more).done()),
+        }
+        assert_eq!(desk.columns(), ["id tinyint(4) NO PRI", "n tinyint(4) YES"]);
+        assert_eq!(desk.rows("SELECT id FROM t WHERE n IS NULL"), ["1"]);
+    }
+}
+
+#[test]
+fn text_that_is_not_utf_8_is_said_to_be_a_guess() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("sjis.csv", b"id,name\n1,\x93\xfa\x96\x7b\n");
+    let created = desk.load("t", &file, &["--create"]);
+    assert!(created.done().err.contains("note: the text is not UTF-8"), "{created:?}");
+    desk.exec("DROP TABLE t");
+    let created = desk.load("t", &file, &["--create", "--charset", "sjis"]);
+    assert!(!created.done().err.contains("not UTF-8"), "{created:?}");
+    assert_eq!(desk.rows("SELECT HEX(name) FROM t"), ["E697A5E69CAC"]);
+}
+
+#[test]
 fn it_says_what_it_cannot_look_at() {
     let Some(desk) = Desk::new() else { return };
     let empty = desk.home.file("empty.csv", "");

@@ -9,6 +9,7 @@ pub(crate) fn run(bytes: &[u8]) {
         files: vec![path],
         table: "t".to_owned(),
         dialect: None,
+        null_token: None,
         header: None,
         skip_lines: 0,
         columns: None,

@@ -33,6 +33,8 @@ pub struct SniffOptions {
     pub table: String,
     /// How fields are cut, if that is known.
     pub dialect: Option<Dialect>,
+    /// A field that means NULL, if one is known.
+    pub null_token: Option<String>,
     /// Whether there is a header, if that is known.
     pub header: Option<bool>,
     /// Lines to leave out at the start of each file.
@@ -100,10 +102,13 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         Sample::take(&options.files, options.encoding, &options.temp_dir).map_err(usage)?;
     let mut notes = Vec::new();
     let ending = options.files.first().and_then(|path| dialect::ending(path));
-    let guess = match &options.dialect {
+    let mut guess = match &options.dialect {
         Some(dialect) => Guess::given(dialect.clone()),
         None => dialect::guess(&sample, options.skip_lines, ending.as_deref(), &mut notes),
     };
+    if let Some(token) = &options.null_token {
+        guess.dialect.null_token = Some(token.clone().into_bytes());
+    }
     guess.dialect.check().map_err(usage)?;
     if guess.dialect.needs_fields() {
         return Err(Error::Usage(
@@ -126,7 +131,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     }
     let mut seen = Seen::new(records.fields);
     records.each(|values| seen.row(values));
-    let null_token = match guess.is_given {
+    let null_token = match guess.is_given || options.null_token.is_some() {
         true => None,
         false => seen.null_token(),
     };
@@ -148,7 +153,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     };
     name_columns(&mut sniffed, found, options, records.fields);
     seen.columns(&mut sniffed);
-    add_notes(&mut sniffed, &sample, &records, &seen);
+    add_notes(&mut sniffed, &sample, &records, &seen, !charset.is_utf8());
     sniffed.ddl = ddl::create_table(&options.table, &sniffed);
     Ok(sniffed)
 }
@@ -189,8 +194,21 @@ fn name_columns(
     sniffed.columns = names.into_iter().map(column).collect();
 }
 
-fn add_notes(sniffed: &mut Sniffed, sample: &Sample, records: &Records<'_>, seen: &Seen) {
+fn add_notes(
+    sniffed: &mut Sniffed,
+    sample: &Sample,
+    records: &Records<'_>,
+    seen: &Seen,
+    is_latin1: bool,
+) {
     let notes = &mut sniffed.notes;
+    if is_latin1 {
+        notes.push(
+            "the text is not UTF-8, and any bytes are latin1, which it is taken for; --charset names \
+             another character set"
+                .to_owned(),
+        );
+    }
     if !sample.is_whole {
         notes.push(
             "only parts of the input were looked at, so columns are wider than they need be, take \
@@ -298,6 +316,7 @@ mod tests {
             files: vec![path],
             table: "t".to_owned(),
             dialect: None,
+            null_token: None,
             header: None,
             skip_lines: 0,
             columns: None,
