@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use server::testing::TestServer;
 
 use crate::scene::{Mode, Scene};
-use crate::support::{Outcome, run};
+use crate::support::{Desk, Outcome, run};
 
 const KINDS: [&str; 5] = ["eio", "enospc", "short", "kill", "torn"];
 const KILL: i32 = 9;
@@ -48,6 +48,30 @@ fn survived(scene: &mut Scene<'_>, outcome: &Outcome, when: &str) {
         assert!(!scene.is_new(), "{when}: {outcome:?}");
     }
     scene.clean(when);
+}
+
+#[test]
+fn a_table_made_by_ddl_goes_with_a_journal_that_cannot_be_written() {
+    let Some(mut desk) = Desk::new() else { return };
+    let ddl = desk.home.file("t.sql", "CREATE TABLE t (a INT PRIMARY KEY)");
+    let file = desk.home.file("rows.txt", "1\n2\n");
+    let load = |desk: &Desk| {
+        let mut load = desk.home.load(desk.server, &desk.table("t"), &file);
+        load.arg("--ddl").arg(&ddl);
+        load
+    };
+    let log = desk.home.path().join("operations");
+    run(load(&desk).env("INRUSH_FAULT_LOG", &log)).done();
+    let operations = std::fs::read_to_string(&log).unwrap();
+    // Before the first one that is not the journal's, the table is made and the step ends.
+    let first = operations.lines().take_while(|line| line.ends_with(" journal")).count();
+    assert!(first > 6, "{operations}");
+    for nth in 1..=first {
+        desk.exec("DROP TABLE IF EXISTS t");
+        let outcome = run(load(&desk).env("INRUSH_FAULT", format!("{nth}:eio")));
+        outcome.refused(1, &["Input/output error"]);
+        assert_eq!(desk.rows("SHOW TABLES"), [""; 0], "{nth}: {outcome:?}");
+    }
 }
 
 /// `INRUSH_TEST_FAULTS=all` tries every kind at every operation in both modes.

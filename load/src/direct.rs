@@ -96,8 +96,11 @@ fn run(
     steps: &mut Steps<'_>,
     told: Sender<String>,
 ) -> Result<Report, Error> {
-    let (mut target, made, inspected) =
-        steps.step(Stage::Inspect, || inspect(connect, options, memory, &mut source, &told))?;
+    let (mut target, made, inspected) = steps.step_or_undo(
+        Stage::Inspect,
+        || inspect(connect, options, memory, &mut source, &told),
+        |(mut target, made, _)| undo(&mut target, &made, options),
+    )?;
     // From here on the dialect is the one that knows the table.
     let dialect = inspected.dialect.clone();
     let options = &LoadOptions { dialect, ..options.clone() };
@@ -139,13 +142,18 @@ fn inspect(
     match inspect_locked(&mut target, options, memory, source) {
         Ok(inspected) => Ok((target, made, inspected)),
         Err(error) => {
-            let _shield = options.interrupt.shield();
-            // Where the server has gone, the error that is reported says so.
-            let _ = target.reconnect();
-            made.undo(&mut target.session);
+            undo(&mut target, &made, options);
             Err(error)
         }
     }
+}
+
+/// Takes back what a load made that ends before its shadow.
+fn undo(target: &mut Target, made: &Made, options: &LoadOptions) {
+    let _shield = options.interrupt.shield();
+    // Where the server has gone, the error that is reported says so.
+    let _ = target.reconnect();
+    made.undo(&mut target.session);
 }
 
 fn inspect_locked(

@@ -49,11 +49,26 @@ impl<'a> Steps<'a> {
         stage: Stage,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.step_or_undo(stage, work, drop)
+    }
+
+    /// As [`Steps::step`], for work that `undo` takes back where its end cannot be written down.
+    pub(crate) fn step_or_undo<T>(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce() -> Result<T, Error>,
+        undo: impl FnOnce(T),
+    ) -> Result<T, Error> {
         self.enter(stage)?;
         let outcome = work()?;
         let target = self.target.clone();
-        self.write(stage.name(), Event::End, &target)?;
-        Ok(outcome)
+        match self.write(stage.name(), Event::End, &target) {
+            Ok(()) => Ok(outcome),
+            Err(error) => {
+                undo(outcome);
+                Err(error)
+            }
+        }
     }
 
     fn enter(&mut self, stage: Stage) -> Result<(), Error> {
