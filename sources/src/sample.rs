@@ -13,7 +13,7 @@ use crate::text::{self, Text, TextOptions};
 
 /// Text that is looked at in all.
 const SAMPLE_BYTES: usize = 32 << 20;
-/// Least of each file, where there are many.
+/// Least of each file, where there are many; of more than fit so, the last are not looked at.
 const FILE_BYTES_MIN: usize = 256 << 10;
 /// Bytes per read.
 const READ_BYTES: usize = 1 << 20;
@@ -58,6 +58,11 @@ impl Sample {
         let mut sample = Sample { is_whole: true, encoding, ..Sample::default() };
         let share = (SAMPLE_BYTES / paths.len().max(1)).max(FILE_BYTES_MIN);
         for (file, path) in paths.iter().enumerate() {
+            let taken: usize = sample.parts.iter().map(|part| part.bytes.len()).sum();
+            if taken >= SAMPLE_BYTES {
+                sample.is_whole = false;
+                break;
+            }
             let input = Input::find(path, temp_dir)?;
             if file == 0 {
                 sample.look(&input)?;
@@ -170,6 +175,16 @@ mod tests {
         assert!(bytes.starts_with(&large.parts[0].bytes[..2 * quarter]));
         assert!(bytes.ends_with(&large.parts[2].bytes));
         assert!(sample(&[&bytes[..SAMPLE_BYTES]]).is_whole);
+    }
+
+    #[test]
+    fn of_very_many_files_the_first_are_taken() {
+        let file = vec![b'a'; FILE_BYTES_MIN];
+        let fit = SAMPLE_BYTES / FILE_BYTES_MIN;
+        for (files, is_whole) in [(fit, true), (fit + 2, false)] {
+            let sample = sample(&vec![&file[..]; files]);
+            assert_eq!((sample.parts.len(), sample.is_whole), (fit, is_whole));
+        }
     }
 
     #[test]
