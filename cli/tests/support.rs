@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use server::Session;
@@ -144,7 +146,19 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
 
 /// Starts a command whose output is wanted later.
 pub(crate) fn start(command: &mut Command) -> Child {
+    static SIGNALS: Once = Once::new();
+    SIGNALS.call_once(heed_signals);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// A shell has what it starts in the background ignore Ctrl-C, whose programs go on ignoring it; a
+/// program that handles a signal, as this one then does, passes on the usual meaning.
+fn heed_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        let always = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_default(signal, always).unwrap();
+    }
 }
 
 /// Waits for a command that [`start`] started.
