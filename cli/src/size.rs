@@ -40,6 +40,12 @@ pub(crate) fn show(bytes: u64) -> String {
     format!("{value:.digits$} {}", units[unit])
 }
 
+/// `1 row`, `6,001,215 rows`.
+pub(crate) fn count(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", group(number))
+}
+
 /// `6,001,215`.
 pub(crate) fn group(number: u64) -> String {
     let digits = number.to_string();

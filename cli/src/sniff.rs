@@ -9,7 +9,7 @@ use sources::Dialect;
 
 use crate::args::{ConnectArgs, FormatArgs, LoadArgs, SniffArgs};
 use crate::failure::Failure;
-use crate::size::group;
+use crate::size::count;
 use crate::{input, load as load_args};
 
 /// Database of a table that nobody named.
@@ -42,6 +42,7 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
     }
     let sniffed = sniff(&options.files, &options.table, &args.format, &options.temp_dir)?;
     if !args.quiet {
+        eprintln!("note: guessed {}", summary(&sniffed));
         for note in &sniffed.notes {
             eprintln!("note: {note}");
         }
@@ -231,16 +232,11 @@ fn quote(word: &str) -> String {
     }
 }
 
-fn script(
-    out: &mut impl Write,
-    files: &[PathBuf],
-    sniffed: &Sniffed,
-    command: &[String],
-) -> std::io::Result<()> {
-    let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+/// What the files are, in a line.
+fn summary(sniffed: &Sniffed) -> String {
     let mut what = Vec::new();
     what.extend(sniffed.compression.map(|kind| kind.to_string()));
-    what.push(format!("{} columns", sniffed.columns.len()));
+    what.push(count(sniffed.columns.len() as u64, "column"));
     let is_skipped = sniffed.skip_lines > 0 && sniffed.names.is_some();
     let header = match (sniffed.header, is_skipped) {
         (true, _) => "a header",
@@ -250,9 +246,20 @@ fn script(
     what.push(header.to_owned());
     what.extend(sniffed.charset.clone());
     let all = if sniffed.is_whole { "all looked at" } else { "looked at, not all" };
+    let rows = count(sniffed.rows, "row");
+    format!("{}; {rows}, {all}", what.join(", "))
+}
+
+fn script(
+    out: &mut impl Write,
+    files: &[PathBuf],
+    sniffed: &Sniffed,
+    command: &[String],
+) -> std::io::Result<()> {
+    let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     // A name may hold a line break, which would end the comment.
     let names = names.join(" ").replace(['\n', '\r'], "?");
-    writeln!(out, "# {names}: {}; {} rows, {all}", what.join(", "), group(sniffed.rows))?;
+    writeln!(out, "# {names}: {}", summary(sniffed))?;
     for note in &sniffed.notes {
         writeln!(out, "# {}", note.replace(['\n', '\r'], " "))?;
     }

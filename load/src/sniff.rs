@@ -183,8 +183,8 @@ fn name_columns(
             let names = header::changed(&found.names, fields);
             sniffed.skip_lines += 1;
             sniffed.names = Some(names.clone());
-            let note = "the header holds names that no column can have, so it is skipped, and the \
-                        columns are named by --columns";
+            let note = "the header holds names that are empty, the same or not possible for a \
+                        column, so it is skipped, and the columns are named by --columns";
             sniffed.notes.push(note.to_owned());
             names
         }
@@ -224,11 +224,11 @@ fn add_notes(
     }
     if records.odd_rows > 0 {
         notes.push(format!(
-            "{} of {} rows seen have not {} fields and would be refused (--rejects-max tolerates \
-             some)",
-            records.odd_rows,
+            "of {} rows seen, those without {} fields would be refused, {} so far (--rejects-max \
+             tolerates some)",
             records.odd_rows + sniffed.rows,
-            records.fields
+            records.fields,
+            records.odd_rows
         ));
     }
     if let Some(token) = &sniffed.null_token {
@@ -324,6 +324,38 @@ mod tests {
             charset: None,
             temp_dir: folder.path().to_owned(),
         })
+    }
+
+    fn names(sniffed: &Sniffed) -> Vec<&str> {
+        sniffed.columns.iter().map(|column| column.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_header_may_leave_a_column_without_a_name_or_give_one_twice() {
+        let sniffed = sniff_bytes(b",a,A\n0,1,x\n1,2,y\n").unwrap();
+        assert_eq!(names(&sniffed), ["c1", "a", "Ac3"]);
+        assert_eq!((sniffed.rows, sniffed.skip_lines, sniffed.header), (2, 1, false));
+        assert!(sniffed.notes[0].contains("empty, the same"), "{:?}", sniffed.notes);
+        let sniffed = sniff_bytes(b"a,,1\n2,3,4\n").unwrap();
+        assert_eq!((sniffed.rows, sniffed.skip_lines), (2, 0));
+    }
+
+    #[test]
+    fn blank_lines_say_nothing_of_the_others() {
+        for text in ["id,v\n1,a\n\n2,b\n\n", "id,v\n\n1,a\n\n2,b\n\n\n\n"] {
+            let sniffed = sniff_bytes(text.as_bytes()).unwrap();
+            assert_eq!((names(&sniffed), sniffed.rows), (vec!["id", "v"], 2), "{text:?}");
+            assert!(sniffed.notes[0].contains("would be refused"), "{:?}", sniffed.notes);
+        }
+        assert!(sniff_bytes(b"\n\n\n").is_err());
+    }
+
+    #[test]
+    fn a_header_in_latin1_names_columns() {
+        let sniffed = sniff_bytes(b"id,Stra\xdfe\n1,x\n2,H\xf6he\n").unwrap();
+        assert_eq!(names(&sniffed), ["id", "Stra\u{df}e"]);
+        assert!(sniffed.header);
+        assert_eq!(sniffed.charset.as_deref(), Some("latin1"));
     }
 
     /// What a writer of CSV makes of values.

@@ -63,7 +63,7 @@ pub(super) fn guess(
             best = Some((candidate, shape));
         }
     }
-    let Some((candidate, shape)) = best else { return one_column(text, lines, ending) };
+    let Some((candidate, shape)) = best else { return one_column(text, lines, ending, notes) };
     if lines == Lines::Cr {
         notes.push("lines end with a lone carriage return".to_owned());
     }
@@ -200,6 +200,10 @@ impl Candidate {
         let mut counts: Vec<usize> = Vec::new();
         for row in rows.iter() {
             let count = row.field_count();
+            if count == 1 && row.field(0).raw(text).is_empty() {
+                // A blank line is refused, whatever separates fields.
+                continue;
+            }
             counts.push(count);
             shape.is_trailing &= count > 1 && row.field(count - 1).is_empty();
             for field in row.fields() {
@@ -289,7 +293,7 @@ fn tab(is_mysql: bool, lines: Lines) -> Guess {
 }
 
 /// Lines that no separator cuts.
-fn one_column(text: &[u8], lines: Lines, ending: Option<&str>) -> Guess {
+fn one_column(text: &[u8], lines: Lines, ending: Option<&str>, notes: &mut Vec<String>) -> Guess {
     let candidate = Candidate { separator: b',', quote: Some(b'"'), escape: false };
     let shape = candidate.shape(text, lines);
     if shape.fields == 1 && shape.share == 1.0 && shape.dirty == 0 && lines != Lines::Cr {
@@ -299,5 +303,12 @@ fn one_column(text: &[u8], lines: Lines, ending: Option<&str>) -> Guess {
         }
     }
     // A whole line is one field, whatever is in it.
+    if ending == Some("csv") || ending == Some("tsv") {
+        notes.push(
+            "no separator cuts most lines into equally many fields, so a whole line is taken as one; \
+             --fields-terminated-by says what separates them"
+                .to_owned(),
+        );
+    }
     tab(false, lines)
 }

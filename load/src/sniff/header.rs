@@ -11,7 +11,7 @@ const NAME_CHARS_MAX: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Header {
     pub(super) names: Vec<String>,
-    /// Columns can have these names, and a load finds them by the bytes of the file.
+    /// Columns can have these names.
     pub(super) can_be_matched: bool,
 }
 
@@ -36,21 +36,20 @@ pub(super) fn find(
             .filter(|names| names.len() == records.fields)
             .filter(|names| look_like_names(names) && differ(records, names))?,
     };
-    let is_same_text = charset.is_utf8() || names.iter().all(|name| name.is_ascii());
-    let can_be_matched = is_same_text && names.len() == records.fields && are_columns(&names);
+    let can_be_matched = names.len() == records.fields && are_columns(&names);
     Some(Header { names, can_be_matched })
 }
 
 fn look_like_names(names: &[String]) -> bool {
     let is_name = |name: &String| {
         let forms = Forms::of(name.as_bytes());
-        !name.trim().is_empty()
-            && name.chars().count() <= NAME_CHARS_MAX
-            && !name.contains(['\n', '\r', '\0'])
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && !(forms.double || forms.date || forms.datetime.is_some() || forms.time.is_some())
+        let is_time = forms.date || forms.datetime.is_some() || forms.time.is_some();
+        let is_value = forms.double || is_time || name.starts_with(|c: char| c.is_ascii_digit());
+        !(is_value || name.contains(['\n', '\r', '\0']))
     };
-    names.iter().all(is_name)
+    // Writers of tables leave the column of row numbers without a name.
+    let unnamed = names.iter().filter(|name| name.trim().is_empty()).count();
+    unnamed <= names.len() / 2 && names.iter().all(is_name)
 }
 
 /// What one column says about the first row.
@@ -125,7 +124,8 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
     let says_so = |(column, name): (&Column, &String)| {
         let is_named = is_table && is_identifier(name);
         column.values > 0
-            && (column.typed || (is_named && (differs(column, name) || is_usual(name))))
+            && ((column.typed && !name.trim().is_empty())
+                || (is_named && (differs(column, name) || is_usual(name))))
     };
     columns.iter().zip(names).any(says_so)
 }

@@ -135,8 +135,12 @@ impl<'a> Scanned<'a> {
     }
 
     fn usual_fields(&self, dialect: &Dialect) -> usize {
-        let mut counts: Vec<usize> =
-            (self.first..self.end).map(|index| self.rows.row(index).field_count()).collect();
+        // Blank lines say nothing of the others.
+        let mut counts: Vec<usize> = (self.first..self.end)
+            .map(|index| self.rows.row(index))
+            .filter(|row| row.field_count() > 1 || !row.field(0).is_empty())
+            .map(|row| row.field_count())
+            .collect();
         let first = counts.first().copied().unwrap_or(0);
         counts.sort_unstable();
         let most = counts.chunk_by(|a, b| a == b).max_by_key(|run| run.len());
