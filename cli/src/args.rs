@@ -266,7 +266,7 @@ pub(crate) enum PathArg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
-    /// LOAD DATA's default: tabs, backslash escapes.
+    /// LOAD DATA's default: tabs, backslash escapes, also under NO_BACKSLASH_ESCAPES.
     Mysql,
     /// RFC 4180: commas, doubled quotes, newlines in quotes.
     Csv,

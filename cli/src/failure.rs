@@ -13,7 +13,8 @@ pub(crate) const REJECTS: u8 = 3;
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: u8,
-    text: String,
+    /// Empty where there is nobody to tell.
+    pub(crate) text: String,
 }
 
 impl Failure {
@@ -48,6 +49,10 @@ impl From<server::Error> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        Failure::failed(error)
+        match error.kind() {
+            // Whoever read the output has seen enough.
+            std::io::ErrorKind::BrokenPipe => Failure { status: FAILED, text: String::new() },
+            _ => Failure::failed(error),
+        }
     }
 }

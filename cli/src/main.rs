@@ -26,7 +26,9 @@ fn main() -> ExitCode {
     match Cli::read().and_then(|cli| run(cli.command)) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
-            eprintln!("inrush: {failure}");
+            if !failure.text.is_empty() {
+                eprintln!("inrush: {failure}");
+            }
             ExitCode::from(failure.status)
         }
     }

@@ -4,15 +4,15 @@ use std::io::{self, Write};
 
 use load::{Estimate, Plan, Report};
 
-use crate::size::{group, show};
+use crate::size::{count, group, show};
 
 /// The report of a finished load.
 pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let Report { target, path, why, server, .. } = report;
     write!(
         out,
-        "{target}: {} rows loaded, {} rejected",
-        group(report.rows),
+        "{target}: {} loaded, {} rejected",
+        count(report.rows, "row"),
         group(report.rejects)
     )?;
     if report.duplicates > 0 {
@@ -36,18 +36,18 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let order = if report.sorted_input { "input in key order" } else { "input sorted" };
     writeln!(
         out,
-        "  {order}, {} spilled, peak memory {}, {} thread(s)",
+        "  {order}, {} spilled, peak memory {}, {}",
         show(report.spilled_bytes),
         show(report.memory_peak_bytes),
-        report.threads
+        count(report.threads as u64, "thread")
     )?;
     for index in &report.indexes {
         writeln!(
             out,
-            "  index {}: {} records, {} leaf pages, height {}",
+            "  index {}: {}, {}, height {}",
             index.name,
-            group(index.records),
-            group(index.leaf_pages),
+            count(index.records, "record"),
+            count(index.leaf_pages, "leaf page"),
             index.height
         )?;
     }
@@ -63,10 +63,9 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     let Plan { target, path, why, .. } = plan;
     match path {
         Some(path) => writeln!(out, "{target}: would load by the {path} path: {why}")?,
-        None if plan.makes_table => writeln!(
-            out,
-            "{target}: would be made by --ddl, then loaded by the path that its shape allows"
-        )?,
+        None if plan.makes_table => {
+            writeln!(out, "{target}: would be made, then loaded by the path that its shape allows")?
+        }
         None => writeln!(out, "{target}: cannot be loaded")?,
     }
     for reason in &plan.refused {

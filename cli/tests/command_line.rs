@@ -61,7 +61,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         assert!(!outcome.err.contains("secret"), "{outcome:?}");
     }
     // The target itself.
-    let missing_hint = "does not exist; --ddl FILE would make it";
+    let missing_hint = "does not exist; --ddl FILE or --create would make it";
     let cases: &[(&str, &[&str], &[&str])] = &[
         ("t", &[], &["--into t: the database is missing"]),
         ("a.b.c", &[], &["is not a table name"]),

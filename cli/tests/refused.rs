@@ -34,9 +34,9 @@ fn plan_says_what_load_would_do_and_changes_nothing() {
     assert_eq!((&json["path"], &json["input_bytes"]), (&"direct".into(), &text.len().into()));
     assert_eq!(json["refused"], Value::Array(Vec::new()));
     plan(&desk, "t", &["--columns", "id,id"]).refused(2, &["given twice"]);
-    plan(&desk, "new", &[]).refused(2, &["does not exist; --ddl FILE would make it"]);
+    plan(&desk, "new", &[]).refused(2, &["does not exist; --ddl FILE or --create would make it"]);
     let made = plan(&desk, "new", &["--ddl", ddl.to_str().unwrap()]);
-    assert!(made.done().out.contains("new: would be made by --ddl"), "{made:?}");
+    assert!(made.done().out.contains("new: would be made, then loaded"), "{made:?}");
     assert_eq!((desk.files(), desk.rows("SHOW TABLES")), before);
 
     desk.exec("INSERT INTO t VALUES (1, 1, '', NULL)");

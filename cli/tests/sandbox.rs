@@ -63,7 +63,8 @@ fn a_first_load_makes_server_and_table_and_later_commands_find_them() {
     let folder = home.path().join("data/inrush/sandbox");
 
     // What cannot work makes no server, and neither does a plan.
-    load("load", &[]).refused(2, &["shop.fruit does not exist; --ddl FILE would make it"]);
+    load("load", &[])
+        .refused(2, &["shop.fruit does not exist; --ddl FILE or --create would make it"]);
     load("load", &["--ddl", "no.sql"]).refused(2, &["reading --ddl no.sql"]);
     load("load", &[ddl[0], ddl[1], "--temp-dir", "no"]).refused(2, &["--temp-dir, no, does not"]);
     let plan = load("plan", &ddl);

@@ -24,7 +24,7 @@ pub enum Error {
         reasons: Vec<String>,
     },
     /// More rows were refused than allowed.
-    #[error("{rejects} row(s) refused and --rejects-max is {rejects_max}; the last one: {last}")]
+    #[error("{rejects} row{} refused and --rejects-max is {rejects_max}; the last one: {last}", if *rejects == 1 { "" } else { "s" })]
     Rejected {
         /// Rows refused so far, in input order.
         rejects: u64,

@@ -164,7 +164,7 @@ pub(crate) fn lock(
 }
 
 fn no_table(name: &str) -> Error {
-    Error::Usage(format!("table {name} does not exist; --ddl FILE would make it"))
+    Error::Usage(format!("table {name} does not exist; --ddl FILE or --create would make it"))
 }
 
 /// What keeps the direct path from a table, one sentence each.

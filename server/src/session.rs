@@ -25,6 +25,7 @@ const LOCAL_BYTES: usize = 1 << 20;
 
 /// Server error of a KILL of nobody.
 const ER_NO_SUCH_THREAD: u16 = 1094;
+const ER_UNKNOWN_TIME_ZONE: u16 = 1298;
 
 /// Seconds a session may idle: a build between two statements can take days.
 const IDLE_SECONDS_MAX: u32 = 31_536_000;
@@ -92,7 +93,13 @@ impl Session {
              lock_wait_timeout={LOCK_SECONDS}, \
              sql_select_limit=DEFAULT, sql_safe_updates=0, sql_quote_show_create=1"
         );
-        conn.query_drop(&setup).map_err(|e| Error::from_driver(e, &setup))?;
+        conn.query_drop(&setup).map_err(|e| match (Error::from_driver(e, &setup), &options.time_zone) {
+            (e, Some(zone)) if e.errno() == Some(ER_UNKNOWN_TIME_ZONE) => Error::Option(format!(
+                "the server does not know the time zone {zone}; names need its tables of time zones, \
+                 which mariadb-tzinfo-to-sql fills, offsets such as +02:00 do not"
+            )),
+            (e, _) => e,
+        })?;
         let mut session = Session {
             id: u64::from(conn.connection_id()),
             conn,

@@ -56,7 +56,7 @@ impl fmt::Display for Reason {
             Reason::SkippedTime => f.write_str("does not exist in the time zone (daylight saving)"),
             Reason::TooLong => f.write_str("is too long"),
             Reason::InvalidCharacter { offset } => {
-                write!(f, "has an invalid character at byte {offset}")
+                write!(f, "has no character of the input's charset at byte {offset}")
             }
             Reason::Unconvertible { offset } => {
                 write!(f, "has a character at byte {offset} that the column's charset lacks")
