@@ -133,6 +133,21 @@ fn a_silent_pipe_can_be_interrupted() {
     assert_eq!(desk.home.temp_files(), [""; 0]);
 }
 
+/// Nor does it keep a load waiting that has failed.
+#[test]
+fn a_silent_pipe_does_not_hold_back_an_error() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT)");
+    let mut command = desk.home.load(desk.server, &desk.table("t"), "-".as_ref());
+    command.args(["--memory", "64M", "--threads", "2"]);
+    let mut child = start(command.stdin(Stdio::piped()));
+    let mut stdin = child.stdin.take().unwrap();
+    // More than a chunk, so that one worker has the wrong row and the other one waits.
+    let _ = stdin.write_all(&[&b"wrong\n"[..], &b"1\n".repeat(1 << 20)].concat());
+    finish(child).refused(1, &["/dev/stdin line 1 ", "\"wrong\" is not INT"]);
+    drop(stdin);
+}
+
 #[test]
 fn no_room_to_keep_a_pipe_is_said_with_what_to_do() {
     let Some(mut desk) = Desk::new() else { return };

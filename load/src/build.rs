@@ -303,12 +303,14 @@ impl<'a> Build<'a> {
             &self.options.dialect.lines_terminated_by,
         )?;
         let bytes_total = self.lock_source().bytes_total();
+        let given_up = self.lock_source().given_up();
         let scanner = Scanner::new(&self.options.dialect);
         let stage = RowsStage {
             binding: self.binding,
             order,
             memory: self.memory,
             source: self.source,
+            given_up,
             files: &self.options.files,
             scanner: &scanner,
             sequence,

@@ -11,7 +11,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
@@ -64,6 +64,8 @@ pub(crate) struct RowsStage<'a, 'l> {
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
     /// Its files, by their number.
     pub(crate) files: &'a [PathBuf],
+    /// Ends waiting for the source.
+    pub(crate) given_up: Arc<AtomicBool>,
     pub(crate) scanner: &'a Scanner,
     pub(crate) sequence: &'a Sequence,
     /// Whether a 0 in the AUTO_INCREMENT column is a value.
@@ -127,6 +129,7 @@ impl RowsStage<'_, '_> {
     /// Lets no worker begin or wait any more.
     pub(crate) fn close(&self) {
         self.stop.store(true, Ordering::Relaxed);
+        self.given_up.store(true, Ordering::Relaxed);
         if let Some(gate) = &self.gate {
             gate.close();
         }

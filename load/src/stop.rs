@@ -47,7 +47,11 @@ impl From<Error> for Stop {
 
 impl From<sources::Error> for Stop {
     fn from(error: sources::Error) -> Stop {
-        Stop::Failed(error.into())
+        match error {
+            // It was given up, or all of the load is to end: nothing of its own.
+            sources::Error::Stopped { .. } => Stop::Abandoned,
+            error => Stop::Failed(error.into()),
+        }
     }
 }
 

@@ -39,8 +39,22 @@ pub(crate) struct Ahead {
     ended: bool,
     /// The thread has read everything.
     is_read: Arc<AtomicBool>,
-    /// Nobody wants more.
-    stop: Arc<AtomicBool>,
+    ends: Ends,
+}
+
+/// When nobody waits for more text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    /// The end of everything was asked for.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// What was read is of no use any more.
+    pub(crate) given_up: Arc<AtomicBool>,
+}
+
+impl Ends {
+    fn are_reached(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.given_up.load(Ordering::Relaxed)
+    }
 }
 
 /// Some text, and what is known of the input at its end.
@@ -58,7 +72,7 @@ impl Ahead {
         input: &Input,
         options: TextOptions,
         bytes_max: usize,
-        stop: Arc<AtomicBool>,
+        ends: Ends,
     ) -> Result<Ahead> {
         let pieces = (bytes_max / PIECE_BYTES).max(PIECES_MIN);
         // One is being used by each side.
@@ -85,7 +99,7 @@ impl Ahead {
             },
         )?;
         let (piece, path) = (Piece::default(), input.path().to_owned());
-        Ok(Ahead { path, filled, empty, piece, given: 0, ended: false, is_read, stop })
+        Ok(Ahead { path, filled, empty, piece, given: 0, ended: false, is_read, ends })
     }
 
     /// The next bytes of text; 0 at its end. Waits for the thread.
@@ -112,7 +126,7 @@ impl Ahead {
             match self.filled.recv_timeout(LOOK_INTERVAL) {
                 Ok(piece) => return piece,
                 Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
-                Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
+                Err(RecvTimeoutError::Timeout) if self.ends.are_reached() => {
                     return Err(Error::Stopped { path: self.path.clone() });
                 }
                 Err(RecvTimeoutError::Timeout) => {}

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::ahead::Ends;
 use crate::chunk::{Chunk, newlines};
 use crate::compression::Compression;
 use crate::dialect::{Dialect, FieldKind};
@@ -84,6 +85,7 @@ pub struct FileSource {
     inputs: Vec<Input>,
     dialect: Dialect,
     options: SourceOptions,
+    ends: Ends,
     isa: Isa,
     /// Names in the header of the first file.
     names: Option<Vec<Vec<u8>>>,
@@ -137,6 +139,7 @@ impl FileSource {
             files: inputs.iter().map(file).collect(),
             inputs,
             dialect: dialect.clone(),
+            ends: Ends { stop: Arc::clone(&options.stop), ..Ends::default() },
             options: SourceOptions { chunk_bytes, record_bytes_max, ..options },
             isa: Isa::best(),
             names: None,
@@ -256,7 +259,7 @@ impl FileSource {
             unpack_bytes_max: self.options.unpack_bytes_max,
         };
         // Two files are read ahead where one ends.
-        Stream::open(input, options, self.options.ahead_bytes / 2, &self.options.stop)
+        Stream::open(input, options, self.options.ahead_bytes / 2, &self.ends)
     }
 
     /// Begins to read the next file when the thread that reads this one has no more to do.
@@ -336,7 +339,12 @@ impl Source for FileSource {
         self.bytes_before + self.current.as_ref().map_or(0, OpenFile::bytes_read)
     }
 
+    fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.ends.given_up)
+    }
+
     fn restart(&mut self) -> Result<()> {
+        self.ends.given_up.store(false, Ordering::Relaxed);
         self.index = 0;
         self.current = None;
         self.next = None;

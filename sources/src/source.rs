@@ -1,6 +1,8 @@
 //! The seam for kinds of input: local files and pipes today; remote files fit too.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::chunk::Chunk;
 use crate::error::Result;
@@ -32,7 +34,11 @@ pub trait Source: Send {
     /// Bytes handed out or skipped so far, in the unit of `bytes_total`.
     fn bytes_read(&self) -> u64;
 
-    /// Begins again at the first file with ordinal 0.
+    /// To be set by whoever has no use for what is being read, so that nobody waits for a pipe:
+    /// `next_chunk` then gives [`crate::Error::Stopped`].
+    fn given_up(&self) -> Arc<AtomicBool>;
+
+    /// Begins again at the first file with ordinal 0, not given up.
     ///
     /// Errors: an input that can be read only once, if there is such a kind. Files that changed
     /// since are an error of `next_chunk`.

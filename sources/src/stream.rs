@@ -1,9 +1,6 @@
 //! The bytes that are cut into records: a plain file's own, or text that is made on a thread.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use crate::ahead::Ahead;
+use crate::ahead::{Ahead, Ends};
 use crate::encoding::Unit;
 use crate::error::Result;
 use crate::input::{Input, Raw};
@@ -26,14 +23,14 @@ impl Stream {
         input: &Input,
         options: TextOptions,
         ahead_bytes: usize,
-        stop: &Arc<AtomicBool>,
+        ends: &Ends,
     ) -> Result<Stream> {
         if input.bytes().is_some()
             && let Some(raw) = Text::open(input, options)?.into_raw()
         {
             return Ok(Stream::Plain(raw));
         }
-        Ok(Stream::Ahead(Ahead::new(input, options, ahead_bytes, Arc::clone(stop))?))
+        Ok(Stream::Ahead(Ahead::new(input, options, ahead_bytes, ends.clone())?))
     }
 
     /// The next bytes of text; 0 at its end.

@@ -3,7 +3,7 @@
 //! Rows are encoded in full, because one that is refused for its values takes part in no conflict.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use innodb::blob::{OffPage, needs_off_page};
 use innodb::template::Template;
@@ -85,6 +85,8 @@ pub(crate) struct CollectStage<'a, 'l> {
     pub(crate) template: &'a Template,
     pub(crate) memory: &'a Memory,
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
+    /// Ends waiting for the source.
+    pub(crate) given_up: Arc<AtomicBool>,
     pub(crate) scanner: &'a Scanner,
     /// For chunks that are one record, too long for a worker's share.
     pub(crate) large: Large,
@@ -134,6 +136,7 @@ impl CollectStage<'_, '_> {
     /// Lets no worker begin or wait any more.
     pub(crate) fn close(&self) {
         self.stop.store(true, Ordering::Relaxed);
+        self.given_up.store(true, Ordering::Relaxed);
         self.gate.close();
         self.sequence.close();
     }

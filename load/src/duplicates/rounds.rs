@@ -70,11 +70,13 @@ impl Build<'_> {
     ) -> Result<Collected, Stop> {
         let scanner = Scanner::new(&self.options.dialect);
         let bytes_total = self.lock_source().bytes_total();
+        let given_up = self.lock_source().given_up();
         let stage = CollectStage {
             binding: self.binding,
             template: self.template,
             memory: self.memory,
             source: self.source,
+            given_up,
             scanner: &scanner,
             large: Large::new(self.memory),
             gate: RowGate::new(before)?,
