@@ -5,7 +5,7 @@ use std::path::Path;
 
 use load::{LoadOptions, Mode, OnDuplicate, Progress};
 use server::TableName;
-use sources::Dialect;
+use sources::{Dialect, is_stdin};
 
 use crate::args::{DialectArg, FormatArgs, LoadArgs, ModeArg, OnDuplicateArg};
 use crate::failure::{Failure, REJECTS, USAGE};
@@ -90,6 +90,13 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     let target = target(&args.into)?;
     let files = input::files(&args.files)?;
     let mut options = LoadOptions::new(files, &target.database, &target.table);
+    if args.ddl.as_deref().is_some_and(is_stdin) && options.files.iter().any(|file| is_stdin(file))
+    {
+        return Err(Failure::usage(
+            "--ddl and the input cannot both be the standard input; give --ddl another descriptor: \
+             --ddl /dev/fd/3 3<FILE",
+        ));
+    }
     options.ddl = args.ddl.as_deref().map(read_ddl).transpose()?;
     options.mode = match args.mode {
         ModeArg::Insert => Mode::Insert,

@@ -78,6 +78,9 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
     for (name, parts) in [("/no/file", "opening /no/file"), ("/tmp", "/tmp is a directory")] {
         run(&mut desk.home.load(desk.server, &into, Path::new(name))).refused(2, &[parts]);
     }
+    let mut both = desk.home.load(desk.server, &new, Path::new("-"));
+    let both = run(both.args(["--ddl", "/dev/stdin"]));
+    both.refused(2, &["--ddl and the input cannot both be the standard input"]);
     run(&mut desk.home.inrush(["load"])).refused(2, &["--into <DB.TABLE> <FILE>..."]);
     run(&mut desk.home.inrush(["laod"])).refused(2, &["unrecognized subcommand", "'load'"]);
     assert_eq!(desk.rows("SELECT * FROM t"), ["1|2|3"]);

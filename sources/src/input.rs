@@ -132,7 +132,7 @@ pub(crate) fn check_pipes(paths: &[PathBuf]) -> Result<()> {
 }
 
 /// Whether a path names the standard input.
-pub(crate) fn is_stdin(path: &Path) -> bool {
+pub fn is_stdin(path: &Path) -> bool {
     STDIN_NAMES.iter().any(|name| path == Path::new(name))
 }
 

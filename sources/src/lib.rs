@@ -63,6 +63,7 @@ pub use encoding::{Encoding, Unit};
 pub use error::{Error, Position, Result};
 pub use expand::expand;
 pub use files::{FileSource, SourceOptions};
+pub use input::is_stdin;
 pub use multibyte::MultiByte;
 pub use rows::{Field, Fields, Row, Rows, Value};
 pub use sample::{Part, Sample};
