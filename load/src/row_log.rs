@@ -79,7 +79,7 @@ impl RowLog {
     pub(crate) fn write(&mut self, raw: &[u8], reason: &impl Serialize) -> Result<(), Error> {
         let failed = || Error::io(self.kind.writing(), &self.rows_path);
         self.rows.write_all(raw).map_err(failed())?;
-        if !raw.ends_with(&self.terminator) && !raw.ends_with(b"\n") {
+        if !raw.ends_with(&self.terminator) {
             self.rows.write_all(&self.terminator).map_err(failed())?;
         }
         let failed = || Error::io("writing the reasons file", &self.reasons_path);
@@ -99,4 +99,24 @@ pub(crate) fn reasons_path(rows_path: &Path) -> PathBuf {
     let mut path = rows_path.as_os_str().to_owned();
     path.push(".reasons.jsonl");
     PathBuf::from(path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_ends_as_a_line_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rejects");
+        let mut log = RowLog::create(Kind::Rejects, &path, b"|").unwrap();
+        // The second is the last of a file that an editor ended with a newline.
+        for raw in ["a|", "b\n", "c"] {
+            log.write(raw.as_bytes(), &raw).unwrap();
+        }
+        log.flush().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"a|b\n|c|");
+        assert_eq!(std::fs::read_to_string(reasons_path(&path)).unwrap().lines().count(), 3);
+    }
 }

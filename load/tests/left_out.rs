@@ -83,7 +83,7 @@ impl Files {
     fn raw(&self, row: usize, terminator: &[u8]) -> Vec<u8> {
         let (file, row) = self.good[row];
         let raw = self.written[file].1.raw(row);
-        let end = if raw.ends_with(b"\n") { b"" } else { terminator };
+        let end = if raw.ends_with(terminator) { b"" } else { terminator };
         [raw, end].concat()
     }
 }

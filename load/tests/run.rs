@@ -52,7 +52,7 @@ impl Input {
     /// The bytes of a row as the file of refused rows has them.
     fn raw(&self, &(file, row): &(usize, usize), terminator: &[u8]) -> Vec<u8> {
         let raw = self.files[file].1.raw(row);
-        let end = if raw.ends_with(b"\n") { b"" } else { terminator };
+        let end = if raw.ends_with(terminator) { b"" } else { terminator };
         [raw, end].concat()
     }
 
