@@ -105,6 +105,11 @@ impl Labels {
         if self.file == self.column || self.same_ascii && text.is_ascii() {
             self.field.extend_from_slice(text);
         } else {
+            if self.file == Charset::Binary {
+                // The server makes whole units of bytes by zeros before them: numbers are none then.
+                let unit = self.column.char_bytes_min();
+                self.field.resize(text.len().next_multiple_of(unit) - text.len(), 0);
+            }
             recode_lossy(text, self.file, self.column, &mut self.field);
         }
         match self.column {
@@ -320,6 +325,24 @@ mod tests {
 
     fn labels() -> Vec<String> {
         ["red", "Green", "blue"].map(String::from).to_vec()
+    }
+
+    /// As MariaDB 10.11.19 answered.
+    #[test]
+    fn bytes_that_are_no_whole_units_are_no_number() {
+        let labels: Vec<String> = (0..64).map(|label| format!("l{label}")).collect();
+        let text = TextType { charset: Charset::Utf32, collation: "utf32_general_ci".into() };
+        let mut set = Set::new(&labels, &text, Charset::Binary, None);
+        for (value, expected) in [
+            ("-1", Err(Reason::NotALabel)),
+            ("18446744073709551615", Ok(vec![0xff; 8])),
+            ("1234", Ok(1234u64.to_be_bytes().to_vec())),
+            ("\0\0\0l\0\0\x001", Ok(2u64.to_be_bytes().to_vec())),
+        ] {
+            let mut out = Vec::new();
+            let stored = set.convert(value.as_bytes(), &mut out).map(|()| out);
+            assert_eq!(stored, expected, "{value}");
+        }
     }
 
     #[test]
