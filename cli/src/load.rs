@@ -19,6 +19,9 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
         true => load::check(&options)?,
         false => drop(load::plan(None, &options)?),
     }
+    if !args.quiet && args.format.dialect.is_none() && !args.create {
+        tell_dialect(&options.files[0]);
+    }
     let server = connect::resolve(&args.connect, args.quiet)?;
     signals::watch(&options.interrupt, args.quiet)?;
     let outcome = load::load(&server, &options, &*watcher(args));
@@ -42,6 +45,14 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
             }
             Err(error.into())
         }
+    }
+}
+
+/// A name's ending decides what the bytes mean: in `.tsv`, for one, that `\N` is text.
+fn tell_dialect(file: &Path) {
+    let name = input::preset_name(None, file);
+    if name != "mysql" {
+        eprintln!("note: read as --dialect {name}, by the ending of {}", file.display());
     }
 }
 
@@ -108,6 +119,8 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     options.header = args.format.header;
     options.skip_lines = args.format.skip_lines;
     (options.charset, options.encoding) = input::charset(args.format.charset.as_deref());
+    let is_preset = args.format.dialect.is_none() && !args.create;
+    options.escape_is_assumed = is_preset && args.format.fields_escaped_by.is_none();
     if args.create {
         sniff::create(args, &mut options)?;
     }

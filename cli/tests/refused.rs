@@ -119,6 +119,37 @@ fn flags_of_sql_mode_are_those_of_the_server() {
 }
 
 #[test]
+fn a_backslash_is_not_guessed_where_the_server_takes_it_for_text() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a TEXT)");
+    let file = desk.home.file("rows.txt", "a\\b\n");
+    let no_escapes = ["--sql-mode", "NO_BACKSLASH_ESCAPES"];
+    let outcome = desk.load("t", &file, &no_escapes);
+    outcome.refused(2, &["sql_mode has NO_BACKSLASH_ESCAPES", "--fields-escaped-by ''"]);
+    for (option, value, stored) in
+        [("--fields-escaped-by", "", "a\\b"), ("--dialect", "mysql", "a\u{8}")]
+    {
+        let more = [option, value, "--mode", "replace"];
+        desk.load("t", &file, &[&no_escapes[..], &more].concat()).done();
+        assert_eq!(desk.rows("SELECT a FROM t"), [stored]);
+    }
+}
+
+#[test]
+fn what_a_name_and_an_empty_file_decide_is_said() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT)");
+    let file = desk.home.file("rows.tsv", "1\n");
+    let outcome = desk.load("t", &file, &[]);
+    outcome.done();
+    assert!(outcome.err.contains("note: read as --dialect tsv, by the ending of "), "{outcome:?}");
+    let empty = desk.home.file("empty.txt", "");
+    let outcome = desk.load("t", &empty, &["--mode", "replace"]);
+    outcome.done();
+    assert!(outcome.out.contains("no rows, so that the table is empty now"), "{outcome:?}");
+}
+
+#[test]
 fn ddl_makes_a_missing_table_and_a_failed_load_takes_it_back() {
     let Some(mut desk) = Desk::new() else { return };
     let dump = "-- dump\nDROP TABLE IF EXISTS `keep`;\n/*!40101 SET NAMES utf8 */;\n\

@@ -343,6 +343,9 @@ fn report(
     let seconds = steps.stopwatch.total_seconds();
     let mut notes =
         vec!["the rows are not in the redo log: take a backup before you rely on one".to_owned()];
+    if options.mode == Mode::Replace && built.rows == 0 {
+        notes.push("the input had no rows, so that the table is empty now".to_owned());
+    }
     if memory.threads < options.threads {
         notes.push(format!("--memory has room for {} thread(s) only", memory.threads));
     }

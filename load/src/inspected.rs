@@ -116,7 +116,10 @@ fn sql_mode(
     options: &LoadOptions,
 ) -> Result<SqlMode, Error> {
     const ER_WRONG_VALUE_FOR_VAR: u16 = 1231;
-    let Some(typed) = &options.sql_mode else { return Ok(SqlMode::parse(&facts.sql_mode)) };
+    let Some(typed) = &options.sql_mode else {
+        check_escape(&facts.sql_mode, options)?;
+        return Ok(SqlMode::parse(&facts.sql_mode));
+    };
     let flags: Vec<&str> = typed.split(',').map(str::trim).collect();
     let sql = format!(
         "SET STATEMENT sql_mode={} FOR SELECT @@sql_mode",
@@ -126,8 +129,25 @@ fn sql_mode(
         Err(error) if error.errno() == Some(ER_WRONG_VALUE_FOR_VAR) => Err(Error::Usage(format!(
             "--sql-mode {typed} holds what is no flag of the server's sql_mode"
         ))),
-        flags => Ok(SqlMode::parse(&flags?.unwrap_or_default())),
+        flags => {
+            let flags = flags?.unwrap_or_default();
+            check_escape(&flags, options)?;
+            Ok(SqlMode::parse(&flags))
+        }
     }
+}
+
+/// Refuses to guess whether a backslash is text.
+fn check_escape(flags: &str, options: &LoadOptions) -> Result<(), Error> {
+    let assumed = options.escape_is_assumed && options.dialect.escaped_by.is_some();
+    if assumed && flags.split(',').any(|flag| flag == "NO_BACKSLASH_ESCAPES") {
+        return Err(Error::Usage(
+            "sql_mode has NO_BACKSLASH_ESCAPES, under which LOAD DATA reads \\N and \\t as text; \
+             --fields-escaped-by '' does so, --dialect mysql takes them for NULL and a tab"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// The character set the input is written in.

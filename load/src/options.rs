@@ -81,6 +81,9 @@ pub struct LoadOptions {
     /// Whether the input is UTF-16 or UTF-32, which become UTF-8 before `charset` is asked.
     /// Default: if a byte order mark says so.
     pub encoding: Encoding,
+    /// Whether the dialect's escape is only what LOAD DATA takes when nothing is said: with
+    /// NO_BACKSLASH_ESCAPES that is none, and the load is refused. Default no.
+    pub escape_is_assumed: bool,
     /// Flags of `sql_mode` by which values are read, besides strict mode. Default: the server's.
     pub sql_mode: Option<String>,
     /// Time zone of the input's TIMESTAMP values. Default: that of the server's sessions.
@@ -129,6 +132,7 @@ impl LoadOptions {
             skip_lines: 0,
             charset: "utf8mb4".to_owned(),
             encoding: Encoding::default(),
+            escape_is_assumed: false,
             sql_mode: None,
             time_zone: None,
             rejects: None,
