@@ -19,10 +19,10 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
         true => load::check(&options)?,
         false => drop(load::plan(None, &options)?),
     }
+    let server = connect::resolve(&args.connect, args.quiet)?;
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.files[0]);
     }
-    let server = connect::resolve(&args.connect, args.quiet)?;
     signals::watch(&options.interrupt, args.quiet)?;
     let outcome = load::load(&server, &options, &*watcher(args));
     let mut out = std::io::stdout().lock();
