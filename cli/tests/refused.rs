@@ -136,6 +136,17 @@ fn a_backslash_is_not_guessed_where_the_server_takes_it_for_text() {
 }
 
 #[test]
+fn a_null_token_that_no_field_can_be_is_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a VARCHAR(9))");
+    let file = desk.home.file("rows.txt", "a\n");
+    let token = ["--null-token", "n\u{e9}ant"];
+    let outcome = desk.load("t", &file, &[&token[..], &["--charset", "latin1"]].concat());
+    outcome.refused(2, &["--null-token n\u{e9}ant is not ASCII", "latin1"]);
+    desk.load("t", &file, &token).done();
+}
+
+#[test]
 fn what_a_name_and_an_empty_file_decide_is_said() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT)");

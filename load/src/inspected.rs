@@ -42,8 +42,10 @@ impl Inspected {
         let kinds = fields.kinds(session, table, source.dialect())?;
         source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
         let habits = server::habits(session)?;
+        let file_charset = file_charset(session, &options.charset)?;
+        check_null_token(file_charset, options)?;
         let convert = ConvertOptions {
-            file_charset: file_charset(session, &options.charset)?,
+            file_charset,
             sql_mode: sql_mode(session, facts, options)?,
             time_zone: clock::zone(session, facts, &table.columns, habits)?,
             habits,
@@ -161,6 +163,19 @@ fn file_charset(session: &mut Session, name: &str) -> Result<Charset, Error> {
     match charset.char_bytes_min() {
         1 => Ok(charset),
         _ => Err(Error::Usage(format!("a file cannot be read as {name}, only a column be it"))),
+    }
+}
+
+/// Refuses a token that would never be met: it is typed in UTF-8 and compared byte by byte.
+fn check_null_token(file: Charset, options: &LoadOptions) -> Result<(), Error> {
+    let is_utf8 = matches!(file, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
+    match &options.dialect.null_token {
+        Some(token) if !is_utf8 && !token.is_ascii() => Err(Error::Usage(format!(
+            "--null-token {} is not ASCII, which a token must be in a file in {}",
+            String::from_utf8_lossy(token),
+            file.name()
+        ))),
+        _ => Ok(()),
     }
 }
 
