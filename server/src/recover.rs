@@ -29,6 +29,8 @@ const ER_FULL: [u16; 3] = [1040, 1203, 1226];
 const ER_SHUTDOWN: u16 = 1053;
 /// Cleaning up after a failure does not wait for a lock as long as the load itself.
 const CLEANUP_WAIT: Duration = Duration::from_secs(5);
+/// Connections lost in cleaning up before it is left to the next load.
+const CLEANUP_TRIES: usize = 2;
 
 impl Target {
     /// A second connection: the one that was kept, or a new one as soon as the server has room.
@@ -104,15 +106,25 @@ impl Target {
     ///
     /// Errors: what could not be removed is left to the next load of the table.
     pub fn abandon(&mut self) -> Result<()> {
-        let wait = CLEANUP_WAIT.min(self.patience.wait);
-        self.patience.wait = wait;
+        self.patience.wait = CLEANUP_WAIT.min(self.patience.wait);
+        // Whoever ended the connection of the load may be about to end this one too.
+        for _ in 0..CLEANUP_TRIES {
+            match self.abandon_once() {
+                Err(Error::Lost { .. }) => {}
+                done => return done,
+            }
+        }
+        self.abandon_once()
+    }
+
+    fn abandon_once(&mut self) -> Result<()> {
         if let Err(error) = self.reconnect() {
             self.remove_build();
             return Err(error);
         }
         // An export that was broken off may still hold its lock, against our own DROP TABLE too.
         self.session.exec("UNLOCK TABLES")?;
-        self.session.set_lock_wait(wait)?;
+        self.session.set_lock_wait(self.patience.wait)?;
         self.cleanup().map(drop)
     }
 
