@@ -20,6 +20,7 @@
 //!   `off_page` long records, `pages` and `space_file` where pages go, `verify` the finished file;
 //! - rows that are not loaded: `fault` why, `position` where, `rejects` and `row_log` their files,
 //!   `locate` the rows with a key, `duplicates` those that lose;
+//! - without the server's files: `logical`, with `controller`;
 //! - tests' own: `failpoint`.
 
 pub mod journal;
@@ -32,6 +33,7 @@ mod absent;
 mod binding;
 mod build;
 mod clock;
+mod controller;
 mod counter;
 mod ddl;
 mod direct;
@@ -48,6 +50,7 @@ mod indexes;
 mod inspected;
 mod large;
 mod locate;
+mod logical;
 mod machine;
 mod memory;
 mod off_page;

@@ -1,0 +1,1 @@
+//! What is sent for each column, and how it is checked before.

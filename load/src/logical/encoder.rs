@@ -1,0 +1,1 @@
+//! Rows to the text that the server gets.

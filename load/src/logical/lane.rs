@@ -1,0 +1,1 @@
+//! One connection at work: portions in, transactions out.

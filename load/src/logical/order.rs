@@ -1,0 +1,1 @@
+//! Which portions may overtake others, where the order of rows matters.

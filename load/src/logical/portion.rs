@@ -1,0 +1,54 @@
+//! What one transaction loads: the rows of one chunk of input, as the server gets them.
+
+use std::ops::Range;
+
+use sources::Chunk;
+
+use crate::rejects::Reject;
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Lines of LOAD DATA: tabs, `\N`, backslash escapes, `\n`.
+    Lines,
+    /// `(..),` of a multi-row INSERT. Always UTF-8.
+    Tuples,
+}
+
+/// The rows of one chunk of input, converted once to see that they are good, and written out.
+#[derive(Debug)]
+pub(crate) struct Portion {
+    /// Place among all portions: 0, 1, 2, ...
+    pub(crate) ordinal: u64,
+    pub(crate) form: Form,
+    /// The accepted rows, back to back.
+    pub(crate) text: Vec<u8>,
+    /// One an accepted row, in order.
+    pub(crate) rows: Vec<PortionRow>,
+    /// What the rows came from.
+    pub(crate) chunk: Chunk,
+    /// Rows that the conversion refused, in order.
+    pub(crate) rejects: Vec<Reject>,
+}
+
+/// Where a row is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PortionRow {
+    /// End of its text; it begins where the one before ends.
+    pub(crate) end: usize,
+    /// Its bytes in the chunk, terminator included.
+    pub(crate) raw: Range<usize>,
+}
+
+impl Portion {
+    /// The text of some of the rows, as a statement wants it: tuples without the last comma.
+    pub(crate) fn text_of(&self, rows: Range<usize>) -> &[u8] {
+        let begin = rows.start.checked_sub(1).map_or(0, |before| self.rows[before].end);
+        let end = rows.end.checked_sub(1).map_or(0, |last| self.rows[last].end);
+        let text = self.text.get(begin..end).unwrap_or_default();
+        match self.form {
+            Form::Lines => text,
+            Form::Tuples => text.strip_suffix(b",").unwrap_or(text),
+        }
+    }
+}

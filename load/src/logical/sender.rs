@@ -1,0 +1,1 @@
+//! Has the server load a portion, in one transaction.
