@@ -70,6 +70,7 @@ mod stop;
 mod turn;
 mod verify;
 
+pub use controller::{HeldBack, Settled};
 pub use direct::load;
 pub use error::Error;
 pub use estimate::Estimate;

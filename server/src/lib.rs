@@ -23,6 +23,7 @@ pub mod learn;
 mod mariadbd;
 pub mod option_file;
 pub mod options;
+pub mod pressure;
 pub mod privileges;
 pub mod publish;
 pub mod recover;
