@@ -144,9 +144,12 @@ pub(crate) struct LoadArgs {
     /// insert wants an empty table; append adds rows; replace swaps all rows for the input's.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArg,
-    /// Way into the server. Only direct exists yet.
+    /// Way into the server.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) path: PathArg,
+    /// Have appended rows become visible all at once: one connection, one transaction.
+    #[arg(long)]
+    pub(crate) atomic: bool,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
     /// File that gets the refused rows; FILE.reasons.jsonl says why.
@@ -191,7 +194,27 @@ pub(crate) struct LoadArgs {
     #[arg(long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
+    pub(crate) batches: BatchArgs,
+    #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+}
+
+/// What is otherwise found while loading.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Paths stream and insert (default: found while loading)")]
+pub(crate) struct BatchArgs {
+    /// Rows of a statement.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) batch_rows: Option<u64>,
+    /// Bytes of a statement, as 512K or 4M.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) batch_bytes: Option<String>,
+    /// Connections that load.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) connections: Option<usize>,
+    /// Rows a second that are not exceeded.
+    #[arg(long, value_name = "ROWS", allow_negative_numbers = true)]
+    pub(crate) max_rate: Option<u64>,
 }
 
 /// How the input is cut into fields.
@@ -255,13 +278,21 @@ pub(crate) enum OnDuplicateArg {
     Skip,
     /// A row takes the place of those before it that have any of its keys, as by LOAD DATA REPLACE.
     Replace,
+    /// A row changes the one before it that has any of its keys, as by INSERT .. ON DUPLICATE KEY UPDATE.
+    Update,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PathArg {
+    /// The first of the others that is open.
     #[default]
     Auto,
+    /// A finished tablespace that the server adopts.
     Direct,
+    /// LOAD DATA LOCAL from memory.
+    Stream,
+    /// INSERT of many rows.
+    Insert,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,11 +3,11 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use load::{LoadOptions, Mode, OnDuplicate, Progress};
+use load::{Batches, LoadOptions, LoadPath, Mode, OnDuplicate, Progress};
 use server::TableName;
 use sources::{Dialect, is_stdin};
 
-use crate::args::{DialectArg, FormatArgs, LoadArgs, ModeArg, OnDuplicateArg};
+use crate::args::{BatchArgs, DialectArg, FormatArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg};
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::{connect, input, print, progress, signals, size, sniff};
 
@@ -84,7 +84,7 @@ pub(crate) fn plan(args: &LoadArgs) -> Result<u8, Failure> {
     } else if !args.quiet {
         print::plan(&mut out, &plan)?;
     }
-    Ok(if plan.refused.is_empty() { 0 } else { USAGE })
+    Ok(if plan.path.is_some() || plan.makes_table { 0 } else { USAGE })
 }
 
 fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
@@ -114,6 +114,14 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
         ModeArg::Append => Mode::Append,
         ModeArg::Replace => Mode::Replace,
     };
+    options.path = match args.path {
+        PathArg::Auto => LoadPath::Auto,
+        PathArg::Direct => LoadPath::Direct,
+        PathArg::Stream => LoadPath::Stream,
+        PathArg::Insert => LoadPath::Insert,
+    };
+    options.atomic = args.atomic;
+    options.batches = batches(&args.batches)?;
     options.dialect = dialect(&args.format, &options.files[0])?;
     options.columns = args.format.columns.clone();
     options.header = args.format.header;
@@ -130,6 +138,7 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
         OnDuplicateArg::Fail => OnDuplicate::Fail,
         OnDuplicateArg::Skip => OnDuplicate::Skip,
         OnDuplicateArg::Replace => OnDuplicate::Replace,
+        OnDuplicateArg::Update => OnDuplicate::Update,
     };
     options.duplicates = args.duplicates.clone();
     if let Some(threads) = args.threads {
@@ -161,6 +170,15 @@ pub(crate) fn target(into: &str) -> Result<TableName, Failure> {
 fn read_ddl(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("reading --ddl {}: {error}", path.display())))
+}
+
+fn batches(args: &BatchArgs) -> Result<Batches, Failure> {
+    Ok(Batches {
+        rows: args.batch_rows,
+        bytes: args.batch_bytes.as_deref().map(size::parse).transpose().map_err(Failure::usage)?,
+        connections: args.connections,
+        rows_per_second_max: args.max_rate,
+    })
 }
 
 fn fill(percent: f64) -> Result<load::Fill, Failure> {

@@ -68,8 +68,8 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
         }
         None => writeln!(out, "{target}: cannot be loaded")?,
     }
-    for reason in &plan.refused {
-        writeln!(out, "  not direct: {reason}")?;
+    for no in &plan.refused {
+        writeln!(out, "  not {}: {}", no.path, no.reason)?;
     }
     let compressed = match plan.compression.as_slice() {
         [] => String::new(),

@@ -112,8 +112,9 @@ impl Home {
     /// `inrush load FILES --into DB.TABLE -S SOCKET`, two threads, little memory.
     pub(crate) fn load(&self, server: &TestServer, into: &str, file: &Path) -> Command {
         let mut command = self.inrush(["load"]);
-        command.arg(file).args(["--into", into, "--threads", "2", "--memory", "40M", "--socket"]);
-        command.arg(server.socket());
+        // A later --path overrides it.
+        command.arg(file).args(["--into", into, "--path", "direct"]);
+        command.args(["--threads", "2", "--memory", "40M", "--socket"]).arg(server.socket());
         if let Some(user) = server.options().user {
             command.args(["--user", &user]);
         }

@@ -4,65 +4,30 @@
 //! verify, import, publish. docs/journal.md says what a crash in each leaves.
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use innodb::cfg::Cfg;
 use innodb::template::Template;
+use server::Target;
 use server::publish;
-use server::{ConnectOptions, Session, Target};
 use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
 use values::Collation;
 
 use crate::binding::{Binding, Parts, text_collation};
 use crate::build::{Attempt, Build, Built, Tried};
-use crate::ddl::{self, Made};
 use crate::error::Error;
-use crate::estimate::Estimate;
 use crate::failpoint;
 use crate::inspected::Inspected;
+use crate::job::Job;
 use crate::memory::Memory;
 use crate::options::{LoadOptions, Mode};
 use crate::plan;
 use crate::progress::{Progress, Stage};
 use crate::reading::Reading;
 use crate::report::{Report, memory_peak_bytes};
-use crate::space;
 use crate::space_file::SpaceFile;
 use crate::steps::Steps;
 use crate::verify::{self, Expected};
-
-/// Loads files into a table: all of it, or nothing.
-///
-/// Errors leave the target as it was.
-pub fn load(
-    connect: &ConnectOptions,
-    options: &LoadOptions,
-    progress: &dyn Progress,
-) -> Result<Report, Error> {
-    let (memory, source) = open(options)?;
-    let connect = ConnectOptions {
-        interrupt: options.interrupt.clone(),
-        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
-        ..connect.clone()
-    };
-    let _watcher = options.interrupt.watch(&connect);
-    let mut steps = Steps::begin(
-        &options.state_dir,
-        &format!("{}.{}", options.database, options.table),
-        progress,
-        options.interrupt.clone(),
-    )?;
-    let outcome = std::thread::scope(|scope| {
-        let (told, waits) = channel();
-        // Ends with the target, which has the other end.
-        scope.spawn(move || waits.iter().for_each(|text: String| progress.waiting(&text)));
-        run(&connect, options, progress, &memory, source, &mut steps, told)
-    })
-    .map_err(|error| steps.explain(error));
-    steps.end(&outcome);
-    outcome
-}
 
 /// Everything that can be refused without a server.
 pub(crate) fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {
@@ -87,101 +52,18 @@ pub(crate) fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error>
     Ok((memory, source))
 }
 
-fn run(
-    connect: &ConnectOptions,
-    options: &LoadOptions,
-    progress: &dyn Progress,
-    memory: &Memory,
-    mut source: FileSource,
-    steps: &mut Steps<'_>,
-    told: Sender<String>,
-) -> Result<Report, Error> {
-    let (mut target, made, inspected) = steps.step_or_undo(
-        Stage::Inspect,
-        || inspect(connect, options, memory, &mut source, &told),
-        |(mut target, made, _)| undo(&mut target, &made, options),
-    )?;
-    // From here on the dialect is the one that knows the table.
-    let dialect = inspected.dialect.clone();
-    let options = &LoadOptions { dialect, ..options.clone() };
-    let work = Work { options, progress, memory, inspected: &inspected };
-    let outcome = work.run(&mut target, source, steps);
-    let done = match outcome {
-        Ok(done) => done,
-        Err(error) => {
-            let _shield = options.interrupt.shield();
-            let cleaned = target.abandon();
-            made.undo(&mut target.session);
-            return Err(error.in_step(steps.stage.name(), &target, cleaned));
-        }
-    };
-    steps.stopwatch.stop();
-    Ok(report(&target, options, memory, steps, done))
-}
-
-/// Takes the target, checks that it can be loaded, and removes what a killed load left.
-fn inspect(
-    connect: &ConnectOptions,
-    options: &LoadOptions,
-    memory: &Memory,
-    source: &mut FileSource,
-    told: &Sender<String>,
-) -> Result<(Target, Made, Inspected), Error> {
-    let mut session = Session::connect(connect)?;
-    let made = ddl::make_table(&mut session, options)?;
-    let mut target = match plan::lock(session, options, Some(told)) {
-        Ok(target) => target,
-        Err(error) => {
-            let _shield = options.interrupt.shield();
-            if let Ok(mut session) = Session::connect(connect) {
-                made.undo(&mut session);
-            }
-            return Err(error);
-        }
-    };
-    match inspect_locked(&mut target, options, memory, source) {
-        Ok(inspected) => Ok((target, made, inspected)),
-        Err(error) => {
-            undo(&mut target, &made, options);
-            Err(error)
-        }
-    }
-}
-
-/// Takes back what a load made that ends before its shadow.
-fn undo(target: &mut Target, made: &Made, options: &LoadOptions) {
-    let _shield = options.interrupt.shield();
-    // Where the server has gone, the error that is reported says so.
-    let _ = target.reconnect();
-    made.undo(&mut target.session);
-}
-
-fn inspect_locked(
+/// Loads a target that was found fit for it.
+pub(crate) fn run(
+    job: &Job<'_>,
     target: &mut Target,
-    options: &LoadOptions,
-    memory: &Memory,
-    source: &mut FileSource,
-) -> Result<Inspected, Error> {
-    let name = target.table.name.clone();
-    let mut reasons = plan::refusals(target);
-    if reasons.is_empty() {
-        let removed = target.cleanup()?;
-        let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
-        let is_empty = target.is_empty()?;
-        if options.mode != Mode::Replace && !is_empty {
-            reasons.push(plan::not_empty(options, was_swapped));
-        }
-    }
-    if !reasons.is_empty() {
-        return Err(Error::Unfit { target: name.to_string(), reasons });
-    }
-    let inspected = Inspected::new(target, options, source)?;
-    let estimate = Estimate::of(source, &target.table, &inspected, options, memory)?;
-    if let Some(estimate) = &estimate {
-        Memory::check_verify(options.memory_bytes_max, estimate.table_bytes)?;
-    }
-    space::check(&target.build_path()?, &options.temp_dir, estimate.as_ref())?;
-    Ok(inspected)
+    source: FileSource,
+    steps: &mut Steps<'_>,
+) -> Result<Report, Error> {
+    let Job { options, progress, memory, rung } = *job;
+    let work = Work { options, progress, memory, inspected: &rung.inspected };
+    let done = work.run(target, source, steps)?;
+    steps.stopwatch.stop();
+    Ok(report(target, options, memory, steps, done))
 }
 
 /// A load that is done.
@@ -255,33 +137,8 @@ impl Work<'_> {
             target.import()?;
             Ok(target.check_indexes(built.rows)?)
         })?;
-        let warnings = steps.last_step(Stage::Publish, || self.publish(target))?;
+        let warnings = steps.last_step(Stage::Publish, || publish(target, self.options))?;
         Ok(Done { built, warnings })
-    }
-
-    /// Swaps the new table in. What goes wrong after that no longer makes the load a failure.
-    fn publish(&self, target: &mut Target) -> Result<Vec<String>, Error> {
-        let mode = publish_mode(self.options.mode);
-        target.ensure_session()?;
-        target.publish(mode).map_err(|error| match error {
-            server::Error::Unanswered(_) => {
-                let (target, reason) = (target.table.name.to_string(), error.to_string());
-                Error::SwapUnknown { target, reason }
-            }
-            error => error.into(),
-        })?;
-        // The rows are in: no wish to stop takes them out again.
-        let _shield = self.options.interrupt.shield();
-        failpoint::hit("publish.swapped");
-        match target.drop_old(mode) {
-            Ok(()) => Ok(Vec::new()),
-            Err(error @ server::Error::Leftover(_)) => Ok(vec![error.to_string()]),
-            Err(error) => Ok(vec![format!(
-                "the old table, {}, could not be dropped, the next load of this table drops it: \
-                 {error}",
-                target.aside(mode)
-            )]),
-        }
     }
 
     /// The collations of key columns, by the number the `.cfg` knows them by.
@@ -321,6 +178,30 @@ fn try_build(
     match steps.step(Stage::Rows, || build.rows(attempt))? {
         Tried::Done(rows) => steps.step(Stage::Indexes, || build.indexes(attempt, rows)),
         Tried::Duplicates => Ok(Tried::Duplicates),
+    }
+}
+
+/// Swaps the new table in. What goes wrong after that no longer makes the load a failure.
+pub(crate) fn publish(target: &mut Target, options: &LoadOptions) -> Result<Vec<String>, Error> {
+    let mode = publish_mode(options.mode);
+    target.ensure_session()?;
+    target.publish(mode).map_err(|error| match error {
+        server::Error::Unanswered(_) => {
+            let (target, reason) = (target.table.name.to_string(), error.to_string());
+            Error::SwapUnknown { target, reason }
+        }
+        error => error.into(),
+    })?;
+    // The rows are in: no wish to stop takes them out again.
+    let _shield = options.interrupt.shield();
+    failpoint::hit("publish.swapped");
+    match target.drop_old(mode) {
+        Ok(()) => Ok(Vec::new()),
+        Err(error @ server::Error::Leftover(_)) => Ok(vec![error.to_string()]),
+        Err(error) => Ok(vec![format!(
+            "the old table, {}, could not be dropped, the next load of this table drops it: {error}",
+            target.aside(mode)
+        )]),
     }
 }
 
@@ -369,6 +250,7 @@ fn report(
         memory_peak_bytes: memory_peak_bytes(),
         threads: memory.threads,
         indexes: built.indexes,
+        logical: None,
         notes,
         warnings,
     }

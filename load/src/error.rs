@@ -15,11 +15,13 @@ pub enum Error {
     /// An option that cannot be meant.
     #[error("{0}")]
     Usage(String),
-    /// The direct path cannot load this table, or not on this server; nothing was started.
-    #[error("{target} cannot be loaded by the direct path: {}", .reasons.join("; "))]
+    /// No way that may be taken can load this table, or not on this server; nothing was started.
+    #[error("{target} cannot be loaded{}: {}", by(*path), .reasons.join("; "))]
     Unfit {
         /// `database.table`.
         target: String,
+        /// The way, where only one may be taken.
+        path: Option<&'static str>,
         /// Each feature in the way, as a sentence.
         reasons: Vec<String>,
     },
@@ -211,6 +213,10 @@ impl Error {
         let path = path.to_owned();
         move |source| Error::Io { doing, path, source }
     }
+}
+
+fn by(path: Option<&str>) -> String {
+    path.map_or(String::new(), |path| format!(" by the {path} path"))
 }
 
 /// What the user has to change is a usage error, also when it is the server that says so. These

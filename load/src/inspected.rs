@@ -16,6 +16,9 @@ use crate::error::Error;
 use crate::fields::{self, InputFields};
 use crate::options::LoadOptions;
 
+/// Collations by name.
+pub(crate) type Collations = HashMap<String, Arc<Collation>>;
+
 /// Columns bound to the input, and how their keys compare.
 pub(crate) struct Inspected {
     pub(crate) columns: Vec<BoundColumn>,
@@ -25,8 +28,12 @@ pub(crate) struct Inspected {
     pub(crate) dialect: Dialect,
     /// How AUTO_INCREMENT values go on.
     pub(crate) series: Series,
-    /// Collations of key columns, by name.
-    pub(crate) collations: HashMap<String, Arc<Collation>>,
+    /// Collations of key columns, by name; those that can be ordered.
+    pub(crate) collations: Collations,
+    /// Why others cannot, each with a column that has it.
+    pub(crate) unordered: Vec<String>,
+    /// The flags that values are read by, as a session is told.
+    pub(crate) sql_mode: String,
 }
 
 impl Inspected {
@@ -44,18 +51,20 @@ impl Inspected {
         let habits = server::habits(session)?;
         let file_charset = file_charset(session, &options.charset)?;
         check_null_token(file_charset, options)?;
+        let sql_mode = sql_mode(session, facts, options)?;
         let convert = ConvertOptions {
             file_charset,
-            sql_mode: sql_mode(session, facts, options)?,
+            sql_mode: SqlMode::parse(&sql_mode),
             time_zone: clock::zone(session, facts, &table.columns, habits)?,
             habits,
         };
         let labels = learn_label_collations(session, table)?;
         let (settled, moment) = settle_defaults(session, table, &fields)?;
         let columns = bind_columns(&settled, &fields, &convert, &labels, moment.as_ref())?;
-        let collations = learn_collations(session, table)?;
+        let (collations, unordered) = learn_collations(session, table)?;
         let series = series(session, facts, table, convert.sql_mode)?;
-        Ok(Inspected { columns, fields, dialect: source.dialect().clone(), series, collations })
+        let dialect = source.dialect().clone();
+        Ok(Inspected { columns, fields, dialect, series, collations, unordered, sql_mode })
     }
 }
 
@@ -116,11 +125,11 @@ fn sql_mode(
     session: &mut Session,
     facts: &ServerFacts,
     options: &LoadOptions,
-) -> Result<SqlMode, Error> {
+) -> Result<String, Error> {
     const ER_WRONG_VALUE_FOR_VAR: u16 = 1231;
     let Some(typed) = &options.sql_mode else {
         check_escape(&facts.sql_mode, options)?;
-        return Ok(SqlMode::parse(&facts.sql_mode));
+        return Ok(facts.sql_mode.clone());
     };
     let flags: Vec<&str> = typed.split(',').map(str::trim).collect();
     let sql = format!(
@@ -134,7 +143,7 @@ fn sql_mode(
         flags => {
             let flags = flags?.unwrap_or_default();
             check_escape(&flags, options)?;
-            Ok(SqlMode::parse(&flags))
+            Ok(flags)
         }
     }
 }
@@ -179,12 +188,12 @@ fn check_null_token(file: Charset, options: &LoadOptions) -> Result<(), Error> {
     }
 }
 
-/// The collations that order some index, by name. Those that Inrush cannot order are named
-/// with a column that has them.
+/// The collations that order some index, by name, and why some cannot be learned, with a column
+/// that has each.
 fn learn_collations(
     session: &mut Session,
     table: &Table,
-) -> Result<HashMap<String, Arc<Collation>>, Error> {
+) -> Result<(Collations, Vec<String>), Error> {
     let mut collations = HashMap::new();
     let mut reasons = Vec::new();
     for (name, column) in key_collations(table) {
@@ -196,10 +205,7 @@ fn learn_collations(
             Err(error) => return Err(error.into()),
         }
     }
-    if reasons.is_empty() {
-        return Ok(collations);
-    }
-    Err(Error::Unfit { target: table.name.to_string(), reasons })
+    Ok((collations, reasons))
 }
 
 /// The collations by which ENUM and SET columns find their labels. Where one cannot be learned,

@@ -7,9 +7,10 @@
 //!
 //! In reading order, [`options`] what is asked for, and then
 //!
-//! - the load as a whole: `direct` its steps, `steps` and [`journal`] what is written down of them,
-//!   [`progress`] and [`report`] what is told, `error` why there was none;
-//! - before it: `plan` which way in, `ddl` the table made, `inspected` what server and input say,
+//! - the load as a whole: `job` what all ways have in common, `direct` the steps of one, `steps` and
+//!   [`journal`] what is written down of them, [`progress`] and [`report`] what is told, `error` why
+//!   there was none;
+//! - before it: `plan` and `ladder` which way in, `ddl` the table made, `inspected` what server and input say,
 //!   `estimate` and `space` whether there is room, `machine`, `memory` and `reading` who may use how
 //!   much memory, [`mod@sniff`] what a file is that nothing is known of;
 //! - what a row becomes: `fields` which column a field goes to, `absent` what the input lacks,
@@ -48,6 +49,8 @@ mod fields;
 mod given;
 mod indexes;
 mod inspected;
+mod job;
+mod ladder;
 mod large;
 mod locate;
 mod logical;
@@ -71,12 +74,13 @@ mod turn;
 mod verify;
 
 pub use controller::{HeldBack, Settled};
-pub use direct::load;
 pub use error::Error;
 pub use estimate::Estimate;
+pub use job::load;
+pub use ladder::Refused;
 #[doc(hidden)]
 pub use memory::Memory;
-pub use options::{Fill, LoadOptions, Mode, OnDuplicate};
+pub use options::{Batches, Fill, LoadOptions, LoadPath, Mode, OnDuplicate};
 pub use plan::{Plan, check, plan};
 pub use position::Position;
 pub use progress::{Progress, Snapshot, Stage};

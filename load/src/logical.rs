@@ -7,15 +7,139 @@
 //!
 //! In reading order: `columns` what is sent for each column, `encoder` rows to text, `portion` what
 //! one transaction loads, `sender` how, `ledger` that it is loaded once, `order` which portions may
-//! overtake others, `sorted` rows in key order, `lane` a connection at work.
+//! overtake others, `sorted` rows in key order, `lane` a connection at work, `collector` what the
+//! lanes tell, in input order.
 
 #![allow(dead_code)] // until the parts are joined
 
+mod collector;
 mod columns;
 mod encoder;
 mod lane;
 mod ledger;
 mod order;
+mod plain;
 mod portion;
 mod sender;
 mod sorted;
+
+use std::sync::Mutex;
+
+use server::{ConnectOptions, Target};
+use sources::{FileSource, Source};
+
+use self::collector::Collected;
+use self::lane::Lanes;
+use crate::direct;
+use crate::error::Error;
+use crate::job::Job;
+use crate::options::{LoadPath, Mode};
+use crate::progress::Stage;
+use crate::report::{LogicalReport, Report, memory_peak_bytes};
+use crate::steps::Steps;
+
+/// Lanes where nothing is said of connections.
+const LANES: usize = 4;
+
+/// Loads a target by statements.
+pub(crate) fn run(
+    job: &Job<'_>,
+    connect: &ConnectOptions,
+    target: &mut Target,
+    source: FileSource,
+    steps: &mut Steps<'_>,
+) -> Result<Report, Error> {
+    let work = Work { job, connect };
+    let done = work.run(target, source, steps)?;
+    steps.stopwatch.stop();
+    Ok(work.report(target, steps, done))
+}
+
+struct Work<'a> {
+    job: &'a Job<'a>,
+    connect: &'a ConnectOptions,
+}
+
+/// A load that is done.
+struct Done {
+    collected: Collected,
+    bytes_read: u64,
+    lanes: usize,
+    /// What did not work after the target had its rows.
+    warnings: Vec<String>,
+}
+
+impl Work<'_> {
+    fn run(
+        &self,
+        target: &mut Target,
+        source: FileSource,
+        steps: &mut Steps<'_>,
+    ) -> Result<Done, Error> {
+        let options = self.job.options;
+        let is_swapped = options.mode != Mode::Append;
+        if is_swapped {
+            steps.step(Stage::Shadow, || Ok(target.create_twin()?))?;
+        }
+        let into = match is_swapped {
+            true => target.names.shadow.clone(),
+            false => target.table.name.clone(),
+        };
+        let source: Mutex<Box<dyn Source>> = Mutex::new(Box::new(source));
+        let lanes = options.batches.connections.unwrap_or(LANES);
+        let (collected, bytes_read) = steps.step(Stage::Rows, || {
+            let stage = Lanes::new(self.job, self.connect, &source, into)?;
+            stage.run(lanes)
+        })?;
+        let warnings = match is_swapped {
+            true => steps.last_step(Stage::Publish, || direct::publish(target, options))?,
+            false => Vec::new(),
+        };
+        Ok(Done { collected, bytes_read, lanes, warnings })
+    }
+
+    fn report(&self, target: &Target, steps: &mut Steps<'_>, done: Done) -> Report {
+        let Job { options, rung, .. } = *self.job;
+        let Done { collected, bytes_read, lanes, mut warnings } = done;
+        warnings.extend(target.remarks.iter().cloned());
+        let seconds = steps.stopwatch.total_seconds();
+        let mut notes = Vec::new();
+        if options.mode == Mode::Replace && collected.rows == 0 {
+            notes.push("the input had no rows, so that the table is empty now".to_owned());
+        }
+        Report {
+            target: target.table.name.to_string(),
+            job: steps.job().to_owned(),
+            path: rung.path.name(),
+            why: rung.why.clone(),
+            server: target.facts.version.text.clone(),
+            rows: collected.rows,
+            rejects: collected.rejects,
+            duplicates: 0,
+            bytes: bytes_read,
+            file_bytes: 0,
+            spilled_bytes: 0,
+            sorted_input: true,
+            seconds,
+            rows_per_second: collected.rows as f64 / seconds,
+            megabytes_per_second: bytes_read as f64 / 1e6 / seconds,
+            stages: steps.stopwatch.times(),
+            memory_peak_bytes: memory_peak_bytes(),
+            threads: lanes,
+            indexes: Vec::new(),
+            logical: Some(LogicalReport { connections: lanes, portions: collected.portions }),
+            notes,
+            warnings,
+        }
+    }
+}
+
+impl LoadPath {
+    /// How rows are written for it.
+    fn form(self) -> portion::Form {
+        match self {
+            LoadPath::Insert => portion::Form::Tuples,
+            _ => portion::Form::Lines,
+        }
+    }
+}

@@ -36,6 +36,36 @@ pub enum OnDuplicate {
     /// As LOAD DATA REPLACE: in input order, a row takes the place of all rows before it that
     /// have any of its keys.
     Replace,
+    /// As INSERT .. ON DUPLICATE KEY UPDATE of the columns that the input has: in input order, a
+    /// row that shares a key with one that is there changes that one. Only by INSERT.
+    Update,
+}
+
+/// Way into the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadPath {
+    /// The first of the others that table, server and account allow.
+    #[default]
+    Auto,
+    /// A finished tablespace that the server adopts.
+    Direct,
+    /// LOAD DATA LOCAL from memory, over several connections.
+    Stream,
+    /// INSERT of many rows, over several connections.
+    Insert,
+}
+
+/// What the logical path otherwise finds by itself while it loads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Batches {
+    /// Rows of a statement. Default: found, from about 1,000.
+    pub rows: Option<u64>,
+    /// Bytes of a statement. Default: found, below `max_allowed_packet` and 8 MiB.
+    pub bytes: Option<u64>,
+    /// Connections that load. Default: found, from few to 64.
+    pub connections: Option<usize>,
+    /// Rows a second that are not exceeded. Default: no limit.
+    pub rows_per_second_max: Option<u64>,
 }
 
 /// Space left free in each built page, in bytes.
@@ -67,6 +97,13 @@ pub struct LoadOptions {
     pub ddl: Option<String>,
     /// What may be in the target before.
     pub mode: Mode,
+    /// Way into the server. Default: the fastest that is open.
+    pub path: LoadPath,
+    /// What is fixed of the logical path's batches. Default nothing.
+    pub batches: Batches,
+    /// Whether rows that are appended become visible all at once: one connection, one
+    /// transaction. Default no.
+    pub atomic: bool,
     /// How the input is cut into fields.
     pub dialect: Dialect,
     /// Columns the fields of a line go to, in order. Default: the header's, or all in
@@ -126,6 +163,9 @@ impl LoadOptions {
             table: table.to_owned(),
             ddl: None,
             mode: Mode::Insert,
+            path: LoadPath::Auto,
+            batches: Batches::default(),
+            atomic: false,
             dialect: Dialect::mysql(),
             columns: None,
             header: false,
@@ -160,6 +200,7 @@ impl LoadOptions {
                     .to_owned(),
             ));
         }
+        self.batches.check()?;
         let logs = [("--rejects", &self.rejects), ("--duplicates", &self.duplicates)];
         for (option, path) in logs {
             path.as_deref().map_or(Ok(()), |path| self.check_log(option, path))?;
@@ -190,6 +231,22 @@ impl LoadOptions {
             }
         }
         Ok(())
+    }
+}
+
+impl Batches {
+    /// Refuses nothing at a time.
+    fn check(&self) -> Result<(), Error> {
+        let given = [
+            ("--batch-rows", self.rows),
+            ("--batch-bytes", self.bytes),
+            ("--connections", self.connections.map(|count| count as u64)),
+            ("--max-rate", self.rows_per_second_max),
+        ];
+        match given.iter().find(|(_, value)| *value == Some(0)) {
+            Some((option, _)) => Err(Error::Usage(format!("{option} 0 would load nothing"))),
+            None => Ok(()),
+        }
     }
 }
 

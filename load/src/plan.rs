@@ -12,8 +12,8 @@ use crate::direct;
 use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::failpoint;
-use crate::inspected::Inspected;
-use crate::options::{LoadOptions, Mode, OnDuplicate};
+use crate::ladder::{self, Purpose, Refused};
+use crate::options::{LoadOptions, LoadPath, OnDuplicate};
 use crate::space;
 
 /// What a load would do.
@@ -21,14 +21,14 @@ use crate::space;
 pub struct Plan {
     /// `database.table`.
     pub target: String,
-    /// `direct`; none when no way is open, or the table is still to be made.
+    /// `direct`, `stream` or `insert`; none when no way is open, or the table is still to be made.
     pub path: Option<&'static str>,
     /// Why that one.
     pub why: String,
     /// Whether the table is missing and `--ddl` would make it first.
     pub makes_table: bool,
-    /// Each feature that keeps the direct path away, as a sentence.
-    pub refused: Vec<String>,
+    /// What keeps faster ways away, and all ways where none is open.
+    pub refused: Vec<Refused>,
     /// Version of the server.
     pub server: String,
     /// Bytes of the input as it is, compressed or not; pipes are not counted.
@@ -90,32 +90,22 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         return Ok(plan);
     };
     let mut target = lock(session, options, None)?;
-    plan.refused = refusals(&target);
-    if options.mode != Mode::Replace && !target.is_empty()? {
-        plan.refused.push(not_empty(options, false));
-    }
-    if plan.refused.is_empty() {
-        match Inspected::new(&mut target, options, &mut source) {
-            Err(Error::Unfit { reasons, .. }) => plan.refused = reasons,
-            inspected => {
-                let inspected = inspected?;
-                plan.estimate =
-                    Estimate::of(&mut source, &target.table, &inspected, options, &memory)?;
-                let folder = target.build_path()?;
-                let folder = folder.parent().unwrap_or(&folder);
-                plan.free_bytes =
-                    Some([space::free_bytes(folder)?, space::free_bytes(&options.temp_dir)?]);
-                if let Err(error) =
-                    space::check(&target.build_path()?, &options.temp_dir, plan.estimate.as_ref())
-                {
-                    plan.refused.push(error.to_string());
-                    return Ok(plan);
-                }
-                plan.path = Some("direct");
-                plan.why = WHY_DIRECT.to_owned();
-            }
+    let climbed = ladder::climb(&mut target, options, &memory, &mut source, Purpose::Plan)?;
+    plan.refused = climbed.refused;
+    let Some(rung) = climbed.rung else { return Ok(plan) };
+    if rung.path == LoadPath::Direct {
+        plan.estimate = climbed.estimate;
+        let folder = target.build_path()?;
+        let folder = folder.parent().unwrap_or(&folder);
+        plan.free_bytes = Some([space::free_bytes(folder)?, space::free_bytes(&options.temp_dir)?]);
+        if let Err(error) = ladder::check_room(&target, options, plan.estimate.as_ref()) {
+            let (path, reason) = (rung.path.name(), error.to_string());
+            plan.refused.push(Refused { path, reason });
+            return Ok(plan);
         }
     }
+    plan.path = Some(rung.path.name());
+    plan.why = rung.why;
     Ok(plan)
 }
 
@@ -142,6 +132,10 @@ fn on_duplicate(on_duplicate: OnDuplicate) -> &'static str {
         OnDuplicate::Replace => {
             "rows replace those before them that have any of their primary or unique keys; if there \
              are any, the input is read twice more"
+        }
+        OnDuplicate::Update => {
+            "rows that have a primary or unique key of a row before them change that one, by INSERT .. \
+             ON DUPLICATE KEY UPDATE"
         }
     }
 }
@@ -179,9 +173,6 @@ pub(crate) fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
         _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
              --mode replace would put this input's in their place"
             .to_owned(),
-        Mode::Append => {
-            "the table is not empty, and rows cannot be added to those there yet".to_owned()
-        }
         _ => "the table is not empty; --mode replace swaps its rows for the input's".to_owned(),
     }
 }

@@ -88,6 +88,11 @@ impl Rejects {
         self.count
     }
 
+    /// How many are tolerated.
+    pub(crate) fn max(&self) -> u64 {
+        self.max
+    }
+
     /// Takes one row; an error when it is one too many.
     pub(crate) fn push(&mut self, reject: &Reject) -> Result<(), Error> {
         self.count += 1;

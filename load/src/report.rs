@@ -28,6 +28,15 @@ pub struct IndexReport {
     pub height: u16,
 }
 
+/// How rows were sent by the paths stream and insert.
+#[derive(Clone, Debug, Serialize)]
+pub struct LogicalReport {
+    /// Connections at the end.
+    pub connections: usize,
+    /// Transactions.
+    pub portions: u64,
+}
+
 /// Outcome of a load.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -67,8 +76,11 @@ pub struct Report {
     pub memory_peak_bytes: u64,
     /// Threads used.
     pub threads: usize,
-    /// The indexes, clustered first.
+    /// The indexes, clustered first; of the direct path.
     pub indexes: Vec<IndexReport>,
+    /// What the paths stream and insert found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logical: Option<LogicalReport>,
     /// What the user should know: no binlog, backup to take, and the like.
     pub notes: Vec<String>,
     /// What did not work once the rows were in place, one sentence each; usually nothing.

@@ -29,7 +29,7 @@ fn word(on_duplicate: OnDuplicate) -> &'static str {
     match on_duplicate {
         OnDuplicate::Skip => "IGNORE",
         OnDuplicate::Replace => "REPLACE",
-        OnDuplicate::Fail => "",
+        OnDuplicate::Fail | OnDuplicate::Update => "",
     }
 }
 

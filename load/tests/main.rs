@@ -19,6 +19,7 @@ mod format;
 mod inputs;
 mod left_out;
 mod left_out_numbers;
+mod logical;
 mod memory;
 mod numbering;
 mod oracle;

@@ -102,11 +102,12 @@ impl Server {
         path
     }
 
-    /// Options of a load whose journal and runs stay in the server's folder.
+    /// Options of a direct load whose journal and runs stay in the server's folder.
     pub(crate) fn options(&self, db: &Db, table: &str, files: Vec<PathBuf>) -> LoadOptions {
         let mut options = LoadOptions::new(files, &db.name, table);
         options.state_dir = self.folder("state");
         options.temp_dir = self.folder("runs");
+        options.path = load::LoadPath::Direct;
         options.threads = 2;
         options.memory_bytes_max = 64 << 20;
         options

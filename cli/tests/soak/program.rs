@@ -17,6 +17,7 @@ pub(crate) fn command(home: &Home, server: &TestServer, options: &LoadOptions) -
         command.args(["--user", &user]);
     }
     command.arg("--into").arg(format!("{}.{}", options.database, options.table));
+    command.args(["--path", options.path.name()]);
     command.args(dialect(&options.dialect));
     command.arg("--charset").arg(&options.charset);
     if let Some(columns) = &options.columns {

@@ -1,0 +1,226 @@
+//! Which way into the server a load takes: direct, else stream, else insert.
+//!
+//! Each rung is refused by name and with reasons, so that whoever wonders why a load is slow reads
+//! it in the report.
+
+use serde::Serialize;
+use server::Target;
+use sources::FileSource;
+
+use crate::error::Error;
+use crate::estimate::Estimate;
+use crate::inspected::Inspected;
+use crate::memory::Memory;
+use crate::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use crate::plan;
+use crate::space;
+
+/// The way that is taken, and what was seen of the target from there.
+pub(crate) struct Rung {
+    /// Never [`LoadPath::Auto`].
+    pub(crate) path: LoadPath,
+    /// Why that one.
+    pub(crate) why: String,
+    pub(crate) inspected: Inspected,
+}
+
+/// Why a way is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// `direct`, `stream` or `insert`.
+    pub path: &'static str,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// How far up the ladder it goes.
+pub(crate) struct Climbed {
+    /// None when every way is refused.
+    pub(crate) rung: Option<Rung>,
+    pub(crate) refused: Vec<Refused>,
+    /// What the direct path would take, where it was asked.
+    pub(crate) estimate: Option<Estimate>,
+}
+
+/// What the answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Nothing may change.
+    Plan,
+    /// What a killed load left is removed first.
+    Load,
+}
+
+impl LoadPath {
+    /// As `--path` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            LoadPath::Auto => "auto",
+            LoadPath::Direct => "direct",
+            LoadPath::Stream => "stream",
+            LoadPath::Insert => "insert",
+        }
+    }
+}
+
+/// The first rung that options, server, account and table allow.
+///
+/// Errors: options that do not fit the table; a disk that is too small. That all rungs are refused
+/// is no error here.
+pub(crate) fn climb(
+    target: &mut Target,
+    options: &LoadOptions,
+    memory: &Memory,
+    source: &mut FileSource,
+    purpose: Purpose,
+) -> Result<Climbed, Error> {
+    let mut ladder = Ladder::new(target, options)?;
+    if ladder.first().is_none() {
+        return Ok(ladder.give_up());
+    }
+    let removed = if purpose == Purpose::Load { target.cleanup()? } else { Vec::new() };
+    let is_empty = target.is_empty()?;
+    if options.mode == Mode::Insert && !is_empty {
+        let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
+        ladder.refuse_all(&plan::not_empty(options, was_swapped));
+    }
+    if options.mode == Mode::Append && !is_empty {
+        let reason = "the table is not empty, and the direct path adds no rows to those there yet";
+        ladder.refuse(LoadPath::Direct, reason.to_owned());
+    }
+    if ladder.first().is_none() {
+        return Ok(ladder.give_up());
+    }
+    let inspected = Inspected::new(target, options, source)?;
+    for reason in &inspected.unordered {
+        ladder.refuse(LoadPath::Direct, reason.clone());
+    }
+    let Some(path) = ladder.first() else { return Ok(ladder.give_up()) };
+    let mut climbed = ladder.give_up();
+    if path == LoadPath::Direct {
+        climbed.estimate = Estimate::of(source, &target.table, &inspected, options, memory)?;
+        if purpose == Purpose::Load {
+            check_room(target, options, climbed.estimate.as_ref())?;
+        }
+    }
+    let why = why(path, options, &climbed.refused);
+    climbed.rung = Some(Rung { path, why, inspected });
+    Ok(climbed)
+}
+
+/// Refuses what will not fit memory or disks.
+pub(crate) fn check_room(
+    target: &Target,
+    options: &LoadOptions,
+    estimate: Option<&Estimate>,
+) -> Result<(), Error> {
+    if let Some(estimate) = estimate {
+        Memory::check_verify(options.memory_bytes_max, estimate.table_bytes)?;
+    }
+    space::check(&target.build_path()?, &options.temp_dir, estimate)
+}
+
+/// The rungs, and what is against them.
+struct Ladder {
+    rungs: Vec<LoadPath>,
+    refused: Vec<Refused>,
+}
+
+impl Ladder {
+    /// What can be said before the table is looked into.
+    fn new(target: &mut Target, options: &LoadOptions) -> Result<Ladder, Error> {
+        let rungs = match options.path {
+            LoadPath::Auto => vec![LoadPath::Direct, LoadPath::Stream, LoadPath::Insert],
+            path => vec![path],
+        };
+        let mut ladder = Ladder { rungs, refused: Vec::new() };
+        for reason in plan::refusals(target) {
+            ladder.refuse(LoadPath::Direct, reason);
+        }
+        if options.on_duplicate == OnDuplicate::Update {
+            let reason = "--on-duplicate update is only had by INSERT";
+            ladder.refuse(LoadPath::Direct, reason.to_owned());
+            ladder.refuse(LoadPath::Stream, reason.to_owned());
+        }
+        for reason in logical_refusals(target) {
+            ladder.refuse(LoadPath::Stream, reason.clone());
+            ladder.refuse(LoadPath::Insert, reason);
+        }
+        let allowed = target.session.query_text("SELECT @@GLOBAL.local_infile")?;
+        if allowed.as_deref() != Some("1") {
+            let reason = "local_infile is off on the server: it takes no LOAD DATA LOCAL";
+            ladder.refuse(LoadPath::Stream, reason.to_owned());
+        }
+        Ok(ladder)
+    }
+
+    /// The fastest way that nothing speaks against.
+    fn first(&self) -> Option<LoadPath> {
+        let is_open = |path: &LoadPath| !self.refused.iter().any(|no| no.path == path.name());
+        self.rungs.iter().copied().find(is_open)
+    }
+
+    /// Notes what speaks against a way, if it is one that may be taken.
+    fn refuse(&mut self, path: LoadPath, reason: String) {
+        if self.rungs.contains(&path) {
+            self.refused.push(Refused { path: path.name(), reason });
+        }
+    }
+
+    fn refuse_all(&mut self, reason: &str) {
+        // Of all ways the same: what else they are refused for is of no use.
+        self.refused.clear();
+        for path in self.rungs.clone() {
+            self.refuse(path, reason.to_owned());
+        }
+    }
+
+    fn give_up(&mut self) -> Climbed {
+        let refused = std::mem::take(&mut self.refused);
+        Climbed { rung: None, refused, estimate: None }
+    }
+}
+
+/// What keeps rows away however they are sent.
+fn logical_refusals(target: &Target) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for unsupported in &target.unsupported {
+        if matches!(unsupported.feature, "view" | "sequence" | "read-only server") {
+            reasons.push(unsupported.to_string());
+        }
+    }
+    reasons
+}
+
+fn why(path: LoadPath, options: &LoadOptions, refused: &[Refused]) -> String {
+    if options.path == path {
+        return format!("--path {} asks for it", path.name());
+    }
+    if path == LoadPath::Direct {
+        return plan::WHY_DIRECT.to_owned();
+    }
+    let before: Vec<String> =
+        refused.iter().map(|no| format!("not {}: {}", no.path, no.reason)).collect();
+    before.join("; ")
+}
+
+impl Climbed {
+    /// The rung, or an error with all that is against each.
+    pub(crate) fn require(self, target: &Target, options: &LoadOptions) -> Result<Rung, Error> {
+        let Climbed { rung, mut refused, .. } = self;
+        rung.ok_or_else(|| {
+            let path = (options.path != LoadPath::Auto).then(|| options.path.name());
+            let first = refused.first().map(|no| no.reason.clone()).unwrap_or_default();
+            let is_same = refused.iter().all(|no| no.reason == first);
+            if is_same {
+                refused.truncate(1);
+            }
+            let word = |no: &Refused| match path.is_some() || is_same {
+                true => no.reason.clone(),
+                false => format!("not {}: {}", no.path, no.reason),
+            };
+            let reasons = refused.iter().map(word).collect();
+            Error::Unfit { target: target.table.name.to_string(), path, reasons }
+        })
+    }
+}

@@ -1,0 +1,191 @@
+//! What lanes tell of their portions, put in input order again: refused rows, and how many went in.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::Error;
+use crate::rejects::{Reject, Rejects};
+use crate::stop::Stop;
+
+/// Bytes of refused rows that may wait for portions before theirs.
+const HELD_BYTES_MAX: usize = 4 << 20;
+
+/// What came of all portions.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) rows: u64,
+    pub(crate) rejects: u64,
+    pub(crate) portions: u64,
+}
+
+/// Takes what lanes tell, in any order.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    inner: Mutex<Inner>,
+    moved: Condvar,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// The portion whose turn it is.
+    next: u64,
+    held: BTreeMap<u64, Vec<Reject>>,
+    held_bytes: usize,
+    rejects: Rejects,
+    /// Refused rows, those that wait included.
+    refused: u64,
+    rows: u64,
+    closed: bool,
+}
+
+impl Collector {
+    pub(crate) fn new(rejects: Rejects) -> Collector {
+        let inner = Inner {
+            next: 0,
+            held: BTreeMap::new(),
+            held_bytes: 0,
+            rejects,
+            refused: 0,
+            rows: 0,
+            closed: false,
+        };
+        Collector { inner: Mutex::new(inner), moved: Condvar::new() }
+    }
+
+    /// Takes what came of portion `ordinal`: `rows` went in. Waits where too many refused rows
+    /// already wait for their turn.
+    ///
+    /// Errors: one more row was refused than is tolerated.
+    pub(crate) fn take(&self, ordinal: u64, rows: u64, rejects: Vec<Reject>) -> Result<(), Stop> {
+        let mut inner = self.lock();
+        inner.rows += rows;
+        inner.refused += rejects.len() as u64;
+        let bytes: usize = rejects.iter().map(|reject| reject.raw.len()).sum();
+        while ordinal != inner.next && inner.held_bytes + bytes > HELD_BYTES_MAX && !inner.closed {
+            inner = self.moved.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+        if inner.closed {
+            return Err(Stop::Abandoned);
+        }
+        inner.held_bytes += bytes;
+        inner.held.insert(ordinal, rejects);
+        let written = inner.write_down();
+        self.moved.notify_all();
+        Ok(written?)
+    }
+
+    /// Whether more rows were refused than are tolerated: no portion need be begun any more. Which
+    /// row was one too many shows when those before are through.
+    pub(crate) fn is_full(&self) -> bool {
+        let inner = self.lock();
+        inner.refused > inner.rejects.max()
+    }
+
+    /// Rows that went in so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.lock().rows
+    }
+
+    /// Turns away whoever waits.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.moved.notify_all();
+    }
+
+    /// After all portions.
+    pub(crate) fn finish(self) -> Result<Collected, Error> {
+        let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        inner.rejects.flush()?;
+        Ok(Collected { rows: inner.rows, rejects: inner.rejects.count(), portions: inner.next })
+    }
+
+    // Whoever panics closes the collector, and nobody goes on with it.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Writes down what has its turn.
+    fn write_down(&mut self) -> Result<(), Error> {
+        while let Some(rejects) = self.held.remove(&self.next) {
+            self.next += 1;
+            for reject in &rejects {
+                self.held_bytes -= reject.raw.len();
+                self.rejects.push(reject)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::position::Position;
+
+    fn reject(line: u64, bytes: usize) -> Reject {
+        Reject {
+            position: Position { file: "f".into(), line, offset: 0 },
+            field: None,
+            column: None,
+            value: None,
+            reason: "no".to_owned(),
+            raw: vec![b'x'; bytes],
+        }
+    }
+
+    fn collector(max: u64) -> Collector {
+        Collector::new(Rejects::create(None, max, b"\n").unwrap())
+    }
+
+    #[test]
+    fn the_row_that_is_one_too_many_is_that_of_the_input_whoever_comes_first() {
+        let collector = collector(1);
+        collector.take(2, 5, vec![reject(9, 1), reject(10, 1)]).unwrap();
+        assert!(collector.is_full());
+        collector.take(1, 5, vec![reject(5, 1)]).unwrap();
+        let error = match collector.take(0, 5, vec![reject(3, 1)]) {
+            Err(Stop::Failed(error)) => error.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert!(error.contains("f line 5 "), "{error}");
+    }
+
+    #[test]
+    fn many_refused_rows_wait_for_their_turn_outside() {
+        let collector = collector(100);
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                for ordinal in 1..20 {
+                    collector.take(ordinal, 1, vec![reject(ordinal, 1 << 20)]).unwrap();
+                }
+            });
+            while collector.lock().held_bytes < 4 << 20 {
+                std::thread::yield_now();
+            }
+            assert!(!late.is_finished());
+            collector.take(0, 1, Vec::new()).unwrap();
+            late.join().unwrap();
+        });
+        let collected = collector.finish().unwrap();
+        assert_eq!((collected.rows, collected.rejects, collected.portions), (20, 19, 20));
+    }
+
+    #[test]
+    fn whoever_waits_is_turned_away() {
+        let collector = collector(100);
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                collector.take(1, 0, vec![reject(1, 4 << 20)]).unwrap();
+                collector.take(2, 0, vec![reject(2, 4 << 20)])
+            });
+            while collector.lock().held_bytes == 0 {
+                std::thread::yield_now();
+            }
+            collector.close();
+            assert!(matches!(late.join().unwrap(), Err(Stop::Abandoned)));
+        });
+    }
+}
