@@ -46,7 +46,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         (&["--mode", "upsert"], &["invalid value 'upsert'", "insert, append, replace"]),
         (&["--charset", "klingon"], &["invalid value 'klingon'", "latin1", "koi8r"]),
         (&["--dialect", "xml"], &["invalid value 'xml'", "csv"]),
-        (&["--path", "stream"], &["invalid value 'stream'"]),
+        (&["--path", "steam"], &["invalid value 'steam'"]),
         (&["--rejects-max", "-1"], &["--rejects-max"]),
         (&["--no-such-option"], &["unexpected argument '--no-such-option'"]),
         (&["--sandbox", "/x"], &["--sandbox and a server's address exclude each other"]),

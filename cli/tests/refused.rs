@@ -247,7 +247,7 @@ fn an_unfit_server_is_refused_by_name() {
     let file = home.file("rows.txt", "1\n");
     let load =
         ["load", file.to_str().unwrap(), "--into", "d.t", "--sandbox", dir.to_str().unwrap()];
-    let outcome = run(&mut home.inrush(load));
+    let outcome = run(home.inrush(load).args(["--path", "direct"]));
     let binlog =
         "binary log (log_bin is on: replicas and point-in-time recovery would miss the rows)";
     outcome.refused(2, &["page size (innodb_page_size is 8192, 16384 is needed)", binlog]);

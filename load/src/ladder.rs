@@ -193,11 +193,11 @@ fn logical_refusals(target: &Target) -> Vec<String> {
 }
 
 fn why(path: LoadPath, options: &LoadOptions, refused: &[Refused]) -> String {
-    if options.path == path {
-        return format!("--path {} asks for it", path.name());
-    }
     if path == LoadPath::Direct {
         return plan::WHY_DIRECT.to_owned();
+    }
+    if options.path == path {
+        return format!("--path {} asks for it", path.name());
     }
     let before: Vec<String> =
         refused.iter().map(|no| format!("not {}: {}", no.path, no.reason)).collect();
