@@ -1,5 +1,6 @@
 //! What a server suffers while it is loaded: sampled by a session of its own.
 
+use std::fmt;
 use std::time::Duration;
 
 /// One sample. What the server does not say, or the account may not see, is None.
@@ -23,4 +24,13 @@ pub struct Lag {
     pub replica: String,
     /// Without the delay it was told to keep; None when it does not apply anything at all.
     pub behind: Option<Duration>,
+}
+
+impl fmt::Display for Lag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.behind {
+            Some(behind) => write!(f, "{} is {} s behind", self.replica, behind.as_secs()),
+            None => write!(f, "{} does not apply what it gets", self.replica),
+        }
+    }
 }

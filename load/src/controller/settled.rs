@@ -1,11 +1,6 @@
 //! What the controller found, as the report tells it.
 
-use std::time::Duration;
-
 use serde::Serialize;
-
-use super::Batch;
-use super::backoff::Backoff;
 
 /// What a load of the logical path settled on.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -15,7 +10,7 @@ pub struct Settled {
     /// Most connections that were at work at once.
     pub connections_max: usize,
     /// Rows of a statement; None where a statement is a whole portion.
-    pub batch_rows: Option<usize>,
+    pub batch_rows: Option<u64>,
     /// Bytes of such a statement, by the rows' average size in the input.
     pub batch_bytes: Option<u64>,
     /// What made it use fewer connections, or none, for a time.
@@ -35,26 +30,4 @@ pub struct HeldBack {
     pub paused_seconds: f64,
     /// The worst that was seen: `db2:3306 was 94 s behind`.
     pub worst: Option<String>,
-}
-
-impl Settled {
-    pub(super) fn new(
-        backoff: &Backoff,
-        connections: usize,
-        connections_max: usize,
-        batch: Batch,
-        row_bytes: u64,
-        _now: Duration,
-    ) -> Settled {
-        let is_whole = batch.rows == usize::MAX;
-        let rows = batch.rows as u64;
-        Settled {
-            connections,
-            connections_max,
-            batch_rows: (!is_whole).then_some(batch.rows),
-            batch_bytes: (!is_whole)
-                .then(|| rows.saturating_mul(row_bytes).min(batch.bytes as u64)),
-            held_back: backoff.held(),
-        }
-    }
 }
