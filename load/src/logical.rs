@@ -7,8 +7,8 @@
 //!
 //! In reading order: `columns` what is sent for each column, `encoder` rows to text, `portion` what
 //! one transaction loads, `sender` how, `ledger` that it is loaded once, `order` which portions may
-//! overtake others, `sorted` rows in key order, `lane` a connection at work, `collector` what the
-//! lanes tell, in input order.
+//! overtake others by their `row_keys`, `sorted` rows in key order, `lane` a connection at work,
+//! `collector` what the lanes tell, in input order.
 
 #![allow(dead_code)] // until the parts are joined
 
@@ -20,6 +20,7 @@ mod ledger;
 mod order;
 mod plain;
 mod portion;
+mod row_keys;
 mod sender;
 mod sorted;
 
