@@ -3,12 +3,15 @@
 //! Client options are those of the mariadb client, so `-h` is the host and help
 //! is `--help`; field options are those of LOAD DATA.
 
+mod secure;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::secure::SecureArgs;
 use crate::failure::Failure;
 
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
@@ -107,6 +110,8 @@ pub(crate) struct ConnectArgs {
     /// Read this option file after the usual ones.
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_extra_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) secure: SecureArgs,
     /// Use the sandbox in this folder [default: in the user's data folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) sandbox: Option<PathBuf>,
@@ -122,6 +127,7 @@ impl ConnectArgs {
             || self.password
             || self.defaults_file.is_some()
             || self.defaults_extra_file.is_some()
+            || self.secure.names_a_server()
     }
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn named(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
         socket: args.socket.clone(),
         user: args.user.clone(),
         password,
-        ..ConnectOptions::default()
+        ..args.secure.options()?
     }))
 }
 
@@ -124,5 +124,6 @@ pub(crate) fn arguments(args: &ConnectArgs) -> Vec<OsString> {
     add("--user", args.user.clone().map(Into::into));
     add("--defaults-file", args.defaults_file.clone().map(Into::into));
     add("--defaults-extra-file", args.defaults_extra_file.clone().map(Into::into));
+    arguments.extend(args.secure.arguments());
     arguments
 }

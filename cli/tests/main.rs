@@ -18,6 +18,7 @@ mod report;
 mod rights;
 mod sandbox;
 mod scene;
+mod secure;
 mod signals;
 mod sniff;
 mod space;

@@ -6,7 +6,7 @@
 //! sandbox: a private server       testing: many short-lived ones
 //! ```
 //!
-//! In reading order: [`options`] and [`option_file`] say how to connect, [`session`] talks,
+//! In reading order: [`options`], [`tls`] and [`option_file`] say how to connect, [`session`] talks,
 //! [`version`], [`facts`] and [`catalog`] describe the server and the target, [`import`] and
 //! [`publish`] are the server's steps of a direct load, [`sandbox`] runs a server of our own.
 
@@ -16,6 +16,7 @@ pub mod error;
 pub mod facts;
 mod folder;
 mod habits;
+mod handshake;
 pub mod identifier;
 pub mod import;
 pub mod interrupt;
@@ -31,6 +32,7 @@ pub mod sandbox;
 pub mod session;
 #[doc(hidden)]
 pub mod testing;
+pub mod tls;
 pub mod version;
 pub mod waiting;
 
@@ -45,4 +47,5 @@ pub use option_file::OptionFiles;
 pub use options::ConnectOptions;
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use session::{Row, Session};
+pub use tls::{Encryption, TlsOptions, Verify};
 pub use version::Version;

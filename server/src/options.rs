@@ -2,14 +2,17 @@
 //! the environment.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use mysql::{ClientIdentity, Opts, OptsBuilder, SslOpts};
+use mysql::{Compression, OptsBuilder};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::option_file::{OptionFiles, Setting};
+use crate::tls::{Encryption, TlsOptions, Verify};
 
 /// Where distributions put the server's socket, most common first.
 const SOCKETS: [&str; 5] = [
@@ -24,6 +27,7 @@ const PORT: u16 = 3306;
 /// own `max_allowed_packet` is, and the rows read after an import may hold long values.
 const PACKET_BYTES_MAX: usize = 1 << 30;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_UNLIMITED: Duration = Duration::from_secs(86_400);
 /// A connection that idles through a long build is kept alive, and one that was cut is noticed
 /// two minutes later: first probe, time between probes, probes without answer.
 const KEEPALIVE_MS: u32 = 60_000;
@@ -60,27 +64,28 @@ pub struct ConnectOptions {
     pub protocol: Option<Protocol>,
     /// `--connect-timeout`; default 10 s.
     pub connect_timeout: Option<Duration>,
+    /// `-C`, `--compress`: zlib on the connection; default off.
+    pub compress: Option<bool>,
     /// The `--ssl-*` options.
     pub tls: TlsOptions,
+    /// `--server-public-key-path`: key by which caching_sha2_password encrypts the password where
+    /// the connection is not encrypted.
+    pub server_public_key: Option<PathBuf>,
+    /// `--get-server-public-key`: take that key from whoever answers, unverified; default off.
+    pub get_server_public_key: Option<bool>,
     /// `time_zone` of the session; default the server's.
     pub time_zone: Option<String>,
     /// What ends the statements of the connection before their time. Default: nothing does.
     pub interrupt: Interrupt,
+    /// What connections by these options, or by a clone of them, found out. Default: nothing yet.
+    pub known: Known,
 }
 
-/// Options of encryption, as the client names them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TlsOptions {
-    /// `--ssl`; given any other of these, true.
-    pub enabled: Option<bool>,
-    /// `--ssl-ca`: certificate authority, PEM.
-    pub ca: Option<PathBuf>,
-    /// `--ssl-cert`: our certificate, PEM.
-    pub cert: Option<PathBuf>,
-    /// `--ssl-key`: its key, PEM.
-    pub key: Option<PathBuf>,
-    /// `--ssl-verify-server-cert`: default false, as in the client before 11.4.
-    pub verify: Option<bool>,
+/// What is known of a server from connections before.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// It offers no encryption: no use in asking again each time, which its error log would tell.
+    pub(crate) is_clear: Arc<AtomicBool>,
 }
 
 impl ConnectOptions {
@@ -125,15 +130,13 @@ impl ConnectOptions {
             database: over.database.or(self.database),
             protocol: over.protocol.or(self.protocol),
             connect_timeout: over.connect_timeout.or(self.connect_timeout),
+            compress: over.compress.or(self.compress),
             time_zone: over.time_zone.or(self.time_zone),
             interrupt: self.interrupt,
-            tls: TlsOptions {
-                enabled: over.tls.enabled.or(self.tls.enabled),
-                ca: over.tls.ca.or(self.tls.ca),
-                cert: over.tls.cert.or(self.tls.cert),
-                key: over.tls.key.or(self.tls.key),
-                verify: over.tls.verify.or(self.tls.verify),
-            },
+            known: Known::default(),
+            tls: self.tls.overridden_by(over.tls),
+            server_public_key: over.server_public_key.or(self.server_public_key),
+            get_server_public_key: over.get_server_public_key.or(self.get_server_public_key),
         }
     }
 
@@ -153,12 +156,44 @@ impl ConnectOptions {
                 let seconds = value.parse().map_err(|_| not_a_number(setting))?;
                 self.connect_timeout = Some(Duration::from_secs(seconds));
             }
-            "ssl" => self.tls.enabled = Some(setting.is_on()),
-            "skip-ssl" | "disable-ssl" => self.tls.enabled = Some(false),
-            "ssl-ca" => self.tls.ca = path(),
-            "ssl-cert" => self.tls.cert = path(),
-            "ssl-key" => self.tls.key = path(),
-            "ssl-verify-server-cert" => self.tls.verify = Some(setting.is_on()),
+            "compress" => self.compress = Some(setting.is_on()),
+            "skip-compress" | "disable-compress" => self.compress = Some(false),
+            "server-public-key-path" => self.server_public_key = path(),
+            "get-server-public-key" => self.get_server_public_key = Some(setting.is_on()),
+            name if name.contains("ssl") => return self.apply_tls(setting),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes a setting about encryption.
+    ///
+    /// Errors: those that would make a connection safer and that Inrush cannot heed.
+    fn apply_tls(&mut self, setting: &Setting) -> Result<()> {
+        let tls = &mut self.tls;
+        let value = setting.value.clone().unwrap_or_default();
+        let path = || Some(PathBuf::from(&value));
+        let verify = |is_on: bool| Some(if is_on { Verify::HostName } else { Verify::Nothing });
+        match setting.name.as_str() {
+            "ssl" | "enable-ssl" if setting.is_on() => tls.encryption = Some(Encryption::Required),
+            "ssl" | "skip-ssl" | "disable-ssl" => tls.encryption = Some(Encryption::Off),
+            "ssl-ca" => tls.ca = path(),
+            "ssl-cert" => tls.cert = path(),
+            "ssl-key" => tls.key = path(),
+            "ssl-verify-server-cert" => tls.verify = verify(setting.is_on()),
+            "skip-ssl-verify-server-cert" | "disable-ssl-verify-server-cert" => {
+                tls.verify = verify(false);
+            }
+            "ssl-mode" => tls
+                .set_mode(&value)
+                .map_err(|e| Error::Option(format!("{}: {e}", setting.place())))?,
+            name @ ("ssl-capath" | "ssl-crl" | "ssl-crlpath" | "ssl-fp" | "ssl-fplist") => {
+                return Err(Error::Option(format!(
+                    "{}: {name} is not heeded by Inrush, which verifies certificates by --ssl-ca; \
+                     take it out, or leave the file out by --defaults-file",
+                    setting.place()
+                )));
+            }
             _ => {}
         }
         Ok(())
@@ -180,7 +215,7 @@ impl ConnectOptions {
     }
 
     /// Host name for TCP.
-    fn host_name(&self) -> &str {
+    pub(crate) fn host_name(&self) -> &str {
         self.host.as_deref().filter(|h| !h.is_empty()).unwrap_or("localhost")
     }
 
@@ -197,47 +232,33 @@ impl ConnectOptions {
         }
     }
 
-    pub(crate) fn driver_options(&self) -> Result<Opts> {
-        let mut builder = OptsBuilder::new()
+    /// How long may pass until the server has let us in. The client takes 0 for no limit.
+    pub(crate) fn connect_time_max(&self) -> Duration {
+        match self.connect_timeout {
+            Some(Duration::ZERO) => CONNECT_UNLIMITED,
+            limit => limit.unwrap_or(CONNECT_TIMEOUT),
+        }
+    }
+
+    /// For the driver, without anything about encryption.
+    pub(crate) fn driver_options(&self) -> Result<OptsBuilder> {
+        let builder = OptsBuilder::new()
             .user(Some(self.user_name()))
             .pass(self.password.as_ref().map(|p| p.expose_secret().to_owned()))
             .db_name(self.database.clone())
             .prefer_socket(false)
             .max_allowed_packet(Some(PACKET_BYTES_MAX))
-            .tcp_connect_timeout(Some(self.connect_timeout.unwrap_or(CONNECT_TIMEOUT)));
-        builder = match self.socket_path() {
+            .compress(self.compress.unwrap_or(false).then(Compression::default))
+            .tcp_connect_timeout(Some(self.connect_time_max()));
+        Ok(match self.socket_path() {
             Some(path) => builder.socket(Some(path_text(&path)?)),
             None => builder
                 .ip_or_hostname(Some(self.host_name()))
                 .tcp_port(self.port.unwrap_or(PORT))
                 .tcp_keepalive_time_ms(Some(KEEPALIVE_MS))
                 .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL_SECONDS))
-                .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES))
-                .ssl_opts(self.tls.driver_options()?),
-        };
-        Ok(builder.into())
-    }
-}
-
-impl TlsOptions {
-    fn driver_options(&self) -> Result<Option<SslOpts>> {
-        let named = self.ca.is_some() || self.cert.is_some() || self.verify == Some(true);
-        if !self.enabled.unwrap_or(named) {
-            return Ok(None);
-        }
-        let identity = match (&self.cert, &self.key) {
-            (Some(cert), Some(key)) => Some(ClientIdentity::new(cert.clone(), key.clone())),
-            (None, None) => None,
-            _ => return Err(Error::Option("--ssl-cert and --ssl-key go together".to_owned())),
-        };
-        let verify = self.verify.unwrap_or(false);
-        Ok(Some(
-            SslOpts::default()
-                .with_client_identity(identity)
-                .with_root_cert_path(self.ca.clone())
-                .with_danger_accept_invalid_certs(!verify)
-                .with_danger_skip_domain_validation(!verify),
-        ))
+                .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES)),
+        })
     }
 }
 

@@ -11,7 +11,8 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, Value};
 
-use crate::error::{Error, Result, driver_text, shorten};
+use crate::error::{Error, Result, shorten};
+use crate::handshake;
 use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
 use crate::version::Version;
@@ -75,13 +76,7 @@ impl Session {
     /// Connects and makes the session ours: utf8mb4, [`SQL_MODE`], no idle or statement limit.
     pub fn connect(options: &ConnectOptions) -> Result<Session> {
         options.interrupt.check()?;
-        let opts = options.driver_options()?;
-        let mut conn = Conn::new(opts).map_err(|e| Error::Connect {
-            target: options.target_text(),
-            user: options.user_name(),
-            errno: if let mysql::Error::MySqlError(e) = &e { Some(e.code) } else { None },
-            message: driver_text(&e),
-        })?;
+        let mut conn = handshake::connect(options)?;
         let zone = match &options.time_zone {
             Some(zone) => format!("time_zone={}, ", quote_text(zone)),
             None => String::new(),

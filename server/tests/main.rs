@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod catalog;
+mod certificates;
 mod collation;
+mod encryption;
 mod import;
+mod impostor;
 mod option_files;
 mod sandbox;
 mod session;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use server::{ConnectOptions, Error, OptionFiles};
+use server::{ConnectOptions, Encryption, Error, OptionFiles, Verify};
 
 fn only(path: &std::path::Path) -> OptionFiles {
     OptionFiles { only: Some(path.to_owned()), ..OptionFiles::default() }
@@ -38,7 +38,8 @@ fn groups_includes_quotes_and_order() {
     assert_eq!(options.port, Some(3310));
     assert_eq!(options.database.as_deref(), Some("shop"));
     assert_eq!(options.connect_timeout, Some(std::time::Duration::from_secs(7)));
-    assert_eq!((options.tls.enabled, options.tls.verify), (Some(false), Some(true)));
+    let tls = (options.tls.encryption, options.tls.verify);
+    assert_eq!(tls, (Some(Encryption::Off), Some(Verify::HostName)));
     assert!(options.socket_path().is_none(), "protocol=TCP");
     assert!(!format!("{options:?}").contains("p#"), "the password is shown");
     use secrecy::ExposeSecret;

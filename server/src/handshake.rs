@@ -1,0 +1,215 @@
+//! From options to a connection that has let us in: in time, encrypted as asked for, and with a
+//! reason in plain words when it does not.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use mysql::{Conn, DriverError, OptsBuilder};
+
+use crate::error::{Error, Result};
+use crate::options::ConnectOptions;
+use crate::tls::Tls;
+
+/// Pause between two looks at whether somebody wants the end.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Authentication plugins that can be spoken, for messages.
+const SPOKEN: &str = "mysql_native_password, ed25519, parsec, caching_sha2_password or unix_socket";
+
+/// Connects and logs in.
+///
+/// The driver's own time limit ends with the TCP connection. A server that is stopped, or a tunnel
+/// to nowhere, takes connections and says nothing: so the limit is kept here, for all of it. A
+/// thread that is given up on ends with its connection, at the latest when the system drops that.
+pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
+    let attempt = Attempt::new(options)?;
+    let (give, take) = channel();
+    let limit = options.connect_time_max();
+    let running = attempt.clone();
+    std::thread::Builder::new()
+        .name("connect".to_owned())
+        .spawn(move || {
+            // Nobody may be waiting any more: then the connection is dropped.
+            let _ = give.send(running.run());
+        })
+        .map_err(|e| attempt.failed(format!("no thread can be started: {e}"), None))?;
+    let start = Instant::now();
+    loop {
+        let left = limit.saturating_sub(start.elapsed());
+        match take.recv_timeout(left.min(PAUSE)) {
+            Ok(Ok(conn)) => return Ok(conn),
+            Ok(Err(e)) => return Err(attempt.explain(&e)),
+            Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                let seconds = limit.as_secs();
+                let message =
+                    format!("no answer within {seconds} s (--connect-timeout sets how long)");
+                return Err(attempt.failed(message, None));
+            }
+            Err(RecvTimeoutError::Timeout) => options.interrupt.check()?,
+            // The driver panics on some answers that make no sense.
+            Err(RecvTimeoutError::Disconnected) => {
+                let message = "the server's answers make no sense".to_owned();
+                return Err(attempt.failed(message, None));
+            }
+        }
+    }
+}
+
+/// What is tried: first encrypted, then in clear if that is allowed.
+#[derive(Clone)]
+struct Attempt {
+    options: ConnectOptions,
+    builder: OptsBuilder,
+    tls: Option<Tls>,
+}
+
+impl Attempt {
+    fn new(options: &ConnectOptions) -> Result<Attempt> {
+        let tls = options.tls.resolve()?;
+        // A unix socket is not encrypted: its bytes stay in the machine.
+        let tls = if options.socket_path().is_some() { None } else { tls };
+        let builder = options.driver_options()?.server_key_path(public_key(options)?);
+        Ok(Attempt { options: options.clone(), builder, tls })
+    }
+
+    fn run(self) -> std::result::Result<Conn, mysql::Error> {
+        let is_clear = &self.options.known.is_clear;
+        match self.tls {
+            Some(tls) if tls.is_required || !is_clear.load(Ordering::Relaxed) => {
+                match Conn::new(self.builder.clone().ssl_opts(tls.options)) {
+                    Err(mysql::Error::DriverError(DriverError::TlsNotSupported))
+                        if !tls.is_required =>
+                    {
+                        is_clear.store(true, Ordering::Relaxed);
+                        Conn::new(self.builder)
+                    }
+                    other => other,
+                }
+            }
+            _ => Conn::new(self.builder),
+        }
+    }
+
+    fn failed(&self, message: String, errno: Option<u16>) -> Error {
+        Error::Connect {
+            target: self.options.target_text(),
+            user: self.options.user_name(),
+            errno,
+            message,
+        }
+    }
+
+    /// What the driver said, for people.
+    fn explain(&self, error: &mysql::Error) -> Error {
+        if let mysql::Error::MySqlError(e) = error {
+            return self.failed(e.message.clone(), Some(e.code));
+        }
+        if self.tls.is_some()
+            && let Some(message) = self.options.tls.failure(error, self.options.host_name())
+        {
+            return self.failed(message, None);
+        }
+        self.failed(self.words(error), None)
+    }
+
+    fn words(&self, error: &mysql::Error) -> String {
+        match error {
+            // The key that is not there: see `public_key`.
+            mysql::Error::IoError(e)
+                if e.kind() == std::io::ErrorKind::NotFound && self.options.keeps_keys_away() =>
+            {
+                "the account's password would have to be sent to this server (caching_sha2_password), \
+                 and the connection is not encrypted: use TLS (--ssl, --ssl-ca FILE), or name the \
+                 server's key (--server-public-key-path FILE), or take it from whoever answers \
+                 (--get-server-public-key)"
+                    .to_owned()
+            }
+            mysql::Error::DriverError(DriverError::UnknownAuthPlugin(name)) => unspoken(name),
+            mysql::Error::DriverError(DriverError::CleartextPluginDisabled) => {
+                unspoken("mysql_clear_password")
+            }
+            mysql::Error::DriverError(DriverError::OldMysqlPasswordDisabled) => {
+                unspoken("mysql_old_password")
+            }
+            mysql::Error::DriverError(DriverError::CouldNotConnect(Some((_, text, _)))) => {
+                text.clone()
+            }
+            mysql::Error::DriverError(DriverError::ConnectTimeout | DriverError::Timeout) => {
+                "no answer in time (--connect-timeout sets how long)".to_owned()
+            }
+            other => crate::error::driver_text(other),
+        }
+    }
+}
+
+impl ConnectOptions {
+    /// Whether a password is not to be encrypted by a key that anybody could have sent.
+    fn keeps_keys_away(&self) -> bool {
+        self.socket_path().is_none()
+            && self.server_public_key.is_none()
+            && self.get_server_public_key != Some(true)
+    }
+}
+
+/// The key by which a password is encrypted where the connection is not.
+///
+/// The driver would ask whoever answers for a key, if it is told none: then somebody in between
+/// gives his own and reads the password. A path that cannot be read keeps it from that.
+fn public_key(options: &ConnectOptions) -> Result<Option<PathBuf>> {
+    let Some(path) = &options.server_public_key else {
+        return Ok(options.keeps_keys_away().then(PathBuf::new));
+    };
+    let named = |what: String| {
+        Error::Option(format!("--server-public-key-path names {}{what}", path.display()))
+    };
+    let text = std::fs::read_to_string(path).map_err(|e| named(format!(": {e}")))?;
+    if !text.contains("-----BEGIN PUBLIC KEY-----")
+        && !text.contains("-----BEGIN RSA PUBLIC KEY-----")
+    {
+        return Err(named(", which holds no public key".to_owned()));
+    }
+    Ok(Some(path.clone()))
+}
+
+/// What to do about a plugin that Inrush does not speak.
+fn unspoken(plugin: &str) -> String {
+    let whose = match plugin {
+        "auth_gssapi_client" => " (Kerberos)",
+        "dialog" | "mysql_clear_password" => " (PAM, LDAP or the like)",
+        "auth_named_pipe" => " (Windows)",
+        "sha256_password" => " (deprecated by MySQL)",
+        "mysql_old_password" => " (of before MySQL 4.1)",
+        _ => "",
+    };
+    format!(
+        "the account uses the authentication plugin {plugin}{whose}, which Inrush does not speak: \
+         load with an account of {SPOKEN}"
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_key_is_never_asked_for_unless_allowed() {
+        let mut options = ConnectOptions::default();
+        assert_eq!(public_key(&options).unwrap(), Some(PathBuf::new()));
+        options.get_server_public_key = Some(true);
+        assert_eq!(public_key(&options).unwrap(), None);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        options.server_public_key = Some(file.path().to_owned());
+        assert!(public_key(&options).unwrap_err().to_string().contains("no public key"));
+        std::fs::write(file.path(), "-----BEGIN PUBLIC KEY-----\n").unwrap();
+        assert_eq!(public_key(&options).unwrap().as_deref(), Some(file.path()));
+    }
+
+    #[test]
+    fn a_plugin_that_is_not_spoken_is_named() {
+        let text = unspoken("auth_gssapi_client");
+        assert!(text.contains("Kerberos") && text.contains("ed25519"), "{text}");
+    }
+}

@@ -1,0 +1,328 @@
+//! Encryption of a connection: what was asked for, and what went wrong in the user's words.
+//!
+//! | asked for | means |
+//! | --- | --- |
+//! | nothing | encrypted if the server offers it; whose certificate it is, is not looked at |
+//! | `--ssl`, `--ssl-cert` | encrypted, or no connection |
+//! | `--ssl-ca`, `--ssl-verify-server-cert` | also: certificate and host name verified |
+//! | `--ssl-ca --skip-ssl-verify-server-cert` | encrypted, not verified |
+//! | `--skip-ssl` | in clear |
+//! | `--ssl-mode` | MySQL's names for the same; VERIFY_CA leaves out the host name |
+//!
+//! Clients of MariaDB 11.4 and newer verify by default, and accept a certificate that nobody
+//! signed if the server proves by the password's hash that it is its own. The driver cannot take
+//! part in that proof, and without it every server of 11.4 that made its own certificate would be
+//! refused. So a certificate is verified as soon as somebody says by which authority.
+//!
+//! Verification ends before the account's name or anything of its password is sent. The public
+//! authorities that are built in are trusted beside the one that `--ssl-ca` names. A unix socket
+//! is not encrypted: its bytes stay in the machine.
+
+use std::error::Error as _;
+use std::path::{Path, PathBuf};
+
+use mysql::{ClientIdentity, SslOpts};
+use rustls::CertificateError;
+
+use crate::error::{Error, Result};
+
+/// Whether a connection has to be encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// Never: `--skip-ssl`, `--ssl-mode=DISABLED`.
+    Off,
+    /// Where the server offers it: `--ssl-mode=PREFERRED`.
+    IfOffered,
+    /// Or no connection: `--ssl`.
+    Required,
+}
+
+/// What of the server's certificate has to be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// Nothing: `--skip-ssl-verify-server-cert`.
+    Nothing,
+    /// Signed by a trusted authority, and not expired: `--ssl-mode=VERIFY_CA`.
+    Chain,
+    /// Also made out to the host we connect to: `--ssl-verify-server-cert`.
+    HostName,
+}
+
+/// Options of encryption, as the client names them. A field left None is not said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsOptions {
+    /// `--ssl`, `--skip-ssl`, `--ssl-mode`; default: required when another of these is given,
+    /// else if offered.
+    pub encryption: Option<Encryption>,
+    /// `--ssl-ca`: certificates of the authority, PEM or DER.
+    pub ca: Option<PathBuf>,
+    /// `--ssl-cert`: our certificate and those between it and its authority, PEM.
+    pub cert: Option<PathBuf>,
+    /// `--ssl-key`: its key, PEM, not encrypted.
+    pub key: Option<PathBuf>,
+    /// `--ssl-verify-server-cert`, `--ssl-mode`; default: all, when `ca` is given, else nothing.
+    pub verify: Option<Verify>,
+}
+
+/// What the driver is told.
+#[derive(Clone, Debug)]
+pub(crate) struct Tls {
+    pub(crate) options: SslOpts,
+    /// A server without encryption is refused.
+    pub(crate) is_required: bool,
+}
+
+impl TlsOptions {
+    /// These options with every one that `over` sets replaced.
+    pub(crate) fn overridden_by(self, over: TlsOptions) -> TlsOptions {
+        TlsOptions {
+            encryption: over.encryption.or(self.encryption),
+            ca: over.ca.or(self.ca),
+            cert: over.cert.or(self.cert),
+            key: over.key.or(self.key),
+            verify: over.verify.or(self.verify),
+        }
+    }
+
+    /// Takes MySQL's `--ssl-mode`, in any case of letters.
+    pub fn set_mode(&mut self, mode: &str) -> Result<()> {
+        let (encryption, verify) = match mode.to_ascii_uppercase().as_str() {
+            "DISABLED" => (Encryption::Off, Verify::Nothing),
+            "PREFERRED" => (Encryption::IfOffered, Verify::Nothing),
+            "REQUIRED" => (Encryption::Required, Verify::Nothing),
+            "VERIFY_CA" => (Encryption::Required, Verify::Chain),
+            "VERIFY_IDENTITY" => (Encryption::Required, Verify::HostName),
+            _ => {
+                return Err(Error::Option(format!(
+                    "ssl-mode {mode:?} is none of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, \
+                     VERIFY_IDENTITY"
+                )));
+            }
+        };
+        (self.encryption, self.verify) = (Some(encryption), Some(verify));
+        Ok(())
+    }
+
+    /// What has to be right of the server's certificate.
+    pub(crate) fn verification(&self) -> Verify {
+        let default = if self.ca.is_some() { Verify::HostName } else { Verify::Nothing };
+        self.verify.unwrap_or(default)
+    }
+
+    fn encryption(&self) -> Encryption {
+        let verifies = self.verification() != Verify::Nothing;
+        match self.encryption {
+            // A server that is to be verified has to be one that can be.
+            None | Some(Encryption::IfOffered) if verifies => Encryption::Required,
+            None if self.ca.is_some() || self.cert.is_some() => Encryption::Required,
+            None => Encryption::IfOffered,
+            Some(asked) => asked,
+        }
+    }
+
+    /// For the driver; None for a connection in clear.
+    ///
+    /// Errors: options that exclude each other, files that cannot be read or hold nothing of use.
+    pub(crate) fn resolve(&self) -> Result<Option<Tls>> {
+        let encryption = self.encryption();
+        if encryption == Encryption::Off {
+            let asked = self.verify.is_some_and(|verify| verify != Verify::Nothing);
+            return if asked { Err(off_and_verified()) } else { Ok(None) };
+        }
+        if let Some(ca) = &self.ca {
+            read(ca, "--ssl-ca", "certificate")?;
+        }
+        let identity = match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => {
+                read(cert, "--ssl-cert", "certificate")?;
+                if read(key, "--ssl-key", "private key")?.contains("ENCRYPTED") {
+                    let message = format!(
+                        "--ssl-key names {}, which is encrypted: give one that is not \
+                         (openssl pkey -in FILE -out NEW)",
+                        key.display()
+                    );
+                    return Err(Error::Option(message));
+                }
+                Some(ClientIdentity::new(cert.clone(), key.clone()))
+            }
+            (None, None) => None,
+            _ => return Err(Error::Option("--ssl-cert and --ssl-key go together".to_owned())),
+        };
+        let verify = self.verification();
+        Ok(Some(Tls {
+            options: SslOpts::default()
+                .with_client_identity(identity)
+                .with_root_cert_path(self.ca.clone())
+                .with_danger_accept_invalid_certs(verify == Verify::Nothing)
+                .with_danger_skip_domain_validation(verify != Verify::HostName),
+            is_required: encryption == Encryption::Required,
+        }))
+    }
+
+    /// Why a connection that was to be encrypted did not come about; None for other failures.
+    pub(crate) fn failure(&self, error: &mysql::Error, host: &str) -> Option<String> {
+        if let mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) = error {
+            return Some(
+                "the server offers no encryption (TLS), and it was asked for; without it, \
+                 --skip-ssl, everything sent can be read and changed on the way"
+                    .to_owned(),
+            );
+        }
+        if let mysql::Error::TlsError(e) = error {
+            return Some(self.words(rustls_error(e), &e.to_string(), host));
+        }
+        let io = match error {
+            mysql::Error::IoError(e) => Some(e),
+            mysql::Error::CodecError(e) => e.source()?.downcast_ref::<std::io::Error>(),
+            _ => None,
+        }?;
+        let inner = io.get_ref()?.downcast_ref::<rustls::Error>()?;
+        Some(self.words(Some(inner), &inner.to_string(), host))
+    }
+
+    fn words(&self, error: Option<&rustls::Error>, text: &str, host: &str) -> String {
+        let whom = match &self.ca {
+            Some(ca) => format!("the authority in {} or a public one", ca.display()),
+            None => "a public authority; --ssl-ca FILE names another one".to_owned(),
+        };
+        let Some(rustls::Error::InvalidCertificate(fault)) = error else {
+            return format!("no encrypted connection (TLS) came about: {text}");
+        };
+        match fault {
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                format!("the server's certificate is not signed by {whom}")
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "the server's certificate has expired: it needs a new one".to_owned()
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "the server's certificate is not valid yet: is the clock right here?".to_owned()
+            }
+            CertificateError::NotValidForName => {
+                format!("the server's certificate is not made out to {host}")
+            }
+            CertificateError::NotValidForNameContext { presented, .. } => {
+                let names = match presented.len() {
+                    0 => "no name at all".to_owned(),
+                    _ => {
+                        presented.iter().map(|name| plain_name(name)).collect::<Vec<_>>().join(", ")
+                    }
+                };
+                format!(
+                    "the server's certificate is not made out to {host} but to {names}: connect by \
+                     a name it is made out to, or leave the name unverified by --ssl-mode=VERIFY_CA"
+                )
+            }
+            other if other.to_string().contains("CaUsedAsEndEntity") => format!(
+                "the server's certificate is that of an authority, signed by itself, and not one \
+                 signed by {whom}"
+            ),
+            other => format!("the server's certificate is not accepted: {other}"),
+        }
+    }
+}
+
+fn rustls_error(error: &mysql::error::tls::TlsError) -> Option<&rustls::Error> {
+    match error {
+        mysql::error::tls::TlsError::Tls(e) => Some(e),
+        _ => None,
+    }
+}
+
+/// `db1` of rustls's `DnsName("db1")`, `10.0.0.1` of its `IpAddress(10.0.0.1)`.
+fn plain_name(name: &str) -> &str {
+    let inner = name.split_once('(').map_or(name, |(_, rest)| rest.trim_end_matches(')'));
+    inner.trim_matches('"')
+}
+
+fn off_and_verified() -> Error {
+    Error::Option(
+        "a connection in clear (--skip-ssl) has no certificate that could be verified \
+         (--ssl-verify-server-cert): take back one of them"
+            .to_owned(),
+    )
+}
+
+/// The text of a file that `option` names, if it can hold a `what`: PEM, or DER, which is not text.
+fn read(path: &Path, option: &str, what: &str) -> Result<String> {
+    let bytes = std::fs::read(path)
+        .map_err(|e| Error::Option(format!("{option} names {}: {e}", path.display())))?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    // A DER file is a SEQUENCE.
+    let is_der = bytes.first() == Some(&0x30);
+    let has = |word: &str| text.contains("-----BEGIN ") && text.contains(word);
+    if is_der || has(&format!("{}-----", what.to_ascii_uppercase())) {
+        return Ok(text);
+    }
+    Err(Error::Option(format!("{option} names {}, which holds no {what}", path.display())))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn tls(encryption: Option<Encryption>, verify: Option<Verify>, ca: bool) -> TlsOptions {
+        let ca = ca.then(|| PathBuf::from("/ca.pem"));
+        TlsOptions { encryption, verify, ca, ..TlsOptions::default() }
+    }
+
+    #[test]
+    fn what_is_asked_for_decides_what_is_required() {
+        use Encryption::{IfOffered, Off, Required};
+        let cases = [
+            (tls(None, None, false), IfOffered, Verify::Nothing),
+            (tls(Some(Required), None, false), Required, Verify::Nothing),
+            (tls(None, None, true), Required, Verify::HostName),
+            (tls(None, Some(Verify::Nothing), true), Required, Verify::Nothing),
+            (tls(None, Some(Verify::HostName), false), Required, Verify::HostName),
+            (tls(Some(IfOffered), Some(Verify::HostName), false), Required, Verify::HostName),
+            (tls(Some(IfOffered), Some(Verify::Nothing), true), IfOffered, Verify::Nothing),
+            (tls(Some(Off), None, true), Off, Verify::HostName),
+        ];
+        for (options, encryption, verify) in cases {
+            assert_eq!(options.encryption(), encryption, "{options:?}");
+            assert_eq!(options.verification(), verify, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn clear_and_verified_exclude_each_other() {
+        let both = tls(Some(Encryption::Off), Some(Verify::HostName), false);
+        assert!(both.resolve().unwrap_err().to_string().contains("--skip-ssl"));
+        assert!(tls(Some(Encryption::Off), None, true).resolve().unwrap().is_none());
+    }
+
+    #[test]
+    fn modes_of_mysql() {
+        let mut options = TlsOptions::default();
+        options.set_mode("verify_ca").unwrap();
+        assert_eq!(options.verify, Some(Verify::Chain));
+        options.set_mode("DISABLED").unwrap();
+        assert!(options.resolve().unwrap().is_none());
+        assert!(options.set_mode("maybe").unwrap_err().to_string().contains("VERIFY_IDENTITY"));
+    }
+
+    #[test]
+    fn files_without_what_they_should_hold_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Some(path)
+        };
+        let refused = |options: TlsOptions, parts: &[&str]| {
+            let text = options.resolve().unwrap_err().to_string();
+            assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        };
+        let ca = Some(dir.path().join("none"));
+        refused(TlsOptions { ca, ..TlsOptions::default() }, &["--ssl-ca", "none", "No such"]);
+        let ca = at("ca", "hello");
+        refused(TlsOptions { ca, ..TlsOptions::default() }, &["holds no certificate"]);
+        let cert = at("cert", "-----BEGIN CERTIFICATE-----");
+        let alone = TlsOptions { cert: cert.clone(), ..TlsOptions::default() };
+        refused(alone, &["go together"]);
+        let key = at("key", "-----BEGIN ENCRYPTED PRIVATE KEY-----");
+        refused(TlsOptions { cert, key, ..TlsOptions::default() }, &["key", "encrypted"]);
+    }
+}
