@@ -57,6 +57,40 @@ pub enum Error {
         /// Why the input could not be asked.
         reason: String,
     },
+    /// The server refused a row for its key, which another row has, here or in the table before.
+    #[error(
+        "{position}: the server has a row with this key already ({message}); --on-duplicate skip, replace or update says what becomes of such rows"
+    )]
+    DuplicateRow {
+        /// Where the row is.
+        position: Box<Position>,
+        /// The server's words.
+        message: String,
+    },
+    /// The server did not take rows for a reason that should have passed.
+    #[error(
+        "the rows from {position} on were sent {tries} times in {seconds} s and did not go in; the last time: {error}"
+    )]
+    GaveUp {
+        /// Where the first of the rows is.
+        position: Box<Position>,
+        /// How often they were sent.
+        tries: u32,
+        /// For how long.
+        seconds: u64,
+        /// What the server said last.
+        error: server::Error,
+    },
+    /// A table that keeps what a transaction has put into it, whatever becomes of that.
+    #[error(
+        "the server could not undo rows that went into {target} ({message}): its engine has no transactions, or a trigger writes to a table without; rows of the load may be in it"
+    )]
+    NotRolledBack {
+        /// `database.table`.
+        target: String,
+        /// The server's words.
+        message: String,
+    },
     /// The input was not the same when it was read again.
     #[error(
         "the input changed while it was read; load it again when nothing writes to its files any more"

@@ -287,14 +287,23 @@ impl Error {
 
     /// What the driver said about `sql`, with the secrets taken out.
     pub(crate) fn from_driver(error: mysql::Error, sql: &str) -> Error {
-        let statement = shorten(sql);
+        let mut error = Error::from_driver_as(error, &shorten(sql));
+        if let Error::Statement { message, .. } = &mut error
+            && holds_secret(sql)
+        {
+            "(hidden)".clone_into(message);
+        }
+        error
+    }
+
+    /// What the driver said about the statement that `label` stands for, which has no secrets.
+    pub(crate) fn from_driver_as(error: mysql::Error, label: &str) -> Error {
+        let statement = label.to_owned();
         match error {
-            mysql::Error::MySqlError(e) => Error::Statement {
-                errno: e.code,
-                sqlstate: e.state,
-                message: if holds_secret(sql) { "(hidden)".to_owned() } else { e.message },
-                statement,
-            },
+            mysql::Error::MySqlError(e) => {
+                let (errno, sqlstate, message) = (e.code, e.state, e.message);
+                Error::Statement { errno, sqlstate, message, statement }
+            }
             other => Error::Lost { message: driver_text(&other), statement },
         }
     }

@@ -141,7 +141,7 @@ fn is_device(name: &str) -> bool {
 }
 
 /// 64 bits of a name, the same on every machine and version: FNV-1a.
-pub(crate) fn digest(bytes: &[u8]) -> u64 {
+pub fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -67,6 +67,8 @@ pub struct Names {
     pub replaced: TableName,
     /// What the target becomes in the swap when it was empty.
     pub emptied: TableName,
+    /// Which portions of a load by statements are in.
+    pub ledger: TableName,
     /// The server's named lock.
     pub lock: String,
 }
@@ -90,6 +92,7 @@ impl Names {
             shadow: name("new"),
             replaced: name("old"),
             emptied: name("empty"),
+            ledger: name("ledger"),
             lock: format!("inrush_{digest:016x}"),
         }
     }

@@ -206,6 +206,16 @@ impl Session {
     /// time, and the file name in `sql` is ignored. When `source` fails, the load is broken off,
     /// the server rolls it back and this session is unusable.
     pub fn load_local(&mut self, sql: &str, source: impl Read + Send + 'static) -> Result<Done> {
+        self.feed(sql, sql, source, |e| Error::from_driver(e, sql))
+    }
+
+    fn feed(
+        &mut self,
+        sql: &str,
+        label: &str,
+        source: impl Read + Send + 'static,
+        error: impl Fn(mysql::Error) -> Error,
+    ) -> Result<Done> {
         let mut source = Some(source);
         let failure = Arc::new(Mutex::new(None));
         let seen = Arc::clone(&failure);
@@ -220,12 +230,30 @@ impl Session {
             })
         });
         self.conn.set_local_infile_handler(Some(handler));
-        let done = self.run(sql);
+        let done = self.run_as(sql, error);
         self.conn.set_local_infile_handler(None);
         match failure.lock().ok().and_then(|mut slot| slot.take()) {
-            Some(message) => Err(Error::Lost { message, statement: shorten(sql) }),
+            Some(message) => Err(Error::Lost { message, statement: shorten(label) }),
             None => done,
         }
+    }
+
+    /// Runs a statement that holds rows of the user's. `label` stands for it in errors, which hold
+    /// the server's words whatever words the rows hold.
+    pub fn exec_rows(&mut self, sql: &str, label: &str) -> Result<Done> {
+        refuse_local(sql)?;
+        self.run_as(sql, |e| Error::from_driver_as(e, label))
+    }
+
+    /// [`Session::load_local`], where the statement names columns of the user's: `label` stands
+    /// for it in errors.
+    pub fn load_rows(
+        &mut self,
+        sql: &str,
+        label: &str,
+        source: impl Read + Send + 'static,
+    ) -> Result<Done> {
+        self.feed(sql, label, source, |e| Error::from_driver_as(e, label))
     }
 
     /// The width in bytes of each column of a query's answer, as the server declares it: for a
@@ -299,15 +327,19 @@ impl Session {
     }
 
     fn run(&mut self, sql: &str) -> Result<Done> {
+        self.run_as(sql, |e| Error::from_driver(e, sql))
+    }
+
+    fn run_as(&mut self, sql: &str, error: impl Fn(mysql::Error) -> Error) -> Result<Done> {
         let _running = self.options.interrupt.begin(self.id)?;
-        let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
+        let answer = self.conn.query_iter(sql).map_err(&error)?;
         let done = Done {
             affected_rows: answer.affected_rows(),
             warnings: answer.warnings(),
             info: answer.info_str().into_owned(),
         };
         for row in answer {
-            row.map_err(|e| Error::from_driver(e, sql))?;
+            row.map_err(&error)?;
         }
         Ok(done)
     }

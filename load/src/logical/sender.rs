@@ -1,1 +1,621 @@
 //! Has the server load a portion, in one transaction.
+//!
+//! ```text
+//! START TRANSACTION -> ledger -> LOAD DATA LOCAL ------------------------> COMMIT
+//!                                  | a row skipped, a value changed          ^
+//!                                  v                                         |
+//!                 ROLLBACK, and the ledger again -> strict INSERTs, bisected-'
+//! ```
+//!
+//! LOAD DATA LOCAL never refuses a row: it skips it or bends its values, and warns. So the first
+//! warning undoes it all, and statements that do refuse find out which rows are at fault.
+//!
+//! In reading order: [`statements`] the texts around the rows, [`trouble`] what a refusal means,
+//! [`strict`] the INSERTs.
+
+pub(crate) mod statements;
+mod strict;
+#[cfg(test)]
+mod tests;
+pub(crate) mod trouble;
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use server::identifier::digest;
+use server::session::{Done, Session, Warning};
+use server::{ConnectOptions, Interrupt};
+
+use crate::error::Error;
+use crate::logical::ledger::{Entry, Ledger, Refused};
+use crate::logical::portion::{Form, Portion};
+use crate::options::OnDuplicate;
+use crate::position::Position;
+use crate::rejects::Reject;
+use statements::{Place, Statements};
+use trouble::{Again, Class, Trouble, classify};
+
+/// Warnings that a session keeps, all that the server can.
+const WARNINGS_MAX: usize = 65_535;
+/// Seconds without a packet of ours after which the server takes the connection for lost. Rows
+/// are in memory when they are sent.
+const NET_READ_SECONDS: u32 = 120;
+/// A lock of a row is not waited for longer at once: the wait is then begun anew, and counted.
+const ROW_LOCK_SECONDS_MAX: u32 = 50;
+/// First pause before a portion is sent again, doubled up to the second.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Tries that are made however long they take.
+const TRIES_MIN: u32 = 10;
+/// Between two tries to connect, doubled up to the second.
+const CONNECT_PAUSE_MIN: Duration = Duration::from_millis(50);
+const CONNECT_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// How long the end of a connection that broke is waited for, on the server's side.
+const ENDING_WAIT: Duration = Duration::from_secs(30);
+/// What a statement may be when the server does not say: the protocol's first packet.
+const PACKET_BYTES_DEFAULT: usize = 1 << 20;
+/// Room that a statement leaves in a packet.
+const PACKET_RESERVE: usize = 1024;
+
+/// Server errors: of a key that is there already, of a duplicate in INSERT IGNORE as a warning.
+const ER_DUP_ENTRY: u16 = 1062;
+const ER_DUP_ENTRY_WITH_KEY_NAME: u16 = 1586;
+/// Warning of a ROLLBACK that could not undo everything.
+const ER_NOT_ROLLED_BACK: u16 = 1196;
+/// A connection was refused for a reason that passes: the server is full, or going down.
+const ER_CONNECT_PASSES: [u16; 6] = [1040, 1203, 1226, 1053, 1047, 1129];
+
+/// How the senders of a load work. Shared by its lanes.
+#[derive(Clone, Debug)]
+pub(crate) struct SenderOptions {
+    /// How to reach the server.
+    pub(crate) connect: ConnectOptions,
+    /// Where rows go.
+    pub(crate) place: Place,
+    /// When rows are there to stay.
+    pub(crate) commit: Commit,
+    /// Statements that every new connection begins with: `sql_mode`, `unique_checks`.
+    pub(crate) setup: Vec<String>,
+    /// The source's files, for positions.
+    pub(crate) files: Arc<[PathBuf]>,
+    /// Rows of one portion that may be refused, by conversion and server together.
+    pub(crate) rejects_max: u64,
+    /// How long one portion is tried again for the sake of deadlocks and locks.
+    pub(crate) lock_wait: Duration,
+    /// How long a server that does not answer is tried.
+    pub(crate) reconnect_wait: Duration,
+}
+
+/// When rows are there to stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Commit {
+    /// After each portion, with its row in the ledger.
+    Portions(Ledger),
+    /// Not here: the session that is given is in a transaction that others end.
+    Whole {
+        /// Whether a portion that was not loaded cleanly may be undone alone and sent again by
+        /// strict INSERTs. Else it fails the load. MariaDB's bulk insert knows no savepoints.
+        savepoints: bool,
+    },
+}
+
+/// How much a statement holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// Rows at most, from 1.
+    pub(crate) rows: usize,
+    /// Bytes of text at most; a row alone may have more.
+    pub(crate) bytes: usize,
+}
+
+/// What became of a portion.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sent {
+    /// As in the ledger: rows that went in, duplicates, rows refused by the server.
+    pub(crate) entry: Entry,
+    /// Rows that the conversion refused and those that the server refused, in input order.
+    pub(crate) rejects: Vec<Reject>,
+    /// Whether an earlier try had loaded it: its COMMIT was not answered, or another run did it.
+    pub(crate) was_loaded: bool,
+    /// Whether rows had to be sent as strict INSERTs that should have gone as lines.
+    pub(crate) was_strict: bool,
+    /// Tries that failed: `Again` was told of each.
+    pub(crate) tries_failed: u32,
+    /// Time from the first statement of the try that succeeded to the last.
+    pub(crate) elapsed: Duration,
+}
+
+/// What a sender asks of whoever has it send.
+pub(crate) trait Caller {
+    /// Writes the rows of a portion anew as [`Form::Tuples`], in the same order and with the same
+    /// AUTO_INCREMENT numbers; only `form`, `text` and `rows` change.
+    fn tuples(&mut self, portion: &mut Portion) -> Result<(), Error>;
+
+    /// Hears of a try that failed, before the pause that follows. An error ends the load.
+    fn again(&mut self, again: &Again) -> Result<(), Error>;
+}
+
+/// One connection that loads portions.
+pub(crate) struct Sender {
+    options: Arc<SenderOptions>,
+    statements: Statements,
+    /// None once it broke, until it is made again.
+    session: Option<Session>,
+    /// Held by the session, so that a new one finds the old one and ends it.
+    lock: String,
+    /// `max_allowed_packet`, less what surrounds the rows.
+    packet_bytes: usize,
+    /// Whether the session may be in a transaction.
+    is_open: bool,
+    /// The statement that is sent.
+    sql: String,
+}
+
+impl Sender {
+    /// Connects.
+    pub(crate) fn connect(options: &Arc<SenderOptions>) -> Result<Sender, Error> {
+        let session = reach(&options.connect, options.reconnect_wait)?;
+        Sender::with(session, options)
+    }
+
+    /// Takes a session that is connected, and in a transaction if [`Commit::Whole`].
+    pub(crate) fn with(session: Session, options: &Arc<SenderOptions>) -> Result<Sender, Error> {
+        let lock = lock_name(&session);
+        let statements = Statements::new(options.place.clone(), session.version());
+        let mut sender = Sender {
+            options: Arc::clone(options),
+            statements,
+            session: None,
+            lock,
+            packet_bytes: PACKET_BYTES_DEFAULT,
+            is_open: false,
+            sql: String::new(),
+        };
+        sender.adopt(session)?;
+        Ok(sender)
+    }
+
+    /// The session, for who began the transaction.
+    pub(crate) fn into_session(self) -> Option<Session> {
+        self.session
+    }
+
+    /// The server's id of the connection; none while there is none.
+    pub(crate) fn connection_id(&self) -> Option<u64> {
+        self.session.as_ref().map(Session::id)
+    }
+
+    /// Loads a portion: all its rows but those that the server refuses, once.
+    ///
+    /// A try that fails for a reason that passes is made again, over a new connection if need be,
+    /// for as long as the options say. Afterwards nothing of the portion is in unless the result
+    /// says so, or the connection was lost for good: then the ledger knows.
+    pub(crate) fn send(
+        &mut self,
+        portion: &mut Portion,
+        batch: Batch,
+        caller: &mut dyn Caller,
+    ) -> Result<Sent, Trouble> {
+        let begun = Instant::now();
+        let mut tries_failed = 0;
+        loop {
+            let trouble = match self.attempt(portion, batch, caller) {
+                Ok(sent) => return Ok(Sent { tries_failed, ..sent }),
+                Err(trouble) => trouble,
+            };
+            let Trouble::Again(mut again) = trouble else {
+                self.give_up();
+                return Err(trouble);
+            };
+            tries_failed += 1;
+            again.tries = tries_failed;
+            again.pause = pause(tries_failed, self.connection_id());
+            if matches!(self.options.commit, Commit::Whole { .. }) {
+                self.give_up();
+                return Err(Trouble::Again(again));
+            }
+            self.options.connect.interrupt.check().map_err(Error::from)?;
+            caller.again(&again)?;
+            if tries_failed >= TRIES_MIN && begun.elapsed() >= self.options.lock_wait {
+                self.give_up();
+                return Err(gave_up(portion, &self.options.files, again, begun.elapsed()).into());
+            }
+            sleep(again.pause, &self.options.connect.interrupt);
+        }
+    }
+
+    /// Sends a portion once.
+    fn attempt(
+        &mut self,
+        portion: &mut Portion,
+        batch: Batch,
+        caller: &mut dyn Caller,
+    ) -> Result<Sent, Trouble> {
+        self.reconnect()?;
+        let begun = Instant::now();
+        let mut sent = Sent { entry: Entry::of(portion), ..Sent::default() };
+        if let Some(entry) = self.begin(&sent.entry)? {
+            let rejects = merged(portion, &entry.refused, &self.options.files);
+            return Ok(Sent { entry, rejects, was_loaded: true, ..sent });
+        }
+        let mut clean = match portion.form {
+            Form::Lines => self.load(portion, &mut sent)?,
+            Form::Tuples => self.insert(portion, batch, false, &mut sent)?,
+        };
+        if !clean {
+            self.undo()?;
+            if portion.form == Form::Lines {
+                sent.was_strict = true;
+                caller.tuples(portion)?;
+            }
+            sent.entry = Entry::of(portion);
+            if self.begin(&sent.entry)?.is_some() {
+                return Err(internal("the ledger has a portion that was rolled back").into());
+            }
+            clean = self.insert(portion, batch, true, &mut sent)?;
+        }
+        if !clean {
+            return Err(internal("an INSERT that refuses rows bent their values").into());
+        }
+        self.end(portion, &sent.entry)?;
+        sent.rejects = merged(portion, &sent.entry.refused, &self.options.files);
+        sent.elapsed = begun.elapsed();
+        Ok(sent)
+    }
+
+    /// Begins the portion's transaction; gives its ledger row if it is loaded already.
+    fn begin(&mut self, entry: &Entry) -> Result<Option<Entry>, Trouble> {
+        let ledger = match &self.options.commit {
+            Commit::Whole { savepoints: false } => return Ok(None),
+            Commit::Whole { savepoints: true } => {
+                self.exec("SAVEPOINT inrush_portion")?;
+                return Ok(None);
+            }
+            Commit::Portions(ledger) => ledger.clone(),
+        };
+        self.is_open = true;
+        self.exec("START TRANSACTION")?;
+        let inserted = self.with_session(|session| ledger.insert(session, entry));
+        match inserted {
+            Err(Trouble::Failed(Error::Server(e))) if e.errno() == Some(ER_DUP_ENTRY) => {}
+            inserted => return inserted.map(|()| None),
+        }
+        self.exec("ROLLBACK")?;
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        let Some(loaded) = ledger.entry(session, entry.portion).map_err(again_or_failed)? else {
+            return Err(internal("a row of the ledger is a duplicate, but not there").into());
+        };
+        if !loaded.is_of_same_input(entry) {
+            return Err(Error::InputChanged.into());
+        }
+        Ok(Some(loaded))
+    }
+
+    /// Undoes the portion's rows and its ledger row.
+    fn undo(&mut self) -> Result<(), Trouble> {
+        let sql = match &self.options.commit {
+            Commit::Whole { savepoints: false } => {
+                return Err(internal(
+                    "the server skipped rows or changed values, and the transaction has no \
+                     savepoint to go back to",
+                )
+                .into());
+            }
+            Commit::Whole { savepoints: true } => "ROLLBACK TO SAVEPOINT inrush_portion",
+            Commit::Portions(_) => "ROLLBACK",
+        };
+        if self.exec(sql)?.warnings == 0 {
+            return Ok(());
+        }
+        let warnings = self.with_session(Session::warnings)?;
+        match warnings.into_iter().find(|warning| warning.errno == ER_NOT_ROLLED_BACK) {
+            Some(warning) => Err(Error::NotRolledBack {
+                target: self.options.place.target.to_string(),
+                message: warning.message,
+            }
+            .into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the portion's rows stay.
+    fn end(&mut self, portion: &Portion, entry: &Entry) -> Result<(), Trouble> {
+        let ledger = match &self.options.commit {
+            Commit::Whole { savepoints: false } => return Ok(()),
+            Commit::Whole { savepoints: true } => {
+                return self.exec("RELEASE SAVEPOINT inrush_portion").map(drop);
+            }
+            Commit::Portions(ledger) => ledger.clone(),
+        };
+        if *entry != Entry::of(portion) {
+            let session = self.session.as_mut().ok_or_else(no_session)?;
+            ledger.update(session, entry).map_err(again_or_failed)?;
+        }
+        self.exec("COMMIT")?;
+        self.is_open = false;
+        Ok(())
+    }
+
+    /// LOAD DATA LOCAL of a whole portion; false when a row was skipped or a value changed.
+    fn load(&mut self, portion: &mut Portion, sent: &mut Sent) -> Result<bool, Trouble> {
+        let rows = portion.rows.len() as u64;
+        if rows == 0 {
+            return Ok(true);
+        }
+        if self.statements.place.rule == OnDuplicate::Update {
+            return Err(internal("LOAD DATA cannot update rows").into());
+        }
+        let text = Arc::new(std::mem::take(&mut portion.text));
+        let source = Shared { bytes: Arc::clone(&text), at: 0 };
+        let (sql, label) = (&self.statements.load, &self.statements.load_label);
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        let done = session.load_rows(sql, label, source);
+        // The driver may still hold its half when the connection broke.
+        portion.text = Arc::try_unwrap(text).unwrap_or_else(|text| text.to_vec());
+        let done = match done {
+            Err(e) if matches!(classify(&e), Class::Row | Class::Duplicate) => return Ok(false),
+            done => done.map_err(again_or_failed)?,
+        };
+        let [records, deleted, skipped, ..] = numbers(&done.info);
+        let (deleted, skipped) = (deleted.unwrap_or(0), skipped.unwrap_or(0));
+        if let Some(records) = records.filter(|&records| records != rows) {
+            // A row that a CHECK refuses is warned of and not counted at all.
+            if done.warnings > 0 && records < rows {
+                return Ok(false);
+            }
+            let info = done.info;
+            return Err(internal(&format!(
+                "the server read another number of lines than {rows}: {info}"
+            ))
+            .into());
+        }
+        sent.entry.rows = rows - skipped.min(rows);
+        sent.entry.duplicates = deleted + skipped;
+        self.is_clean(&done, skipped)
+    }
+
+    /// Whether a statement that cannot refuse did what it was told: every warning is of a row
+    /// that is `skipped` for its key, where that is the rule.
+    fn is_clean(&mut self, done: &Done, skipped: u64) -> Result<bool, Trouble> {
+        if done.warnings == 0 && skipped == 0 {
+            return Ok(true);
+        }
+        if self.statements.place.rule != OnDuplicate::Skip {
+            return Ok(false);
+        }
+        let warnings = self.with_session(Session::warnings)?;
+        let is_duplicate =
+            |warning: &Warning| [ER_DUP_ENTRY, ER_DUP_ENTRY_WITH_KEY_NAME].contains(&warning.errno);
+        Ok(warnings.len() < WARNINGS_MAX
+            && warnings.len() as u64 == skipped
+            && warnings.iter().all(is_duplicate))
+    }
+
+    /// Runs a statement of ours.
+    fn exec(&mut self, sql: &str) -> Result<Done, Trouble> {
+        self.with_session(|session| session.exec(sql))
+    }
+
+    fn with_session<T>(
+        &mut self,
+        ask: impl FnOnce(&mut Session) -> server::Result<T>,
+    ) -> Result<T, Trouble> {
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        ask(session).map_err(again_or_failed)
+    }
+
+    /// Sees to it that there is a session, in no transaction of its own.
+    fn reconnect(&mut self) -> Result<(), Trouble> {
+        if matches!(self.options.commit, Commit::Whole { .. }) {
+            return Ok(());
+        }
+        if let Some(session) = &mut self.session {
+            if !self.is_open {
+                return Ok(());
+            }
+            match session.exec("ROLLBACK") {
+                Ok(_) => {
+                    self.is_open = false;
+                    return Ok(());
+                }
+                Err(error @ server::Error::Interrupted) => return Err(Error::from(error).into()),
+                Err(_) => self.session = None,
+            }
+        }
+        self.is_open = false;
+        let session = reach(&self.options.connect, self.options.reconnect_wait)?;
+        match self.adopt(session) {
+            Err(Error::Server(e)) => Err(again_or_failed(e)),
+            adopted => Ok(adopted?),
+        }
+    }
+
+    /// Makes a session fit for rows. What the one before it was doing is ended.
+    fn adopt(&mut self, mut session: Session) -> Result<(), Error> {
+        take_name(&mut session, &self.lock)?;
+        // Nice to have: not every server knows all of them.
+        let optional = [
+            format!("SET SESSION net_read_timeout={NET_READ_SECONDS}"),
+            format!(
+                "SET SESSION innodb_lock_wait_timeout=\
+                 LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX})"
+            ),
+        ];
+        for sql in optional {
+            passed_over(session.exec(&sql))?;
+        }
+        session.exec(&format!("SET SESSION sql_notes=0, max_error_count={WARNINGS_MAX}"))?;
+        let format = passed_over(session.query_text("SELECT @@SESSION.binlog_format"))?.flatten();
+        let is_whole = matches!(self.options.commit, Commit::Whole { .. });
+        if !is_whole && format.is_none_or(|format| format != "STATEMENT") {
+            // Fewer locks between rows. The log's old format takes no row by it.
+            session.exec("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
+        }
+        for sql in &self.options.setup {
+            session.exec(sql)?;
+        }
+        let packet = session.query_text("SELECT @@max_allowed_packet")?;
+        let packet = packet.and_then(|text| text.parse().ok()).unwrap_or(PACKET_BYTES_DEFAULT);
+        let around = self.statements.insert.len() + self.statements.tail.len() + PACKET_RESERVE;
+        self.packet_bytes = packet.saturating_sub(around);
+        self.session = Some(session);
+        Ok(())
+    }
+
+    /// Lets go of a transaction that is not to be: the server rolls it back.
+    fn give_up(&mut self) {
+        self.session = None;
+    }
+}
+
+impl std::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sender by {:?}", self.session)
+    }
+}
+
+/// Bytes that are sent and had back.
+struct Shared {
+    bytes: Arc<Vec<u8>>,
+    at: usize,
+}
+
+impl Read for Shared {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let count = (&self.bytes[self.at..]).read(out)?;
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// Has the session hold a name, after ending the one that holds it: a connection of ours that
+/// broke, and whose transaction the server may not have given up yet.
+fn take_name(session: &mut Session, name: &str) -> Result<(), Error> {
+    let taken = passed_over(session.lock_name(name, Duration::ZERO))?;
+    if taken != Some(false) {
+        return Ok(());
+    }
+    if let Some(holder) = session.lock_holder(name)? {
+        passed_over(session.kill(holder))?;
+    }
+    // If it does not come, the ledger's own locks make us wait.
+    passed_over(session.lock_name(name, ENDING_WAIT))?;
+    Ok(())
+}
+
+/// None for a statement that this server does not know.
+fn passed_over<T>(outcome: server::Result<T>) -> Result<Option<T>, Error> {
+    match outcome {
+        Err(server::Error::Statement { .. }) => Ok(None),
+        outcome => Ok(Some(outcome?)),
+    }
+}
+
+/// A name that no other connection has.
+fn lock_name(session: &Session) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let text = format!("{} {} {now:?}", std::process::id(), session.id());
+    format!("inrush_send_{:016x}", digest(text.as_bytes()))
+}
+
+/// Connects to a server that may be restarting, or full.
+fn reach(connect: &ConnectOptions, wait: Duration) -> Result<Session, Error> {
+    let passes = |e: &server::Error| match e {
+        server::Error::Connect { errno: None, .. } | server::Error::Lost { .. } => true,
+        e => e.errno().is_some_and(|n| ER_CONNECT_PASSES.contains(&n)),
+    };
+    let (begun, mut pause) = (Instant::now(), CONNECT_PAUSE_MIN);
+    loop {
+        match Session::connect(connect) {
+            Err(error) if passes(&error) && begun.elapsed() < wait => {
+                sleep(pause, &connect.interrupt);
+                pause = (pause * 2).min(CONNECT_PAUSE_MAX);
+            }
+            session => return Ok(session?),
+        }
+    }
+}
+
+/// What an error of the server means where no row is at fault.
+fn again_or_failed(error: impl Into<Error>) -> Trouble {
+    match error.into() {
+        Error::Server(error) => match classify(&error) {
+            Class::Again(cause) => {
+                Trouble::Again(Again { cause, tries: 0, pause: Duration::ZERO, error })
+            }
+            _ => Trouble::Failed(error.into()),
+        },
+        error => Trouble::Failed(error),
+    }
+}
+
+fn gave_up(portion: &Portion, files: &[PathBuf], again: Again, elapsed: Duration) -> Error {
+    let end = portion.rows.first().map_or(0, |row| row.raw.start);
+    Error::GaveUp {
+        position: Box::new(position(portion, end, files)),
+        tries: again.tries,
+        seconds: elapsed.as_secs(),
+        error: again.error,
+    }
+}
+
+fn internal(what: &str) -> Error {
+    Error::Internal(what.to_owned())
+}
+
+fn no_session() -> Trouble {
+    internal("rows are sent without a connection").into()
+}
+
+/// The rows that were refused, by us or by the server, in input order.
+pub(crate) fn merged(portion: &Portion, refused: &[Refused], files: &[PathBuf]) -> Vec<Reject> {
+    let mut rejects = portion.rejects.clone();
+    rejects.extend(refused.iter().map(|row| Reject {
+        position: position(portion, row.begin, files),
+        field: None,
+        column: None,
+        value: None,
+        reason: format!("the server refused it: {} (error {})", row.message, row.errno),
+        raw: portion.chunk.bytes.get(row.begin..row.end).unwrap_or_default().to_owned(),
+    }));
+    rejects.sort_by_key(|reject| reject.position.offset);
+    rejects
+}
+
+/// Where in its file byte `at` of a portion's chunk is.
+fn position(portion: &Portion, at: usize, files: &[PathBuf]) -> Position {
+    let chunk = &portion.chunk;
+    Position {
+        file: files.get(chunk.file as usize).cloned().unwrap_or_default(),
+        line: chunk.line_at(at),
+        offset: chunk.offset_at(at),
+    }
+}
+
+/// The numbers of a summary line, whatever the language of its words: `Records: 3  Deleted: 0
+/// Skipped: 1  Warnings: 1`.
+fn numbers(info: &str) -> [Option<u64>; 4] {
+    let mut found = info.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+    [(); 4].map(|()| found.next().and_then(|digits| digits.parse().ok()))
+}
+
+/// The pause before try `tries` + 1, longer each time, and not the same for two connections that
+/// have hit each other.
+fn pause(tries: u32, connection: Option<u64>) -> Duration {
+    let longest = (PAUSE_MIN * 2u32.saturating_pow(tries.min(16))).min(PAUSE_MAX);
+    let seed = format!("{connection:?} {tries}");
+    // Between a half and the whole.
+    let share = 512 + (digest(seed.as_bytes()) >> 32) % 512;
+    longest * u32::try_from(share).unwrap_or(1024) / 1024
+}
+
+/// Sleeps, but not when somebody has asked for the end.
+fn sleep(pause: Duration, interrupt: &Interrupt) {
+    const SLICE: Duration = Duration::from_millis(50);
+    let begun = Instant::now();
+    while begun.elapsed() < pause && !interrupt.is_requested() {
+        std::thread::sleep(SLICE.min(pause.saturating_sub(begun.elapsed())));
+    }
+}

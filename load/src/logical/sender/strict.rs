@@ -1,0 +1,215 @@
+//! Rows by multi-row INSERTs, down to the single row where one is refused.
+
+use std::ops::Range;
+
+use server::session::Done;
+
+use super::trouble::{Class, Trouble, classify};
+use super::{Batch, Sender, Sent, again_or_failed, internal, merged, no_session, numbers};
+use crate::error::Error;
+use crate::logical::ledger::Refused;
+use crate::logical::portion::Portion;
+use crate::options::OnDuplicate;
+
+/// Server error of a packet that is larger than `max_allowed_packet`.
+const ER_PACKET_TOO_LARGE: u16 = 1153;
+
+/// What became of the rows of one statement.
+enum Outcome {
+    /// They are in, or left out for their keys.
+    In { rows: u64, duplicates: u64 },
+    /// The statement cannot refuse, and bent a value or skipped a row for no key.
+    Bent,
+    /// None is in: one of them is at fault.
+    Refused { errno: u16, message: String, is_duplicate: bool },
+}
+
+impl Sender {
+    /// Inserts a portion's tuples. Without `is_strict`, duplicates are skipped by INSERT IGNORE
+    /// where that is the rule, and the result is false when that did anything else as well.
+    pub(super) fn insert(
+        &mut self,
+        portion: &Portion,
+        batch: Batch,
+        is_strict: bool,
+        sent: &mut Sent,
+    ) -> Result<bool, Trouble> {
+        sent.entry.rows = 0;
+        let mut at = 0;
+        while at < portion.rows.len() {
+            let rows = self.next_batch(portion, at, batch);
+            at = rows.end;
+            // A server that waits for rows ends nothing by itself.
+            self.options.connect.interrupt.check().map_err(Error::from)?;
+            if !self.insert_rows(portion, rows, is_strict, sent)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The rows of the next statement.
+    fn next_batch(&self, portion: &Portion, at: usize, batch: Batch) -> Range<usize> {
+        let begin = at.checked_sub(1).map_or(0, |before| portion.rows[before].end);
+        let bytes = batch.bytes.min(self.packet_bytes);
+        let last = (at + batch.rows.max(1)).min(portion.rows.len());
+        let fits = portion.rows[at..last].partition_point(|row| row.end - begin <= bytes);
+        at..at + fits.max(1)
+    }
+
+    /// Inserts rows by one statement, or, if one of them is refused, by as many as it takes to
+    /// find which.
+    fn insert_rows(
+        &mut self,
+        portion: &Portion,
+        rows: Range<usize>,
+        is_strict: bool,
+        sent: &mut Sent,
+    ) -> Result<bool, Trouble> {
+        let (errno, message, is_duplicate) = match self.ask(portion, rows.clone(), is_strict)? {
+            Outcome::In { rows, duplicates } => {
+                sent.entry.rows += rows;
+                sent.entry.duplicates += duplicates;
+                return Ok(true);
+            }
+            Outcome::Bent => return Ok(false),
+            Outcome::Refused { errno, message, is_duplicate } => (errno, message, is_duplicate),
+        };
+        if rows.len() == 1 {
+            self.refuse(portion, rows.start, errno, &message, is_duplicate, sent)?;
+            return Ok(true);
+        }
+        // The row that the server names, if it does, is the first one at fault: those before it
+        // go in at once.
+        let named = row_named(&message).filter(|&row| row >= 1 && row <= rows.len());
+        let parts = match named {
+            Some(row) => {
+                let bad = rows.start + row - 1;
+                [rows.start..bad, bad..bad + 1, bad + 1..rows.end]
+            }
+            None => {
+                let middle = rows.start + rows.len() / 2;
+                [rows.start..middle, middle..rows.end, rows.end..rows.end]
+            }
+        };
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            if !self.insert_rows(portion, part, is_strict, sent)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes down a single row that was refused.
+    fn refuse(
+        &self,
+        portion: &Portion,
+        row: usize,
+        errno: u16,
+        message: &str,
+        is_duplicate: bool,
+        sent: &mut Sent,
+    ) -> Result<(), Trouble> {
+        let raw = portion.rows[row].raw.clone();
+        let message = self.statements.clean(message);
+        if is_duplicate {
+            if self.statements.place.rule == OnDuplicate::Skip {
+                sent.entry.duplicates += 1;
+                return Ok(());
+            }
+            let position = super::position(portion, raw.start, &self.options.files);
+            return Err(Trouble::Duplicate { position, message });
+        }
+        sent.entry.refused.push(Refused { begin: raw.start, end: raw.end, errno, message });
+        let refused = portion.rejects.len() + sent.entry.refused.len();
+        if refused as u64 > self.options.rejects_max {
+            let rejects = merged(portion, &sent.entry.refused, &self.options.files);
+            return Err(Trouble::Rejected(rejects));
+        }
+        Ok(())
+    }
+
+    /// One statement with some rows.
+    fn ask(
+        &mut self,
+        portion: &Portion,
+        rows: Range<usize>,
+        is_strict: bool,
+    ) -> Result<Outcome, Trouble> {
+        let count = rows.len() as u64;
+        let text = std::str::from_utf8(portion.text_of(rows))
+            .map_err(|e| internal(&format!("tuples that are no UTF-8: {e}")))?;
+        if text.len() > self.packet_bytes {
+            return Ok(Outcome::Refused {
+                errno: ER_PACKET_TOO_LARGE,
+                message: format!(
+                    "the row takes {} bytes in a statement, and max_allowed_packet of the server \
+                     leaves room for {}",
+                    text.len(),
+                    self.packet_bytes
+                ),
+                is_duplicate: false,
+            });
+        }
+        let statements = &self.statements;
+        let insert = if is_strict { &statements.insert_strict } else { &statements.insert };
+        self.sql.clear();
+        self.sql.push_str(insert);
+        self.sql.push_str(text);
+        self.sql.push_str(&statements.tail);
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        match session.exec_rows(&self.sql, &statements.insert_label) {
+            Ok(done) => self.outcome(&done, count, is_strict),
+            Err(error) => refusal(error),
+        }
+    }
+
+    /// What a statement did that was not refused.
+    fn outcome(&mut self, done: &Done, count: u64, is_strict: bool) -> Result<Outcome, Trouble> {
+        let affected = done.affected_rows;
+        let whole = |rows: u64, duplicates: u64| Ok(Outcome::In { rows, duplicates });
+        match self.statements.place.rule {
+            OnDuplicate::Skip if !is_strict => {
+                let skipped = count.saturating_sub(affected);
+                if self.is_clean(done, skipped)? {
+                    whole(affected, skipped)
+                } else {
+                    Ok(Outcome::Bent)
+                }
+            }
+            OnDuplicate::Fail | OnDuplicate::Skip if affected == count => whole(count, 0),
+            OnDuplicate::Fail | OnDuplicate::Skip => Err(internal(&format!(
+                "the server inserted {affected} of {count} rows and refused none: {}",
+                done.info
+            ))
+            .into()),
+            // Each row counts, and each one that it replaced.
+            OnDuplicate::Replace => whole(count, affected.saturating_sub(count)),
+            OnDuplicate::Update => {
+                // A statement of one row has no summary: 1 inserted, 2 updated, 0 left as it was.
+                let updated = match numbers(&done.info) {
+                    [Some(_), Some(updated), ..] => updated,
+                    _ => u64::from(affected != 1),
+                };
+                whole(count.saturating_sub(updated), updated)
+            }
+        }
+    }
+}
+
+/// What the refusal of a statement means.
+fn refusal(error: server::Error) -> Result<Outcome, Trouble> {
+    let class = classify(&error);
+    match (class, error) {
+        (Class::Row | Class::Duplicate, server::Error::Statement { errno, message, .. }) => {
+            Ok(Outcome::Refused { errno, message, is_duplicate: class == Class::Duplicate })
+        }
+        (_, error) => Err(again_or_failed(error)),
+    }
+}
+
+/// The row of the statement, from 1, that a message of the server's ends with.
+fn row_named(message: &str) -> Option<usize> {
+    let at = message.rfind(" at row ")?;
+    message[at + " at row ".len()..].parse().ok()
+}
