@@ -5,16 +5,17 @@
 //!           encoder    one a lane, as many as `controller` allows
 //! ```
 //!
-//! In reading order: `columns` what is sent for each column, `encoder` rows to text, `portion` what
-//! one transaction loads, `sender` how, `ledger` that it is loaded once, `order` which portions may
-//! overtake others by their `row_keys`, `sorted` rows in key order, `lane` a connection at work,
-//! `collector` what the lanes tell, in input order.
+//! In reading order: `landing` where rows go, `columns` what is sent for each column, `encoder`
+//! rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is loaded
+//! once, `order` which portions may overtake others by their `row_keys`, `sorted` rows in key
+//! order, `lane` a connection at work, `collector` what the lanes tell, in input order.
 
 #![allow(dead_code)] // until the parts are joined
 
 mod collector;
 mod columns;
 mod encoder;
+mod landing;
 mod lane;
 mod ledger;
 mod order;
