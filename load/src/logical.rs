@@ -15,7 +15,7 @@
 mod collector;
 mod columns;
 mod encoder;
-mod landing;
+pub(crate) mod landing;
 mod lane;
 mod ledger;
 mod order;
@@ -27,10 +27,12 @@ mod sorted;
 
 use std::sync::Mutex;
 
+use server::secondary::Defer;
 use server::{ConnectOptions, Target};
 use sources::{FileSource, Source};
 
 use self::collector::Collected;
+use self::landing::Way;
 use self::lane::Lanes;
 use crate::direct;
 use crate::error::Error;
@@ -79,21 +81,25 @@ impl Work<'_> {
         steps: &mut Steps<'_>,
     ) -> Result<Done, Error> {
         let options = self.job.options;
-        let is_swapped = options.mode != Mode::Append;
-        if is_swapped {
-            steps.step(Stage::Shadow, || Ok(target.create_twin()?))?;
+        let mut landing = self.job.rung.landing.clone().ok_or_else(|| {
+            Error::Internal("rows are sent and it is not known where to".to_owned())
+        })?;
+        steps.step(Stage::Shadow, || landing.prepare(target, Defer::NotUnique))?;
+        if landing.way == Way::Whole {
+            let reasons =
+                vec!["one transaction into the table itself is not possible yet".to_owned()];
+            let (target, path) = (target.table.name.to_string(), None);
+            return Err(Error::Unfit { target, path, reasons });
         }
-        let into = match is_swapped {
-            true => target.names.shadow.clone(),
-            false => target.table.name.clone(),
-        };
+        let into = landing.table(target).clone();
         let source: Mutex<Box<dyn Source>> = Mutex::new(Box::new(source));
         let lanes = options.batches.connections.unwrap_or(LANES);
         let (collected, bytes_read) = steps.step(Stage::Rows, || {
             let stage = Lanes::new(self.job, self.connect, &source, into)?;
             stage.run(lanes)
         })?;
-        let warnings = match is_swapped {
+        steps.step(Stage::Indexes, || landing.finish(target))?;
+        let warnings = match landing.swap().is_some() {
             true => steps.last_step(Stage::Publish, || direct::publish(target, options))?,
             false => Vec::new(),
         };

@@ -353,11 +353,6 @@ impl Target {
     /// Killed after it: an empty table `shadow`.
     pub fn create_shadow(&mut self) -> Result<()> {
         self.require_direct()?;
-        self.create_twin()
-    }
-
-    /// The same for rows that the server stores itself, whatever keeps the direct path away.
-    pub fn create_twin(&mut self) -> Result<()> {
         let (shadow, target) = (self.names.shadow.clone(), self.table.name.clone());
         // The target may be one that strict mode would not make: with rows too wide for a page.
         self.exec(&format!(

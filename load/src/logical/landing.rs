@@ -10,7 +10,7 @@ use server::secondary::Defer;
 use server::{Error as ServerError, TableName, Target, publish};
 
 use crate::error::Error;
-use crate::options::Mode;
+use crate::options::{LoadOptions, Mode, OnDuplicate};
 
 /// Which way rows get into the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,17 @@ pub(crate) struct Landing {
     staged: bool,
     ask: Ask,
     identity: Identity,
+}
+
+impl Ask {
+    pub(crate) fn of(options: &LoadOptions) -> Ask {
+        Ask {
+            mode: options.mode,
+            atomic: options.atomic,
+            deletes: options.on_duplicate == OnDuplicate::Replace,
+            updates: options.on_duplicate == OnDuplicate::Update,
+        }
+    }
 }
 
 impl Landing {
@@ -140,7 +151,7 @@ impl Landing {
                     let refused = self.refused(target)?;
                     if !refused.is_empty() {
                         let target = target.table.name.to_string();
-                        return Err(Error::Unfit { target, reasons: refused });
+                        return Err(Error::Unfit { target, path: None, reasons: refused });
                     }
                 }
                 made => made?,
