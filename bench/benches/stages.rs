@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut scale = 1.0;
-    let mut data_dir = bench::tproch::default_data_dir();
+    let mut data_dir = bench::host::default_data_dir();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match (argument.as_str(), arguments.next()) {

@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::tpch::Table;
-
 /// Why a benchmark stopped. The text reads as one sentence.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -25,7 +23,7 @@ pub enum Error {
     /// The file system is too small for what is asked.
     #[error(
         "{} has {available_bytes} bytes free, and this benchmark needs about {needed_bytes}: \
-         choose a smaller --scale or another --data-dir",
+         choose a smaller --scale or --rows, or another --data-dir",
         path.display()
     )]
     Space {
@@ -43,7 +41,7 @@ pub enum Error {
     #[error("inrush load of {table}: {said}")]
     Inrush {
         /// The table.
-        table: Table,
+        table: String,
         /// What it said.
         said: String,
     },
@@ -62,13 +60,13 @@ pub enum Error {
     #[error("table {table}: {method} loaded {seen}, {reference} loaded {expected}")]
     Different {
         /// The table.
-        table: Table,
+        table: String,
         /// The way that differs.
-        method: &'static str,
+        method: String,
         /// What it loaded.
         seen: String,
         /// The way it is compared with.
-        reference: &'static str,
+        reference: String,
         /// What that loaded.
         expected: String,
     },

@@ -1,8 +1,10 @@
 //! Benchmarks: the same rows loaded by the server's own ways and by Inrush.
 //!
-//! In reading order: the TPC-H tables ([`tpch`]) and their rows ([`rows`]); the ways of loading
-//! them and the [`floor`] below which no load can be; [`tproch`] runs them side by side, and
-//! [`outcome`] is what it finds, on which [`machine`]. [`stages`] measures each stage alone.
+//! In reading order: the [`host`] is the server of a run. The TPC-H tables ([`tpch`]) and their rows
+//! ([`rows`]); the ways of loading them and the [`floor`] below which no load can be; [`tproch`] runs
+//! them side by side, and [`outcome`] is what it finds, on which [`machine`]. [`mod@batch`] inserts the
+//! rows of [`sbtest`] in batches of every size over any number of connections. [`stages`] measures
+//! each stage alone.
 
 pub mod error;
 pub use error::Error;
@@ -14,10 +16,20 @@ pub mod rows;
 pub mod floor;
 mod ways;
 
+pub mod host;
+
+mod program;
+
 pub mod tproch;
 
 pub mod outcome;
 
 pub mod machine;
+
+mod svg;
+
+pub mod sbtest;
+
+pub mod batch;
 
 pub mod stages;

@@ -4,31 +4,20 @@
 //! buffer pool larger than the data and 4 GB of redo log, else as it comes. Which way goes first
 //! changes from table to table; before each, the input is read once and the server is idle.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
-use server::{ConnectOptions, Sandbox, SandboxOptions, Session};
-
 use crate::error::Error;
-use crate::machine::{self, Machine};
+use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
+use crate::machine::Machine;
 use crate::outcome::{Floor, Outcome, TableOutcome, Way};
+use crate::program::Program;
 use crate::rows::{self, TableFile};
 use crate::tpch::{Schema, Table};
-use crate::ways::{DATABASE, Limits, Loaded, Program, Ways};
+use crate::ways::{Limits, Loaded, Ways};
 
-/// Redo log of the benchmark's server: large enough that a load of scale 1 never waits for it.
-pub const LOG_FILE_BYTES: u64 = 4 << 30;
 /// Bytes of a finished tablespace for each byte of text; lineitem has 1.44.
 const FILE_BYTES_PER_TEXT_BYTE: f64 = 1.6;
-/// Part of the machine's memory that the buffer pool may take.
-const POOL_PART_OF_MEMORY_MAX: f64 = 0.6;
-/// Variables of the server that an outcome records.
-const SETTINGS: &str = "'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_flush_method', \
-     'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'innodb_sort_buffer_size', \
-     'innodb_fill_factor', 'log_bin', 'sql_mode'";
-
 /// What to run. `TprochOptions::default()` is scale 1, all tables, a server of its own.
 #[derive(Clone, Debug)]
 pub struct TprochOptions {
@@ -56,15 +45,6 @@ pub struct TprochOptions {
     pub program: PathBuf,
 }
 
-/// A server that was there before the benchmark.
-#[derive(Clone, Debug)]
-pub struct GivenServer {
-    /// How the benchmark connects.
-    pub connect: ConnectOptions,
-    /// Arguments that tell `inrush load` the same, less the password.
-    pub arguments: Vec<OsString>,
-}
-
 impl Default for TprochOptions {
     fn default() -> TprochOptions {
         TprochOptions {
@@ -74,19 +54,12 @@ impl Default for TprochOptions {
             memory_bytes_max: None,
             threads: None,
             log_file_bytes: LOG_FILE_BYTES,
-            data_dir: default_data_dir(),
+            data_dir: host::default_data_dir(),
             keep: false,
             server: None,
             program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
         }
     }
-}
-
-/// `inrush/bench` in the user's cache folder, or in the temporary folder without a home.
-pub fn default_data_dir() -> PathBuf {
-    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
-    cache.unwrap_or_else(std::env::temp_dir).join("inrush/bench")
 }
 
 /// Makes the rows (and the CREATE TABLE beside them) and nothing else; gives their folder.
@@ -110,21 +83,17 @@ pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome
     let dir = rows_dir(options)?;
     let tables = tables(options)?;
     check_space(options, tables)?;
-    let host = Host::start(options, tables)?;
-    let mut ways = host.ways(options)?;
+    let host = start(options, tables)?;
+    let mut ways = ways(&host, options)?;
     let mut outcomes = Vec::new();
     for (index, &table) in tables.iter().enumerate() {
         let file = make_file(table, options.scale, &dir, say)?;
         outcomes.push(compare(&mut ways, table, &file, index, options.keep, say)?);
     }
-    let settings = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({SETTINGS})");
-    let settings = ways.session.query(&settings)?;
-    let settings: Result<_, _> =
-        settings.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect();
     let outcome = Outcome {
         inrush_version: env!("CARGO_PKG_VERSION"),
         server_version: ways.session.version().to_string(),
-        server_settings: settings.map_err(|error: server::Error| error)?,
+        server_settings: host::settings(&mut ways.session)?,
         machine: Machine::here(),
         command: std::env::args().collect::<Vec<_>>().join(" "),
         scale: options.scale,
@@ -190,11 +159,11 @@ fn check_equal(
     loaded: &Loaded,
     reference: Option<&(Way, Loaded)>,
 ) -> Result<(), Error> {
-    let different = |seen: String, reference, expected: String| Error::Different {
-        table,
-        method: way.name(),
+    let different = |seen: String, reference: &str, expected: String| Error::Different {
+        table: table.name().to_owned(),
+        method: way.name().to_owned(),
         seen,
-        reference,
+        reference: reference.to_owned(),
         expected,
     };
     if loaded.rows != file.rows {
@@ -248,8 +217,6 @@ fn file_bytes(text_bytes: u64) -> u64 {
 }
 
 fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
-    let dir = &options.data_dir;
-    fs::create_dir_all(dir).map_err(Error::io("making", dir))?;
     let sizes = || tables.iter().map(|&table| text_bytes(table, options.scale));
     let files = if options.keep { sizes().sum() } else { 0 };
     let largest = sizes().max().unwrap_or(0);
@@ -258,139 +225,41 @@ fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
         + 3 * file_bytes(largest)
         + LOG_FILE_BYTES
         + (1 << 30);
-    let stat = rustix::fs::statvfs(dir).map_err(|e| Error::io("measuring", dir)(e.into()))?;
-    let available_bytes = stat.f_bavail * stat.f_frsize;
-    if available_bytes < needed_bytes {
-        return Err(Error::Space { path: dir.clone(), available_bytes, needed_bytes });
-    }
-    Ok(())
+    host::check_space(&options.data_dir, needed_bytes)
 }
 
-/// The server of a run, the benchmark's own or a given one.
-struct Host {
-    own: Option<Sandbox>,
-    server: GivenServer,
-    keep: bool,
-    notes: Vec<String>,
-    /// Held while the benchmark runs, so that a second one does not take its server away.
-    _lock: File,
+fn start(options: &TprochOptions, tables: &[Table]) -> Result<Host, Error> {
+    let sizes = tables.iter().map(|&table| file_bytes(text_bytes(table, options.scale)));
+    Host::start(&HostOptions {
+        data_dir: &options.data_dir,
+        given: options.server.as_ref(),
+        tables_bytes: sizes.sum(),
+        log_file_bytes: options.log_file_bytes,
+        keep: options.keep,
+    })
 }
 
-impl Host {
-    fn start(options: &TprochOptions, tables: &[Table]) -> Result<Host, Error> {
-        let lock = lock(&options.data_dir)?;
-        if let Some(given) = options.server.clone() {
-            let notes = vec!["a server that was running already, with its own settings".to_owned()];
-            return Ok(Host { own: None, server: given, keep: options.keep, notes, _lock: lock });
-        }
-        let data_bytes: u64 =
-            tables.iter().map(|&table| file_bytes(text_bytes(table, options.scale))).sum();
-        let (pool_bytes, notes) = buffer_pool(data_bytes, machine::memory_bytes());
-        let sandbox = Sandbox::at(options.data_dir.join("server"))?;
-        // What a killed run left.
-        sandbox.stop()?;
-        remove_dir(sandbox.dir())?;
-        sandbox.start(&SandboxOptions {
-            buffer_pool_bytes: Some(pool_bytes),
-            log_file_bytes: Some(options.log_file_bytes),
-            ..SandboxOptions::default()
-        })?;
-        let connect = sandbox.connect_options();
-        let arguments = vec![
-            "--socket".into(),
-            sandbox.socket().into(),
-            "--user".into(),
-            connect.user_name().into(),
-        ];
-        let server = GivenServer { connect, arguments };
-        Ok(Host { own: Some(sandbox), server, keep: options.keep, notes, _lock: lock })
-    }
-
-    fn ways(&self, options: &TprochOptions) -> Result<Ways, Error> {
-        let mut session = Session::connect(&self.server.connect)?;
-        let data_dir = match &self.own {
-            Some(sandbox) => sandbox.datadir().to_path_buf(),
-            None => session.query_row("SELECT @@datadir")?.text(0)?.into(),
-        };
-        Ok(Ways {
-            session,
-            program: Program {
-                path: options.program.clone(),
-                connect_arguments: self.server.arguments.clone(),
-            },
-            limits: Limits { memory_bytes_max: options.memory_bytes_max, threads: options.threads },
-            schema: options.schema,
-            own_server: self.own.is_some(),
-            data_dir,
-            scratch: std::path::absolute(&options.data_dir)
-                .map_err(Error::io("finding", &options.data_dir))?,
-        })
-    }
-
-    /// Stops the benchmark's own server and removes it, unless it is kept.
-    fn finish(self) -> Result<(), Error> {
-        self.stop()
-    }
-
-    fn stop(&self) -> Result<(), Error> {
-        let Some(sandbox) = &self.own else { return Ok(()) };
-        sandbox.stop()?;
-        if self.keep { Ok(()) } else { remove_dir(sandbox.dir()) }
-    }
-}
-
-impl Drop for Host {
-    /// A run that failed leaves no server behind. After `finish` there is nothing to do.
-    fn drop(&mut self) {
-        let _ = self.stop();
-    }
-}
-
-fn lock(data_dir: &Path) -> Result<File, Error> {
-    let path = data_dir.join("lock");
-    let file = File::create(&path).map_err(Error::io("making", &path))?;
-    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| Error::Busy(data_dir.to_path_buf()))?;
-    Ok(file)
-}
-
-/// A quarter more than the data, and a note when the machine is too small for that.
-fn buffer_pool(data_bytes: u64, memory_bytes: u64) -> (u64, Vec<String>) {
-    const MIB: u64 = 1 << 20;
-    let wanted = data_bytes + data_bytes / 4 + 512 * MIB;
-    let most = (memory_bytes as f64 * POOL_PART_OF_MEMORY_MAX) as u64;
-    if most == 0 || wanted <= most {
-        return (wanted / MIB * MIB, Vec::new());
-    }
-    let note = format!(
-        "the buffer pool is {:.1} GB, less than the {:.1} GB that hold all tables",
-        most as f64 / 1e9,
-        data_bytes as f64 / 1e9
-    );
-    (most / MIB * MIB, vec![note])
-}
-
-fn remove_dir(dir: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("removing", dir)(error))
-        }
-        _ => Ok(()),
-    }
+fn ways(host: &Host, options: &TprochOptions) -> Result<Ways, Error> {
+    let mut session = host.session()?;
+    Ok(Ways {
+        data_dir: host.datadir(&mut session)?,
+        session,
+        program: Program {
+            path: options.program.clone(),
+            connect_arguments: host.server.arguments.clone(),
+        },
+        limits: Limits { memory_bytes_max: options.memory_bytes_max, threads: options.threads },
+        schema: options.schema,
+        own_server: host.is_own(),
+        scratch: std::path::absolute(&options.data_dir)
+            .map_err(Error::io("finding", &options.data_dir))?,
+    })
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_pool_too_small_for_the_data_is_noted() {
-        let (pool, notes) = buffer_pool(2 << 30, 16 << 30);
-        assert!(pool > 2 << 30 && notes.is_empty());
-        let (pool, notes) = buffer_pool(20 << 30, 16 << 30);
-        assert!(pool < 10 << 30 && notes.len() == 1, "{notes:?}");
-    }
 
     #[test]
     fn a_table_that_is_not_in_the_schema_is_refused_before_anything() {

@@ -2,35 +2,18 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use secrecy::ExposeSecret;
 use server::Session;
 use server::identifier::{quote_name, quote_text};
 
 use crate::error::Error;
 use crate::floor;
+use crate::host::{self, DATABASE};
 use crate::outcome::{Floor, Way};
+use crate::program::Program;
 use crate::rows::TableFile;
 use crate::tpch::{Schema, Table};
-
-/// Database of the benchmark's tables.
-pub(crate) const DATABASE: &str = "inrush_bench";
-/// Patience for the server to write back its dirty pages.
-const SETTLE_MAX: Duration = Duration::from_secs(120);
-/// So few dirty pages no longer disturb anybody: 4 MiB.
-const DIRTY_PAGES_FEW: u64 = 256;
-
-/// The inrush program, and how it is told which server to use.
-///
-/// A process of its own for each load: its memory is that of the load alone, and its seconds are
-/// those that a user waits.
-#[derive(Clone, Debug)]
-pub(crate) struct Program {
-    pub(crate) path: PathBuf,
-    pub(crate) connect_arguments: Vec<OsString>,
-}
 
 /// Limits that are passed on to Inrush.
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,41 +111,8 @@ impl Ways {
         Ok(())
     }
 
-    /// Waits until nothing written before is still on its way to the disk.
     fn settle(&mut self) -> Result<(), Error> {
-        if self.own_server {
-            let before = self.session.query_row(
-                "SELECT @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm",
-            )?;
-            self.set_dirty_limits("0", "0")?;
-            let flushed = self.wait_for_flush();
-            self.set_dirty_limits(&before.text(0)?, &before.text(1)?)?;
-            flushed?;
-        }
-        rustix::fs::sync();
-        Ok(())
-    }
-
-    fn set_dirty_limits(&mut self, percent: &str, low_water: &str) -> Result<(), Error> {
-        self.session.exec(&format!(
-            "SET GLOBAL innodb_max_dirty_pages_pct_lwm={low_water}, \
-             GLOBAL innodb_max_dirty_pages_pct={percent}"
-        ))?;
-        Ok(())
-    }
-
-    fn wait_for_flush(&mut self) -> Result<(), Error> {
-        let started = Instant::now();
-        while started.elapsed() < SETTLE_MAX {
-            let row = self
-                .session
-                .query_row("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
-            if row.number::<u64>(1)? <= DIRTY_PAGES_FEW {
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        Ok(())
+        host::settle(&mut self.session, self.own_server)
     }
 
     fn load_data(
@@ -184,19 +134,9 @@ impl Ways {
     }
 
     fn inrush(&self, table: Table, path: &Path) -> Result<serde_json::Value, Error> {
-        let mut command = Command::new(&self.program.path);
-        command.arg("load").arg(path).args(load_arguments(table, &self.limits));
-        command.args(&self.program.connect_arguments);
-        if let Some(password) = &self.session.options().password {
-            command.env("MYSQL_PWD", password.expose_secret());
-        }
-        let output = command.output().map_err(Error::io("running", &self.program.path))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(Error::Inrush { table, said: said.trim().to_owned() });
-        }
-        serde_json::from_slice(&output.stdout)
-            .map_err(|error| Error::Inrush { table, said: format!("no report: {error}") })
+        let into = format!("{DATABASE}.{table}");
+        let arguments = load_arguments(table, &self.limits);
+        self.program.load(path, &into, &arguments, self.session.options())
     }
 
     /// Copies of the table's `.ibd` and `.cfg` in the scratch folder, as FOR EXPORT leaves them.
@@ -232,22 +172,12 @@ fn load_data_sql(table: Table, path: &Path) -> String {
     )
 }
 
-/// What follows `inrush load FILE`, less the connection.
+/// What follows `inrush load FILE --into TABLE`, less the connection.
 fn load_arguments(table: Table, limits: &Limits) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = [
-        "--into",
-        &format!("{DATABASE}.{table}"),
-        "--dialect",
-        "tbl",
-        "--charset",
-        "latin1",
-        "--columns",
-        &table.file_columns().join(","),
-        "--json",
-        "--quiet",
-    ]
-    .map(OsString::from)
-    .into();
+    let mut arguments: Vec<OsString> =
+        ["--dialect", "tbl", "--charset", "latin1", "--columns", &table.file_columns().join(",")]
+            .map(OsString::from)
+            .into();
     if let Some(bytes) = limits.memory_bytes_max {
         arguments.extend(["--memory".into(), bytes.to_string().into()]);
     }

@@ -1,4 +1,4 @@
-//! The TPC-H benchmark against real servers, with a stand-in for the inrush program.
+//! The benchmarks against real servers, with a stand-in for the inrush program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use bench::batch::loads::{InrushPath, Way};
+use bench::batch::{self, BatchOptions, Cell};
 use bench::tpch::{Schema, Table};
 use bench::tproch::{self, TprochOptions};
 
@@ -31,8 +33,8 @@ impl Drop for Folder {
 }
 
 /// A program called as `inrush load FILE --into T .. --columns C .. --socket S --user U`, which
-/// has the server load the file with `suffix` after LOAD DATA.
-fn stand_in(dir: &Path, suffix: &str) -> PathBuf {
+/// has the server load the file with `format` after LOAD DATA.
+fn stand_in(dir: &Path, format: &str) -> PathBuf {
     let path = dir.join("stand-in");
     let script = format!(
         r#"#!/bin/sh
@@ -48,7 +50,7 @@ while [ $# -gt 1 ]; do
     shift
 done
 mariadb --no-defaults --socket="$socket" --user="$user" -e "LOAD DATA INFILE '$file' INTO TABLE $into
-    CHARACTER SET latin1 FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\n' ($columns) {suffix}" &&
+    {format}" &&
     echo '{{"path": "stand-in"}}'
 "#
     );
@@ -56,6 +58,9 @@ mariadb --no-defaults --socket="$socket" --user="$user" -e "LOAD DATA INFILE '$f
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path
 }
+
+/// How dbgen writes lines.
+const TBL: &str = r"FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\n'";
 
 fn options(dir: &Path, schema: Schema, tables: Vec<Table>, suffix: &str) -> TprochOptions {
     TprochOptions {
@@ -65,7 +70,7 @@ fn options(dir: &Path, schema: Schema, tables: Vec<Table>, suffix: &str) -> Tpro
         log_file_bytes: 96 << 20,
         tables,
         data_dir: dir.to_path_buf(),
-        program: stand_in(dir, suffix),
+        program: stand_in(dir, &format!("CHARACTER SET latin1 {TBL} ($columns) {suffix}")),
         ..TprochOptions::default()
     }
 }
@@ -109,4 +114,56 @@ fn rows_alone_need_no_server() {
     assert_eq!(dir.file_name().unwrap(), "sf0.01");
     assert!(fs::read_to_string(dir.join("lineitem.sql")).unwrap().contains("KEY (l_shipdate)"));
     assert!(fs::metadata(dir.join("lineitem.tbl")).unwrap().len() > 7_000_000);
+}
+
+fn batch_options(dir: &Path) -> BatchOptions {
+    BatchOptions {
+        rows: 600,
+        load_rows: 900,
+        batches: vec![1, 100],
+        threads: vec![1, 3],
+        at: Cell { batch: 100, threads: 3 },
+        repeat: 2,
+        log_file_bytes: 96 << 20,
+        data_dir: dir.to_path_buf(),
+        program: stand_in(dir, ""),
+        ..BatchOptions::default()
+    }
+}
+
+#[test]
+fn every_cell_is_measured_and_every_way_leaves_the_same_rows() {
+    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Folder::new("batch");
+    let outcome = batch::run(&batch_options(&folder.0), &mut |_| {}).unwrap();
+    assert_eq!(outcome.grid.cells.len(), 4);
+    for cell in &outcome.grid.cells {
+        assert!(cell.runs.iter().all(|run| run.0 == 600 && run.1 > 0.0), "{cell:?}");
+    }
+    let measured = outcome.grid.get(100, 3).unwrap();
+    assert_eq!(measured.runs.len(), 2, "{measured:?}");
+    assert!(outcome.loads.ways.iter().all(|load| load.seconds.len() == 2));
+    assert!(outcome.loads.get(Way::LoadData).unwrap().rows_per_second > 0.0);
+    assert!(outcome.loads.best_cell().is_some());
+    let inrush = outcome.loads.get(Way::Inrush(InrushPath::Insert)).unwrap();
+    assert_eq!((inrush.reports.len(), &inrush.reports[0]["path"]), (2, &"stand-in".into()));
+    let text = outcome.text();
+    assert!(text.contains("900 rows into the empty table") && text.contains("LOAD DATA"), "{text}");
+    assert!(outcome.chart().contains("Batch sizes, 3 threads"));
+    assert!(!folder.0.join("server").exists());
+}
+
+#[test]
+fn a_grid_that_cannot_be_measured_is_refused() {
+    let folder = Folder::new("refused");
+    let cases = [
+        (BatchOptions { rows: 200, ..batch_options(&folder.0) }, "more --rows"),
+        (BatchOptions { load_rows: 500, ..batch_options(&folder.0) }, "--load-rows"),
+        (BatchOptions { threads: vec![0], ..batch_options(&folder.0) }, "count from 1"),
+        (BatchOptions { batches: vec![], ..batch_options(&folder.0) }, "at least one"),
+    ];
+    for (options, expected) in cases {
+        let error = batch::run(&options, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }

@@ -386,6 +386,59 @@ pub(crate) struct BenchArgs {
 pub(crate) enum BenchCommand {
     /// The eight TPC-H tables: LOAD DATA, LOAD DATA without checks, Inrush.
     Tproch(TprochArgs),
+    /// Batch sizes and numbers of threads of INSERTs, beside LOAD DATA and Inrush.
+    Batch(BatchBenchArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BatchBenchArgs {
+    /// Rows that each cell of the grid inserts.
+    #[arg(long, default_value_t = 400_000)]
+    pub(crate) rows: u64,
+    /// Rows of the loads at the end [default: 2000000, or --rows if that is more].
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) load_rows: Option<u64>,
+    /// Batch sizes: rows of an INSERT.
+    #[arg(long, value_delimiter = ',', value_name = "A,B", default_values_t = bench::batch::BATCHES)]
+    pub(crate) batches: Vec<usize>,
+    /// Numbers of threads, each with a connection.
+    #[arg(long, value_delimiter = ',', value_name = "A,B", default_values_t = bench::batch::THREADS)]
+    pub(crate) threads: Vec<usize>,
+    /// The batch size at which numbers of threads are compared.
+    #[arg(long, value_name = "ROWS", default_value_t = 1_000)]
+    pub(crate) at_batch: usize,
+    /// The number of threads at which batch sizes are compared.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub(crate) at_threads: usize,
+    /// Measure these two comparisons only, not every batch size with every number of threads.
+    #[arg(long)]
+    pub(crate) sweeps: bool,
+    /// Runs of each cell of the comparisons or near the best, and of each load.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) repeat: usize,
+    /// End a cell's run after so many seconds: slow cells insert fewer rows.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) seconds: u64,
+    /// Write a picture of it all to this file (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) chart: Option<PathBuf>,
+    /// Memory for Inrush, as 512M or 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// Where the generated rows are kept [default: in the user's cache folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Redo log of the benchmark's server, as 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) log_size: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep the benchmark's server afterwards.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
 }
 
 #[derive(Debug, Args)]

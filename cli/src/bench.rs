@@ -1,9 +1,13 @@
 //! `inrush bench`: our loads beside the server's own.
 
-use bench::tpch::Table;
-use bench::tproch::{self, GivenServer, TprochOptions};
+use std::time::Duration;
 
-use crate::args::{SchemaArg, TprochArgs};
+use bench::batch::{self, BatchOptions, Cell};
+use bench::host::GivenServer;
+use bench::tpch::Table;
+use bench::tproch::{self, TprochOptions};
+
+use crate::args::{BatchBenchArgs, ConnectArgs, SchemaArg, TprochArgs};
 use crate::failure::Failure;
 use crate::{connect, size};
 
@@ -29,15 +33,7 @@ pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
     if let Some(folder) = &args.data_dir {
         options.data_dir = folder.clone();
     }
-    if args.connect.sandbox.is_some() {
-        return Err(Failure::usage("bench runs a server of its own, or the one given by -S or -h"));
-    }
-    if args.connect.names_a_server() {
-        options.server = Some(GivenServer {
-            connect: connect::named(&args.connect)?,
-            arguments: connect::arguments(&args.connect),
-        });
-    }
+    options.server = given_server(&args.connect)?;
     let mut say = |line: &str| eprintln!("{line}");
     if args.rows_only {
         let folder = tproch::make_rows(&options, &mut say).map_err(Failure::failed)?;
@@ -52,6 +48,57 @@ pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
         print!("{}", outcome.text());
     }
     Ok(0)
+}
+
+/// Batch sizes and threads.
+pub(crate) fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
+    let defaults = BatchOptions::default();
+    let mut options = BatchOptions {
+        rows: args.rows,
+        load_rows: args.load_rows.unwrap_or(defaults.load_rows.max(args.rows)),
+        batches: args.batches.clone(),
+        threads: args.threads.clone(),
+        at: Cell { batch: args.at_batch, threads: args.at_threads },
+        sweeps_only: args.sweeps,
+        repeat: args.repeat,
+        time_max: Duration::from_secs(args.seconds),
+        keep: args.keep,
+        server: given_server(&args.connect)?,
+        ..defaults
+    };
+    if let Some(memory) = &args.memory {
+        options.memory_bytes_max = Some(size::parse(memory).map_err(Failure::usage)?);
+    }
+    if let Some(log) = &args.log_size {
+        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
+    }
+    if let Some(folder) = &args.data_dir {
+        options.data_dir = folder.clone();
+    }
+    let outcome = batch::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
+    if let Some(path) = &args.chart {
+        let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
+        std::fs::write(path, outcome.chart()).map_err(said)?;
+    }
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
+        println!("{text}");
+    } else {
+        print!("{}", outcome.text());
+    }
+    Ok(0)
+}
+
+/// The server that was named, if any.
+fn given_server(args: &ConnectArgs) -> Result<Option<GivenServer>, Failure> {
+    if args.sandbox.is_some() {
+        return Err(Failure::usage("bench runs a server of its own, or the one given by -S or -h"));
+    }
+    if !args.names_a_server() {
+        return Ok(None);
+    }
+    let (connect, arguments) = (connect::named(args)?, connect::arguments(args));
+    Ok(Some(GivenServer { connect, arguments }))
 }
 
 fn table(name: &str) -> Result<Table, Failure> {

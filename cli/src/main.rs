@@ -43,6 +43,7 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Sandbox(args) => sandbox::run(&args),
         Command::Bench(args) => match args.which {
             BenchCommand::Tproch(args) => bench::tproch(&args),
+            BenchCommand::Batch(args) => bench::batch(&args),
         },
     }
 }

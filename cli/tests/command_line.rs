@@ -174,8 +174,18 @@ fn endings_of_file_names_choose_the_dialect_and_files_are_joined() {
 #[test]
 fn help_explains_every_option_of_every_command() {
     let home = Home::new();
-    let commands =
-        ["", "load", "plan", "sniff", "inspect", "sandbox", "sandbox sql", "bench", "bench tproch"];
+    let commands = [
+        "",
+        "load",
+        "plan",
+        "sniff",
+        "inspect",
+        "sandbox",
+        "sandbox sql",
+        "bench",
+        "bench tproch",
+        "bench batch",
+    ];
     for command in commands {
         let words = command.split_whitespace().chain(["--help"]);
         let help = run(&mut home.inrush(words));

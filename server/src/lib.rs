@@ -18,7 +18,6 @@ mod folder;
 mod habits;
 mod handshake;
 pub mod identifier;
-pub mod identity;
 pub mod import;
 pub mod interrupt;
 pub mod learn;
@@ -30,12 +29,10 @@ pub mod privileges;
 pub mod publish;
 pub mod recover;
 pub mod sandbox;
-pub mod secondary;
 pub mod session;
 #[doc(hidden)]
 pub mod testing;
 pub mod tls;
-mod twin;
 pub mod version;
 pub mod waiting;
 

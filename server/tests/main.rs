@@ -10,4 +10,3 @@ mod impostor;
 mod option_files;
 mod sandbox;
 mod session;
-mod twin;

@@ -1,0 +1,233 @@
+//! The loads that are compared at the end: all rows of the file, by each way, several times.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use server::identifier::quote_text;
+
+use super::Runs;
+use super::grid::{Cell, median, rate};
+use crate::error::Error;
+use crate::host::DATABASE;
+
+/// No load of the benchmark takes longer: a month.
+const LOAD_TIME_MAX: Duration = Duration::from_secs(30 * 86_400);
+
+/// A way of loading the rows into the empty table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// INSERTs from memory, as a cell of the grid does.
+    Cell(Cell),
+    /// LOAD DATA INFILE: the server reads the file.
+    LoadData,
+    /// `inrush load`, from the start of the process to its end.
+    Inrush(InrushPath),
+    /// `inrush load` with `--batch-rows` and `--connections` of a cell.
+    Fixed(InrushPath, Cell),
+}
+
+/// How Inrush gets the rows to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InrushPath {
+    /// LOAD DATA LOCAL.
+    Stream,
+    /// Multi-row INSERTs.
+    Insert,
+}
+
+/// What one way took.
+#[derive(Clone, Debug, Serialize)]
+pub struct Load {
+    /// Which.
+    pub way: Way,
+    /// Rows a second: the median of the runs.
+    pub rows_per_second: f64,
+    /// Seconds of each run.
+    pub seconds: Vec<f64>,
+    /// Inrush's own report of each run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<serde_json::Value>,
+}
+
+/// All ways.
+#[derive(Clone, Debug, Serialize)]
+pub struct Loads {
+    /// Rows of each load.
+    pub rows: u64,
+    /// CHECKSUM TABLE, the same for all.
+    pub checksum: String,
+    /// The ways, in the order they are printed.
+    pub ways: Vec<Load>,
+}
+
+/// One load of one way.
+#[derive(Clone, Debug)]
+pub(crate) struct Loaded {
+    pub(crate) seconds: f64,
+    pub(crate) checksum: String,
+    /// None for ways other than Inrush.
+    pub(crate) report: Option<serde_json::Value>,
+}
+
+impl InrushPath {
+    /// As `--path` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            InrushPath::Stream => "stream",
+            InrushPath::Insert => "insert",
+        }
+    }
+}
+
+impl Way {
+    /// Name for people.
+    pub fn name(self) -> String {
+        match self {
+            Way::Cell(cell) => format!("INSERT, {} rows x {} threads", cell.batch, cell.threads),
+            Way::LoadData => "LOAD DATA".to_owned(),
+            Way::Inrush(path) => format!("Inrush {}", path.name()),
+            Way::Fixed(path, cell) => {
+                format!("Inrush {}, {} rows x {} threads", path.name(), cell.batch, cell.threads)
+            }
+        }
+    }
+}
+
+impl Loads {
+    pub(crate) fn new(ways: &[Way], rows: u64) -> Loads {
+        let load =
+            |&way| Load { way, rows_per_second: 0.0, seconds: Vec::new(), reports: Vec::new() };
+        Loads { rows, checksum: String::new(), ways: ways.iter().map(load).collect() }
+    }
+
+    /// Adds a run. Errors: it left other rows than the first one.
+    pub(crate) fn push(&mut self, way: Way, run: Loaded) -> Result<(), Error> {
+        if self.checksum.is_empty() {
+            self.checksum.clone_from(&run.checksum);
+        }
+        if self.checksum != run.checksum {
+            return Err(Error::Different {
+                table: "sbtest1".to_owned(),
+                method: way.name(),
+                seen: format!("rows of checksum {}", run.checksum),
+                reference: "the way before".to_owned(),
+                expected: self.checksum.clone(),
+            });
+        }
+        if let Some(load) = self.ways.iter_mut().find(|load| load.way == way) {
+            load.seconds.push(run.seconds);
+            load.reports.extend(run.report);
+            load.rows_per_second = rate(self.rows, median(&load.seconds));
+        }
+        Ok(())
+    }
+
+    /// What one way took, if it is among them.
+    pub fn get(&self, way: Way) -> Option<&Load> {
+        self.ways.iter().find(|load| load.way == way)
+    }
+
+    /// The fastest of the grid's cells, at the number of rows of the loads.
+    pub fn best_cell(&self) -> Option<(Cell, &Load)> {
+        let cells = self.ways.iter().filter_map(|load| match load.way {
+            Way::Cell(cell) => Some((cell, load)),
+            _ => None,
+        });
+        cells.max_by(|a, b| a.1.rows_per_second.total_cmp(&b.1.rows_per_second))
+    }
+}
+
+impl Runs<'_> {
+    /// Loads the emptied table in one way; then counts and checksums it.
+    pub(crate) fn load(&mut self, way: Way, file: &Path) -> Result<Loaded, Error> {
+        let rows = self.options.load_rows;
+        let (seconds, report) = match way {
+            Way::Cell(cell) => (self.cell(cell, rows as usize, LOAD_TIME_MAX)?.seconds, None),
+            Way::LoadData => (self.load_data(file)?, None),
+            Way::Inrush(path) => self.inrush(path, None, file)?,
+            Way::Fixed(path, cell) => self.inrush(path, Some(cell), file)?,
+        };
+        let there: u64 = self.session.query_row("SELECT COUNT(*) FROM sbtest1")?.number(0)?;
+        if there != rows {
+            return Err(Error::Different {
+                table: "sbtest1".to_owned(),
+                method: way.name(),
+                seen: format!("{there} rows"),
+                reference: "the file".to_owned(),
+                expected: format!("{rows} rows"),
+            });
+        }
+        let checksum = self.session.query_row("CHECKSUM TABLE sbtest1")?.text(1)?;
+        Ok(Loaded { seconds, checksum, report })
+    }
+
+    fn load_data(&mut self, file: &Path) -> Result<f64, Error> {
+        self.empty()?;
+        let file = quote_text(&file.to_string_lossy());
+        let sql = format!("LOAD DATA INFILE {file} INTO TABLE sbtest1 CHARACTER SET utf8mb4");
+        let started = Instant::now();
+        let done = self.session.exec(&sql)?;
+        let seconds = started.elapsed().as_secs_f64();
+        if done.warnings > 0 {
+            return Err(Error::Option(format!("LOAD DATA into sbtest1 warned: {}", done.info)));
+        }
+        Ok(seconds)
+    }
+
+    fn inrush(
+        &mut self,
+        path: InrushPath,
+        fixed: Option<Cell>,
+        file: &Path,
+    ) -> Result<(f64, Option<serde_json::Value>), Error> {
+        self.empty()?;
+        let mut arguments: Vec<OsString> =
+            ["--dialect", "tsv", "--path", path.name()].map(OsString::from).into();
+        if let Some(cell) = fixed {
+            arguments.extend(["--batch-rows".into(), cell.batch.to_string().into()]);
+            arguments.extend(["--connections".into(), cell.threads.to_string().into()]);
+        }
+        if let Some(bytes) = self.options.memory_bytes_max {
+            arguments.extend(["--memory".into(), bytes.to_string().into()]);
+        }
+        let table = format!("{DATABASE}.sbtest1");
+        let connect = &self.host.server.connect;
+        let started = Instant::now();
+        let report = self.program.load(file, &table, &arguments, connect)?;
+        Ok((started.elapsed().as_secs_f64(), Some(report)))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn loaded(seconds: f64, checksum: &str) -> Loaded {
+        Loaded { seconds, checksum: checksum.to_owned(), report: None }
+    }
+
+    #[test]
+    fn a_way_that_leaves_other_rows_is_an_error() {
+        let mut loads = Loads::new(&[Way::LoadData], 100);
+        loads.push(Way::LoadData, loaded(1.0, "7")).unwrap();
+        let error = loads.push(Way::LoadData, loaded(1.0, "8")).unwrap_err().to_string();
+        assert!(error.contains("sbtest1") && error.contains("checksum 8"), "{error}");
+    }
+
+    #[test]
+    fn the_best_cell_is_the_best_of_the_median_runs() {
+        let (slow, fast) = (Cell { batch: 1, threads: 1 }, Cell { batch: 2, threads: 1 });
+        let mut loads = Loads::new(&[Way::Cell(slow), Way::Cell(fast), Way::LoadData], 100);
+        for (cell, seconds) in [(slow, 0.1), (slow, 4.0), (slow, 4.0), (fast, 2.0)] {
+            loads.push(Way::Cell(cell), loaded(seconds, "7")).unwrap();
+        }
+        loads.push(Way::LoadData, loaded(0.1, "7")).unwrap();
+        let (cell, load) = loads.best_cell().unwrap();
+        assert_eq!((cell, load.rows_per_second), (fast, 50.0));
+    }
+}

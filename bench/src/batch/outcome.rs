@@ -1,0 +1,183 @@
+//! What a run of the batch benchmark found: as tables for people, as JSON and as a picture.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::chart::{self, grouped};
+use super::grid::{Grid, Measured};
+use super::loads::{Loads, Way};
+use crate::machine::Machine;
+
+/// A whole run.
+#[derive(Clone, Debug, Serialize)]
+pub struct BatchOutcome {
+    /// Version of Inrush.
+    pub inrush_version: &'static str,
+    /// Version of the server.
+    pub server_version: String,
+    /// Settings of the server that matter here, as SHOW VARIABLES gives them.
+    pub server_settings: Vec<(String, String)>,
+    /// The machine.
+    pub machine: Machine,
+    /// The command of this run.
+    pub command: String,
+    /// What would make the comparison less than fair.
+    pub notes: Vec<String>,
+    /// Rows that each cell inserted, unless time was over.
+    pub rows: u64,
+    /// Seconds after which a cell began no further statement.
+    pub seconds_max: f64,
+    /// The cells.
+    pub grid: Grid,
+    /// The loads at the end.
+    pub loads: Loads,
+}
+
+impl BatchOutcome {
+    /// The grid, both sweeps and the loads, as text.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "Inrush {}, server {}\n{}\n{}\n\n",
+            self.inrush_version,
+            self.server_version,
+            self.machine.line(),
+            self.command
+        );
+        if self.grid.is_whole() {
+            self.write_grid(&mut text);
+        }
+        self.write_sweeps(&mut text);
+        self.write_loads(&mut text);
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text
+    }
+
+    /// The same as a picture (SVG).
+    pub fn chart(&self) -> String {
+        chart::draw(self)
+    }
+
+    fn write_grid(&self, text: &mut String) {
+        let rows = grouped(self.rows as f64);
+        let _ = writeln!(
+            text,
+            "rows/s, {rows} rows a cell, or those of {} s: rows of an INSERT down, threads across",
+            self.seconds_max
+        );
+        let _ = write!(text, "{:>8}", "");
+        for threads in &self.grid.threads {
+            let _ = write!(text, "{threads:>9}");
+        }
+        text.push('\n');
+        for &batch in &self.grid.batches {
+            let _ = write!(text, "{:>8}", grouped(batch as f64));
+            for &threads in &self.grid.threads {
+                let cell = self.grid.get(batch, threads);
+                let rate = cell.map_or("-".to_owned(), |cell| grouped(cell.rows_per_second));
+                let _ = write!(text, "{rate:>9}");
+            }
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+
+    fn write_sweeps(&self, text: &mut String) {
+        let grid = &self.grid;
+        let _ = writeln!(text, "batch sizes, {} threads", grid.at_threads);
+        write_sweep(text, "rows", &grid.batch_sweep(), |cell| cell.cell.batch);
+        let _ = writeln!(text, "threads, {} rows an INSERT", grouped(grid.at_batch as f64));
+        write_sweep(text, "threads", &grid.thread_sweep(), |cell| cell.cell.threads);
+        let retries: u64 = grid.cells.iter().map(|cell| cell.retries).sum();
+        if retries > 0 {
+            let _ = writeln!(
+                text,
+                "{retries} statements were sent again after deadlocks or lock waits\n"
+            );
+        }
+    }
+
+    fn write_loads(&self, text: &mut String) {
+        let best = self.loads.best_cell();
+        let _ = writeln!(
+            text,
+            "{:<36} {:>10} {:>9} {:>9}   seconds of each run",
+            format!("{} rows into the empty table", grouped(self.loads.rows as f64)),
+            "rows/s",
+            "/ best",
+            "/ LOAD"
+        );
+        let load_data = self.loads.get(Way::LoadData).map_or(0.0, |load| load.rows_per_second);
+        let ratio = |rate: f64, of: f64| if of > 0.0 { rate / of } else { 0.0 };
+        for load in &self.loads.ways {
+            let rate = load.rows_per_second;
+            let _ = write!(
+                text,
+                "{:<36} {:>10} {:>9.2} {:>9.2}  ",
+                load.way.name(),
+                grouped(rate),
+                ratio(rate, best.map_or(0.0, |(_, best)| best.rows_per_second)),
+                ratio(rate, load_data),
+            );
+            for seconds in &load.seconds {
+                let _ = write!(text, " {seconds:.2}");
+            }
+            text.push('\n');
+        }
+        text.push('\n');
+        self.write_verdicts(text);
+        text.push_str(
+            "\nINSERT: statements ready in memory, into the table with both its indexes, each committed \
+             by itself.\nLOAD DATA: the server reads the file. Inrush: the whole process, which reads the \
+             file; told nothing,\nor --batch-rows and --connections. All leave the same rows (CHECKSUM \
+             TABLE).\n",
+        );
+    }
+
+    /// The ratios that the benchmark is run for.
+    fn write_verdicts(&self, text: &mut String) {
+        let Some((cell, best)) = self.loads.best_cell() else { return };
+        for load in &self.loads.ways {
+            let Way::Inrush(path) = load.way else { continue };
+            let _ = write!(
+                text,
+                "{} is {:.2} of the best cell ({} rows x {} threads)",
+                load.way.name(),
+                load.rows_per_second / best.rows_per_second,
+                cell.batch,
+                cell.threads
+            );
+            let told = self.loads.ways.iter().find(|other| match other.way {
+                Way::Fixed(its, _) => its == path,
+                _ => false,
+            });
+            if let Some(told) = told.filter(|told| told.rows_per_second > 0.0) {
+                let ratio = load.rows_per_second / told.rows_per_second;
+                let _ = write!(text, ", {ratio:.2} of {}", told.way.name());
+            }
+            text.push('\n');
+        }
+    }
+}
+
+fn write_sweep(
+    text: &mut String,
+    name: &str,
+    cells: &[&Measured],
+    of: impl Fn(&Measured) -> usize,
+) {
+    let _ = writeln!(text, "{name:>8} {:>10} {:>10} {:>10}", "rows/s", "slowest", "fastest");
+    for cell in cells {
+        let _ = writeln!(
+            text,
+            "{:>8} {:>10} {:>10} {:>10}",
+            grouped(of(cell) as f64),
+            grouped(cell.rows_per_second),
+            grouped(cell.rows_per_second_min),
+            grouped(cell.rows_per_second_max)
+        );
+    }
+    text.push('\n');
+}

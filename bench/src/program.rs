@@ -1,0 +1,47 @@
+//! The inrush program as a user runs it.
+//!
+//! A process of its own for each load: its memory is that of the load alone, and its seconds are
+//! those that a user waits.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use secrecy::ExposeSecret;
+use server::ConnectOptions;
+
+use crate::error::Error;
+
+/// The program, and how it is told which server to use.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) connect_arguments: Vec<OsString>,
+}
+
+impl Program {
+    /// `inrush load FILE --into TABLE ..`; gives its report.
+    ///
+    /// Errors: a load that does not end with status 0, and one that prints no report.
+    pub(crate) fn load(
+        &self,
+        file: &Path,
+        table: &str,
+        arguments: &[OsString],
+        connect: &ConnectOptions,
+    ) -> Result<serde_json::Value, Error> {
+        let mut command = Command::new(&self.path);
+        command.arg("load").arg(file).arg("--into").arg(table).args(arguments);
+        command.args(["--json", "--quiet"]).args(&self.connect_arguments);
+        if let Some(password) = &connect.password {
+            command.env("MYSQL_PWD", password.expose_secret());
+        }
+        let failed = |said: String| Error::Inrush { table: table.to_owned(), said };
+        let output = command.output().map_err(Error::io("running", &self.path))?;
+        if !output.status.success() {
+            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        serde_json::from_slice(&output.stdout)
+            .map_err(|error| failed(format!("no report: {error}")))
+    }
+}
