@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod proxy;
 mod refused;
 mod twice;
 
