@@ -10,6 +10,7 @@ use sources::FileSource;
 use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::inspected::Inspected;
+use crate::logical::landing::{Ask, Landing};
 use crate::memory::Memory;
 use crate::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use crate::plan;
@@ -22,6 +23,8 @@ pub(crate) struct Rung {
     /// Why that one.
     pub(crate) why: String,
     pub(crate) inspected: Inspected,
+    /// Where rows that are sent go; None on the direct path.
+    pub(crate) landing: Option<Landing>,
 }
 
 /// Why a way is not taken.
@@ -75,10 +78,12 @@ pub(crate) fn climb(
     purpose: Purpose,
 ) -> Result<Climbed, Error> {
     let mut ladder = Ladder::new(target, options)?;
-    if ladder.first().is_none() {
-        return Ok(ladder.give_up());
-    }
-    let removed = if purpose == Purpose::Load { target.cleanup()? } else { Vec::new() };
+    let removed = match (ladder.first_landing(target, options)?, purpose) {
+        (None, _) => return Ok(ladder.give_up()),
+        (_, Purpose::Plan) => Vec::new(),
+        (Some(LoadPath::Direct), _) => target.cleanup()?,
+        (Some(_), _) => target.cleanup_tables()?,
+    };
     let is_empty = target.is_empty()?;
     if options.mode == Mode::Insert && !is_empty {
         let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
@@ -88,14 +93,15 @@ pub(crate) fn climb(
         let reason = "the table is not empty, and the direct path adds no rows to those there yet";
         ladder.refuse(LoadPath::Direct, reason.to_owned());
     }
-    if ladder.first().is_none() {
+    if ladder.first_landing(target, options)?.is_none() {
         return Ok(ladder.give_up());
     }
     let inspected = Inspected::new(target, options, source)?;
     for reason in &inspected.unordered {
         ladder.refuse(LoadPath::Direct, reason.clone());
     }
-    let Some(path) = ladder.first() else { return Ok(ladder.give_up()) };
+    let Some(path) = ladder.first_landing(target, options)? else { return Ok(ladder.give_up()) };
+    let landing = ladder.landing.take().filter(|_| path != LoadPath::Direct);
     let mut climbed = ladder.give_up();
     if path == LoadPath::Direct {
         climbed.estimate = Estimate::of(source, &target.table, &inspected, options, memory)?;
@@ -104,7 +110,7 @@ pub(crate) fn climb(
         }
     }
     let why = why(path, options, &climbed.refused);
-    climbed.rung = Some(Rung { path, why, inspected });
+    climbed.rung = Some(Rung { path, why, inspected, landing });
     Ok(climbed)
 }
 
@@ -124,6 +130,8 @@ pub(crate) fn check_room(
 struct Ladder {
     rungs: Vec<LoadPath>,
     refused: Vec<Refused>,
+    /// Looked for when a way is met that needs it.
+    landing: Option<Landing>,
 }
 
 impl Ladder {
@@ -133,7 +141,7 @@ impl Ladder {
             LoadPath::Auto => vec![LoadPath::Direct, LoadPath::Stream, LoadPath::Insert],
             path => vec![path],
         };
-        let mut ladder = Ladder { rungs, refused: Vec::new() };
+        let mut ladder = Ladder { rungs, refused: Vec::new(), landing: None };
         for reason in plan::refusals(target) {
             ladder.refuse(LoadPath::Direct, reason);
         }
@@ -141,10 +149,6 @@ impl Ladder {
             let reason = "--on-duplicate update is only had by INSERT";
             ladder.refuse(LoadPath::Direct, reason.to_owned());
             ladder.refuse(LoadPath::Stream, reason.to_owned());
-        }
-        for reason in logical_refusals(target) {
-            ladder.refuse(LoadPath::Stream, reason.clone());
-            ladder.refuse(LoadPath::Insert, reason);
         }
         let allowed = target.session.query_text("SELECT @@GLOBAL.local_infile")?;
         if allowed.as_deref() != Some("1") {
@@ -158,6 +162,27 @@ impl Ladder {
     fn first(&self) -> Option<LoadPath> {
         let is_open = |path: &LoadPath| !self.refused.iter().any(|no| no.path == path.name());
         self.rungs.iter().copied().find(is_open)
+    }
+
+    /// The same, once it is known where its rows would go.
+    fn first_landing(
+        &mut self,
+        target: &mut Target,
+        options: &LoadOptions,
+    ) -> Result<Option<LoadPath>, Error> {
+        let sends = matches!(self.first(), Some(LoadPath::Stream | LoadPath::Insert));
+        if sends && self.landing.is_none() {
+            match Landing::choose(target, Ask::of(options))? {
+                Ok(landing) => self.landing = Some(landing),
+                Err(reasons) => {
+                    for reason in reasons {
+                        self.refuse(LoadPath::Stream, reason.clone());
+                        self.refuse(LoadPath::Insert, reason);
+                    }
+                }
+            }
+        }
+        Ok(self.first())
     }
 
     /// Notes what speaks against a way, if it is one that may be taken.
@@ -179,17 +204,6 @@ impl Ladder {
         let refused = std::mem::take(&mut self.refused);
         Climbed { rung: None, refused, estimate: None }
     }
-}
-
-/// What keeps rows away however they are sent.
-fn logical_refusals(target: &Target) -> Vec<String> {
-    let mut reasons = Vec::new();
-    for unsupported in &target.unsupported {
-        if matches!(unsupported.feature, "view" | "sequence" | "read-only server") {
-            reasons.push(unsupported.to_string());
-        }
-    }
-    reasons
 }
 
 fn why(path: LoadPath, options: &LoadOptions, refused: &[Refused]) -> String {

@@ -5,16 +5,17 @@
 //!           encoder    one a lane, as many as `controller` allows
 //! ```
 //!
-//! In reading order: `columns` what is sent for each column, `encoder` rows to text, `portion` what
-//! one transaction loads, `sender` how, `ledger` that it is loaded once, `order` which portions may
-//! overtake others by their `row_keys`, `sorted` rows in key order, `lane` a connection at work,
-//! `collector` what the lanes tell, in input order.
+//! In reading order: `landing` where rows go, `columns` what is sent for each column, `encoder`
+//! rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is loaded
+//! once, `order` which portions may overtake others by their `row_keys`, `sorted` rows in key
+//! order, `lane` a connection at work, `collector` what the lanes tell, in input order.
 
 #![allow(dead_code)] // until the parts are joined
 
 mod collector;
 mod columns;
 mod encoder;
+pub(crate) mod landing;
 mod lane;
 mod ledger;
 mod order;
@@ -26,10 +27,12 @@ mod sorted;
 
 use std::sync::Mutex;
 
+use server::secondary::Defer;
 use server::{ConnectOptions, Target};
 use sources::{FileSource, Source};
 
 use self::collector::Collected;
+use self::landing::Way;
 use self::lane::Lanes;
 use crate::direct;
 use crate::error::Error;
@@ -78,21 +81,25 @@ impl Work<'_> {
         steps: &mut Steps<'_>,
     ) -> Result<Done, Error> {
         let options = self.job.options;
-        let is_swapped = options.mode != Mode::Append;
-        if is_swapped {
-            steps.step(Stage::Shadow, || Ok(target.create_twin()?))?;
+        let mut landing = self.job.rung.landing.clone().ok_or_else(|| {
+            Error::Internal("rows are sent and it is not known where to".to_owned())
+        })?;
+        steps.step(Stage::Shadow, || landing.prepare(target, Defer::NotUnique))?;
+        if landing.way == Way::Whole {
+            let reasons =
+                vec!["one transaction into the table itself is not possible yet".to_owned()];
+            let (target, path) = (target.table.name.to_string(), None);
+            return Err(Error::Unfit { target, path, reasons });
         }
-        let into = match is_swapped {
-            true => target.names.shadow.clone(),
-            false => target.table.name.clone(),
-        };
+        let into = landing.table(target).clone();
         let source: Mutex<Box<dyn Source>> = Mutex::new(Box::new(source));
         let lanes = options.batches.connections.unwrap_or(LANES);
         let (collected, bytes_read) = steps.step(Stage::Rows, || {
             let stage = Lanes::new(self.job, self.connect, &source, into)?;
             stage.run(lanes)
         })?;
-        let warnings = match is_swapped {
+        steps.step(Stage::Indexes, || landing.finish(target))?;
+        let warnings = match landing.swap().is_some() {
             true => steps.last_step(Stage::Publish, || direct::publish(target, options))?,
             false => Vec::new(),
         };

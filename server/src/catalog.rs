@@ -151,14 +151,15 @@ fn without_name(text: &str) -> String {
     let body = text.split_once('\n').map_or("", |(_, body)| body);
     // The last line that starts with a parenthesis: texts in between escape their line ends.
     // The counter comes right after the engine; further on it would be part of a comment.
-    let Some((columns, options)) = body.rsplit_once("\n) ENGINE=InnoDB") else {
+    let Some((columns, options)) = body.rsplit_once("\n) ENGINE=") else {
         return body.to_owned();
     };
+    let (engine, options) = options.split_at(options.find([' ', '\n']).unwrap_or(options.len()));
     let options = match options.strip_prefix(" AUTO_INCREMENT=") {
         Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
         None => options,
     };
-    format!("{columns}\n) ENGINE=InnoDB{options}")
+    format!("{columns}\n) ENGINE={engine}{options}")
 }
 
 /// How the rows of a table are laid out.

@@ -146,6 +146,14 @@ pub enum Error {
         /// One for each feature.
         reasons: Vec<Unsupported>,
     },
+    /// No twin of the target can be filled in its place.
+    #[error("no twin of {target} can be filled in its place: {}", list(.reasons))]
+    NoTwin {
+        /// `db.table`.
+        target: String,
+        /// One for each feature.
+        reasons: Vec<Unsupported>,
+    },
     /// A collation of the target cannot be ordered as the server does.
     #[error(transparent)]
     Collation(#[from] values::collation::CollationError),

@@ -25,6 +25,7 @@ use crate::facts::{DatabaseDir, READ_ONLY, ServerFacts, is_set};
 use crate::identifier::{TableName, digest, filename, quote_name};
 use crate::recover::RECONNECT_WAIT;
 use crate::session::{Session, Warning};
+use crate::twin::Twin;
 use crate::waiting::{Patience, describe};
 
 /// How long a table's lock is waited for, all attempts together.
@@ -127,6 +128,10 @@ pub struct Target {
     pub(crate) built: Option<FileId>,
     /// Started by [`Target::discard`], waited for by [`Target::import`].
     pub(crate) checkpoint: Option<Checkpoint>,
+    /// What is sent rows in the target's place; None on the direct path.
+    pub(crate) twin: Option<Twin>,
+    /// Whether rows go into the target itself: nothing else has to be there then.
+    pub in_place: bool,
 }
 
 /// Which file it is, whatever its name: device and inode.
@@ -200,6 +205,8 @@ impl Target {
             space_id: None,
             built: None,
             checkpoint: None,
+            twin: None,
+            in_place: false,
         })
     }
 
@@ -222,9 +229,6 @@ impl Target {
     /// has the name of a file of ours, since the server would remove it with the table; a lock
     /// that does not come.
     pub fn cleanup(&mut self) -> Result<Vec<String>> {
-        let mut removed = Vec::new();
-        let mut failed = Ok(());
-        let Names { shadow, replaced, emptied, .. } = self.names.clone();
         if let Some(dir) = self.dir.clone() {
             for path in self.file_paths()? {
                 dir.has(&path)?;
@@ -235,16 +239,32 @@ impl Target {
                 return Err(Error::InTheWay { path: link, seen });
             }
         }
+        let mut removed = self.drop_leftovers()?;
+        removed.extend(self.remove_files()?);
+        Ok(removed)
+    }
+
+    /// The tables of [`Target::cleanup`].
+    pub(crate) fn drop_leftovers(&mut self) -> Result<Vec<String>> {
+        let mut removed = Vec::new();
+        let Names { shadow, replaced, emptied, .. } = Names::of(&self.table.name);
         if Table::exists(&mut self.session, &emptied)? {
             self.drop_emptied()?;
             removed.push(format!("table {emptied}"));
         }
-        for table in [&shadow, &replaced] {
+        let twins = self.twins()?;
+        for table in [shadow, replaced].iter().chain(&twins) {
             if Table::exists(&mut self.session, table)? {
                 self.exec(&format!("DROP TABLE {}", table.quoted()))?;
                 removed.push(format!("table {table}"));
             }
         }
+        Ok(removed)
+    }
+
+    /// The files of [`Target::cleanup`], after its tables.
+    pub(crate) fn remove_files(&mut self) -> Result<Vec<String>> {
+        let (mut removed, mut failed) = (Vec::new(), Ok(()));
         let Some(dir) = self.dir.clone() else { return Ok(removed) };
         for path in self.file_paths()? {
             if !dir.has(&path)? {
@@ -333,11 +353,6 @@ impl Target {
     /// Killed after it: an empty table `shadow`.
     pub fn create_shadow(&mut self) -> Result<()> {
         self.require_direct()?;
-        self.create_twin()
-    }
-
-    /// The same for rows that the server stores itself, whatever keeps the direct path away.
-    pub fn create_twin(&mut self) -> Result<()> {
         let (shadow, target) = (self.names.shadow.clone(), self.table.name.clone());
         // The target may be one that strict mode would not make: with rows too wide for a page.
         self.exec(&format!(

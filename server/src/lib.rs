@@ -18,6 +18,7 @@ mod folder;
 mod habits;
 mod handshake;
 pub mod identifier;
+pub mod identity;
 pub mod import;
 pub mod interrupt;
 pub mod learn;
@@ -29,10 +30,12 @@ pub mod privileges;
 pub mod publish;
 pub mod recover;
 pub mod sandbox;
+pub mod secondary;
 pub mod session;
 #[doc(hidden)]
 pub mod testing;
 pub mod tls;
+mod twin;
 pub mod version;
 pub mod waiting;
 

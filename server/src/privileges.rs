@@ -1,7 +1,7 @@
 //! What the account may do, read from SHOW GRANTS.
 
 use crate::error::Result;
-use crate::identifier::quote_name;
+use crate::identifier::{TableName, quote_name};
 use crate::session::Session;
 
 /// Rights the direct path needs on the target's database: create, fill and swap the shadow.
@@ -9,8 +9,10 @@ const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOC
 /// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT, and a checkpoint.
 const SERVER: [&str; 2] = ["RELOAD", "SUPER"];
 
-/// The account's rights, its active roles' included. Rights on single tables are left out: the
-/// shadow is a table of its own.
+/// Rights a twin needs on the target's database: it is made, altered, filled and swapped in.
+const TWIN: [&str; 6] = DATABASE;
+
+/// The account's rights, its active roles' included. Those on single columns are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Privileges {
     grants: Vec<Grant>,
@@ -21,8 +23,21 @@ pub struct Privileges {
 struct Grant {
     /// Upper-case names; `ALL PRIVILEGES` is one of them.
     privileges: Vec<String>,
-    /// None: the whole server. Else a LIKE pattern of database names.
+    /// None: the whole server. Else a LIKE pattern of database names, or a database's name.
     database: Option<String>,
+    /// The one table of the database.
+    table: Option<String>,
+}
+
+/// What rows in the target itself need rights for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InPlace {
+    /// Rows there go: DELETE, which REPLACE needs too.
+    pub deletes: bool,
+    /// Rows there are changed: UPDATE.
+    pub updates: bool,
+    /// A table beside it says what was loaded: CREATE and DROP in its database.
+    pub ledger: bool,
 }
 
 impl Privileges {
@@ -37,11 +52,20 @@ impl Privileges {
         self.grants.iter().any(|g| g.database.is_none() && g.gives(privilege))
     }
 
+    /// Whether a right holds on one table.
+    pub fn on_table(&self, privilege: &str, name: &TableName) -> bool {
+        let is_it = |grant: &Grant| {
+            let tables = grant.table.as_ref() == Some(&name.table);
+            tables && grant.database.as_ref() == Some(&name.database) && grant.gives(privilege)
+        };
+        self.on_database(privilege, &name.database) || self.grants.iter().any(is_it)
+    }
+
     /// Whether a right holds on every table of a database, also those to be created.
     pub fn on_database(&self, privilege: &str, database: &str) -> bool {
         self.grants.iter().any(|grant| {
             let covers = grant.database.as_deref().is_none_or(|p| is_like(p, database));
-            covers && grant.gives(privilege)
+            covers && grant.table.is_none() && grant.gives(privilege)
         })
     }
 
@@ -49,15 +73,45 @@ impl Privileges {
     /// one statement for the server, one for the database.
     pub fn missing_for_direct(&self, database: &str, account: &str) -> Vec<String> {
         let server: Vec<&str> = SERVER.into_iter().filter(|p| !self.on_server(p)).collect();
-        let missing = DATABASE.into_iter().filter(|p| !self.on_database(p, database));
-        let missing: Vec<&str> = missing.collect();
+        let server = Some(server).filter(|rights| !rights.is_empty());
+        let server =
+            server.map(|rights| format!("GRANT {} ON *.* TO {account}", rights.join(", ")));
+        server.into_iter().chain(self.missing(&DATABASE, database, account)).collect()
+    }
+
+    /// The rights that a twin needs and that are missing, as `GRANT .. TO account` gives them.
+    pub fn missing_for_twin(&self, database: &str, account: &str) -> Vec<String> {
+        self.missing(&TWIN, database, account).into_iter().collect()
+    }
+
+    /// The same for rows that go into the target itself.
+    pub fn missing_in_place(&self, name: &TableName, need: InPlace, account: &str) -> Vec<String> {
+        let rows = [("INSERT", true), ("SELECT", true), ("DELETE", need.deletes)];
+        let rows = rows.into_iter().chain([("UPDATE", need.updates)]);
+        let rows: Vec<&str> = rows
+            .filter(|(right, is_needed)| *is_needed && !self.on_table(right, name))
+            .map(|(right, _)| right)
+            .collect();
+        let ledger: &[&str] =
+            if need.ledger { &["SELECT", "INSERT", "CREATE", "DROP"] } else { &[] };
+        let rows = Some(rows).filter(|rights| !rights.is_empty());
+        let rows = rows
+            .map(|rights| format!("GRANT {} ON {} TO {account}", rights.join(", "), name.quoted()));
+        rows.into_iter().chain(self.missing(ledger, &name.database, account)).collect()
+    }
+
+    /// The statement that gives those of `rights` on a database that are missing.
+    fn missing(&self, rights: &[&str], database: &str, account: &str) -> Option<String> {
+        let missing = rights.iter().filter(|right| !self.on_database(right, database));
+        let missing: Vec<&str> = missing.copied().collect();
+        (!missing.is_empty()).then(|| self.grant(&missing, database, account))
+    }
+
+    /// `GRANT .. ON database.* TO account`.
+    pub(crate) fn grant(&self, rights: &[&str], database: &str, account: &str) -> String {
         // The name of a database is a pattern here.
         let plain = database.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
-        [("*.*".to_owned(), server), (format!("{}.*", quote_name(&plain)), missing)]
-            .into_iter()
-            .filter(|(_, rights)| !rights.is_empty())
-            .map(|(scope, rights)| format!("GRANT {} ON {scope} TO {account}", rights.join(", ")))
-            .collect()
+        format!("GRANT {} ON {}.* TO {account}", rights.join(", "), quote_name(&plain))
     }
 }
 
@@ -67,28 +121,35 @@ impl Grant {
     }
 }
 
-/// Reads `GRANT a, b ON scope TO ..`; None for roles, proxies, single tables and routines.
+/// Reads `GRANT a, b ON scope TO ..`; None for roles, proxies, columns and routines.
 fn parse(line: &str) -> Option<Grant> {
     let (list, rest) = line.strip_prefix("GRANT ")?.split_once(" ON ")?;
     let privileges = list.split(',').map(|p| p.trim().to_ascii_uppercase()).collect();
     if rest.starts_with("*.* ") {
-        return Some(Grant { privileges, database: None });
+        return Some(Grant { privileges, database: None, table: None });
     }
     // `` `data``base`.* TO .. ``
+    let (database, rest) = quoted(rest)?;
+    let rest = rest.strip_prefix('.')?;
+    let table = if rest.starts_with("* ") { None } else { Some(quoted(rest)?.0) };
+    Some(Grant { privileges, database: Some(database), table })
+}
+
+/// A name in backquotes at the start of a text, and what follows.
+fn quoted(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
-    let mut chars = rest.strip_prefix('`')?.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '`' if chars.peek() == Some(&'`') => {
+    let mut rest = text.strip_prefix('`')?;
+    loop {
+        let (part, after) = rest.split_once('`')?;
+        name.push_str(part);
+        match after.strip_prefix('`') {
+            Some(more) => {
                 name.push('`');
-                chars.next();
+                rest = more;
             }
-            '`' => break,
-            c => name.push(c),
+            None => return Some((name, after)),
         }
     }
-    let rest: String = chars.collect();
-    rest.starts_with(".* ").then_some(Grant { privileges, database: Some(name) })
 }
 
 /// LIKE as grants use it: `%` any text, `_` one character, `\` makes the next one plain.
@@ -137,6 +198,13 @@ mod tests {
         let missing = privileges.missing_for_direct("f", "`bob`@`localhost`");
         let expected = "GRANT CREATE, ALTER, DROP, LOCK TABLES ON `f`.* TO `bob`@`localhost`";
         assert_eq!(missing, [expected]);
+        let table = TableName::new("f", "lk");
+        assert!(privileges.on_table("DROP", &table) && privileges.on_table("INSERT", &table));
+        let need = InPlace { deletes: true, ..InPlace::default() };
+        assert_eq!(
+            privileges.missing_in_place(&table, need, "x"),
+            ["GRANT DELETE ON `f`.`lk` TO x"]
+        );
         let nothing = Privileges { grants: Vec::new() };
         let missing = nothing.missing_for_direct("a_b`c", "x");
         assert_eq!(missing[0], "GRANT RELOAD, SUPER ON *.* TO x");

@@ -60,11 +60,12 @@ impl Target {
     ///
     /// Killed after it: the target is new, the old table is still there under its other name.
     ///
-    /// Errors, the target as before: [`Error::NotEmpty`], [`Error::Altered`],
-    /// [`Error::LockWait`]. [`Error::Unanswered`]: it is the old table or the new one.
+    /// Errors, the target as before: [`Error::NotEmpty`], [`Error::Altered`] (the twin too, if
+    /// anything of the target is missing in it), [`Error::LockWait`]. [`Error::Unanswered`]: it is the old table or the new one.
     pub fn publish(&mut self, mode: Mode) -> Result<()> {
         let begun = Instant::now();
         self.check_writable()?;
+        self.check_twin()?;
         let mut holder = self.second()?;
         // Without autocommit LOCK TABLES also takes InnoDB's lock, which waits for transactions
         // without a connection: prepared ones. UNLOCK TABLES commits.

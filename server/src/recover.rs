@@ -8,7 +8,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use crate::catalog::definition;
+use crate::catalog::{Table, definition};
 use crate::error::{Error, Result};
 use crate::import::Target;
 use crate::session::Session;
@@ -125,7 +125,8 @@ impl Target {
         // An export that was broken off may still hold its lock, against our own DROP TABLE too.
         self.session.exec("UNLOCK TABLES")?;
         self.session.set_lock_wait(self.patience.wait)?;
-        self.cleanup().map(drop)
+        let in_server = self.twin.is_some() || self.in_place;
+        if in_server { self.cleanup_tables().map(drop) } else { self.cleanup().map(drop) }
     }
 
     /// Whether the server has run since the target was locked.
@@ -137,7 +138,16 @@ impl Target {
 
     /// Whether no other load has cleaned up: the file that was built, placed or not, and the
     /// shadow are there.
+    ///
+    /// A twin's name is that of one load alone; the target itself is nobody's to clean up.
     fn is_still_there(&mut self) -> Result<bool> {
+        if self.twin.is_some() {
+            let shadow = self.names.shadow.clone();
+            return Table::exists(&mut self.session, &shadow);
+        }
+        if self.in_place {
+            return Ok(true);
+        }
         let here = |path| std::fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()));
         let found = [self.build_path()?, self.shadow_path("ibd")?];
         if self.built.is_none() || !found.into_iter().any(|path| here(path) == self.built) {

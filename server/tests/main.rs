@@ -10,3 +10,4 @@ mod impostor;
 mod option_files;
 mod sandbox;
 mod session;
+mod twin;
