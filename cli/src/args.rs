@@ -218,9 +218,9 @@ pub(crate) struct BatchArgs {
     /// Connections that load.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) connections: Option<usize>,
-    /// Rows a second that are not exceeded.
-    #[arg(long, value_name = "ROWS", allow_negative_numbers = true)]
-    pub(crate) max_rate: Option<u64>,
+    /// Bytes of input a second that are not exceeded, as 20M [default: no limit].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_rate: Option<String>,
 }
 
 /// How the input is cut into fields.

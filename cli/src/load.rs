@@ -173,11 +173,14 @@ fn read_ddl(path: &Path) -> Result<String, Failure> {
 }
 
 fn batches(args: &BatchArgs) -> Result<Batches, Failure> {
+    let size = |text: &Option<String>| {
+        text.as_deref().map(size::parse).transpose().map_err(Failure::usage)
+    };
     Ok(Batches {
         rows: args.batch_rows,
-        bytes: args.batch_bytes.as_deref().map(size::parse).transpose().map_err(Failure::usage)?,
+        bytes: size(&args.batch_bytes)?,
         connections: args.connections,
-        rows_per_second_max: args.max_rate,
+        bytes_per_second_max: size(&args.max_rate)?,
     })
 }
 

@@ -8,10 +8,12 @@
 //! In reading order: `landing` where rows go, `columns` what is sent for each column, `encoder`
 //! rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is loaded
 //! once, `order` which portions may overtake others by their `row_keys`, `sorted` rows in key
-//! order, `lane` a connection at work, `collector` what the lanes tell, in input order.
+//! order, `lane` a connection at work, `budget` the memory of all, `collector` what they tell, in
+//! input order.
 
 #![allow(dead_code)] // until the parts are joined
 
+mod budget;
 mod collector;
 mod columns;
 mod encoder;
@@ -31,19 +33,17 @@ use server::secondary::Defer;
 use server::{ConnectOptions, Target};
 use sources::{FileSource, Source};
 
-use self::collector::Collected;
+use self::budget::Shares;
 use self::landing::Way;
-use self::lane::Lanes;
+use self::lane::{Lanes, Loaded};
 use crate::direct;
 use crate::error::Error;
 use crate::job::Job;
 use crate::options::{LoadPath, Mode};
 use crate::progress::Stage;
+use crate::reading::Reading;
 use crate::report::{LogicalReport, Report, memory_peak_bytes};
 use crate::steps::Steps;
-
-/// Lanes where nothing is said of connections.
-const LANES: usize = 4;
 
 /// Loads a target by statements.
 pub(crate) fn run(
@@ -66,9 +66,7 @@ struct Work<'a> {
 
 /// A load that is done.
 struct Done {
-    collected: Collected,
-    bytes_read: u64,
-    lanes: usize,
+    loaded: Loaded,
     /// What did not work after the target had its rows.
     warnings: Vec<String>,
 }
@@ -77,7 +75,7 @@ impl Work<'_> {
     fn run(
         &self,
         target: &mut Target,
-        source: FileSource,
+        mut source: FileSource,
         steps: &mut Steps<'_>,
     ) -> Result<Done, Error> {
         let options = self.job.options;
@@ -92,23 +90,25 @@ impl Work<'_> {
             return Err(Error::Unfit { target, path, reasons });
         }
         let into = landing.table(target).clone();
+        let reading = Reading::of(options)?;
+        let shares = Shares::of(options, reading.bytes(), source.bytes_total())?;
+        source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
+        let limits = lane::limits(self.job, target, &shares)?;
         let source: Mutex<Box<dyn Source>> = Mutex::new(Box::new(source));
-        let lanes = options.batches.connections.unwrap_or(LANES);
-        let (collected, bytes_read) = steps.step(Stage::Rows, || {
-            let stage = Lanes::new(self.job, self.connect, &source, into)?;
-            stage.run(lanes)
+        let loaded = steps.step(Stage::Rows, || {
+            Lanes::new(self.job, self.connect, &source, into, limits, &shares)?.run()
         })?;
         steps.step(Stage::Indexes, || landing.finish(target))?;
         let warnings = match landing.swap().is_some() {
             true => steps.last_step(Stage::Publish, || direct::publish(target, options))?,
             false => Vec::new(),
         };
-        Ok(Done { collected, bytes_read, lanes, warnings })
+        Ok(Done { loaded, warnings })
     }
 
     fn report(&self, target: &Target, steps: &mut Steps<'_>, done: Done) -> Report {
         let Job { options, rung, .. } = *self.job;
-        let Done { collected, bytes_read, lanes, mut warnings } = done;
+        let Done { loaded: Loaded { collected, settled, bytes_read }, mut warnings } = done;
         warnings.extend(target.remarks.iter().cloned());
         let seconds = steps.stopwatch.total_seconds();
         let mut notes = Vec::new();
@@ -133,9 +133,9 @@ impl Work<'_> {
             megabytes_per_second: bytes_read as f64 / 1e6 / seconds,
             stages: steps.stopwatch.times(),
             memory_peak_bytes: memory_peak_bytes(),
-            threads: lanes,
+            threads: settled.connections_max,
             indexes: Vec::new(),
-            logical: Some(LogicalReport { connections: lanes, portions: collected.portions }),
+            logical: Some(LogicalReport { settled, portions: collected.portions }),
             notes,
             warnings,
         }

@@ -64,8 +64,8 @@ pub struct Batches {
     pub bytes: Option<u64>,
     /// Connections that load. Default: found, from few to 64.
     pub connections: Option<usize>,
-    /// Rows a second that are not exceeded. Default: no limit.
-    pub rows_per_second_max: Option<u64>,
+    /// Bytes of input a second that are not exceeded. Default: no limit.
+    pub bytes_per_second_max: Option<u64>,
 }
 
 /// Space left free in each built page, in bytes.
@@ -241,7 +241,7 @@ impl Batches {
             ("--batch-rows", self.rows),
             ("--batch-bytes", self.bytes),
             ("--connections", self.connections.map(|count| count as u64)),
-            ("--max-rate", self.rows_per_second_max),
+            ("--max-rate", self.bytes_per_second_max),
         ];
         match given.iter().find(|(_, value)| *value == Some(0)) {
             Some((option, _)) => Err(Error::Usage(format!("{option} 0 would load nothing"))),

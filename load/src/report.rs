@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::controller::Settled;
 use crate::progress::Stage;
 
 /// Wall time of one stage.
@@ -31,8 +32,9 @@ pub struct IndexReport {
 /// How rows were sent by the paths stream and insert.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogicalReport {
-    /// Connections at the end.
-    pub connections: usize,
+    /// What the controller found.
+    #[serde(flatten)]
+    pub settled: Settled,
     /// Transactions.
     pub portions: u64,
 }

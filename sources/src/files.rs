@@ -200,6 +200,14 @@ impl FileSource {
         Ok(())
     }
 
+    /// Begins again, with chunks of another size, and records no longer than that. The same sizes
+    /// give the same chunks of the same text.
+    pub fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
+        self.options.record_bytes_max = record_bytes_max.clamp(1, RECORD_BYTES_MAX);
+        self.options.chunk_bytes = chunk_bytes.clamp(1, self.options.record_bytes_max);
+        self.restart()
+    }
+
     /// The dialect, with its fields once they were set.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect
@@ -418,14 +426,23 @@ impl OpenFile {
         Position { path: self.path.clone(), line, offset }
     }
 
-    /// Appends up to `size` bytes of the file; nothing more comes once `ended` is set.
+    /// Appends `size` bytes of the file; fewer come only at its end, when `ended` is set.
     fn read(&mut self, bytes: &mut Vec<u8>, size: usize) -> Result<()> {
         let seen = bytes.len();
         // Zeroing a piece that is written right after stays in the cache.
         bytes.resize(seen + size, 0);
-        let read = self.stream.read(&mut bytes[seen..]);
-        bytes.truncate(seen + *read.as_ref().unwrap_or(&0));
-        self.ended |= read? == 0;
+        let mut end = seen;
+        let mut outcome = Ok(());
+        // To the full, whatever a pipe or an archive gives at once: where chunks end follows from
+        // the text alone.
+        while end < bytes.len() && !self.ended && outcome.is_ok() {
+            outcome = self.stream.read(&mut bytes[end..]).map(|read| {
+                end += read;
+                self.ended = read == 0;
+            });
+        }
+        bytes.truncate(end);
+        outcome?;
         if self.offset == 0 {
             self.unit = self.stream.unit();
             self.offset = self.stream.mark_bytes() as u64;

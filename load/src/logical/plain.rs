@@ -8,6 +8,7 @@ use sources::{Chunk, Rows, Scanner, Value};
 
 use super::portion::{Form, Portion, PortionRow};
 use crate::binding::BoundColumn;
+use crate::controller::Batch;
 use crate::error::Error;
 use crate::job::Job;
 use crate::position::Position;
@@ -151,7 +152,11 @@ impl PlainSender {
         })
     }
 
-    pub(crate) fn send(&mut self, mut portion: Portion) -> Result<Vec<Reject>, Error> {
+    pub(crate) fn send(
+        &mut self,
+        mut portion: Portion,
+        batch: Batch,
+    ) -> Result<Vec<Reject>, Error> {
         if !portion.rows.is_empty() {
             let (into, columns, charset) = (&self.into, &self.columns, &self.charset);
             match portion.form {
@@ -165,10 +170,16 @@ impl PlainSender {
                     self.session.load_local(&sql, Cursor::new(text))?;
                 }
                 Form::Tuples => {
-                    let rows = portion.text_of(0..portion.rows.len());
-                    let rows = String::from_utf8_lossy(rows);
-                    let sql = format!("INSERT INTO {into} ({columns}) VALUES {rows}");
-                    self.session.exec(&sql)?;
+                    self.session.exec("BEGIN")?;
+                    let mut from = 0;
+                    while from < portion.rows.len() {
+                        let to = from.saturating_add(batch.rows).min(portion.rows.len());
+                        let rows = String::from_utf8_lossy(portion.text_of(from..to));
+                        let sql = format!("INSERT INTO {into} ({columns}) VALUES {rows}");
+                        self.session.exec(&sql)?;
+                        from = to;
+                    }
+                    self.session.exec("COMMIT")?;
                 }
             }
         }
