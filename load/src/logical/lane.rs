@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use server::{ConnectOptions, TableName, Target};
 use sources::{Chunk, Source};
@@ -29,6 +30,9 @@ const CONNECTIONS_LEFT: usize = 10;
 const STATEMENT_BYTES_MAX: u64 = 8 << 20;
 /// What a statement is besides its rows.
 const STATEMENT_BYTES: u64 = 64 << 10;
+
+/// How far replicas may be behind.
+const LAG_MAX: Duration = Duration::from_secs(30);
 
 /// What the lanes share.
 pub(crate) struct Lanes<'a> {
@@ -203,6 +207,7 @@ pub(crate) fn limits(job: &Job<'_>, target: &mut Target, shares: &Shares) -> Res
         batch_bytes_max: whole(wanted.min(packet)),
         tune_batch: job.rung.path == LoadPath::Insert,
         rate_bytes: batches.bytes_per_second_max,
+        lag_max: LAG_MAX,
         portion_bytes: shares.chunk_bytes,
     })
 }
