@@ -36,7 +36,7 @@ pub(super) struct Samples {
 }
 
 /// Most samples that are kept: older ones tell of another time.
-const SAMPLES_MAX: usize = 256;
+const SAMPLES_MAX: usize = 1024;
 
 impl Samples {
     pub(super) fn push(&mut self, sample: Sample) {

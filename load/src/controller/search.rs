@@ -1,9 +1,9 @@
 //! How many connections: climbs while more of them load faster, then looks to both sides.
 //!
 //! ```text
-//! Ramp:  half the known good number, that number, its double ..  while a doubling gains a tenth
-//! Rest:  loads, and measures what it has                         until looking is paid for
-//! Probe: half as many more, or a third fewer                     kept if they load faster
+//! Ramp:  the number begun with, its double, its double's double ..  while a doubling gains a tenth
+//! Rest:  loads, and measures what it has                            until looking is paid for
+//! Probe: half as many more, or a third fewer                        kept if they load faster
 //! ```
 //!
 //! A probe that finds nothing loses time; the next one waits until all that was lost is less than
@@ -17,17 +17,29 @@ use super::sample::{Sample, Samples};
 /// Share of the load's time that looking around may cost.
 const LOSS_SHARE: f64 = 0.015;
 
+/// What a probe is expected to cost: this share of the load's speed while it lasts.
+const LOSS_EXPECTED: f64 = 0.15;
+
 /// What a doubling must gain for the next one to be tried. Where it gains less, the top is near.
 const RAMP_GAIN: f64 = 0.10;
+/// Where it gains as much as this, the top is so far away that the next step is twice a doubling.
+const RAMP_GAIN_FULL: f64 = 0.8;
+/// Rounds of all lanes that a doubling takes at most, when it is in doubt what it gains.
+const RAMP_ROUNDS_MAX: usize = 3;
 
 /// What a probe must gain to be kept: less than this is not worth the connections.
-const PROBE_GAIN: f64 = 0.03;
+const PROBE_GAIN: f64 = 0.015;
+
+/// Standard errors that a gain must be away from what decides, to decide before the last round.
+const SURE: f64 = 1.5;
 
 /// Fewest portions that decide anything.
 const PORTIONS_MIN: usize = 4;
 
-/// Rounds of all lanes that a probe takes at most. What is not seen by then matters little.
+/// Rounds of all lanes that a probe takes at most, or this share of all portions so far if that is
+/// more. What is not seen by then matters little.
 const PROBE_ROUNDS_MAX: usize = 4;
+const PROBE_SHARE: usize = 25;
 
 /// Portions loaded by what has proved best, for each one of the probe before, until the next.
 const REST_MIN: usize = 3;
@@ -44,8 +56,12 @@ pub(super) struct Search {
     phase: Phase,
     /// Whether the next probe is of more connections.
     upward: bool,
+    /// Whether the ramp has gained by more connections.
+    climbed: bool,
     /// Probes in a row that were not kept.
     failures: usize,
+    /// Portions so far.
+    portions: usize,
     /// Seconds that probes cost, against what the best would have done meanwhile.
     lost_seconds: f64,
 }
@@ -55,21 +71,13 @@ enum Phase {
     /// `--connections`.
     Fixed,
     /// The first round tells of opened connections and cold tables, not of the load.
-    Cold {
-        left: usize,
-    },
-    /// Doubles the connections; what half of them did is known after the first time.
-    Ramp {
-        half: Option<Samples>,
-    },
+    Cold { left: usize, near: bool },
+    /// Changes the connections in large steps; `before` is what the number before did.
+    Ramp { before: Option<(usize, Samples)> },
     /// `left` portions before the next probe.
-    Rest {
-        left: usize,
-    },
-    Probe {
-        to: usize,
-        samples: Samples,
-    },
+    Rest { left: usize },
+    /// Loads with `to` connections to see what they do.
+    Probe { to: usize, samples: Samples },
 }
 
 impl Search {
@@ -78,15 +86,26 @@ impl Search {
         Search::with(connections, connections, Phase::Fixed)
     }
 
-    /// Begins near `start`, never exceeds `most`.
-    pub(super) fn new(start: usize, most: usize) -> Search {
-        let half = (start.min(most) / 2).max(1);
-        Search::with(half, most, Phase::Cold { left: half })
+    /// Begins with `start`, never exceeds `most`. Where the top is taken to be `near`, it is not
+    /// climbed to in large steps.
+    pub(super) fn new(start: usize, most: usize, near: bool) -> Search {
+        let start = start.clamp(1, most.max(1));
+        Search::with(start, most, Phase::Cold { left: start, near })
     }
 
     fn with(best: usize, most: usize, phase: Phase) -> Search {
         let base = Samples::default();
-        Search { most, best, base, phase, upward: true, failures: 0, lost_seconds: 0.0 }
+        Search {
+            most,
+            best,
+            base,
+            phase,
+            upward: true,
+            climbed: false,
+            failures: 0,
+            portions: 0,
+            lost_seconds: 0.0,
+        }
     }
 
     /// Connections to load with now.
@@ -111,16 +130,18 @@ impl Search {
 
     /// A portion was loaded; the load began `now` ago.
     pub(super) fn push(&mut self, sample: Sample, now: Duration) {
+        self.portions += 1;
         // Begun or ended beside another number of lanes, it tells of neither.
         let connections = self.connections() as f64;
         let is_full = (sample.beside - connections).abs() <= 0.1 * connections;
         let enough = |samples: &Samples| samples.len() >= self.best.max(PORTIONS_MIN);
         match &mut self.phase {
             Phase::Fixed => {}
-            Phase::Cold { left } => {
+            Phase::Cold { left, near } => {
                 *left = left.saturating_sub(1);
                 if *left == 0 {
-                    self.phase = Phase::Ramp { half: None };
+                    let next = Phase::Ramp { before: None };
+                    self.phase = if *near { Phase::Rest { left: 0 } } else { next };
                 }
             }
             _ if !is_full => {}
@@ -133,8 +154,10 @@ impl Search {
             Phase::Rest { left } => {
                 *left = left.saturating_sub(1);
                 self.base.push(sample);
-                let allowed = LOSS_SHARE * now.as_secs_f64();
-                if *left == 0 && enough(&self.base) && self.lost_seconds <= allowed {
+                let may_lose = LOSS_SHARE * now.as_secs_f64();
+                let round_seconds = self.base.seconds() / self.base.len() as f64;
+                let loss = self.lost_seconds + LOSS_EXPECTED * round_seconds;
+                if *left == 0 && enough(&self.base) && loss <= may_lose {
                     self.probe();
                 }
             }
@@ -145,26 +168,44 @@ impl Search {
         }
     }
 
-    /// Goes on doubling, or back, or is near the top.
+    /// Goes on in the direction in which it gains, or is near the top.
     fn ramp(&mut self) {
-        let Phase::Ramp { half } = &self.phase else { return };
-        let gain = half.as_ref().map(|half| self.base.rate() / half.rate() - 1.0);
-        if gain.is_some_and(|gain| gain < 0.0) {
-            if let Phase::Ramp { half: Some(half) } =
-                std::mem::replace(&mut self.phase, Phase::Rest { left: 0 })
-            {
-                self.base = half;
-                self.best = (self.best / 2).max(1);
-            }
-            self.upward = true;
+        let Phase::Ramp { before } = &mut self.phase else { return };
+        let Some((connections, samples)) = before else { return self.step(2) };
+        let gain = self.base.rate() / samples.rate() - 1.0;
+        let doubt = SURE * self.base.error_of_ratio(samples);
+        let is_clear = (gain - RAMP_GAIN).abs() > doubt;
+        if !is_clear && self.base.len() < RAMP_ROUNDS_MAX * self.best.max(PORTIONS_MIN) {
             return;
         }
-        if gain.is_none_or(|gain| gain >= RAMP_GAIN) && self.best < self.most {
-            let half = std::mem::take(&mut self.base);
-            self.best = (self.best * 2).min(self.most);
-            self.phase = Phase::Ramp { half: Some(half) };
-        } else {
+        if gain >= RAMP_GAIN {
+            return self.step(if gain >= RAMP_GAIN_FULL { 4 } else { 2 });
+        }
+        // More that gain next to nothing at the very start may also mean that it is too many.
+        let is_top = self.climbed || !self.upward;
+        if gain < if is_top { 0.0 } else { RAMP_GAIN / 2.0 } {
+            (self.best, self.base) = (*connections, std::mem::take(samples));
+            if !is_top {
+                self.upward = false;
+                return self.step(2);
+            }
+        }
+        self.phase = Phase::Rest { left: 0 };
+    }
+
+    /// Goes to `times` as many connections, or as few.
+    fn step(&mut self, times: usize) {
+        let to = match self.upward {
+            true => self.best.saturating_mul(times).min(self.most),
+            false => (self.best / 2).max(1),
+        };
+        self.climbed |= matches!(self.phase, Phase::Ramp { before: Some(_) }) && self.upward;
+        if to == self.best {
             self.phase = Phase::Rest { left: 0 };
+            self.upward = !self.upward;
+        } else {
+            self.phase = Phase::Ramp { before: Some((self.best, std::mem::take(&mut self.base))) };
+            self.best = to;
         }
     }
 
@@ -177,7 +218,7 @@ impl Search {
             self.upward = !self.upward;
             self.rest(self.best);
         } else {
-            self.base.keep_last(4 * self.best.max(PORTIONS_MIN));
+            self.base.keep_last(self.probe_portions_max(self.best));
             self.phase = Phase::Probe { to, samples: Samples::default() };
         }
     }
@@ -191,8 +232,8 @@ impl Search {
         }
         let gain = samples.rate() / self.base.rate() - 1.0;
         let doubt = samples.error_of_ratio(&self.base);
-        let is_clear = (gain - PROBE_GAIN).abs() > 1.5 * doubt;
-        if !is_clear && samples.len() < PROBE_ROUNDS_MAX * round {
+        let is_clear = (gain - PROBE_GAIN).abs() > SURE * doubt;
+        if !is_clear && samples.len() < self.probe_portions_max(*to) {
             return;
         }
         let (to, samples) = (*to, samples.clone());
@@ -208,6 +249,11 @@ impl Search {
             self.failures += 1;
             self.rest(samples.len());
         }
+    }
+
+    /// Portions that decide at most about `connections`.
+    fn probe_portions_max(&self, connections: usize) -> usize {
+        (PROBE_ROUNDS_MAX * connections.max(PORTIONS_MIN)).max(self.portions / PROBE_SHARE)
     }
 
     /// Loads by what is best, after a probe of `portions`.

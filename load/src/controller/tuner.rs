@@ -61,7 +61,10 @@ impl Tuner {
         let most = limits.connections_max.max(1);
         let search = match limits.connections {
             Some(connections) => Search::fixed(connections.clamp(1, most)),
-            None => Search::new(start(limits.server_cores), most),
+            None => {
+                let (start, near) = start(limits.server_cores);
+                Search::new(start, most, near)
+            }
         };
         let statement = match limits.batch_rows {
             Some(rows) => Some(Statement::fixed(rows)),
@@ -174,9 +177,9 @@ impl Tuner {
     }
 }
 
-/// Connections in the middle of the known good region.
-fn start(server_cores: Option<usize>) -> usize {
-    server_cores.map_or(CONNECTIONS_START, |cores| {
-        cores.saturating_mul(CONNECTIONS_PER_CORE).clamp(2, CONNECTIONS_START_MAX)
-    })
+/// Connections to begin with, and whether the best number is taken to be near.
+fn start(server_cores: Option<usize>) -> (usize, bool) {
+    let Some(cores) = server_cores else { return (CONNECTIONS_START, false) };
+    let known = cores.saturating_mul(CONNECTIONS_PER_CORE);
+    (known.clamp(2, CONNECTIONS_START_MAX), known <= CONNECTIONS_START_MAX)
 }
