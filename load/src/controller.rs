@@ -26,14 +26,21 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use server::Interrupt;
-use server::pressure::Pressure;
+use server::pressure::{Gauge, Pressure};
 
 pub(crate) use self::backoff::Trouble;
 pub use self::settled::{HeldBack, Settled};
 use self::tuner::{Begun, Tuner};
+use crate::progress::Progress;
 
 /// Longest sleep of a waiting lane before it looks whether the load is to end.
 const NAP: Duration = Duration::from_millis(100);
+
+/// Time between two looks at the server.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Time until it is said again what holds the load back.
+const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// Within what the controller may choose. What is fixed is not searched for.
 #[derive(Clone, Debug)]
@@ -123,9 +130,49 @@ impl Controller {
         self.changed.notify_all();
     }
 
+    /// Looks at the server each second until the load is at its end, and tells `progress` what
+    /// holds it back. For a thread of its own.
+    pub(crate) fn watch(&self, gauge: &mut Gauge, interrupt: &Interrupt, progress: &dyn Progress) {
+        let mut told: Option<Instant> = None;
+        loop {
+            self.observe(&gauge.sample());
+            match self.holding() {
+                Some(text) if told.is_none_or(|at| at.elapsed() >= TELL_EVERY) => {
+                    progress.waiting(&text);
+                    told = Some(Instant::now());
+                }
+                Some(_) => {}
+                None => told = None,
+            }
+            if !self.sleep(LOOK_EVERY, interrupt) {
+                return;
+            }
+        }
+    }
+
+    /// Sleeps; false when the load is at its end.
+    fn sleep(&self, time: Duration, interrupt: &Interrupt) -> bool {
+        let until = Instant::now() + time;
+        let mut state = self.lock();
+        loop {
+            if state.closed || interrupt.is_requested() {
+                return false;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            let waited = self.changed.wait_timeout(state, left.min(NAP));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// Takes note of what the server suffers.
     pub(crate) fn observe(&self, pressure: &Pressure) {
-        self.lock().tuner.observe(pressure, self.began.elapsed());
+        let mut state = self.lock();
+        let now = self.began.elapsed();
+        state.tuner.observe(pressure, now);
+        drop(state);
         self.changed.notify_all();
     }
 
@@ -152,21 +199,25 @@ impl Permit<'_> {
 
     /// The portion is committed: `rows` of it, from `bytes` of input.
     pub(crate) fn done(self, rows: u64, bytes: u64) {
+        let mut state = self.controller.lock();
         let now = self.controller.began.elapsed();
-        self.controller.lock().tuner.done(&self.begun, rows, bytes, now);
+        state.tuner.done(&self.begun, rows, bytes, now);
     }
 
     /// The portion has to be loaded again because of `trouble`; the permit stays valid.
     pub(crate) fn troubled(&self, trouble: Trouble) {
+        let mut state = self.controller.lock();
         let now = self.controller.began.elapsed();
-        self.controller.lock().tuner.troubled(trouble, now);
+        state.tuner.troubled(trouble, now);
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
+        let mut state = self.controller.lock();
         let now = self.controller.began.elapsed();
-        self.controller.lock().tuner.leave(now);
+        state.tuner.leave(now);
+        drop(state);
         self.controller.changed.notify_all();
     }
 }

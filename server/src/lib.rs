@@ -10,6 +10,7 @@
 //! [`version`], [`facts`] and [`catalog`] describe the server and the target, [`import`] and
 //! [`publish`] are the server's steps of a direct load, [`sandbox`] runs a server of our own.
 
+pub mod capacity;
 pub mod catalog;
 mod checkpoint;
 pub mod error;
@@ -29,6 +30,7 @@ pub mod pressure;
 pub mod privileges;
 pub mod publish;
 pub mod recover;
+pub mod replicas;
 pub mod sandbox;
 pub mod secondary;
 pub mod session;

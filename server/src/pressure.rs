@@ -1,15 +1,33 @@
 //! What a server suffers while it is loaded: sampled by a session of its own.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::options::ConnectOptions;
+use crate::replicas::Replica;
+use crate::session::Session;
+
+/// Status variables that are read, of MariaDB, Galera and MySQL.
+const STATUS: [&str; 7] = [
+    "Threads_running",
+    "Innodb_checkpoint_age",
+    "Innodb_checkpoint_max_age",
+    "Innodb_redo_log_current_lsn",
+    "Innodb_redo_log_checkpoint_lsn",
+    "Innodb_redo_log_capacity_resized",
+    "wsrep_flow_control_paused_ns",
+];
 
 /// One sample. What the server does not say, or the account may not see, is None.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pressure {
-    /// Redo log not yet covered by a checkpoint, as a share of what the log can hold. At about
-    /// 0.9 InnoDB makes writers wait until pages are flushed.
+    /// Redo log not yet covered by a checkpoint, as a share of what the log may hold before InnoDB
+    /// makes writers wait until pages are flushed.
     pub checkpoint: Option<f64>,
-    /// Statements running now, ours included.
+    /// Statements running now, ours and the one that asks included.
     pub threads_running: Option<u64>,
     /// Share of the time since the sample before in which Galera's flow control stopped writes.
     pub flow_control: Option<f64>,
@@ -17,20 +35,150 @@ pub struct Pressure {
     pub lag: Option<Lag>,
 }
 
-/// How far a replica is behind.
+/// How a replica follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lag {
     /// `host:port`.
     pub replica: String,
-    /// Without the delay it was told to keep; None when it does not apply anything at all.
-    pub behind: Option<Duration>,
+    /// How far it is behind, or why that is not known.
+    pub following: Following,
+}
+
+/// How far a replica is behind. Ordered from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Following {
+    /// By so much, without the delay that it was told to keep (`MASTER_DELAY`).
+    Behind(Duration),
+    /// It runs and applies nothing: a thread of its was stopped, or stopped by an error.
+    Stopped,
+    /// It does not answer.
+    Unreachable,
 }
 
 impl fmt::Display for Lag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.behind {
-            Some(behind) => write!(f, "{} is {} s behind", self.replica, behind.as_secs()),
-            None => write!(f, "{} does not apply what it gets", self.replica),
+        match self.following {
+            Following::Behind(behind) => {
+                write!(f, "{} is {} s behind", self.replica, behind.as_secs())
+            }
+            Following::Stopped => write!(f, "{} has stopped to replicate", self.replica),
+            Following::Unreachable => write!(f, "{} does not answer", self.replica),
         }
+    }
+}
+
+/// Takes samples of a server and of its replicas.
+#[derive(Debug)]
+pub struct Gauge {
+    options: ConnectOptions,
+    session: Option<Session>,
+    replicas: Vec<Replica>,
+    /// Flow control's counter at the sample before.
+    paused: Option<(u64, Instant)>,
+}
+
+impl Gauge {
+    /// A gauge of the server of `options` and of `replicas`. Connects when it is first asked.
+    pub fn new(options: &ConnectOptions, replicas: Vec<Replica>) -> Gauge {
+        // What stops the load's statements need not stop these: they are short.
+        let options = ConnectOptions { interrupt: Interrupt::default(), ..options.clone() };
+        Gauge { options, session: None, replicas, paused: None }
+    }
+
+    /// The state of this moment. A server that does not answer has nothing to say; it is asked over
+    /// a new connection the next time.
+    pub fn sample(&mut self) -> Pressure {
+        let status = self.status().unwrap_or_else(|_| {
+            self.session = None;
+            HashMap::new()
+        });
+        let flow_control = self.flow_control(&status);
+        let lags = self.replicas.iter_mut().filter_map(Replica::lag);
+        Pressure {
+            checkpoint: checkpoint(&status),
+            threads_running: status.get("threads_running").copied(),
+            flow_control,
+            lag: lags.max_by_key(|lag| lag.following),
+        }
+    }
+
+    fn status(&mut self) -> Result<HashMap<String, u64>> {
+        let session = match &mut self.session {
+            Some(session) => session,
+            none => none.insert(Session::connect(&self.options)?),
+        };
+        let names = STATUS.map(|name| format!("'{name}'")).join(",");
+        let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({names})");
+        let rows = session.query(&sql)?;
+        let value =
+            |row: &crate::Row| Some((row.text(0).ok()?.to_ascii_lowercase(), row.number(1).ok()?));
+        Ok(rows.iter().filter_map(value).collect())
+    }
+
+    fn flow_control(&mut self, status: &HashMap<String, u64>) -> Option<f64> {
+        let paused_ns = *status.get("wsrep_flow_control_paused_ns")?;
+        let (before_ns, at) = self.paused.replace((paused_ns, Instant::now()))?;
+        let elapsed_ns = at.elapsed().as_nanos().max(1) as f64;
+        // FLUSH STATUS sets the counter back.
+        Some((paused_ns.saturating_sub(before_ns) as f64 / elapsed_ns).min(1.0))
+    }
+}
+
+/// The share of the redo log that is in use.
+fn checkpoint(status: &HashMap<String, u64>) -> Option<f64> {
+    let of = |name: &str| status.get(name).copied();
+    let mariadb = || Some((of("innodb_checkpoint_age")?, of("innodb_checkpoint_max_age")?));
+    let mysql = || {
+        let age = of("innodb_redo_log_current_lsn")?
+            .checked_sub(of("innodb_redo_log_checkpoint_lsn")?)?;
+        Some((age, of("innodb_redo_log_capacity_resized")?))
+    };
+    let (age, most) = mariadb().or_else(mysql)?;
+    (most > 0).then(|| age as f64 / most as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(values: &[(&str, u64)]) -> HashMap<String, u64> {
+        values.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    #[test]
+    fn the_checkpoint_age_is_read_of_both_servers() {
+        let mariadb = status(&[("innodb_checkpoint_age", 40), ("innodb_checkpoint_max_age", 80)]);
+        assert_eq!(checkpoint(&mariadb), Some(0.5));
+        let mysql = status(&[
+            ("innodb_redo_log_current_lsn", 1000),
+            ("innodb_redo_log_checkpoint_lsn", 900),
+            ("innodb_redo_log_capacity_resized", 400),
+        ]);
+        assert_eq!(checkpoint(&mysql), Some(0.25));
+        assert_eq!(checkpoint(&status(&[])), None);
+        assert_eq!(
+            checkpoint(&status(&[("innodb_checkpoint_age", 4), ("innodb_checkpoint_max_age", 0)])),
+            None
+        );
+    }
+
+    #[test]
+    fn flow_control_is_the_share_of_the_time_between_samples() {
+        let mut gauge = Gauge::new(&ConnectOptions::default(), Vec::new());
+        let at = |ns| status(&[("wsrep_flow_control_paused_ns", ns)]);
+        assert_eq!(gauge.flow_control(&at(5_000_000_000)), None);
+        std::thread::sleep(Duration::from_millis(20));
+        let share = gauge.flow_control(&at(5_010_000_000));
+        assert!(share.is_some_and(|share| share > 0.0 && share <= 0.5), "{share:?}");
+        assert_eq!(gauge.flow_control(&at(0)), Some(0.0), "after FLUSH STATUS");
+        assert_eq!(gauge.flow_control(&status(&[])), None);
+    }
+
+    #[test]
+    fn what_does_not_follow_is_worse_than_any_lag() {
+        let behind = |seconds| Following::Behind(Duration::from_secs(seconds));
+        assert!(behind(3) < behind(100_000) && behind(100_000) < Following::Stopped);
+        let lag = Lag { replica: "db2:3306".to_owned(), following: behind(94) };
+        assert_eq!(lag.to_string(), "db2:3306 is 94 s behind");
     }
 }

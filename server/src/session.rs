@@ -3,6 +3,7 @@
 //! A session sets what it needs (character set, `sql_mode`, time limits) for itself alone and
 //! never a global variable. Only the text protocol is used, so every value arrives as bytes.
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
@@ -192,6 +193,24 @@ impl Session {
             visit(Row { values, statement: Arc::clone(&statement) })?;
         }
         Ok(())
+    }
+
+    /// Runs a statement and gives each row as its columns by name, in lower case. For statements
+    /// whose columns differ from version to version.
+    pub fn query_named(&mut self, sql: &str) -> Result<Vec<HashMap<String, Option<String>>>> {
+        let _running = self.options.interrupt.begin(self.id)?;
+        let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
+        let columns = answer.columns();
+        let names: Vec<String> =
+            columns.as_ref().iter().map(|column| column.name_str().to_ascii_lowercase()).collect();
+        let mut rows = Vec::new();
+        for row in answer {
+            let values = row.map_err(|e| Error::from_driver(e, sql))?.unwrap_raw().into_iter();
+            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+            let values = values.map(|value| value_bytes(value).map(text));
+            rows.push(names.iter().cloned().zip(values).collect());
+        }
+        Ok(rows)
     }
 
     /// Runs a statement whose rows, if any, do not matter.

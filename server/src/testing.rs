@@ -3,6 +3,8 @@
 //! A template data directory is installed once per server version and kept beside the build
 //! (or in the temporary folder); each server runs on a sparse copy of it.
 
+mod cluster;
+
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -18,6 +20,8 @@ use crate::mariadbd::{Binary, Place, Wrapper, child_end};
 use crate::options::ConnectOptions;
 use crate::session::Session;
 use crate::version::Version;
+
+pub use self::cluster::Cluster;
 
 /// Environment variable that names another `mariadbd` for the tests.
 pub const BINARY_VARIABLE: &str = "INRUSH_TEST_MARIADBD";

@@ -8,6 +8,7 @@ mod encryption;
 mod import;
 mod impostor;
 mod option_files;
+mod replicas;
 mod sandbox;
 mod session;
 mod twin;

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use server::pressure::{Lag, Pressure};
+use server::pressure::{Following, Lag, Pressure};
 
 use super::settled::HeldBack;
 
@@ -187,7 +187,10 @@ impl Backoff {
     fn follow(&mut self, lag: &Lag, wanted: usize, now: Duration) {
         let most = self.lag_max.as_secs_f64().max(1.0);
         // From 0 at half of what is allowed to 1 at all of it.
-        let badness = lag.behind.map_or(f64::INFINITY, |lag| lag.as_secs_f64() / most * 2.0 - 1.0);
+        let badness = match lag.following {
+            Following::Behind(behind) => behind.as_secs_f64() / most * 2.0 - 1.0,
+            Following::Stopped | Following::Unreachable => f64::INFINITY,
+        };
         if badness <= 0.0 {
             if let Some(hold) = self.holds.get_mut(&Cause::Lag) {
                 hold.grow(wanted, now);

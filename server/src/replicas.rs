@@ -1,0 +1,273 @@
+//! The replicas of a server, and how far they are behind.
+//!
+//! The primary tells which replicas registered ([`find`]); users name those that it does not know
+//! or that hide behind another address ([`Replica::named`]). Each is asked over a connection of
+//! its own with the load's account and options: `Seconds_Behind_Master`, less the delay that it
+//! was told to keep.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::options::{ConnectOptions, Protocol};
+use crate::pressure::{Following, Lag};
+use crate::session::Session;
+use crate::version::Flavor;
+
+const PORT: u16 = 3306;
+
+/// Longest wait for a connection to a replica: it is waited for with the load behind it.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Rows that tell who replicates from a server that has no word for replicas.
+const DUMPS: &str =
+    "SELECT HOST FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
+
+/// One replica.
+#[derive(Debug)]
+pub struct Replica {
+    /// `host:port`.
+    name: String,
+    options: ConnectOptions,
+    session: Option<Session>,
+    /// Whether the user named it: then it is waited for whatever has become of it.
+    is_named: bool,
+    /// Whether it has ever been seen to follow.
+    followed: bool,
+    /// `@@server_id` of the primary: a replica may have others too.
+    primary: Option<u64>,
+}
+
+impl Replica {
+    /// The replica at `HOST[:PORT]` or `[ADDRESS]:PORT`, reached as the primary of `options` is.
+    ///
+    /// Errors: it does not answer, or does not say how far it is behind (the account needs REPLICA
+    /// MONITOR, on MySQL REPLICATION CLIENT), or replicates from nobody.
+    pub fn named(address: &str, options: &ConnectOptions) -> Result<Replica> {
+        let (host, port) = split(address)?;
+        let mut replica = Replica::at(host, port, options, true);
+        let following = replica.ask().map_err(|error| {
+            Error::Option(format!(
+                "the replica {address} does not say how far it is behind: {error}"
+            ))
+        })?;
+        if following.is_none() {
+            return Err(Error::Option(format!("{address} is not a replica of any server")));
+        }
+        Ok(replica)
+    }
+
+    fn at(host: &str, port: u16, options: &ConnectOptions, is_named: bool) -> Replica {
+        let connect_timeout = options.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+        let options = ConnectOptions {
+            host: Some(host.to_owned()),
+            port: Some(port),
+            socket: None,
+            database: None,
+            protocol: Some(Protocol::Tcp),
+            connect_timeout: Some(connect_timeout.min(CONNECT_TIMEOUT)),
+            interrupt: Interrupt::default(),
+            ..options.clone()
+        };
+        let name =
+            if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        Replica { name, options, session: None, is_named, followed: false, primary: None }
+    }
+
+    /// `host:port`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How far it is behind now. None where nobody has to wait for it: it replicates from others,
+    /// or was found, not named, and does not answer, or has stood still from the start.
+    pub fn lag(&mut self) -> Option<Lag> {
+        let following = match self.ask() {
+            Ok(following) => following?,
+            Err(_) => {
+                self.session = None;
+                Following::Unreachable
+            }
+        };
+        match following {
+            Following::Behind(_) => self.followed = true,
+            Following::Stopped if !self.is_named && !self.followed => return None,
+            Following::Unreachable if !self.is_named => return None,
+            _ => {}
+        }
+        Some(Lag { replica: self.name.clone(), following })
+    }
+
+    /// What it says of itself; None when it is no replica of the primary.
+    fn ask(&mut self) -> Result<Option<Following>> {
+        let session = match &mut self.session {
+            Some(session) => session,
+            none => none.insert(Session::connect(&self.options)?),
+        };
+        let sql = match session.version().flavor {
+            Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
+            _ if session.version().number >= (8, 0, 22) => "SHOW REPLICA STATUS",
+            _ => "SHOW SLAVE STATUS",
+        };
+        let channels = session.query_named(sql)?;
+        let ours = |channel: &&Channel| {
+            let id = field(channel, "server_id").and_then(|id| id.parse().ok());
+            // 0 before the first contact.
+            self.primary.is_none() || id == self.primary || id == Some(0)
+        };
+        Ok(channels.iter().filter(ours).map(following).max())
+    }
+}
+
+type Channel = HashMap<String, Option<String>>;
+
+/// A column by the end of its name, which begins with Master_ or Source_.
+fn field<'a>(channel: &'a Channel, name: &str) -> Option<&'a str> {
+    let name = |prefix: &str| format!("{prefix}_{name}");
+    let value = channel.get(&name("master")).or_else(|| channel.get(&name("source")))?;
+    value.as_deref()
+}
+
+/// How one channel of a replica follows.
+fn following(channel: &Channel) -> Following {
+    let number = |name: &str| -> Option<u64> { channel.get(name)?.as_deref()?.parse().ok() };
+    let behind = number("seconds_behind_master").or_else(|| number("seconds_behind_source"));
+    match behind {
+        Some(behind) => {
+            let delay = number("sql_delay").unwrap_or(0);
+            Following::Behind(Duration::from_secs(behind.saturating_sub(delay)))
+        }
+        None => Following::Stopped,
+    }
+}
+
+/// The replicas that a primary knows and that say how far they are behind. Those that do not are
+/// named in `remarks`, a sentence each: nobody waits for them.
+pub fn find(session: &mut Session, remarks: &mut Vec<String>) -> Vec<Replica> {
+    let primary = session.query_row("SELECT @@server_id").and_then(|row| row.number(0)).ok();
+    let mut found = Vec::new();
+    for (host, port) in registered(session) {
+        let mut replica = Replica::at(&host, port, session.options(), false);
+        replica.primary = primary;
+        match replica.ask() {
+            Ok(Some(Following::Behind(_))) => {
+                replica.followed = true;
+                found.push(replica);
+            }
+            Ok(Some(_)) => {
+                let name = replica.name().to_owned();
+                remarks.push(format!(
+                    "the replica {name} has stopped to replicate: the load does not wait for it \
+                     unless it starts again; --replica {name} would"
+                ));
+                found.push(replica);
+            }
+            // Another server that is reached by that address.
+            Ok(None) => {}
+            Err(error) => remarks.push(format!(
+                "the replica {} is not waited for, because it does not say how far it is behind: \
+                 {error}",
+                replica.name()
+            )),
+        }
+    }
+    found
+}
+
+/// Hosts and ports of the replicas that registered, as far as the account may see them.
+fn registered(session: &mut Session) -> Vec<(String, u16)> {
+    let rows = session.query("SHOW SLAVE HOSTS").or_else(|_| session.query("SHOW REPLICAS"));
+    let rows = rows.unwrap_or_default();
+    let mut found: Vec<(String, u16)> = rows
+        .iter()
+        .filter_map(|row| Some((row.text(1).ok()?, row.number(2).unwrap_or(PORT))))
+        .collect();
+    // Without report_host a replica registers no name: then its connection has its address.
+    if found.iter().any(|(host, _)| host.is_empty()) {
+        let mut addresses = addresses(session);
+        addresses.sort();
+        addresses.dedup();
+        for (host, _) in found.iter_mut().filter(|(host, _)| host.is_empty()) {
+            // With several, nobody knows which of them has this port.
+            if let [only] = addresses.as_slice() {
+                host.clone_from(only);
+            }
+        }
+        found.retain(|(host, _)| !host.is_empty());
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Where the binary log is being sent to.
+fn addresses(session: &mut Session) -> Vec<String> {
+    let rows = session.query(DUMPS).unwrap_or_default();
+    let host = |row: &crate::Row| {
+        let host = row.text(0).ok()?;
+        Some(host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host).to_owned())
+    };
+    rows.iter().filter_map(host).collect()
+}
+
+/// Host and port of `HOST[:PORT]`.
+fn split(address: &str) -> Result<(&str, u16)> {
+    let wrong =
+        |what: &str| Error::Option(format!("--replica {address}: {what}, expected HOST:PORT"));
+    let bracketed = address.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let (host, port) = match bracketed {
+        Some((host, "")) => (host, None),
+        Some((host, rest)) => {
+            (host, Some(rest.strip_prefix(':').ok_or_else(|| wrong("no port follows"))?))
+        }
+        // More than one colon is an address of version 6.
+        None if address.matches(':').count() == 1 => {
+            address.split_once(':').map_or((address, None), |(host, port)| (host, Some(port)))
+        }
+        None => (address, None),
+    };
+    if host.is_empty() {
+        return Err(wrong("no host is named"));
+    }
+    let port = port.map(|port| port.parse().map_err(|_| wrong("the port is no port number")));
+    Ok((host, port.transpose()?.unwrap_or(PORT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_hosts_and_ports() {
+        for (address, expected) in [
+            ("db2", Some(("db2", 3306))),
+            ("db2:3307", Some(("db2", 3307))),
+            ("10.0.0.2:1", Some(("10.0.0.2", 1))),
+            ("[fe80::1]:3310", Some(("fe80::1", 3310))),
+            ("[fe80::1]", Some(("fe80::1", 3306))),
+            ("fe80::1", Some(("fe80::1", 3306))),
+            ("db2:", None),
+            ("db2:70000", None),
+            (":3306", None),
+            ("", None),
+            ("[fe80::1]3306", None),
+        ] {
+            assert_eq!(split(address).ok(), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_delay_that_was_asked_for_is_no_lag() {
+        let channel = |behind: Option<&str>, delay: &str| -> Channel {
+            [("seconds_behind_master", behind), ("sql_delay", Some(delay))]
+                .map(|(name, value)| (name.to_owned(), value.map(str::to_owned)))
+                .into()
+        };
+        let seconds = |seconds| Following::Behind(Duration::from_secs(seconds));
+        assert_eq!(following(&channel(Some("70"), "60")), seconds(10));
+        assert_eq!(following(&channel(Some("12"), "60")), seconds(0));
+        assert_eq!(following(&channel(Some("12"), "0")), seconds(12));
+        assert_eq!(following(&channel(None, "0")), Following::Stopped);
+    }
+}

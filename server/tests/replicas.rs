@@ -1,0 +1,122 @@
+//! Pressure and lag, as a primary and its replicas tell them.
+
+use std::time::{Duration, Instant};
+
+use server::capacity::Capacity;
+use server::pressure::{Following, Gauge, Lag};
+use server::replicas::{self, Replica};
+use server::testing::{Cluster, TestServer};
+use server::{ConnectOptions, Session};
+
+fn behind(lag: Option<&Lag>) -> Option<u64> {
+    match lag?.following {
+        Following::Behind(behind) => Some(behind.as_secs()),
+        _ => None,
+    }
+}
+
+/// Asks again until the answer is the expected one: a replica changes its mind a moment later.
+fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !ask() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn replicas_are_found_and_tell_how_far_they_are_behind() {
+    let Some(cluster) = Cluster::start(2).unwrap() else { return };
+    let mut remarks = Vec::new();
+    let mut session = Session::connect(&cluster.options()).unwrap();
+    let found = replicas::find(&mut session, &mut remarks);
+    let mut names: Vec<String> = found.iter().map(|replica| replica.name().to_owned()).collect();
+    let mut expected = vec![cluster.address(0), cluster.address(1)];
+    names.sort();
+    expected.sort();
+    assert_eq!((names, remarks), (expected, Vec::new()));
+
+    let mut gauge = Gauge::new(&cluster.options(), found);
+    let pressure = gauge.sample();
+    assert_eq!(behind(pressure.lag.as_ref()), Some(0), "{pressure:?}");
+    assert!(pressure.checkpoint.is_some_and(|share| (0.0..1.2).contains(&share)), "{pressure:?}");
+    assert!(pressure.threads_running.is_some_and(|running| running >= 1), "{pressure:?}");
+    assert_eq!(pressure.flow_control, None, "this is no Galera cluster");
+
+    // One that waits for a lock does not apply what it gets.
+    session.exec("CREATE DATABASE d").unwrap();
+    session.exec("CREATE TABLE d.t (a INT)").unwrap();
+    cluster.wait_until_even().unwrap();
+    let mut holder = cluster.replica(1).unwrap();
+    holder.exec("LOCK TABLES d.t READ").unwrap();
+    session.exec("INSERT INTO d.t VALUES (1)").unwrap();
+    eventually("the lag of a replica that waits", || {
+        let lag = gauge.sample().lag;
+        behind(lag.as_ref()) >= Some(1) && lag.unwrap().replica == cluster.address(1)
+    });
+    holder.exec("UNLOCK TABLES").unwrap();
+    eventually("the end of the lag", || behind(gauge.sample().lag.as_ref()) == Some(0));
+
+    // One that was stopped is waited for, for it followed before; one that is gone is not.
+    let mut administrator = cluster.replica(0).unwrap();
+    administrator.exec("STOP SLAVE SQL_THREAD").unwrap();
+    eventually("the stopped replica", || {
+        gauge.sample().lag.is_some_and(|lag| lag.following == Following::Stopped)
+    });
+    let mut named = Replica::named(&cluster.address(0), &cluster.options()).unwrap();
+    cluster.replicas[0].0.kill_9().unwrap();
+    eventually("the other replica", || {
+        gauge.sample().lag.is_some_and(|lag| lag.replica == cluster.address(1))
+    });
+    assert_eq!(named.lag().unwrap().following, Following::Unreachable);
+}
+
+#[test]
+fn a_delay_that_a_replica_was_told_to_keep_is_no_lag() {
+    let Some(cluster) = Cluster::start(1).unwrap() else { return };
+    let mut replica = cluster.replica(0).unwrap();
+    replica.exec("STOP SLAVE").unwrap();
+    let mut stopped = Vec::new();
+    let mut session = Session::connect(&cluster.options()).unwrap();
+    let mut found = replicas::find(&mut session, &mut stopped);
+    // Its connection may still be known, or already gone.
+    assert!(found.iter_mut().all(|replica| replica.lag().is_none()));
+    assert_eq!(stopped.len(), found.len());
+
+    replica.exec("CHANGE MASTER TO MASTER_DELAY=3600").unwrap();
+    replica.exec("START SLAVE").unwrap();
+    let mut named = Replica::named(&cluster.address(0), &cluster.options()).unwrap();
+    session.exec("CREATE DATABASE d").unwrap();
+    let delayed = || {
+        let status = &replica.query_named("SHOW SLAVE STATUS").unwrap()[0];
+        status["seconds_behind_master"].as_deref().and_then(|text| text.parse().ok()) >= Some(1)
+    };
+    eventually("the delay", delayed);
+    assert_eq!(behind(named.lag().as_ref()), Some(0));
+}
+
+#[test]
+fn a_server_that_is_no_replica_cannot_be_named_as_one() {
+    let Some(cluster) = Cluster::start(1).unwrap() else { return };
+    let primary = format!("127.0.0.1:{}", cluster.options().port.unwrap());
+    let error = Replica::named(&primary, &cluster.options()).unwrap_err();
+    assert!(error.to_string().contains("is not a replica"), "{error}");
+    cluster.replicas[0].0.kill_9().unwrap();
+    let error = Replica::named(&cluster.address(0), &cluster.options()).unwrap_err();
+    assert!(error.to_string().contains(&cluster.address(0)), "{error}");
+}
+
+#[test]
+fn a_server_says_how_much_of_it_may_be_used() {
+    let Some(server) = TestServer::shared() else { return };
+    let capacity = Capacity::read(&mut server.connect().unwrap()).unwrap();
+    let ours = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(capacity.cores, Some(ours), "the test's server is on this machine");
+    assert!(capacity.connections.is_some_and(|free| (1..64).contains(&free)), "{capacity:?}");
+}
+
+#[test]
+fn a_server_that_does_not_answer_has_nothing_to_say() {
+    let nowhere = ConnectOptions::for_socket("/nowhere/at/all.sock");
+    assert_eq!(Gauge::new(&nowhere, Vec::new()).sample(), Default::default());
+}
