@@ -7,6 +7,8 @@ pub enum Stage {
     Inspect,
     /// The empty twin is made, its template exported, its tablespace discarded.
     Shadow,
+    /// Input out of key order is sorted, for a path that sends rows to the server.
+    Sort,
     /// Input is parsed, converted and encoded; the clustered index is built if it comes in order.
     Rows,
     /// Sorted runs are merged into the remaining indexes.
@@ -27,6 +29,7 @@ impl Stage {
         match self {
             Stage::Inspect => "inspect",
             Stage::Shadow => "shadow",
+            Stage::Sort => "sort",
             Stage::Rows => "rows",
             Stage::Indexes => "indexes",
             Stage::Duplicates => "duplicates",

@@ -2,7 +2,8 @@
 
 use crate::encoding::Unit;
 
-/// Whole records of one file, in input order. Reused: [`crate::Source::next_chunk`] overwrites it.
+/// Whole records, of one file and in input order unless `places` says otherwise. Reused:
+/// [`crate::Source::next_chunk`] overwrites it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
     /// Place in the input: 0, 1, 2, ... over all files.
@@ -17,14 +18,35 @@ pub struct Chunk {
     pub first_line: u64,
     /// The records. The last one of a file may lack its terminator.
     pub bytes: Vec<u8>,
+    /// Where each record is from, if they are not one piece of a file; ascending by `at`, the first
+    /// one at 0. `file`, `offset` and `first_line` are then those of the first record.
+    pub places: Vec<RecordPlace>,
+}
+
+/// Where a record of a chunk is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordPlace {
+    /// Its first byte in the chunk.
+    pub at: usize,
+    /// As [`Chunk::file`].
+    pub file: u32,
+    /// Byte of the file that it begins at.
+    pub offset: u64,
+    /// Line of the file that it begins on, from 1.
+    pub line: u64,
 }
 
 impl Chunk {
     /// Line of the file, from 1, that `bytes[at]` is on. Counts from the start of the chunk: for
     /// messages, not for every row.
     pub fn line_at(&self, at: usize) -> u64 {
-        let before = &self.bytes[..at.min(self.bytes.len())];
-        self.first_line + newlines(before)
+        let (start, line) = self.place(at).map_or((0, self.first_line), |of| (of.at, of.line));
+        line + self.lines_between(start, at)
+    }
+
+    /// Index into [`crate::Source::files`] of the file that `bytes[at]` is from.
+    pub fn file_at(&self, at: usize) -> u32 {
+        self.place(at).map_or(self.file, |of| of.file)
     }
 
     /// Lines that end between two bytes of the chunk: for who goes on counting from `from`.
@@ -34,9 +56,18 @@ impl Chunk {
     }
 
     /// Byte of the file that `bytes[at]` is. In a file that was UTF-16 or UTF-32, counts from the
-    /// start of the chunk: for messages, not for every row.
+    /// start of the chunk, or of the record where these have places: for messages, not for every
+    /// row.
     pub fn offset_at(&self, at: usize) -> u64 {
-        self.offset + self.unit.file_bytes(&self.bytes[..at.min(self.bytes.len())])
+        let (start, offset) = self.place(at).map_or((0, self.offset), |of| (of.at, of.offset));
+        let end = at.min(self.bytes.len());
+        offset + self.unit.file_bytes(&self.bytes[start.min(end)..end])
+    }
+
+    /// Place of the record that `bytes[at]` is in, if records have places of their own.
+    fn place(&self, at: usize) -> Option<&RecordPlace> {
+        let after = self.places.partition_point(|place| place.at <= at);
+        self.places.get(after.checked_sub(1)?)
     }
 }
 
@@ -60,5 +91,21 @@ mod tests {
         let lines: Vec<u64> = (0..8).map(|at| chunk.line_at(at)).collect();
         assert_eq!(lines, [7, 7, 8, 9, 9, 9, 10, 10]);
         assert_eq!(chunk.offset_at(3), 103);
+    }
+
+    #[test]
+    fn records_from_several_places_keep_them() {
+        let place = |at, file, offset, line| RecordPlace { at, file, offset, line };
+        let chunk = Chunk {
+            bytes: b"ab\ncd\n\"e\nf\"\n".to_vec(),
+            places: vec![place(0, 2, 50, 9), place(3, 0, 7, 3), place(6, 2, 10, 4)],
+            ..Chunk::default()
+        };
+        let of = |at| (chunk.file_at(at), chunk.offset_at(at), chunk.line_at(at));
+        assert_eq!(of(0), (2, 50, 9));
+        assert_eq!(of(3), (0, 7, 3));
+        assert_eq!(of(5), (0, 9, 3));
+        assert_eq!(of(6), (2, 10, 4));
+        assert_eq!(of(9), (2, 13, 5));
     }
 }

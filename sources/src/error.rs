@@ -130,6 +130,9 @@ pub enum Error {
         /// What the system answered.
         source: io::Error,
     },
+    /// Rows that were put aside and cannot be had back.
+    #[error("reading sorted rows: {0}")]
+    Sorted(String),
     /// Somebody asked for the end.
     #[error("reading {} was stopped", path.display())]
     Stopped {

@@ -305,6 +305,7 @@ impl FileSource {
 impl Source for FileSource {
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         chunk.bytes.clear();
+        chunk.places.clear();
         while self.open_next()? {
             let Some(open) = &mut self.current else {
                 break;

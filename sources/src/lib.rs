@@ -56,7 +56,7 @@ mod decode;
 
 mod error;
 
-pub use chunk::Chunk;
+pub use chunk::{Chunk, RecordPlace};
 pub use compression::Compression;
 pub use dialect::{Dialect, FieldKind};
 pub use encoding::{Encoding, Unit};

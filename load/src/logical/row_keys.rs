@@ -103,6 +103,12 @@ impl KeyPlan {
         self.index_columns(index).any(|column| matches!(column.input, Input::AutoIncrement(None)))
     }
 
+    /// Bytes of each key of an index, if they are all of one length.
+    pub(crate) fn fixed_len(&self, index: usize) -> Option<usize> {
+        let key = self.indexes.get(index)?.as_ref()?;
+        key.parts.iter().map(|part| part.part.fixed_len(None)).sum()
+    }
+
     fn index_columns(&self, index: usize) -> impl Iterator<Item = &KeyColumn> {
         let parts = self.indexes.get(index).and_then(Option::as_ref);
         parts.into_iter().flat_map(|key| &key.parts).map(|part| &self.columns[part.column])
@@ -273,6 +279,13 @@ impl KeyReader {
             }
         }
     }
+
+    /// Whether the row's key in index `index` has a number that is yet to be generated.
+    pub(crate) fn is_generated(&self, index: usize) -> bool {
+        let key = self.plan.indexes.get(index).and_then(Option::as_ref);
+        let is_generated = |part: &Part| self.stored[part.column].state == State::Generated;
+        key.is_some_and(|key| key.parts.iter().any(is_generated))
+    }
 }
 
 impl KeyColumn {
@@ -318,4 +331,4 @@ impl KeyColumn {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests;
+pub(super) mod tests;

@@ -1,1 +1,119 @@
 //! Rows in primary key order, for input that does not come in it.
+//!
+//! ```text
+//! look    the first chunk: how far apart in key order are rows that are neighbours in the input
+//! sort    the input once: (key, place of the row) -> its bytes, in sorted runs; spilled
+//! source  the runs merged: chunks of rows again, which carry where each is from
+//! ```
+//!
+//! The server finds the page of each row by itself, and with rows in key order it is the page of
+//! the row before. Out of order each row costs it a search, pages end up less full, and where the
+//! table is larger than the buffer pool, each row reads a page and writes another.
+//!
+//! Rows come out as they went in, byte for byte, those of one key in input order. The order is the
+//! same whenever the same input is sorted, and chunks are cut where their bytes say, so they are
+//! the same too: what a ledger says of them holds for a second run.
+
+mod look;
+mod sorter;
+mod source;
+
+use server::catalog::{Index, Table};
+use server::{Interrupt, Session};
+use sources::{Dialect, Source};
+use std::path::Path;
+
+use crate::binding::{BoundColumn, Input};
+use crate::error::Error;
+use crate::logical::row_keys::{self, KeyPlan};
+use crate::memory::Memory;
+use crate::options::OnDuplicate;
+use crate::progress::Progress;
+
+pub(crate) use self::look::Scatter;
+pub(crate) use self::source::SortedSource;
+
+/// Name of the primary key.
+const PRIMARY: &str = "PRIMARY";
+
+/// How rows of a table are sorted.
+#[derive(Clone, Debug)]
+pub(crate) struct SortPlan {
+    /// The primary key alone.
+    keys: KeyPlan,
+}
+
+impl SortPlan {
+    /// Looks whether rows of a table may be loaded in primary key order instead of the input's;
+    /// none if not.
+    ///
+    /// They may not where the input's order decides what the table gets: which of several rows
+    /// with a key stays, if there are keys besides the primary, and which generated number a row
+    /// gets.
+    pub(crate) fn new(
+        session: &mut Session,
+        table: &Table,
+        columns: &[BoundColumn],
+        on_duplicate: OnDuplicate,
+        zero_is_value: bool,
+    ) -> Result<Option<SortPlan>, Error> {
+        let Some(primary) = table.index(PRIMARY) else { return Ok(None) };
+        let others = table.indexes.iter().filter(|index| index.unique).count() > 1;
+        let always_generates =
+            columns.iter().any(|bound| matches!(bound.input, Input::AutoIncrement(None)));
+        let is_other = |bound: &BoundColumn| {
+            bound.column.auto_increment
+                && !primary.columns.iter().any(|c| c.name == bound.column.name)
+        };
+        // Numbers that the input gives are told by the keys, if the primary key has them.
+        let is_numbered = always_generates || columns.iter().any(is_other);
+        if is_numbered || (others && on_duplicate != OnDuplicate::Fail) {
+            return Ok(None);
+        }
+        let indexes: [&Index; 1] = [primary];
+        let collations = row_keys::learn_collations(session, table, &indexes)?;
+        let columns = row_keys::plain_columns(table, columns);
+        let keys = KeyPlan::new(&indexes, &columns, &collations, zero_is_value);
+        Ok(keys.has(0).then_some(SortPlan { keys }))
+    }
+}
+
+/// What sorting needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Sorting<'a> {
+    pub(crate) plan: &'a SortPlan,
+    pub(crate) dialect: &'a Dialect,
+    /// Workers, chunks, and what workers sort at once.
+    pub(crate) memory: &'a Memory,
+    /// For sorted runs, as long as the sorted source lives.
+    pub(crate) store_bytes: usize,
+    pub(crate) temp_dir: &'a Path,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+impl Sorting<'_> {
+    /// How scattered the first rows of the input are. Goes back to its start, before and after;
+    /// takes as long as reading one chunk.
+    pub(crate) fn look(&self, source: &mut dyn Source) -> Result<Scatter, Error> {
+        look::look(self, source)
+    }
+
+    /// Reads the input to its end and sorts it. Without a result the input's order has a say in
+    /// what the table gets; it is then to be read from its start, where this leaves it.
+    pub(crate) fn sort(&self, source: Box<dyn Source>) -> Result<Sorted, Error> {
+        sorter::sort(self, source)
+    }
+}
+
+/// What came of sorting.
+pub(crate) enum Sorted {
+    /// The rows in key order.
+    Rows(SortedSource),
+    /// The input as it was, at its start: it has rows that get numbers in its order.
+    NotSorted(Box<dyn Source>),
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -6,7 +6,7 @@ use values::{ConvertOptions, DefaultValue, TextType};
 
 use super::*;
 
-fn bound(name: &str, sql_type: SqlType, input: Input, nullable: bool) -> BoundColumn {
+pub(crate) fn bound(name: &str, sql_type: SqlType, input: Input, nullable: bool) -> BoundColumn {
     let column = Column {
         name: name.to_owned(),
         sql_type,
@@ -18,11 +18,11 @@ fn bound(name: &str, sql_type: SqlType, input: Input, nullable: bool) -> BoundCo
     BoundColumn { column, input, on_null: None, converter }
 }
 
-fn integer() -> SqlType {
+pub(crate) fn integer() -> SqlType {
     SqlType::Integer { bytes: 4, unsigned: false }
 }
 
-fn text() -> SqlType {
+pub(crate) fn text() -> SqlType {
     let text = TextType { charset: Charset::Utf8mb4, collation: "utf8mb4_bin".to_owned() };
     SqlType::VarChar { chars: 20, text }
 }
@@ -37,7 +37,7 @@ fn columns(id: Input) -> Vec<BoundColumn> {
     ]
 }
 
-fn index(columns: &[(&str, Option<u32>, bool)]) -> Index {
+pub(crate) fn index(columns: &[(&str, Option<u32>, bool)]) -> Index {
     let column = |&(name, prefix, descending): &(&str, Option<u32>, bool)| IndexColumn {
         name: name.to_owned(),
         prefix,
@@ -51,7 +51,7 @@ fn index(columns: &[(&str, Option<u32>, bool)]) -> Index {
     }
 }
 
-fn plan(indexes: &[Index], columns: &[BoundColumn]) -> KeyPlan {
+pub(crate) fn plan(indexes: &[Index], columns: &[BoundColumn]) -> KeyPlan {
     let bytewise = Arc::new(Collation::bytewise(Charset::Utf8mb4, true));
     let collations = HashMap::from([("utf8mb4_bin".to_owned(), bytewise)]);
     let indexes: Vec<&Index> = indexes.iter().collect();
