@@ -21,6 +21,7 @@ use crate::error::{Error, Result, Unsupported};
 use crate::identifier::{TableName, quote_text};
 use crate::learn::{self, CollationCache};
 use crate::session::{Row, Session};
+use crate::version::Flavor;
 
 /// How InnoDB lays out a table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +115,11 @@ impl Table {
         let kind = row.text(2)?;
         let options = row.text_or_null(6)?.unwrap_or_default();
         features::find(session, &mut table, &kind, &options)?;
-        uuid::refuse_older(session, &mut table)?;
-        defaults::complete(session, &mut table)?;
+        // Of MySQL's defaults it is enough to know that there are any: rows are sent, and it fills in.
+        if session.version().flavor == Flavor::MariaDb {
+            uuid::refuse_older(session, &mut table)?;
+            defaults::complete(session, &mut table)?;
+        }
         Ok(table)
     }
 
@@ -216,9 +220,12 @@ fn columns(
     invisible: &mut Vec<String>,
     unsupported: &mut Vec<Unsupported>,
 ) -> Result<Vec<Column>> {
+    let is_mysql = session.version().flavor == Flavor::MySql;
+    let is_generated =
+        if is_mysql { "IF(GENERATION_EXPRESSION='', 'NEVER', 'ALWAYS')" } else { "IS_GENERATED" };
     let sql = format!(
         "SELECT COLUMN_NAME, COLUMN_DEFAULT, IS_NULLABLE, DATA_TYPE, COLUMN_TYPE, \
-         CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, CHARACTER_MAXIMUM_LENGTH, IS_GENERATED \
+         CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, CHARACTER_MAXIMUM_LENGTH, {is_generated} \
          FROM information_schema.COLUMNS WHERE {} ORDER BY ORDINAL_POSITION",
         only(name)
     );
@@ -227,7 +234,11 @@ fn columns(
         let column = row.text(0)?;
         let charset = row.text_or_null(5)?;
         let known_charset = match &charset {
-            Some(name) => Some(learn::charset(session, name, &CollationCache::of_user())?),
+            Some(name) => match learn::charset(session, name, &CollationCache::of_user()) {
+                // One that cannot be learned: no column of it can be built.
+                Err(Error::Collation(_)) => None,
+                charset => Some(charset?),
+            },
             None => None,
         };
         let extra = row.text(7)?.to_ascii_lowercase();
@@ -242,7 +253,7 @@ fn columns(
             collation: row.text_or_null(6)?,
             length: row.number_or_null(8)?,
         };
-        if row.text_or_null(9)?.as_deref() == Some("ALWAYS") || extra.contains("generated") {
+        if row.text_or_null(9)?.as_deref() == Some("ALWAYS") {
             unsupported.push(Unsupported::new("generated column", column.clone()));
         }
         let sql_type = match described.sql_type() {
@@ -254,8 +265,13 @@ fn columns(
         };
         let auto_increment = extra.contains("auto_increment");
         let nullable = row.text(2)? == "YES";
+        let mut default = (!row.is_null(1)).then(|| row.text_lossy(1));
+        // MySQL writes a value as it is, and says so of an expression.
+        if is_mysql && !extra.contains("default_generated") {
+            default = default.map(|text| quote_text(&text));
+        }
         columns.push(Column {
-            default: declared_default((!row.is_null(1)).then(|| row.text_lossy(1)), nullable),
+            default: declared_default(default, nullable),
             name: column,
             sql_type,
             nullable,
@@ -276,9 +292,14 @@ fn declared_default(text: Option<String>, nullable: bool) -> DefaultValue {
 }
 
 fn indexes(session: &mut Session, name: &TableName) -> Result<Vec<Index>> {
+    let order = match session.version().flavor {
+        // As the server keeps them.
+        Flavor::MariaDb => "",
+        Flavor::MySql => " ORDER BY INDEX_NAME<>'PRIMARY', INDEX_NAME, SEQ_IN_INDEX",
+    };
     let sql = format!(
         "SELECT INDEX_NAME, NON_UNIQUE, INDEX_TYPE, COLUMN_NAME, SUB_PART, COLLATION \
-         FROM information_schema.STATISTICS WHERE {}",
+         FROM information_schema.STATISTICS WHERE {}{order}",
         only(name)
     );
     let mut indexes: Vec<Index> = Vec::new();

@@ -12,7 +12,7 @@ use crate::error::{Result, Unsupported};
 use crate::identifier::{filename, quote_name};
 use crate::privileges::Privileges;
 use crate::session::Session;
-use crate::version::Version;
+use crate::version::{Flavor, Version};
 
 /// Page size the direct path builds.
 const PAGE_BYTES: u64 = 16_384;
@@ -249,7 +249,11 @@ fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
 /// left out: the binary log alone is reason enough to refuse.
 fn replicas(session: &mut Session) -> Vec<String> {
     let mut found = Vec::new();
-    if let Ok(rows) = session.query("SHOW SLAVE HOSTS") {
+    let registered = match session.version().flavor {
+        Flavor::MariaDb => "SHOW SLAVE HOSTS",
+        Flavor::MySql => "SHOW REPLICAS",
+    };
+    if let Ok(rows) = session.query(registered) {
         found.extend(rows.iter().filter_map(|row| {
             let (id, host) = (row.text(0).ok()?, row.text(1).ok()?);
             Some(format!("server {id} {host}").trim().to_owned())

@@ -4,12 +4,18 @@ use values::habits::Habits;
 
 use crate::error::{Error, Result};
 use crate::session::Session;
+use crate::version::Flavor;
 
 /// Data truncated for a column.
 const ER_WARN_DATA_TRUNCATED: u16 = 1265;
 
 /// Tries the conversions on variables: needs no table and no right.
+///
+/// MySQL's are not known here, and it is not asked: what it is sent, it judges itself.
 pub fn habits(session: &mut Session) -> Result<Habits> {
+    if session.version().flavor == Flavor::MySql {
+        return Ok(Habits::default());
+    }
     // Between both ends, in whatever time zone.
     let late = "'2100-01-01 00:00:00'";
     let row = session.query_row(&format!(

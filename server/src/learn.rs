@@ -16,6 +16,7 @@ use values::collation::{Collation, CollationData, CollationError, Level, Verdict
 
 use crate::error::Result;
 use crate::session::Session;
+use crate::version::Flavor;
 
 mod cache;
 mod charset;
@@ -45,8 +46,15 @@ pub fn collation(
 ) -> Result<Arc<Collation>> {
     check_name(name)?;
     let charset = charset(session, Charset::name_of_collation(name), cache)?;
-    match Collation::built_in(name, charset) {
+    let is_mysql = session.version().flavor == Flavor::MySql;
+    // Those of MySQL 8 do not pad, this one among them, and have weights of their own.
+    let built_in = Collation::built_in(name, charset);
+    match built_in.filter(|_| !(is_mysql && name.contains("_0900_"))) {
         Some(collation) => Ok(Arc::new(collation)),
+        None if is_mysql => {
+            let why = "MySQL does not tell the weights of its collations level by level".to_owned();
+            Err(CollationError::Refused { name: name.to_owned(), why }.into())
+        }
         None => Ok(Arc::new(Collation::learned(learn(session, name, cache)?)?)),
     }
 }
@@ -204,11 +212,13 @@ fn check_name(name: &str) -> Result<()> {
 ///
 /// A table of numbers without a table: no right, no database, no engine is needed.
 fn numbers(first: u32, count: u32) -> String {
+    // MariaDB and MySQL have different words for rows of VALUES.
+    let digits: Vec<String> = (0..16).map(|digit| format!("SELECT {digit}")).collect();
     format!(
-        "WITH d(n) AS (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9),(10),(11),(12),(13),(14),(15)), \
-         s AS (SELECT {first} + d3.n * 4096 + d2.n * 256 + d1.n * 16 + d0.n AS n \
+        "WITH d(n) AS ({}), s AS (SELECT {first} + d3.n * 4096 + d2.n * 256 + d1.n * 16 + d0.n AS n \
          FROM d d3 JOIN d d2 JOIN d d1 JOIN d d0 \
-         WHERE d3.n * 4096 + d2.n * 256 + d1.n * 16 + d0.n < {count})"
+         WHERE d3.n * 4096 + d2.n * 256 + d1.n * 16 + d0.n < {count})",
+        digits.join(" UNION ALL ")
     )
 }
 

@@ -34,6 +34,7 @@ pub mod replicas;
 pub mod sandbox;
 pub mod secondary;
 pub mod session;
+mod setup;
 #[doc(hidden)]
 pub mod testing;
 pub mod tls;

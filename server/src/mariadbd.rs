@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use crate::error::{Error, Result};
 use crate::options::{ConnectOptions, passwd_user};
 use crate::session::Session;
-use crate::version::Version;
+use crate::version::{Flavor, Version};
 
 /// Folders beside PATH where servers are installed.
 const FOLDERS: [&str; 6] = [
@@ -73,9 +73,9 @@ impl Binary {
 
     /// `--basedir` for servers unpacked outside /usr, whose messages are not where they look.
     fn basedir(&self) -> Option<PathBuf> {
-        let base = self.path.parent()?.parent()?;
-        let own = base != Path::new("/usr") && base.join("share").is_dir();
-        own.then(|| base.to_owned())
+        let base = self.path.parent()?.parent().filter(|base| base.parent().is_some())?;
+        let folders = [base.to_owned(), base.join("usr")];
+        folders.into_iter().find(|dir| dir != Path::new("/usr") && dir.join("share").is_dir())
     }
 
     /// Makes a new data directory at `datadir`, which must not exist.
@@ -85,6 +85,9 @@ impl Binary {
     /// (unix_socket). A user id without a name gets a `root` without password: the caller keeps
     /// the socket in a folder of mode 0700.
     pub(crate) fn install(&self, datadir: &Path, extra: &[String]) -> Result<()> {
+        if self.version.flavor == Flavor::MySql {
+            return self.initialize(datadir, extra);
+        }
         let names = ["mariadb-install-db", "mysql_install_db"];
         let program = find_program(&names, self.path.parent().and_then(Path::parent))
             .ok_or(Error::NoServer("mariadb-install-db", "PATH"))?;
@@ -122,6 +125,41 @@ impl Binary {
             dir: datadir.to_owned(),
             message: format!("mariadb-install-db: {}", output_tail(&output)),
         })
+    }
+
+    /// As [`Binary::install`], for MySQL: `root` and the process's user have no password.
+    fn initialize(&self, datadir: &Path, extra: &[String]) -> Result<()> {
+        let failed = |message| Error::Sandbox {
+            doing: "installing",
+            dir: datadir.to_owned(),
+            message: format!("mysqld --initialize-insecure: {message}"),
+        };
+        let work = datadir.with_extension("install-tmp");
+        fs::create_dir_all(&work).map_err(|e| Error::io("making", &work, e))?;
+        let mut command = Command::new(&self.path);
+        command.args(["--no-defaults", "--initialize-insecure"]);
+        command.arg(path_arg("--datadir=", datadir)).arg(path_arg("--tmpdir=", &work));
+        match passwd_user() {
+            Some(user) if user == "root" => drop(command.arg("--user=root")),
+            Some(user) => {
+                let account = format!("{}@localhost", crate::identifier::quote_text(&user));
+                let sql = work.join("accounts.sql");
+                // One statement a line.
+                let text = format!(
+                    "CREATE USER {account};\nGRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n"
+                );
+                fs::write(&sql, text).map_err(|e| Error::io("writing", &sql, e))?;
+                command.arg(path_arg("--init-file=", &sql));
+            }
+            None => {}
+        }
+        if let Some(base) = self.basedir() {
+            command.arg(path_arg("--basedir=", &base));
+        }
+        let output = command.args(extra).output();
+        let _ = fs::remove_dir_all(&work);
+        let output = output.map_err(|e| Error::io("installing", datadir, e))?;
+        if output.status.success() { Ok(()) } else { Err(failed(output_tail(&output))) }
     }
 
     /// The command that runs the server in the foreground on `place`, output to its error log.

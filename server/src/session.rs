@@ -16,25 +16,14 @@ use crate::error::{Error, Result, shorten};
 use crate::handshake;
 use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
+use crate::setup;
 use crate::version::Version;
-
-/// `sql_mode` of our sessions: MariaDB's default, whose conversions a load follows.
-pub const SQL_MODE: &str =
-    "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION";
 
 /// Bytes read from a source at once for LOAD DATA LOCAL.
 const LOCAL_BYTES: usize = 1 << 20;
 
 /// Server error of a KILL of nobody.
 const ER_NO_SUCH_THREAD: u16 = 1094;
-const ER_UNKNOWN_TIME_ZONE: u16 = 1298;
-
-/// Seconds a session may idle: a build between two statements can take days.
-const IDLE_SECONDS_MAX: u32 = 31_536_000;
-
-/// Seconds that a statement waits for a table's lock where nothing else is asked for. The
-/// server's own setting can be a day, or none at all.
-const LOCK_SECONDS: u32 = 60;
 
 /// A connection to a server.
 pub struct Session {
@@ -74,52 +63,13 @@ pub struct Warning {
 }
 
 impl Session {
-    /// Connects and makes the session ours: utf8mb4, [`SQL_MODE`], no idle or statement limit.
+    /// Connects and makes the session ours: utf8mb4, strict mode, no idle or statement limit.
     pub fn connect(options: &ConnectOptions) -> Result<Session> {
         options.interrupt.check()?;
         let mut conn = handshake::connect(options)?;
-        let zone = match &options.time_zone {
-            Some(zone) => format!("time_zone={}, ", quote_text(zone)),
-            None => String::new(),
-        };
-        let setup = format!(
-            "SET NAMES utf8mb4, {zone} SESSION sql_mode='{SQL_MODE}', autocommit=1, \
-             wait_timeout={IDLE_SECONDS_MAX}, interactive_timeout={IDLE_SECONDS_MAX}, \
-             net_read_timeout=3600, net_write_timeout=3600, \
-             lock_wait_timeout={LOCK_SECONDS}, \
-             sql_select_limit=DEFAULT, sql_safe_updates=0, sql_quote_show_create=1"
-        );
-        conn.query_drop(&setup).map_err(|e| match (Error::from_driver(e, &setup), &options.time_zone) {
-            (e, Some(zone)) if e.errno() == Some(ER_UNKNOWN_TIME_ZONE) => Error::Option(format!(
-                "the server does not know the time zone {zone}; names need its tables of time zones, \
-                 which mariadb-tzinfo-to-sql fills, offsets such as +02:00 do not"
-            )),
-            (e, _) => e,
-        })?;
-        let mut session = Session {
-            id: u64::from(conn.connection_id()),
-            conn,
-            version: Version {
-                flavor: crate::version::Flavor::MySql,
-                number: (0, 0, 0),
-                text: String::new(),
-            },
-            options: options.clone(),
-        };
-        let text = session.query_row("SELECT VERSION()")?.text(0)?;
-        session.version = Version::parse(&text).ok_or_else(|| Error::Connect {
-            target: options.target_text(),
-            user: options.user_name(),
-            errno: None,
-            message: format!("the server calls itself {text:?}, which is no version"),
-        })?;
-        if session.version.flavor == crate::version::Flavor::MariaDb {
-            session.exec(
-                "SET SESSION max_statement_time=0, idle_transaction_timeout=0, \
-                 idle_readonly_transaction_timeout=0, idle_write_transaction_timeout=0",
-            )?;
-        }
-        Ok(session)
+        let version = setup::prepare(&mut conn, options)?;
+        let id = u64::from(conn.connection_id());
+        Ok(Session { conn, id, version, options: options.clone() })
     }
 
     /// Another connection to the same server with the same account.

@@ -19,12 +19,15 @@ use crate::identifier::{digest, quote_name};
 use crate::mariadbd::{Binary, Place, Wrapper, child_end};
 use crate::options::ConnectOptions;
 use crate::session::Session;
-use crate::version::Version;
+use crate::version::{Flavor, Version};
 
 pub use self::cluster::Cluster;
 
 /// Environment variable that names another `mariadbd` for the tests.
 pub const BINARY_VARIABLE: &str = "INRUSH_TEST_MARIADBD";
+
+/// Environment variable that names a `mysqld` for the tests that want MySQL.
+pub const MYSQL_VARIABLE: &str = "INRUSH_TEST_MYSQLD";
 
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -47,6 +50,20 @@ const COMMON: [&str; 8] = [
     "--max-connections=64",
     "--local-infile=1",
     "--table-open-cache=200",
+];
+
+/// The same for MySQL, whose options are others; nor has it a port for another protocol.
+const COMMON_MYSQL: [&str; 10] = [
+    "--innodb-data-file-path=ibdata1:12M:autoextend",
+    "--innodb-redo-log-capacity=64M",
+    "--innodb-buffer-pool-size=64M",
+    "--key-buffer-size=1M",
+    "--max-connections=64",
+    "--local-infile=1",
+    "--table-open-cache=200",
+    "--mysqlx=OFF",
+    "--disable-log-bin",
+    "--secure-file-priv=",
 ];
 
 /// How a test's server is set up.
@@ -92,6 +109,17 @@ impl TestServer {
         }
     }
 
+    /// As [`TestServer::start_with`], of the MySQL that [`MYSQL_VARIABLE`] names; None, with a line
+    /// printed, when it names none.
+    pub fn mysql(extra: Vec<String>) -> Option<TestServer> {
+        let Some(path) = std::env::var_os(MYSQL_VARIABLE).filter(|path| !path.is_empty()) else {
+            println!("skipped: {MYSQL_VARIABLE} names no mysqld");
+            return None;
+        };
+        let binary = Some(PathBuf::from(path));
+        TestServer::start_with(&TestServerOptions { binary, extra, durable: false })
+    }
+
     /// One server for all tests of this process, for tests that keep to a database of their own.
     pub fn shared() -> Option<&'static TestServer> {
         static SHARED: OnceLock<Option<TestServer>> = OnceLock::new();
@@ -119,7 +147,7 @@ impl TestServer {
         };
         make_dir(&place.tmpdir)?;
         copy_sparse(&template, &place.datadir)?;
-        let mut arguments: Vec<String> = COMMON.map(str::to_owned).into();
+        let mut arguments = common(&binary);
         if !options.durable {
             arguments.extend(FAST.map(str::to_owned));
         }
@@ -274,12 +302,22 @@ fn spawn_from_lasting_thread(command: Command) -> std::io::Result<Child> {
     result.recv().map_err(lost)?
 }
 
+/// What is in every profile of `binary`, also when the template is made.
+fn common(binary: &Binary) -> Vec<String> {
+    let options: &[&str] = match binary.version.flavor {
+        Flavor::MariaDb => &COMMON,
+        Flavor::MySql => &COMMON_MYSQL,
+    };
+    options.iter().map(|&option| option.to_owned()).collect()
+}
+
 /// A data directory for `binary`, made once and then only read.
 fn template(binary: &Binary) -> Result<PathBuf> {
     // Tests of one process start servers at the same time: one of them makes the template.
     static MAKING: Mutex<()> = Mutex::new(());
     let _one = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let key = format!("{} {} {COMMON:?}", binary.path.display(), binary.version);
+    let common = common(binary);
+    let key = format!("{} {} {common:?}", binary.path.display(), binary.version);
     let parent = build_dir().unwrap_or_else(std::env::temp_dir).join("inrush-test-template");
     let dir = parent.join(format!("{:016x}", digest(key.as_bytes())));
     if dir.exists() {
@@ -288,7 +326,7 @@ fn template(binary: &Binary) -> Result<PathBuf> {
     fs::create_dir_all(&parent).map_err(|e| Error::io("making", &parent, e))?;
     let fresh = parent.join(format!("new-{}", std::process::id()));
     let _ = fs::remove_dir_all(&fresh);
-    binary.install(&fresh, &COMMON.map(str::to_owned))?;
+    binary.install(&fresh, &common)?;
     match fs::rename(&fresh, &dir) {
         // Another process was faster.
         Err(_) if dir.exists() => {

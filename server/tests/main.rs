@@ -7,6 +7,7 @@ mod collation;
 mod encryption;
 mod import;
 mod impostor;
+mod mysql;
 mod option_files;
 mod replicas;
 mod sandbox;

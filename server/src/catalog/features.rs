@@ -6,6 +6,7 @@ use super::{RowFormat, Table, only};
 use crate::error::{Result, Unsupported};
 use crate::identifier::{TableName, filename, quote_text};
 use crate::session::{Row, Session};
+use crate::version::Flavor;
 
 /// The server's answer when the account may not look.
 const ER_ACCESS: [u16; 3] = [1044, 1142, 1227];
@@ -94,8 +95,12 @@ pub(crate) fn foreign_keys(session: &mut Session, table: &TableName) -> Result<V
     let database = filename(session, &table.database)?;
     let file = filename(session, &table.table)?;
     let internal = quote_text(&format!("{database}/{file}"));
+    let view = match session.version().flavor {
+        Flavor::MariaDb => "INNODB_SYS_FOREIGN",
+        Flavor::MySql => "INNODB_FOREIGN",
+    };
     let dictionary = format!(
-        "SELECT ID, BINARY FOR_NAME={internal} FROM information_schema.INNODB_SYS_FOREIGN \
+        "SELECT ID, BINARY FOR_NAME={internal} FROM information_schema.{view} \
          WHERE FOR_NAME={internal} OR REF_NAME={internal}"
     );
     let rows = match session.query(&dictionary) {
@@ -142,11 +147,19 @@ fn checks(
     table: &mut Table,
     add: &mut impl FnMut(&'static str, String),
 ) -> Result<()> {
-    let condition = only(&table.name).replace("TABLE_SCHEMA", "CONSTRAINT_SCHEMA");
-    let rows = session.query(&format!(
-        "SELECT CONSTRAINT_NAME, LEVEL, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS \
-         WHERE {condition}"
-    ))?;
+    let condition = only(&table.name);
+    let rows = session.query(&match session.version().flavor {
+        Flavor::MariaDb => format!(
+            "SELECT CONSTRAINT_NAME, LEVEL, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS \
+             WHERE {}",
+            condition.replace("TABLE_SCHEMA", "CONSTRAINT_SCHEMA")
+        ),
+        Flavor::MySql => format!(
+            "SELECT CONSTRAINT_NAME, 'Table', CHECK_CLAUSE FROM information_schema.TABLE_CONSTRAINTS \
+             JOIN information_schema.CHECK_CONSTRAINTS USING (CONSTRAINT_SCHEMA, CONSTRAINT_NAME) \
+             WHERE {condition} AND CONSTRAINT_TYPE='CHECK' AND ENFORCED='YES'"
+        ),
+    })?;
     for row in rows {
         let (name, level, clause) = (row.text(0)?, row.text(1)?, row.text(2)?);
         let json = format!("json_valid({})", crate::identifier::quote_name(&name));

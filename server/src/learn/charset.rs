@@ -14,6 +14,7 @@ use super::CollationCache;
 use super::numbers;
 use crate::error::{Error, Result};
 use crate::session::Session;
+use crate::version::Flavor;
 
 /// What CONVERT gives for a character that the other set lacks.
 const LACKS: u32 = b'?' as u32;
@@ -134,7 +135,12 @@ fn stored(session: &mut Session, name: &str) -> Result<Vec<(u32, u32)>> {
 }
 
 /// Bytes that may stand behind a number: the server's character table calls them white space.
+///
+/// MySQL judges numbers itself, so those of ASCII do.
 fn spaces(session: &mut Session, name: &str) -> Result<Vec<u8>> {
+    if session.version().flavor == Flavor::MySql {
+        return Ok(b"\t\n\x0b\x0c\r ".to_vec());
+    }
     let mut spaces = Vec::new();
     for byte in 0..=u8::MAX {
         // Other text behind a digit is worth a warning, white space no more than a note.

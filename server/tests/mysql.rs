@@ -1,0 +1,231 @@
+//! What the logical path needs of MySQL. Runs where INRUSH_TEST_MYSQLD names a `mysqld`.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use server::learn::{self, CollationCache};
+use server::options::Protocol;
+use server::testing::TestServer;
+use server::{
+    ConnectOptions, Encryption, Error, ServerFacts, Session, Table, TableName, TlsOptions, Verify,
+};
+use values::{DefaultValue, SqlType};
+
+const PASSWORD: &str = "sw0rdfish-9310";
+
+#[test]
+fn facts_and_tables_are_read() {
+    let Some(server) = TestServer::mysql(Vec::new()) else { return };
+    let mut session = server.connect().unwrap();
+    let facts = ServerFacts::read(&mut session).unwrap();
+    assert!(facts.privileges.on_database("INSERT", "d") && !facts.log_bin);
+    let direct: Vec<&str> = facts.unsupported("d").iter().map(|found| found.feature).collect();
+    assert!(direct.contains(&"server version"), "{direct:?}");
+    server::habits(&mut session).unwrap();
+
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.parent (id INT PRIMARY KEY)",
+        "CREATE TABLE d.t (z INT NOT NULL, id BIGINT UNSIGNED AUTO_INCREMENT, \
+         a INT NOT NULL DEFAULT 7, b VARCHAR(20) DEFAULT 'NULL', c TEXT, j JSON, p POINT, \
+         f TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3), e ENUM('a','b') NOT NULL DEFAULT 'b', \
+         g INT GENERATED ALWAYS AS (a + 1), s VARCHAR(40) DEFAULT (UUID()), h INT INVISIBLE, \
+         k VARCHAR(5) CHARACTER SET gb18030, CHECK (a > 0), PRIMARY KEY (id), KEY a_z (a, z DESC), \
+         FOREIGN KEY (z) REFERENCES d.parent (id))",
+    ] {
+        session.exec(sql).unwrap();
+    }
+    let table = Table::read(&mut session, &TableName::new("d", "t")).unwrap();
+    assert_eq!(table.invisible, ["h"]);
+    let names: Vec<&str> = table.indexes.iter().map(|index| index.name.as_str()).collect();
+    assert_eq!(names[..2], ["PRIMARY", "a_z"]);
+    let parts = &table.indexes[1].columns;
+    assert_eq!((parts[0].name.as_str(), parts[1].descending), ("a", true));
+    let features: Vec<&str> = table.unsupported.iter().map(|found| found.feature).collect();
+    for feature in ["column type", "generated column", "CHECK constraint", "foreign key"] {
+        assert!(features.contains(&feature), "{features:?}");
+    }
+    // An expression for a default is not a generated column.
+    assert_eq!(features.iter().filter(|&&f| f == "generated column").count(), 1);
+    let of = |name: &str| table.columns.iter().find(|column| column.name == name).unwrap();
+    assert_eq!(of("id").sql_type, SqlType::Integer { bytes: 8, unsigned: true });
+    assert!(of("id").auto_increment);
+    assert_eq!(of("b").default, DefaultValue::Expression("'NULL'".to_owned()));
+    assert_eq!(of("c").default, DefaultValue::Null);
+    assert_eq!(of("z").default, DefaultValue::None);
+    assert_eq!(of("f").default, DefaultValue::Expression("CURRENT_TIMESTAMP(3)".to_owned()));
+
+    // Its information_schema keeps the counter for a day else.
+    for counted in [2, 3] {
+        session.exec("INSERT IGNORE INTO d.parent VALUES (1)").unwrap();
+        session.exec("INSERT INTO d.t (z) VALUES (1)").unwrap();
+        let table = Table::read(&mut session, &TableName::new("d", "t")).unwrap();
+        assert_eq!(table.auto_increment, Some(counted));
+    }
+    let parent = Table::read(&mut session, &TableName::new("d", "parent")).unwrap();
+    assert_eq!(parent.unsupported[0].feature, "foreign key");
+}
+
+#[test]
+fn character_sets_are_learned_and_collations_left_to_the_server() {
+    let Some(server) = TestServer::mysql(Vec::new()) else { return };
+    let mut session = server.connect().unwrap();
+    let cache = CollationCache::none();
+    for name in ["latin1", "utf8mb3", "cp1251", "greek", "sjis", "gbk"] {
+        assert_eq!(learn::charset(&mut session, name, &cache).unwrap().name(), name);
+    }
+    let unknown = learn::charset(&mut session, "utf7", &cache).unwrap_err();
+    assert!(matches!(unknown, Error::UnknownCharset { .. }));
+    // Not one that is beyond 16 bits.
+    assert!(learn::charset(&mut session, "gb18030", &cache).is_err());
+    assert!(learn::collation(&mut session, "utf8mb4_bin", &cache).is_ok());
+    for name in ["utf8mb4_0900_ai_ci", "utf8mb4_0900_bin", "latin1_swedish_ci"] {
+        let refused = learn::collation(&mut session, name, &cache).unwrap_err();
+        assert!(matches!(refused, Error::Collation(_)), "{refused}");
+    }
+}
+
+#[test]
+fn rights_of_roles_count() {
+    let Some(server) = TestServer::mysql(Vec::new()) else { return };
+    let mut session = server.connect().unwrap();
+    for sql in [
+        "CREATE ROLE loader",
+        "GRANT SELECT, INSERT ON `d`.* TO loader",
+        "CREATE USER u@localhost IDENTIFIED BY 'x'",
+        "GRANT DROP ON `d`.* TO u@localhost",
+        "GRANT loader TO u@localhost",
+        "SET DEFAULT ROLE loader TO u@localhost",
+    ] {
+        session.exec(sql).unwrap();
+    }
+    let options = ConnectOptions {
+        user: Some("u".to_owned()),
+        password: Some("x".into()),
+        ..server.options()
+    };
+    let mut session = Session::connect(&options).unwrap();
+    let facts = ServerFacts::read(&mut session).unwrap();
+    for right in ["INSERT", "DROP"] {
+        assert!(facts.privileges.on_database(right, "d"), "{right}");
+    }
+    assert!(!facts.privileges.on_database("ALTER", "d"));
+}
+
+/// MySQL on TCP, with an account whose password it does not remember.
+struct Host {
+    server: TestServer,
+    port: u16,
+}
+
+impl Host {
+    fn new(extra: &[&str]) -> Option<Host> {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut arguments = vec![
+            "--skip-networking=0".to_owned(),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--port={port}"),
+        ];
+        arguments.extend(extra.iter().map(|&argument| argument.to_owned()));
+        let server = TestServer::mysql(arguments)?;
+        let mut session = server.connect().unwrap();
+        let account = format!("u@'%' IDENTIFIED WITH caching_sha2_password BY '{PASSWORD}'");
+        session.exec(&format!("CREATE USER {account}")).unwrap();
+        Some(Host { server, port })
+    }
+
+    /// Options for TCP; the server asks for the whole password again.
+    fn options(&self, tls: TlsOptions) -> ConnectOptions {
+        self.server.connect().unwrap().exec("FLUSH PRIVILEGES").unwrap();
+        ConnectOptions {
+            host: Some("127.0.0.1".to_owned()),
+            port: Some(self.port),
+            protocol: Some(Protocol::Tcp),
+            user: Some("u".to_owned()),
+            password: Some(PASSWORD.into()),
+            tls,
+            ..ConnectOptions::default()
+        }
+    }
+
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        Some(self.server.datadir().join(name))
+    }
+
+    #[track_caller]
+    fn cipher(options: &ConnectOptions) -> String {
+        let mut session = Session::connect(options).unwrap();
+        session.query_row("SHOW STATUS LIKE 'Ssl_cipher'").unwrap().text(1).unwrap()
+    }
+
+    #[track_caller]
+    fn refuses(options: &ConnectOptions, parts: &[&str]) {
+        let text = Session::connect(options).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| text.contains(part)), "{parts:?} are not all in: {text}");
+        assert!(!text.contains(PASSWORD), "{text}");
+    }
+}
+
+fn clear() -> TlsOptions {
+    TlsOptions { encryption: Some(Encryption::Off), ..TlsOptions::default() }
+}
+
+#[test]
+fn a_password_goes_over_tls_or_a_socket() {
+    let Some(host) = Host::new(&[]) else { return };
+    assert!(!Host::cipher(&host.options(TlsOptions::default())).is_empty());
+    // MySQL makes itself an authority, and a certificate made out to nobody.
+    let ca = host.file("ca.pem");
+    let chain = TlsOptions { ca: ca.clone(), verify: Some(Verify::Chain), ..TlsOptions::default() };
+    assert!(!Host::cipher(&host.options(chain)).is_empty());
+    let name = TlsOptions { ca, ..TlsOptions::default() };
+    Host::refuses(&host.options(name), &["not made out to 127.0.0.1", "--ssl-mode=VERIFY_CA"]);
+    let other = TlsOptions { ca: host.file("client-cert.pem"), ..TlsOptions::default() };
+    Host::refuses(&host.options(other), &["not signed by the authority in"]);
+
+    let socket = ConnectOptions {
+        socket: Some(host.server.socket().to_owned()),
+        protocol: Some(Protocol::Socket),
+        ..host.options(TlsOptions::default())
+    };
+    assert_eq!(Host::cipher(&socket), "");
+    let wrong = ConnectOptions { password: Some("not-it".into()), ..socket };
+    Host::refuses(&wrong, &["Access denied", "(server error 1045)"]);
+}
+
+#[test]
+fn in_clear_a_password_goes_by_the_servers_key_only() {
+    let Some(host) = Host::new(&[]) else { return };
+    let refused = ["caching_sha2_password", "--ssl", "--server-public-key-path"];
+    Host::refuses(&host.options(clear()), &refused);
+    let key = host.file("public_key.pem");
+    let named = ConnectOptions { server_public_key: key, ..host.options(clear()) };
+    assert_eq!(Host::cipher(&named), "");
+    // Now the server remembers it, and a proof is enough.
+    assert_eq!(Host::cipher(&ConnectOptions { server_public_key: None, ..named }), "");
+    let asked = ConnectOptions { get_server_public_key: Some(true), ..host.options(clear()) };
+    assert_eq!(Host::cipher(&asked), "");
+}
+
+#[test]
+fn a_server_without_encryption_is_told_so() {
+    let Some(host) = Host::new(&["--tls-version="]) else { return };
+    Host::refuses(&host.options(TlsOptions::default()), &["caching_sha2_password"]);
+    let required = TlsOptions { encryption: Some(Encryption::Required), ..TlsOptions::default() };
+    Host::refuses(&host.options(required), &["offers no encryption (TLS)"]);
+}
+
+#[test]
+fn rows_are_sent_where_local_infile_is_on() {
+    let Some(server) = TestServer::mysql(Vec::new()) else { return };
+    let mut session = server.connect().unwrap();
+    session.exec("CREATE DATABASE d").unwrap();
+    session.exec("CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(9))").unwrap();
+    let load = "LOAD DATA LOCAL INFILE 'x' INTO TABLE d.t";
+    let done = session.load_local(load, &b"1\tone\n2\ttwo\n1\tagain\nx\ty\n"[..]).unwrap();
+    assert!(done.info.starts_with("Records: 4  Deleted: 0  Skipped: 1"), "{}", done.info);
+    assert_eq!(session.warnings().unwrap().len(), 2);
+    session.exec("SET GLOBAL local_infile=0").unwrap();
+    let error = session.load_local(load, &b"3\tthree\n"[..]).unwrap_err();
+    assert_eq!(error.errno(), Some(3948), "{error}");
+}
