@@ -221,6 +221,12 @@ pub(crate) struct BatchArgs {
     /// Bytes of input a second that are not exceeded, as 20M [default: no limit].
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_rate: Option<String>,
+    /// A replica that the server does not know, for --max-lag; may be given several times.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) replica: Vec<String>,
+    /// How far replicas may be behind before the load waits for them; 0 does not look [default: 30].
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) max_lag: Option<u32>,
 }
 
 /// How the input is cut into fields.

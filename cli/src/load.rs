@@ -2,8 +2,9 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::time::Duration;
 
-use load::{Batches, LoadOptions, LoadPath, Mode, OnDuplicate, Progress};
+use load::{Batches, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas};
 use server::TableName;
 use sources::{Dialect, is_stdin};
 
@@ -122,6 +123,7 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     };
     options.atomic = args.atomic;
     options.batches = batches(&args.batches)?;
+    options.replicas = replicas(&args.batches);
     options.dialect = dialect(&args.format, &options.files[0])?;
     options.columns = args.format.columns.clone();
     options.header = args.format.header;
@@ -182,6 +184,15 @@ fn batches(args: &BatchArgs) -> Result<Batches, Failure> {
         connections: args.connections,
         bytes_per_second_max: size(&args.max_rate)?,
     })
+}
+
+fn replicas(args: &BatchArgs) -> Replicas {
+    let lag_max = match args.max_lag {
+        Some(0) => None,
+        Some(seconds) => Some(Duration::from_secs(seconds.into())),
+        None => Replicas::default().lag_max,
+    };
+    Replicas { named: args.replica.clone(), lag_max }
 }
 
 fn fill(percent: f64) -> Result<load::Fill, Failure> {

@@ -80,7 +80,7 @@ pub use job::load;
 pub use ladder::Refused;
 #[doc(hidden)]
 pub use memory::Memory;
-pub use options::{Batches, Fill, LoadOptions, LoadPath, Mode, OnDuplicate};
+pub use options::{Batches, Fill, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas};
 pub use plan::{Plan, check, plan};
 pub use position::Position;
 pub use progress::{Progress, Snapshot, Stage};

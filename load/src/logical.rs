@@ -8,7 +8,7 @@
 //! In reading order: `landing` where rows go, `columns` what is sent for each column, `encoder`
 //! rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is loaded
 //! once, `order` which portions may overtake others by their `row_keys`, `sorted` rows in key
-//! order, `lane` a connection at work, `budget` the memory of all, `collector` what they tell, in
+//! order, `lane` a connection at work, `watch` the server meanwhile, `budget` the memory of all, `collector` what they tell, in
 //! input order.
 
 #![allow(dead_code)] // until the parts are joined
@@ -26,6 +26,7 @@ mod portion;
 mod row_keys;
 mod sender;
 mod sorted;
+mod watch;
 
 use std::sync::Mutex;
 
@@ -36,6 +37,7 @@ use sources::{FileSource, Source};
 use self::budget::Shares;
 use self::landing::Way;
 use self::lane::{Lanes, Loaded};
+use self::watch::Watch;
 use crate::direct;
 use crate::error::Error;
 use crate::job::Job;
@@ -82,6 +84,8 @@ impl Work<'_> {
         let mut landing = self.job.rung.landing.clone().ok_or_else(|| {
             Error::Internal("rows are sent and it is not known where to".to_owned())
         })?;
+        let mut watch = Watch::begin(self.job, self.connect, &mut target.session)?;
+        target.remarks.append(&mut watch.notes);
         steps.step(Stage::Shadow, || landing.prepare(target, Defer::NotUnique))?;
         if landing.way == Way::Whole {
             let reasons =
@@ -96,7 +100,7 @@ impl Work<'_> {
         let limits = lane::limits(self.job, target, &shares)?;
         let source: Mutex<Box<dyn Source>> = Mutex::new(Box::new(source));
         let loaded = steps.step(Stage::Rows, || {
-            Lanes::new(self.job, self.connect, &source, into, limits, &shares)?.run()
+            Lanes::new(self.job, self.connect, &source, into, limits, &shares)?.run(watch)
         })?;
         steps.step(Stage::Indexes, || landing.finish(target))?;
         let warnings = match landing.swap().is_some() {

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::Access;
 use server::Interrupt;
@@ -68,6 +69,22 @@ pub struct Batches {
     pub bytes_per_second_max: Option<u64>,
 }
 
+/// Whom the logical path does not leave behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replicas {
+    /// `HOST[:PORT]` of replicas that the primary does not know, or not by an address that can be
+    /// reached from here. Those that it knows are found.
+    pub named: Vec<String>,
+    /// How far they may be behind before the load waits for them; None does not look. Default 30 s.
+    pub lag_max: Option<Duration>,
+}
+
+impl Default for Replicas {
+    fn default() -> Replicas {
+        Replicas { named: Vec::new(), lag_max: Some(Duration::from_secs(30)) }
+    }
+}
+
 /// Space left free in each built page, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
@@ -101,6 +118,8 @@ pub struct LoadOptions {
     pub path: LoadPath,
     /// What is fixed of the logical path's batches. Default nothing.
     pub batches: Batches,
+    /// Replicas that the logical path waits for. Default: those that the primary knows.
+    pub replicas: Replicas,
     /// Whether rows that are appended become visible all at once: one connection, one
     /// transaction. Default no.
     pub atomic: bool,
@@ -165,6 +184,7 @@ impl LoadOptions {
             mode: Mode::Insert,
             path: LoadPath::Auto,
             batches: Batches::default(),
+            replicas: Replicas::default(),
             atomic: false,
             dialect: Dialect::mysql(),
             columns: None,

@@ -4,8 +4,10 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::version::Flavor;
 
-/// Connections that are left to others, an administrator above all.
-const CONNECTIONS_LEFT: u64 = 4;
+/// Connections that are left to others.
+const CONNECTIONS_LEFT: u64 = 10;
+/// Connections of a load that do not load: its own statements, its eyes, its way to stop the rest.
+const CONNECTIONS_BESIDE: u64 = 3;
 
 /// What a server has to give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,8 +35,11 @@ fn cores(session: &mut Session) -> Result<Option<usize>> {
             return Ok(Some(cores));
         }
     }
-    let ours = || std::thread::available_parallelism().ok().map(usize::from);
-    Ok(session.options().socket_path().and_then(|_| ours()))
+    let is_here = session.options().socket_path().is_some()
+        || session.query_row("SELECT @@hostname")?.bytes(0)
+            == Some(rustix::system::uname().nodename().to_bytes());
+    let ours = std::thread::available_parallelism().ok().map(usize::from);
+    Ok(ours.filter(|_| is_here))
 }
 
 /// The least of what the server and the account's limit leave.
@@ -45,7 +50,9 @@ fn connections(session: &mut Session) -> Result<Option<usize>> {
     let used: u64 = session.query(sql)?.first().map_or(Ok(0), |row| row.number(1))?;
     let free = most.saturating_sub(used + CONNECTIONS_LEFT);
     // 0 is no limit. Ours count among the user's; how many others are open is not known.
-    let of_user =
-        if most_of_user == 0 { free } else { most_of_user.saturating_sub(CONNECTIONS_LEFT) };
+    let of_user = match most_of_user {
+        0 => free,
+        most => most.saturating_sub(CONNECTIONS_BESIDE),
+    };
     Ok(usize::try_from(free.min(of_user).max(1)).ok())
 }

@@ -35,6 +35,8 @@ pub struct Replica {
     is_named: bool,
     /// Whether it has ever been seen to follow.
     followed: bool,
+    /// `@@server_id`, once it was asked: all servers that replicate from each other differ in it.
+    id: Option<u64>,
     /// `@@server_id` of the primary: a replica may have others too.
     primary: Option<u64>,
 }
@@ -72,12 +74,17 @@ impl Replica {
         };
         let name =
             if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-        Replica { name, options, session: None, is_named, followed: false, primary: None }
+        Replica { name, options, session: None, is_named, followed: false, id: None, primary: None }
     }
 
     /// `host:port`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether both are reached by the same address, or are the same server.
+    pub fn is_same(&self, other: &Replica) -> bool {
+        self.name == other.name || (self.id.is_some() && self.id == other.id)
     }
 
     /// How far it is behind now. None where nobody has to wait for it: it replicates from others,
@@ -105,6 +112,9 @@ impl Replica {
             Some(session) => session,
             none => none.insert(Session::connect(&self.options)?),
         };
+        if self.id.is_none() {
+            self.id = Some(session.query_row("SELECT @@server_id")?.number(0)?);
+        }
         let sql = match session.version().flavor {
             Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
             _ if session.version().number >= (8, 0, 22) => "SHOW REPLICA STATUS",

@@ -5,14 +5,15 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
+use server::capacity::Capacity;
 use server::{ConnectOptions, TableName, Target};
 use sources::{Chunk, Source};
 
 use super::budget::{Budget, Loan, Shares};
 use super::collector::{Collected, Collector};
 use super::plain::{PlainEncoder, PlainSender};
+use super::watch::Watch;
 use crate::controller::{Controller, Limits, Settled};
 use crate::error::Error;
 use crate::job::Job;
@@ -24,15 +25,10 @@ use crate::stop::Stop;
 
 /// Most connections where nothing is said of them.
 const CONNECTIONS_MAX: usize = 64;
-/// Connections that are left to others.
-const CONNECTIONS_LEFT: usize = 10;
 /// Bytes of a statement beyond which nothing gets faster.
 const STATEMENT_BYTES_MAX: u64 = 8 << 20;
 /// What a statement is besides its rows.
 const STATEMENT_BYTES: u64 = 64 << 10;
-
-/// How far replicas may be behind.
-const LAG_MAX: Duration = Duration::from_secs(30);
 
 /// What the lanes share.
 pub(crate) struct Lanes<'a> {
@@ -95,8 +91,10 @@ impl<'a> Lanes<'a> {
     }
 
     /// Runs the lanes to the end of the input.
-    pub(crate) fn run(self) -> Result<Loaded, Error> {
-        let ended = pool::run(self.lanes, || self.work(), || self.close());
+    pub(crate) fn run(self, mut watch: Watch) -> Result<Loaded, Error> {
+        let ended = watch.during(&self.controller, self.job, || {
+            pool::run(self.lanes, || self.work(), || self.close())
+        });
         ended.map_err(|stop| self.explain(stop))?;
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let settled = self.controller.settled();
@@ -174,13 +172,8 @@ impl<'a> Lanes<'a> {
 /// Within what the controller may choose for a target.
 pub(crate) fn limits(job: &Job<'_>, target: &mut Target, shares: &Shares) -> Result<Limits, Error> {
     let batches = job.options.batches;
-    let row = target.session.query_row(
-        "SELECT @@max_connections, @@max_user_connections, @@max_allowed_packet, @@hostname",
-    )?;
-    let user_max = row.number::<usize>(1)?;
-    let allowed = row.number::<usize>(0)?.min(if user_max == 0 { usize::MAX } else { user_max });
-    let used = target.session.query_row("SHOW GLOBAL STATUS LIKE 'Threads_connected'")?.number(1);
-    let room = allowed.saturating_sub(used.unwrap_or(0) + CONNECTIONS_LEFT).max(1);
+    let capacity = Capacity::read(&mut target.session)?;
+    let room = capacity.connections.unwrap_or(CONNECTIONS_MAX);
     let connections_max = match batches.connections {
         Some(connections) if connections > shares.lanes_max => {
             return Err(Error::Memory {
@@ -194,25 +187,19 @@ pub(crate) fn limits(job: &Job<'_>, target: &mut Target, shares: &Shares) -> Res
         Some(connections) => connections,
         None => room.min(shares.lanes_max).min(CONNECTIONS_MAX),
     };
-    let packet = row.number::<u64>(2)?.saturating_sub(STATEMENT_BYTES).max(1024);
+    let packet = target.session.query_row("SELECT @@max_allowed_packet")?.number::<u64>(0)?;
+    let packet = packet.saturating_sub(STATEMENT_BYTES).max(1024);
     let wanted = batches.bytes.unwrap_or(STATEMENT_BYTES_MAX);
-    let is_here = is_this_machine(row.text_lossy(3).as_bytes());
-    let cores = std::thread::available_parallelism().map(|cores| cores.get()).ok();
     let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     Ok(Limits {
         connections_max,
-        server_cores: cores.filter(|_| is_here),
+        server_cores: capacity.cores,
         connections: batches.connections,
         batch_rows: batches.rows.map(whole),
         batch_bytes_max: whole(wanted.min(packet)),
         tune_batch: job.rung.path == LoadPath::Insert,
         rate_bytes: batches.bytes_per_second_max,
-        lag_max: LAG_MAX,
+        lag_max: job.options.replicas.lag_max.unwrap_or_default(),
         portion_bytes: shares.chunk_bytes,
     })
-}
-
-/// Whether the server shares our processors.
-fn is_this_machine(hostname: &[u8]) -> bool {
-    rustix::system::uname().nodename().to_bytes() == hostname
 }
