@@ -199,20 +199,20 @@ impl Binding {
     }
 }
 
-/// Says for each column of the table where its value comes from and how it is converted.
+/// Says for each column of the table that `is_bound` (by its position) where its value comes from
+/// and how it is converted.
 ///
-/// Errors are the user's: a column that is left out and has no constant default.
+/// Errors are the user's: a default that cannot be stored.
 pub(crate) fn bind_columns(
     columns: &[Column],
     fields: &InputFields,
     convert: &ConvertOptions,
     label_collations: &HashMap<String, Arc<Collation>>,
     moment: Option<&Moment>,
+    is_bound: impl Fn(usize) -> bool,
 ) -> Result<Vec<BoundColumn>, Error> {
-    absent::check(columns, fields)?;
-    columns
-        .iter()
-        .enumerate()
+    let bound = columns.iter().enumerate().filter(|(position, _)| is_bound(*position));
+    bound
         .map(|(position, column)| {
             let field = fields.field_of(position);
             let labels = label_collation(&column.sql_type)

@@ -131,7 +131,9 @@ impl<'a> Encoder<'a> {
     pub(crate) fn encode(&mut self, line: &Line<'_>, numbers: RowNumbers) -> Result<(), RowFault> {
         let binding = self.binding;
         if !line.row.has_fields_for(binding.fields_needed, binding.fields_per_row) {
-            return Err(RowFault::field_count(line.row.field_count(), binding));
+            let fields = binding.columns.iter().map(|column| column.input.field());
+            let right = (binding.fields_needed, binding.fields_per_row);
+            return Err(RowFault::field_count(line.row.field_count(), right, fields));
         }
         self.convert_aside(binding, line, numbers)?;
         self.clustered.begin();
@@ -393,7 +395,7 @@ fn on_null(binding: &Binding, column: usize, out: &mut Vec<u8>) -> Option<()> {
 }
 
 /// `number` in decimal digits.
-fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
+pub(crate) fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
     let mut at = digits.len();
     loop {
         at -= 1;

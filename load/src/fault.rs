@@ -1,8 +1,12 @@
 //! Why a row is refused.
 
-use values::Reason;
+use sources::Value;
+use values::{Column, Reason};
 
 use crate::binding::Binding;
+use crate::encode::Line;
+use crate::position::Position;
+use crate::rejects::Reject;
 
 /// Why a row is refused, and by which field.
 #[derive(Debug)]
@@ -15,14 +19,48 @@ pub(crate) struct RowFault {
 }
 
 impl RowFault {
-    /// A line with too few or too many fields; of too few, the first column without is named.
+    /// A line with too few or too many fields, where `needed` to `expected` are right; of too few,
+    /// the first column without is named. `fields` has the field of each column, if it gets one.
     #[cold]
-    pub(crate) fn field_count(seen: usize, binding: &Binding) -> RowFault {
-        let kind = FaultKind::FieldCount { seen, expected: binding.fields_per_row };
-        let is_missing = |field: usize| (seen..binding.fields_needed).contains(&field);
-        let column =
-            binding.columns.iter().position(|column| column.input.field().is_some_and(is_missing));
-        RowFault { field: None, column: column.filter(|_| seen < binding.fields_needed), kind }
+    pub(crate) fn field_count(
+        seen: usize,
+        (needed, expected): (usize, usize),
+        mut fields: impl Iterator<Item = Option<usize>>,
+    ) -> RowFault {
+        let is_missing = |field: usize| (seen..needed).contains(&field);
+        let column = fields.position(|field| field.is_some_and(is_missing));
+        RowFault { field: None, column, kind: FaultKind::FieldCount { seen, expected } }
+    }
+
+    /// The refused row at `position`, of whose columns `column` is the one at fault.
+    #[cold]
+    pub(crate) fn reject(
+        &self,
+        line: &Line<'_>,
+        column: Option<&Column>,
+        position: Position,
+    ) -> Reject {
+        let mut scratch = Vec::new();
+        let field = self.field.filter(|&field| field < line.row.field_count());
+        let value = match field.map(|field| line.value(field, &mut scratch)) {
+            Some(Value::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        };
+        let reason = match (&self.kind, value, column) {
+            (FaultKind::Value(reason), Some(value), Some(column)) => {
+                reason.explain(value, &column.sql_type).to_string()
+            }
+            (kind, ..) => kind.to_string(),
+        };
+        let (start, end) = line.row.raw();
+        Reject {
+            position,
+            field: self.field.map(|field| field + 1),
+            column: column.map(|column| column.name.clone()),
+            value: value.map(Reject::cut),
+            reason,
+            raw: line.chunk[start..end].to_owned(),
+        }
     }
 
     /// Whether it is a generated AUTO_INCREMENT value that its column cannot hold.

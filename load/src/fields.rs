@@ -213,6 +213,7 @@ fn is_text(sql_type: &SqlType) -> bool {
         | SqlType::Enum { text, .. }
         | SqlType::Set { text, .. } => text.charset != Charset::Binary,
         SqlType::Json | SqlType::Uuid | SqlType::Inet4 | SqlType::Inet6 => true,
+        SqlType::Opaque { is_text, .. } => *is_text,
         _ => false,
     }
 }

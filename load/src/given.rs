@@ -3,7 +3,7 @@
 use sources::{Rows, Value};
 use values::{Converter, SqlType};
 
-use crate::binding::{Binding, Input};
+use crate::binding::Binding;
 use crate::encode::Line;
 
 /// Largest values that InnoDB counts of FLOAT and DOUBLE: from there on not every integer is one.
@@ -53,11 +53,18 @@ pub(crate) struct Explicit {
 impl Explicit {
     pub(crate) fn new(binding: &Binding, zero_is_value: bool) -> Explicit {
         let bound = binding.auto_increment.map(|column| &binding.columns[column]);
-        let field = match bound.map(|bound| &bound.input) {
-            Some(Input::AutoIncrement(field)) => *field,
-            _ => None,
-        };
-        let stored_as = match bound.map(|bound| &bound.column.sql_type) {
+        let field = bound.and_then(|bound| bound.input.field());
+        let column = bound.map(|bound| (&bound.column.sql_type, &bound.converter));
+        Explicit::of_column(column, field, zero_is_value)
+    }
+
+    /// For the AUTO_INCREMENT column, if there is one, with its type and converter.
+    pub(crate) fn of_column(
+        column: Option<(&SqlType, &Converter)>,
+        field: Option<usize>,
+        zero_is_value: bool,
+    ) -> Explicit {
+        let stored_as = match column.map(|(sql_type, _)| sql_type) {
             Some(SqlType::Float { .. }) => Stored::Float,
             Some(SqlType::Double { .. }) => Stored::Double,
             Some(SqlType::Integer { bytes, unsigned: false }) => {
@@ -67,7 +74,7 @@ impl Explicit {
         };
         Explicit {
             field,
-            converter: bound.map(|bound| bound.converter.clone()),
+            converter: column.map(|(_, converter)| converter.clone()),
             stored_as,
             zero_is_value,
             stored: Vec::new(),

@@ -7,8 +7,9 @@ use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::{ServerFacts, Session, Table, Target, identifier};
 use sources::{Dialect, FileSource};
-use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType};
+use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType, Zone};
 
+use crate::absent;
 use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
 use crate::clock;
 use crate::counter::Series;
@@ -21,6 +22,8 @@ pub(crate) type Collations = HashMap<String, Arc<Collation>>;
 
 /// Columns bound to the input, and how their keys compare.
 pub(crate) struct Inspected {
+    /// All columns of the table in order, if `unfit` is empty; else those whose values follow from
+    /// the input.
     pub(crate) columns: Vec<BoundColumn>,
     /// Where the fields of a line go.
     pub(crate) fields: InputFields,
@@ -28,10 +31,17 @@ pub(crate) struct Inspected {
     pub(crate) dialect: Dialect,
     /// How AUTO_INCREMENT values go on.
     pub(crate) series: Series,
+    /// What texts mean as values.
+    pub(crate) convert: ConvertOptions,
+    /// Whether the zone of TIMESTAMP values is known; that of `convert` is else UTC.
+    pub(crate) is_zone_known: bool,
+    /// The collations by which labels of ENUM and SET columns are found, by name.
+    pub(crate) labels: Collations,
     /// Collations of key columns, by name; those that can be ordered.
     pub(crate) collations: Collations,
-    /// Why others cannot, each with a column that has it.
-    pub(crate) unordered: Vec<String>,
+    /// What of the columns the direct path cannot do, a sentence each: keys in no order, values
+    /// that only the server can make.
+    pub(crate) unfit: Vec<String>,
     /// The flags that values are read by, as a session is told.
     pub(crate) sql_mode: String,
 }
@@ -44,6 +54,17 @@ impl Inspected {
         source: &mut FileSource,
     ) -> Result<Inspected, Error> {
         let Target { session, table, facts, .. } = target;
+        Inspected::of_table(session, table, facts, options, source)
+    }
+
+    /// As [`Inspected::new`], of a table that nobody has taken.
+    pub(crate) fn of_table(
+        session: &mut Session,
+        table: &Table,
+        facts: &ServerFacts,
+        options: &LoadOptions,
+        source: &mut FileSource,
+    ) -> Result<Inspected, Error> {
         let header = fields::header(session, options, source)?;
         let fields = InputFields::new(session, table, options, header.as_deref())?;
         let kinds = fields.kinds(session, table, source.dialect())?;
@@ -52,33 +73,68 @@ impl Inspected {
         let file_charset = file_charset(session, &options.charset)?;
         check_null_token(file_charset, options)?;
         let sql_mode = sql_mode(session, facts, options)?;
-        let convert = ConvertOptions {
-            file_charset,
-            sql_mode: SqlMode::parse(&sql_mode),
-            time_zone: clock::zone(session, facts, &table.columns, habits)?,
-            habits,
+        let (time_zone, mut unfit) = match clock::zone(session, facts, &table.columns, habits) {
+            Ok(zone) => (zone, Vec::new()),
+            Err(problem @ (Error::Usage(_) | Error::Values(_))) => {
+                (Zone::UTC, vec![problem.to_string()])
+            }
+            Err(error) => return Err(error),
         };
+        let is_zone_known = unfit.is_empty();
+        let sql_flags = SqlMode::parse(&sql_mode);
+        let convert = ConvertOptions { file_charset, sql_mode: sql_flags, time_zone, habits };
         let labels = learn_label_collations(session, table)?;
-        let (settled, moment) = settle_defaults(session, table, &fields)?;
-        let columns = bind_columns(&settled, &fields, &convert, &labels, moment.as_ref())?;
+        // A trigger may fill in what the input lacks.
+        if !table.has_feature("trigger") {
+            absent::check(&table.columns, &fields)?;
+        }
+        let (settled, moment) = settle_defaults(session, table, &fields, &mut unfit)?;
+        let is_bound = |position: usize| {
+            let column = &settled[position];
+            let is_given = fields.field_of(position).is_some();
+            let is_known = match column.sql_type {
+                SqlType::Opaque { .. } => false,
+                SqlType::Timestamp { .. } => is_zone_known,
+                _ => true,
+            };
+            let has_value = is_given || column.default.is_value() || column.auto_increment;
+            is_known && has_value && !table.generated.contains(&column.name)
+        };
+        let moment = moment.as_ref();
+        let columns = bind_columns(&settled, &fields, &convert, &labels, moment, is_bound)?;
         let (collations, unordered) = learn_collations(session, table)?;
-        let series = series(session, facts, table, convert.sql_mode)?;
+        unfit.extend(unordered);
+        let series = series(session, facts, table, sql_flags)?;
         let dialect = source.dialect().clone();
-        Ok(Inspected { columns, fields, dialect, series, collations, unordered, sql_mode })
+        Ok(Inspected {
+            columns,
+            fields,
+            dialect,
+            series,
+            convert,
+            is_zone_known,
+            labels,
+            collations,
+            unfit,
+            sql_mode,
+        })
     }
 }
 
 /// The table's columns with the DEFAULT expressions evaluated that the load needs, and the moment
-/// at which they were; none if nothing depends on it.
+/// at which they were; none if nothing depends on it. Expressions without one value for all rows
+/// stay, and `unfit` hears of them; so do all where the direct path is out of the question anyway.
 fn settle_defaults(
     session: &mut Session,
     table: &Table,
     fields: &InputFields,
+    unfit: &mut Vec<String>,
 ) -> Result<(Vec<Column>, Option<Moment>), Error> {
     let mut columns = table.columns.clone();
     let is_given = |position: usize| fields.field_of(position).is_some();
     let needed = |&position: &usize| {
-        !is_given(position) && matches!(columns[position].default, DefaultValue::Expression(_))
+        let is_expression = matches!(columns[position].default, DefaultValue::Expression(_));
+        !is_given(position) && is_expression && table.unsupported.is_empty()
     };
     let wanted: Vec<usize> = (0..columns.len()).filter(needed).collect();
     let takes_null = |position: usize| {
@@ -90,13 +146,15 @@ fn settle_defaults(
         return Ok((columns, None));
     }
     let moment = Moment::now(session)?;
-    let values = table.evaluate_defaults(session, &wanted, &moment);
-    let values = values.map_err(|error| match error {
-        server::Error::Default { .. } => Error::Usage(error.to_string()),
-        error => error.into(),
-    })?;
-    for (position, value) in values {
-        columns[position].default = value;
+    match table.evaluate_defaults(session, &wanted, &moment) {
+        Ok(values) => {
+            for (position, value) in values {
+                columns[position].default = value;
+            }
+        }
+        Err(error) if error.errno().is_some() => unfit.push(error.to_string()),
+        Err(error @ server::Error::Default { .. }) => unfit.push(error.to_string()),
+        Err(error) => return Err(error.into()),
     }
     Ok((columns, Some(moment)))
 }

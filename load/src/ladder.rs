@@ -97,7 +97,7 @@ pub(crate) fn climb(
         return Ok(ladder.give_up());
     }
     let inspected = Inspected::new(target, options, source)?;
-    for reason in &inspected.unordered {
+    for reason in &inspected.unfit {
         ladder.refuse(LoadPath::Direct, reason.clone());
     }
     let Some(path) = ladder.first_landing(target, options)? else { return Ok(ladder.give_up()) };

@@ -5,11 +5,11 @@
 //!           encoder    one a lane, as many as `controller` allows
 //! ```
 //!
-//! In reading order: `landing` where rows go, `columns` what is sent for each column, `encoder`
-//! rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is loaded
-//! once, `order` which portions may overtake others by their `row_keys`, `sorted` rows in key
-//! order, `lane` a connection at work, `watch` the server meanwhile, `budget` the memory of all, `collector` what they tell, in
-//! input order.
+//! In reading order: `landing` where rows go, `columns` what is sent for each column, `text` how,
+//! `encoder` rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is
+//! loaded once, `order` which portions may overtake others by their `row_keys`, `sorted` rows in
+//! key order, `lane` a connection at work, `watch` the server meanwhile, `budget` the memory of
+//! all, `collector` what they tell, in input order.
 
 #![allow(dead_code)] // until the parts are joined
 
@@ -26,6 +26,9 @@ mod portion;
 mod row_keys;
 mod sender;
 mod sorted;
+#[cfg(test)]
+mod tests;
+mod text;
 mod watch;
 
 use std::sync::Mutex;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use sources::Chunk;
+
 /// A row of the input: file, line and byte, as an editor counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
@@ -17,5 +19,31 @@ pub struct Position {
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} line {} (byte {})", self.file.display(), self.line, self.offset)
+    }
+}
+
+/// Finds lines and bytes of the file for rows of one chunk after the other, in order: each byte is
+/// looked at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    /// Byte of the chunk up to which was counted, and the line and byte of the file there.
+    at: usize,
+    line: u64,
+    offset: u64,
+}
+
+impl Places {
+    /// At the start of `chunk`.
+    pub(crate) fn of(chunk: &Chunk) -> Places {
+        Places { at: 0, line: chunk.first_line, offset: chunk.offset }
+    }
+
+    /// Where byte `at` of the chunk is, which is not before that of the call before.
+    pub(crate) fn find(&mut self, chunk: &Chunk, files: &[PathBuf], at: usize) -> Position {
+        self.line += chunk.lines_between(self.at, at);
+        self.offset += chunk.unit.file_bytes(&chunk.bytes[self.at..at]);
+        self.at = at;
+        let file = files.get(chunk.file as usize).cloned().unwrap_or_default();
+        Position { file, line: self.line, offset: self.offset }
     }
 }

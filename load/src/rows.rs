@@ -17,21 +17,21 @@ use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
 use server::Interrupt;
 use sort::{EntryShape, RunStore, SortBuffer};
-use sources::{Chunk, Rows, Scanner, Source, Value};
+use sources::{Chunk, Rows, Scanner, Source};
 
 use crate::binding::{Binding, Entry, SecondaryBinding};
 use crate::duplicates::gate::{LeftOut, RowGate};
 use crate::duplicates::log::{CutChunk, DuplicateLog};
 use crate::encode::{Encoder, Line};
 use crate::entry::pack;
-use crate::fault::{FaultKind, RowFault};
+use crate::fault::RowFault;
 use crate::given::Explicit;
 use crate::large::{self, Large, Pass};
 use crate::memory::Memory;
 use crate::off_page;
 use crate::options::OnDuplicate;
 use crate::pages::PageSink;
-use crate::position::Position;
+use crate::position::Places;
 use crate::progress::{Progress, Snapshot, Stage};
 use crate::rejects::{Reject, Rejects};
 use crate::sequence::{ChunkNumbers, Sequence};
@@ -179,9 +179,8 @@ struct Worker<'a, 'l> {
     accepted: u64,
     /// Rows since the last look at what is held.
     unseen: u32,
-    /// Place in the chunk up to which lines and bytes of the file were counted for refused rows,
-    /// and the line and the byte there.
-    counted: (usize, u64, u64),
+    /// Where refused rows are.
+    places: Places,
     first_key: Vec<u8>,
     last_key: Vec<u8>,
 }
@@ -209,7 +208,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             rejects: Vec::new(),
             accepted: 0,
             unseen: 0,
-            counted: (0, 0, 0),
+            places: Places::default(),
             first_key: Vec::new(),
             last_key: Vec::new(),
             stage,
@@ -218,7 +217,7 @@ impl<'a, 'l> Worker<'a, 'l> {
 
     /// Carries a chunk through.
     fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
-        self.counted = (0, chunk.first_line, chunk.offset);
+        self.places = Places::of(chunk);
         let mut rows = std::mem::take(&mut self.rows);
         self.scanner.scan(&chunk.bytes, &mut rows);
         if let Some(gate) = &self.stage.gate {
@@ -390,33 +389,9 @@ impl<'a, 'l> Worker<'a, 'l> {
             // Rows that are skipped give their numbers back: there may be enough.
             return Err(Stop::duplicate(0, &[]));
         }
-        let (start, end) = line.row.raw();
-        let (line_no, offset) = self.place_of(chunk, start);
-        let mut scratch = Vec::new();
-        let field = fault.field.filter(|&field| field < line.row.field_count());
-        let value = match field.map(|field| line.value(field, &mut scratch)) {
-            Some(Value::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        };
-        let reason = match (&fault.kind, value, fault.column) {
-            (FaultKind::Value(reason), Some(value), Some(column)) => {
-                reason.explain(value, &binding.columns[column].column.sql_type).to_string()
-            }
-            (kind, ..) => kind.to_string(),
-        };
-        let value = value.map(Reject::cut);
-        self.rejects.push(Reject {
-            position: Position {
-                file: self.stage.files.get(chunk.file as usize).cloned().unwrap_or_default(),
-                line: line_no,
-                offset,
-            },
-            field: fault.field.map(|field| field + 1),
-            column: fault.column.map(|column| binding.columns[column].column.name.clone()),
-            value,
-            reason,
-            raw: chunk.bytes[start..end].to_owned(),
-        });
+        let position = self.places.find(chunk, self.stage.files, line.row.raw().0);
+        let column = fault.column.map(|column| &binding.columns[column].column);
+        self.rejects.push(fault.reject(line, column, position));
         // One more than allowed ends the load anyway: go no further.
         if self.rejects.len() as u64 > self.stage.rejects_max {
             return Err(Stop::Abandoned);
@@ -425,15 +400,6 @@ impl<'a, 'l> Worker<'a, 'l> {
             self.hand_over(chunk.ordinal, false)?;
         }
         Ok(())
-    }
-
-    /// Line and byte of the file that byte `at` of the chunk is; each is counted once.
-    fn place_of(&mut self, chunk: &Chunk, at: usize) -> (u64, u64) {
-        let (from, line, offset) = self.counted;
-        let line = line + chunk.lines_between(from, at);
-        let offset = offset + chunk.unit.file_bytes(&chunk.bytes[from..at]);
-        self.counted = (at, line, offset);
-        (line, offset)
     }
 }
 

@@ -12,6 +12,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use values::Column;
+
 use crate::binding::Binding;
 use crate::counter::{Counter, Series};
 use crate::duplicates::gate::LeftOut;
@@ -91,7 +93,17 @@ impl Sequence {
     /// are refused are told by [`ChunkNumbers::leave_out`].
     pub(crate) fn new(binding: &Binding, series: Series, careful: bool) -> Sequence {
         let column = binding.auto_increment.map(|column| &binding.columns[column].column);
-        let needed = column.is_some() || binding.clustered.has_row_id;
+        Sequence::of_column(column, binding.clustered.has_row_id, series, careful)
+    }
+
+    /// Numbers for a table with this AUTO_INCREMENT column, if any, and perhaps hidden row ids.
+    pub(crate) fn of_column(
+        column: Option<&Column>,
+        has_row_id: bool,
+        series: Series,
+        careful: bool,
+    ) -> Sequence {
+        let needed = column.is_some() || has_row_id;
         let (counted_max, value_max) = column.map_or((1, 1), |column| limits(&column.sql_type));
         let counter = Counter::new(series, counted_max, value_max);
         Sequence {

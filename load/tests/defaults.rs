@@ -109,7 +109,7 @@ fn what_is_not_one_value_for_all_rows_is_refused_by_name() {
         let mut options = server.options(&db, "b", vec![path.clone()]);
         options.columns = Some(vec!["id".to_owned()]);
         let error = server.load(&options).unwrap_err();
-        assert!(matches!(error, Error::Usage(_)), "{column}: {error}");
+        assert!(matches!(error, Error::Unfit { .. }), "{column}: {error}");
         let text = error.to_string();
         assert!(text.contains(part) && text.contains("`v`"), "{column}: {text}");
         assert_eq!(db.text("SELECT COUNT(*) FROM b"), "0");

@@ -73,11 +73,13 @@ pub struct Table {
     pub row_format: RowFormat,
     /// The next AUTO_INCREMENT value, if a column has it.
     pub auto_increment: Option<u64>,
-    /// Columns in table order, invisible ones too. Whole only when `unsupported` is empty:
-    /// a column of an unsupported type is left out.
+    /// Columns in table order, invisible and generated ones too; of a type that is not known as
+    /// [`values::SqlType::Opaque`], for which `unsupported` has a line.
     pub columns: Vec<Column>,
     /// Names of INVISIBLE columns: those a load without a column list leaves out.
     pub invisible: Vec<String>,
+    /// Names of generated columns, whose values are the server's. `unsupported` has them too.
+    pub generated: Vec<String>,
     /// Indexes in the server's order.
     pub indexes: Vec<Index>,
     /// SHOW CREATE TABLE without name and AUTO_INCREMENT: equal texts are equal tables.
@@ -97,19 +99,18 @@ impl Table {
             "VIEW" | "SYSTEM VIEW" => String::new(),
             _ => definition(session, &name)?,
         };
-        let mut unsupported = Vec::new();
-        let mut invisible = Vec::new();
-        let columns = columns(session, &name, &mut invisible, &mut unsupported)?;
+        let found = columns(session, &name)?;
         let indexes = indexes(session, &name)?;
         let mut table = Table {
             engine,
             row_format: row_format(row.text_or_null(4)?.as_deref()),
             auto_increment: row.number_or_null(5)?,
-            columns,
-            invisible,
+            columns: found.columns,
+            invisible: found.invisible,
+            generated: found.generated,
             indexes,
             definition,
-            unsupported,
+            unsupported: found.unsupported,
             name,
         };
         let kind = row.text(2)?;
@@ -136,6 +137,11 @@ impl Table {
             Err(Error::NoTable(_)) => Ok(false),
             Err(e) => Err(e),
         }
+    }
+
+    /// Whether `unsupported` has a feature of this name.
+    pub fn has_feature(&self, name: &str) -> bool {
+        self.unsupported.iter().any(|found| found.feature == name)
     }
 
     /// The index of this name.
@@ -214,12 +220,16 @@ fn only(name: &TableName) -> String {
     )
 }
 
-fn columns(
-    session: &mut Session,
-    name: &TableName,
-    invisible: &mut Vec<String>,
-    unsupported: &mut Vec<Unsupported>,
-) -> Result<Vec<Column>> {
+/// What information_schema.COLUMNS says.
+#[derive(Default)]
+struct Found {
+    columns: Vec<Column>,
+    invisible: Vec<String>,
+    generated: Vec<String>,
+    unsupported: Vec<Unsupported>,
+}
+
+fn columns(session: &mut Session, name: &TableName) -> Result<Found> {
     let is_mysql = session.version().flavor == Flavor::MySql;
     let is_generated =
         if is_mysql { "IF(GENERATION_EXPRESSION='', 'NEVER', 'ALWAYS')" } else { "IS_GENERATED" };
@@ -229,7 +239,7 @@ fn columns(
          FROM information_schema.COLUMNS WHERE {} ORDER BY ORDINAL_POSITION",
         only(name)
     );
-    let mut columns = Vec::new();
+    let mut found = Found::default();
     for row in session.query(&sql)? {
         let column = row.text(0)?;
         let charset = row.text_or_null(5)?;
@@ -243,7 +253,7 @@ fn columns(
         };
         let extra = row.text(7)?.to_ascii_lowercase();
         if extra.contains("invisible") {
-            invisible.push(column.clone());
+            found.invisible.push(column.clone());
         }
         let described = column_type::Described {
             data_type: &row.text(3)?,
@@ -254,15 +264,14 @@ fn columns(
             length: row.number_or_null(8)?,
         };
         if row.text_or_null(9)?.as_deref() == Some("ALWAYS") {
-            unsupported.push(Unsupported::new("generated column", column.clone()));
+            found.generated.push(column.clone());
+            found.unsupported.push(Unsupported::new("generated column", column.clone()));
         }
-        let sql_type = match described.sql_type() {
-            Ok(sql_type) => sql_type,
-            Err((feature, detail)) => {
-                unsupported.push(Unsupported::new(feature, format!("column {column}: {detail}")));
-                continue;
-            }
-        };
+        let (sql_type, refusal) = described.sql_type();
+        if let Some((feature, detail)) = refusal {
+            let detail = format!("column {column}: {detail}");
+            found.unsupported.push(Unsupported::new(feature, detail));
+        }
         let auto_increment = extra.contains("auto_increment");
         let nullable = row.text(2)? == "YES";
         let mut default = (!row.is_null(1)).then(|| row.text_lossy(1));
@@ -270,7 +279,7 @@ fn columns(
         if is_mysql && !extra.contains("default_generated") {
             default = default.map(|text| quote_text(&text));
         }
-        columns.push(Column {
+        found.columns.push(Column {
             default: declared_default(default, nullable),
             name: column,
             sql_type,
@@ -278,7 +287,7 @@ fn columns(
             auto_increment,
         });
     }
-    Ok(columns)
+    Ok(found)
 }
 
 /// The default as information_schema words it, to be made a value by [`defaults::complete`].

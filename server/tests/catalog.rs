@@ -290,6 +290,13 @@ fn features_of_tables_are_refused_by_name() {
         }
         assert!(found.len() <= features.len() + 1, "{table}: {found:?}");
     }
+    // All columns are described nevertheless.
+    let virt = read(&mut session, &database, "virt");
+    assert_eq!((virt.columns.len(), virt.generated.as_slice()), (2, &["b".to_owned()][..]));
+    let opaque = SqlType::Opaque { declared: "geometry".to_owned(), is_text: false };
+    assert_eq!(read(&mut session, &database, "geo").columns[0].sql_type, opaque);
+    let old = read(&mut session, &database, "old");
+    assert_eq!(old.columns[0].sql_type, SqlType::DateTime { digits: 0 });
 }
 
 #[test]

@@ -59,6 +59,10 @@ pub enum SqlType {
     Inet6,
     /// JSON: LONGTEXT utf8mb4_bin whose value the server checks with JSON_VALID.
     Json,
+    /// A type whose stored form is not known here (GEOMETRY, VECTOR, MySQL's JSON): `declared` as
+    /// the server words it. No [`crate::Converter`] can be had for it; values can only be handed to
+    /// the server, as text in a character set or as bytes.
+    Opaque { declared: String, is_text: bool },
 }
 
 /// Value of a column that the input does not give.
@@ -74,6 +78,13 @@ pub enum DefaultValue {
     ConstantUtc(Vec<u8>),
     /// Anything else (CURRENT_TIMESTAMP, UUID(), ...): its SQL text.
     Expression(String),
+}
+
+impl DefaultValue {
+    /// Whether it is the same value for every row, and known here.
+    pub fn is_value(&self) -> bool {
+        !matches!(self, DefaultValue::None | DefaultValue::Expression(_))
+    }
 }
 
 /// One column of the target table.

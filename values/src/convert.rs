@@ -81,7 +81,7 @@ impl Converter {
     /// ([`Converter::with_collation`]) to see that they are the same; without it such a text is
     /// refused unless its bytes are those of the label.
     ///
-    /// Errors: a type no server declares (`DECIMAL(70,2)`).
+    /// Errors: a type no server declares (`DECIMAL(70,2)`), or [`SqlType::Opaque`].
     pub fn new(column: &Column, options: &ConvertOptions) -> Result<Converter, Error> {
         Converter::with_collation(column, options, None)
     }
@@ -154,6 +154,7 @@ impl Converter {
                 let limit = bytes_limit(u32::MAX.into());
                 Kind::Json(Text::new(file, json::CHARSET, limit, Pad::Nothing))
             }
+            SqlType::Opaque { .. } => return Err(bad()),
         };
         Ok(Converter { kind })
     }

@@ -240,7 +240,8 @@ pub fn fixed_width(column: &SqlType) -> Option<usize> {
         | SqlType::VarBinary { .. }
         | SqlType::Text { .. }
         | SqlType::Blob { .. }
-        | SqlType::Json => return None,
+        | SqlType::Json
+        | SqlType::Opaque { .. } => return None,
     })
 }
 

@@ -159,6 +159,7 @@ impl fmt::Display for SqlType {
             SqlType::Inet4 => f.write_str("INET4"),
             SqlType::Inet6 => f.write_str("INET6"),
             SqlType::Json => f.write_str("JSON"),
+            SqlType::Opaque { declared, .. } => f.write_str(declared),
         }
     }
 }

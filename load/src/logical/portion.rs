@@ -1,22 +1,28 @@
 //! What one transaction loads: the rows of one chunk of input, as the server gets them.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use sources::Chunk;
 
+use crate::position::{Places, Position};
 use crate::rejects::Reject;
 
 /// How rows are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Lines of LOAD DATA: tabs, `\N`, backslash escapes, `\n`.
+    #[default]
     Lines,
     /// `(..),` of a multi-row INSERT. Always UTF-8.
     Tuples,
 }
 
 /// The rows of one chunk of input, converted once to see that they are good, and written out.
-#[derive(Debug)]
+///
+/// Made and overwritten by [`super::encoder::Encoder`]; a lane keeps one, so that its buffers
+/// grow once.
+#[derive(Debug, Default)]
 pub(crate) struct Portion {
     /// Place among all portions: 0, 1, 2, ...
     pub(crate) ordinal: u64,
@@ -50,5 +56,52 @@ impl Portion {
             Form::Lines => text,
             Form::Tuples => text.strip_suffix(b",").unwrap_or(text),
         }
+    }
+
+    /// Where an accepted row is in the input, whose files are `files`. Counts from the start of the
+    /// chunk: for messages.
+    pub(crate) fn position(&self, row: usize, files: &[PathBuf]) -> Position {
+        Places::of(&self.chunk).find(&self.chunk, files, self.rows[row].raw.start)
+    }
+
+    /// The reject of a row that the server refused, in the server's words.
+    #[cold]
+    pub(crate) fn refused_by_server(
+        &self,
+        row: usize,
+        files: &[PathBuf],
+        reason: String,
+    ) -> Reject {
+        Reject {
+            position: self.position(row, files),
+            field: None,
+            column: None,
+            value: None,
+            reason,
+            raw: self.chunk.bytes[self.rows[row].raw.clone()].to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_rows_is_cut_where_they_end() {
+        let row = |end| PortionRow { end, raw: 0..0 };
+        let mut portion = Portion {
+            form: Form::Tuples,
+            text: b"(1),(22),(3),".to_vec(),
+            rows: vec![row(4), row(9), row(13)],
+            ..Portion::default()
+        };
+        assert_eq!(portion.text_of(0..3), b"(1),(22),(3)");
+        assert_eq!(portion.text_of(1..2), b"(22)");
+        assert_eq!(portion.text_of(2..2), b"");
+        assert_eq!(portion.text_of(0..0), b"");
+        portion.form = Form::Lines;
+        portion.text = b"1\n1\n22222\n33\n".to_vec();
+        assert_eq!(portion.text_of(1..3), &portion.text[4..13]);
     }
 }

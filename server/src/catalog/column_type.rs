@@ -5,6 +5,9 @@ use values::{Charset, SqlType, TextType};
 /// Name of a feature and what was seen of it.
 type Refusal = (&'static str, String);
 
+/// Mark of a column in the temporal format of servers before 10.1.
+const OLD_TEMPORAL: &str = "/* mariadb-5.3 */";
+
 /// What information_schema says of one column.
 pub(super) struct Described<'a> {
     /// `DATA_TYPE`: `varchar`.
@@ -20,14 +23,29 @@ pub(super) struct Described<'a> {
 }
 
 impl Described<'_> {
-    /// The type, or why the direct path does not handle it.
-    pub(super) fn sql_type(&self) -> Result<SqlType, Refusal> {
-        if self.column_type.contains("/* mariadb-5.3 */") {
-            return Err(("mariadb-5.3 temporal format", self.column_type.to_owned()));
+    /// The type, opaque if need be, and why the direct path does not handle the column.
+    pub(super) fn sql_type(&self) -> (SqlType, Option<Refusal>) {
+        let declared = self.column_type.to_owned();
+        match self.known_type() {
+            Ok(sql_type) if self.column_type.contains(OLD_TEMPORAL) => {
+                (sql_type, Some(("mariadb-5.3 temporal format", declared)))
+            }
+            Ok(sql_type) if self.column_type.contains("COMPRESSED") && !self.has_labels() => {
+                (sql_type, Some(("COMPRESSED column", declared)))
+            }
+            Ok(sql_type) => (sql_type, None),
+            Err(refusal) => (SqlType::Opaque { declared, is_text: self.is_text() }, Some(refusal)),
         }
-        if self.column_type.contains("COMPRESSED") && !self.has_labels() {
-            return Err(("COMPRESSED column", self.column_type.to_owned()));
-        }
+    }
+
+    /// Whether values of a type that is not known are text to the server. MySQL's JSON has no
+    /// character set, and takes none but text.
+    fn is_text(&self) -> bool {
+        self.charset.is_some() || self.data_type.eq_ignore_ascii_case("json")
+    }
+
+    /// The type that values are converted to, however they are stored.
+    fn known_type(&self) -> Result<SqlType, Refusal> {
         let unsigned = !self.has_labels() && self.column_type.contains(" unsigned");
         let integer = |bytes| Ok(SqlType::Integer { bytes, unsigned });
         match self.data_type.to_ascii_lowercase().as_str() {
@@ -197,27 +215,42 @@ mod tests {
             }
             .sql_type()
         };
-        assert_eq!(of("int", "int(11)").unwrap(), SqlType::Integer { bytes: 4, unsigned: false });
+        let known = |data_type, column_type| match of(data_type, column_type) {
+            (sql_type, None) => sql_type,
+            refused => panic!("{refused:?}"),
+        };
+        assert_eq!(known("int", "int(11)"), SqlType::Integer { bytes: 4, unsigned: false });
         assert_eq!(
-            of("decimal", "decimal(65,30) unsigned zerofill").unwrap(),
+            known("decimal", "decimal(65,30) unsigned zerofill"),
             SqlType::Decimal { precision: 65, scale: 30, unsigned: true }
         );
         assert_eq!(
-            of("float", "float(7,3)").unwrap(),
+            known("float", "float(7,3)"),
             SqlType::Float { unsigned: false, digits: Some((7, 3)) }
         );
-        assert_eq!(of("datetime", "datetime(3)").unwrap(), SqlType::DateTime { digits: 3 });
-        assert_eq!(of("bit", "bit(5)").unwrap(), SqlType::Bit { bits: 5 });
-        assert_eq!(of("longblob", "longblob").unwrap(), SqlType::Blob { bytes_max: 4_294_967_295 });
-        for (data_type, column_type, feature) in [
-            ("datetime", "datetime /* mariadb-5.3 */", "mariadb-5.3 temporal format"),
-            ("varbinary", "varbinary(5) /*M!100301 COMPRESSED*/", "COMPRESSED column"),
-            ("point", "point", "column type"),
-            ("uuid", "uuid /* of an older version */", "column type"),
-            ("vector", "vector(3)", "column type"),
-            ("year", "year(2)", "YEAR(2)"),
+        assert_eq!(known("datetime", "datetime(3)"), SqlType::DateTime { digits: 3 });
+        assert_eq!(known("bit", "bit(5)"), SqlType::Bit { bits: 5 });
+        assert_eq!(known("longblob", "longblob"), SqlType::Blob { bytes_max: 4_294_967_295 });
+        let compressed = "varbinary(5) /*M!100301 COMPRESSED*/";
+        for (data_type, column_type, feature, sql_type) in [
+            (
+                "datetime",
+                "datetime /* mariadb-5.3 */",
+                "mariadb-5.3 temporal format",
+                Some(SqlType::DateTime { digits: 0 }),
+            ),
+            ("varbinary", compressed, "COMPRESSED column", Some(SqlType::VarBinary { bytes: 9 })),
+            ("point", "point", "column type", None),
+            ("uuid", "uuid /* of an older version */", "column type", None),
+            ("vector", "vector(3)", "column type", None),
+            ("year", "year(2)", "YEAR(2)", None),
         ] {
-            assert_eq!(of(data_type, column_type).unwrap_err().0, feature);
+            let opaque = SqlType::Opaque { declared: column_type.to_owned(), is_text: false };
+            let (seen, refusal) = of(data_type, column_type);
+            assert_eq!(seen, sql_type.unwrap_or(opaque));
+            assert_eq!(refusal.map(|(feature, _)| feature), Some(feature));
         }
+        let (json, _) = of("json", "json");
+        assert_eq!(json, SqlType::Opaque { declared: "json".to_owned(), is_text: true });
     }
 }

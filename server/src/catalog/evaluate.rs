@@ -28,22 +28,50 @@ pub struct Moment {
     utc: String,
     /// The same in the session's time zone.
     local: String,
+    /// Whether `local` is read as this moment: not in the hour that clocks go through twice.
+    is_plain: bool,
 }
 
 impl Moment {
     /// Now, by the server's clock.
     pub fn now(session: &mut Session) -> Result<Moment> {
-        let row = session.query_row("SELECT @@timestamp, UTC_TIMESTAMP(6), NOW(6)")?;
-        Ok(Moment { unix: row.text(0)?, utc: row.text(1)?, local: row.text(2)? })
+        let row = session.query_row(
+            "SELECT @@timestamp, UTC_TIMESTAMP(6), NOW(6), \
+             ABS(UNIX_TIMESTAMP(CONCAT('', NOW(6))) - @@timestamp) < 1",
+        )?;
+        Ok(Moment {
+            unix: row.text(0)?,
+            utc: row.text(1)?,
+            local: row.text(2)?,
+            is_plain: row.text_or_null(3)?.as_deref() == Some("1"),
+        })
     }
 
     /// Its text in UTC.
     pub fn utc(&self) -> &str {
         &self.utc
     }
+
+    /// Its text in the session's time zone, with `digits` (0 to 6) of the fraction; None where
+    /// that text means another moment too.
+    pub fn local(&self, digits: u8) -> Option<Vec<u8>> {
+        self.is_plain.then(|| cut_fraction(&self.local, digits))
+    }
 }
 
 impl Table {
+    /// Digits of the fraction, where the DEFAULT of column `position` is the moment of the
+    /// statement and nothing else.
+    pub fn default_moment_digits(&self, position: usize) -> Option<u8> {
+        let column = &self.columns[position];
+        let is_moment =
+            matches!(column.sql_type, SqlType::Timestamp { .. } | SqlType::DateTime { .. });
+        match &column.default {
+            DefaultValue::Expression(text) if is_moment => current_timestamp_digits(text),
+            _ => None,
+        }
+    }
+
     /// Values of the DEFAULT expressions of columns `wanted` (positions), at `moment`.
     ///
     /// Makes and drops a temporary table unless all are CURRENT_TIMESTAMP. Errors:

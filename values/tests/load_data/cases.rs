@@ -133,6 +133,7 @@ impl Case {
                 few @ 0..=4 => Shape::Fixed(few),
                 _ => Shape::Fixed(8),
             },
+            SqlType::Opaque { declared, .. } => unreachable!("{declared} is not converted"),
         }
     }
 }

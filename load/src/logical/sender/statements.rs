@@ -1,8 +1,9 @@
 //! The statements that load rows into a table: all but the rows.
 
-use server::identifier::{TableName, quote_name, quote_text};
+use server::identifier::{TableName, quote_name};
 use server::version::{Flavor, Version};
 
+use crate::logical::text::{SEPARATOR, TERMINATOR};
 use crate::options::OnDuplicate;
 
 /// Opens statements to PolarDB-X, which else cuts those above 256 KB into 200-row pieces that it
@@ -23,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) target: TableName,
     /// Character set of [`crate::logical::portion::Form::Lines`].
     pub(crate) charset: String,
+    /// What escapes in them: not always a backslash.
+    pub(crate) escape: u8,
     /// What ends LOAD DATA: `(a, @v1) SET b=..`.
     pub(crate) load_columns: String,
     /// Columns of a tuple, in order.
@@ -67,12 +70,9 @@ impl Statements {
         Statements {
             load: format!(
                 "LOAD DATA LOCAL INFILE 'rows' {load_word}INTO TABLE {table} CHARACTER SET {} \
-                 FIELDS TERMINATED BY {} ESCAPED BY {} LINES TERMINATED BY {} {}",
-                place.charset,
-                quote_text("\t"),
-                quote_text("\\"),
-                quote_text("\n"),
-                place.load_columns
+                 FIELDS TERMINATED BY x'{SEPARATOR:02x}' ESCAPED BY x'{:02x}' LINES TERMINATED \
+                 BY x'{TERMINATOR:02x}' {}",
+                place.charset, place.escape, place.load_columns
             ),
             insert: begin(verb),
             insert_strict: begin(if place.rule == OnDuplicate::Skip { "INSERT" } else { verb }),
@@ -123,6 +123,7 @@ mod tests {
             table: TableName::new("d", "_inrush_new_1_t"),
             target: TableName::new("d", "t"),
             charset: "latin1".to_owned(),
+            escape: b'\\',
             load_columns: "(`a`, `b`)".to_owned(),
             insert_columns: vec!["a".to_owned(), "b`".to_owned()],
             rule,

@@ -103,6 +103,7 @@ impl Scene {
             table: target.clone(),
             target: target.clone(),
             charset: "utf8mb4".to_owned(),
+            escape: b'\\',
             load_columns: format!("({})", names.join(", ")),
             insert_columns: names.iter().map(|&name| name.to_owned()).collect(),
             rule,

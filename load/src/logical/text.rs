@@ -1,0 +1,237 @@
+//! Values as text: fields of LOAD DATA's lines, and literals of INSERT.
+//!
+//! A literal is what LOAD DATA would have read of the file: the server converts
+//! `_latin1 x'e9'` as it does a field of a file in latin1. Text in UTF-8 and all ASCII goes between
+//! quotes, everything else as hexadecimal digits after the name of its character set, so that a
+//! statement is UTF-8 whatever the file is.
+
+use values::{Charset, SqlType};
+
+/// Between the fields of a line.
+pub(crate) const SEPARATOR: u8 = b'\t';
+/// After a line.
+pub(crate) const TERMINATOR: u8 = b'\n';
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 16;
+
+/// The escape of lines in a character set.
+///
+/// Not a backslash where that may be the second byte of a character (big5, gbk, gb18030, sjis, cp932): a
+/// control character is none anywhere.
+pub(crate) fn escape(file: Charset) -> u8 {
+    match file.name() {
+        "big5" | "gbk" | "gb18030" | "sjis" | "cp932" => 0x01,
+        _ => b'\\',
+    }
+}
+
+/// Appends a field of a line.
+#[inline]
+pub(crate) fn push_field(text: &[u8], escape: u8, out: &mut Vec<u8>) {
+    let is_special = |byte: u8| byte == SEPARATOR || byte == TERMINATOR || byte == escape;
+    push(text, is_special, out, |byte, out| {
+        out.push(escape);
+        out.push(match byte {
+            SEPARATOR => b't',
+            TERMINATOR => b'n',
+            byte => byte,
+        });
+    });
+}
+
+/// How the values of a column are written as literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Literal {
+    /// An integer without quotes where it is nothing but digits, else as `Text`.
+    Number,
+    /// Text in the character set of the file.
+    Text,
+    /// Bytes.
+    Bytes,
+}
+
+impl Literal {
+    /// For columns of a type.
+    pub(crate) fn of(sql_type: &SqlType) -> Literal {
+        match sql_type {
+            SqlType::Integer { .. } => Literal::Number,
+            SqlType::Bit { .. }
+            | SqlType::Binary { .. }
+            | SqlType::VarBinary { .. }
+            | SqlType::Blob { .. }
+            | SqlType::Opaque { is_text: false, .. } => Literal::Bytes,
+            _ => Literal::Text,
+        }
+    }
+}
+
+/// Writes literals of values from a file in one character set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Literals {
+    /// `_latin1`, before texts that are not ASCII or UTF-8.
+    file: &'static str,
+    /// Whether ASCII of the file is ASCII.
+    is_ascii_superset: bool,
+    is_utf8: bool,
+    is_binary: bool,
+}
+
+impl Literals {
+    pub(crate) fn new(file: Charset) -> Literals {
+        Literals {
+            file: file.name(),
+            is_ascii_superset: file.is_ascii_superset(),
+            is_utf8: matches!(file, Charset::Utf8mb4 | Charset::Utf8mb3),
+            is_binary: file == Charset::Binary,
+        }
+    }
+
+    /// Appends the literal of a value.
+    #[inline]
+    pub(crate) fn push(&self, text: &[u8], literal: Literal, out: &mut Vec<u8>) {
+        match literal {
+            Literal::Number if is_plain_integer(text) => out.extend_from_slice(text),
+            Literal::Number | Literal::Text => self.push_text(text, out),
+            Literal::Bytes if text.is_ascii() => push_quoted(text, out),
+            Literal::Bytes => push_hex("binary", text, out),
+        }
+    }
+
+    #[inline]
+    fn push_text(&self, text: &[u8], out: &mut Vec<u8>) {
+        if text.is_ascii() && self.is_ascii_superset {
+            if self.is_binary {
+                // Bytes become no text of another character set: those of ucs2 stay as they are.
+                out.extend_from_slice(b"_binary");
+            }
+            push_quoted(text, out);
+        } else if self.is_utf8 && std::str::from_utf8(text).is_ok() {
+            push_quoted(text, out);
+        } else {
+            push_hex(self.file, text, out);
+        }
+    }
+}
+
+/// Whether the server reads the same number from `text` with quotes and without: digits without
+/// leading zeros, few enough for a BIGINT.
+fn is_plain_integer(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    match digits {
+        [b'0'] => digits.len() == text.len(),
+        [b'1'..=b'9', rest @ ..] => rest.len() < 18 && rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    }
+}
+
+/// Appends ASCII or UTF-8 between quotes, for a session in utf8mb4 without NO_BACKSLASH_ESCAPES.
+#[inline]
+fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'\'');
+    let is_special = |byte: u8| byte == b'\'' || byte == b'\\';
+    push(text, is_special, out, |byte, out| out.extend_from_slice(&[byte, byte]));
+    out.push(b'\'');
+}
+
+fn push_hex(charset: &str, bytes: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.push(b'_');
+    out.extend_from_slice(charset.as_bytes());
+    out.extend_from_slice(b" x'");
+    out.reserve(2 * bytes.len() + 1);
+    for byte in bytes {
+        let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
+        out.extend_from_slice(&[DIGITS[high], DIGITS[low]]);
+    }
+    out.push(b'\'');
+}
+
+/// Appends `text`, its special bytes by `escape`. Blocks without any are copied whole: nearly all.
+#[inline(always)]
+fn push(
+    text: &[u8],
+    is_special: impl Fn(u8) -> bool + Copy,
+    out: &mut Vec<u8>,
+    escape: impl Fn(u8, &mut Vec<u8>) + Copy,
+) {
+    let one_by_one = |bytes: &[u8], out: &mut Vec<u8>| {
+        for &byte in bytes {
+            match is_special(byte) {
+                true => escape(byte, out),
+                false => out.push(byte),
+            }
+        }
+    };
+    let (blocks, rest) = text.as_chunks::<BLOCK>();
+    for block in blocks {
+        match block.iter().fold(false, |any, &byte| any | is_special(byte)) {
+            true => one_by_one(block, out),
+            false => out.extend_from_slice(block),
+        }
+    }
+    match rest.iter().fold(false, |any, &byte| any | is_special(byte)) {
+        true => one_by_one(rest, out),
+        false => out.extend_from_slice(rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literal(file: Charset, literal: Literal, text: &[u8]) -> String {
+        let mut out = Vec::new();
+        Literals::new(file).push(text, literal, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn fields_are_escaped_in_blocks_and_at_their_ends() {
+        let mut out = Vec::new();
+        push_field(b"a\tb\nc\\d\0'", b'\\', &mut out);
+        assert_eq!(out, b"a\\tb\\nc\\\\d\0'");
+        for at in 0..40 {
+            let mut text = vec![b'x'; 40];
+            text[at] = b'\n';
+            let mut out = Vec::new();
+            push_field(&text, 1, &mut out);
+            let expected = [&text[..at], b"\x01n", &text[at + 1..]].concat();
+            assert_eq!(out, expected);
+        }
+    }
+
+    #[test]
+    fn the_escape_is_no_part_of_a_character() {
+        assert_eq!(escape(Charset::Utf8mb4), b'\\');
+        assert_eq!(escape(Charset::Latin1), b'\\');
+    }
+
+    #[test]
+    fn integers_go_without_quotes_where_that_is_the_same() {
+        for text in ["0", "-1", "17", "123456789012345678"] {
+            assert_eq!(literal(Charset::Latin1, Literal::Number, text.as_bytes()), text);
+        }
+        for text in ["", "-", "-0", "01", "1 ", "1e3", "+5", "1234567890123456789", "0x10"] {
+            let expected = format!("'{text}'");
+            assert_eq!(literal(Charset::Latin1, Literal::Number, text.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn literals_are_utf8_whatever_the_file_is() {
+        use Charset::{Binary, Latin1, Utf8mb3, Utf8mb4};
+        for (file, kind, text, expected) in [
+            (Utf8mb4, Literal::Text, "it's \\ \u{e9}".as_bytes(), "'it''s \\\\ \u{e9}'"),
+            (Utf8mb3, Literal::Text, b"\xed\xa0\x80", "_utf8mb3 x'EDA080'"),
+            (Latin1, Literal::Text, b"abc", "'abc'"),
+            (Latin1, Literal::Text, b"\xe9a", "_latin1 x'E961'"),
+            (Binary, Literal::Text, b"abc", "_binary'abc'"),
+            (Binary, Literal::Text, b"\xff", "_binary x'FF'"),
+            (Utf8mb4, Literal::Bytes, b"a\0\n", "'a\0\n'"),
+            (Utf8mb4, Literal::Bytes, "\u{e9}".as_bytes(), "_binary x'C3A9'"),
+        ] {
+            assert_eq!(literal(file, kind, text), expected);
+        }
+    }
+}
