@@ -1,7 +1,8 @@
 //! Benchmarks: the same rows loaded by the server's own ways and by Inrush.
 //!
 //! In reading order: the [`host`] is the server of a run. The TPC-H tables ([`tpch`]) and their rows
-//! ([`rows`]); the ways of loading them and the [`floor`] below which no load can be; [`tproch`] runs
+//! ([`rows`]); the ways of loading them, plain
+//! [`clients`] among them, and the [`floor`] below which no load can be; [`tproch`] runs
 //! them side by side, and [`outcome`] is what it finds, on which [`machine`]. [`mod@batch`] inserts the
 //! rows of [`sbtest`] in batches of every size over any number of connections. [`stages`] measures
 //! each stage alone.
@@ -13,6 +14,7 @@ pub mod tpch;
 
 pub mod rows;
 
+mod clients;
 pub mod floor;
 mod ways;
 

@@ -7,15 +7,21 @@ use serde::Serialize;
 use crate::machine::Machine;
 
 /// A way of loading a file into a fresh table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
     /// LOAD DATA INFILE, nothing set.
     LoadData,
     /// LOAD DATA INFILE with `unique_checks=0, foreign_key_checks=0`.
     Unchecked,
-    /// Inrush, from its start to its end: verified, imported, published.
-    Inrush,
+    /// Eight clients, each with INSERTs of 1,000 rows, as PolarDB-X's Batch Tool loads.
+    Clients,
+    /// `inrush load --path direct`, from its start to its end: verified, imported, published.
+    Direct,
+    /// `inrush load --path stream`.
+    Stream,
+    /// `inrush load --path insert`.
+    Insert,
 }
 
 /// Seconds of the least work that a load of this table can do on this machine.
@@ -38,20 +44,26 @@ pub struct TableOutcome {
     pub rows: u64,
     /// Bytes of the input.
     pub text_bytes: u64,
-    /// Bytes of the tablespace that Inrush built.
+    /// Bytes of the tablespace that Inrush built; 0 without [`Way::Direct`].
     pub file_bytes: u64,
-    /// Seconds of [`Way::LoadData`].
-    pub load_data_seconds: f64,
-    /// Seconds of [`Way::Unchecked`].
-    pub unchecked_seconds: f64,
-    /// Seconds of [`Way::Inrush`].
-    pub inrush_seconds: f64,
-    /// The floor.
-    pub floor: Floor,
-    /// CHECKSUM TABLE, the same for all three.
+    /// What each way took, in the order of [`Way::ALL`].
+    pub loads: Vec<WayOutcome>,
+    /// The floor; measured where [`Way::Direct`] is.
+    pub floor: Option<Floor>,
+    /// CHECKSUM TABLE, the same for all ways.
     pub checksum: String,
+}
+
+/// What one table took by one way.
+#[derive(Clone, Debug, Serialize)]
+pub struct WayOutcome {
+    /// Which.
+    pub way: Way,
+    /// Seconds to the last commit, or to the end of Inrush's process.
+    pub seconds: f64,
     /// Inrush's own report of the load.
-    pub inrush: serde_json::Value,
+    #[serde(skip_serializing_if = "serde_json::Value::is_null")]
+    pub report: serde_json::Value,
 }
 
 /// A whole run.
@@ -85,13 +97,39 @@ impl Floor {
 }
 
 impl Way {
+    /// Every way, in the order of printing.
+    pub const ALL: [Way; 6] =
+        [Way::LoadData, Way::Unchecked, Way::Clients, Way::Direct, Way::Stream, Way::Insert];
+
     /// Name for people.
     pub fn name(self) -> &'static str {
         match self {
             Way::LoadData => "LOAD DATA",
             Way::Unchecked => "LOAD DATA without checks",
-            Way::Inrush => "Inrush",
+            Way::Clients => "INSERTs of 8 clients",
+            Way::Direct => "Inrush direct",
+            Way::Stream => "Inrush stream",
+            Way::Insert => "Inrush insert",
         }
+    }
+
+    /// Name on the command line and above columns.
+    pub fn short(self) -> &'static str {
+        match self {
+            Way::LoadData => "load-data",
+            Way::Unchecked => "unchecked",
+            Way::Clients => "clients",
+            Way::Direct => "direct",
+            Way::Stream => "stream",
+            Way::Insert => "insert",
+        }
+    }
+}
+
+impl TableOutcome {
+    /// Seconds of one way; None when it was not among those that ran.
+    pub fn seconds(&self, way: Way) -> Option<f64> {
+        self.loads.iter().find(|load| load.way == way).map(|load| load.seconds)
     }
 }
 
@@ -101,9 +139,8 @@ struct Sum {
     rows: u64,
     text_bytes: u64,
     file_bytes: u64,
-    load_data: f64,
-    unchecked: f64,
-    inrush: f64,
+    /// By the way's place in [`Way::ALL`].
+    seconds: [f64; 6],
     floor: f64,
 }
 
@@ -112,27 +149,40 @@ impl Sum {
         self.rows += table.rows;
         self.text_bytes += table.text_bytes;
         self.file_bytes += table.file_bytes;
-        self.load_data += table.load_data_seconds;
-        self.unchecked += table.unchecked_seconds;
-        self.inrush += table.inrush_seconds;
-        self.floor += table.floor.seconds();
+        for (sum, way) in self.seconds.iter_mut().zip(Way::ALL) {
+            *sum += table.seconds(way).unwrap_or(0.0);
+        }
+        self.floor += table.floor.map_or(0.0, |floor| floor.seconds());
     }
 
-    fn line(&self, name: &str) -> String {
-        let ratio = |slow: f64, fast: f64| if fast > 0.0 { slow / fast } else { 0.0 };
-        format!(
-            "{name:<9} {:>11} {:>8.1} {:>8.1} {:>10.2} {:>10.2} {:>8.2} {:>8.2} {:>7.1}x {:>8.1}x {:>7.2}x\n",
-            self.rows,
-            self.text_bytes as f64 / 1e6,
-            self.file_bytes as f64 / 1e6,
-            self.load_data,
-            self.unchecked,
-            self.inrush,
-            self.floor,
-            ratio(self.load_data, self.inrush),
-            ratio(self.unchecked, self.inrush),
-            ratio(self.inrush, self.floor),
-        )
+    fn of(&self, way: Way) -> f64 {
+        let place = Way::ALL.iter().position(|other| *other == way);
+        place.map_or(0.0, |place| self.seconds[place])
+    }
+
+    fn seconds_line(&self, name: &str, ways: &[Way]) -> String {
+        let megabytes = [self.text_bytes, self.file_bytes].map(|bytes| bytes as f64 / 1e6);
+        let mut line =
+            format!("{name:<9} {:>11} {:>8.1} {:>8.1}", self.rows, megabytes[0], megabytes[1]);
+        for &way in ways {
+            let _ = write!(line, " {:>9.2}", self.of(way));
+        }
+        let _ = writeln!(line, " {:>9.2}", self.floor);
+        line
+    }
+
+    fn ratios_line(&self, name: &str, ways: &[Way]) -> String {
+        let ratio = |slow: f64, fast: f64| match slow > 0.0 && fast > 0.0 {
+            true => format!("{:.2}x", slow / fast),
+            false => "-".to_owned(),
+        };
+        let mut line = format!("{name:<9} {:>29}", "");
+        for &way in ways {
+            let _ = write!(line, " {:>9}", ratio(self.of(Way::LoadData), self.of(way)));
+        }
+        let clients = ratio(self.of(Way::Clients), self.of(Way::Insert));
+        let _ = writeln!(line, " {clients:>16} {:>15}", ratio(self.of(Way::Direct), self.floor));
+        line
     }
 }
 
@@ -146,21 +196,35 @@ impl Outcome {
             self.machine.line(),
             self.command
         );
-        text += "                                         seconds                                  Inrush is faster than  Inrush\n";
-        text += "table            rows  text MB  file MB  LOAD DATA  unchecked   Inrush    floor  LOAD DATA unchecked / floor\n";
+        let ran = |way: &Way| self.tables.iter().any(|table| table.seconds(*way).is_some());
+        let ways: Vec<Way> = Way::ALL.into_iter().filter(ran).collect();
+        let heads: String = ways.iter().map(|way| format!(" {:>9}", way.short())).collect();
+        let mut lines: Vec<(&str, Sum)> = Vec::new();
         let mut total = Sum::default();
         for table in &self.tables {
             let mut one = Sum::default();
             one.add(table);
             total.add(table);
-            text += &one.line(&table.table);
+            lines.push((&table.table, one));
         }
         if self.tables.len() > 1 {
-            text += &total.line("total");
+            lines.push(("total", total));
         }
-        text += "\nunchecked: LOAD DATA after SET unique_checks=0, foreign_key_checks=0. \
-                 floor: read the input, write the\nfinished file's bytes and fsync, import it. \
-                 Row counts and CHECKSUM TABLE of all three ways agree.\n";
+        let _ = writeln!(text, "seconds          rows  text MB  file MB{heads}     floor");
+        for (name, sum) in &lines {
+            text += &sum.seconds_line(name, &ways);
+        }
+        let _ = writeln!(
+            text,
+            "\ntimes as fast as LOAD DATA             {heads}   insert/clients  direct / floor"
+        );
+        for (name, sum) in &lines {
+            text += &sum.ratios_line(name, &ways);
+        }
+        text += "\nunchecked: LOAD DATA after SET unique_checks=0, foreign_key_checks=0. clients: 8 \
+                 connections, INSERTs\nof 1,000 rows, as PolarDB-X's Batch Tool loads. direct, stream, \
+                 insert: inrush load --path. floor: read\nthe input, write the finished file's bytes and \
+                 fsync, import it. Row counts and CHECKSUM TABLE of all\nways agree.\n";
         for note in &self.notes {
             let _ = writeln!(text, "note: {note}");
         }
@@ -173,18 +237,21 @@ impl Outcome {
 mod tests {
     use super::*;
 
-    fn table(name: &str, load_data: f64, inrush: f64) -> TableOutcome {
+    fn table(name: &str, load_data: f64, direct: f64) -> TableOutcome {
+        let load = |way, seconds| WayOutcome { way, seconds, report: serde_json::Value::Null };
         TableOutcome {
             table: name.to_owned(),
             rows: 1_000_000,
             text_bytes: 120_000_000,
             file_bytes: 180_000_000,
-            load_data_seconds: load_data,
-            unchecked_seconds: load_data * 0.6,
-            inrush_seconds: inrush,
-            floor: Floor { read_seconds: 0.1, write_seconds: 0.2, import_seconds: 0.2 },
+            loads: vec![
+                load(Way::LoadData, load_data),
+                load(Way::Clients, load_data * 2.0),
+                load(Way::Direct, direct),
+                load(Way::Insert, load_data * 0.8),
+            ],
+            floor: Some(Floor { read_seconds: 0.1, write_seconds: 0.2, import_seconds: 0.2 }),
             checksum: "123".to_owned(),
-            inrush: serde_json::Value::Null,
         }
     }
 
@@ -202,9 +269,12 @@ mod tests {
             tables: vec![table("orders", 10.0, 1.0), table("lineitem", 90.0, 4.0)],
         };
         let text = outcome.text();
-        let total = text.lines().find(|line| line.starts_with("total")).unwrap();
-        assert!(total.contains("100.00") && total.contains("5.00"), "{total}");
-        assert!(total.contains("20.0x") && total.contains("12.0x") && total.contains("5.00x"));
+        let totals: Vec<&str> = text.lines().filter(|line| line.starts_with("total")).collect();
+        let [seconds, ratios] = totals[..] else { panic!("{text}") };
+        assert!(seconds.contains("100.00") && seconds.contains("5.00"), "{seconds}");
+        let ratios: Vec<&str> = ratios.split_whitespace().collect();
+        assert_eq!(ratios, ["total", "1.00x", "0.50x", "20.00x", "1.25x", "2.50x", "5.00x"]);
+        assert!(!text.contains(" stream   "), "{text}");
         assert!(text.contains("note: small pool"));
         let json = serde_json::to_value(&outcome).unwrap();
         assert_eq!(json["tables"][1]["floor"]["import_seconds"], 0.2);

@@ -1,4 +1,4 @@
-//! `inrush bench tproch`: every table by LOAD DATA, by LOAD DATA without checks, and by Inrush.
+//! `inrush bench tproch`: every table by the server's own ways, by INSERTs, and by Inrush's paths.
 //!
 //! Same run, same server, same files. The server is the benchmark's own unless one is given: a
 //! buffer pool larger than the data and 4 GB of redo log, else as it comes. Which way goes first
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
 use crate::machine::Machine;
-use crate::outcome::{Floor, Outcome, TableOutcome, Way};
+use crate::outcome::{Outcome, TableOutcome, Way, WayOutcome};
 use crate::program::Program;
 use crate::rows::{self, TableFile};
 use crate::tpch::{Schema, Table};
@@ -28,6 +28,8 @@ pub struct TprochOptions {
     pub schema: Schema,
     /// Only these tables; empty for all of the schema.
     pub tables: Vec<Table>,
+    /// The ways to load each of them; empty for all.
+    pub ways: Vec<Way>,
     /// Memory for Inrush, in bytes; none for its default.
     pub memory_bytes_max: Option<u64>,
     /// Threads for Inrush; none for its default.
@@ -51,6 +53,7 @@ impl Default for TprochOptions {
             scale: 1.0,
             schema: Schema::Tproch,
             tables: Vec::new(),
+            ways: Vec::new(),
             memory_bytes_max: None,
             threads: None,
             log_file_bytes: LOG_FILE_BYTES,
@@ -118,36 +121,40 @@ fn compare(
     keep: bool,
     say: &mut dyn FnMut(&str),
 ) -> Result<TableOutcome, Error> {
-    let mut order = [Way::LoadData, Way::Unchecked, Way::Inrush];
-    order.rotate_left(first % 3);
+    let mut order = ways.list.clone();
+    let length = order.len();
+    order.rotate_left(first % length);
     let mut loads: Vec<(Way, Loaded)> = Vec::new();
-    let (mut floor, mut file_bytes) = (Floor::default(), 0);
+    let (mut floor, mut file_bytes) = (None, 0);
     for way in order {
         say(&format!("{table}: {} rows by {}", file.rows, way.name()));
         let loaded = ways.load(way, table, file)?;
         say(&format!("{table}: {:.2} s", loaded.seconds));
         check_equal(table, file, way, &loaded, loads.first())?;
-        if way == Way::Inrush {
-            (floor, file_bytes) = ways.floor(table, file)?;
+        if way == Way::Direct {
+            let measured = ways.floor(table, file)?;
+            (floor, file_bytes) = (Some(measured.0), measured.1);
         }
         loads.push((way, loaded));
     }
     if !keep {
         ways.drop_table(table)?;
     }
-    let seconds = |way| loads.iter().find(|(of, _)| *of == way).map_or(0.0, |(_, l)| l.seconds);
-    let report = loads.iter().find(|(of, _)| *of == Way::Inrush).map(|(_, l)| l.report.clone());
+    loads.sort_by_key(|(way, _)| *way);
+    let checksum = loads.first().map(|(_, loaded)| loaded.checksum.clone()).unwrap_or_default();
+    let outcome = |(way, loaded): (Way, Loaded)| WayOutcome {
+        way,
+        seconds: loaded.seconds,
+        report: loaded.report,
+    };
     Ok(TableOutcome {
         table: table.name().to_owned(),
         rows: file.rows,
         text_bytes: file.bytes,
         file_bytes,
-        load_data_seconds: seconds(Way::LoadData),
-        unchecked_seconds: seconds(Way::Unchecked),
-        inrush_seconds: seconds(Way::Inrush),
+        loads: loads.into_iter().map(outcome).collect(),
         floor,
-        checksum: loads.first().map(|(_, l)| l.checksum.clone()).unwrap_or_default(),
-        inrush: report.unwrap_or_default(),
+        checksum,
     })
 }
 
@@ -249,6 +256,7 @@ fn ways(host: &Host, options: &TprochOptions) -> Result<Ways, Error> {
             connect_arguments: host.server.arguments.clone(),
         },
         limits: Limits { memory_bytes_max: options.memory_bytes_max, threads: options.threads },
+        list: if options.ways.is_empty() { Way::ALL.to_vec() } else { options.ways.clone() },
         schema: options.schema,
         own_server: host.is_own(),
         scratch: std::path::absolute(&options.data_dir)

@@ -7,6 +7,7 @@ use std::time::Instant;
 use server::Session;
 use server::identifier::{quote_name, quote_text};
 
+use crate::clients;
 use crate::error::Error;
 use crate::floor;
 use crate::host::{self, DATABASE};
@@ -27,6 +28,8 @@ pub(crate) struct Ways {
     pub(crate) session: Session,
     pub(crate) program: Program,
     pub(crate) limits: Limits,
+    /// Those that are compared.
+    pub(crate) list: Vec<Way>,
     pub(crate) schema: Schema,
     /// Whether the server is the benchmark's own, so that its settings may be changed.
     pub(crate) own_server: bool,
@@ -60,7 +63,10 @@ impl Ways {
         let report = match way {
             Way::LoadData => self.load_data(table, &file.path, false)?,
             Way::Unchecked => self.load_data(table, &file.path, true)?,
-            Way::Inrush => self.inrush(table, &file.path)?,
+            Way::Clients => self.clients(table, &file.path)?,
+            Way::Direct => self.inrush(table, &file.path, "direct")?,
+            Way::Stream => self.inrush(table, &file.path, "stream")?,
+            Way::Insert => self.inrush(table, &file.path, "insert")?,
         };
         let seconds = started.elapsed().as_secs_f64();
         let name = qualified(table.name());
@@ -133,10 +139,17 @@ impl Ways {
         Ok(serde_json::Value::Null)
     }
 
-    fn inrush(&self, table: Table, path: &Path) -> Result<serde_json::Value, Error> {
+    fn clients(&mut self, table: Table, path: &Path) -> Result<serde_json::Value, Error> {
+        let columns = table.file_columns();
+        clients::load(&mut self.session, &qualified(table.name()), columns, path)?;
+        Ok(serde_json::Value::Null)
+    }
+
+    fn inrush(&self, table: Table, file: &Path, path: &str) -> Result<serde_json::Value, Error> {
         let into = format!("{DATABASE}.{table}");
-        let arguments = load_arguments(table, &self.limits);
-        self.program.load(path, &into, &arguments, self.session.options())
+        let mut arguments = load_arguments(table, &self.limits);
+        arguments.extend(["--path".into(), path.into()]);
+        self.program.load(file, &into, &arguments, self.session.options())
     }
 
     /// Copies of the table's `.ibd` and `.cfg` in the scratch folder, as FOR EXPORT leaves them.

@@ -390,7 +390,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
-    /// The eight TPC-H tables: LOAD DATA, LOAD DATA without checks, Inrush.
+    /// The eight TPC-H tables: LOAD DATA, checked and not, INSERTs, Inrush's three paths.
     Tproch(TprochArgs),
     /// Batch sizes and numbers of threads of INSERTs, beside LOAD DATA and Inrush.
     Batch(BatchBenchArgs),
@@ -455,6 +455,9 @@ pub(crate) struct TprochArgs {
     /// Only these tables.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) tables: Option<Vec<String>>,
+    /// Only these ways: load-data, unchecked, clients, direct, stream, insert.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) ways: Option<Vec<String>>,
     /// Memory for Inrush, as 512M or 4G.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bench::batch::{self, BatchOptions, Cell};
 use bench::host::GivenServer;
+use bench::outcome::Way;
 use bench::tpch::Table;
 use bench::tproch::{self, TprochOptions};
 
@@ -20,6 +21,7 @@ pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
             SchemaArg::Dbgen => bench::tpch::Schema::Dbgen,
         },
         tables: args.tables.iter().flatten().map(|name| table(name)).collect::<Result<_, _>>()?,
+        ways: args.ways.iter().flatten().map(|name| way(name)).collect::<Result<_, _>>()?,
         threads: args.threads,
         keep: args.keep,
         ..TprochOptions::default()
@@ -99,6 +101,14 @@ fn given_server(args: &ConnectArgs) -> Result<Option<GivenServer>, Failure> {
     }
     let (connect, arguments) = (connect::named(args)?, connect::arguments(args));
     Ok(Some(GivenServer { connect, arguments }))
+}
+
+fn way(name: &str) -> Result<Way, Failure> {
+    let found = Way::ALL.into_iter().find(|way| way.short() == name);
+    found.ok_or_else(|| {
+        let names = Way::ALL.map(Way::short).join(", ");
+        Failure::usage(format!("--ways: {name:?} is none of {names}"))
+    })
 }
 
 fn table(name: &str) -> Result<Table, Failure> {

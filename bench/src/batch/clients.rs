@@ -11,16 +11,12 @@ use std::time::{Duration, Instant};
 
 use server::{ConnectOptions, Session};
 
+use crate::clients::send;
 use crate::error::Error;
 use crate::sbtest::Tuples;
 
 /// What precedes the tuples.
 const INSERT: &str = "INSERT INTO inrush_bench.sbtest1 (id, k, c, pad) VALUES ";
-/// Errors after which the same statement is sent again: lock wait timeout, deadlock.
-const RETRIED: [u16; 2] = [1205, 1213];
-/// A statement that was refused more often is an error.
-const RETRIES_MAX: u64 = 20;
-
 /// What the clients of one run share.
 pub(crate) struct Clients<'a> {
     pub(crate) connect: &'a ConnectOptions,
@@ -114,20 +110,4 @@ impl Clients<'_> {
         }
         Ok(part)
     }
-}
-
-/// Runs a statement until it is committed; gives how often it was sent again.
-fn send(session: &mut Session, sql: &str) -> Result<u64, Error> {
-    let mut retries = 0;
-    loop {
-        match session.exec(sql) {
-            Ok(_) => return Ok(retries),
-            Err(error) if retries < RETRIES_MAX && is_retried(&error) => retries += 1,
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-fn is_retried(error: &server::Error) -> bool {
-    error.errno().is_some_and(|errno| RETRIED.contains(&errno))
 }
