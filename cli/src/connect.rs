@@ -9,6 +9,17 @@ use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions};
 use crate::args::ConnectArgs;
 use crate::failure::Failure;
 
+/// Keeps off the terminal what the driver dies of when a server answers without sense: there is an
+/// error for it.
+pub(crate) fn hush_driver() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(server::CONNECT_THREAD) {
+            usual(panic);
+        }
+    }));
+}
+
 /// The server that was named, or the sandbox, started if need be.
 pub(crate) fn resolve(args: &ConnectArgs, quiet: bool) -> Result<ConnectOptions, Failure> {
     if args.names_a_server() {

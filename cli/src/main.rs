@@ -23,6 +23,7 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     allocator::give_back_large_buffers();
+    connect::hush_driver();
     match Cli::read().and_then(|cli| run(cli.command)) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {

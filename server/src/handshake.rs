@@ -7,10 +7,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use mysql::{Conn, DriverError, OptsBuilder};
+use secrecy::ExposeSecret;
 
 use crate::error::{Error, Result};
 use crate::options::ConnectOptions;
 use crate::tls::Tls;
+
+/// Name of the thread that connects: what it dies of becomes an error, so nobody need print it.
+pub const THREAD: &str = "connect";
 
 /// Pause between two looks at whether somebody wants the end.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -29,7 +33,7 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
     let limit = options.connect_time_max();
     let running = attempt.clone();
     std::thread::Builder::new()
-        .name("connect".to_owned())
+        .name(THREAD.to_owned())
         .spawn(move || {
             // Nobody may be waiting any more: then the connection is dropped.
             let _ = give.send(running.run());
@@ -48,10 +52,14 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
                 return Err(attempt.failed(message, None));
             }
             Err(RecvTimeoutError::Timeout) => options.interrupt.check()?,
-            // The driver panics on some answers that make no sense.
+            // The driver panics on some answers that make no sense, and on an account of the plugin
+            // parsec if it is given no password.
             Err(RecvTimeoutError::Disconnected) => {
-                let message = "the server's answers make no sense".to_owned();
-                return Err(attempt.failed(message, None));
+                let message = match options.has_password() {
+                    true => "the server's answers make no sense",
+                    false => "the log-in broke off: the account may need a password (-p)",
+                };
+                return Err(attempt.failed(message.to_owned(), None));
             }
         }
     }
@@ -145,6 +153,10 @@ impl Attempt {
 }
 
 impl ConnectOptions {
+    fn has_password(&self) -> bool {
+        self.password.as_ref().is_some_and(|password| !password.expose_secret().is_empty())
+    }
+
     /// Whether a password is not to be encrypted by a key that anybody could have sent.
     fn keeps_keys_away(&self) -> bool {
         self.socket_path().is_none()
@@ -196,7 +208,8 @@ mod tests {
 
     #[test]
     fn a_public_key_is_never_asked_for_unless_allowed() {
-        let mut options = ConnectOptions::default();
+        let host = Some("db1".to_owned());
+        let mut options = ConnectOptions { host, ..ConnectOptions::default() };
         assert_eq!(public_key(&options).unwrap(), Some(PathBuf::new()));
         options.get_server_public_key = Some(true);
         assert_eq!(public_key(&options).unwrap(), None);

@@ -46,6 +46,7 @@ pub use catalog::Table;
 pub use error::{Error, Result, Unsupported};
 pub use facts::ServerFacts;
 pub use habits::habits;
+pub use handshake::THREAD as CONNECT_THREAD;
 pub use identifier::TableName;
 pub use import::{Target, TargetOptions};
 pub use interrupt::Interrupt;

@@ -1,6 +1,7 @@
 //! Tests against real servers. Skipped with a line when none is installed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod accounts;
 mod catalog;
 mod certificates;
 mod collation;
