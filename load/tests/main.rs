@@ -28,6 +28,7 @@ mod random;
 mod reasons;
 mod refusals;
 mod rejects;
+mod replicas;
 mod run;
 mod server;
 #[path = "../../innodb/tests/source.rs"]
