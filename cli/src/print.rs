@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use load::{Estimate, Plan, Report};
+use load::{Estimate, LogicalReport, Plan, Report, Settled};
 
 use crate::size::{count, group, show};
 
@@ -52,8 +52,37 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         )?;
     }
     writeln!(out, "  path {path}: {why} (server {server})")?;
+    if let Some(logical) = &report.logical {
+        self::logical(out, logical)?;
+    }
     for note in &report.notes {
         writeln!(out, "  note: {note}")?;
+    }
+    Ok(())
+}
+
+/// What the controller of a load settled on, and what held it back.
+fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
+    let Settled { connections, connections_max, batch_rows, batch_bytes, held_back } =
+        &report.settled;
+    write!(out, "  {}", count(*connections as u64, "connection"))?;
+    if connections_max != connections {
+        write!(out, " (at most {connections_max})")?;
+    }
+    if let (Some(rows), Some(bytes)) = (batch_rows, batch_bytes) {
+        write!(out, ", {} or {} a statement", count(*rows, "row"), show(*bytes))?;
+    }
+    writeln!(out, ", {}", count(report.portions, "transaction"))?;
+    for held in held_back {
+        write!(out, "  held back {:.1} s", held.seconds)?;
+        if held.paused_seconds > 0.0 {
+            write!(out, ", {:.1} s of it paused,", held.paused_seconds)?;
+        }
+        write!(out, " by {}, seen {}", held.cause, count(held.times, "time"))?;
+        match &held.worst {
+            Some(worst) => writeln!(out, "; at worst {worst}")?,
+            None => writeln!(out)?,
+        }
     }
     Ok(())
 }

@@ -84,5 +84,5 @@ pub use options::{Batches, Fill, LoadOptions, LoadPath, Mode, OnDuplicate, Repli
 pub use plan::{Plan, check, plan};
 pub use position::Position;
 pub use progress::{Progress, Snapshot, Stage};
-pub use report::Report;
+pub use report::{LogicalReport, Report};
 pub use server::Interrupt;
