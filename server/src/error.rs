@@ -71,6 +71,11 @@ pub enum Error {
     /// The swap was asked for and the connection broke; whether it was done cannot be asked.
     #[error("the connection to the server broke while it renamed the tables of {0}")]
     Unanswered(String),
+    /// COMMIT was asked for and the connection broke; whether it was done cannot be told.
+    #[error(
+        "the connection to the server broke while it committed the rows of {0}, and nothing tells whether it did: look into the table before you load again"
+    )]
+    CommitUnknown(String),
     /// Somebody asked for the end of the load before this statement; it was not sent.
     #[error("stopped before the server was asked")]
     Interrupted,

@@ -132,6 +132,8 @@ pub struct Target {
     pub(crate) twin: Option<Twin>,
     /// Whether rows go into the target itself: nothing else has to be there then.
     pub in_place: bool,
+    /// Gets a row in the transaction that all rows go in with: it tells whether that was committed.
+    pub(crate) mark: Option<TableName>,
 }
 
 /// Which file it is, whatever its name: device and inode.
@@ -207,6 +209,7 @@ impl Target {
             checkpoint: None,
             twin: None,
             in_place: false,
+            mark: None,
         })
     }
 

@@ -41,6 +41,7 @@ pub mod tls;
 mod twin;
 pub mod version;
 pub mod waiting;
+pub mod whole;
 
 pub use catalog::Table;
 pub use error::{Error, Result, Unsupported};

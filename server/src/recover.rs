@@ -130,7 +130,7 @@ impl Target {
     }
 
     /// Whether the server has run since the target was locked.
-    fn is_same_server(&self, session: &mut Session) -> Result<bool> {
+    pub(crate) fn is_same_server(&self, session: &mut Session) -> Result<bool> {
         let uptime: u64 = session.query_row("SHOW GLOBAL STATUS LIKE 'Uptime'")?.number(1)?;
         // Of whole seconds.
         Ok(uptime + 1 >= self.locked_at.elapsed().as_secs())

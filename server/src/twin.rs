@@ -23,6 +23,7 @@ use crate::version::Flavor;
 
 /// Connections lost in [`Target::finish_twin`] before it gives up.
 const FINISH_TRIES: usize = 4;
+const ER_CONNECTION_KILLED: u16 = 1927;
 
 /// What is still to be done to a twin before it is the target's like.
 #[derive(Clone, Debug, Default)]
@@ -141,7 +142,7 @@ impl Target {
         let mut tries = 0;
         loop {
             match self.finish_once() {
-                Err(Error::Lost { .. }) if tries < FINISH_TRIES => {
+                Err(error) if is_cut(&error) && tries < FINISH_TRIES => {
                     tries += 1;
                     self.ensure_session()?;
                 }
@@ -249,6 +250,11 @@ impl Twin {
     }
 }
 
+/// Whether a connection has ended in mid-statement, by itself or by an administrator.
+fn is_cut(error: &Error) -> bool {
+    matches!(error, Error::Lost { .. }) || error.errno() == Some(ER_CONNECTION_KILLED)
+}
+
 fn twin_prefix(target: &TableName) -> String {
     let names = Names::of(target);
     // The digest is in the lock's name, and nothing else of the target's.
@@ -256,7 +262,7 @@ fn twin_prefix(target: &TableName) -> String {
 }
 
 /// A name that no other load gives: by time, process and connection.
-fn twin_name(target: &TableName, connection: u64) -> TableName {
+pub(crate) fn twin_name(target: &TableName, connection: u64) -> TableName {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let word = format!("{} {} {connection}", since.as_nanos(), std::process::id());
     let token = digest(word.as_bytes());

@@ -1,10 +1,12 @@
 //! The twins of the logical path: made, filled by statements, brought back to shape, swapped in.
 
+use std::time::Duration;
+
 use server::catalog::Table;
 use server::import::Target;
 use server::publish::Mode;
 use server::secondary::Defer;
-use server::testing::TestServer;
+use server::testing::{TestServer, TestServerOptions};
 use server::{Error, Session, TableName, TargetOptions};
 
 fn target(server: &TestServer, database: &str, table: &str) -> Target {
@@ -104,4 +106,136 @@ fn a_filled_twin_becomes_the_very_table_the_target_was() {
         }
         assert!(leftovers(&mut session, &database).is_empty(), "{shape}");
     }
+}
+
+/// A twin with many rows and two indexes to build.
+fn filled(server: &TestServer, database: &str, rows: u32) -> Target {
+    let mut session = server.connect().unwrap();
+    let sql = format!(
+        "CREATE TABLE {database}.t (a INT PRIMARY KEY, b INT, c CHAR(90), KEY b (b), KEY c (c, b))"
+    );
+    session.exec(&sql).unwrap();
+    let mut target = target(server, database, "t");
+    target.create_twin(Defer::NotUnique, false).unwrap();
+    let twin = target.names.shadow.quoted();
+    session
+        .exec(&format!(
+            "INSERT INTO {twin} SELECT seq, seq * 7 % 1000, MD5(seq) FROM {database}.seq_1_to_{rows}"
+        ))
+        .unwrap();
+    target
+}
+
+/// Waits until the connection builds the indexes.
+fn await_alter(session: &mut Session, id: u64) -> bool {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={id} AND INFO LIKE '%ADD KEY%'"
+    );
+    (0..2000).any(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        !session.query(&sql).unwrap().is_empty()
+    })
+}
+
+fn check_published(server: &TestServer, target: &mut Target, database: &str, rows: u64) {
+    target.publish(Mode::Insert).unwrap();
+    target.drop_old(Mode::Insert).unwrap();
+    let mut session = server.connect().unwrap();
+    for index in ["PRIMARY", "b", "c"] {
+        let sql = format!("SELECT COUNT(*) FROM {database}.t FORCE INDEX ({index})");
+        assert_eq!(session.query_row(&sql).unwrap().number::<u64>(0).unwrap(), rows);
+    }
+    assert_eq!(
+        session.query_row(&format!("CHECK TABLE {database}.t")).unwrap().text(3).unwrap(),
+        "OK"
+    );
+    assert!(leftovers(&mut session, database).is_empty());
+}
+
+#[test]
+fn indexes_whose_building_is_cut_off_are_built_over_a_new_connection() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut target = filled(server, &database, 150_000);
+    let (id, mut killer) = (target.session.id(), server.connect().unwrap());
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            assert!(await_alter(&mut killer, id), "the ALTER was not seen");
+            killer.kill(id).unwrap();
+        });
+        target.finish_twin().unwrap();
+    });
+    assert_ne!(target.session.id(), id);
+    check_published(server, &mut target, &database, 150_000);
+}
+
+#[test]
+fn indexes_are_built_again_after_a_crash_of_the_server_in_the_middle() {
+    let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
+    let Some(server) = TestServer::start_with(&options) else { return };
+    let database = server.database().unwrap();
+    let mut target = filled(&server, &database, 150_000);
+    let (id, mut watcher) = (target.session.id(), server.connect().unwrap());
+    std::thread::scope(|scope| {
+        let server = &server;
+        scope.spawn(move || {
+            assert!(await_alter(&mut watcher, id), "the ALTER was not seen");
+            server.kill_9().unwrap();
+            server.restart().unwrap();
+        });
+        target.finish_twin().unwrap();
+    });
+    check_published(&server, &mut target, &database, 150_000);
+}
+
+#[test]
+fn a_half_built_twin_is_never_published_and_the_next_load_removes_it() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let mut target = filled(server, &database, 100);
+    let twin = target.names.shadow.clone();
+    session.exec(&format!("ALTER TABLE {} ADD KEY b (b)", twin.quoted())).unwrap();
+    assert!(matches!(target.publish(Mode::Insert), Err(Error::Altered { .. })));
+    // Killed: its connection ends, and with it the lock.
+    drop(target);
+    let mut next = self::target(server, &database, "t");
+    assert_eq!(next.cleanup_tables().unwrap(), [format!("table {twin}")]);
+    assert_eq!(next.cleanup_tables().unwrap(), Vec::<String>::new());
+    assert!(next.is_empty().unwrap());
+}
+
+#[test]
+fn rows_of_an_overtaken_load_never_reach_the_next_ones_twin() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let mut first = filled(server, &database, 10);
+    let theirs = first.names.shadow.quoted();
+    session.kill(first.session.id()).unwrap();
+    let mut second = target(server, &database, "t");
+    second.cleanup_tables().unwrap();
+    second.create_twin(Defer::NotUnique, false).unwrap();
+    let late = session.exec(&format!("INSERT INTO {theirs} VALUES (1, 2, 'x')")).unwrap_err();
+    assert_eq!(late.errno(), Some(1146), "{late}");
+    drop(second);
+    assert!(matches!(first.finish_twin(), Err(Error::Overtaken(_))));
+}
+
+#[test]
+fn a_duplicate_in_a_key_left_for_later_fails_the_building() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session
+        .exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY, b INT, UNIQUE KEY u (b))"))
+        .unwrap();
+    let mut target = target(server, &database, "t");
+    target.create_twin(Defer::Unique, false).unwrap();
+    assert_eq!(target.deferred(), ["u"]);
+    let twin = target.names.shadow.quoted();
+    session.exec(&format!("INSERT INTO {twin} VALUES (1, 1), (2, 1)")).unwrap();
+    assert_eq!(target.finish_twin().unwrap_err().errno(), Some(1062));
+    target.abandon().unwrap();
+    assert!(leftovers(&mut session, &database).is_empty());
 }
