@@ -160,6 +160,34 @@ pub enum Error {
         /// What was being done when the connection broke.
         reason: String,
     },
+    /// A load that adds rows ended early: some are in.
+    #[error("{error}; {}", added(target, *rows))]
+    Appended {
+        /// What ended it.
+        error: Box<Error>,
+        /// `database.table`.
+        target: String,
+        /// Rows that are in; none where the server could not be asked.
+        rows: Option<u64>,
+    },
+    /// Somebody asked for the end of a load that adds rows.
+    #[error("stopped by {by} during {stage}")]
+    StoppedAdding {
+        /// Name of the signal.
+        by: &'static str,
+        /// [`crate::Stage::name`] of what was being done.
+        stage: &'static str,
+    },
+    /// The connection broke while the server was asked to commit the one transaction.
+    #[error(
+        "{target} has all of the rows or none of them, because the connection broke during COMMIT: look, and load again if it has none ({reason})"
+    )]
+    CommitUnknown {
+        /// `database.table`.
+        target: String,
+        /// What was being done when the connection broke.
+        reason: String,
+    },
     /// The server failed, or could not be reached to remove what a failed load had made.
     #[error("{error}; that was in step {step}: {state}")]
     Step {
@@ -226,7 +254,7 @@ impl Error {
         );
         let name = &target.table.name;
         let now = match self {
-            Error::SwapUnknown { .. } => String::new(),
+            Error::SwapUnknown { .. } | Error::CommitUnknown { .. } => String::new(),
             _ => format!("{name} is as it was, "),
         };
         let clean = cleaned.is_ok();
@@ -246,6 +274,16 @@ impl Error {
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |source| Error::Io { doing, path, source }
+    }
+}
+
+fn added(target: &str, rows: Option<u64>) -> String {
+    match rows {
+        Some(rows) => format!(
+            "{rows} row{} in {target}, the same command goes on with the rest",
+            if rows == 1 { " is" } else { "s are" }
+        ),
+        None => format!("rows may be in {target}, the same command goes on with the rest"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use server::{ConnectOptions, Session, Target};
+use server::{ConnectOptions, Session, Table, Target};
 use sources::FileSource;
 
 use crate::ddl::{self, Made};
@@ -83,11 +83,14 @@ fn run(
         }
         LoadPath::Auto | LoadPath::Direct => direct::run(&job, &mut target, source, steps),
     };
-    outcome.map_err(|error| {
+    outcome.inspect(|_| forget_ledger(&mut target, options)).map_err(|error| {
         let _shield = options.interrupt.shield();
         let cleaned = target.abandon();
         made.undo(&mut target.session);
-        error.in_step(steps.stage.name(), &target, cleaned)
+        match error {
+            error @ Error::Appended { .. } => error,
+            error => error.in_step(steps.stage.name(), &target, cleaned),
+        }
     })
 }
 
@@ -118,6 +121,17 @@ fn inspect(
             undo(&mut target, &made, options);
             Err(error)
         }
+    }
+}
+
+/// Removes the ledger: of a load that is done, and of those before it that were interrupted, whose
+/// rows are gone or whose rest is in now.
+fn forget_ledger(target: &mut Target, options: &LoadOptions) {
+    let _shield = options.interrupt.shield();
+    // The next load finds it and knows what it is.
+    let ledger = target.names.ledger.clone();
+    if target.reconnect().is_ok() && Table::exists(&mut target.session, &ledger).unwrap_or(false) {
+        let _ = target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()));
     }
 }
 

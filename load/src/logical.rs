@@ -7,9 +7,10 @@
 //!
 //! In reading order: `landing` where rows go, `columns` what is sent for each column, `text` how,
 //! `encoder` rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is
-//! loaded once, `order` which portions may overtake others by their `row_keys`, `sorted` rows in
-//! key order, `lane` a connection at work, `watch` the server meanwhile, `budget` the memory of
-//! all, `collector` what they tell, in input order.
+//! loaded once, `resume` what an earlier load left, `order` which portions may overtake others by
+//! their `row_keys`, `sorted` rows in key order, `lane` a connection at work, `limits` of their
+//! number, `watch` the server meanwhile, `budget` the memory of all, `collector` what they tell, in
+//! input order.
 
 #![allow(dead_code)] // until the parts are joined
 
@@ -20,9 +21,10 @@ mod encoder;
 pub(crate) mod landing;
 mod lane;
 mod ledger;
+mod limits;
 mod order;
-mod plain;
 mod portion;
+mod resume;
 mod row_keys;
 mod sender;
 mod sorted;
@@ -31,24 +33,39 @@ mod tests;
 mod text;
 mod watch;
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use server::secondary::Defer;
-use server::{ConnectOptions, Target};
-use sources::{FileSource, Source};
+use server::{ConnectOptions, Session, Target};
+use sources::{FileSource, Scanner, Source};
 
 use self::budget::Shares;
-use self::landing::Way;
-use self::lane::{Lanes, Loaded};
+use self::columns::Columns;
+use self::encoder::{Numbers, Shared};
+use self::landing::{Landing, Way};
+use self::lane::{Lanes, Loaded, Plan};
+use self::order::UniqueKeys;
+use self::resume::Resume;
+use self::sender::statements::Place;
+use self::sender::{Commit, SenderOptions};
+use self::sorted::{SortPlan, Sorted, Sorting};
 use self::watch::Watch;
 use crate::direct;
 use crate::error::Error;
+use crate::failpoint;
 use crate::job::Job;
-use crate::options::{LoadPath, Mode};
+use crate::memory::Memory;
+use crate::options::{LoadPath, Mode, OnDuplicate};
 use crate::progress::Stage;
 use crate::reading::Reading;
 use crate::report::{LogicalReport, Report, memory_peak_bytes};
 use crate::steps::Steps;
+
+/// Chunk by which it is decided whether rows are sorted: the same whatever memory there is.
+const LOOK_BYTES: usize = 1 << 20;
+/// Mean distance of neighbours in key order from which on rows are sorted.
+const SCATTER_MIN: f64 = 0.02;
 
 /// Loads a target by statements.
 pub(crate) fn run(
@@ -58,70 +75,315 @@ pub(crate) fn run(
     source: FileSource,
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
-    let work = Work { job, connect };
-    let done = work.run(target, source, steps)?;
-    steps.stopwatch.stop();
-    Ok(work.report(target, steps, done))
+    let landing =
+        job.rung.landing.clone().ok_or_else(|| {
+            Error::Internal("rows are sent and it is not known where to".to_owned())
+        })?;
+    let mut work =
+        Work { job, connect, landing, resume: None, next_number: None, notes: Vec::new() };
+    match work.run(target, source, steps) {
+        Ok(done) => {
+            steps.stopwatch.stop();
+            Ok(work.report(target, steps, done))
+        }
+        Err(error) => Err(work.failed(target, error)),
+    }
 }
 
 struct Work<'a> {
     job: &'a Job<'a>,
     connect: &'a ConnectOptions,
+    landing: Landing,
+    resume: Option<Resume>,
+    /// The table's AUTO_INCREMENT after all rows, where it was counted here.
+    next_number: Option<u64>,
+    notes: Vec<String>,
 }
 
 /// A load that is done.
 struct Done {
     loaded: Loaded,
+    spilled_bytes: u64,
+    is_sorted: bool,
     /// What did not work after the target had its rows.
     warnings: Vec<String>,
 }
 
 impl Work<'_> {
     fn run(
-        &self,
+        &mut self,
         target: &mut Target,
         mut source: FileSource,
         steps: &mut Steps<'_>,
     ) -> Result<Done, Error> {
-        let options = self.job.options;
-        let mut landing = self.job.rung.landing.clone().ok_or_else(|| {
-            Error::Internal("rows are sent and it is not known where to".to_owned())
-        })?;
-        let mut watch = Watch::begin(self.job, self.connect, &mut target.session)?;
+        let job = self.job;
+        let mut watch = Watch::begin(job, self.connect, &mut target.session)?;
         target.remarks.append(&mut watch.notes);
-        steps.step(Stage::Shadow, || landing.prepare(target, Defer::NotUnique))?;
-        if landing.way == Way::Whole {
-            let reasons =
-                vec!["one transaction into the table itself is not possible yet".to_owned()];
-            let (target, path) = (target.table.name.to_string(), None);
-            return Err(Error::Unfit { target, path, reasons });
-        }
-        let into = landing.table(target).clone();
-        let reading = Reading::of(options)?;
-        let shares = Shares::of(options, reading.bytes(), source.bytes_total())?;
+        steps.step(Stage::Shadow, || self.landing.prepare(target, Defer::NotUnique))?;
+        let sort = self.sort_plan(target, &mut source)?;
+        let store_bytes = if sort.is_some() { job.memory.run_bytes / 2 } else { 0 };
+        let taken = Reading::of(job.options)?.bytes() + store_bytes as u64;
+        let mut shares = Shares::of(job.options, taken, source.bytes_total())?;
+        self.open_ledger(target, sort.is_some(), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
-        let limits = lane::limits(self.job, target, &shares)?;
-        let source: Mutex<Box<dyn Source>> = Mutex::new(Box::new(source));
-        let loaded = steps.step(Stage::Rows, || {
-            Lanes::new(self.job, self.connect, &source, into, limits, &shares)?.run(watch)
+        let mut source: Box<dyn Source> = Box::new(source);
+        let (mut is_sorted, mut spilled_bytes) = (false, 0);
+        if let Some(plan) = &sort {
+            let sorted = steps.step(Stage::Sort, || {
+                let memory = Memory { chunk_bytes: shares.chunk_bytes, ..*job.memory };
+                self.sorting(plan, &memory, store_bytes).sort(source)
+            })?;
+            source = match sorted {
+                Sorted::Rows(rows) => {
+                    (is_sorted, spilled_bytes) = (true, rows.spilled_bytes());
+                    Box::new(rows)
+                }
+                Sorted::NotSorted(source) => source,
+            };
+        }
+        let source = Mutex::new(source);
+        let mut loaded =
+            steps.step(Stage::Rows, || self.rows(target, shares, &source, &mut watch))?;
+        let whole = loaded.whole.take();
+        steps.step(Stage::Indexes, || {
+            target.ensure_session()?;
+            if let Some(next) = self.next_number.filter(|_| self.landing.way == Way::Shadow) {
+                target.number_twin(next)?;
+            }
+            self.landing.finish(target)
         })?;
-        steps.step(Stage::Indexes, || landing.finish(target))?;
-        let warnings = match landing.swap().is_some() {
-            true => steps.last_step(Stage::Publish, || direct::publish(target, options))?,
-            false => Vec::new(),
+        let warnings = match self.landing.way {
+            Way::Shadow => {
+                steps.last_step(Stage::Publish, || direct::publish(target, job.options))?
+            }
+            Way::Whole => steps.last_step(Stage::Publish, || self.commit(target, whole))?,
+            Way::Append => Vec::new(),
         };
-        Ok(Done { loaded, warnings })
+        Ok(Done { loaded, spilled_bytes, is_sorted, warnings })
+    }
+
+    /// How rows are sorted before they are sent; none where they come in order, or their order
+    /// has a say in what the table gets.
+    fn sort_plan(
+        &self,
+        target: &mut Target,
+        source: &mut FileSource,
+    ) -> Result<Option<SortPlan>, Error> {
+        let Job { options, memory, rung, .. } = *self.job;
+        let Target { session, table, .. } = target;
+        let inspected = &rung.inspected;
+        let zero_is_value = inspected.series.zero_is_value;
+        let plan =
+            SortPlan::new(session, table, &inspected.columns, options.on_duplicate, zero_is_value)?;
+        let Some(plan) = plan else { return Ok(None) };
+        source.set_chunks(LOOK_BYTES, memory.record_bytes_max)?;
+        let memory = Memory { chunk_bytes: LOOK_BYTES, ..*memory };
+        let scatter = self.sorting(&plan, &memory, 0).look(source)?;
+        Ok((scatter.distance >= SCATTER_MIN).then_some(plan))
+    }
+
+    fn sorting<'s>(
+        &'s self,
+        plan: &'s SortPlan,
+        memory: &'s Memory,
+        store_bytes: usize,
+    ) -> Sorting<'s> {
+        let options = self.job.options;
+        Sorting {
+            plan,
+            dialect: &options.dialect,
+            memory,
+            store_bytes,
+            temp_dir: &options.temp_dir,
+            progress: self.job.progress,
+            interrupt: &options.interrupt,
+        }
+    }
+
+    /// Begins the ledger, or finds the one to go on with, which says how large chunks are.
+    fn open_ledger(
+        &mut self,
+        target: &mut Target,
+        is_sorted: bool,
+        shares: &mut Shares,
+    ) -> Result<(), Error> {
+        if self.landing.way == Way::Whole {
+            return resume::refuse_interrupted(target, self.job.options.mode);
+        }
+        let job = self.job;
+        let inspected = &job.rung.inspected;
+        let words = resume::input_words(job.options, inspected, is_sorted);
+        let resume = Resume::open(target, &self.landing, job.options, words, shares.chunk_bytes)?;
+        shares.chunk_bytes = resume.chunk_bytes;
+        let before = resume.before();
+        if before.portions > 0 {
+            self.notes.push(format!(
+                "{} rows were in already, of a load of this input that was interrupted",
+                before.rows
+            ));
+        }
+        failpoint::hit("ledger.opened");
+        self.resume = Some(resume);
+        Ok(())
+    }
+
+    /// Sends all rows.
+    fn rows(
+        &mut self,
+        target: &mut Target,
+        shares: Shares,
+        source: &Mutex<Box<dyn Source>>,
+        watch: &mut Watch,
+    ) -> Result<Loaded, Error> {
+        let Job { options, rung, .. } = *self.job;
+        let limits = limits::limits(self.job, target, &shares)?;
+        let keys = self.keys(target)?;
+        let columns = Columns::new(&mut target.session, &target.table, &rung.inspected)?;
+        // Rows that are added get theirs from the server, as those of others do meanwhile.
+        let numbers = match options.mode {
+            Mode::Append => None,
+            Mode::Insert | Mode::Replace => Numbers::new(&columns, rung.inspected.series),
+        };
+        let scanner = Scanner::new(&options.dialect);
+        let encoder = Shared {
+            columns: &columns,
+            scanner: &scanner,
+            files: &options.files,
+            rejects_max: options.rejects_max,
+            numbers: numbers.as_ref(),
+        };
+        let whole = match self.landing.way {
+            Way::Whole => Some(self.begin_whole(target)?),
+            _ => None,
+        };
+        let plan = Plan {
+            job: self.job,
+            limits,
+            shares,
+            encoder,
+            sender: Arc::new(self.sender(target, &columns)),
+            resume: self.resume.as_ref(),
+            keys: keys.as_ref(),
+            whole,
+        };
+        let loaded = Lanes::new(plan, source)?.run(watch)?;
+        self.next_number = numbers.map(|numbers| numbers.next());
+        Ok(loaded)
+    }
+
+    /// The keys by which portions wait for each other, where rows with one key are no failure.
+    fn keys(&mut self, target: &mut Target) -> Result<Option<UniqueKeys>, Error> {
+        let Job { options, rung, .. } = *self.job;
+        if options.on_duplicate == OnDuplicate::Fail || self.landing.way == Way::Whole {
+            return Ok(None);
+        }
+        let Target { session, table, .. } = target;
+        let updates = options.on_duplicate == OnDuplicate::Update;
+        let inspected = &rung.inspected;
+        let zero_is_value = inspected.series.zero_is_value;
+        let keys = UniqueKeys::new(session, table, &inspected.columns, updates, zero_is_value)?;
+        if let Some(why) = keys.serial() {
+            self.notes.push(format!("portions were loaded one after the other: {why}"));
+        }
+        Ok(Some(keys))
+    }
+
+    fn sender(&self, target: &Target, columns: &Columns) -> SenderOptions {
+        let options = self.job.options;
+        let commit = match &self.resume {
+            Some(resume) => Commit::Portions(resume.ledger.clone()),
+            None => Commit::Whole { savepoints: true },
+        };
+        SenderOptions {
+            connect: self.connect.clone(),
+            place: Place {
+                table: self.landing.table(target).clone(),
+                target: target.table.name.clone(),
+                charset: columns.file.name().to_owned(),
+                escape: columns.escape,
+                load_columns: columns.load_columns(),
+                insert_columns: columns.names(),
+                rule: options.on_duplicate,
+            },
+            commit,
+            setup: vec![format!("SET SESSION sql_mode='{}'", columns.sql_mode())],
+            files: options.files.clone().into(),
+            rejects_max: options.rejects_max,
+            lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
+            reconnect_wait: failpoint::reconnect_wait(server::recover::RECONNECT_WAIT),
+        }
+    }
+
+    /// A connection in the transaction that all rows go into. In mode insert nobody else can
+    /// insert until it ends: the lock is on where the first row would be.
+    fn begin_whole(&self, target: &mut Target) -> Result<Session, Error> {
+        let mut session = Session::connect(self.connect)?;
+        session
+            .set_lock_wait(Duration::from_secs(u64::from(self.job.options.lock_wait_seconds)))?;
+        let name = &target.table.name;
+        session.exec("START TRANSACTION")?;
+        match self.job.options.mode {
+            Mode::Replace => drop(session.exec(&format!("DELETE FROM {}", name.quoted()))?),
+            Mode::Insert => {
+                let sql = format!("SELECT 1 FROM {} LIMIT 1 FOR UPDATE", name.quoted());
+                if !session.query(&sql)?.is_empty() {
+                    return Err(server::Error::NotEmpty(name.to_string()).into());
+                }
+            }
+            Mode::Append => {}
+        }
+        Ok(session)
+    }
+
+    /// Has the one transaction's rows stay.
+    fn commit(&self, target: &Target, whole: Option<Session>) -> Result<Vec<String>, Error> {
+        let mut session = whole
+            .ok_or_else(|| Error::Internal("the transaction's connection is gone".to_owned()))?;
+        failpoint::hit("publish.commit");
+        match session.exec("COMMIT") {
+            Err(error @ server::Error::Lost { .. }) => Err(Error::CommitUnknown {
+                target: target.table.name.to_string(),
+                reason: error.to_string(),
+            }),
+            done => Ok(done.map(|_| Vec::new())?),
+        }
+    }
+
+    /// What is left of a load that failed, besides what the target's own cleaning up removes.
+    fn failed(&self, target: &mut Target, error: Error) -> Error {
+        let Some(resume) = &self.resume else { return error };
+        let _shield = self.job.options.interrupt.shield();
+        // Where the server cannot be asked, the next load finds the ledger.
+        let reached = target.reconnect().map_err(Error::from);
+        let totals = reached.and_then(|()| resume.ledger.totals(&mut target.session));
+        let name = target.table.name.to_string();
+        match (self.landing.way, totals) {
+            (Way::Append, Ok(totals)) if totals.rows > 0 => {
+                Error::Appended { error: Box::new(error), target: name, rows: Some(totals.rows) }
+            }
+            (Way::Append, Err(_)) => {
+                Error::Appended { error: Box::new(error), target: name, rows: None }
+            }
+            (_, Ok(_)) => {
+                let _ = resume.ledger.remove(&mut target.session);
+                error
+            }
+            (_, Err(_)) => error,
+        }
     }
 
     fn report(&self, target: &Target, steps: &mut Steps<'_>, done: Done) -> Report {
         let Job { options, rung, .. } = *self.job;
-        let Done { loaded: Loaded { collected, settled, bytes_read }, mut warnings } = done;
+        let Done { loaded, spilled_bytes, is_sorted, mut warnings } = done;
+        let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
         warnings.extend(target.remarks.iter().cloned());
         let seconds = steps.stopwatch.total_seconds();
-        let mut notes = Vec::new();
+        let mut notes = vec![self.landing.why.clone()];
+        notes.extend(self.notes.iter().cloned());
         if options.mode == Mode::Replace && collected.rows == 0 {
             notes.push("the input had no rows, so that the table is empty now".to_owned());
         }
+        let before = self.resume.as_ref().map(Resume::before).unwrap_or_default();
         Report {
             target: target.table.name.to_string(),
             job: steps.job().to_owned(),
@@ -130,19 +392,25 @@ impl Work<'_> {
             server: target.facts.version.text.clone(),
             rows: collected.rows,
             rejects: collected.rejects,
-            duplicates: 0,
+            duplicates: collected.duplicates,
             bytes: bytes_read,
             file_bytes: 0,
-            spilled_bytes: 0,
-            sorted_input: true,
+            spilled_bytes,
+            sorted_input: !is_sorted,
             seconds,
-            rows_per_second: collected.rows as f64 / seconds,
+            rows_per_second: collected.rows.saturating_sub(before.rows) as f64 / seconds,
             megabytes_per_second: bytes_read as f64 / 1e6 / seconds,
             stages: steps.stopwatch.times(),
             memory_peak_bytes: memory_peak_bytes(),
             threads: settled.connections_max,
             indexes: Vec::new(),
-            logical: Some(LogicalReport { settled, portions: collected.portions }),
+            logical: Some(LogicalReport {
+                landing: self.landing.way.name(),
+                settled,
+                portions: collected.portions,
+                retries,
+                rows_before: before.rows,
+            }),
             notes,
             warnings,
         }

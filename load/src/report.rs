@@ -35,8 +35,15 @@ pub struct LogicalReport {
     /// What the controller found.
     #[serde(flatten)]
     pub settled: Settled,
-    /// Transactions.
+    /// Where rows went: `shadow`, a twin that was swapped in; `whole`, the table itself in one
+    /// transaction; `append`, the table itself in many.
+    pub landing: &'static str,
+    /// Pieces of input, a transaction each unless all is one.
     pub portions: u64,
+    /// Times that a portion was sent again: for a deadlock, a lock, a lost connection.
+    pub retries: usize,
+    /// Rows that an interrupted load of the same input had left in the table.
+    pub rows_before: u64,
 }
 
 /// Outcome of a load.

@@ -114,7 +114,12 @@ impl<'a> Steps<'a> {
         let stage = self.stage.name();
         let stopped = Error::Stopped { by, stage, target: self.target.clone() };
         match error {
-            error @ Error::SwapUnknown { .. } => error,
+            error @ (Error::SwapUnknown { .. } | Error::CommitUnknown { .. }) => error,
+            Error::Appended { target, rows, .. } => Error::Appended {
+                error: Box::new(Error::StoppedAdding { by, stage }),
+                target,
+                rows,
+            },
             Error::Step { step, state, clean: false, .. } => {
                 Error::Step { step, error: Box::new(stopped), state, clean: false }
             }

@@ -161,6 +161,12 @@ impl Target {
         self.check_twin()
     }
 
+    /// Has the twin's AUTO_INCREMENT go on at `next`, and the target's after the swap.
+    pub fn number_twin(&mut self, next: u64) -> Result<()> {
+        self.table.auto_increment = Some(next);
+        self.alter_twin(&[format!("AUTO_INCREMENT={next}")])
+    }
+
     /// Names of the indexes that [`Target::finish_twin`] builds.
     pub fn deferred(&self) -> Vec<&str> {
         self.twin.iter().flat_map(|twin| twin.secondary.names()).collect()

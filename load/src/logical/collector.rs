@@ -14,6 +14,7 @@ const HELD_BYTES_MAX: usize = 4 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) rows: u64,
+    pub(crate) duplicates: u64,
     pub(crate) rejects: u64,
     pub(crate) portions: u64,
 }
@@ -34,8 +35,16 @@ struct Inner {
     rejects: Rejects,
     /// Refused rows, those that wait included.
     refused: u64,
-    rows: u64,
+    went_in: WentIn,
     closed: bool,
+}
+
+/// What went in of one portion, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WentIn {
+    pub(crate) rows: u64,
+    /// Rows that were left out, replaced or changed for others with the same key.
+    pub(crate) duplicates: u64,
 }
 
 impl Collector {
@@ -46,19 +55,25 @@ impl Collector {
             held_bytes: 0,
             rejects,
             refused: 0,
-            rows: 0,
+            went_in: WentIn::default(),
             closed: false,
         };
         Collector { inner: Mutex::new(inner), moved: Condvar::new() }
     }
 
-    /// Takes what came of portion `ordinal`: `rows` went in. Waits where too many refused rows
-    /// already wait for their turn.
+    /// Takes what came of portion `ordinal`. Waits where too many refused rows already wait for
+    /// their turn.
     ///
     /// Errors: one more row was refused than is tolerated.
-    pub(crate) fn take(&self, ordinal: u64, rows: u64, rejects: Vec<Reject>) -> Result<(), Stop> {
+    pub(crate) fn take(
+        &self,
+        ordinal: u64,
+        went_in: WentIn,
+        rejects: Vec<Reject>,
+    ) -> Result<(), Stop> {
         let mut inner = self.lock();
-        inner.rows += rows;
+        inner.went_in.rows += went_in.rows;
+        inner.went_in.duplicates += went_in.duplicates;
         inner.refused += rejects.len() as u64;
         let bytes: usize = rejects.iter().map(|reject| reject.raw.len()).sum();
         while ordinal != inner.next && inner.held_bytes + bytes > HELD_BYTES_MAX && !inner.closed {
@@ -83,7 +98,7 @@ impl Collector {
 
     /// Rows that went in so far.
     pub(crate) fn rows(&self) -> u64 {
-        self.lock().rows
+        self.lock().went_in.rows
     }
 
     /// Turns away whoever waits.
@@ -96,7 +111,8 @@ impl Collector {
     pub(crate) fn finish(self) -> Result<Collected, Error> {
         let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         inner.rejects.flush()?;
-        Ok(Collected { rows: inner.rows, rejects: inner.rejects.count(), portions: inner.next })
+        let WentIn { rows, duplicates } = inner.went_in;
+        Ok(Collected { rows, duplicates, rejects: inner.rejects.count(), portions: inner.next })
     }
 
     // Whoever panics closes the collector, and nobody goes on with it.
@@ -140,13 +156,17 @@ mod tests {
         Collector::new(Rejects::create(None, max, b"\n").unwrap())
     }
 
+    fn rows(rows: u64) -> WentIn {
+        WentIn { rows, duplicates: 0 }
+    }
+
     #[test]
     fn the_row_that_is_one_too_many_is_that_of_the_input_whoever_comes_first() {
         let collector = collector(1);
-        collector.take(2, 5, vec![reject(9, 1), reject(10, 1)]).unwrap();
+        collector.take(2, rows(5), vec![reject(9, 1), reject(10, 1)]).unwrap();
         assert!(collector.is_full());
-        collector.take(1, 5, vec![reject(5, 1)]).unwrap();
-        let error = match collector.take(0, 5, vec![reject(3, 1)]) {
+        collector.take(1, rows(5), vec![reject(5, 1)]).unwrap();
+        let error = match collector.take(0, rows(5), vec![reject(3, 1)]) {
             Err(Stop::Failed(error)) => error.to_string(),
             other => panic!("{other:?}"),
         };
@@ -159,14 +179,14 @@ mod tests {
         std::thread::scope(|scope| {
             let late = scope.spawn(|| {
                 for ordinal in 1..20 {
-                    collector.take(ordinal, 1, vec![reject(ordinal, 1 << 20)]).unwrap();
+                    collector.take(ordinal, rows(1), vec![reject(ordinal, 1 << 20)]).unwrap();
                 }
             });
             while collector.lock().held_bytes < 4 << 20 {
                 std::thread::yield_now();
             }
             assert!(!late.is_finished());
-            collector.take(0, 1, Vec::new()).unwrap();
+            collector.take(0, rows(1), Vec::new()).unwrap();
             late.join().unwrap();
         });
         let collected = collector.finish().unwrap();
@@ -178,8 +198,8 @@ mod tests {
         let collector = collector(100);
         std::thread::scope(|scope| {
             let late = scope.spawn(|| {
-                collector.take(1, 0, vec![reject(1, 4 << 20)]).unwrap();
-                collector.take(2, 0, vec![reject(2, 4 << 20)])
+                collector.take(1, rows(0), vec![reject(1, 4 << 20)]).unwrap();
+                collector.take(2, rows(0), vec![reject(2, 4 << 20)])
             });
             while collector.lock().held_bytes == 0 {
                 std::thread::yield_now();

@@ -139,6 +139,11 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
+    /// Where the rows and fields of the chunk are that was encoded last.
+    pub(crate) fn scanned(&self) -> &Rows {
+        &self.rows
+    }
+
     fn number_of(&self, row: usize) -> AutoValue {
         match self.shared.numbers {
             Some(_) => self.numbers.of(row).auto_increment,

@@ -47,6 +47,17 @@ pub(crate) struct Landing {
     identity: Identity,
 }
 
+impl Way {
+    /// As reports have it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Way::Shadow => "shadow",
+            Way::Whole => "whole",
+            Way::Append => "append",
+        }
+    }
+}
+
 impl Ask {
     pub(crate) fn of(options: &LoadOptions) -> Ask {
         Ask {

@@ -1,0 +1,159 @@
+//! Where a load begins: at the first portion, or where one that was interrupted ended.
+//!
+//! Only rows that are added to a table outlive an interrupted load. Its ledger, beside the target,
+//! says which input and options it had, and which portions are in; the same command goes on with
+//! the others. A twin's ledger is of no use once its load has ended, and goes with it.
+
+use std::collections::HashMap;
+
+use server::Target;
+use sources::Chunk;
+
+use crate::error::Error;
+use crate::inspected::Inspected;
+use crate::logical::landing::{Landing, Way};
+use crate::logical::ledger::{Entry, Job, Ledger, Totals};
+use crate::options::{LoadOptions, Mode};
+
+/// Begins the options of a job whose rows went into a twin.
+const TWIN_MARK: &str = "twin ";
+
+/// What is in already, and where the rest is written down.
+#[derive(Debug)]
+pub(crate) struct Resume {
+    pub(crate) ledger: Ledger,
+    /// Bytes of input that the source must be asked for at once.
+    pub(crate) chunk_bytes: usize,
+    /// Portions that are in, by number.
+    loaded: HashMap<u64, Loaded>,
+}
+
+/// A portion that is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loaded {
+    pub(crate) rows: u64,
+    pub(crate) duplicates: u64,
+    /// Whether rows of it were refused, so that it has to be read again for their sake.
+    pub(crate) has_rejects: bool,
+    bytes: u64,
+    crc: u32,
+}
+
+impl Resume {
+    /// Finds the load that this one goes on with, or begins a ledger. Rows go into the twin, if
+    /// there is one, that is made by now.
+    ///
+    /// Errors: the interrupted load was another one, and rows of it are in.
+    pub(crate) fn open(
+        target: &mut Target,
+        landing: &Landing,
+        options: &LoadOptions,
+        input_words: String,
+        chunk_bytes: usize,
+    ) -> Result<Resume, Error> {
+        let table = target.names.ledger.clone();
+        let files = || options.files.iter().map(|file| file.as_path());
+        let is_twin = landing.way == Way::Shadow;
+        let words = match is_twin {
+            true => format!("{TWIN_MARK}{}", target.names.shadow),
+            false => input_words,
+        };
+        let mut ours = Job::new(files(), words, chunk_bytes as u64);
+        let mut begun = None;
+        for (job, ledger, totals) in Ledger::find(&mut target.session, &table)? {
+            let is_ours = Job { chunk_bytes: ours.chunk_bytes, ..job.clone() } == ours;
+            if job.options.starts_with(TWIN_MARK) || totals.rows == 0 && !is_ours {
+                ledger.remove(&mut target.session)?;
+            } else if is_twin {
+                // Its rows stay as long as the swap has not come.
+            } else if target.is_empty()? {
+                // Its rows were deleted since.
+                ledger.remove(&mut target.session)?;
+            } else if is_ours {
+                begun = Some(job.chunk_bytes);
+            } else {
+                return Err(interrupted(target, &job, totals));
+            }
+        }
+        ours.chunk_bytes = begun.unwrap_or(ours.chunk_bytes);
+        let ledger = Ledger::create(&mut target.session, &table, &ours)?;
+        let mut loaded = HashMap::new();
+        if begun.is_some() {
+            for entry in ledger.entries(&mut target.session)? {
+                loaded.insert(entry.portion, Loaded::of(&entry));
+            }
+        }
+        let chunk_bytes = usize::try_from(ours.chunk_bytes).unwrap_or(usize::MAX);
+        Ok(Resume { ledger, chunk_bytes, loaded })
+    }
+
+    /// What is known of a portion that an earlier run has loaded.
+    ///
+    /// Errors: its input was another one then.
+    pub(crate) fn loaded(&self, chunk: &Chunk) -> Result<Option<Loaded>, Error> {
+        let Some(&loaded) = self.loaded.get(&chunk.ordinal) else { return Ok(None) };
+        let is_same =
+            loaded.bytes == chunk.bytes.len() as u64 && loaded.crc == crc32c::crc32c(&chunk.bytes);
+        if is_same { Ok(Some(loaded)) } else { Err(Error::InputChanged) }
+    }
+
+    /// Portions and rows that an earlier run has loaded.
+    pub(crate) fn before(&self) -> Totals {
+        Totals {
+            portions: self.loaded.len() as u64,
+            rows: self.loaded.values().map(|loaded| loaded.rows).sum(),
+        }
+    }
+}
+
+impl Loaded {
+    fn of(entry: &Entry) -> Loaded {
+        Loaded {
+            rows: entry.rows,
+            duplicates: entry.duplicates,
+            has_rejects: entry.rejects > 0 || !entry.refused.is_empty(),
+            bytes: entry.bytes,
+            crc: entry.crc,
+        }
+    }
+}
+
+/// Every option that decides which bytes are a row, and what its values are.
+pub(crate) fn input_words(options: &LoadOptions, inspected: &Inspected, is_sorted: bool) -> String {
+    format!(
+        "{:?} {:?} header {} skip {} charset {} encoding {:?} sql_mode {} zone {:?} sorted {is_sorted}",
+        options.dialect,
+        options.columns,
+        options.header,
+        options.skip_lines,
+        options.charset,
+        options.encoding,
+        inspected.sql_mode,
+        options.time_zone
+    )
+}
+
+/// Refuses to add rows at once to those of a load that was interrupted.
+pub(crate) fn refuse_interrupted(target: &mut Target, mode: Mode) -> Result<(), Error> {
+    if mode != Mode::Append || target.is_empty()? {
+        return Ok(());
+    }
+    let table = target.names.ledger.clone();
+    for (job, _, totals) in Ledger::find(&mut target.session, &table)? {
+        if totals.rows > 0 && !job.options.starts_with(TWIN_MARK) {
+            return Err(interrupted(target, &job, totals));
+        }
+    }
+    Ok(())
+}
+
+fn interrupted(target: &Target, job: &Job, totals: Totals) -> Error {
+    let (name, rows) = (&target.table.name, totals.rows);
+    let files: Vec<&str> = job.files.iter().map(|file| file.path.as_str()).collect();
+    Error::Usage(format!(
+        "a load that added {} to {name} was interrupted when {rows} rows were in; its own command \
+         goes on with the rest; to give the rest up, and keep these rows: DROP TABLE {}",
+        files.join(", "),
+        target.names.ledger.quoted()
+    ))
+}
