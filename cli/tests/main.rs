@@ -11,6 +11,7 @@ mod intruders;
 mod kill;
 mod meanwhile;
 mod memory;
+mod mysql;
 mod names;
 mod password;
 mod refused;

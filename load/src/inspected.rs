@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use server::catalog::Moment;
 use server::learn::{self, CollationCache};
+use server::version::Flavor;
 use server::{ServerFacts, Session, Table, Target, identifier};
 use sources::{Dialect, FileSource};
 use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType, Zone};
@@ -132,9 +133,10 @@ fn settle_defaults(
 ) -> Result<(Vec<Column>, Option<Moment>), Error> {
     let mut columns = table.columns.clone();
     let is_given = |position: usize| fields.field_of(position).is_some();
+    let is_mariadb = session.version().flavor == Flavor::MariaDb;
     let needed = |&position: &usize| {
         let is_expression = matches!(columns[position].default, DefaultValue::Expression(_));
-        !is_given(position) && is_expression && table.unsupported.is_empty()
+        !is_given(position) && is_expression && table.unsupported.is_empty() && is_mariadb
     };
     let wanted: Vec<usize> = (0..columns.len()).filter(needed).collect();
     let takes_null = |position: usize| {
@@ -190,11 +192,7 @@ fn sql_mode(
         return Ok(facts.sql_mode.clone());
     };
     let flags: Vec<&str> = typed.split(',').map(str::trim).collect();
-    let sql = format!(
-        "SET STATEMENT sql_mode={} FOR SELECT @@sql_mode",
-        identifier::quote_text(&flags.join(","))
-    );
-    match session.query_text(&sql) {
+    match tried(session, &flags.join(",")) {
         Err(error) if error.errno() == Some(ER_WRONG_VALUE_FOR_VAR) => Err(Error::Usage(format!(
             "--sql-mode {typed} holds what is no flag of the server's sql_mode"
         ))),
@@ -204,6 +202,20 @@ fn sql_mode(
             Ok(flags)
         }
     }
+}
+
+/// What the server makes of flags, in a session that stays as it is.
+fn tried(session: &mut Session, flags: &str) -> Result<Option<String>, server::Error> {
+    let flags = identifier::quote_text(flags);
+    if session.version().flavor == Flavor::MariaDb {
+        return session
+            .query_text(&format!("SET STATEMENT sql_mode={flags} FOR SELECT @@sql_mode"));
+    }
+    let before = session.query_text("SELECT @@SESSION.sql_mode")?.unwrap_or_default();
+    session.exec(&format!("SET SESSION sql_mode={flags}"))?;
+    let made = session.query_text("SELECT @@SESSION.sql_mode");
+    session.exec(&format!("SET SESSION sql_mode={}", identifier::quote_text(&before)))?;
+    made
 }
 
 /// Refuses to guess whether a backslash is text.

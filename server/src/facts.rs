@@ -117,6 +117,10 @@ impl ServerFacts {
     /// be taken (if the table's shape and the data directory allow it too).
     pub fn unsupported(&self, database: &str) -> Vec<Unsupported> {
         let mut reasons: Vec<Unsupported> = self.version.unsupported().into_iter().collect();
+        if self.version.flavor == Flavor::MySql {
+            // What else is different follows from it.
+            return reasons;
+        }
         let mut refuse = |wrong: bool, feature, detail: String| {
             if wrong {
                 reasons.push(Unsupported::new(feature, detail));

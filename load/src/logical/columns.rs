@@ -8,6 +8,7 @@
 
 use server::catalog::Moment;
 use server::identifier::quote_name;
+use server::version::Flavor;
 use server::{Session, Table};
 use values::{Charset, Column, Converter, SqlMode, SqlType};
 
@@ -19,6 +20,9 @@ use crate::logical::text::{self, Literal};
 /// NO_BACKSLASH_ESCAPES and ANSI_QUOTES, whatever the server has.
 const SQL_MODE: &str =
     "STRICT_TRANS_TABLES,STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+
+/// The one flag about values that only MySQL has.
+const CUTS_FRACTIONS: &str = "TIME_TRUNCATE_FRACTIONAL";
 
 /// Flags by which values are read.
 const VALUE_FLAGS: [(SqlMode, &str); 5] = [
@@ -89,6 +93,8 @@ pub(crate) struct Columns {
     /// Place of the AUTO_INCREMENT column among `columns`.
     pub(crate) auto_increment: Option<usize>,
     sql_mode: SqlMode,
+    /// Whether MySQL is to cut fractions of seconds, not to round them.
+    cuts_fractions: bool,
 }
 
 impl Columns {
@@ -112,6 +118,7 @@ impl Columns {
             escape: text::escape(inspected.convert.file_charset),
             auto_increment: columns.iter().position(|column| column.column.auto_increment),
             sql_mode: inspected.convert.sql_mode,
+            cuts_fractions: inspected.sql_mode.split(',').any(|flag| flag == CUTS_FRACTIONS),
             columns,
         })
     }
@@ -119,7 +126,9 @@ impl Columns {
     /// `sql_mode` of the sessions that the rows are sent in.
     pub(crate) fn sql_mode(&self) -> String {
         let flags = VALUE_FLAGS.iter().filter(|(flag, _)| self.sql_mode.contains(*flag));
-        flags.fold(SQL_MODE.to_owned(), |modes, (_, name)| format!("{modes},{name}"))
+        let names =
+            flags.map(|(_, name)| *name).chain(self.cuts_fractions.then_some(CUTS_FRACTIONS));
+        names.fold(SQL_MODE.to_owned(), |modes, name| format!("{modes},{name}"))
     }
 
     /// Names of the columns that are sent, in order.
@@ -173,6 +182,10 @@ impl Binder<'_> {
     }
 
     fn converter(&self, column: &Column) -> Result<Option<Converter>, Error> {
+        // How MySQL converts is not known here; but a number is a number, and rows are counted.
+        if self.session.version().flavor == Flavor::MySql && !column.auto_increment {
+            return Ok(None);
+        }
         match &column.sql_type {
             SqlType::Opaque { .. } => return Ok(None),
             SqlType::Timestamp { .. } if !self.inspected.is_zone_known => return Ok(None),
