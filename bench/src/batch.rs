@@ -170,13 +170,13 @@ fn check(options: &BatchOptions) -> Result<(), Error> {
 }
 
 /// What is compared at the end: the best cells, LOAD DATA, Inrush as it is, and Inrush told the best
-/// cell's batch and connections, beside which it shows what finding them costs or brings.
+/// cells' batch and connections, beside which it shows what finding them costs or brings.
 fn ways(grid: &Grid) -> Vec<Way> {
     let best: Vec<Cell> = grid.best(BEST_CELLS).iter().map(|measured| measured.cell).collect();
-    let fixed = best.first().map(|&cell| Way::Fixed(InrushPath::Insert, cell));
-    let cells = best.iter().map(|&cell| Way::Cell(cell));
     let inrush = [InrushPath::Insert, InrushPath::Stream].map(Way::Inrush);
-    cells.chain([Way::LoadData]).chain(inrush).chain(fixed).collect()
+    let told = best.iter().map(|&cell| Way::Fixed(InrushPath::Insert, cell));
+    let cells = best.iter().map(|&cell| Way::Cell(cell));
+    cells.chain([Way::LoadData]).chain(inrush).chain(told).collect()
 }
 
 /// The server and the rows while the benchmark runs.
@@ -239,13 +239,11 @@ impl<'a> Runs<'a> {
                 let run = self.cell(cell, rows, options.time_max)?;
                 grid.push(cell, run);
                 say(&format!(
-                    "round {} of {}, cell {} of {}: {} rows x {} threads: {:.0} rows/s",
+                    "round {} of {}, cell {} of {}: {cell}: {:.0} rows/s",
                     round + 1,
                     options.repeat,
                     index + 1,
                     due.len(),
-                    cell.batch,
-                    cell.threads,
                     grid::rate(run.rows, run.seconds)
                 ));
             }

@@ -70,12 +70,14 @@ impl Host {
     /// Errors: another benchmark in the same folder, a server that does not start.
     pub(crate) fn start(options: &HostOptions) -> Result<Host, Error> {
         let lock = lock(options.data_dir)?;
-        let keep = options.keep;
-        if let Some(given) = options.given.cloned() {
-            let notes = vec!["a server that was running already, with its own settings".to_owned()];
-            return Ok(Host { own: None, server: given, keep, notes, _lock: lock });
+        let (keep, busy) = (options.keep, machine::busy_note());
+        if let Some(server) = options.given.cloned() {
+            let given = "a server that was running already, with its own settings".to_owned();
+            let notes = [given].into_iter().chain(busy).collect();
+            return Ok(Host { own: None, server, keep, notes, _lock: lock });
         }
-        let (pool_bytes, notes) = buffer_pool(options.tables_bytes, machine::memory_bytes());
+        let (pool_bytes, mut notes) = buffer_pool(options.tables_bytes, machine::memory_bytes());
+        notes.extend(busy);
         let sandbox = Sandbox::at(options.data_dir.join("server"))?;
         // What a killed run left.
         sandbox.stop()?;

@@ -36,6 +36,16 @@ impl Machine {
     }
 }
 
+/// What to note where others keep the machine busy: half a core and more, over the last minute.
+pub(crate) fn busy_note() -> Option<String> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    (load > 0.5).then(|| {
+        format!("the machine was busy when this began: a load of {load:.1} on {cores} cores")
+    })
+}
+
 /// Memory of the machine, in bytes; 0 where `/proc` does not tell.
 pub(crate) fn memory_bytes() -> u64 {
     let text = proc_value("/proc/meminfo", "MemTotal").unwrap_or_default();

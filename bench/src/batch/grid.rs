@@ -51,6 +51,12 @@ pub struct Grid {
     pub cells: Vec<Measured>,
 }
 
+impl std::fmt::Display for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} rows x {} threads", self.batch, self.threads)
+    }
+}
+
 impl Measured {
     fn new(cell: Cell) -> Measured {
         Measured {

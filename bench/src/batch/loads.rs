@@ -10,6 +10,7 @@ use server::identifier::quote_text;
 use super::Runs;
 use super::grid::{Cell, median, rate};
 use crate::error::Error;
+use crate::floor;
 use crate::host::DATABASE;
 
 /// No load of the benchmark takes longer: a month.
@@ -87,13 +88,26 @@ impl Way {
     /// Name for people.
     pub fn name(self) -> String {
         match self {
-            Way::Cell(cell) => format!("INSERT, {} rows x {} threads", cell.batch, cell.threads),
+            Way::Cell(cell) => format!("INSERT, {cell}"),
             Way::LoadData => "LOAD DATA".to_owned(),
             Way::Inrush(path) => format!("Inrush {}", path.name()),
-            Way::Fixed(path, cell) => {
-                format!("Inrush {}, {} rows x {} threads", path.name(), cell.batch, cell.threads)
-            }
+            Way::Fixed(path, cell) => format!("Inrush {}, told {cell}", path.name()),
         }
+    }
+}
+
+impl Load {
+    /// What each run of Inrush settled on, as `4 x 1000`: connections by rows of a statement, which
+    /// the path stream does not cut.
+    pub fn settled(&self) -> Vec<String> {
+        let settled = self.reports.iter().filter_map(|report| {
+            let connections = report["logical"]["connections"].as_u64()?;
+            Some(match report["logical"]["batch_rows"].as_u64() {
+                Some(rows) => format!("{connections} x {rows}"),
+                None => connections.to_string(),
+            })
+        });
+        settled.collect()
     }
 }
 
@@ -131,6 +145,14 @@ impl Loads {
         self.ways.iter().find(|load| load.way == way)
     }
 
+    /// The fastest load of Inrush that was told batch and connections.
+    pub fn best_told(&self, path: InrushPath) -> Option<&Load> {
+        let told = self.ways.iter().filter(|load| {
+            matches!(load.way, Way::Fixed(its, _) if its == path) && load.rows_per_second > 0.0
+        });
+        told.max_by(|a, b| a.rows_per_second.total_cmp(&b.rows_per_second))
+    }
+
     /// The fastest of the grid's cells, at the number of rows of the loads.
     pub fn best_cell(&self) -> Option<(Cell, &Load)> {
         let cells = self.ways.iter().filter_map(|load| match load.way {
@@ -145,6 +167,8 @@ impl Runs<'_> {
     /// Loads the emptied table in one way; then counts and checksums it.
     pub(crate) fn load(&mut self, way: Way, file: &Path) -> Result<Loaded, Error> {
         let rows = self.options.load_rows;
+        // Into the page cache, for all alike.
+        floor::read_seconds(file)?;
         let (seconds, report) = match way {
             Way::Cell(cell) => (self.cell(cell, rows as usize, LOAD_TIME_MAX)?.seconds, None),
             Way::LoadData => (self.load_data(file)?, None),

@@ -103,7 +103,7 @@ impl BatchOutcome {
         let best = self.loads.best_cell();
         let _ = writeln!(
             text,
-            "{:<36} {:>10} {:>9} {:>9}   seconds of each run",
+            "{:<42} {:>10} {:>9} {:>9}   seconds of each run",
             format!("{} rows into the empty table", grouped(self.loads.rows as f64)),
             "rows/s",
             "/ best",
@@ -115,7 +115,7 @@ impl BatchOutcome {
             let rate = load.rows_per_second;
             let _ = write!(
                 text,
-                "{:<36} {:>10} {:>9.2} {:>9.2}  ",
+                "{:<42} {:>10} {:>9.2} {:>9.2}  ",
                 load.way.name(),
                 grouped(rate),
                 ratio(rate, best.map_or(0.0, |(_, best)| best.rows_per_second)),
@@ -143,19 +143,17 @@ impl BatchOutcome {
             let Way::Inrush(path) = load.way else { continue };
             let _ = write!(
                 text,
-                "{} is {:.2} of the best cell ({} rows x {} threads)",
+                "{} is {:.2} of the best cell ({cell})",
                 load.way.name(),
                 load.rows_per_second / best.rows_per_second,
-                cell.batch,
-                cell.threads
             );
-            let told = self.loads.ways.iter().find(|other| match other.way {
-                Way::Fixed(its, _) => its == path,
-                _ => false,
-            });
-            if let Some(told) = told.filter(|told| told.rows_per_second > 0.0) {
+            if let Some(told) = self.loads.best_told(path) {
                 let ratio = load.rows_per_second / told.rows_per_second;
                 let _ = write!(text, ", {ratio:.2} of {}", told.way.name());
+            }
+            let settled = load.settled();
+            if !settled.is_empty() {
+                let _ = write!(text, "; settled on {} (connections x rows)", settled.join(", "));
             }
             text.push('\n');
         }
