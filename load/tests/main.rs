@@ -30,6 +30,7 @@ mod refusals;
 mod rejects;
 mod replicas;
 mod run;
+mod sent;
 mod server;
 #[path = "../../innodb/tests/source.rs"]
 mod source;
