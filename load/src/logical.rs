@@ -49,23 +49,17 @@ use self::order::UniqueKeys;
 use self::resume::Resume;
 use self::sender::statements::Place;
 use self::sender::{Commit, SenderOptions};
-use self::sorted::{SortPlan, Sorted, Sorting};
+use self::sorted::{Arrangement, InputOrder};
 use self::watch::Watch;
 use crate::direct;
 use crate::error::Error;
 use crate::failpoint;
 use crate::job::Job;
-use crate::memory::Memory;
 use crate::options::{LoadPath, Mode, OnDuplicate};
 use crate::progress::Stage;
 use crate::reading::Reading;
 use crate::report::{LogicalReport, Report, memory_peak_bytes};
 use crate::steps::Steps;
-
-/// Chunk by which it is decided whether rows are sorted: the same whatever memory there is.
-const LOOK_BYTES: usize = 1 << 20;
-/// Mean distance of neighbours in key order from which on rows are sorted.
-const SCATTER_MIN: f64 = 0.02;
 
 /// Loads a target by statements.
 pub(crate) fn run(
@@ -103,8 +97,7 @@ struct Work<'a> {
 /// A load that is done.
 struct Done {
     loaded: Loaded,
-    spilled_bytes: u64,
-    is_sorted: bool,
+    order: InputOrder,
     /// What did not work after the target had its rows.
     warnings: Vec<String>,
 }
@@ -120,27 +113,12 @@ impl Work<'_> {
         let mut watch = Watch::begin(job, self.connect, &mut target.session)?;
         target.remarks.append(&mut watch.notes);
         steps.step(Stage::Shadow, || self.landing.prepare(target, Defer::NotUnique))?;
-        let sort = self.sort_plan(target, &mut source)?;
-        let store_bytes = if sort.is_some() { job.memory.run_bytes / 2 } else { 0 };
-        let taken = Reading::of(job.options)?.bytes() + store_bytes as u64;
+        let arrangement = Arrangement::of(job, &target.table, &mut source)?;
+        let taken = Reading::of(job.options)?.bytes() + arrangement.store_bytes() as u64;
         let mut shares = Shares::of(job.options, taken, source.bytes_total())?;
-        self.open_ledger(target, sort.is_some(), &mut shares)?;
+        self.open_ledger(target, arrangement.is_sorted(), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
-        let mut source: Box<dyn Source> = Box::new(source);
-        let (mut is_sorted, mut spilled_bytes) = (false, 0);
-        if let Some(plan) = &sort {
-            let sorted = steps.step(Stage::Sort, || {
-                let memory = Memory { chunk_bytes: shares.chunk_bytes, ..*job.memory };
-                self.sorting(plan, &memory, store_bytes).sort(source)
-            })?;
-            source = match sorted {
-                Sorted::Rows(rows) => {
-                    (is_sorted, spilled_bytes) = (true, rows.spilled_bytes());
-                    Box::new(rows)
-                }
-                Sorted::NotSorted(source) => source,
-            };
-        }
+        let (source, order) = arrangement.apply(job, source, &shares, steps)?;
         let source = Mutex::new(source);
         let mut loaded =
             steps.step(Stage::Rows, || self.rows(target, shares, &source, &mut watch))?;
@@ -159,45 +137,7 @@ impl Work<'_> {
             Way::Whole => steps.last_step(Stage::Publish, || self.commit(target, whole))?,
             Way::Append => Vec::new(),
         };
-        Ok(Done { loaded, spilled_bytes, is_sorted, warnings })
-    }
-
-    /// How rows are sorted before they are sent; none where they come in order, or their order
-    /// has a say in what the table gets.
-    fn sort_plan(
-        &self,
-        target: &mut Target,
-        source: &mut FileSource,
-    ) -> Result<Option<SortPlan>, Error> {
-        let Job { options, memory, rung, .. } = *self.job;
-        let Target { session, table, .. } = target;
-        let inspected = &rung.inspected;
-        let zero_is_value = inspected.series.zero_is_value;
-        let plan =
-            SortPlan::new(session, table, &inspected.columns, options.on_duplicate, zero_is_value)?;
-        let Some(plan) = plan else { return Ok(None) };
-        source.set_chunks(LOOK_BYTES, memory.record_bytes_max)?;
-        let memory = Memory { chunk_bytes: LOOK_BYTES, ..*memory };
-        let scatter = self.sorting(&plan, &memory, 0).look(source)?;
-        Ok((scatter.distance >= SCATTER_MIN).then_some(plan))
-    }
-
-    fn sorting<'s>(
-        &'s self,
-        plan: &'s SortPlan,
-        memory: &'s Memory,
-        store_bytes: usize,
-    ) -> Sorting<'s> {
-        let options = self.job.options;
-        Sorting {
-            plan,
-            dialect: &options.dialect,
-            memory,
-            store_bytes,
-            temp_dir: &options.temp_dir,
-            progress: self.job.progress,
-            interrupt: &options.interrupt,
-        }
+        Ok(Done { loaded, order, warnings })
     }
 
     /// Begins the ledger, or finds the one to go on with, which says how large chunks are.
@@ -237,7 +177,7 @@ impl Work<'_> {
     ) -> Result<Loaded, Error> {
         let Job { options, rung, .. } = *self.job;
         let limits = limits::limits(self.job, target, &shares)?;
-        let keys = self.keys(target)?;
+        let keys = self.keys(target);
         let columns = Columns::new(&mut target.session, &target.table, &rung.inspected)?;
         // Rows that are added get theirs from the server, as those of others do meanwhile.
         let numbers = match options.mode {
@@ -272,20 +212,17 @@ impl Work<'_> {
     }
 
     /// The keys by which portions wait for each other, where rows with one key are no failure.
-    fn keys(&mut self, target: &mut Target) -> Result<Option<UniqueKeys>, Error> {
+    fn keys(&mut self, target: &Target) -> Option<UniqueKeys> {
         let Job { options, rung, .. } = *self.job;
         if options.on_duplicate == OnDuplicate::Fail || self.landing.way == Way::Whole {
-            return Ok(None);
+            return None;
         }
-        let Target { session, table, .. } = target;
         let updates = options.on_duplicate == OnDuplicate::Update;
-        let inspected = &rung.inspected;
-        let zero_is_value = inspected.series.zero_is_value;
-        let keys = UniqueKeys::new(session, table, &inspected.columns, updates, zero_is_value)?;
+        let keys = UniqueKeys::new(&target.table, &rung.inspected, updates);
         if let Some(why) = keys.serial() {
             self.notes.push(format!("portions were loaded one after the other: {why}"));
         }
-        Ok(Some(keys))
+        Some(keys)
     }
 
     fn sender(&self, target: &Target, columns: &Columns) -> SenderOptions {
@@ -374,11 +311,12 @@ impl Work<'_> {
 
     fn report(&self, target: &Target, steps: &mut Steps<'_>, done: Done) -> Report {
         let Job { options, rung, .. } = *self.job;
-        let Done { loaded, spilled_bytes, is_sorted, mut warnings } = done;
+        let Done { loaded, order, mut warnings } = done;
         let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
         warnings.extend(target.remarks.iter().cloned());
         let seconds = steps.stopwatch.total_seconds();
         let mut notes = vec![self.landing.why.clone()];
+        notes.extend(order.note().map(str::to_owned));
         notes.extend(self.notes.iter().cloned());
         if options.mode == Mode::Replace && collected.rows == 0 {
             notes.push("the input had no rows, so that the table is empty now".to_owned());
@@ -395,8 +333,8 @@ impl Work<'_> {
             duplicates: collected.duplicates,
             bytes: bytes_read,
             file_bytes: 0,
-            spilled_bytes,
-            sorted_input: !is_sorted,
+            spilled_bytes: order.spilled_bytes,
+            sorted_input: order.is_in_order,
             seconds,
             rows_per_second: collected.rows.saturating_sub(before.rows) as f64 / seconds,
             megabytes_per_second: bytes_read as f64 / 1e6 / seconds,

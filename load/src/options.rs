@@ -161,6 +161,10 @@ pub struct LoadOptions {
     /// chunks, hand-overs and spills of little input.
     #[doc(hidden)]
     pub shares: Option<Memory>,
+    /// Whether the logical path sorts rows by primary key first. For tests and benchmarks. Default:
+    /// where it pays.
+    #[doc(hidden)]
+    pub sort_input: Option<bool>,
     /// Where sorted runs spill to. Default: the system's temporary folder.
     pub temp_dir: PathBuf,
     /// Where the journal is kept. Default: `inrush` in the user's state folder.
@@ -202,6 +206,7 @@ impl LoadOptions {
             threads: default_threads(),
             memory_bytes_max: default_memory_bytes(),
             shares: None,
+            sort_input: None,
             temp_dir: std::env::temp_dir(),
             state_dir: default_state_dir(),
             fill: Fill::default(),

@@ -40,10 +40,13 @@ impl Places {
 
     /// Where byte `at` of the chunk is, which is not before that of the call before.
     pub(crate) fn find(&mut self, chunk: &Chunk, files: &[PathBuf], at: usize) -> Position {
+        let file = files.get(chunk.file_at(at) as usize).cloned().unwrap_or_default();
+        if !chunk.places.is_empty() {
+            return Position { file, line: chunk.line_at(at), offset: chunk.offset_at(at) };
+        }
         self.line += chunk.lines_between(self.at, at);
         self.offset += chunk.unit.file_bytes(&chunk.bytes[self.at..at]);
         self.at = at;
-        let file = files.get(chunk.file as usize).cloned().unwrap_or_default();
         Position { file, line: self.line, offset: self.offset }
     }
 }

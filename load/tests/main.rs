@@ -32,6 +32,7 @@ mod replicas;
 mod run;
 mod sent;
 mod server;
+mod sorted;
 #[path = "../../innodb/tests/source.rs"]
 mod source;
 mod table;

@@ -3,19 +3,17 @@
 //! Keys are those of the direct path (`values::key`): memcmp orders them as the server orders the
 //! index, and equal ones are equal to the server.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use server::Unsupported;
 use server::catalog::{Index, Table};
-use server::learn::{self, CollationCache};
-use server::{Session, Unsupported};
 use sources::Value;
 use values::key::KeyPart;
-use values::{Charset, Collation, Column, Converter, SqlType};
+use values::{Charset, Column, Converter, SqlType};
 
 use crate::binding::{BoundColumn, Cut, Input, text_collation};
 use crate::encode::Line;
-use crate::error::Error;
+use crate::inspected::Collations;
 
 /// How the keys of an index are made.
 #[derive(Clone, Debug)]
@@ -68,7 +66,7 @@ impl KeyPlan {
     pub(crate) fn new(
         indexes: &[&Index],
         columns: &[&BoundColumn],
-        collations: &HashMap<String, Arc<Collation>>,
+        collations: &Collations,
         zero_is_value: bool,
     ) -> KeyPlan {
         let mut plan = KeyPlan::default();
@@ -138,7 +136,7 @@ fn part(
     column: &Column,
     prefix: Option<u32>,
     descending: bool,
-    collations: &HashMap<String, Arc<Collation>>,
+    collations: &Collations,
 ) -> Option<Part> {
     let Column { sql_type, nullable, .. } = column;
     let collation = match text_collation(sql_type) {
@@ -168,31 +166,6 @@ fn cut(sql_type: &SqlType, length: usize) -> Cut {
         1 => Cut::Bytes(length),
         _ => Cut::Chars(charset, length),
     }
-}
-
-/// The collations of key columns, by name: those that can be learned. A key in another one is taken
-/// as equal to all.
-pub(crate) fn learn_collations(
-    session: &mut Session,
-    table: &Table,
-    indexes: &[&Index],
-) -> Result<HashMap<String, Arc<Collation>>, Error> {
-    let mut collations = HashMap::new();
-    for part in indexes.iter().flat_map(|index| &index.columns) {
-        let column = table.columns.iter().find(|column| column.name == part.name);
-        let Some(name) = column.and_then(|column| text_collation(&column.sql_type)) else {
-            continue;
-        };
-        if collations.contains_key(name) {
-            continue;
-        }
-        match learn::collation(session, name, &CollationCache::of_user()) {
-            Ok(collation) => drop(collations.insert(name.to_owned(), collation)),
-            Err(server::Error::Collation(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(collations)
 }
 
 /// The columns of a table whose values follow from the input alone: all but the generated ones.

@@ -1,7 +1,7 @@
 //! Rows in primary key order, for input that does not come in it.
 //!
 //! ```text
-//! look    the first chunk: how far apart in key order are rows that are neighbours in the input
+//! look    the first rows: how far apart in key order are rows that are neighbours in the input
 //! sort    the input once: (key, place of the row) -> its bytes, in sorted runs; spilled
 //! source  the runs merged: chunks of rows again, which carry where each is from
 //! ```
@@ -14,24 +14,29 @@
 //! same whenever the same input is sorted, and chunks are cut where their bytes say, so they are
 //! the same too: what a ledger says of them holds for a second run.
 
+mod arrange;
 mod look;
 mod sorter;
 mod source;
 
-use server::catalog::{Index, Table};
-use server::{Interrupt, Session};
-use sources::{Dialect, Source};
 use std::path::Path;
+
+use server::Interrupt;
+use server::catalog::Table;
+use sources::{Dialect, Source};
+use values::Column;
 
 use crate::binding::{BoundColumn, Input};
 use crate::error::Error;
+use crate::inspected::Inspected;
 use crate::logical::row_keys::{self, KeyPlan};
 use crate::memory::Memory;
 use crate::options::OnDuplicate;
 use crate::progress::Progress;
 
-pub(crate) use self::look::Scatter;
-pub(crate) use self::source::SortedSource;
+pub(crate) use self::arrange::{Arrangement, InputOrder};
+use self::look::Scatter;
+use self::source::SortedSource;
 
 /// Name of the primary key.
 const PRIMARY: &str = "PRIMARY";
@@ -51,30 +56,26 @@ impl SortPlan {
     /// with a key stays, if there are keys besides the primary, and which generated number a row
     /// gets.
     pub(crate) fn new(
-        session: &mut Session,
         table: &Table,
-        columns: &[BoundColumn],
+        inspected: &Inspected,
         on_duplicate: OnDuplicate,
-        zero_is_value: bool,
-    ) -> Result<Option<SortPlan>, Error> {
-        let Some(primary) = table.index(PRIMARY) else { return Ok(None) };
+    ) -> Option<SortPlan> {
+        let primary = table.index(PRIMARY)?;
         let others = table.indexes.iter().filter(|index| index.unique).count() > 1;
-        let always_generates =
-            columns.iter().any(|bound| matches!(bound.input, Input::AutoIncrement(None)));
-        let is_other = |bound: &BoundColumn| {
-            bound.column.auto_increment
-                && !primary.columns.iter().any(|c| c.name == bound.column.name)
-        };
+        let is_key = |column: &Column| primary.columns.iter().any(|c| c.name == column.name);
         // Numbers that the input gives are told by the keys, if the primary key has them.
-        let is_numbered = always_generates || columns.iter().any(is_other);
-        if is_numbered || (others && on_duplicate != OnDuplicate::Fail) {
-            return Ok(None);
+        let is_numbered = |bound: &BoundColumn| {
+            matches!(bound.input, Input::AutoIncrement(None))
+                || (bound.column.auto_increment && !is_key(&bound.column))
+        };
+        let decides = others && on_duplicate != OnDuplicate::Fail;
+        if decides || inspected.columns.iter().any(is_numbered) {
+            return None;
         }
-        let indexes: [&Index; 1] = [primary];
-        let collations = row_keys::learn_collations(session, table, &indexes)?;
-        let columns = row_keys::plain_columns(table, columns);
-        let keys = KeyPlan::new(&indexes, &columns, &collations, zero_is_value);
-        Ok(keys.has(0).then_some(SortPlan { keys }))
+        let columns = row_keys::plain_columns(table, &inspected.columns);
+        let zero_is_value = inspected.series.zero_is_value;
+        let keys = KeyPlan::new(&[primary], &columns, &inspected.collations, zero_is_value);
+        keys.has(0).then_some(SortPlan { keys })
     }
 }
 
@@ -94,9 +95,15 @@ pub(crate) struct Sorting<'a> {
 
 impl Sorting<'_> {
     /// How scattered the first rows of the input are. Goes back to its start, before and after;
-    /// takes as long as reading one chunk.
+    /// takes as long as reading a few
+    /// megabytes.
     pub(crate) fn look(&self, source: &mut dyn Source) -> Result<Scatter, Error> {
         look::look(self, source)
+    }
+
+    /// Whether the memory is enough to sort in.
+    pub(crate) fn fits(&self) -> bool {
+        sorter::memory_bytes_min(self) <= self.store_bytes
     }
 
     /// Reads the input to its end and sorts it. Without a result the input's order has a say in

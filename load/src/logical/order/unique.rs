@@ -1,12 +1,10 @@
 //! Which keys a portion has: those of its rows in every unique index of the table.
 
-use server::Session;
 use server::catalog::{Index, Table};
 use sources::{Chunk, Rows};
 
-use crate::binding::BoundColumn;
 use crate::encode::Line;
-use crate::error::Error;
+use crate::inspected::Inspected;
 use crate::logical::order::{IndexKeys, KeySet, PortionKeys};
 use crate::logical::row_keys::{self, KeyPlan, KeyReader, NoKey};
 
@@ -18,24 +16,18 @@ pub(crate) struct UniqueKeys {
 }
 
 impl UniqueKeys {
-    /// Looks at the table. `columns` are those of it that can be converted; `updates` says that
-    /// rows that are there are changed, not replaced.
-    pub(crate) fn new(
-        session: &mut Session,
-        table: &Table,
-        columns: &[BoundColumn],
-        updates: bool,
-        zero_is_value: bool,
-    ) -> Result<UniqueKeys, Error> {
+    /// Looks at the table. `updates` says that rows that are there are changed, not replaced.
+    pub(crate) fn new(table: &Table, inspected: &Inspected, updates: bool) -> UniqueKeys {
         let unique: Vec<&Index> = table.indexes.iter().filter(|index| index.unique).collect();
-        let collations = row_keys::learn_collations(session, table, &unique)?;
-        let columns = row_keys::plain_columns(table, columns);
-        let whole = KeyPlan::new(&unique, &columns, &collations, zero_is_value);
+        let columns = row_keys::plain_columns(table, &inspected.columns);
+        let collations = &inspected.collations;
+        let zero_is_value = inspected.series.zero_is_value;
+        let whole = KeyPlan::new(&unique, &columns, collations, zero_is_value);
         // New numbers are nobody else's.
         let relevant = |&(position, _): &(usize, &&Index)| !whole.always_generates(position);
         let unique: Vec<&Index> =
             unique.iter().enumerate().filter(relevant).map(|(_, index)| *index).collect();
-        let plan = KeyPlan::new(&unique, &columns, &collations, zero_is_value);
+        let plan = KeyPlan::new(&unique, &columns, collations, zero_is_value);
         let unknown = unique.iter().enumerate().find(|(position, _)| !plan.has(*position));
         let serial = match unknown {
             _ if has_periods(table) => Some("a key WITHOUT OVERLAPS compares periods".to_owned()),
@@ -48,7 +40,7 @@ impl UniqueKeys {
             }
             None => None,
         };
-        Ok(UniqueKeys { plan, serial })
+        UniqueKeys { plan, serial }
     }
 
     /// Why portions are loaded one after the other, if they are.

@@ -1,8 +1,10 @@
 //! Keys of lines of text.
 
+use std::collections::HashMap;
+
 use server::catalog::IndexColumn;
 use sources::{Dialect, Rows, Scanner};
-use values::{ConvertOptions, DefaultValue, TextType};
+use values::{Collation, ConvertOptions, DefaultValue, TextType};
 
 use super::*;
 

@@ -9,6 +9,8 @@ use crate::logical::row_keys::KeyReader;
 
 /// Rows that are looked at.
 const ROWS_MAX: usize = 50_000;
+/// Bytes of input that are looked at, and what is left of the chunk.
+const BYTES_MAX: usize = 4 << 20;
 /// Of fewer rows nothing can be said, nor is it worth it.
 const ROWS_MIN: usize = 1_000;
 
@@ -41,17 +43,18 @@ impl Scatter {
     }
 }
 
-/// Looks at the first chunk; the source is at its start then.
+/// Looks at the first chunks; the source is at its start then.
 pub(super) fn look(sorting: &Sorting<'_>, source: &mut dyn Source) -> Result<Scatter, Error> {
     source.restart()?;
-    let mut chunk = Chunk::default();
-    let mut bytes = Vec::new();
-    let mut ends = Vec::new();
-    if source.next_chunk(&mut chunk)? && chunk.bytes.len() <= 2 * sorting.memory.chunk_bytes {
-        let mut reader = KeyReader::new(sorting.plan.keys.clone());
-        let mut rows = Rows::new();
-        Scanner::new(sorting.dialect).scan(&chunk.bytes, &mut rows);
-        for row in rows.iter().take(ROWS_MAX) {
+    let mut reader = KeyReader::new(sorting.plan.keys.clone());
+    let mut scanner = Scanner::new(sorting.dialect);
+    let (mut chunk, mut rows) = (Chunk::default(), Rows::new());
+    let (mut bytes, mut ends, mut bytes_seen) = (Vec::new(), Vec::new(), 0);
+    while ends.len() < ROWS_MAX && bytes_seen < BYTES_MAX && source.next_chunk(&mut chunk)? {
+        sorting.interrupt.check()?;
+        bytes_seen += chunk.bytes.len();
+        scanner.scan(&chunk.bytes, &mut rows);
+        for row in rows.iter().take(ROWS_MAX - ends.len()) {
             let line = Line { chunk: &chunk.bytes, rows: &rows, row };
             if reader.read(&line) && reader.push(0, &mut bytes).is_ok() {
                 ends.push(bytes.len());

@@ -21,6 +21,8 @@ use crate::stop::Stop;
 const ROWS_PER_LOOK: usize = 64;
 /// Bytes that an entry takes in a sort buffer besides its own.
 const ENTRY_BYTES: usize = 16;
+/// Bytes that few rows exceed. A merge keeps a row of each of its sources.
+const LONG_ROW_BYTES: usize = 16 << 10;
 
 /// First byte of a key: rows without one come first; they are refused when they are loaded.
 const WITHOUT_KEY: u8 = 0;
@@ -33,12 +35,7 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
     let files = source.files().to_vec();
     let given_up = source.given_up();
     let bytes_total = source.bytes_total();
-    let key_len = sorting.plan.keys.fixed_len(0);
-    let shape = EntryShape {
-        key_len: key_len.map(|len| 1 + len + RowPlace::BYTES),
-        tail_len: RowPlace::BYTES,
-        payload: true,
-    };
+    let (key_len, shape) = shape(sorting);
     let options = StoreOptions {
         memory_bytes_max: sorting.store_bytes,
         temp_dir: sorting.temp_dir.to_owned(),
@@ -85,6 +82,20 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
         .of_input(source.bytes_read())
         .after(begun.elapsed());
     Ok(Sorted::Rows(sorted))
+}
+
+/// Bytes of a key without marker and place, if constant, and what is sorted.
+fn shape(sorting: &Sorting<'_>) -> (Option<usize>, EntryShape) {
+    let key_len = sorting.plan.keys.fixed_len(0);
+    let whole = key_len.map(|len| 1 + len + RowPlace::BYTES);
+    (key_len, EntryShape { key_len: whole, tail_len: RowPlace::BYTES, payload: true })
+}
+
+/// The least that runs and merges need, with room for some long rows.
+pub(super) fn memory_bytes_min(sorting: &Sorting<'_>) -> usize {
+    let threads = sorting.memory.threads;
+    let (_, shape) = shape(sorting);
+    RunStore::memory_bytes_min(&shape, threads) + 4 * threads.max(2) * LONG_ROW_BYTES
 }
 
 /// Where a row is in the input, behind its key: rows of one key keep their order.
