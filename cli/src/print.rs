@@ -63,7 +63,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 /// What the controller of a load settled on, and what held it back.
 fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
-    let Settled { connections, connections_max, batch_rows, batch_bytes, held_back } =
+    let Settled { connections, connections_max, batch_rows, batch_bytes, redo_log_max, held_back } =
         &report.settled;
     write!(out, "  {}", count(*connections as u64, "connection"))?;
     if connections_max != connections {
@@ -73,6 +73,13 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
         write!(out, ", {} or {} a statement", count(*rows, "row"), show(*bytes))?;
     }
     writeln!(out, ", {}", count(report.portions, "transaction"))?;
+    if *redo_log_max >= 0.9 {
+        writeln!(
+            out,
+            "  the redo log was {:.0} % full: writers wait then; a larger one loads faster",
+            redo_log_max * 100.0
+        )?;
+    }
     for held in held_back {
         write!(out, "  held back {:.1} s", held.seconds)?;
         if held.paused_seconds > 0.0 {

@@ -10,8 +10,6 @@
 //! How long that took beside how many others is all that the controller learns from; nobody tells
 //! it what the server is.
 
-#![allow(dead_code)] // until the lanes use it
-
 mod backoff;
 mod rate;
 mod sample;
@@ -219,5 +217,127 @@ impl Drop for Permit<'_> {
         state.tuner.leave(now);
         drop(state);
         self.controller.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+
+    use server::pressure::{Following, Lag};
+
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits {
+            connections_max: 8,
+            server_cores: Some(2),
+            connections: None,
+            batch_rows: None,
+            batch_bytes_max: 1 << 20,
+            tune_batch: true,
+            rate_bytes: None,
+            lag_max: Duration::from_secs(10),
+            portion_bytes: 1 << 20,
+        }
+    }
+
+    fn lag(following: Following) -> Pressure {
+        let lag = Some(Lag { replica: "db2:3306".to_owned(), following });
+        Pressure { lag, ..Pressure::default() }
+    }
+
+    /// Lane 0 asks once; what it got.
+    fn ask<'s>(
+        scope: &'s std::thread::Scope<'s, '_>,
+        controller: &'s Controller,
+        interrupt: &'s Interrupt,
+    ) -> Receiver<bool> {
+        let (sender, receiver) = channel();
+        scope.spawn(move || sender.send(controller.enter(0, interrupt).is_some()));
+        receiver
+    }
+
+    #[test]
+    fn a_pause_ends_when_the_replica_has_come_after_or_nobody_knows() {
+        let controller = Controller::new(limits());
+        let interrupt = Interrupt::default();
+        assert_eq!(controller.holding(), None);
+        for (bad, good) in [
+            (lag(Following::Stopped), Pressure::default()),
+            (lag(Following::Behind(Duration::from_secs(94))), Pressure::default()),
+        ] {
+            controller.observe(&bad);
+            let text = controller.holding().unwrap();
+            assert!(
+                text.starts_with("nothing is loaded because of replica lag (db2:3306 "),
+                "{text}"
+            );
+            std::thread::scope(|scope| {
+                let got = ask(scope, &controller, &interrupt);
+                assert!(got.recv_timeout(Duration::from_millis(50)).is_err(), "it has to wait");
+                // A change has a second to show its effect.
+                std::thread::sleep(CALM_AND_MORE);
+                controller.observe(&good);
+                assert!(got.recv_timeout(Duration::from_secs(5)).unwrap());
+            });
+        }
+        let held = controller.settled().held_back;
+        assert_eq!((held.len(), held[0].cause, held[0].times), (1, "replica lag", 2));
+        assert!(held[0].paused_seconds >= 2.0, "{held:?}");
+    }
+
+    const CALM_AND_MORE: Duration = Duration::from_millis(1050);
+
+    #[test]
+    fn the_end_of_the_load_and_a_wish_to_stop_let_go_who_waits() {
+        for wish in [false, true] {
+            let controller = Controller::new(limits());
+            let interrupt = Interrupt::default();
+            controller.observe(&lag(Following::Unreachable));
+            std::thread::scope(|scope| {
+                let got = ask(scope, &controller, &interrupt);
+                assert!(got.recv_timeout(Duration::from_millis(50)).is_err());
+                if wish {
+                    interrupt.request("SIGINT")
+                } else {
+                    controller.close()
+                }
+                assert!(!got.recv_timeout(Duration::from_secs(5)).unwrap());
+            });
+        }
+    }
+
+    #[test]
+    fn the_lanes_with_the_lowest_numbers_load() {
+        let controller = Controller::new(Limits { connections: Some(2), ..limits() });
+        let interrupt = Interrupt::default();
+        std::thread::scope(|scope| {
+            let third = scope.spawn(|| controller.enter(2, &interrupt).is_some());
+            let permits = [controller.enter(0, &interrupt), controller.enter(1, &interrupt)];
+            assert!(permits.iter().all(Option::is_some));
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!third.is_finished());
+            drop(permits);
+            controller.close();
+            assert!(!third.join().unwrap());
+        });
+        assert_eq!(controller.settled().connections_max, 2);
+    }
+
+    #[test]
+    fn a_permit_says_the_batch_and_counts_what_was_loaded() {
+        let controller = Controller::new(Limits { batch_rows: Some(50), ..limits() });
+        let permit = controller.enter(0, &Interrupt::default()).unwrap();
+        assert_eq!(permit.batch(), Batch { rows: 50, bytes: 1 << 20 });
+        permit.troubled(Trouble::Deadlock);
+        permit.done(1000, 200_000);
+        let settled = controller.settled();
+        assert_eq!((settled.batch_rows, settled.batch_bytes), (Some(50), Some(10_000)));
+        assert_eq!((settled.held_back[0].cause, settled.held_back[0].times), ("deadlocks", 1));
+        let whole = Controller::new(Limits { tune_batch: false, ..limits() });
+        let permit = whole.enter(0, &Interrupt::default()).unwrap();
+        assert_eq!((permit.batch().rows, whole.settled().batch_rows), (usize::MAX, None));
     }
 }

@@ -15,10 +15,10 @@ use std::time::Duration;
 use super::sample::{Sample, Samples};
 
 /// Share of the load's time that looking around may cost.
-const LOSS_SHARE: f64 = 0.015;
+const LOSS_SHARE: f64 = 0.01;
 
 /// What a probe is expected to cost: this share of the load's speed while it lasts.
-const LOSS_EXPECTED: f64 = 0.15;
+const LOSS_EXPECTED: f64 = 0.05;
 
 /// What a doubling must gain for the next one to be tried. Where it gains less, the top is near.
 const RAMP_GAIN: f64 = 0.10;
@@ -29,6 +29,9 @@ const RAMP_ROUNDS_MAX: usize = 3;
 
 /// What a probe must gain to be kept: less than this is not worth the connections.
 const PROBE_GAIN: f64 = 0.015;
+
+/// What fewer connections may lose where the server's log is full.
+const PRESSED_LOSS: f64 = 0.005;
 
 /// Standard errors that a gain must be away from what decides, to decide before the last round.
 const SURE: f64 = 1.5;
@@ -56,6 +59,8 @@ pub(super) struct Search {
     phase: Phase,
     /// Whether the next probe is of more connections.
     upward: bool,
+    /// Whether more connections could only press on the server: then as few as do it are best.
+    pressed: bool,
     /// Whether the ramp has gained by more connections.
     climbed: bool,
     /// Probes in a row that were not kept.
@@ -101,6 +106,7 @@ impl Search {
             base,
             phase,
             upward: true,
+            pressed: false,
             climbed: false,
             failures: 0,
             portions: 0,
@@ -126,6 +132,21 @@ impl Search {
         if let Phase::Probe { .. } = self.phase {
             self.rest(self.best);
         }
+    }
+
+    /// Forgets what was measured: portions are loaded in another way from now on.
+    pub(super) fn forget(&mut self) {
+        self.base.clear();
+        match &mut self.phase {
+            Phase::Fixed | Phase::Cold { .. } | Phase::Rest { .. } => {}
+            Phase::Ramp { before } => *before = None,
+            Phase::Probe { .. } => self.phase = Phase::Rest { left: 0 },
+        }
+    }
+
+    /// Whether writers already wait for pages to be flushed.
+    pub(super) fn press(&mut self, pressed: bool) {
+        self.pressed = pressed;
     }
 
     /// A portion was loaded; the load began `now` ago.
@@ -211,9 +232,15 @@ impl Search {
 
     /// Tries another number of connections.
     fn probe(&mut self) {
-        let more = (self.best + self.best.div_ceil(2)).min(self.most);
-        let fewer = self.best - (self.best / 3).max(1).min(self.best - 1);
-        let to = if self.upward { more } else { fewer };
+        self.upward &= !self.pressed;
+        // Large steps to both sides, then small ones, then large ones again.
+        let is_small = (self.failures / 2) % 2 == 1;
+        let by = if is_small { self.best / 5 } else { self.best.div_ceil(2) }.max(1);
+        let to = match self.upward {
+            true => (self.best + by).min(self.most),
+            // As far down as up: from there it would be the same step up.
+            false => (self.best * self.best / (self.best + by)).clamp(1, self.best.max(2) - 1),
+        };
         if to == self.best {
             self.upward = !self.upward;
             self.rest(self.best);
@@ -232,16 +259,25 @@ impl Search {
         }
         let gain = samples.rate() / self.base.rate() - 1.0;
         let doubt = samples.error_of_ratio(&self.base);
-        let is_clear = (gain - PROBE_GAIN).abs() > SURE * doubt;
+        let wanted = if self.pressed && *to < self.best { -PRESSED_LOSS } else { PROBE_GAIN };
+        let is_clear = (gain - wanted).abs() > SURE * doubt;
         if !is_clear && samples.len() < self.probe_portions_max(*to) {
             return;
         }
         let (to, samples) = (*to, samples.clone());
-        if gain >= PROBE_GAIN {
+        if gain >= wanted {
+            // Nearly as much as was added: the top is far away.
+            let added = to as f64 / self.best as f64 - 1.0;
+            let is_far = self.upward && gain >= RAMP_GAIN_FULL * added;
             self.best = to;
             self.base = samples;
             self.failures = 0;
             self.rest(0);
+            if is_far {
+                self.phase = Phase::Ramp { before: None };
+                self.climbed = true;
+                self.step(2);
+            }
         } else {
             let seconds = samples.seconds() / to as f64;
             self.lost_seconds += (-gain).max(0.0) * seconds;

@@ -13,6 +13,9 @@ pub struct Settled {
     pub batch_rows: Option<u64>,
     /// Bytes of such a statement, by the rows' average size in the input.
     pub batch_bytes: Option<u64>,
+    /// Largest share of the redo log that was waiting for its pages to be flushed, as sampled each
+    /// second. From about 0.9 on the server makes writers wait, however many they are.
+    pub redo_log_max: f64,
     /// What made it use fewer connections, or none, for a time.
     pub held_back: Vec<HeldBack>,
 }

@@ -9,6 +9,9 @@ use super::sample::{Sample, Samples};
 /// What a size must gain to be taken.
 const GAIN: f64 = 0.02;
 
+/// Where it gains as much as this, the best size is so far away that the next step is longer.
+const GAIN_LARGE: f64 = 0.15;
+
 /// Portions of each size that decide at least and at most.
 const PORTIONS_MIN: usize = 6;
 const PORTIONS_MAX: usize = 24;
@@ -29,6 +32,8 @@ pub(super) struct Statement {
     /// Comparisons lost in a row.
     losses: u32,
     upward: bool,
+    /// How many times as large or as small the rival is.
+    times: usize,
     turn: usize,
 }
 
@@ -51,7 +56,7 @@ impl Statement {
     }
 
     fn with(rows: usize, most: usize) -> Statement {
-        Statement { rows, most, rival: None, rest: 0, losses: 0, upward: true, turn: 0 }
+        Statement { rows, most, rival: None, rest: 0, losses: 0, upward: true, times: 2, turn: 0 }
     }
 
     /// What has proved best.
@@ -108,6 +113,7 @@ impl Statement {
             self.rows = rows;
             self.losses = 0;
             self.rest = 1;
+            self.times = if gain >= GAIN_LARGE { 4 } else { 2 };
         } else {
             self.upward = !self.upward;
             self.losses += 1;
@@ -121,13 +127,14 @@ impl Statement {
     fn challenge(&mut self, useful: usize) {
         let most = self.most.min(useful.max(1));
         let rows = if self.upward {
-            (self.rows.saturating_mul(2)).min(most)
+            (self.rows.saturating_mul(self.times)).min(most)
         } else {
-            (self.rows / 2).max(1)
+            (self.rows / self.times).max(1)
         };
         if rows == self.rows || (self.upward && rows < self.rows) {
             self.upward = !self.upward;
             self.losses += 1;
+            self.times = 2;
             self.rest = if self.losses < 2 { 1 } else { REST };
             return;
         }

@@ -17,11 +17,14 @@ use super::{Batch, Limits};
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// Connections to begin with where the server's processors are not known.
-const CONNECTIONS_START: usize = 8;
+const CONNECTIONS_START: usize = 4;
 /// Connections for each processor of the server: one is served while another sends.
 const CONNECTIONS_PER_CORE: usize = 2;
 /// The known good region ends here; what is beyond is found by climbing.
 const CONNECTIONS_START_MAX: usize = 16;
+
+/// Share of the redo log from which on writers are about to wait for pages to be flushed.
+const CHECKPOINT_FULL: f64 = 0.9;
 
 /// Rows a statement starts with, in the known good region.
 const ROWS_START: usize = 1000;
@@ -44,6 +47,7 @@ pub(super) struct Tuner {
     counted_at: Duration,
     rows: u64,
     bytes: u64,
+    checkpoint_max: f64,
 }
 
 /// A portion at work.
@@ -82,6 +86,7 @@ impl Tuner {
             counted_at: Duration::ZERO,
             rows: 0,
             bytes: 0,
+            checkpoint_max: 0.0,
         }
     }
 
@@ -124,14 +129,21 @@ impl Tuner {
         }
         let beside = (self.lane_seconds - begun.lane_seconds) / took.as_secs_f64();
         let sample = Sample::new(bytes, took, beside);
+        let usual = self.statement.as_ref().map_or(usize::MAX, Statement::best);
+        if let Some(statement) = &mut self.statement {
+            let rows_max = self.batch_bytes_max as u64 / (bytes / rows).max(1);
+            statement.push(begun.batch.rows, sample, rows as usize, rows_max as usize);
+            if statement.best() != usual {
+                return self.search.forget();
+            }
+        }
+        if begun.batch.rows != usual {
+            return;
+        }
         if self.backoff.allowed() >= self.search.connections() {
             self.search.push(sample, now);
         } else {
             self.search.suspend();
-        }
-        if let Some(statement) = &mut self.statement {
-            let rows_max = self.batch_bytes_max as u64 / (bytes / rows).max(1);
-            statement.push(begun.batch.rows, sample, rows as usize, rows_max as usize);
         }
     }
 
@@ -148,6 +160,9 @@ impl Tuner {
 
     /// Takes note of what the server suffers.
     pub(super) fn observe(&mut self, pressure: &Pressure, now: Duration) {
+        let checkpoint = pressure.checkpoint.unwrap_or(0.0);
+        self.checkpoint_max = self.checkpoint_max.max(checkpoint);
+        self.search.press(checkpoint >= CHECKPOINT_FULL);
         self.backoff.observe(pressure, self.search.connections(), self.active, now);
     }
 
@@ -166,6 +181,7 @@ impl Tuner {
             connections_max: self.active_max,
             batch_rows: rows,
             batch_bytes: rows.map(bytes),
+            redo_log_max: self.checkpoint_max,
             held_back: self.backoff.held(),
         }
     }
