@@ -71,7 +71,13 @@ fn quoted_name(text: &str) -> &str {
 /// Digits of the fraction of `current_timestamp()`, `current_timestamp(3)`; None for another
 /// expression.
 pub(super) fn current_timestamp_digits(expression: &str) -> Option<u8> {
-    let digits = expression.strip_prefix("current_timestamp(")?.strip_suffix(')')?;
+    // MySQL writes CURRENT_TIMESTAMP, and CURRENT_TIMESTAMP(3).
+    let lower = expression.to_ascii_lowercase();
+    let rest = lower.strip_prefix("current_timestamp")?;
+    if rest.is_empty() {
+        return Some(0);
+    }
+    let digits = rest.strip_prefix('(')?.strip_suffix(')')?;
     if digits.is_empty() { Some(0) } else { digits.parse().ok().filter(|&digits| digits <= 6) }
 }
 
@@ -117,6 +123,8 @@ mod tests {
     fn the_statements_moment() {
         assert_eq!(current_timestamp_digits("current_timestamp()"), Some(0));
         assert_eq!(current_timestamp_digits("current_timestamp(3)"), Some(3));
+        assert_eq!(current_timestamp_digits("CURRENT_TIMESTAMP"), Some(0));
+        assert_eq!(current_timestamp_digits("CURRENT_TIMESTAMP(6)"), Some(6));
         assert_eq!(current_timestamp_digits("(current_timestamp() + interval 1 day)"), None);
     }
 }
