@@ -171,8 +171,9 @@ fn the_loser_of_a_deadlock_is_sent_again() {
                 "SELECT 1 FROM information_schema.INNODB_TRX WHERE trx_state='LOCK WAIT' \
                  AND trx_mysql_thread_id={id}"
             );
+            // What it tells is as old as the last look, if that was within a tenth of a second.
             while watch.query_text(&waits).unwrap().is_none() {
-                std::thread::sleep(Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(150));
             }
             other.exec(&format!("INSERT INTO {table} VALUES (1, 'x')")).unwrap();
             other.exec("ROLLBACK").unwrap();
