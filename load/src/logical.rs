@@ -46,6 +46,7 @@ use self::encoder::{Numbers, Shared};
 use self::landing::{Landing, Way};
 use self::lane::{Lanes, Loaded, Plan};
 use self::order::UniqueKeys;
+use self::portion::Form;
 use self::resume::Resume;
 use self::sender::statements::Place;
 use self::sender::{Commit, SenderOptions};
@@ -201,7 +202,7 @@ impl Work<'_> {
             limits,
             shares,
             encoder,
-            sender: Arc::new(self.sender(target, &columns)),
+            sender: Arc::new(self.sender(target, &columns)?),
             resume: self.resume.as_ref(),
             keys: keys.as_ref(),
             whole,
@@ -225,13 +226,17 @@ impl Work<'_> {
         Some(keys)
     }
 
-    fn sender(&self, target: &Target, columns: &Columns) -> SenderOptions {
+    fn sender(&self, target: &mut Target, columns: &Columns) -> Result<SenderOptions, Error> {
         let options = self.job.options;
+        let form = match self.job.rung.path {
+            LoadPath::Insert => sender::insert_form(&mut target.session, columns)?,
+            _ => Form::Lines,
+        };
         let commit = match &self.resume {
             Some(resume) => Commit::Portions(resume.ledger.clone()),
             None => Commit::Whole { savepoints: true },
         };
-        SenderOptions {
+        Ok(SenderOptions {
             connect: self.connect.clone(),
             place: Place {
                 table: self.landing.table(target).clone(),
@@ -243,12 +248,13 @@ impl Work<'_> {
                 rule: options.on_duplicate,
             },
             commit,
+            form,
             setup: vec![format!("SET SESSION sql_mode='{}'", columns.sql_mode())],
             files: options.files.clone().into(),
             rejects_max: options.rejects_max,
             lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
             reconnect_wait: failpoint::reconnect_wait(server::recover::RECONNECT_WAIT),
-        }
+        })
     }
 
     /// A connection in the transaction that all rows go into. In mode insert nobody else can
@@ -351,16 +357,6 @@ impl Work<'_> {
             }),
             notes,
             warnings,
-        }
-    }
-}
-
-impl LoadPath {
-    /// How rows are written for it.
-    fn form(self) -> portion::Form {
-        match self {
-            LoadPath::Insert => portion::Form::Tuples,
-            _ => portion::Form::Lines,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! One connection: statements out, rows in.
 //!
 //! A session sets what it needs (character set, `sql_mode`, time limits) for itself alone and
-//! never a global variable. Only the text protocol is used, so every value arrives as bytes.
+//! never a global variable. Answers come by the text protocol, so every value arrives as bytes.
 
 use std::collections::HashMap;
+mod bulk;
+
 use std::io::{Read, Write};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
@@ -12,6 +14,7 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, Value};
 
+pub use self::bulk::Prepared;
 use crate::error::{Error, Result, shorten};
 use crate::handshake;
 use crate::identifier::{quote_name, quote_text};

@@ -131,6 +131,15 @@ impl Columns {
         names.fold(SQL_MODE.to_owned(), |modes, name| format!("{modes},{name}"))
     }
 
+    /// Whether rows can be written as [`super::portion::Form::Values`]: nothing of them is an expression, and their
+    /// character set can be a session's.
+    pub(crate) fn are_values(&self) -> bool {
+        let is_value = |column: &SentColumn| !matches!(column.on_null, OnNull::Moment(_));
+        self.file.is_ascii_superset()
+            && self.columns.iter().all(is_value)
+            && !self.names().is_empty()
+    }
+
     /// Names of the columns that are sent, in order.
     pub(crate) fn names(&self) -> Vec<String> {
         let sent = self.columns.iter().filter(|column| column.is_sent);

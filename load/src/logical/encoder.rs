@@ -15,6 +15,7 @@ use crate::fault::{FaultKind, RowFault};
 use crate::given::{Explicit, Given};
 use crate::logical::columns::{Columns, OnNull, Origin, SentColumn};
 use crate::logical::portion::{Form, Portion, PortionRow};
+use crate::logical::sender::parameters;
 use crate::logical::text::{Literals, SEPARATOR, TERMINATOR, push_field};
 use crate::position::Places;
 use crate::sequence::{ChunkNumbers, Sequence};
@@ -254,13 +255,14 @@ impl<'a> Writer<'a> {
         }
         if WRITE {
             // Over the separator after the last column.
-            if !self.is_bare {
+            if !self.is_bare && form != Form::Values {
                 debug_assert!(out.len() > begin);
                 out.pop();
             }
             match form {
                 Form::Lines => out.push(TERMINATOR),
                 Form::Tuples => out.extend_from_slice(b"),"),
+                Form::Values => {}
             }
         }
         Ok(())
@@ -341,6 +343,7 @@ impl<'a> Writer<'a> {
                 self.literals.push(text, sent.literal, out);
                 out.push(b',');
             }
+            Form::Values => parameters::push(Some(text), out),
         }
     }
 
@@ -354,6 +357,7 @@ impl<'a> Writer<'a> {
                 out.extend_from_slice(&[b'0' + digits, b')', b',']);
             }
             (_, Form::Tuples) => out.extend_from_slice(b"NULL,"),
+            (_, Form::Values) => parameters::push(None, out),
         }
     }
 }

@@ -236,7 +236,7 @@ impl<'l, 'a> Lane<'l, 'a> {
             return Ok(true);
         }
         failpoint::hit(&format!("portion.{ordinal}.read"));
-        self.encoder.encode(&mut self.portion, lanes.plan.job.rung.path.form())?;
+        self.encoder.encode(&mut self.portion, lanes.plan.sender.form)?;
         let pass = match (&lanes.order, &mut self.keys) {
             (Some(order), Some(keys)) => {
                 let keys = keys.collect(&self.portion.chunk, self.encoder.scanned());

@@ -16,6 +16,8 @@ pub(crate) enum Form {
     Lines,
     /// `(..),` of a multi-row INSERT. Always UTF-8.
     Tuples,
+    /// Values of a prepared INSERT, each after its length. In the character set of the file.
+    Values,
 }
 
 /// The rows of one chunk of input, converted once to see that they are good, and written out.
@@ -53,7 +55,7 @@ impl Portion {
         let end = rows.end.checked_sub(1).map_or(0, |last| self.rows[last].end);
         let text = self.text.get(begin..end).unwrap_or_default();
         match self.form {
-            Form::Lines => text,
+            Form::Lines | Form::Values => text,
             Form::Tuples => text.strip_suffix(b",").unwrap_or(text),
         }
     }

@@ -10,9 +10,10 @@
 //! LOAD DATA LOCAL never refuses a row: it skips it or bends its values, and warns. So the first
 //! warning undoes it all, and statements that do refuse find out which rows are at fault.
 //!
-//! In reading order: [`statements`] the texts around the rows, [`trouble`] what a refusal means,
-//! [`strict`] the INSERTs.
+//! In reading order: [`statements`] the texts around the rows, [`parameters`] rows without a text,
+//! [`trouble`] what a refusal means, [`strict`] the INSERTs.
 
+pub(crate) mod parameters;
 pub(crate) mod statements;
 mod strict;
 #[cfg(test)]
@@ -25,10 +26,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use server::identifier::digest;
-use server::session::{Done, Session, Warning};
+use server::session::{Done, Prepared, Session, Warning};
+use server::version::Flavor;
 use server::{ConnectOptions, Interrupt};
 
 use crate::error::Error;
+use crate::logical::columns::Columns;
 use crate::logical::ledger::{Entry, Ledger, Refused};
 use crate::logical::portion::{Form, Portion};
 use crate::options::OnDuplicate;
@@ -59,6 +62,9 @@ const PACKET_BYTES_DEFAULT: usize = 1 << 20;
 /// Room that a statement leaves in a packet.
 const PACKET_RESERVE: usize = 1024;
 
+/// Character set of our sessions.
+const NAMES: &str = "utf8mb4";
+
 /// Server errors: of a key that is there already, of a duplicate in INSERT IGNORE as a warning.
 const ER_DUP_ENTRY: u16 = 1062;
 const ER_DUP_ENTRY_WITH_KEY_NAME: u16 = 1586;
@@ -76,6 +82,8 @@ pub(crate) struct SenderOptions {
     pub(crate) place: Place,
     /// When rows are there to stay.
     pub(crate) commit: Commit,
+    /// How rows are to be written: [`insert_form`] says it of INSERTs.
+    pub(crate) form: Form,
     /// Statements that every new connection begins with: `sql_mode`, `unique_checks`.
     pub(crate) setup: Vec<String>,
     /// The source's files, for positions.
@@ -127,6 +135,17 @@ pub(crate) struct Sent {
     pub(crate) elapsed: Duration,
 }
 
+/// How rows are best written for INSERTs of these columns by this server.
+///
+/// MariaDB's bulk protocol where it is there. 200,000 rows of lineitem, 1,000 a statement, took the
+/// server 0.49 s of processor time by it, the client 0.15 s; by text 0.90 s and 0.04 s with numbers
+/// unquoted, 0.97 s and 0.05 s with; by a prepared INSERT of as many rows 0.56 s and 0.14 s; by
+/// LOAD DATA 0.49 s and 0.01 s (MariaDB 10.11). MySQL 9.7 gains nothing by preparing.
+pub(crate) fn insert_form(session: &mut Session, columns: &Columns) -> Result<Form, Error> {
+    let has_bulk = session.version().flavor == Flavor::MariaDb && columns.are_values();
+    Ok(if has_bulk && session.has_bulk()? { Form::Values } else { Form::Tuples })
+}
+
 /// What a sender asks of whoever has it send.
 pub(crate) trait Caller {
     /// Writes the rows of a portion anew as [`Form::Tuples`], in the same order and with the same
@@ -147,6 +166,10 @@ pub(crate) struct Sender {
     lock: String,
     /// `max_allowed_packet`, less what surrounds the rows.
     packet_bytes: usize,
+    /// The INSERTs of [`Form::Values`], plain and strict, once they were needed.
+    prepared: [Option<Prepared>; 2],
+    /// Whether the session is in the rows' character set, and not in UTF-8.
+    is_in_file_charset: bool,
     /// Whether the session may be in a transaction.
     is_open: bool,
     /// The statement that is sent.
@@ -170,6 +193,8 @@ impl Sender {
             session: None,
             lock,
             packet_bytes: PACKET_BYTES_DEFAULT,
+            prepared: [None, None],
+            is_in_file_charset: false,
             is_open: false,
             sql: String::new(),
         };
@@ -242,7 +267,7 @@ impl Sender {
         }
         let mut clean = match portion.form {
             Form::Lines => self.load(portion, &mut sent)?,
-            Form::Tuples => self.insert(portion, batch, false, &mut sent)?,
+            Form::Tuples | Form::Values => self.insert(portion, batch, false, &mut sent)?,
         };
         if !clean {
             self.undo()?;
@@ -393,6 +418,20 @@ impl Sender {
             && warnings.iter().all(is_duplicate))
     }
 
+    /// Has the session take text as it is in the file, or as UTF-8.
+    fn set_names(&mut self, is_file: bool) -> Result<(), Trouble> {
+        let charset = &self.statements.place.charset;
+        if self.is_in_file_charset == is_file || charset == NAMES {
+            return Ok(());
+        }
+        let charset = if is_file { charset } else { NAMES };
+        // Messages stay in UTF-8.
+        let sql = format!("SET character_set_client={charset}, character_set_connection={charset}");
+        self.exec(&sql)?;
+        self.is_in_file_charset = is_file;
+        Ok(())
+    }
+
     /// Runs a statement of ours.
     fn exec(&mut self, sql: &str) -> Result<Done, Trouble> {
         self.with_session(|session| session.exec(sql))
@@ -460,6 +499,8 @@ impl Sender {
         let packet = packet.and_then(|text| text.parse().ok()).unwrap_or(PACKET_BYTES_DEFAULT);
         let around = self.statements.insert.len() + self.statements.tail.len() + PACKET_RESERVE;
         self.packet_bytes = packet.saturating_sub(around);
+        self.prepared = [None, None];
+        self.is_in_file_charset = false;
         self.session = Some(session);
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! The server decides: what LOAD DATA makes of a file, row by row under strict mode, is what both
-//! forms of our text make of it.
+//! The server decides: what LOAD DATA makes of a file, row by row under strict mode, is what all
+//! forms of our rows make of it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -19,6 +19,7 @@ use crate::inspected::Inspected;
 use crate::logical::columns::Columns;
 use crate::logical::encoder::{Encoder, Numbers, Shared};
 use crate::logical::portion::{Form, Portion};
+use crate::logical::sender::parameters;
 use crate::logical::sender::statements::{Place, Statements};
 use crate::options::{LoadOptions, OnDuplicate};
 
@@ -40,8 +41,8 @@ fn row(fields: &[&str]) -> Row {
     fields.iter().map(|&text| (text != "NULL").then(|| text.into())).collect()
 }
 
-/// A table three times in a database of its own, and a folder for its files: what the server makes
-/// of the file, of our lines, of our tuples.
+/// A table four times in a database of its own, and a folder for its files: what the server makes
+/// of the file, of our lines, tuples and values.
 struct Bench {
     session: Session,
     database: String,
@@ -86,7 +87,7 @@ impl Bench {
         let database = server.database().unwrap();
         let mut session = server.connect().unwrap();
         session.exec(&format!("USE {database}")).unwrap();
-        for name in ["theirs", "lines", "tuples"] {
+        for name in ["theirs", "lines", "tuples", "values"] {
             session.exec(&format!("CREATE TABLE `{name}` {table}")).unwrap();
         }
         let folder = server.dir().join(&database);
@@ -154,14 +155,17 @@ impl Bench {
         assert_eq!(ours, theirs, "ours {:#?}, theirs {:#?}", show(&ours), show(theirs));
         let wanted = self.rows_of("theirs");
         assert_eq!(wanted.len(), rows.len() - theirs.len());
-        for name in ["lines", "tuples"] {
+        for name in ["lines", "tuples", "values"] {
             let seen = self.rows_of(name);
             for (seen, wanted) in seen.iter().zip(&wanted) {
                 assert_eq!(seen, wanted, "{name}, {}", self.options.charset);
             }
             assert_eq!(seen.len(), wanted.len(), "{name}");
         }
-        let sums = self.session.query("CHECKSUM TABLE theirs, `lines`, tuples EXTENDED").unwrap();
+        let sums = self
+            .session
+            .query("CHECKSUM TABLE theirs, `lines`, tuples, `values` EXTENDED")
+            .unwrap();
         let sums: Vec<_> = sums.iter().map(|row| row.text_or_null(1).unwrap()).collect();
         assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
     }
@@ -217,7 +221,7 @@ impl Bench {
         Ready { chunks, columns, numbers, scanner, files }
     }
 
-    /// Loads all rows by both forms; the numbers of those that we refuse.
+    /// Loads all rows by all forms; the numbers of those that we refuse.
     fn ours(&mut self, rows: &[Row]) -> Vec<usize> {
         let ready = self.ready(rows);
         let file = std::fs::read(&ready.files[0]).unwrap();
@@ -236,6 +240,10 @@ impl Bench {
             self.send(&portion, &ready.columns);
             encoder.encode_as(&mut portion, Form::Tuples).unwrap();
             self.send(&portion, &ready.columns);
+            // Into the table of values go tuples where they cannot.
+            let form = if ready.columns.are_values() { Form::Values } else { Form::Tuples };
+            encoder.encode_as(&mut portion, form).unwrap();
+            self.send_into("values", &portion, &ready.columns);
             encoder.encode_as(&mut portion, Form::Lines).unwrap();
             assert!(lines == portion.text, "the same text again");
             let row_of = |offset| starts.binary_search(&offset).unwrap();
@@ -244,15 +252,20 @@ impl Bench {
         refused
     }
 
-    /// Loads a portion; the server has nothing to say of any row.
     fn send(&mut self, portion: &Portion, columns: &Columns) {
-        if portion.rows.is_empty() {
-            return;
-        }
         let table = match portion.form {
             Form::Lines => "lines",
             Form::Tuples => "tuples",
+            Form::Values => "values",
         };
+        self.send_into(table, portion, columns);
+    }
+
+    /// Loads a portion; the server has nothing to say of any row.
+    fn send_into(&mut self, table: &str, portion: &Portion, columns: &Columns) {
+        if portion.rows.is_empty() {
+            return;
+        }
         let place = Place {
             table: TableName::new(&self.database, table),
             target: TableName::new(&self.database, table),
@@ -271,6 +284,15 @@ impl Bench {
             Form::Tuples => {
                 let text = String::from_utf8(text).expect("tuples are UTF-8");
                 self.session.exec(&format!("{}{text}", statements.insert)).unwrap()
+            }
+            Form::Values => {
+                let prepared = self.session.prepare(&statements.prepared(false), "").unwrap();
+                let names = format!("SET NAMES {}", columns.file.name());
+                self.session.exec(&names).unwrap();
+                let rows = parameters::rows(&text, columns.names().len());
+                let done = self.session.exec_bulk(&prepared, rows, "").unwrap();
+                self.session.exec("SET NAMES utf8mb4").unwrap();
+                done
             }
         };
         let said = if done.warnings > 0 { self.session.warnings().unwrap() } else { Vec::new() };

@@ -83,6 +83,13 @@ impl Statements {
         }
     }
 
+    /// INSERT with a `?` for each value of one row.
+    pub(crate) fn prepared(&self, is_strict: bool) -> String {
+        let insert = if is_strict { &self.insert_strict } else { &self.insert };
+        let marks = vec!["?"; self.place.insert_columns.len()].join(",");
+        format!("{insert}({marks}){}", self.tail)
+    }
+
     /// A message of the server's without what is ours: the shadow's name, the row's place in a
     /// statement that nobody has seen.
     pub(crate) fn clean(&self, message: &str) -> String {

@@ -5,14 +5,19 @@ use std::ops::Range;
 use server::session::Done;
 
 use super::trouble::{Class, Trouble, classify};
-use super::{Batch, Sender, Sent, again_or_failed, internal, merged, no_session, numbers};
+use super::{
+    Batch, Sender, Sent, again_or_failed, internal, merged, no_session, numbers, parameters,
+};
 use crate::error::Error;
 use crate::logical::ledger::Refused;
-use crate::logical::portion::Portion;
+use crate::logical::portion::{Form, Portion};
 use crate::options::OnDuplicate;
 
 /// Server error of a packet that is larger than `max_allowed_packet`.
 const ER_PACKET_TOO_LARGE: u16 = 1153;
+
+/// Most values of one statement of [`Form::Values`]: each takes 64 bytes here while it is sent.
+const VALUES_MAX: usize = 1 << 15;
 
 /// What became of the rows of one statement.
 enum Outcome {
@@ -35,6 +40,26 @@ impl Sender {
         sent: &mut Sent,
     ) -> Result<bool, Trouble> {
         sent.entry.rows = 0;
+        if portion.form == Form::Values && !portion.rows.is_empty() {
+            self.set_names(false)?;
+            self.prepare(is_strict)?;
+            self.set_names(true)?;
+        }
+        let outcome = self.insert_all(portion, batch, is_strict, sent);
+        // The ledger is in UTF-8; after a failure the connection is one to undo by, if any.
+        if outcome.is_ok() {
+            self.set_names(false)?;
+        }
+        outcome
+    }
+
+    fn insert_all(
+        &mut self,
+        portion: &Portion,
+        batch: Batch,
+        is_strict: bool,
+        sent: &mut Sent,
+    ) -> Result<bool, Trouble> {
         let mut at = 0;
         while at < portion.rows.len() {
             let rows = self.next_batch(portion, at, batch);
@@ -52,7 +77,11 @@ impl Sender {
     fn next_batch(&self, portion: &Portion, at: usize, batch: Batch) -> Range<usize> {
         let begin = at.checked_sub(1).map_or(0, |before| portion.rows[before].end);
         let bytes = batch.bytes.min(self.packet_bytes);
-        let last = (at + batch.rows.max(1)).min(portion.rows.len());
+        let mut rows = batch.rows;
+        if portion.form == Form::Values {
+            rows = rows.min(VALUES_MAX / self.statements.place.insert_columns.len().max(1));
+        }
+        let last = (at + rows.max(1)).min(portion.rows.len());
         let fits = portion.rows[at..last].partition_point(|row| row.end - begin <= bytes);
         at..at + fits.max(1)
     }
@@ -137,8 +166,7 @@ impl Sender {
         is_strict: bool,
     ) -> Result<Outcome, Trouble> {
         let count = rows.len() as u64;
-        let text = std::str::from_utf8(portion.text_of(rows))
-            .map_err(|e| internal(&format!("tuples that are no UTF-8: {e}")))?;
+        let text = portion.text_of(rows);
         if text.len() > self.packet_bytes {
             return Ok(Outcome::Refused {
                 errno: ER_PACKET_TOO_LARGE,
@@ -151,6 +179,23 @@ impl Sender {
                 is_duplicate: false,
             });
         }
+        let done = match portion.form {
+            Form::Values => self.ask_by_values(text, is_strict)?,
+            _ => self.ask_by_text(text, is_strict)?,
+        };
+        match done {
+            Ok(done) => self.outcome(&done, count, is_strict),
+            Err(error) => refusal(error),
+        }
+    }
+
+    fn ask_by_text(
+        &mut self,
+        text: &[u8],
+        is_strict: bool,
+    ) -> Result<server::Result<Done>, Trouble> {
+        let text = std::str::from_utf8(text)
+            .map_err(|e| internal(&format!("tuples that are no UTF-8: {e}")))?;
         let statements = &self.statements;
         let insert = if is_strict { &statements.insert_strict } else { &statements.insert };
         self.sql.clear();
@@ -158,10 +203,32 @@ impl Sender {
         self.sql.push_str(text);
         self.sql.push_str(&statements.tail);
         let session = self.session.as_mut().ok_or_else(no_session)?;
-        match session.exec_rows(&self.sql, &statements.insert_label) {
-            Ok(done) => self.outcome(&done, count, is_strict),
-            Err(error) => refusal(error),
+        Ok(session.exec_rows(&self.sql, &statements.insert_label))
+    }
+
+    fn ask_by_values(
+        &mut self,
+        text: &[u8],
+        is_strict: bool,
+    ) -> Result<server::Result<Done>, Trouble> {
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        let prepared = self.prepared[usize::from(is_strict)]
+            .as_ref()
+            .ok_or_else(|| internal("values are sent before their statement was prepared"))?;
+        let rows = parameters::rows(text, self.statements.place.insert_columns.len());
+        Ok(session.exec_bulk(prepared, rows, &self.statements.insert_label))
+    }
+
+    /// Prepares the INSERT of [`Form::Values`], while the session is in UTF-8 as its names are.
+    fn prepare(&mut self, is_strict: bool) -> Result<(), Trouble> {
+        if self.prepared[usize::from(is_strict)].is_some() {
+            return Ok(());
         }
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        let sql = self.statements.prepared(is_strict);
+        let prepared = session.prepare(&sql, &self.statements.insert_label);
+        self.prepared[usize::from(is_strict)] = Some(prepared.map_err(again_or_failed)?);
+        Ok(())
     }
 
     /// What a statement did that was not refused.

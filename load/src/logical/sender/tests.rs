@@ -47,6 +47,11 @@ fn write(portion: &mut Portion, form: Form) {
     for line in portion.chunk.bytes.split_inclusive(|&b| b == b'\n') {
         match form {
             Form::Lines => text.extend_from_slice(line),
+            Form::Values => {
+                for field in line.trim_ascii_end().split(|&b| b == b'\t') {
+                    parameters::push(Some(field).filter(|field| field != b"\\N"), &mut text);
+                }
+            }
             Form::Tuples => {
                 let line = std::str::from_utf8(line).unwrap().trim_end_matches('\n');
                 let field = |field: &str| match field {
@@ -112,6 +117,7 @@ impl Scene {
             connect: server.options(),
             place,
             commit: Commit::Portions(ledger.clone()),
+            form: Form::Lines,
             setup: Vec::new(),
             files: Arc::from([PathBuf::from("rows.tsv")]),
             rejects_max: 1000,
@@ -148,7 +154,7 @@ const NAMES: [&str; 2] = ["a", "b"];
 #[test]
 fn both_forms_load_the_same_rows_and_write_them_down() {
     let Some(server) = TestServer::shared() else { return };
-    for form in [Form::Lines, Form::Tuples] {
+    for form in [Form::Lines, Form::Tuples, Form::Values] {
         let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
         let mut portion = portion(3, form, &["1\tone", "2\t\\N", "3\tthree's", "4\tpassword"]);
         let mut notes = Notes::default();
@@ -165,7 +171,7 @@ fn both_forms_load_the_same_rows_and_write_them_down() {
 #[test]
 fn a_portion_without_rows_is_written_down_too() {
     let Some(server) = TestServer::shared() else { return };
-    for form in [Form::Lines, Form::Tuples] {
+    for form in [Form::Lines, Form::Tuples, Form::Values] {
         let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
         let mut portion = portion(0, form, &[]);
         let sent = scene.sender().send(&mut portion, BATCH, &mut Notes::default()).unwrap();
@@ -208,14 +214,14 @@ fn rows_go_into_a_transaction_of_others_and_stay_only_with_it() {
         let mut session = server.connect().unwrap();
         session.exec("START TRANSACTION").unwrap();
         let mut sender = Sender::with(session, &Arc::new(scene.options.clone())).unwrap();
-        for (ordinal, form) in [Form::Lines, Form::Tuples].into_iter().enumerate() {
+        for (ordinal, form) in [Form::Lines, Form::Tuples, Form::Values].into_iter().enumerate() {
             let mut portion = portion(ordinal as u64, form, &[&format!("{ordinal}\tx")]);
             sender.send(&mut portion, BATCH, &mut Notes::default()).unwrap();
         }
         assert!(scene.rows().is_empty());
         let mut session = sender.into_session().unwrap();
         session.exec("COMMIT").unwrap();
-        assert_eq!(scene.rows(), ["0\tx", "1\tx"]);
+        assert_eq!(scene.rows(), ["0\tx", "1\tx", "2\tx"]);
         assert!(scene.entries().is_empty());
     }
 }

@@ -12,7 +12,7 @@ fn send(scene: &Scene, form: Form, batch: Batch, lines: &[&str]) -> Result<Sent,
 fn refused_rows_are_found_one_by_one() {
     let Some(server) = TestServer::shared() else { return };
     let lines = ["0\ta", "1\ta", "2\tbad", "3\ta", "4\ta", "5\tbad", "6\tbad", "7\ta", "8\tbad"];
-    for form in [Form::Lines, Form::Tuples] {
+    for form in [Form::Lines, Form::Tuples, Form::Values] {
         for batch in [BATCH, ONE_BATCH, Batch { rows: 1, bytes: 1 }] {
             let columns = format!("{COLUMNS}, CONSTRAINT good CHECK (b <> 'bad')");
             let mut scene = Scene::new(server, &columns, &NAMES, OnDuplicate::Fail);
@@ -42,6 +42,10 @@ fn a_value_that_the_server_would_bend_is_refused() {
         (Form::Tuples, OnDuplicate::Skip),
         (Form::Lines, OnDuplicate::Replace),
         (Form::Tuples, OnDuplicate::Update),
+        (Form::Values, OnDuplicate::Fail),
+        (Form::Values, OnDuplicate::Skip),
+        (Form::Values, OnDuplicate::Replace),
+        (Form::Values, OnDuplicate::Update),
     ] {
         let mut scene = Scene::new(server, COLUMNS, &NAMES, rule);
         let sent = send(&scene, form, ONE_BATCH, &lines).unwrap();
@@ -61,6 +65,8 @@ fn rows_without_a_parent_are_refused_and_not_skipped() {
         (Form::Lines, OnDuplicate::Skip),
         (Form::Tuples, OnDuplicate::Skip),
         (Form::Tuples, OnDuplicate::Replace),
+        (Form::Values, OnDuplicate::Fail),
+        (Form::Values, OnDuplicate::Skip),
     ] {
         let columns = "a INT PRIMARY KEY, b INT, FOREIGN KEY (b) REFERENCES t (a)";
         let mut scene = Scene::new(server, columns, &NAMES, rule);
@@ -74,7 +80,7 @@ fn rows_without_a_parent_are_refused_and_not_skipped() {
 #[test]
 fn a_duplicate_ends_the_load_and_is_named() {
     let Some(server) = TestServer::shared() else { return };
-    for form in [Form::Lines, Form::Tuples] {
+    for form in [Form::Lines, Form::Tuples, Form::Values] {
         let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
         let insert = format!("INSERT INTO {} VALUES (3, 'old')", scene.target.quoted());
         scene.session.exec(&insert).unwrap();
@@ -92,7 +98,7 @@ fn a_duplicate_ends_the_load_and_is_named() {
 fn each_rule_leaves_the_rows_that_it_should() {
     let Some(server) = TestServer::shared() else { return };
     let lines = ["1\tnew", "2\tnew", "1\tlast", "5\tnew"];
-    let both: &[Form] = &[Form::Lines, Form::Tuples];
+    let both: &[Form] = &[Form::Lines, Form::Tuples, Form::Values];
     let skipped = ["1\told", "2\tnew", "3\told", "5\tnew"];
     let taken = ["1\tlast", "2\tnew", "3\told", "5\tnew"];
     let cases = [

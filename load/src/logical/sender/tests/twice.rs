@@ -67,7 +67,7 @@ const KEYLESS: &str = "a INT NOT NULL, b VARCHAR(10)";
 #[test]
 fn rows_are_in_once_wherever_the_connection_is_cut() {
     let Some(server) = TestServer::shared() else { return };
-    for form in [Form::Lines, Form::Tuples] {
+    for form in [Form::Lines, Form::Tuples, Form::Values] {
         let mut scene = Scene::new(server, KEYLESS, &NAMES, OnDuplicate::Fail);
         let socket = server.dir().join(format!("cut-{form:?}.sock"));
         let proxy = Proxy::start(socket, server.socket());

@@ -1,0 +1,68 @@
+//! One statement for many rows of parameters: MariaDB's bulk protocol, COM_STMT_BULK_EXECUTE.
+//!
+//! The server parses `INSERT .. VALUES (?, ?)` once and takes the values as they are. That costs it
+//! what LOAD DATA does, half of an INSERT whose text it has to read. To the outside it is one
+//! statement: all of its rows are in, or none.
+
+use mysql::prelude::Queryable;
+use mysql::{Params, Value};
+
+use crate::error::{Error, Result};
+use crate::session::{Done, Session, refuse_local};
+
+/// Server error of a statement that is prepared, but not for many rows at once.
+const ER_UNSUPPORTED_PS: u16 = 1295;
+
+/// A statement that the server has parsed. Lasts as long as its session.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    statement: mysql::Statement,
+}
+
+impl Session {
+    /// Whether the server, and whatever is in front of it, takes many rows for one statement.
+    ///
+    /// MariaDB does for INSERT and the like, and refuses it for others: that refusal is looked for.
+    pub fn has_bulk(&mut self) -> Result<bool> {
+        let probe = self.prepare("DO ?", "DO")?;
+        let rows = [0u8, 1].map(|_| vec![Value::Int(1)]);
+        let outcome = self.conn.exec_batch(&probe.statement, rows.map(Params::Positional));
+        match outcome.map_err(|e| Error::from_driver_as(e, "DO for two rows")) {
+            Ok(()) => Ok(false),
+            Err(e) if e.errno() == Some(ER_UNSUPPORTED_PS) => Ok(true),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Has the server parse a statement with a `?` for each value of a row. `label` stands for it
+    /// in errors.
+    pub fn prepare(&mut self, sql: &str, label: &str) -> Result<Prepared> {
+        refuse_local(sql)?;
+        let _running = self.options.interrupt.begin(self.id)?;
+        let statement = self.conn.prep(sql).map_err(|e| Error::from_driver_as(e, label))?;
+        Ok(Prepared { statement })
+    }
+
+    /// Runs a prepared INSERT or REPLACE once for all `rows`. Only for servers that
+    /// [`Session::has_bulk`] says yes of, and rows that fit into one packet.
+    ///
+    /// Values are text in the session's character set, None is NULL.
+    pub fn exec_bulk<'v>(
+        &mut self,
+        prepared: &Prepared,
+        rows: impl Iterator<Item = Vec<Option<&'v [u8]>>>,
+        label: &str,
+    ) -> Result<Done> {
+        let _running = self.options.interrupt.begin(self.id)?;
+        let value = |value: Option<&[u8]>| value.map_or(Value::NULL, |v| Value::Bytes(v.to_vec()));
+        let rows = rows.map(|row| Params::Positional(row.into_iter().map(value).collect()));
+        self.conn
+            .exec_batch(&prepared.statement, rows)
+            .map_err(|e| Error::from_driver_as(e, label))?;
+        Ok(Done {
+            affected_rows: self.conn.affected_rows(),
+            warnings: self.conn.warnings(),
+            info: self.conn.info_str().into_owned(),
+        })
+    }
+}
