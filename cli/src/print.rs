@@ -21,26 +21,36 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out)?;
     writeln!(
         out,
-        "  {:.2} s, {} rows/s, {:.1} MB/s of input ({} read, {} written)",
+        "  {:.2} s, {} rows/s, {:.1} MB/s of input ({} read{})",
         report.seconds,
         group(report.rows_per_second as u64),
         report.megabytes_per_second,
         show(report.bytes),
-        show(report.file_bytes),
+        match &report.logical {
+            Some(_) => String::new(),
+            None => format!(", {} written", show(report.file_bytes)),
+        },
     )?;
     write!(out, "  stages:")?;
     for stage in &report.stages {
         write!(out, " {} {:.2} s", stage.name, stage.seconds)?;
     }
     writeln!(out)?;
-    let order = if report.sorted_input { "input in key order" } else { "input sorted" };
-    writeln!(
+    let order = match (report.sorted_input, &report.logical) {
+        (false, _) => "input sorted",
+        (true, None) => "input in key order",
+        (true, Some(_)) => "input not sorted",
+    };
+    write!(
         out,
-        "  {order}, {} spilled, peak memory {}, {}",
+        "  {order}, {} spilled, peak memory {}",
         show(report.spilled_bytes),
-        show(report.memory_peak_bytes),
-        count(report.threads as u64, "thread")
+        show(report.memory_peak_bytes)
     )?;
+    match report.logical {
+        Some(_) => writeln!(out)?,
+        None => writeln!(out, ", {}", count(report.threads as u64, "thread"))?,
+    }
     for index in &report.indexes {
         writeln!(
             out,
@@ -103,6 +113,9 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
             writeln!(out, "{target}: would be made, then loaded by the path that its shape allows")?
         }
         None => writeln!(out, "{target}: cannot be loaded")?,
+    }
+    if let Some(landing) = &plan.landing {
+        writeln!(out, "  {landing}")?;
     }
     for no in &plan.refused {
         writeln!(out, "  not {}: {}", no.path, no.reason)?;

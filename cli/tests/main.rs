@@ -9,6 +9,7 @@ mod inputs;
 mod inspect;
 mod intruders;
 mod kill;
+mod logical;
 mod meanwhile;
 mod memory;
 mod mysql;

@@ -177,7 +177,7 @@ impl<'a> Scene<'a> {
         let again = run(&mut self.command());
         if had_new_rows && self.mode == Mode::Insert {
             // The killed load was done but for the words.
-            again.refused(2, &["d by the direct path: "]);
+            again.refused(2, &[" path: "]);
         } else {
             assert_eq!(again.code(), self.status, "{when}: {again:?}");
         }

@@ -178,16 +178,6 @@ pub enum Error {
         /// [`crate::Stage::name`] of what was being done.
         stage: &'static str,
     },
-    /// The connection broke while the server was asked to commit the one transaction.
-    #[error(
-        "{target} has all of the rows or none of them, because the connection broke during COMMIT: look, and load again if it has none ({reason})"
-    )]
-    CommitUnknown {
-        /// `database.table`.
-        target: String,
-        /// What was being done when the connection broke.
-        reason: String,
-    },
     /// The server failed, or could not be reached to remove what a failed load had made.
     #[error("{error}; that was in step {step}: {state}")]
     Step {
@@ -254,7 +244,7 @@ impl Error {
         );
         let name = &target.table.name;
         let now = match self {
-            Error::SwapUnknown { .. } | Error::CommitUnknown { .. } => String::new(),
+            Error::SwapUnknown { .. } | Error::Server(E::CommitUnknown(_)) => String::new(),
             _ => format!("{name} is as it was, "),
         };
         let clean = cleaned.is_ok();

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::inspected::Inspected;
 use crate::logical::landing::{Ask, Landing};
+use crate::logical::resume;
 use crate::memory::Memory;
 use crate::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use crate::plan;
@@ -84,6 +85,10 @@ pub(crate) fn climb(
         (Some(LoadPath::Direct), _) => target.cleanup()?,
         (Some(_), _) => target.cleanup_tables()?,
     };
+    if purpose == Purpose::Load {
+        // Where this account cannot look, it has left nothing.
+        let _ = resume::sweep(target);
+    }
     let is_empty = target.is_empty()?;
     if options.mode == Mode::Insert && !is_empty {
         let was_swapped = removed.contains(&format!("table {}", target.names.emptied));

@@ -24,7 +24,7 @@ mod ledger;
 mod limits;
 mod order;
 mod portion;
-mod resume;
+pub(crate) mod resume;
 mod row_keys;
 mod sender;
 mod sorted;
@@ -37,6 +37,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use server::secondary::Defer;
+use server::whole::RowsThere;
 use server::{ConnectOptions, Session, Target};
 use sources::{FileSource, Scanner, Source};
 
@@ -113,7 +114,11 @@ impl Work<'_> {
         let job = self.job;
         let mut watch = Watch::begin(job, self.connect, &mut target.session)?;
         target.remarks.append(&mut watch.notes);
-        steps.step(Stage::Shadow, || self.landing.prepare(target, Defer::NotUnique))?;
+        if self.landing.way == Way::Shadow {
+            steps.step(Stage::Shadow, || self.landing.prepare(target, Defer::NotUnique))?;
+        } else {
+            self.landing.prepare(target, Defer::NotUnique)?;
+        }
         let arrangement = Arrangement::of(job, &target.table, &mut source)?;
         let taken = Reading::of(job.options)?.bytes() + arrangement.store_bytes() as u64;
         let mut shares = Shares::of(job.options, taken, source.bytes_total())?;
@@ -124,13 +129,13 @@ impl Work<'_> {
         let mut loaded =
             steps.step(Stage::Rows, || self.rows(target, shares, &source, &mut watch))?;
         let whole = loaded.whole.take();
-        steps.step(Stage::Indexes, || {
-            target.ensure_session()?;
-            if let Some(next) = self.next_number.filter(|_| self.landing.way == Way::Shadow) {
-                target.number_twin(next)?;
-            }
-            self.landing.finish(target)
-        })?;
+        if self.landing.way == Way::Shadow {
+            steps.step(Stage::Indexes, || {
+                target.ensure_session()?;
+                self.next_number.map_or(Ok(()), |next| target.number_twin(next))?;
+                self.landing.finish(target)
+            })?;
+        }
         let warnings = match self.landing.way {
             Way::Shadow => {
                 steps.last_step(Stage::Publish, || direct::publish(target, job.options))?
@@ -194,7 +199,7 @@ impl Work<'_> {
             numbers: numbers.as_ref(),
         };
         let whole = match self.landing.way {
-            Way::Whole => Some(self.begin_whole(target)?),
+            Way::Whole => Some(target.begin_whole(self.rows_there())?),
             _ => None,
         };
         let plan = Plan {
@@ -257,39 +262,23 @@ impl Work<'_> {
         })
     }
 
-    /// A connection in the transaction that all rows go into. In mode insert nobody else can
-    /// insert until it ends: the lock is on where the first row would be.
-    fn begin_whole(&self, target: &mut Target) -> Result<Session, Error> {
-        let mut session = Session::connect(self.connect)?;
-        session
-            .set_lock_wait(Duration::from_secs(u64::from(self.job.options.lock_wait_seconds)))?;
-        let name = &target.table.name;
-        session.exec("START TRANSACTION")?;
+    /// What becomes of rows that are in the table when all go in by one transaction.
+    fn rows_there(&self) -> RowsThere {
         match self.job.options.mode {
-            Mode::Replace => drop(session.exec(&format!("DELETE FROM {}", name.quoted()))?),
-            Mode::Insert => {
-                let sql = format!("SELECT 1 FROM {} LIMIT 1 FOR UPDATE", name.quoted());
-                if !session.query(&sql)?.is_empty() {
-                    return Err(server::Error::NotEmpty(name.to_string()).into());
-                }
-            }
-            Mode::Append => {}
+            Mode::Insert => RowsThere::None,
+            Mode::Replace => RowsThere::Deleted,
+            Mode::Append => RowsThere::Kept,
         }
-        Ok(session)
     }
 
     /// Has the one transaction's rows stay.
-    fn commit(&self, target: &Target, whole: Option<Session>) -> Result<Vec<String>, Error> {
-        let mut session = whole
+    fn commit(&self, target: &mut Target, whole: Option<Session>) -> Result<Vec<String>, Error> {
+        let session = whole
             .ok_or_else(|| Error::Internal("the transaction's connection is gone".to_owned()))?;
         failpoint::hit("publish.commit");
-        match session.exec("COMMIT") {
-            Err(error @ server::Error::Lost { .. }) => Err(Error::CommitUnknown {
-                target: target.table.name.to_string(),
-                reason: error.to_string(),
-            }),
-            done => Ok(done.map(|_| Vec::new())?),
-        }
+        target.commit_whole(session)?;
+        failpoint::hit("publish.committed");
+        Ok(Vec::new())
     }
 
     /// What is left of a load that failed, besides what the target's own cleaning up removes.

@@ -27,6 +27,8 @@ pub struct Plan {
     pub why: String,
     /// Whether the table is missing and `--ddl` would make it first.
     pub makes_table: bool,
+    /// Where rows would go, and why there; none on the direct path.
+    pub landing: Option<String>,
     /// What keeps faster ways away, and all ways where none is open.
     pub refused: Vec<Refused>,
     /// Version of the server.
@@ -69,6 +71,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         path: None,
         why: String::new(),
         makes_table: false,
+        landing: None,
         refused: Vec::new(),
         server: session.as_ref().map_or_else(String::new, |s| s.version().text.clone()),
         input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
@@ -106,6 +109,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
     }
     plan.path = Some(rung.path.name());
     plan.why = rung.why;
+    plan.landing = rung.landing.map(|landing| landing.why);
     Ok(plan)
 }
 

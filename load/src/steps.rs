@@ -114,7 +114,8 @@ impl<'a> Steps<'a> {
         let stage = self.stage.name();
         let stopped = Error::Stopped { by, stage, target: self.target.clone() };
         match error {
-            error @ (Error::SwapUnknown { .. } | Error::CommitUnknown { .. }) => error,
+            error
+            @ (Error::SwapUnknown { .. } | Error::Server(server::Error::CommitUnknown(_))) => error,
             Error::Appended { target, rows, .. } => Error::Appended {
                 error: Box::new(Error::StoppedAdding { by, stage }),
                 target,

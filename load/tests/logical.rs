@@ -1,6 +1,6 @@
 //! The paths stream and insert: the same tables as by LOAD DATA.
 
-use load::{LoadOptions, LoadPath, Mode, Report};
+use load::{LoadOptions, LoadPath, Mode, OnDuplicate, Report};
 
 use crate::server::{Db, Server};
 
@@ -62,5 +62,118 @@ fn a_refused_row_fails_the_load_or_is_written_down() {
         let rejects = std::fs::read_to_string(options.rejects.unwrap()).unwrap();
         assert_eq!(rejects, format!("x\t{}\ttext \\t 777\t\\N\n", 777 * 7 % 1000));
         db.sql("DELETE FROM b");
+    }
+}
+
+#[test]
+fn values_are_counted_as_by_one_load_data() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let text: String = (0..20_000).map(|n| format!("\\N\trow {n}\n")).collect();
+    let columns = "(id INT AUTO_INCREMENT PRIMARY KEY, c VARCHAR(40), KEY k (c))";
+    for path in PATHS {
+        db.sql(&format!("CREATE OR REPLACE TABLE b {columns}"));
+        let mut options = options(&server, &db, path, &text);
+        options.memory_bytes_max = 32 << 20;
+        assert_eq!(server.load(&options).unwrap().rows, 20_000);
+        let file = server.file(&db, "theirs", &text);
+        db.sql(&format!("CREATE OR REPLACE TABLE a {columns}"));
+        db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a", file.display()));
+        crate::compare::same_rows(&mut db, "b", "a", &["k"]);
+        let next = |db: &mut Db, table: &str| {
+            db.number(&format!(
+                "SELECT AUTO_INCREMENT FROM information_schema.TABLES \
+                 WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME='{table}'"
+            ))
+        };
+        assert_eq!(next(&mut db, "b"), next(&mut db, "a"));
+    }
+}
+
+#[test]
+fn rules_for_duplicates_are_those_of_the_server_in_input_order() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    // Every key comes three times, far apart, and not in order.
+    let text: String = (0..15_000u64)
+        .map(|n| format!("{}\t{}\ttext {n}\t{n}\n", n * 7_919 % 5_000, n * 31 % 7_000))
+        .collect();
+    let rules = [
+        (OnDuplicate::Skip, "IGNORE INTO TABLE a"),
+        (OnDuplicate::Replace, "REPLACE INTO TABLE a"),
+    ];
+    for path in PATHS {
+        for (rule, words) in rules {
+            for keys in ["", ", UNIQUE KEY u (k)"] {
+                db.sql("DROP TABLE IF EXISTS b");
+                db.sql(&format!(
+                    "CREATE TABLE b (id INT PRIMARY KEY, k INT, c VARCHAR(40), n INT, KEY k (k){keys})"
+                ));
+                let mut options = options(&server, &db, path, &text);
+                options.on_duplicate = rule;
+                options.memory_bytes_max = 32 << 20;
+                server.load(&options).unwrap();
+                let file = server.file(&db, "theirs", &text);
+                db.sql("CREATE OR REPLACE TABLE a LIKE b");
+                db.sql(&format!("LOAD DATA INFILE '{}' {words}", file.display()));
+                crate::compare::same_rows(&mut db, "b", "a", &["k"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_that_keep_their_identity_get_all_rows_in_one_transaction() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql("CREATE TABLE parent (id INT PRIMARY KEY)");
+    db.sql("INSERT INTO parent SELECT seq FROM seq_0_to_999");
+    db.sql(
+        "CREATE TABLE b (id INT PRIMARY KEY, k INT, c VARCHAR(40), n INT, KEY k (k), \
+         FOREIGN KEY (k) REFERENCES parent (id))",
+    );
+    for path in PATHS {
+        let good = lines(5_000);
+        let mut options = options(&server, &db, path, &good);
+        options.path = LoadPath::Auto;
+        assert_eq!(server.load(&options).unwrap().path, "stream");
+        options.path = path;
+        options.mode = Mode::Replace;
+        let report = server.load(&options).unwrap();
+        assert_eq!((report.rows, report.logical.unwrap().landing), (5_000, "whole"));
+        let sum = db.text("CHECKSUM TABLE b");
+        // A row without a parent is one that the server refuses.
+        let bad = format!("{good}9999\t1000\torphan\t1\n");
+        options.files = vec![server.file(&db, "bad", bad)];
+        let error = server.load(&options).unwrap_err().to_string();
+        assert!(error.contains("bad line 5001 ") && error.contains("foreign key"), "{error}");
+        assert_eq!(db.text("CHECKSUM TABLE b"), sum);
+        options.rejects_max = 1;
+        let report = server.load(&options).unwrap();
+        assert_eq!((report.rows, report.rejects), (5_000, 1));
+        assert_eq!(db.text("CHECKSUM TABLE b"), sum);
+        assert_eq!(db.tables(), ["b", "parent"]);
+        db.sql("DELETE FROM b");
+    }
+}
+
+#[test]
+fn rows_are_added_at_once_or_portion_by_portion() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql("CREATE TABLE b (id INT PRIMARY KEY, k INT, c VARCHAR(40), n INT, KEY k (k))");
+    for path in PATHS {
+        for atomic in [false, true] {
+            db.sql("INSERT INTO b VALUES (-1, 1, 'old', NULL)");
+            let mut options = options(&server, &db, path, &lines(3_000));
+            options.mode = Mode::Append;
+            options.atomic = atomic;
+            let report = server.load(&options).unwrap();
+            let landing = if atomic { "whole" } else { "append" };
+            assert_eq!((report.rows, report.logical.unwrap().landing), (3_000, landing));
+            assert_eq!(db.text("SELECT COUNT(*) FROM b"), "3001");
+            assert_eq!(db.tables(), ["b"]);
+            db.sql("DELETE FROM b");
+        }
     }
 }

@@ -118,6 +118,17 @@ impl Loaded {
     }
 }
 
+/// Forgets the loads into twins that were killed: their twins are gone.
+pub(crate) fn sweep(target: &mut Target) -> Result<(), Error> {
+    let table = target.names.ledger.clone();
+    for (job, ledger, _) in Ledger::find(&mut target.session, &table)? {
+        if job.options.starts_with(TWIN_MARK) {
+            ledger.remove(&mut target.session)?;
+        }
+    }
+    Ok(())
+}
+
 /// Every option that decides which bytes are a row, and what its values are.
 pub(crate) fn input_words(options: &LoadOptions, inspected: &Inspected, is_sorted: bool) -> String {
     format!(

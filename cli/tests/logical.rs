@@ -1,0 +1,203 @@
+//! The paths stream and insert: killed, stopped, and gone on with.
+
+use std::fmt::Write as _;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use server::testing::TestServer;
+
+use crate::scene::{Mode, Scene};
+use crate::support::{Desk, Outcome, finish, run, signal, start};
+
+const KILL: i32 = 9;
+
+/// Places where such a load can be stopped, in order; from `publish.swapped` on the target is new.
+const PLACES: [&str; 15] = [
+    "inspect.end",
+    "shadow.begin",
+    "shadow.end",
+    "ledger.opened",
+    "sort.begin",
+    "sort.end",
+    "rows.begin",
+    "portion.0.read",
+    "portion.0.loaded",
+    "portion.7.loaded",
+    "rows.end",
+    "indexes.end",
+    "publish.begin",
+    "publish.swapped",
+    "job.end",
+];
+
+fn kill_at_every_place(mode: Mode, path: &'static str) {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, mode, 20_000);
+    scene.more = vec!["--path", path];
+    let swapped = PLACES.iter().position(|&place| place == "publish.swapped").unwrap();
+    for (position, place) in PLACES.iter().enumerate() {
+        scene.reset();
+        let killed = run(&mut scene.load_with(&format!("{place}=kill")));
+        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        assert_eq!(scene.home.temp_files(), [""; 0], "{place}");
+        assert_eq!(scene.is_new(), position >= swapped, "{place}");
+        scene.again(place);
+    }
+}
+
+#[test]
+fn a_stream_killed_anywhere_leaves_the_old_rows_or_the_new_ones() {
+    kill_at_every_place(Mode::Replace, "stream");
+}
+
+#[test]
+fn inserts_killed_anywhere_leave_the_empty_table_or_the_full_one() {
+    kill_at_every_place(Mode::Insert, "insert");
+}
+
+#[test]
+fn a_signal_stops_a_stream_and_nothing_of_it_is_left() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 20_000);
+    scene.more = vec!["--path", "stream", "--max-rate", "300K"];
+    let child = start(&mut scene.command());
+    std::thread::sleep(Duration::from_millis(700));
+    signal(child.id(), "-INT");
+    let stopped = finish(child);
+    stopped.refused(1, &["stopped by SIGINT during ", "t is as it was"]);
+    assert!(!scene.is_new());
+    scene.clean("after a signal");
+}
+
+/// A table with 100 rows, to which those of `file` are to be added.
+struct Growing {
+    desk: Desk,
+    file: PathBuf,
+    path: &'static str,
+}
+
+const ROWS: u64 = 40_000;
+
+impl Growing {
+    fn new(path: &'static str, key: &str) -> Option<Growing> {
+        let mut desk = Desk::new()?;
+        let database = desk.database.clone();
+        desk.exec(&format!("CREATE TABLE t (id INT NOT NULL, word VARCHAR(60) {key})"));
+        desk.exec(&format!("INSERT INTO t SELECT -seq, 'old' FROM {database}.seq_1_to_100"));
+        let mut text = String::new();
+        for line in 0..ROWS {
+            writeln!(text, "{line}\tword {} of some length, {}", line % 100, line * 7).unwrap();
+        }
+        let file = desk.home.file("more.txt", text);
+        Some(Growing { desk, file, path })
+    }
+
+    fn command(&self, file: &Path) -> std::process::Command {
+        let mut command = self.desk.home.load(self.desk.server, &self.desk.table("t"), file);
+        command.args(["--mode", "append", "--path", self.path, "--memory", "30M"]);
+        command
+    }
+
+    fn add(&self, failpoint: &str) -> Outcome {
+        run(self.command(&self.file).arg("--json").env("INRUSH_FAILPOINT", failpoint))
+    }
+
+    /// Each row of the file is there once, and so are those before; nothing of a load is left.
+    #[track_caller]
+    fn check(&mut self, when: &str) {
+        let counts = "SELECT COUNT(*), COUNT(DISTINCT id), MIN(id), MAX(id), \
+                      SUM(word = CONCAT('word ', id % 100, ' of some length, ', id * 7)) FROM t";
+        let expected = format!("{}|{}|-100|{}|{ROWS}", ROWS + 100, ROWS + 100, ROWS - 1);
+        assert_eq!(self.desk.rows(counts), [expected], "{when}");
+        assert_eq!(self.desk.rows("SHOW TABLES"), ["t"], "{when}");
+    }
+
+    fn reset(&mut self) {
+        self.desk.exec("DELETE FROM t WHERE id >= 0");
+    }
+}
+
+fn rows_are_added_once(path: &'static str, key: &str) {
+    let Some(mut growing) = Growing::new(path, key) else { return };
+    for place in ["ledger.opened", "portion.0.loaded", "portion.5.read", "portion.9.loaded"] {
+        let killed = growing.add(&format!("{place}=kill"));
+        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        let again = growing.add("portion.12.loaded=kill");
+        assert_eq!(again.status.signal(), Some(KILL), "{place}: {again:?}");
+        let report: Value = serde_json::from_str(&growing.add("").done().out).unwrap();
+        assert_eq!(report["rows"], ROWS, "{place}");
+        let before = report["logical"]["rows_before"].as_u64().unwrap();
+        assert!((1..ROWS).contains(&before), "{place}: {report}");
+        growing.check(place);
+        growing.reset();
+    }
+}
+
+#[test]
+fn rows_streamed_into_a_table_without_a_key_are_there_once_after_kills() {
+    rows_are_added_once("stream", "");
+}
+
+#[test]
+fn rows_inserted_into_a_table_without_a_key_are_there_once_after_kills() {
+    rows_are_added_once("insert", "");
+}
+
+#[test]
+fn a_load_that_adds_rows_says_how_many_are_in_and_how_to_go_on() {
+    let Some(mut growing) = Growing::new("stream", ", PRIMARY KEY (id)") else { return };
+    // In the way of the last row.
+    growing.desk.exec(&format!("INSERT INTO t VALUES ({}, 'in the way')", ROWS - 1));
+    let failed = growing.add("");
+    assert_eq!(failed.code(), 1, "{failed:?}");
+    let rows = growing.desk.rows("SELECT COUNT(*) - 101 FROM t").remove(0);
+    assert_ne!(rows, "0");
+    let line = format!("line {ROWS} ");
+    failed.refused(1, &["more.txt", &line, &format!("{rows} rows are in "), "the same command"]);
+    // Another load does not pretend to be that one.
+    let other = growing.desk.home.file("other.txt", "-1000\tword\n");
+    let refused = run(&mut growing.command(&other));
+    refused.refused(2, &["more.txt", &format!("when {rows} rows were in"), "DROP TABLE"]);
+    growing.desk.exec("DELETE FROM t WHERE word = 'in the way'");
+    growing.add("").done();
+    growing.check("after the row in the way went");
+}
+
+#[test]
+fn a_signal_stops_adding_and_the_same_command_goes_on() {
+    let Some(mut growing) = Growing::new("insert", "") else { return };
+    let child = start(growing.command(&growing.file).args(["--max-rate", "300K"]));
+    std::thread::sleep(Duration::from_millis(1200));
+    signal(child.id(), "-TERM");
+    let stopped = finish(child);
+    stopped.refused(1, &["stopped by SIGTERM during rows; ", " in ", "the same command goes on"]);
+    growing.add("").done();
+    growing.check("after a signal");
+}
+
+#[test]
+fn plan_says_which_rung_and_why_not_the_faster_ones() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 2");
+    let file = desk.home.file("rows.txt", "1\n2\n");
+    let plan = |desk: &Desk, more: &[&str]| {
+        let mut load = desk.home.load(desk.server, &desk.table("t"), &file);
+        load.args(["--path", "auto"]).args(more);
+        let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
+        run(desk.home.inrush(["plan"]).args(arguments))
+    };
+    let text = plan(&desk, &[]);
+    assert!(text.done().out.contains("t: would load by the stream path: not direct: "), "{text:?}");
+    assert!(text.out.contains("  not direct: partitions"), "{text:?}");
+    assert!(text.out.contains("rows go into a twin of the table"), "{text:?}");
+    let json = plan(&desk, &["--json", "--on-duplicate", "update"]);
+    let json: Value = serde_json::from_str(&json.done().out).unwrap();
+    assert_eq!(json["path"], "insert");
+    let paths: Vec<&str> =
+        json["refused"].as_array().unwrap().iter().map(|no| no["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["direct", "direct", "stream"]);
+    desk.load("t", &file, &["--path", "auto"]).done();
+    assert_eq!(desk.rows("SELECT a FROM t ORDER BY a"), ["1", "2"]);
+}
