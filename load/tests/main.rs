@@ -23,6 +23,7 @@ mod logical;
 mod memory;
 mod numbering;
 mod oracle;
+mod order;
 mod pages;
 mod random;
 mod reasons;

@@ -246,7 +246,9 @@ impl<'l, 'a> Lane<'l, 'a> {
         };
         let sent = self.send(&permit)?;
         failpoint::hit(&format!("portion.{ordinal}.loaded"));
-        if let Some(pass) = pass {
+        // With more refused rows than are tolerated it is not loaded: nobody may overtake it.
+        let is_in = sent.rejects.len() as u64 <= lanes.plan.job.options.rejects_max;
+        if let Some(pass) = pass.filter(|_| is_in) {
             pass.done();
         }
         if bytes > 2 * lanes.plan.shares.chunk_bytes {

@@ -11,9 +11,10 @@
 //! ```
 //!
 //! Nobody waits for a later portion, so there is no circle; and a portion that was read is in the
-//! hands of a lane, which enters, passes over or fails. A lane that fails closes the gate, as a
-//! [`Pass`] does that is dropped without [`Pass::done`]: whoever waits for its rows must not go on
-//! without them.
+//! hands of a lane, which enters, passes over or fails. Of a portion whose [`Pass`] is dropped
+//! without [`Pass::done`] it is not known that its rows are in: whoever waits for them must not go
+//! on, and waits until the gate is closed. The lane that failed sees to that, after it has said
+//! why, so that its reason is the one that counts.
 
 mod keys;
 mod unique;
@@ -44,12 +45,13 @@ struct Inner {
     closed: bool,
 }
 
-/// The right to load a portion.
+/// The right to load a portion. Dropping it without [`Pass::done`] keeps those that share keys with
+/// the portion waiting.
 #[derive(Debug)]
+#[must_use]
 pub(crate) struct Pass<'a> {
     gate: &'a OrderGate,
     ordinal: u64,
-    is_done: bool,
 }
 
 impl OrderGate {
@@ -84,7 +86,7 @@ impl OrderGate {
         if inner.closed {
             return Err(Stop::Abandoned);
         }
-        Ok(Pass { gate: self, ordinal, is_done: false })
+        Ok(Pass { gate: self, ordinal })
     }
 
     /// Tells that a portion has nothing to load: all its rows were refused, or an earlier run of
@@ -108,13 +110,6 @@ impl OrderGate {
         self.moved.notify_all();
     }
 
-    fn leave(&self, ordinal: u64, is_done: bool) {
-        let mut inner = self.lock();
-        inner.closed |= !is_done;
-        inner.present.remove(&ordinal);
-        self.moved.notify_all();
-    }
-
     fn wait<'a>(&self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
         self.moved.wait(inner).unwrap_or_else(PoisonError::into_inner)
     }
@@ -127,14 +122,9 @@ impl OrderGate {
 
 impl Pass<'_> {
     /// The portion is committed.
-    pub(crate) fn done(mut self) {
-        self.is_done = true;
-    }
-}
-
-impl Drop for Pass<'_> {
-    fn drop(&mut self) {
-        self.gate.leave(self.ordinal, self.is_done);
+    pub(crate) fn done(self) {
+        self.gate.lock().present.remove(&self.ordinal);
+        self.gate.moved.notify_all();
     }
 }
 

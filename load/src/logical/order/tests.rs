@@ -112,7 +112,7 @@ fn portions_that_share_no_key_run_side_by_side() {
 }
 
 #[test]
-fn a_portion_that_fails_turns_away_whoever_waits_for_it() {
+fn whoever_waits_for_a_portion_that_fails_is_turned_away_by_the_closed_gate() {
     let gate = OrderGate::new();
     let of = |key: u8| portion_keys(&[Some(vec![key]), None]);
     let first = gate.enter(0, of(1)).unwrap();
@@ -120,8 +120,10 @@ fn a_portion_that_fails_turns_away_whoever_waits_for_it() {
         // One waits for the first, one for a portion that never comes.
         let waiting = scope.spawn(|| gate.enter(1, of(1)).is_err());
         let early = scope.spawn(|| gate.enter(3, of(9)).is_err());
-        std::thread::sleep(Duration::from_millis(20));
         drop(first);
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!waiting.is_finished() && !early.is_finished());
+        gate.close();
         assert!(waiting.join().unwrap() && early.join().unwrap());
     });
     assert!(gate.enter(2, of(5)).is_err());
