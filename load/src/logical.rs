@@ -113,7 +113,7 @@ impl Work<'_> {
     ) -> Result<Done, Error> {
         let job = self.job;
         let mut watch = Watch::begin(job, self.connect, &mut target.session)?;
-        target.remarks.append(&mut watch.notes);
+        self.notes.append(&mut watch.notes);
         if self.landing.way == Way::Shadow {
             steps.step(Stage::Shadow, || self.landing.prepare(target, Defer::NotUnique))?;
         } else {
