@@ -73,7 +73,7 @@ pub enum Error {
     Unanswered(String),
     /// COMMIT was asked for and the connection broke; whether it was done cannot be told.
     #[error(
-        "the connection to the server broke while it committed the rows of {0}, and nothing tells whether it did: look into the table before you load again"
+        "the connection to the server broke while it committed the rows of {0}, and nothing tells whether it did"
     )]
     CommitUnknown(String),
     /// Somebody asked for the end of the load before this statement; it was not sent.

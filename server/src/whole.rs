@@ -81,6 +81,7 @@ impl Target {
     /// Errors: the server's, and nothing is in; [`Error::CommitUnknown`] where the connection
     /// broke and nothing tells whether it was done.
     pub fn commit_whole(&mut self, mut session: Session) -> Result<()> {
+        self.ensure_session()?;
         let outcome = {
             self.check_writable()?;
             let _shield = session.options().interrupt.shield();
