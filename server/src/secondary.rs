@@ -8,7 +8,7 @@
 //! to right; row by row it searches a page for each. What to add is known from the target's
 //! definition alone, so a load that was cut off in between goes on, or begins again, without notes.
 
-use crate::catalog::Table;
+use crate::catalog::{Index, Table};
 use crate::identifier::quote_name;
 
 /// Which indexes are dropped before rows go in.
@@ -45,25 +45,25 @@ impl Secondary {
     /// can only build by copying the table: VECTOR, and UNIQUE over long columns.
     pub fn of(table: &Table, defer: Defer) -> Secondary {
         let mut keys = keys(&table.definition);
-        let names = table.indexes.iter().map(|index| index.name.as_str());
-        // A name can hold what looks like a line of its own.
-        if !keys.iter().map(|key| key.name.as_str()).eq(names) {
+        // In the order of the definition, which is not that of every information_schema. A name
+        // can hold what looks like a line of its own.
+        let indexes: Vec<&Index> = keys.iter().filter_map(|key| table.index(&key.name)).collect();
+        if indexes.len() != keys.len() || keys.len() != table.indexes.len() {
             return Secondary::default();
         }
         let counted = table.columns.iter().find(|column| column.auto_increment);
-        let leads = |index: &crate::catalog::Index| {
-            index.columns.first().map(|c| &c.name) == counted.map(|c| &c.name)
-        };
-        let may_go = |index: &crate::catalog::Index| {
+        let leads =
+            |index: &Index| index.columns.first().map(|c| &c.name) == counted.map(|c| &c.name);
+        let may_go = |index: &Index| {
             let kind = matches!(index.kind.as_str(), "BTREE" | "SPATIAL" | "RTREE" | "FULLTEXT");
             let unique = defer == Defer::Unique || !index.unique;
             index.name != "PRIMARY" && kind && unique && defer != Defer::Nothing
         };
-        let mut kept: Vec<bool> = table.indexes.iter().map(|index| !may_go(index)).collect();
-        let is_led = table.indexes.iter().zip(&kept).any(|(index, kept)| *kept && leads(index));
+        let mut kept: Vec<bool> = indexes.iter().map(|index| !may_go(index)).collect();
+        let is_led = indexes.iter().zip(&kept).any(|(index, kept)| *kept && leads(index));
         if counted.is_some() && !is_led {
             // The first of them, as the server itself would look for it.
-            if let Some(at) = table.indexes.iter().position(leads) {
+            if let Some(at) = indexes.iter().position(|index| leads(index)) {
                 kept[at] = true;
             }
         }

@@ -239,3 +239,72 @@ fn a_duplicate_in_a_key_left_for_later_fails_the_building() {
     target.abandon().unwrap();
     assert!(leftovers(&mut session, &database).is_empty());
 }
+
+#[test]
+fn a_twin_becomes_the_table_on_mysql_too() {
+    let Some(server) = TestServer::mysql(Vec::new()) else { return };
+    let shapes: [(&str, &[&str], &str); 7] = [
+        (
+            "(a INT PRIMARY KEY, b INT, c DATE DEFAULT '2020-01-01', UNIQUE KEY u (b), KEY k (c DESC), KEY i (b) INVISIBLE)",
+            &["k", "i"],
+            "1, 2, DEFAULT",
+        ),
+        ("(a INT PRIMARY KEY, b INT, KEY f ((a + b)), KEY b (b))", &["f", "b"], "1, 2"),
+        (
+            "(a INT, n INT AUTO_INCREMENT, b INT, KEY a (a), KEY n (n), KEY b (b)) AUTO_INCREMENT=70",
+            &["b"],
+            "1, NULL, 2",
+        ),
+        (
+            "(a INT PRIMARY KEY, t TEXT, u TEXT, FULLTEXT f (t), FULLTEXT g (u), KEY a (a))",
+            &["a", "f", "g"],
+            "1, 'x', 'y'",
+        ),
+        (
+            "(a INT PRIMARY KEY, p POINT NOT NULL SRID 4326, SPATIAL KEY s (p))",
+            &["s"],
+            "1, ST_SRID(POINT(1, 2), 4326)",
+        ),
+        ("(a INT, b INT, KEY b (b)) PARTITION BY HASH (a) PARTITIONS 3", &["b"], "1, 2"),
+        (
+            "(a INT AUTO_INCREMENT PRIMARY KEY, b INT, KEY b (b)) ENGINE=MyISAM AUTO_INCREMENT=70",
+            &["b"],
+            "1, 2",
+        ),
+    ];
+    for (at, (shape, deferred, row)) in shapes.into_iter().enumerate() {
+        let database = format!("d{at}");
+        let mut session = server.connect().unwrap();
+        session.exec(&format!("CREATE DATABASE {database}")).unwrap();
+        session.exec(&format!("CREATE TABLE {database}.t {shape}")).unwrap();
+        let before = create(&mut session, &database);
+        let mut target = target(&server, &database, "t");
+        let identity = target.identity().unwrap();
+        assert!(identity.ties.is_empty() && identity.refused.is_empty(), "{shape} {identity:?}");
+        target.create_twin(Defer::NotUnique, identity.is_unsafe).unwrap();
+        let mut found = target.deferred();
+        found.sort_unstable();
+        let mut deferred = deferred.to_vec();
+        deferred.sort_unstable();
+        assert_eq!(found, deferred, "{shape}");
+        let twin = target.names.shadow.quoted();
+        session.exec(&format!("INSERT INTO {twin} VALUES ({row})")).unwrap();
+        target.finish_twin().unwrap();
+        target.publish(Mode::Insert).unwrap();
+        target.drop_old(Mode::Insert).unwrap();
+        assert_eq!(create(&mut session, &database), before);
+        assert_eq!(session.query(&format!("SELECT a FROM {database}.t")).unwrap().len(), 1);
+        assert!(leftovers(&mut session, &database).is_empty(), "{shape}");
+    }
+    let mut session = server.connect().unwrap();
+    session
+        .exec("CREATE TABLE d0.checked (a INT PRIMARY KEY, CONSTRAINT c CHECK (a > 0))")
+        .unwrap();
+    let mut checked = target(&server, "d0", "checked");
+    assert_eq!(checked.identity().unwrap().ties[0].feature, "CHECK constraint");
+    let mut rows = checked.begin_whole(server::whole::RowsThere::None).unwrap();
+    rows.exec("INSERT INTO d0.checked VALUES (1)").unwrap();
+    checked.commit_whole(rows).unwrap();
+    assert_eq!(session.query("SELECT * FROM d0.checked").unwrap().len(), 1);
+    assert!(leftovers(&mut session, "d0").is_empty());
+}
