@@ -40,6 +40,8 @@ pub const BATCHES: [usize; 8] = [1, 10, 100, 500, 1_000, 2_000, 5_000, 10_000];
 pub const THREADS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Cells that are measured again beside the loads.
 const BEST_CELLS: usize = 3;
+/// Rows of the loads before the grid.
+const REHEARSED_ROWS: u64 = 100;
 /// Connections that a server keeps for others.
 const CONNECTIONS_SPARE: usize = 10;
 
@@ -120,6 +122,7 @@ pub fn run(options: &BatchOptions, say: &mut dyn FnMut(&str)) -> Result<BatchOut
         keep: options.keep,
     })?;
     let mut runs = Runs::new(&host, options, &tuples)?;
+    runs.rehearse(&data_dir)?;
     let grid = runs.grid(say)?;
     let ways = ways(&grid);
     let loads = runs.loads(&ways, &file, say)?;
@@ -225,6 +228,16 @@ impl<'a> Runs<'a> {
         Ok(Runs { host, options, tuples, program, session })
     }
 
+    /// Loads a few rows in every way but the cells': what cannot work fails now, and not after the grid.
+    fn rehearse(&mut self, data_dir: &Path) -> Result<(), Error> {
+        let file = sbtest::file(REHEARSED_ROWS, data_dir)?;
+        let inrush = [InrushPath::Insert, InrushPath::Stream].map(Way::Inrush);
+        for way in [Way::LoadData].into_iter().chain(inrush) {
+            self.load(way, &file, REHEARSED_ROWS)?;
+        }
+        Ok(())
+    }
+
     /// Measures the cells, round by round.
     fn grid(&mut self, say: &mut dyn FnMut(&str)) -> Result<Grid, Error> {
         let options = self.options;
@@ -259,8 +272,13 @@ impl<'a> Runs<'a> {
         let done = clients.insert(cell.batch, cell.threads)?;
         let there: u64 = self.session.query_row("SELECT COUNT(*) FROM sbtest1")?.number(0)?;
         if there != done.rows {
-            let text = format!("{} rows were committed, and {there} are in sbtest1", done.rows);
-            return Err(Error::Option(text));
+            return Err(Error::Different {
+                table: "sbtest1".to_owned(),
+                method: cell.to_string(),
+                seen: format!("{there} rows"),
+                reference: "by what the server answered, it".to_owned(),
+                expected: format!("{} rows", done.rows),
+            });
         }
         Ok(done)
     }
@@ -282,7 +300,7 @@ impl<'a> Runs<'a> {
         for round in 0..self.options.repeat {
             for turn in 0..ways.len() {
                 let way = ways[(round + turn) % ways.len()];
-                let loaded = self.load(way, file)?;
+                let loaded = self.load(way, file, self.options.load_rows)?;
                 say(&format!(
                     "round {} of {}: {} rows by {}: {:.2} s",
                     round + 1,

@@ -58,7 +58,7 @@ pub(crate) fn load(
             sessions.into_iter().map(|session| scope.spawn(move || consume(session))).collect();
         let read = read(path, sender);
         for consumer in consumers {
-            consumer.join().map_err(|_| Error::Option("a client thread panicked".to_owned()))??;
+            consumer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
         read
     })

@@ -155,6 +155,19 @@ fn every_cell_is_measured_and_every_way_leaves_the_same_rows() {
 }
 
 #[test]
+fn a_load_that_cannot_work_fails_before_the_grid() {
+    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Folder::new("rehearsed");
+    let mut options = batch_options(&folder.0);
+    options.program = stand_in(&folder.0, "(id, nothing)");
+    let mut said = Vec::new();
+    let error = batch::run(&options, &mut |line| said.push(line.to_owned())).unwrap_err();
+    assert!(error.to_string().contains("nothing"), "{error}");
+    assert!(!said.iter().any(|line| line.contains("cell")), "{said:?}");
+    assert!(!folder.0.join("server").exists());
+}
+
+#[test]
 fn a_grid_that_cannot_be_measured_is_refused() {
     let folder = Folder::new("refused");
     let cases = [

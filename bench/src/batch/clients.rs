@@ -76,7 +76,7 @@ impl Clients<'_> {
         let mut done = Inserted::default();
         let mut last_commit = started;
         for part in parts {
-            let part = part.map_err(|_| Error::Option("a client thread panicked".to_owned()))??;
+            let part = part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             done.rows += part.rows;
             done.retries += part.retries;
             last_commit = last_commit.max(part.last_commit.unwrap_or(started));

@@ -164,9 +164,8 @@ impl Loads {
 }
 
 impl Runs<'_> {
-    /// Loads the emptied table in one way; then counts and checksums it.
-    pub(crate) fn load(&mut self, way: Way, file: &Path) -> Result<Loaded, Error> {
-        let rows = self.options.load_rows;
+    /// Loads the emptied table in one way; then counts and checksums it. `rows` is how many `file` has.
+    pub(crate) fn load(&mut self, way: Way, file: &Path, rows: u64) -> Result<Loaded, Error> {
         // Into the page cache, for all alike.
         floor::read_seconds(file)?;
         let (seconds, report) = match way {
