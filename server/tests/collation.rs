@@ -8,7 +8,9 @@ use server::learn::{self, CollationCache, learn};
 use server::testing::TestServer;
 use server::{Row, Session};
 use values::collation::Verdict;
-use values::{Charset, Collation, KeyPart, SqlType, TextType};
+use values::{
+    Charset, Collation, Column, ConvertOptions, Converter, DefaultValue, KeyPart, SqlType, TextType,
+};
 
 /// Learns every collation of the server and prints what came of it. Minutes.
 #[test]
@@ -428,4 +430,29 @@ impl Random {
         text.extend(charset.space().repeat(spaces));
         text
     }
+}
+
+#[test]
+fn white_space_of_a_learned_set_is_known() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut session = server.connect().unwrap();
+    for name in ["sjis", "latin2"] {
+        let charset = learn::charset(&mut session, name, &CollationCache::none()).unwrap();
+        let text = TextType { charset, collation: format!("{name}_bin") };
+        let column = Column {
+            name: "a".to_owned(),
+            sql_type: SqlType::VarChar { chars: 1, text },
+            nullable: true,
+            auto_increment: false,
+            default: DefaultValue::Null,
+        };
+        let options = ConvertOptions { file_charset: charset, ..ConvertOptions::default() };
+        let mut converter = Converter::new(&column, &options).unwrap();
+        // White space that does not fit is cut off, other text is refused.
+        for (bytes, fits) in [(b"x \t", true), (b"x a", false), (b"x .", false)] {
+            assert_eq!(converter.convert(bytes, &mut Vec::new()).is_ok(), fits, "{name} {bytes:?}");
+        }
+    }
+    let notes = session.query_row("SELECT @@SESSION.sql_notes").unwrap();
+    assert_eq!(notes.text(0).unwrap(), "1");
 }

@@ -141,18 +141,19 @@ fn spaces(session: &mut Session, name: &str) -> Result<Vec<u8>> {
     if session.version().flavor == Flavor::MySql {
         return Ok(b"\t\n\x0b\x0c\r ".to_vec());
     }
-    let mut spaces = Vec::new();
-    for byte in 0..=u8::MAX {
-        // Other text behind a digit is worth a warning, white space no more than a note.
-        let sql = format!(
-            "SET STATEMENT sql_notes=0 FOR DO CAST(CONVERT(x'31{byte:02x}' USING {name}) AS SIGNED)"
-        );
-        let is_digit = byte.is_ascii_digit();
-        if !is_digit && session.exec(&sql)?.warnings == 0 {
-            spaces.push(byte);
-        }
-    }
-    Ok(spaces)
+    // Other text behind a digit is worth a warning, white space no more than a note. On its own, as
+    // newer servers warn of this setting.
+    session.exec("SET SESSION sql_notes=0")?;
+    let spaces = (0..=u8::MAX)
+        .filter(|byte| !byte.is_ascii_digit())
+        .map(|byte| {
+            let sql = format!("DO CAST(CONVERT(x'31{byte:02x}' USING {name}) AS SIGNED)");
+            Ok((session.exec(&sql)?.warnings == 0).then_some(byte))
+        })
+        .filter_map(Result::transpose)
+        .collect();
+    session.exec("SET SESSION sql_notes=DEFAULT")?;
+    spaces
 }
 
 fn big_endian(bytes: &[u8]) -> Option<u32> {
