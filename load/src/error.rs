@@ -81,6 +81,18 @@ pub enum Error {
         /// What the server said last.
         error: server::Error,
     },
+    /// The server crashed and came up without transactions that it had committed.
+    #[error(
+        "the server has {kept_rows} of the {sent_rows} rows that it had committed: it went down while the load ran and lost the last {portions} portions, which a server may whose innodb_flush_log_at_trx_commit is not 1; run the same command again"
+    )]
+    LostCommits {
+        /// Rows that were committed.
+        sent_rows: u64,
+        /// Rows that are there.
+        kept_rows: u64,
+        /// Portions that are not there.
+        portions: u64,
+    },
     /// A table that keeps what a transaction has put into it, whatever becomes of that.
     #[error(
         "the server could not undo rows that went into {target} ({message}): its engine has no transactions, or a trigger writes to a table without; rows of the load may be in it"

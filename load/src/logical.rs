@@ -46,6 +46,7 @@ use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
 use self::landing::{Landing, Way};
 use self::lane::{Lanes, Loaded, Plan};
+use self::ledger::Totals;
 use self::order::UniqueKeys;
 use self::portion::Form;
 use self::resume::Resume;
@@ -129,6 +130,7 @@ impl Work<'_> {
         let mut loaded =
             steps.step(Stage::Rows, || self.rows(target, shares, &source, &mut watch))?;
         let whole = loaded.whole.take();
+        self.check_ledger(target, &loaded)?;
         if self.landing.way == Way::Shadow {
             steps.step(Stage::Indexes, || {
                 target.ensure_session()?;
@@ -215,6 +217,14 @@ impl Work<'_> {
         let loaded = Lanes::new(plan, source)?.run(watch)?;
         self.next_number = numbers.map(|numbers| numbers.next());
         Ok(loaded)
+    }
+
+    /// A server that went down and up again may have lost what it had committed last.
+    fn check_ledger(&self, target: &mut Target, loaded: &Loaded) -> Result<(), Error> {
+        let Some(resume) = &self.resume else { return Ok(()) };
+        target.reconnect()?;
+        let (portions, rows) = (loaded.collected.portions, loaded.collected.rows);
+        resume.ledger.require(&mut target.session, Totals { portions, rows })
     }
 
     /// The keys by which portions wait for each other, where rows with one key are no failure.

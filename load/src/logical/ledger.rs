@@ -260,6 +260,21 @@ impl Ledger {
         Ok(Totals { portions: row.number(0)?, rows: row.number(1)? })
     }
 
+    /// Sees to it that all that was committed is there, before anything is built on it.
+    ///
+    /// Errors: [`Error::LostCommits`], of a server that crashed while the load ran.
+    pub(crate) fn require(&self, session: &mut Session, sent: Totals) -> Result<(), Error> {
+        let kept = self.totals(session)?;
+        if kept == sent {
+            return Ok(());
+        }
+        Err(Error::LostCommits {
+            sent_rows: sent.rows,
+            kept_rows: kept.rows,
+            portions: sent.portions.saturating_sub(kept.portions),
+        })
+    }
+
     /// The entry of one portion, if it is in.
     pub(crate) fn entry(
         &self,

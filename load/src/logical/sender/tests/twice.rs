@@ -4,6 +4,7 @@ use server::testing::TestServerOptions;
 
 use super::proxy::{Cut, Proxy};
 use super::*;
+use crate::logical::ledger::Totals;
 
 /// A second sender, as of a second run, finds the portion in the ledger.
 #[test]
@@ -218,4 +219,25 @@ fn a_wish_to_stop_ends_the_wait_for_a_server() {
         "{sent:?}"
     );
     assert!(scene.rows().is_empty());
+}
+
+/// As after a crash that took the last transactions with it: rows and ledger are of one mind.
+#[test]
+fn portions_that_a_crash_took_are_missed() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
+    let mut sender = scene.sender();
+    for (ordinal, lines) in [["1\ta", "2\tb"], ["3\tc", "4\td"]].iter().enumerate() {
+        let mut portion = portion(ordinal as u64, Form::Lines, lines);
+        sender.send(&mut portion, BATCH, &mut Notes::default()).unwrap();
+    }
+    let sent = Totals { portions: 2, rows: 4 };
+    scene.ledger.require(&mut scene.session, sent).unwrap();
+    let lose = format!("DELETE FROM {} WHERE ordinal=1", scene.ledger.table().quoted());
+    scene.session.exec(&lose).unwrap();
+    let lost = scene.ledger.require(&mut scene.session, sent);
+    assert!(
+        matches!(lost, Err(Error::LostCommits { sent_rows: 4, kept_rows: 2, portions: 1 })),
+        "{lost:?}"
+    );
 }
