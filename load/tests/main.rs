@@ -34,6 +34,7 @@ mod replicas;
 mod run;
 mod sent;
 mod server;
+mod server_only;
 mod sorted;
 #[path = "../../innodb/tests/source.rs"]
 mod source;
