@@ -28,6 +28,7 @@ pub use self::outcome::BatchOutcome;
 use self::clients::{Clients, Inserted};
 use self::grid::Grid;
 use self::loads::{InrushPath, Loads, Way};
+use crate::clock::{Clock, Took};
 use crate::error::Error;
 use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
 use crate::machine::Machine;
@@ -249,7 +250,7 @@ impl<'a> Runs<'a> {
         for round in 0..options.repeat {
             let due = grid.due(round);
             for (index, &cell) in due.iter().enumerate() {
-                let run = self.cell(cell, rows, options.time_max)?;
+                let (run, _) = self.cell(cell, rows, options.time_max)?;
                 grid.push(cell, run);
                 say(&format!(
                     "round {} of {}, cell {} of {}: {cell}: {:.0} rows/s",
@@ -265,11 +266,18 @@ impl<'a> Runs<'a> {
     }
 
     /// One run of a cell, into the emptied table; sees that what was committed is there.
-    fn cell(&mut self, cell: Cell, rows: usize, time_max: Duration) -> Result<Inserted, Error> {
+    fn cell(
+        &mut self,
+        cell: Cell,
+        rows: usize,
+        time_max: Duration,
+    ) -> Result<(Inserted, Took), Error> {
         self.empty()?;
         let connect = &self.host.server.connect;
         let clients = Clients { connect, tuples: self.tuples, rows, time_max };
+        let clock = Clock::start(self.host.pid());
         let done = clients.insert(cell.batch, cell.threads)?;
+        let took = clock.stop();
         let there: u64 = self.session.query_row("SELECT COUNT(*) FROM sbtest1")?.number(0)?;
         if there != done.rows {
             return Err(Error::Different {
@@ -280,7 +288,7 @@ impl<'a> Runs<'a> {
                 expected: format!("{} rows", done.rows),
             });
         }
-        Ok(done)
+        Ok((done, took))
     }
 
     /// Empties the table and waits until the server is idle.
@@ -307,7 +315,7 @@ impl<'a> Runs<'a> {
                     self.options.repeat,
                     self.options.load_rows,
                     way.name(),
-                    loaded.seconds
+                    loaded.took.seconds
                 ));
                 loads.push(way, loaded)?;
             }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
+use server::sandbox::Status;
 use server::{ConnectOptions, Sandbox, SandboxOptions, Session};
 
 use crate::error::Error;
@@ -101,6 +102,14 @@ impl Host {
     /// Whether the server is the benchmark's own, so that its settings may be changed.
     pub(crate) fn is_own(&self) -> bool {
         self.own.is_some()
+    }
+
+    /// The process of the benchmark's own server.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        match self.own.as_ref()?.status() {
+            Status::Running { pid } => Some(pid),
+            _ => None,
+        }
     }
 
     /// A connection to the server.

@@ -28,6 +28,8 @@ pub mod outcome;
 
 pub mod machine;
 
+pub mod clock;
+
 mod svg;
 
 pub mod sbtest;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::clock::Took;
 use crate::machine::Machine;
 
 /// A way of loading a file into a fresh table.
@@ -59,8 +60,9 @@ pub struct TableOutcome {
 pub struct WayOutcome {
     /// Which.
     pub way: Way,
-    /// Seconds to the last commit, or to the end of Inrush's process.
-    pub seconds: f64,
+    /// To the last commit, or to the end of Inrush's process.
+    #[serde(flatten)]
+    pub took: Took,
     /// Inrush's own report of the load.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub report: serde_json::Value,
@@ -97,7 +99,7 @@ impl Floor {
 }
 
 impl Way {
-    /// Every way, in the order of printing.
+    /// Every way, in the order of declaration and of printing.
     pub const ALL: [Way; 6] =
         [Way::LoadData, Way::Unchecked, Way::Clients, Way::Direct, Way::Stream, Way::Insert];
 
@@ -129,7 +131,11 @@ impl Way {
 impl TableOutcome {
     /// Seconds of one way; None when it was not among those that ran.
     pub fn seconds(&self, way: Way) -> Option<f64> {
-        self.loads.iter().find(|load| load.way == way).map(|load| load.seconds)
+        self.took(way).map(|took| took.seconds)
+    }
+
+    fn took(&self, way: Way) -> Option<Took> {
+        self.loads.iter().find(|load| load.way == way).map(|load| load.took)
     }
 }
 
@@ -139,8 +145,10 @@ struct Sum {
     rows: u64,
     text_bytes: u64,
     file_bytes: u64,
-    /// By the way's place in [`Way::ALL`].
+    /// By way.
     seconds: [f64; 6],
+    /// Processor seconds, as `seconds`.
+    cpu_seconds: [f64; 6],
     floor: f64,
 }
 
@@ -149,15 +157,16 @@ impl Sum {
         self.rows += table.rows;
         self.text_bytes += table.text_bytes;
         self.file_bytes += table.file_bytes;
-        for (sum, way) in self.seconds.iter_mut().zip(Way::ALL) {
-            *sum += table.seconds(way).unwrap_or(0.0);
+        for (place, way) in Way::ALL.into_iter().enumerate() {
+            let took = table.took(way).unwrap_or_default();
+            self.seconds[place] += took.seconds;
+            self.cpu_seconds[place] += took.server_cpu_seconds + took.client_cpu_seconds;
         }
         self.floor += table.floor.map_or(0.0, |floor| floor.seconds());
     }
 
     fn of(&self, way: Way) -> f64 {
-        let place = Way::ALL.iter().position(|other| *other == way);
-        place.map_or(0.0, |place| self.seconds[place])
+        self.seconds[way as usize]
     }
 
     fn seconds_line(&self, name: &str, ways: &[Way]) -> String {
@@ -168,6 +177,15 @@ impl Sum {
             let _ = write!(line, " {:>9.2}", self.of(way));
         }
         let _ = writeln!(line, " {:>9.2}", self.floor);
+        line
+    }
+
+    fn cpu_line(&self, name: &str, ways: &[Way]) -> String {
+        let mut line = format!("{name:<9} {:>29}", "");
+        for &way in ways {
+            let _ = write!(line, " {:>9.2}", self.cpu_seconds[way as usize]);
+        }
+        line.push('\n');
         line
     }
 
@@ -221,6 +239,10 @@ impl Outcome {
         for (name, sum) in &lines {
             text += &sum.ratios_line(name, &ways);
         }
+        let _ = writeln!(text, "\nprocessor seconds, server and client  {heads}");
+        for (name, sum) in &lines {
+            text += &sum.cpu_line(name, &ways);
+        }
         text += "\nunchecked: LOAD DATA after SET unique_checks=0, foreign_key_checks=0. clients: 8 \
                  connections, INSERTs\nof 1,000 rows, as PolarDB-X's Batch Tool loads. direct, stream, \
                  insert: inrush load --path. floor: read\nthe input, write the finished file's bytes and \
@@ -238,7 +260,11 @@ mod tests {
     use super::*;
 
     fn table(name: &str, load_data: f64, direct: f64) -> TableOutcome {
-        let load = |way, seconds| WayOutcome { way, seconds, report: serde_json::Value::Null };
+        let load = |way, seconds| WayOutcome {
+            way,
+            took: Took { seconds, server_cpu_seconds: seconds, client_cpu_seconds: 0.25 },
+            report: serde_json::Value::Null,
+        };
         TableOutcome {
             table: name.to_owned(),
             rows: 1_000_000,
@@ -270,10 +296,11 @@ mod tests {
         };
         let text = outcome.text();
         let totals: Vec<&str> = text.lines().filter(|line| line.starts_with("total")).collect();
-        let [seconds, ratios] = totals[..] else { panic!("{text}") };
+        let [seconds, ratios, cpu] = totals[..] else { panic!("{text}") };
         assert!(seconds.contains("100.00") && seconds.contains("5.00"), "{seconds}");
         let ratios: Vec<&str> = ratios.split_whitespace().collect();
         assert_eq!(ratios, ["total", "1.00x", "0.50x", "20.00x", "1.25x", "2.50x", "5.00x"]);
+        assert!(cpu.contains(" 100.50 ") && cpu.contains(" 5.50 "), "{cpu}");
         assert!(!text.contains(" stream   "), "{text}");
         assert!(text.contains("note: small pool"));
         let json = serde_json::to_value(&outcome).unwrap();

@@ -129,7 +129,7 @@ fn compare(
     for way in order {
         say(&format!("{table}: {} rows by {}", file.rows, way.name()));
         let loaded = ways.load(way, table, file)?;
-        say(&format!("{table}: {:.2} s", loaded.seconds));
+        say(&format!("{table}: {:.2} s", loaded.took.seconds));
         check_equal(table, file, way, &loaded, loads.first())?;
         if way == Way::Direct {
             let measured = ways.floor(table, file)?;
@@ -142,11 +142,8 @@ fn compare(
     }
     loads.sort_by_key(|(way, _)| *way);
     let checksum = loads.first().map(|(_, loaded)| loaded.checksum.clone()).unwrap_or_default();
-    let outcome = |(way, loaded): (Way, Loaded)| WayOutcome {
-        way,
-        seconds: loaded.seconds,
-        report: loaded.report,
-    };
+    let outcome =
+        |(way, loaded): (Way, Loaded)| WayOutcome { way, took: loaded.took, report: loaded.report };
     Ok(TableOutcome {
         table: table.name().to_owned(),
         rows: file.rows,
@@ -259,6 +256,7 @@ fn ways(host: &Host, options: &TprochOptions) -> Result<Ways, Error> {
         list: if options.ways.is_empty() { Way::ALL.to_vec() } else { options.ways.clone() },
         schema: options.schema,
         own_server: host.is_own(),
+        server_pid: host.pid(),
         scratch: std::path::absolute(&options.data_dir)
             .map_err(Error::io("finding", &options.data_dir))?,
     })

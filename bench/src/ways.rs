@@ -8,6 +8,7 @@ use server::Session;
 use server::identifier::{quote_name, quote_text};
 
 use crate::clients;
+use crate::clock::{Clock, Took};
 use crate::error::Error;
 use crate::floor;
 use crate::host::{self, DATABASE};
@@ -33,6 +34,8 @@ pub(crate) struct Ways {
     pub(crate) schema: Schema,
     /// Whether the server is the benchmark's own, so that its settings may be changed.
     pub(crate) own_server: bool,
+    /// Its process, then.
+    pub(crate) server_pid: Option<u32>,
     /// Its data directory as this process sees it.
     pub(crate) data_dir: PathBuf,
     /// Where this benchmark may write.
@@ -41,7 +44,7 @@ pub(crate) struct Ways {
 
 /// What a load gave.
 pub(crate) struct Loaded {
-    pub(crate) seconds: f64,
+    pub(crate) took: Took,
     pub(crate) rows: u64,
     pub(crate) checksum: String,
     /// Inrush's report; Null for the server's own ways.
@@ -59,7 +62,7 @@ impl Ways {
         self.fresh(table)?;
         floor::read_seconds(&file.path)?;
         self.settle()?;
-        let started = Instant::now();
+        let clock = Clock::start(self.server_pid);
         let report = match way {
             Way::LoadData => self.load_data(table, &file.path, false)?,
             Way::Unchecked => self.load_data(table, &file.path, true)?,
@@ -68,11 +71,11 @@ impl Ways {
             Way::Stream => self.inrush(table, &file.path, "stream")?,
             Way::Insert => self.inrush(table, &file.path, "insert")?,
         };
-        let seconds = started.elapsed().as_secs_f64();
+        let took = clock.stop();
         let name = qualified(table.name());
         let rows = self.session.query_row(&format!("SELECT COUNT(*) FROM {name}"))?.number(0)?;
         let checksum = self.session.query_row(&format!("CHECKSUM TABLE {name}"))?.text(1)?;
-        Ok(Loaded { seconds, rows, checksum, report })
+        Ok(Loaded { took, rows, checksum, report })
     }
 
     /// Measures reading `file`, writing as much as its table's file has, and importing that file.

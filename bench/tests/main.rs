@@ -143,7 +143,7 @@ fn every_cell_is_measured_and_every_way_leaves_the_same_rows() {
     }
     let measured = outcome.grid.get(100, 3).unwrap();
     assert_eq!(measured.runs.len(), 2, "{measured:?}");
-    assert!(outcome.loads.ways.iter().all(|load| load.seconds.len() == 2));
+    assert!(outcome.loads.ways.iter().all(|load| load.runs.len() == 2));
     assert!(outcome.loads.get(BatchWay::LoadData).unwrap().rows_per_second > 0.0);
     assert!(outcome.loads.best_cell().is_some());
     let inrush = outcome.loads.get(BatchWay::Inrush(InrushPath::Insert)).unwrap();

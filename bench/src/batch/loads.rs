@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 use server::identifier::quote_text;
 
 use super::Runs;
 use super::grid::{Cell, median, rate};
+use crate::clock::{Clock, Took};
 use crate::error::Error;
 use crate::floor;
 use crate::host::DATABASE;
@@ -47,8 +48,8 @@ pub struct Load {
     pub way: Way,
     /// Rows a second: the median of the runs.
     pub rows_per_second: f64,
-    /// Seconds of each run.
-    pub seconds: Vec<f64>,
+    /// What each run took.
+    pub runs: Vec<Took>,
     /// Inrush's own report of each run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<serde_json::Value>,
@@ -68,7 +69,7 @@ pub struct Loads {
 /// One load of one way.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
-    pub(crate) seconds: f64,
+    pub(crate) took: Took,
     pub(crate) checksum: String,
     /// None for ways other than Inrush.
     pub(crate) report: Option<serde_json::Value>,
@@ -97,6 +98,11 @@ impl Way {
 }
 
 impl Load {
+    /// The median of one figure of the runs.
+    pub(crate) fn median(&self, figure: impl Fn(&Took) -> f64) -> f64 {
+        median(&self.runs.iter().map(figure).collect::<Vec<f64>>())
+    }
+
     /// What each run of Inrush settled on, as `4 x 1000`: connections by rows of a statement, which
     /// the path stream does not cut.
     pub fn settled(&self) -> Vec<String> {
@@ -113,8 +119,7 @@ impl Load {
 
 impl Loads {
     pub(crate) fn new(ways: &[Way], rows: u64) -> Loads {
-        let load =
-            |&way| Load { way, rows_per_second: 0.0, seconds: Vec::new(), reports: Vec::new() };
+        let load = |&way| Load { way, rows_per_second: 0.0, runs: Vec::new(), reports: Vec::new() };
         Loads { rows, checksum: String::new(), ways: ways.iter().map(load).collect() }
     }
 
@@ -133,9 +138,9 @@ impl Loads {
             });
         }
         if let Some(load) = self.ways.iter_mut().find(|load| load.way == way) {
-            load.seconds.push(run.seconds);
+            load.runs.push(run.took);
             load.reports.extend(run.report);
-            load.rows_per_second = rate(self.rows, median(&load.seconds));
+            load.rows_per_second = rate(self.rows, load.median(|run| run.seconds));
         }
         Ok(())
     }
@@ -168,8 +173,8 @@ impl Runs<'_> {
     pub(crate) fn load(&mut self, way: Way, file: &Path, rows: u64) -> Result<Loaded, Error> {
         // Into the page cache, for all alike.
         floor::read_seconds(file)?;
-        let (seconds, report) = match way {
-            Way::Cell(cell) => (self.cell(cell, rows as usize, LOAD_TIME_MAX)?.seconds, None),
+        let (took, report) = match way {
+            Way::Cell(cell) => (self.cell_timed(cell, rows as usize)?, None),
             Way::LoadData => (self.load_data(file)?, None),
             Way::Inrush(path) => self.inrush(path, None, file)?,
             Way::Fixed(path, cell) => self.inrush(path, Some(cell), file)?,
@@ -185,20 +190,27 @@ impl Runs<'_> {
             });
         }
         let checksum = self.session.query_row("CHECKSUM TABLE sbtest1")?.text(1)?;
-        Ok(Loaded { seconds, checksum, report })
+        Ok(Loaded { took, checksum, report })
     }
 
-    fn load_data(&mut self, file: &Path) -> Result<f64, Error> {
+    /// Inserts as a cell of the grid does, to the last row.
+    fn cell_timed(&mut self, cell: Cell, rows: usize) -> Result<Took, Error> {
+        let (done, took) = self.cell(cell, rows, LOAD_TIME_MAX)?;
+        // Less the time to connect.
+        Ok(Took { seconds: done.seconds, ..took })
+    }
+
+    fn load_data(&mut self, file: &Path) -> Result<Took, Error> {
         self.empty()?;
         let file = quote_text(&file.to_string_lossy());
         let sql = format!("LOAD DATA INFILE {file} INTO TABLE sbtest1 CHARACTER SET utf8mb4");
-        let started = Instant::now();
+        let clock = Clock::start(self.host.pid());
         let done = self.session.exec(&sql)?;
-        let seconds = started.elapsed().as_secs_f64();
+        let took = clock.stop();
         if done.warnings > 0 {
             return Err(Error::Option(format!("LOAD DATA into sbtest1 warned: {}", done.info)));
         }
-        Ok(seconds)
+        Ok(took)
     }
 
     fn inrush(
@@ -206,7 +218,7 @@ impl Runs<'_> {
         path: InrushPath,
         fixed: Option<Cell>,
         file: &Path,
-    ) -> Result<(f64, Option<serde_json::Value>), Error> {
+    ) -> Result<(Took, Option<serde_json::Value>), Error> {
         self.empty()?;
         let mut arguments: Vec<OsString> =
             ["--dialect", "tsv", "--path", path.name()].map(OsString::from).into();
@@ -219,9 +231,9 @@ impl Runs<'_> {
         }
         let table = format!("{DATABASE}.sbtest1");
         let connect = &self.host.server.connect;
-        let started = Instant::now();
+        let clock = Clock::start(self.host.pid());
         let report = self.program.load(file, &table, &arguments, connect)?;
-        Ok((started.elapsed().as_secs_f64(), Some(report)))
+        Ok((clock.stop(), Some(report)))
     }
 }
 
@@ -231,7 +243,8 @@ mod tests {
     use super::*;
 
     fn loaded(seconds: f64, checksum: &str) -> Loaded {
-        Loaded { seconds, checksum: checksum.to_owned(), report: None }
+        let took = Took { seconds, ..Took::default() };
+        Loaded { took, checksum: checksum.to_owned(), report: None }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::chart::{self, grouped};
 use super::grid::{Grid, Measured};
-use super::loads::{Loads, Way};
+use super::loads::{Load, Loads, Way};
 use crate::machine::Machine;
 
 /// A whole run.
@@ -103,11 +103,12 @@ impl BatchOutcome {
         let best = self.loads.best_cell();
         let _ = writeln!(
             text,
-            "{:<42} {:>10} {:>9} {:>9}   seconds of each run",
+            "{:<42} {:>10} {:>7} {:>7} {:>11}   seconds of each run",
             format!("{} rows into the empty table", grouped(self.loads.rows as f64)),
             "rows/s",
             "/ best",
-            "/ LOAD"
+            "/ LOAD",
+            "us of CPU"
         );
         let load_data = self.loads.get(Way::LoadData).map_or(0.0, |load| load.rows_per_second);
         let ratio = |rate: f64, of: f64| if of > 0.0 { rate / of } else { 0.0 };
@@ -115,14 +116,15 @@ impl BatchOutcome {
             let rate = load.rows_per_second;
             let _ = write!(
                 text,
-                "{:<42} {:>10} {:>9.2} {:>9.2}  ",
+                "{:<42} {:>10} {:>7.2} {:>7.2} {:>11}  ",
                 load.way.name(),
                 grouped(rate),
                 ratio(rate, best.map_or(0.0, |(_, best)| best.rows_per_second)),
                 ratio(rate, load_data),
+                self.cpu(load),
             );
-            for seconds in &load.seconds {
-                let _ = write!(text, " {seconds:.2}");
+            for run in &load.runs {
+                let _ = write!(text, " {:.2}", run.seconds);
             }
             text.push('\n');
         }
@@ -131,9 +133,17 @@ impl BatchOutcome {
         text.push_str(
             "\nINSERT: statements ready in memory, into the table with both its indexes, each committed \
              by itself.\nLOAD DATA: the server reads the file. Inrush: the whole process, which reads the \
-             file; told nothing,\nor --batch-rows and --connections. All leave the same rows (CHECKSUM \
-             TABLE).\n",
+             file; told nothing,\nor --batch-rows and --connections. us of CPU: microseconds of processors a row, \
+             server + client.\nAll leave the same rows (CHECKSUM TABLE).\n",
         );
+    }
+
+    /// Microseconds of processors a row: the server's and the client's.
+    fn cpu(&self, load: &Load) -> String {
+        let micros = |seconds: f64| seconds * 1e6 / self.loads.rows as f64;
+        let server = micros(load.median(|run| run.server_cpu_seconds));
+        let client = micros(load.median(|run| run.client_cpu_seconds));
+        format!("{server:.1} + {client:.1}")
     }
 
     /// The ratios that the benchmark is run for.
