@@ -155,6 +155,12 @@ impl Ladder {
             ladder.refuse(LoadPath::Direct, reason.to_owned());
             ladder.refuse(LoadPath::Stream, reason.to_owned());
         }
+        if options.duplicates.is_some() {
+            let reason =
+                "--duplicates FILE: a server that skips or replaces rows does not say which";
+            ladder.refuse(LoadPath::Stream, reason.to_owned());
+            ladder.refuse(LoadPath::Insert, reason.to_owned());
+        }
         let allowed = target.session.query_text("SELECT @@GLOBAL.local_infile")?;
         if allowed.as_deref() != Some("1") {
             let reason = "local_infile is off on the server: it takes no LOAD DATA LOCAL";

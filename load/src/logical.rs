@@ -128,7 +128,7 @@ impl Work<'_> {
         let (source, order) = arrangement.apply(job, source, &shares, steps)?;
         let source = Mutex::new(source);
         let mut loaded =
-            steps.step(Stage::Rows, || self.rows(target, shares, &source, &mut watch))?;
+            steps.step(Stage::Rows, || self.rows(target, shares, (&source, order), &mut watch))?;
         let whole = loaded.whole.take();
         self.check_ledger(target, &loaded)?;
         if self.landing.way == Way::Shadow {
@@ -180,7 +180,7 @@ impl Work<'_> {
         &mut self,
         target: &mut Target,
         shares: Shares,
-        source: &Mutex<Box<dyn Source>>,
+        (source, order): (&Mutex<Box<dyn Source>>, InputOrder),
         watch: &mut Watch,
     ) -> Result<Loaded, Error> {
         let Job { options, rung, .. } = *self.job;
@@ -211,6 +211,7 @@ impl Work<'_> {
             encoder,
             sender: Arc::new(self.sender(target, &columns)?),
             resume: self.resume.as_ref(),
+            is_sorted: order.is_sorted,
             keys: keys.as_ref(),
             whole,
         };

@@ -1,6 +1,7 @@
 //! What lanes tell of their portions, put in input order again: refused rows, and how many went in.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
@@ -33,6 +34,8 @@ struct Inner {
     held: BTreeMap<u64, Vec<Reject>>,
     held_bytes: usize,
     rejects: Rejects,
+    /// Where portions are not in input order.
+    unordered: Option<Unordered>,
     /// Refused rows, those that wait included.
     refused: u64,
     went_in: WentIn,
@@ -47,9 +50,25 @@ pub(crate) struct WentIn {
     pub(crate) duplicates: u64,
 }
 
+/// Refused rows that wait for the end, to be put in input order.
+#[derive(Debug)]
+struct Unordered {
+    files: Vec<PathBuf>,
+    rejects: Vec<Reject>,
+}
+
+impl Unordered {
+    /// Number of its file, and byte there.
+    fn place(&self, reject: &Reject) -> (Option<usize>, u64) {
+        let file = &reject.position.file;
+        (self.files.iter().position(|known| known == file), reject.position.offset)
+    }
+}
+
 impl Collector {
     pub(crate) fn new(rejects: Rejects) -> Collector {
         let inner = Inner {
+            unordered: None,
             next: 0,
             held: BTreeMap::new(),
             held_bytes: 0,
@@ -59,6 +78,14 @@ impl Collector {
             closed: false,
         };
         Collector { inner: Mutex::new(inner), moved: Condvar::new() }
+    }
+
+    /// For portions whose rows, of these files, were sorted. Refused ones are written in input order
+    /// all the same, as long as they are not very many.
+    pub(crate) fn of_sorted(mut self, files: &[PathBuf]) -> Collector {
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        inner.unordered = Some(Unordered { files: files.to_vec(), rejects: Vec::new() });
+        self
     }
 
     /// Takes what came of portion `ordinal`. Waits where too many refused rows already wait for
@@ -110,6 +137,7 @@ impl Collector {
     /// After all portions.
     pub(crate) fn finish(self) -> Result<Collected, Error> {
         let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        inner.write_in_order()?;
         inner.rejects.flush()?;
         let WentIn { rows, duplicates } = inner.went_in;
         Ok(Collected { rows, duplicates, rejects: inner.rejects.count(), portions: inner.next })
@@ -126,10 +154,32 @@ impl Inner {
     fn write_down(&mut self) -> Result<(), Error> {
         while let Some(rejects) = self.held.remove(&self.next) {
             self.next += 1;
-            for reject in &rejects {
-                self.held_bytes -= reject.raw.len();
-                self.rejects.push(reject)?;
+            for reject in rejects {
+                match &mut self.unordered {
+                    Some(unordered) => unordered.rejects.push(reject),
+                    None => {
+                        self.held_bytes -= reject.raw.len();
+                        self.rejects.push(&reject)?;
+                    }
+                }
             }
+        }
+        let waiting = self.unordered.as_ref().map_or(0, |of| of.rejects.len() as u64);
+        let is_full = self.rejects.count() + waiting > self.rejects.max();
+        match is_full || self.held_bytes > HELD_BYTES_MAX {
+            true => self.write_in_order(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes down refused rows of sorted portions, in input order.
+    fn write_in_order(&mut self) -> Result<(), Error> {
+        let Some(unordered) = &mut self.unordered else { return Ok(()) };
+        let mut rejects = std::mem::take(&mut unordered.rejects);
+        rejects.sort_by_cached_key(|reject| unordered.place(reject));
+        for reject in rejects {
+            self.held_bytes -= reject.raw.len();
+            self.rejects.push(&reject)?;
         }
         Ok(())
     }
@@ -207,5 +257,25 @@ mod tests {
             collector.close();
             assert!(matches!(late.join().unwrap(), Err(Stop::Abandoned)));
         });
+    }
+
+    #[test]
+    fn refused_rows_of_sorted_portions_are_written_in_input_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rejects");
+        let rejects = Rejects::create(Some(&path), 10, b"\n").unwrap();
+        let files = ["b", "a"].map(PathBuf::from);
+        let collector = Collector::new(rejects).of_sorted(&files);
+        let reject = |file: &str, offset| {
+            let position = Position { file: file.into(), line: 1, offset };
+            let raw = format!("{file}{offset}\n").into_bytes();
+            Reject { position, raw, ..reject(1, 0) }
+        };
+        let none = WentIn::default();
+        collector.take(1, none, vec![reject("a", 3), reject("b", 7)]).unwrap();
+        collector.take(0, none, vec![reject("a", 1), reject("b", 20)]).unwrap();
+        collector.take(2, none, vec![reject("b", 9)]).unwrap();
+        assert_eq!(collector.finish().unwrap().rejects, 5);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "b7\nb9\nb20\na1\na3\n");
     }
 }

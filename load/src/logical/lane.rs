@@ -36,6 +36,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) sender: Arc<SenderOptions>,
     /// What an earlier run has loaded; none where all is one transaction.
     pub(crate) resume: Option<&'a Resume>,
+    /// Whether rows are in another order than the input's.
+    pub(crate) is_sorted: bool,
     /// The keys by which portions may not overtake each other; none where they always may.
     pub(crate) keys: Option<&'a UniqueKeys>,
     /// The connection of the one lane, in the transaction that holds all rows.
@@ -85,6 +87,10 @@ impl<'a> Lanes<'a> {
             let source = source.lock().unwrap_or_else(PoisonError::into_inner);
             (source.given_up(), source.bytes_total())
         };
+        let collector = match plan.is_sorted {
+            true => Collector::new(rejects).of_sorted(&options.files),
+            false => Collector::new(rejects),
+        };
         let whole = plan.whole.take();
         if whole.is_some() {
             plan.limits.connections = Some(1);
@@ -95,7 +101,7 @@ impl<'a> Lanes<'a> {
             controller: Controller::new(plan.limits.clone()),
             budget: Budget::new(&plan.shares),
             order: plan.keys.map(|_| OrderGate::new()),
-            collector: Collector::new(rejects),
+            collector,
             whole: Mutex::new(whole),
             given_up,
             bytes_total,
