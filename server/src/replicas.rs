@@ -142,8 +142,14 @@ fn field<'a>(channel: &'a Channel, name: &str) -> Option<&'a str> {
 /// How one channel of a replica follows.
 fn following(channel: &Channel) -> Following {
     let number = |name: &str| -> Option<u64> { channel.get(name)?.as_deref()?.parse().ok() };
+    let runs = |thread: &str| {
+        let name = |prefix: &str| format!("{prefix}_{thread}_running");
+        let state = channel.get(&name("slave")).or_else(|| channel.get(&name("replica")));
+        state.and_then(Option::as_deref) == Some("Yes")
+    };
     let behind = number("seconds_behind_master").or_else(|| number("seconds_behind_source"));
-    match behind {
+    // MySQL 9.7 says 0 seconds of a replica that has applied all it got before it was cut off.
+    match behind.filter(|_| runs("io") && runs("sql")) {
         Some(behind) => {
             let delay = number("sql_delay").unwrap_or(0);
             Following::Behind(Duration::from_secs(behind.saturating_sub(delay)))
@@ -270,14 +276,24 @@ mod tests {
     #[test]
     fn a_delay_that_was_asked_for_is_no_lag() {
         let channel = |behind: Option<&str>, delay: &str| -> Channel {
-            [("seconds_behind_master", behind), ("sql_delay", Some(delay))]
-                .map(|(name, value)| (name.to_owned(), value.map(str::to_owned)))
-                .into()
+            [
+                ("seconds_behind_master", behind),
+                ("sql_delay", Some(delay)),
+                ("slave_io_running", Some("Yes")),
+                ("slave_sql_running", Some("Yes")),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.map(str::to_owned)))
+            .into()
         };
         let seconds = |seconds| Following::Behind(Duration::from_secs(seconds));
         assert_eq!(following(&channel(Some("70"), "60")), seconds(10));
         assert_eq!(following(&channel(Some("12"), "60")), seconds(0));
         assert_eq!(following(&channel(Some("12"), "0")), seconds(12));
         assert_eq!(following(&channel(None, "0")), Following::Stopped);
+        for state in ["No", "Connecting"] {
+            let mut cut_off = channel(Some("0"), "0");
+            cut_off.insert("slave_io_running".to_owned(), Some(state.to_owned()));
+            assert_eq!(following(&cut_off), Following::Stopped);
+        }
     }
 }

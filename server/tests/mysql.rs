@@ -2,9 +2,13 @@
 
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use server::capacity::Capacity;
 use server::learn::{self, CollationCache};
 use server::options::Protocol;
+use server::pressure::{Following, Gauge};
+use server::replicas::{self, Replica};
 use server::testing::TestServer;
 use server::{
     ConnectOptions, Encryption, Error, ServerFacts, Session, Table, TableName, TlsOptions, Verify,
@@ -228,4 +232,72 @@ fn rows_are_sent_where_local_infile_is_on() {
     session.exec("SET GLOBAL local_infile=0").unwrap();
     let error = session.load_local(load, &b"3\tthree\n"[..]).unwrap_err();
     assert_eq!(error.errno(), Some(3948), "{error}");
+}
+
+#[test]
+fn pressure_and_lag_are_read() {
+    let start = |id: u32| {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let extra = vec![
+            "--skip-networking=0".to_owned(),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--port={port}"),
+            format!("--server-id={id}"),
+            "--log-bin=binlog".to_owned(),
+            "--report-host=127.0.0.1".to_owned(),
+        ];
+        Some((TestServer::mysql(extra)?, port))
+    };
+    let Some((primary, port)) = start(1) else { return };
+    let Some((replica, replica_port)) = start(2) else { return };
+    // Both are copies of one server, whose name this file holds.
+    std::fs::remove_file(replica.datadir().join("auto.cnf")).unwrap();
+    replica.restart().unwrap();
+    let mut session = primary.connect().unwrap();
+    for sql in [
+        &format!("CREATE USER r@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"),
+        "GRANT ALL ON *.* TO r@'127.0.0.1'",
+    ] {
+        session.exec(sql).unwrap();
+    }
+    let mut follower = replica.connect().unwrap();
+    follower
+        .exec(&format!(
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={port}, \
+             SOURCE_USER='r', SOURCE_PASSWORD='{PASSWORD}', GET_SOURCE_PUBLIC_KEY=1"
+        ))
+        .unwrap();
+    follower.exec("START REPLICA").unwrap();
+    let options = ConnectOptions {
+        host: Some("127.0.0.1".to_owned()),
+        port: Some(port),
+        protocol: Some(Protocol::Tcp),
+        user: Some("r".to_owned()),
+        password: Some(PASSWORD.into()),
+        ..ConnectOptions::default()
+    };
+    let mut session = Session::connect(&options).unwrap();
+    let began = Instant::now();
+    let (found, notes) = loop {
+        let mut notes = Vec::new();
+        let found = replicas::find(&mut session, &mut notes);
+        if (!found.is_empty() && notes.is_empty()) || began.elapsed() > Duration::from_secs(30) {
+            break (found, notes);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let names: Vec<&str> = found.iter().map(Replica::name).collect();
+    let status = follower.query_named("SHOW REPLICA STATUS");
+    assert_eq!(names, [format!("127.0.0.1:{replica_port}")], "{notes:?} {status:?}");
+    let mut gauge = Gauge::new(&options, found);
+    let pressure = gauge.sample();
+    let lag = pressure.lag.unwrap();
+    assert!(lag.following < Following::Behind(Duration::from_secs(30)), "{lag}");
+    assert!(pressure.checkpoint.is_some_and(|share| (0.0..1.0).contains(&share)));
+    assert!(pressure.threads_running.is_some());
+    follower.exec("STOP REPLICA SQL_THREAD").unwrap();
+    let lag = gauge.sample().lag.unwrap();
+    assert_eq!(lag.following, Following::Stopped);
+    let capacity = Capacity::read(&mut session).unwrap();
+    assert!(capacity.cores.is_some() && capacity.connections.is_some_and(|free| free >= 1));
 }
