@@ -167,3 +167,58 @@ fn tables_that_are_tied_get_rows_in_place() {
         assert_eq!(scene.lines("SELECT * FROM child ORDER BY id"), ["1|1", "2|1", "3|1"]);
     }
 }
+
+#[test]
+fn a_killed_load_is_gone_on_with_or_leaves_nothing() {
+    let Some(mut scene) = Scene::new() else { return };
+    let mut text = String::new();
+    for id in 0..40_000 {
+        writeln!(text, "{id}\tword {} of some length, {}", id % 100, id * 7).unwrap();
+    }
+    let file = scene.home.file("rows.txt", text);
+    let load = |scene: &Scene, path: &str, mode: &str, place: &str| {
+        let mut command = scene.home.load(&scene.server, "d.t", &file);
+        command.args(["--path", path, "--mode", mode, "--memory", "30M"]);
+        run(command.env("INRUSH_FAILPOINT", place))
+    };
+    for (path, mode, place) in [
+        ("stream", "append", "portion.1.loaded=kill"),
+        ("insert", "append", "portion.1.loaded=kill"),
+        ("stream", "append", "ledger.opened=kill"),
+        ("stream", "replace", "portion.1.loaded=kill"),
+        ("insert", "replace", "indexes.end=kill"),
+    ] {
+        scene.exec("DROP TABLE IF EXISTS t");
+        scene.exec("CREATE TABLE t (id INT NOT NULL, word VARCHAR(60), KEY (word))");
+        scene.exec("INSERT INTO t VALUES (-1, 'old')");
+        let killed = load(&scene, path, mode, place);
+        assert_eq!(killed.code(), -1, "{path} {mode} {place}: {killed:?}");
+        if mode == "replace" {
+            assert_eq!(scene.lines("SELECT id FROM t"), ["-1"], "{path} {place}");
+        }
+        load(&scene, path, mode, "").done();
+        let old = if mode == "append" { 1 } else { 0 };
+        let count = scene.lines("SELECT COUNT(*), COUNT(DISTINCT id), SUM(id < 0) FROM t");
+        let expected = format!("{}|{}|{old}", 40_000 + old, 40_000 + old);
+        assert_eq!(count, [expected], "{path} {mode} {place}");
+        assert_eq!(tables(&mut scene.session, "d"), ["t"], "{path} {mode} {place}");
+    }
+}
+
+#[test]
+fn later_rows_take_the_place_of_those_there() {
+    let Some(mut scene) = Scene::new() else { return };
+    let file = scene.home.file("rows.txt", "1\ta\n2\tb\n1\tc\n3\tB\n");
+    for (rule, expected) in [
+        ("skip", ["1|a", "2|b", "7|z"]),
+        ("replace", ["1|c", "3|B", "7|z"]),
+        ("update", ["1|c", "3|B", "7|z"]),
+    ] {
+        scene.exec("DROP TABLE IF EXISTS t");
+        scene.exec("CREATE TABLE t (id INT PRIMARY KEY, w VARCHAR(9), UNIQUE KEY (w))");
+        scene.exec("INSERT INTO t VALUES (7, 'z')");
+        let more = ["--path", "auto", "--mode", "append", "--on-duplicate", rule];
+        scene.load("t", &file, &more).done();
+        assert_eq!(scene.lines("SELECT * FROM t ORDER BY id"), expected, "{rule}");
+    }
+}

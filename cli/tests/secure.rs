@@ -81,6 +81,12 @@ fn the_certificate_decides_who_is_loaded_into() {
     let (ca, other) = (scene.ca.to_str().unwrap(), scene.other.to_str().unwrap());
     scene.run(&["--ssl-ca", ca, "--compress"]).done();
     scene.run(&["--ssl-mode", "verify_identity", "--ssl-ca", ca]).done();
+    // Each of several connections is encrypted: the account would not be let in else.
+    for path in ["stream", "insert"] {
+        scene.run(&["--ssl-ca", ca, "--path", path, "--connections", "3"]).done();
+        let other = scene.run(&["--ssl-ca", other, "--path", path]);
+        other.refused(1, &["not signed by the authority in"]);
+    }
     scene.run(&["--ssl-ca", other, "--skip-ssl-verify-server-cert"]).done();
     scene.run(&[]).done();
     let not_signed = ["connecting to 127.0.0.1:", "not signed by the authority in"];

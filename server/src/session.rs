@@ -104,6 +104,12 @@ impl Session {
         &self.version
     }
 
+    /// Whether the connection is encrypted.
+    pub fn is_encrypted(&mut self) -> Result<bool> {
+        let rows = self.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'")?;
+        Ok(rows.first().is_some_and(|row| row.bytes(1).is_some_and(|cipher| !cipher.is_empty())))
+    }
+
     /// Runs a statement and gives all its rows. Holds them in memory.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Row>> {
         let mut rows = Vec::new();

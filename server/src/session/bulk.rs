@@ -23,7 +23,12 @@ impl Session {
     /// Whether the server, and whatever is in front of it, takes many rows for one statement.
     ///
     /// MariaDB does for INSERT and the like, and refuses it for others: that refusal is looked for.
+    /// On an encrypted connection it refuses all: the server believes what the client said that it
+    /// can before the encryption began, and the driver (mysql 28.0.4) says it afterwards only.
     pub fn has_bulk(&mut self) -> Result<bool> {
+        if self.is_encrypted()? {
+            return Ok(false);
+        }
         let probe = self.prepare("DO ?", "DO")?;
         let rows = [0u8, 1].map(|_| vec![Value::Int(1)]);
         let outcome = self.conn.exec_batch(&probe.statement, rows.map(Params::Positional));
