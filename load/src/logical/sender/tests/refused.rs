@@ -12,7 +12,7 @@ fn send(scene: &Scene, form: Form, batch: Batch, lines: &[&str]) -> Result<Sent,
 fn refused_rows_are_found_one_by_one() {
     let Some(server) = TestServer::shared() else { return };
     let lines = ["0\ta", "1\ta", "2\tbad", "3\ta", "4\ta", "5\tbad", "6\tbad", "7\ta", "8\tbad"];
-    for form in [Form::Lines, Form::Tuples, Form::Values] {
+    for form in forms(server) {
         for batch in [BATCH, ONE_BATCH, Batch { rows: 1, bytes: 1 }] {
             let columns = format!("{COLUMNS}, CONSTRAINT good CHECK (b <> 'bad')");
             let mut scene = Scene::new(server, &columns, &NAMES, OnDuplicate::Fail);
@@ -47,6 +47,9 @@ fn a_value_that_the_server_would_bend_is_refused() {
         (Form::Values, OnDuplicate::Replace),
         (Form::Values, OnDuplicate::Update),
     ] {
+        if !forms(server).contains(&form) {
+            continue;
+        }
         let mut scene = Scene::new(server, COLUMNS, &NAMES, rule);
         let sent = send(&scene, form, ONE_BATCH, &lines).unwrap();
         assert_eq!(scene.rows(), ["1\tone", "4\tfour"], "{form:?} {rule:?}");
@@ -68,6 +71,9 @@ fn rows_without_a_parent_are_refused_and_not_skipped() {
         (Form::Values, OnDuplicate::Fail),
         (Form::Values, OnDuplicate::Skip),
     ] {
+        if !forms(server).contains(&form) {
+            continue;
+        }
         let columns = "a INT PRIMARY KEY, b INT, FOREIGN KEY (b) REFERENCES t (a)";
         let mut scene = Scene::new(server, columns, &NAMES, rule);
         let sent = send(&scene, form, ONE_BATCH, &["1\t\\N", "2\t1", "3\t9", "4\t2"]).unwrap();
@@ -80,14 +86,16 @@ fn rows_without_a_parent_are_refused_and_not_skipped() {
 #[test]
 fn a_duplicate_ends_the_load_and_is_named() {
     let Some(server) = TestServer::shared() else { return };
-    for form in [Form::Lines, Form::Tuples, Form::Values] {
+    for form in forms(server) {
         let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
         let insert = format!("INSERT INTO {} VALUES (3, 'old')", scene.target.quoted());
         scene.session.exec(&insert).unwrap();
         let trouble = send(&scene, form, ONE_BATCH, &["1\ta", "2\tb", "3\tc", "4\td"]);
         let Err(Trouble::Duplicate { position, message }) = trouble else { panic!("{trouble:?}") };
         assert_eq!(position.line, 3);
-        assert_eq!(message, "Duplicate entry '3' for key 'PRIMARY'");
+        let key = message.strip_prefix("Duplicate entry '3' for key '").unwrap();
+        // MySQL names the table too.
+        assert!(["PRIMARY'", "t.PRIMARY'"].contains(&key), "{message}");
         assert_eq!(scene.rows(), ["3\told"]);
         assert!(scene.entries().is_empty());
     }
@@ -98,7 +106,8 @@ fn a_duplicate_ends_the_load_and_is_named() {
 fn each_rule_leaves_the_rows_that_it_should() {
     let Some(server) = TestServer::shared() else { return };
     let lines = ["1\tnew", "2\tnew", "1\tlast", "5\tnew"];
-    let both: &[Form] = &[Form::Lines, Form::Tuples, Form::Values];
+    let both = forms(server);
+    let both = both.as_slice();
     let skipped = ["1\told", "2\tnew", "3\told", "5\tnew"];
     let taken = ["1\tlast", "2\tnew", "3\told", "5\tnew"];
     let cases = [
@@ -106,8 +115,8 @@ fn each_rule_leaves_the_rows_that_it_should() {
         (OnDuplicate::Replace, both, taken, (4, 2)),
         (OnDuplicate::Update, &both[1..], taken, (2, 2)),
     ];
-    for (rule, forms, expected, counts) in cases {
-        for &form in forms {
+    for (rule, of_rule, expected, counts) in cases {
+        for &form in of_rule {
             for batch in [BATCH, ONE_BATCH, Batch { rows: 1, bytes: 1 }] {
                 let mut scene = Scene::new(server, COLUMNS, &NAMES, rule);
                 let table = scene.target.quoted();
