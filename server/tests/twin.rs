@@ -308,3 +308,41 @@ fn a_twin_becomes_the_table_on_mysql_too() {
     assert_eq!(session.query("SELECT * FROM d0.checked").unwrap().len(), 1);
     assert!(leftovers(&mut session, "d0").is_empty());
 }
+
+/// The replication library, where it is installed.
+const GALERA: [&str; 2] =
+    ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so"];
+
+#[test]
+fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_whole() {
+    let Some(library) = GALERA.into_iter().find(|path| std::path::Path::new(path).exists()) else {
+        println!("skipped: no Galera library is installed");
+        return;
+    };
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let extra = vec![
+        "--wsrep-on=ON".to_owned(),
+        format!("--wsrep-provider={library}"),
+        "--wsrep-cluster-address=gcomm://".to_owned(),
+        "--wsrep-node-address=127.0.0.1".to_owned(),
+        format!(
+            "--wsrep-provider-options=base_port={port};gmcast.listen_addr=tcp://127.0.0.1:{port};gcache.size=8M"
+        ),
+        "--binlog-format=ROW".to_owned(),
+        "--innodb-autoinc-lock-mode=2".to_owned(),
+    ];
+    let options = TestServerOptions { extra, ..TestServerOptions::default() };
+    let Some(server) = TestServer::start_with(&options) else { return };
+    let database = server.database().unwrap();
+    let mut target = filled(&server, &database, 3000);
+    assert!(target.facts.galera && target.identity().unwrap().ties.is_empty());
+    target.finish_twin().unwrap();
+    check_published(&server, &mut target, &database, 3000);
+    let mut rows = target.begin_whole(server::whole::RowsThere::Deleted).unwrap();
+    rows.exec(&format!("INSERT INTO {database}.t VALUES (1, 2, 'x')")).unwrap();
+    target.commit_whole(rows).unwrap();
+    let mut session = server.connect().unwrap();
+    let count = session.query_row(&format!("SELECT COUNT(*) FROM {database}.t")).unwrap();
+    assert_eq!(count.number::<u64>(0).unwrap(), 1);
+    assert!(leftovers(&mut session, &database).is_empty());
+}
