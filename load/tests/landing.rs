@@ -2,6 +2,7 @@
 //! hold after LOAD DATA, and stay what they were but for their rows.
 
 use load::{LoadOptions, LoadPath, Mode};
+use server::ConnectOptions;
 
 use crate::server::{Db, Server};
 
@@ -17,7 +18,7 @@ struct Shape {
     whole: bool,
 }
 
-const SHAPES: [Shape; 12] = [
+const SHAPES: [Shape; 13] = [
     Shape {
         what: "generated, invisible and checked columns",
         sql: &[
@@ -66,6 +67,12 @@ const SHAPES: [Shape; 12] = [
     Shape {
         what: "MEMORY",
         sql: &["CREATE TABLE {t} (a INT PRIMARY KEY, b VARCHAR(20), KEY b (b)) ENGINE=MEMORY"],
+        line: |n| format!("{n}\tx{}", n % 100),
+        whole: false,
+    },
+    Shape {
+        what: "page compression",
+        sql: &["CREATE TABLE {t} (a INT PRIMARY KEY, b VARCHAR(20), KEY b (b)) PAGE_COMPRESSED=1"],
         line: |n| format!("{n}\tx{}", n % 100),
         whole: false,
     },
@@ -239,4 +246,65 @@ fn what_cannot_be_taken_back_is_refused_by_name() {
         let kind = sql.split(' ').nth(1).unwrap();
         db.sql(&format!("DROP {kind} t"));
     }
+}
+
+#[test]
+fn an_account_that_may_only_insert_loads_in_one_transaction() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let user = format!("modest_{}", db.name);
+    db.sql("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20), KEY b (b))");
+    db.sql(&format!("CREATE USER {user} IDENTIFIED BY 'pw-7130'"));
+    db.sql(&format!("GRANT SELECT ON {}.t TO {user}", db.name));
+    let connect = ConnectOptions {
+        user: Some(user.clone()),
+        password: Some("pw-7130".into()),
+        ..server.connect_options()
+    };
+    let text: String = (0..500).map(|n| format!("{n}\tx{n}\n")).collect();
+    for path in PATHS {
+        let mut options = server.options(&db, "t", vec![server.file(&db, "input", &text)]);
+        options.path = path;
+        db.sql(&format!("REVOKE ALL PRIVILEGES, GRANT OPTION FROM {user}"));
+        db.sql(&format!("GRANT SELECT ON {}.t TO {user}", db.name));
+        let error = load::load(&connect, &options, &()).unwrap_err().to_string();
+        let grant = format!("GRANT INSERT ON `{}`.`t` TO `{user}`@`%`", db.name);
+        assert!(error.contains(&grant), "{error}");
+        db.sql(&grant);
+        let report = load::load(&connect, &options, &()).unwrap();
+        assert_eq!((report.rows, report.logical.unwrap().landing), (500, "whole"));
+        options.mode = Mode::Replace;
+        let error = load::load(&connect, &options, &()).unwrap_err().to_string();
+        assert!(error.contains(&grant.replace("INSERT", "DELETE")), "{error}");
+        assert_eq!(db.number("SELECT COUNT(*) FROM t"), 500);
+        // As the report of the load had it.
+        for grant in [
+            format!(
+                "GRANT CREATE, ALTER, DROP, SELECT, INSERT, LOCK TABLES ON {}.* TO {user}",
+                db.name
+            ),
+            format!("GRANT PROCESS ON *.* TO {user}"),
+        ] {
+            db.sql(&grant);
+        }
+        let report = load::load(&connect, &options, &()).unwrap();
+        assert_eq!((report.rows, report.logical.unwrap().landing), (500, "shadow"));
+        db.sql("DELETE FROM t");
+        assert_eq!(db.tables(), ["t"]);
+    }
+    db.sql(&format!("DROP USER {user}"));
+}
+
+#[test]
+fn a_table_placed_elsewhere_stays_there() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let folder = server.folder(&format!("{}-data", db.name));
+    db.sql(&format!("CREATE TABLE t (a INT PRIMARY KEY) DATA DIRECTORY='{}'", folder.display()));
+    let mut options = server.options(&db, "t", vec![server.file(&db, "input", "1\n2\n")]);
+    options.path = LoadPath::Stream;
+    let report = server.load(&options).unwrap();
+    assert_eq!((report.rows, report.logical.unwrap().landing), (2, "whole"));
+    assert!(folder.join(&db.name).join("t.ibd").exists());
+    assert_eq!(db.tables(), ["t"]);
 }
