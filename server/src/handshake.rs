@@ -2,7 +2,6 @@
 //! reason in plain words when it does not.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -83,14 +82,14 @@ impl Attempt {
     }
 
     fn run(self) -> std::result::Result<Conn, mysql::Error> {
-        let is_clear = &self.options.known.is_clear;
+        let (known, target) = (&self.options.known, self.options.target_text());
         match self.tls {
-            Some(tls) if tls.is_required || !is_clear.load(Ordering::Relaxed) => {
+            Some(tls) if tls.is_required || !known.is_clear(&target) => {
                 match Conn::new(self.builder.clone().ssl_opts(tls.options)) {
                     Err(mysql::Error::DriverError(DriverError::TlsNotSupported))
                         if !tls.is_required =>
                     {
-                        is_clear.store(true, Ordering::Relaxed);
+                        known.note_clear(target);
                         Conn::new(self.builder)
                     }
                     other => other,

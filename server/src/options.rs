@@ -1,9 +1,9 @@
 //! How to reach a server: the client's usual options, from the command line, option files and
 //! the environment.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mysql::{Compression, OptsBuilder};
@@ -81,11 +81,23 @@ pub struct ConnectOptions {
     pub known: Known,
 }
 
-/// What is known of a server from connections before.
+/// What is known of servers from connections before.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// It offers no encryption: no use in asking again each time, which its error log would tell.
-    pub(crate) is_clear: Arc<AtomicBool>,
+    /// Servers that offer no encryption: no use in asking again each time, which their error logs
+    /// would tell.
+    clear: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Known {
+    /// Whether the server at `target` offers no encryption.
+    pub(crate) fn is_clear(&self, target: &str) -> bool {
+        self.clear.lock().unwrap_or_else(PoisonError::into_inner).contains(target)
+    }
+
+    pub(crate) fn note_clear(&self, target: String) {
+        self.clear.lock().unwrap_or_else(PoisonError::into_inner).insert(target);
+    }
 }
 
 impl ConnectOptions {
