@@ -77,20 +77,34 @@ fn tables_of_other_servers_are_tied_to_themselves_and_black_holes_refused() {
     let database = server.database().unwrap();
     let mut session = server.connect().unwrap();
     session.exec(&format!("USE {database}")).unwrap();
+    session.exec("CREATE TABLE near (a INT) ENGINE=InnoDB").unwrap();
+    let socket = server.socket().display();
+    session
+        .exec(&format!(
+            "CREATE SERVER beyond FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'localhost', \
+             USER 'root', DATABASE '{database}', SOCKET '{socket}')"
+        ))
+        .unwrap();
     for (library, table, ties, refused) in [
         (
             "ha_federatedx",
-            "CREATE TABLE far (a INT) ENGINE=FEDERATED CONNECTION='mysql://r@h/d/t'",
+            "CREATE TABLE far (a INT) ENGINE=FEDERATED CONNECTION='beyond/near'",
             1,
             0,
         ),
         ("ha_blackhole", "CREATE TABLE hole (a INT) ENGINE=BLACKHOLE", 0, 1),
         ("ha_archive", "CREATE TABLE kept (a INT) ENGINE=ARCHIVE", 0, 0),
+        (
+            "ha_archive",
+            "CREATE TABLE counted (a INT AUTO_INCREMENT PRIMARY KEY) ENGINE=ARCHIVE",
+            0,
+            1,
+        ),
     ] {
         let name = table.split(' ').nth(2).unwrap();
-        let made =
-            session.exec(&format!("INSTALL SONAME '{library}'")).and_then(|_| session.exec(table));
-        // Far servers are asked when the table is made.
+        // A library that is there already is an error.
+        let _ = session.exec(&format!("INSTALL SONAME '{library}'"));
+        let made = session.exec(table);
         if let Err(error) = made {
             println!("skipped: {table}: {error}");
             continue;
