@@ -36,6 +36,10 @@ pub(crate) struct Shared<'a> {
 }
 
 /// AUTO_INCREMENT values of a load into a table that is empty, as one LOAD DATA would give them.
+///
+/// A number is taken in the order of chunks and before the server sees the row: chunks must come in
+/// input order, and a row that the server then leaves out as a duplicate, or refuses, leaves a gap
+/// where LOAD DATA gives its number to the next row.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     sequence: Sequence,
