@@ -11,8 +11,11 @@
 //! warning undoes it all, and statements that do refuse find out which rows are at fault.
 //!
 //! In reading order: [`statements`] the texts around the rows, [`parameters`] rows without a text,
-//! [`trouble`] what a refusal means, [`strict`] the INSERTs.
+//! [`trouble`] what a refusal means, [`lines`] LOAD DATA, [`strict`] the INSERTs, [`connection`] what
+//! they go over.
 
+mod connection;
+mod lines;
 pub(crate) mod parameters;
 pub(crate) mod statements;
 mod strict;
@@ -20,58 +23,39 @@ mod strict;
 mod tests;
 pub(crate) mod trouble;
 
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use server::ConnectOptions;
 use server::identifier::digest;
-use server::session::{Done, Prepared, Session, Warning};
+use server::session::{Prepared, Session};
 use server::version::Flavor;
-use server::{ConnectOptions, Interrupt};
 
 use crate::error::Error;
 use crate::logical::columns::Columns;
 use crate::logical::ledger::{Entry, Ledger, Refused};
 use crate::logical::portion::{Form, Portion};
-use crate::options::OnDuplicate;
 use crate::position::Position;
 use crate::rejects::Reject;
+use connection::{lock_name, reach, sleep};
 use statements::{Place, Statements};
 use trouble::{Again, Class, Trouble, classify};
 
 /// Warnings that a session keeps, all that the server can.
 const WARNINGS_MAX: usize = 65_535;
-/// Seconds without a packet of ours after which the server takes the connection for lost. Rows
-/// are in memory when they are sent.
-const NET_READ_SECONDS: u32 = 120;
-/// A lock of a row is not waited for longer at once: the wait is then begun anew, and counted.
-const ROW_LOCK_SECONDS_MAX: u32 = 50;
 /// First pause before a portion is sent again, doubled up to the second.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Tries that are made however long they take.
 const TRIES_MIN: u32 = 10;
-/// Between two tries to connect, doubled up to the second.
-const CONNECT_PAUSE_MIN: Duration = Duration::from_millis(50);
-const CONNECT_PAUSE_MAX: Duration = Duration::from_secs(1);
-/// How long the end of a connection that broke is waited for, on the server's side.
-const ENDING_WAIT: Duration = Duration::from_secs(30);
 /// What a statement may be when the server does not say: the protocol's first packet.
 const PACKET_BYTES_DEFAULT: usize = 1 << 20;
-/// Room that a statement leaves in a packet.
-const PACKET_RESERVE: usize = 1024;
 
-/// Character set of our sessions.
-const NAMES: &str = "utf8mb4";
-
-/// Server errors: of a key that is there already, of a duplicate in INSERT IGNORE as a warning.
+/// Server error of a key that is there already.
 const ER_DUP_ENTRY: u16 = 1062;
-const ER_DUP_ENTRY_WITH_KEY_NAME: u16 = 1586;
 /// Warning of a ROLLBACK that could not undo everything.
 const ER_NOT_ROLLED_BACK: u16 = 1196;
-/// A connection was refused for a reason that passes: the server is full, or going down.
-const ER_CONNECT_PASSES: [u16; 6] = [1040, 1203, 1226, 1053, 1047, 1129];
 
 /// How the senders of a load work. Shared by its lanes.
 #[derive(Clone, Debug)]
@@ -362,220 +346,11 @@ impl Sender {
         self.is_open = false;
         Ok(())
     }
-
-    /// LOAD DATA LOCAL of a whole portion; false when a row was skipped or a value changed.
-    fn load(&mut self, portion: &mut Portion, sent: &mut Sent) -> Result<bool, Trouble> {
-        let rows = portion.rows.len() as u64;
-        if rows == 0 {
-            return Ok(true);
-        }
-        if self.statements.place.rule == OnDuplicate::Update {
-            return Err(internal("LOAD DATA cannot update rows").into());
-        }
-        let text = Arc::new(std::mem::take(&mut portion.text));
-        let source = Shared { bytes: Arc::clone(&text), at: 0 };
-        let (sql, label) = (&self.statements.load, &self.statements.load_label);
-        let session = self.session.as_mut().ok_or_else(no_session)?;
-        let done = session.load_rows(sql, label, source);
-        // The driver may still hold its half when the connection broke.
-        portion.text = Arc::try_unwrap(text).unwrap_or_else(|text| text.to_vec());
-        let done = match done {
-            Err(e) if matches!(classify(&e), Class::Row | Class::Duplicate) => return Ok(false),
-            done => done.map_err(again_or_failed)?,
-        };
-        let [records, deleted, skipped, ..] = numbers(&done.info);
-        let (deleted, skipped) = (deleted.unwrap_or(0), skipped.unwrap_or(0));
-        if let Some(records) = records.filter(|&records| records != rows) {
-            // A row that a CHECK refuses is warned of and not counted at all.
-            if done.warnings > 0 && records < rows {
-                return Ok(false);
-            }
-            let info = done.info;
-            return Err(internal(&format!(
-                "the server read another number of lines than {rows}: {info}"
-            ))
-            .into());
-        }
-        sent.entry.rows = rows - skipped.min(rows);
-        sent.entry.duplicates = deleted + skipped;
-        self.is_clean(&done, skipped)
-    }
-
-    /// Whether a statement that cannot refuse did what it was told: every warning is of a row
-    /// that is `skipped` for its key, where that is the rule.
-    fn is_clean(&mut self, done: &Done, skipped: u64) -> Result<bool, Trouble> {
-        if done.warnings == 0 && skipped == 0 {
-            return Ok(true);
-        }
-        if self.statements.place.rule != OnDuplicate::Skip {
-            return Ok(false);
-        }
-        let warnings = self.with_session(Session::warnings)?;
-        let is_duplicate =
-            |warning: &Warning| [ER_DUP_ENTRY, ER_DUP_ENTRY_WITH_KEY_NAME].contains(&warning.errno);
-        Ok(warnings.len() < WARNINGS_MAX
-            && warnings.len() as u64 == skipped
-            && warnings.iter().all(is_duplicate))
-    }
-
-    /// Has the session take text as it is in the file, or as UTF-8.
-    fn set_names(&mut self, is_file: bool) -> Result<(), Trouble> {
-        let charset = &self.statements.place.charset;
-        if self.is_in_file_charset == is_file || charset == NAMES {
-            return Ok(());
-        }
-        let charset = if is_file { charset } else { NAMES };
-        // Messages stay in UTF-8.
-        let sql = format!("SET character_set_client={charset}, character_set_connection={charset}");
-        self.exec(&sql)?;
-        self.is_in_file_charset = is_file;
-        Ok(())
-    }
-
-    /// Runs a statement of ours.
-    fn exec(&mut self, sql: &str) -> Result<Done, Trouble> {
-        self.with_session(|session| session.exec(sql))
-    }
-
-    fn with_session<T>(
-        &mut self,
-        ask: impl FnOnce(&mut Session) -> server::Result<T>,
-    ) -> Result<T, Trouble> {
-        let session = self.session.as_mut().ok_or_else(no_session)?;
-        ask(session).map_err(again_or_failed)
-    }
-
-    /// Sees to it that there is a session, in no transaction of its own.
-    fn reconnect(&mut self) -> Result<(), Trouble> {
-        if matches!(self.options.commit, Commit::Whole { .. }) {
-            return Ok(());
-        }
-        if let Some(session) = &mut self.session {
-            if !self.is_open {
-                return Ok(());
-            }
-            match session.exec("ROLLBACK") {
-                Ok(_) => {
-                    self.is_open = false;
-                    return Ok(());
-                }
-                Err(error @ server::Error::Interrupted) => return Err(Error::from(error).into()),
-                Err(_) => self.session = None,
-            }
-        }
-        self.is_open = false;
-        let session = reach(&self.options.connect, self.options.reconnect_wait)?;
-        match self.adopt(session) {
-            Err(Error::Server(e)) => Err(again_or_failed(e)),
-            adopted => Ok(adopted?),
-        }
-    }
-
-    /// Makes a session fit for rows. What the one before it was doing is ended.
-    fn adopt(&mut self, mut session: Session) -> Result<(), Error> {
-        take_name(&mut session, &self.lock)?;
-        // Nice to have: not every server knows all of them.
-        let optional = [
-            format!("SET SESSION net_read_timeout={NET_READ_SECONDS}"),
-            format!(
-                "SET SESSION innodb_lock_wait_timeout=\
-                 LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX})"
-            ),
-        ];
-        for sql in optional {
-            passed_over(session.exec(&sql))?;
-        }
-        session.exec(&format!("SET SESSION sql_notes=0, max_error_count={WARNINGS_MAX}"))?;
-        let format = passed_over(session.query_text("SELECT @@SESSION.binlog_format"))?.flatten();
-        let is_whole = matches!(self.options.commit, Commit::Whole { .. });
-        if !is_whole && format.is_none_or(|format| format != "STATEMENT") {
-            // Fewer locks between rows. The log's old format takes no row by it.
-            session.exec("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
-        }
-        for sql in &self.options.setup {
-            session.exec(sql)?;
-        }
-        let packet = session.query_text("SELECT @@max_allowed_packet")?;
-        let packet = packet.and_then(|text| text.parse().ok()).unwrap_or(PACKET_BYTES_DEFAULT);
-        let around = self.statements.insert.len() + self.statements.tail.len() + PACKET_RESERVE;
-        self.packet_bytes = packet.saturating_sub(around);
-        self.prepared = [None, None];
-        self.is_in_file_charset = false;
-        self.session = Some(session);
-        Ok(())
-    }
-
-    /// Lets go of a transaction that is not to be: the server rolls it back.
-    fn give_up(&mut self) {
-        self.session = None;
-    }
 }
 
 impl std::fmt::Debug for Sender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Sender by {:?}", self.session)
-    }
-}
-
-/// Bytes that are sent and had back.
-struct Shared {
-    bytes: Arc<Vec<u8>>,
-    at: usize,
-}
-
-impl Read for Shared {
-    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        let count = (&self.bytes[self.at..]).read(out)?;
-        self.at += count;
-        Ok(count)
-    }
-}
-
-/// Has the session hold a name, after ending the one that holds it: a connection of ours that
-/// broke, and whose transaction the server may not have given up yet.
-fn take_name(session: &mut Session, name: &str) -> Result<(), Error> {
-    let taken = passed_over(session.lock_name(name, Duration::ZERO))?;
-    if taken != Some(false) {
-        return Ok(());
-    }
-    if let Some(holder) = session.lock_holder(name)? {
-        passed_over(session.kill(holder))?;
-    }
-    // If it does not come, the ledger's own locks make us wait.
-    passed_over(session.lock_name(name, ENDING_WAIT))?;
-    Ok(())
-}
-
-/// None for a statement that this server does not know.
-fn passed_over<T>(outcome: server::Result<T>) -> Result<Option<T>, Error> {
-    match outcome {
-        Err(server::Error::Statement { .. }) => Ok(None),
-        outcome => Ok(Some(outcome?)),
-    }
-}
-
-/// A name that no other connection has.
-fn lock_name(session: &Session) -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let text = format!("{} {} {now:?}", std::process::id(), session.id());
-    format!("inrush_send_{:016x}", digest(text.as_bytes()))
-}
-
-/// Connects to a server that may be restarting, or full.
-fn reach(connect: &ConnectOptions, wait: Duration) -> Result<Session, Error> {
-    let passes = |e: &server::Error| match e {
-        server::Error::Connect { errno: None, .. } | server::Error::Lost { .. } => true,
-        e => e.errno().is_some_and(|n| ER_CONNECT_PASSES.contains(&n)),
-    };
-    let (begun, mut pause) = (Instant::now(), CONNECT_PAUSE_MIN);
-    loop {
-        match Session::connect(connect) {
-            Err(error) if passes(&error) && begun.elapsed() < wait => {
-                sleep(pause, &connect.interrupt);
-                pause = (pause * 2).min(CONNECT_PAUSE_MAX);
-            }
-            session => return Ok(session?),
-        }
     }
 }
 
@@ -635,13 +410,6 @@ fn position(portion: &Portion, at: usize, files: &[PathBuf]) -> Position {
     }
 }
 
-/// The numbers of a summary line, whatever the language of its words: `Records: 3  Deleted: 0
-/// Skipped: 1  Warnings: 1`.
-fn numbers(info: &str) -> [Option<u64>; 4] {
-    let mut found = info.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
-    [(); 4].map(|()| found.next().and_then(|digits| digits.parse().ok()))
-}
-
 /// The pause before try `tries` + 1, longer each time, and not the same for two connections that
 /// have hit each other.
 fn pause(tries: u32, connection: Option<u64>) -> Duration {
@@ -650,13 +418,4 @@ fn pause(tries: u32, connection: Option<u64>) -> Duration {
     // Between a half and the whole.
     let share = 512 + (digest(seed.as_bytes()) >> 32) % 512;
     longest * u32::try_from(share).unwrap_or(1024) / 1024
-}
-
-/// Sleeps, but not when somebody has asked for the end.
-fn sleep(pause: Duration, interrupt: &Interrupt) {
-    const SLICE: Duration = Duration::from_millis(50);
-    let begun = Instant::now();
-    while begun.elapsed() < pause && !interrupt.is_requested() {
-        std::thread::sleep(SLICE.min(pause.saturating_sub(begun.elapsed())));
-    }
 }

@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use server::session::Done;
 
+use super::lines::numbers;
 use super::trouble::{Class, Trouble, classify};
-use super::{
-    Batch, Sender, Sent, again_or_failed, internal, merged, no_session, numbers, parameters,
-};
+use super::{Batch, Sender, Sent, again_or_failed, internal, merged, no_session, parameters};
 use crate::error::Error;
 use crate::logical::ledger::Refused;
 use crate::logical::portion::{Form, Portion};

@@ -16,10 +16,12 @@ use server::session::Session;
 use server::testing::TestServer;
 use sources::Chunk;
 
+use super::lines::numbers;
 use super::trouble::Cause;
 use super::*;
 use crate::logical::ledger::Job;
 use crate::logical::portion::PortionRow;
+use crate::options::OnDuplicate;
 
 /// Statements of two rows, so that small portions need several.
 const BATCH: Batch = Batch { rows: 2, bytes: 1 << 20 };
