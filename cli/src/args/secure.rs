@@ -41,7 +41,8 @@ pub(crate) struct SecureArgs {
     /// Its private key (PEM).
     #[arg(long, value_name = "FILE")]
     ssl_key: Option<PathBuf>,
-    /// Verify the server's certificate and that it is made out to the host [default: with --ssl-ca].
+    /// Verify the server's certificate and that it is made out to the host [default: if an authority
+    /// is named].
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "0|1")]
     #[arg(default_missing_value = "1", value_parser = BoolishValueParser::new())]
     ssl_verify_server_cert: Option<bool>,
