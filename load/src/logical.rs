@@ -54,6 +54,7 @@ use self::sender::statements::Place;
 use self::sender::{Commit, SenderOptions};
 use self::sorted::{Arrangement, InputOrder};
 use self::watch::Watch;
+use crate::binding::{BoundColumn, Input};
 use crate::direct;
 use crate::error::Error;
 use crate::failpoint;
@@ -326,6 +327,15 @@ impl Work<'_> {
         notes.extend(self.notes.iter().cloned());
         if options.mode == Mode::Replace && collected.rows == 0 {
             notes.push("the input had no rows, so that the table is empty now".to_owned());
+        }
+        let counts = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(None));
+        let is_skipped = options.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;
+        if is_skipped && rung.inspected.columns.iter().any(counts) {
+            notes.push(
+                "rows that were skipped have used up AUTO_INCREMENT values, which LOAD DATA IGNORE \
+                 would have given to the next rows"
+                    .to_owned(),
+            );
         }
         let before = self.resume.as_ref().map(Resume::before).unwrap_or_default();
         Report {

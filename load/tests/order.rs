@@ -224,3 +224,40 @@ fn keys_that_only_the_server_knows_are_taken_in_order() {
         same_rows(&mut db, "b", "a", &["g"]);
     }
 }
+
+/// A row that is replaced has used up its number, as with LOAD DATA REPLACE; one that is skipped
+/// has too, where LOAD DATA IGNORE gives it to the next.
+#[test]
+fn generated_numbers_under_replace_are_those_of_load_data() {
+    let Some(server) = Server::get() else { return };
+    let mut random = Random::new(Random::seed_of_run());
+    let mut db = server.database();
+    let columns = "id INT AUTO_INCREMENT PRIMARY KEY, u INT, c VARCHAR(9), UNIQUE KEY u (u)";
+    let text: String =
+        (0..ROWS).map(|row| format!("{}\tc{}\n", random.below(9000), row % 1000)).collect();
+    for path in [LoadPath::Stream, LoadPath::Insert] {
+        for rule in [OnDuplicate::Replace, OnDuplicate::Skip] {
+            both(&mut db, columns, "");
+            let mut options = options(&server, &db, path, &text);
+            options.on_duplicate = rule;
+            options.columns = Some(["u", "c"].map(str::to_owned).to_vec());
+            let report = server.load(&options).unwrap();
+            let is_noted = report.notes.iter().any(|note| note.contains("used up"));
+            assert_eq!(is_noted, rule == OnDuplicate::Skip, "{:?}", report.notes);
+            let file = server.file(&db, "theirs", &text);
+            let word = if rule == OnDuplicate::Skip { "IGNORE" } else { "REPLACE" };
+            let load = format!("LOAD DATA INFILE '{}' {word} INTO TABLE a (u, c)", file.display());
+            db.sql(&load);
+            if rule == OnDuplicate::Replace {
+                same_rows(&mut db, "b", "a", &["u"]);
+            } else {
+                // The same rows in the same order.
+                let rows = |db: &mut Db, table: &str| -> Vec<String> {
+                    let sql = format!("SELECT u, c FROM {table} ORDER BY id");
+                    db.rows(&sql).iter().map(crate::compare::show).collect()
+                };
+                assert_eq!(rows(&mut db, "b"), rows(&mut db, "a"));
+            }
+        }
+    }
+}
