@@ -20,7 +20,7 @@ pub mod outcome;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use server::Session;
+use server::{Interrupt, Session};
 
 pub use self::grid::Cell;
 pub use self::outcome::BatchOutcome;
@@ -78,6 +78,8 @@ pub struct BatchOptions {
     pub server: Option<GivenServer>,
     /// The inrush program to measure. Default: the running one.
     pub program: PathBuf,
+    /// Ends the run early, the benchmark's own server with it.
+    pub interrupt: Interrupt,
 }
 
 impl Default for BatchOptions {
@@ -97,6 +99,7 @@ impl Default for BatchOptions {
             keep: false,
             server: None,
             program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+            interrupt: Interrupt::default(),
         }
     }
 }
@@ -121,6 +124,7 @@ pub fn run(options: &BatchOptions, say: &mut dyn FnMut(&str)) -> Result<BatchOut
         tables_bytes: 2 * rows * sbtest::TABLE_ROW_BYTES,
         log_file_bytes: options.log_file_bytes,
         keep: options.keep,
+        interrupt: &options.interrupt,
     })?;
     let mut runs = Runs::new(&host, options, &tuples)?;
     runs.rehearse(&data_dir)?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use server::sandbox::Status;
-use server::{ConnectOptions, Sandbox, SandboxOptions, Session};
+use server::{ConnectOptions, Interrupt, Sandbox, SandboxOptions, Session};
 
 use crate::error::Error;
 use crate::machine;
@@ -52,6 +52,8 @@ pub(crate) struct HostOptions<'a> {
     pub(crate) log_file_bytes: u64,
     /// Whether the benchmark's own server keeps its folder.
     pub(crate) keep: bool,
+    /// Ends the run, and with it the benchmark's own server.
+    pub(crate) interrupt: &'a Interrupt,
 }
 
 /// The server of a run.
@@ -72,7 +74,8 @@ impl Host {
     pub(crate) fn start(options: &HostOptions) -> Result<Host, Error> {
         let lock = lock(options.data_dir)?;
         let (keep, busy) = (options.keep, machine::busy_note());
-        if let Some(server) = options.given.cloned() {
+        if let Some(mut server) = options.given.cloned() {
+            server.connect.interrupt = options.interrupt.clone();
             let given = "a server that was running already, with its own settings".to_owned();
             let notes = [given].into_iter().chain(busy).collect();
             return Ok(Host { own: None, server, keep, notes, _lock: lock });
@@ -88,7 +91,8 @@ impl Host {
             log_file_bytes: Some(options.log_file_bytes),
             ..SandboxOptions::default()
         })?;
-        let connect = sandbox.connect_options();
+        let mut connect = sandbox.connect_options();
+        connect.interrupt = options.interrupt.clone();
         let arguments = vec![
             "--socket".into(),
             sandbox.socket().into(),

@@ -170,13 +170,14 @@ impl Sum {
     }
 
     fn seconds_line(&self, name: &str, ways: &[Way]) -> String {
-        let megabytes = [self.text_bytes, self.file_bytes].map(|bytes| bytes as f64 / 1e6);
-        let mut line =
-            format!("{name:<9} {:>11} {:>8.1} {:>8.1}", self.rows, megabytes[0], megabytes[1]);
+        let known = |number: f64, text: String| if number > 0.0 { text } else { "-".to_owned() };
+        let megabytes = |bytes: u64| known(bytes as f64, format!("{:.1}", bytes as f64 / 1e6));
+        let (input, file) = (megabytes(self.text_bytes), megabytes(self.file_bytes));
+        let mut line = format!("{name:<9} {:>11} {input:>8} {file:>8}", self.rows);
         for &way in ways {
             let _ = write!(line, " {:>9.2}", self.of(way));
         }
-        let _ = writeln!(line, " {:>9.2}", self.floor);
+        let _ = writeln!(line, " {:>9}", known(self.floor, format!("{:.2}", self.floor)));
         line
     }
 
@@ -239,7 +240,7 @@ impl Outcome {
         for (name, sum) in &lines {
             text += &sum.ratios_line(name, &ways);
         }
-        let _ = writeln!(text, "\nprocessor seconds, server and client  {heads}");
+        let _ = writeln!(text, "\nprocessor seconds, server and client   {heads}");
         for (name, sum) in &lines {
             text += &sum.cpu_line(name, &ways);
         }

@@ -7,6 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use server::Interrupt;
+
 use crate::error::Error;
 use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
 use crate::machine::Machine;
@@ -45,6 +47,8 @@ pub struct TprochOptions {
     pub server: Option<GivenServer>,
     /// The inrush program to measure. Default: the running one.
     pub program: PathBuf,
+    /// Ends the run early, the benchmark's own server with it.
+    pub interrupt: Interrupt,
 }
 
 impl Default for TprochOptions {
@@ -61,6 +65,7 @@ impl Default for TprochOptions {
             keep: false,
             server: None,
             program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+            interrupt: Interrupt::default(),
         }
     }
 }
@@ -240,6 +245,7 @@ fn start(options: &TprochOptions, tables: &[Table]) -> Result<Host, Error> {
         tables_bytes: sizes.sum(),
         log_file_bytes: options.log_file_bytes,
         keep: options.keep,
+        interrupt: &options.interrupt,
     })
 }
 

@@ -168,6 +168,25 @@ fn a_load_that_cannot_work_fails_before_the_grid() {
 }
 
 #[test]
+fn a_run_that_is_interrupted_stops_its_server() {
+    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Folder::new("interrupted");
+    let options = batch_options(&folder.0);
+    let interrupt = options.interrupt.clone();
+    let mut said = 0;
+    let error = batch::run(&options, &mut |line| {
+        if line.contains("cell 2") {
+            interrupt.request("SIGINT");
+        }
+        said += usize::from(line.contains("cell"));
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("stopped"), "{error}");
+    assert_eq!(said, 2);
+    assert!(!folder.0.join("server").exists());
+}
+
+#[test]
 fn a_grid_that_cannot_be_measured_is_refused() {
     let folder = Folder::new("refused");
     let cases = [

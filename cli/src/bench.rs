@@ -10,7 +10,7 @@ use bench::tproch::{self, TprochOptions};
 
 use crate::args::{BatchBenchArgs, ConnectArgs, SchemaArg, TprochArgs};
 use crate::failure::Failure;
-use crate::{connect, size};
+use crate::{connect, signals, size};
 
 /// The TPC-H tables.
 pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
@@ -36,6 +36,7 @@ pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
         options.data_dir = folder.clone();
     }
     options.server = given_server(&args.connect)?;
+    signals::watch(&options.interrupt, false)?;
     let mut say = |line: &str| eprintln!("{line}");
     if args.rows_only {
         let folder = tproch::make_rows(&options, &mut say).map_err(Failure::failed)?;
@@ -77,6 +78,7 @@ pub(crate) fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
     if let Some(folder) = &args.data_dir {
         options.data_dir = folder.clone();
     }
+    signals::watch(&options.interrupt, false)?;
     let outcome = batch::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
     if let Some(path) = &args.chart {
         let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
