@@ -123,7 +123,7 @@ impl Work<'_> {
         }
         let arrangement = Arrangement::of(job, &target.table, &mut source)?;
         let taken = Reading::of(job.options)?.bytes() + arrangement.store_bytes() as u64;
-        let mut shares = Shares::of(job.options, taken, source.bytes_total())?;
+        let mut shares = Shares::of(job.options, job.rung.path, taken, source.bytes_total())?;
         self.open_ledger(target, arrangement.is_sorted(), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
         let (source, order) = arrangement.apply(job, source, &shares, steps)?;

@@ -375,7 +375,7 @@ impl OpenFile {
             return Ok(false);
         }
         chunk.bytes.clear();
-        chunk.bytes.reserve_exact(options.chunk_bytes + PIECE_BYTES);
+        chunk.bytes.reserve_exact(options.chunk_bytes + PIECE_BYTES.min(options.chunk_bytes));
         chunk.bytes.append(&mut self.rest);
         chunk.first_line = self.line;
         let mut lines = newlines(&chunk.bytes);
