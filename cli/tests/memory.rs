@@ -173,3 +173,44 @@ fn more_memory_than_there_is_is_refused() {
     shell.envs(load.get_envs().filter_map(|(name, value)| Some((name, value?))));
     run(&mut shell).refused(2, &["--memory 3072 MiB is more than the 1953 MiB"]);
 }
+
+/// Each connection has a portion; as many as are asked for share what there is.
+#[test]
+fn many_connections_take_no_more_than_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    for path in ["stream", "insert"] {
+        let more = ["--path", path, "--connections", "24"];
+        let columns = "id INT PRIMARY KEY, n INT, c VARCHAR(60)";
+        let report = load_within(&mut desk, columns, 64, &more, |out| {
+            for id in 0..150_000 {
+                writeln!(out, "{id}\t{}\tsome text of row {id} that is not short", id % 77)
+                    .unwrap();
+            }
+        });
+        assert_eq!((&report["rows"], &report["threads"]), (&150_000.into(), &24.into()));
+    }
+}
+
+/// A value that no lane has room for beside others goes alone.
+#[test]
+fn long_values_are_sent_within_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    for path in ["stream", "insert"] {
+        let report = load_within(
+            &mut desk,
+            "id INT PRIMARY KEY, b LONGBLOB",
+            128,
+            &["--path", path],
+            |out| {
+                for id in 0..12 {
+                    write!(out, "{id}\t").unwrap();
+                    repeat(out, b'a' + id as u8, 5 << 20);
+                    out.write_all(b"\n").unwrap();
+                }
+            },
+        );
+        assert_eq!(report["rows"], 12);
+        let lengths = desk.rows("SELECT SUM(LENGTH(b)), MIN(LENGTH(b)), MAX(LEFT(b, 2)) FROM t");
+        assert_eq!(lengths, [format!("{}|{}|ll", 12 * (5 << 20), 5 << 20)]);
+    }
+}
