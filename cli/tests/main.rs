@@ -5,6 +5,7 @@ mod bad_file;
 mod command_line;
 mod disturbed;
 mod faults;
+mod feedback;
 mod inputs;
 mod inspect;
 mod intruders;
