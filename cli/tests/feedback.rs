@@ -8,7 +8,7 @@ use crate::support::{COLUMNS, Desk, Outcome, lines, run};
 
 /// Loads `rows` rows into table `t` by INSERTs, with more options.
 fn load(desk: &Desk, rows: u32, more: &[&str]) -> Outcome {
-    let file = desk.home.file("rows.txt", &lines(rows));
+    let file = desk.home.file("rows.txt", lines(rows));
     let mut command = desk.home.load(desk.server, &desk.table("t"), &file);
     run(command.args(["--path", "insert", "--mode", "replace"]).args(more))
 }

@@ -20,11 +20,12 @@ mod simulated;
 mod statement;
 mod tuner;
 
+use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use server::Interrupt;
-use server::pressure::{Gauge, Pressure};
+use server::pressure::Pressure;
 
 pub(crate) use self::backoff::Trouble;
 pub use self::settled::{HeldBack, Settled};
@@ -33,9 +34,6 @@ use crate::progress::Progress;
 
 /// Longest sleep of a waiting lane before it looks whether the load is to end.
 const NAP: Duration = Duration::from_millis(100);
-
-/// Time between two looks at the server.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Time until it is said again what holds the load back.
 const TELL_EVERY: Duration = Duration::from_secs(5);
@@ -128,12 +126,19 @@ impl Controller {
         self.changed.notify_all();
     }
 
-    /// Looks at the server each second until the load is at its end, and tells `progress` what
-    /// holds it back. For a thread of its own.
-    pub(crate) fn watch(&self, gauge: &mut Gauge, interrupt: &Interrupt, progress: &dyn Progress) {
+    /// Takes note of `samples` until the load is at its end, and tells `progress` what holds it
+    /// back. For a thread of its own.
+    pub(crate) fn watch(
+        &self,
+        samples: &Receiver<Pressure>,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) {
         let mut told: Option<Instant> = None;
         loop {
-            self.observe(&gauge.sample());
+            for pressure in samples.try_iter() {
+                self.observe(&pressure);
+            }
             match self.holding() {
                 Some(text) if told.is_none_or(|at| at.elapsed() >= TELL_EVERY) => {
                     progress.waiting(&text);
@@ -142,7 +147,7 @@ impl Controller {
                 Some(_) => {}
                 None => told = None,
             }
-            if !self.sleep(LOOK_EVERY, interrupt) {
+            if !self.sleep(NAP, interrupt) {
                 return;
             }
         }
@@ -223,7 +228,7 @@ impl Drop for Permit<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::mpsc::{Receiver, channel};
+    use std::sync::mpsc::channel;
 
     use server::pressure::{Following, Lag};
 
