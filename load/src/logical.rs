@@ -246,7 +246,10 @@ impl Work<'_> {
     fn sender(&self, target: &mut Target, columns: &Columns) -> Result<SenderOptions, Error> {
         let options = self.job.options;
         let form = match self.job.rung.path {
-            LoadPath::Insert => sender::insert_form(&mut target.session, columns)?,
+            LoadPath::Insert => {
+                let table = self.landing.table(target).clone();
+                sender::insert_form(&mut target.session, &table, columns)?
+            }
             _ => Form::Lines,
         };
         let commit = match &self.resume {

@@ -23,7 +23,7 @@ const ENDING_WAIT: Duration = Duration::from_secs(30);
 /// Room that a statement leaves in a packet.
 const PACKET_RESERVE: usize = 1024;
 /// Character set of our sessions.
-const NAMES: &str = "utf8mb4";
+pub(super) const NAMES: &str = "utf8mb4";
 /// A connection was refused for a reason that passes: the server is full, or going down.
 const ER_CONNECT_PASSES: [u16; 6] = [1040, 1203, 1226, 1053, 1047, 1129];
 

@@ -181,6 +181,28 @@ fn both_forms_load_the_same_rows_and_write_them_down() {
     }
 }
 
+/// Also when the server has to read the statement again, because the table was altered.
+#[test]
+fn values_go_in_the_character_set_of_the_file() {
+    let Some(server) = TestServer::shared() else { return };
+    if !forms(server).contains(&Form::Values) {
+        return;
+    }
+    let columns = "a INT NOT NULL PRIMARY KEY, b VARCHAR(10) CHARACTER SET utf8mb4";
+    let mut scene = Scene::new(server, columns, &NAMES, OnDuplicate::Fail);
+    scene.options.place.charset = "latin1".to_owned();
+    let mut sender = scene.sender();
+    for (ordinal, line) in [b"1\t\xe9\n", b"2\t\xfc\n"].into_iter().enumerate() {
+        let mut portion = portion(ordinal as u64, Form::Lines, &[]);
+        portion.chunk.bytes = line.to_vec();
+        write(&mut portion, Form::Values);
+        sender.send(&mut portion, BATCH, &mut Notes::default()).unwrap();
+        let alter = format!("ALTER TABLE {} ADD x{ordinal} INT", scene.target.quoted());
+        scene.session.exec(&alter).unwrap();
+    }
+    assert_eq!(scene.rows(), ["1\t\u{e9}\t\\N\t\\N", "2\t\u{fc}\t\\N\t\\N"]);
+}
+
 #[test]
 fn a_portion_without_rows_is_written_down_too() {
     let Some(server) = TestServer::shared() else { return };
