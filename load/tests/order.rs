@@ -215,13 +215,16 @@ fn keys_that_only_the_server_knows_are_taken_in_order() {
             "LOAD DATA INFILE '{}' {word} INTO TABLE a CHARACTER SET utf8mb4 (id, u, v, c)",
             file.display()
         ));
-        // Says more than a checksum that differs.
+        // CHECKSUM TABLE does not always say the same of one table with such a column twice.
         for (ours, theirs) in [("a", "b"), ("b", "a")] {
             let sql = format!("SELECT * FROM {ours} EXCEPT SELECT * FROM {theirs} LIMIT 3");
             let rows: Vec<String> = db.rows(&sql).iter().map(crate::compare::show).collect();
             assert!(rows.is_empty(), "{rule:?}: only in {ours}: {rows:?}");
         }
-        same_rows(&mut db, "b", "a", &["g"]);
+        let count = |db: &mut Db, table: &str| {
+            db.number(&format!("SELECT COUNT(*) FROM {table} FORCE INDEX (g) WHERE g >= 0"))
+        };
+        assert_eq!(count(&mut db, "b"), count(&mut db, "a"));
     }
 }
 
