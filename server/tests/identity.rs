@@ -72,7 +72,7 @@ fn what_a_name_cannot_carry_over_ties_a_table_to_itself() {
 
 /// Engines that are doors to others, where the server has them.
 #[test]
-fn tables_of_other_servers_are_tied_to_themselves_and_black_holes_refused() {
+fn tables_of_other_servers_and_black_holes_are_refused() {
     let Some(server) = TestServer::start_with(&TestServerOptions::default()) else { return };
     let database = server.database().unwrap();
     let mut session = server.connect().unwrap();
@@ -89,8 +89,8 @@ fn tables_of_other_servers_are_tied_to_themselves_and_black_holes_refused() {
         (
             "ha_federatedx",
             "CREATE TABLE far (a INT) ENGINE=FEDERATED CONNECTION='beyond/near'",
-            1,
             0,
+            1,
         ),
         ("ha_blackhole", "CREATE TABLE hole (a INT) ENGINE=BLACKHOLE", 0, 1),
         ("ha_archive", "CREATE TABLE kept (a INT) ENGINE=ARCHIVE", 0, 0),
