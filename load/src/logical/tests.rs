@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod absent;
+mod form;
 mod modes;
 mod numbers;
 mod values;
