@@ -143,6 +143,7 @@ fn spaces(session: &mut Session, name: &str) -> Result<Vec<u8>> {
     }
     // Other text behind a digit is worth a warning, white space no more than a note. On its own, as
     // newer servers warn of this setting.
+    let before = session.query_row("SELECT @@SESSION.sql_notes")?.text(0)?;
     session.exec("SET SESSION sql_notes=0")?;
     let spaces = (0..=u8::MAX)
         .filter(|byte| !byte.is_ascii_digit())
@@ -152,7 +153,7 @@ fn spaces(session: &mut Session, name: &str) -> Result<Vec<u8>> {
         })
         .filter_map(Result::transpose)
         .collect();
-    session.exec("SET SESSION sql_notes=DEFAULT")?;
+    session.exec(&format!("SET SESSION sql_notes={before}"))?;
     spaces
 }
 
