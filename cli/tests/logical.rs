@@ -127,7 +127,7 @@ fn rows_are_added_once(path: &'static str, key: &str) {
         let report: Value = serde_json::from_str(&growing.add("").done().out).unwrap();
         assert_eq!(report["rows"], ROWS, "{place}");
         let before = report["logical"]["rows_before"].as_u64().unwrap();
-        assert!((1..ROWS).contains(&before), "{place}: {report}");
+        assert!((1..=ROWS).contains(&before), "{place}: {report}");
         growing.check(place);
         growing.reset();
     }
