@@ -12,8 +12,6 @@
 //! number, `watch` the server meanwhile, `budget` the memory of all, `collector` what they tell, in
 //! input order.
 
-#![allow(dead_code)] // until the parts are joined
-
 mod budget;
 mod collector;
 mod columns;

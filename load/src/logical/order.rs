@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use self::keys::{IndexKeys, KeySet, PortionKeys};
-#[allow(unused_imports)] // until lanes call them
 pub(crate) use self::unique::{KeyCollector, UniqueKeys};
 use crate::stop::Stop;
 

@@ -94,35 +94,22 @@ impl Sender {
         is_strict: bool,
         sent: &mut Sent,
     ) -> Result<bool, Trouble> {
-        let (errno, message, is_duplicate) = match self.ask(portion, rows.clone(), is_strict)? {
-            Outcome::In { rows, duplicates } => {
-                sent.entry.rows += rows;
-                sent.entry.duplicates += duplicates;
-                return Ok(true);
-            }
-            Outcome::Bent => return Ok(false),
-            Outcome::Refused { errno, message, is_duplicate } => (errno, message, is_duplicate),
-        };
-        if rows.len() == 1 {
-            self.refuse(portion, rows.start, errno, &message, is_duplicate, sent)?;
-            return Ok(true);
-        }
-        // The row that the server names, if it does, is the first one at fault: those before it
-        // go in at once.
-        let named = row_named(&message).filter(|&row| row >= 1 && row <= rows.len());
-        let parts = match named {
-            Some(row) => {
-                let bad = rows.start + row - 1;
-                [rows.start..bad, bad..bad + 1, bad + 1..rows.end]
-            }
-            None => {
-                let middle = rows.start + rows.len() / 2;
-                [rows.start..middle, middle..rows.end, rows.end..rows.end]
-            }
-        };
-        for part in parts.into_iter().filter(|part| !part.is_empty()) {
-            if !self.insert_rows(portion, part, is_strict, sent)? {
-                return Ok(false);
+        // Not by recursion: each of very many rows may be refused by its name.
+        let mut left = vec![rows];
+        while let Some(rows) = left.pop() {
+            let (errno, message, is_duplicate) = match self.ask(portion, rows.clone(), is_strict)? {
+                Outcome::In { rows, duplicates } => {
+                    sent.entry.rows += rows;
+                    sent.entry.duplicates += duplicates;
+                    continue;
+                }
+                Outcome::Bent => return Ok(false),
+                Outcome::Refused { errno, message, is_duplicate } => (errno, message, is_duplicate),
+            };
+            if rows.len() == 1 {
+                self.refuse(portion, rows.start, errno, &message, is_duplicate, sent)?;
+            } else {
+                left.extend(parts(rows, row_named(&message)).into_iter().rev());
             }
         }
         Ok(true)
@@ -272,6 +259,24 @@ fn refusal(error: server::Error) -> Result<Outcome, Trouble> {
         }
         (_, error) => Err(again_or_failed(error)),
     }
+}
+
+/// The parts in which rows are sent again, in order, after a refusal that names one of them, from
+/// 1, or none.
+fn parts(rows: Range<usize>, named: Option<usize>) -> Vec<Range<usize>> {
+    let named = named.filter(|row| (1..=rows.len()).contains(row));
+    let parts = match named {
+        // It is the first one at fault: those before it go in at once.
+        Some(row) => {
+            let bad = rows.start + row - 1;
+            [rows.start..bad, bad..bad + 1, bad + 1..rows.end]
+        }
+        None => {
+            let middle = rows.start + rows.len() / 2;
+            [rows.start..middle, middle..rows.end, rows.end..rows.end]
+        }
+    };
+    parts.into_iter().filter(|part| !part.is_empty()).collect()
 }
 
 /// The row of the statement, from 1, that a message of the server's ends with.

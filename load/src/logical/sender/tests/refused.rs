@@ -30,6 +30,24 @@ fn refused_rows_are_found_one_by_one() {
     }
 }
 
+/// The server names each of these rows, so each refusal leaves only one row less to be sent again.
+#[test]
+fn however_many_rows_are_refused_the_stack_is_large_enough() {
+    let Some(server) = TestServer::shared() else { return };
+    let lines: Vec<String> = (0..2000).map(|i| format!("{i}\tx")).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let columns = "a INT, b VARCHAR(10), c TINYINT AS (a + 1000) STORED";
+    let mut scene = Scene::new(server, columns, &NAMES, OnDuplicate::Fail);
+    scene.options.rejects_max = 2000;
+    let sent = std::thread::scope(|scope| {
+        let small = std::thread::Builder::new().stack_size(256 << 10);
+        let work = || send(&scene, Form::Tuples, ONE_BATCH, &lines);
+        small.spawn_scoped(scope, work).unwrap().join().unwrap().unwrap()
+    });
+    assert_eq!((sent.entry.rows, sent.rejects.len()), (0, 2000));
+    assert!(scene.rows().is_empty());
+}
+
 /// LOAD DATA LOCAL would load all of these rows, changed.
 #[test]
 fn a_value_that_the_server_would_bend_is_refused() {
