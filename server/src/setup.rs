@@ -23,15 +23,20 @@ const IDLE_SECONDS_MAX: u32 = 31_536_000;
 /// setting can be a day, or none at all.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
 
-/// Wishes of every session, and those that only one kind of server knows.
-const WISHES: [&str; 5] = [
+/// Wishes of every session, and those that only one kind of server knows. Without its checks a
+/// server takes rows that break the table's constraints, and MariaDB loads an empty table in a way
+/// that finds duplicates at the end only and cannot take a single statement back.
+const WISHES: [&str; 7] = [
+    "unique_checks=1",
+    "foreign_key_checks=1",
     "net_read_timeout=3600",
     "net_write_timeout=3600",
     "sql_select_limit=DEFAULT",
     "sql_safe_updates=0",
     "sql_quote_show_create=1",
 ];
-const WISHES_MARIADB: [&str; 4] = [
+const WISHES_MARIADB: [&str; 5] = [
+    "check_constraint_checks=1",
     "max_statement_time=0",
     "idle_transaction_timeout=0",
     "idle_readonly_transaction_timeout=0",

@@ -89,3 +89,16 @@ fn a_source_that_fails_loads_nothing() {
     }
     assert!(session.query(&format!("SELECT * FROM {database}.t")).unwrap().is_empty());
 }
+
+/// What others have set for all sessions holds for theirs.
+#[test]
+fn a_session_checks_rows_whatever_the_server_has_been_told() {
+    let Some(server) = TestServer::start() else { return };
+    let checks = ["unique_checks", "foreign_key_checks", "check_constraint_checks"];
+    for check in checks {
+        server.connect().unwrap().exec(&format!("SET GLOBAL {check}=0")).unwrap();
+        let mut session = server.connect().unwrap();
+        let value = session.query_text(&format!("SELECT @@SESSION.{check}")).unwrap();
+        assert_eq!(value.as_deref(), Some("1"), "{check}");
+    }
+}
