@@ -83,7 +83,11 @@ fn run(
         }
         LoadPath::Auto | LoadPath::Direct => direct::run(&job, &mut target, source, steps),
     };
-    outcome.inspect(|_| forget_ledger(&mut target, options)).map_err(|error| {
+    let outcome = outcome.map(|mut report| {
+        report.warnings.extend(forget_ledger(&mut target, options));
+        report
+    });
+    outcome.map_err(|error| {
         let _shield = options.interrupt.shield();
         let cleaned = target.abandon();
         made.undo(&mut target.session);
@@ -125,14 +129,23 @@ fn inspect(
 }
 
 /// Removes the ledger: of a load that is done, and of those before it that were interrupted, whose
-/// rows are gone or whose rest is in now.
-fn forget_ledger(target: &mut Target, options: &LoadOptions) {
+/// rows are gone or whose rest is in now. Gives what has to be said if it is still there: the same
+/// command again would take its rows for those of a load that it goes on with.
+fn forget_ledger(target: &mut Target, options: &LoadOptions) -> Option<String> {
     let _shield = options.interrupt.shield();
-    // The next load finds it and knows what it is.
     let ledger = target.names.ledger.clone();
-    if target.reconnect().is_ok() && Table::exists(&mut target.session, &ledger).unwrap_or(false) {
-        let _ = target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()));
-    }
+    let mut forget = || {
+        target.reconnect()?;
+        if Table::exists(&mut target.session, &ledger)? {
+            target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
+        }
+        Ok::<(), server::Error>(())
+    };
+    let error = forget().err()?;
+    Some(format!(
+        "the load's ledger, {ledger}, could not be dropped, and a load of the same files into this \
+         table would leave out the rows it names; if it is there, drop it: {error}"
+    ))
 }
 
 /// Takes back what a load made that ends before its shadow.
