@@ -7,7 +7,7 @@
 use server::identity::Identity;
 use server::privileges::InPlace;
 use server::secondary::Defer;
-use server::{Error as ServerError, TableName, Target, publish};
+use server::{Error as ServerError, TableName, Target};
 
 use crate::error::Error;
 use crate::options::{LoadOptions, Mode, OnDuplicate};
@@ -185,15 +185,6 @@ impl Landing {
         match self.way {
             Way::Shadow => Ok(target.finish_twin()?),
             Way::Whole | Way::Append => Ok(()),
-        }
-    }
-
-    /// What the swap of a twin asks for; None where there is none.
-    pub(crate) fn swap(&self) -> Option<publish::Mode> {
-        match (self.way, self.ask.mode) {
-            (Way::Shadow, Mode::Replace) => Some(publish::Mode::Replace),
-            (Way::Shadow, _) => Some(publish::Mode::Insert),
-            _ => None,
         }
     }
 }

@@ -239,6 +239,7 @@ impl Ledger {
     }
 
     /// The ledger's table.
+    #[cfg(test)]
     pub(crate) fn table(&self) -> &TableName {
         &self.table
     }

@@ -1,11 +1,9 @@
 //! What one transaction loads: the rows of one chunk of input, as the server gets them.
 
 use std::ops::Range;
-use std::path::PathBuf;
 
 use sources::Chunk;
 
-use crate::position::{Places, Position};
 use crate::rejects::Reject;
 
 /// How rows are written.
@@ -57,30 +55,6 @@ impl Portion {
         match self.form {
             Form::Lines | Form::Values => text,
             Form::Tuples => text.strip_suffix(b",").unwrap_or(text),
-        }
-    }
-
-    /// Where an accepted row is in the input, whose files are `files`. Counts from the start of the
-    /// chunk: for messages.
-    pub(crate) fn position(&self, row: usize, files: &[PathBuf]) -> Position {
-        Places::of(&self.chunk).find(&self.chunk, files, self.rows[row].raw.start)
-    }
-
-    /// The reject of a row that the server refused, in the server's words.
-    #[cold]
-    pub(crate) fn refused_by_server(
-        &self,
-        row: usize,
-        files: &[PathBuf],
-        reason: String,
-    ) -> Reject {
-        Reject {
-            position: self.position(row, files),
-            field: None,
-            column: None,
-            value: None,
-            reason,
-            raw: self.chunk.bytes[self.rows[row].raw.clone()].to_owned(),
         }
     }
 }

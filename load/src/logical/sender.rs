@@ -113,8 +113,6 @@ pub(crate) struct Sent {
     pub(crate) was_loaded: bool,
     /// Whether rows had to be sent as strict INSERTs that should have gone as lines.
     pub(crate) was_strict: bool,
-    /// Tries that failed: `Again` was told of each.
-    pub(crate) tries_failed: u32,
     /// Time from the first statement of the try that succeeded to the last.
     pub(crate) elapsed: Duration,
 }
@@ -221,7 +219,7 @@ impl Sender {
         let mut tries_failed = 0;
         loop {
             let trouble = match self.attempt(portion, batch, caller) {
-                Ok(sent) => return Ok(Sent { tries_failed, ..sent }),
+                Ok(sent) => return Ok(sent),
                 Err(trouble) => trouble,
             };
             let Trouble::Again(mut again) = trouble else {

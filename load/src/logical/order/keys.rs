@@ -37,6 +37,7 @@ pub(crate) struct KeySet {
 
 impl PortionKeys {
     /// No key at all: a portion that meets nobody.
+    #[cfg(test)]
     pub(crate) fn none() -> PortionKeys {
         PortionKeys::default()
     }
@@ -49,15 +50,6 @@ impl PortionKeys {
     /// Whether rows of the two may share a key.
     pub(crate) fn may_meet(&self, other: &PortionKeys) -> bool {
         self.indexes.iter().zip(&other.indexes).any(|(a, b)| a.may_meet(b))
-    }
-
-    /// Bytes of memory that they take.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let of_index = |index: &IndexKeys| match index {
-            IndexKeys::These(keys) => 8 * keys.hashes.capacity() + 2 * BOUND_BYTES,
-            IndexKeys::Any => 0,
-        };
-        self.indexes.iter().map(of_index).sum()
     }
 }
 

@@ -84,20 +84,21 @@ impl Sender {
     /// Makes a session fit for rows. What the one before it was doing is ended.
     pub(super) fn adopt(&mut self, mut session: Session) -> Result<(), Error> {
         take_name(&mut session, &self.lock)?;
+        let is_whole = matches!(self.options.commit, Commit::Whole { .. });
         // Nice to have: not every server knows all of them.
-        let optional = [
-            format!("SET SESSION net_read_timeout={NET_READ_SECONDS}"),
-            format!(
+        let mut optional = vec![format!("SET SESSION net_read_timeout={NET_READ_SECONDS}")];
+        if !is_whole {
+            // Else nothing is begun anew, and who began the transaction has said how long.
+            optional.push(format!(
                 "SET SESSION innodb_lock_wait_timeout=\
                  LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX})"
-            ),
-        ];
+            ));
+        }
         for sql in optional {
             passed_over(session.exec(&sql))?;
         }
         session.exec(&format!("SET SESSION sql_notes=0, max_error_count={WARNINGS_MAX}"))?;
         let format = passed_over(session.query_text("SELECT @@SESSION.binlog_format"))?.flatten();
-        let is_whole = matches!(self.options.commit, Commit::Whole { .. });
         if !is_whole && format.is_none_or(|format| format != "STATEMENT") {
             // Fewer locks between rows. The log's old format takes no row by it.
             session.exec("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")?;

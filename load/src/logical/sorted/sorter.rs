@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use sort::{EntryShape, RunStore, SortBuffer, StoreOptions};
 use sources::{Chunk, Rows, Scanner, Source, Unit};
@@ -30,7 +29,6 @@ const WITH_KEY: u8 = 1;
 
 /// Reads and sorts the input.
 pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result<Sorted, Error> {
-    let begun = Instant::now();
     source.restart()?;
     let files = source.files().to_vec();
     let given_up = source.given_up();
@@ -79,8 +77,7 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
         chunk_bytes: sorting.memory.chunk_bytes,
     };
     let sorted = SortedSource::new(Arc::new(rows), files, stage.bytes.into_inner())
-        .of_input(source.bytes_read())
-        .after(begun.elapsed());
+        .of_input(source.bytes_read());
     Ok(Sorted::Rows(sorted))
 }
 
@@ -136,8 +133,6 @@ pub(super) struct RowHead {
 }
 
 impl RowHead {
-    pub(super) const BYTES: usize = 8;
-
     fn push(self, payload: &mut Vec<u8>) {
         payload.extend_from_slice(&self.lines.to_le_bytes());
         payload.extend_from_slice(&self.file_bytes.to_le_bytes());

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use sort::{KeyRange, Runs};
 use sources::{Chunk, InputFile, RecordPlace, Scanner, Source};
@@ -49,7 +48,6 @@ pub(crate) struct SortedSource {
     handed_out: u64,
     /// Bytes of the input as it was.
     input_bytes: u64,
-    sort_time: Duration,
 }
 
 /// The thread that merges; ends with this.
@@ -77,7 +75,6 @@ impl SortedSource {
             bytes,
             handed_out: 0,
             input_bytes: bytes,
-            sort_time: Duration::ZERO,
         }
     }
 
@@ -86,18 +83,9 @@ impl SortedSource {
         SortedSource { input_bytes, ..self }
     }
 
-    pub(super) fn after(self, sort_time: Duration) -> SortedSource {
-        SortedSource { sort_time, ..self }
-    }
-
     /// Bytes that sorted runs took on disk.
     pub(crate) fn spilled_bytes(&self) -> u64 {
         self.rows.spilled_bytes
-    }
-
-    /// Time that sorting took.
-    pub(crate) fn sort_time(&self) -> Duration {
-        self.sort_time
     }
 
     /// The next chunk, from the thread, which begins with the first; none at the end, or if the
