@@ -220,31 +220,38 @@ impl Sender {
     /// What a statement did that was not refused.
     fn outcome(&mut self, done: &Done, count: u64, is_strict: bool) -> Result<Outcome, Trouble> {
         let affected = done.affected_rows;
+        // `Records: 3  Duplicates: 1  Warnings: 0`; a statement of one row has no summary. It is to
+        // be preferred, because with triggers the other number may have rows of their statements.
+        let duplicates = match numbers(&done.info) {
+            [Some(_), duplicates, ..] => duplicates,
+            _ => None,
+        };
         let whole = |rows: u64, duplicates: u64| Ok(Outcome::In { rows, duplicates });
         match self.statements.place.rule {
             OnDuplicate::Skip if !is_strict => {
-                let skipped = count.saturating_sub(affected);
+                let skipped = duplicates.unwrap_or(count.saturating_sub(affected)).min(count);
                 if self.is_clean(done, skipped)? {
-                    whole(affected, skipped)
+                    whole(count - skipped, skipped)
                 } else {
                     Ok(Outcome::Bent)
                 }
             }
-            OnDuplicate::Fail | OnDuplicate::Skip if affected == count => whole(count, 0),
+            OnDuplicate::Fail | OnDuplicate::Skip if affected >= count => whole(count, 0),
             OnDuplicate::Fail | OnDuplicate::Skip => Err(internal(&format!(
                 "the server inserted {affected} of {count} rows and refused none: {}",
                 done.info
             ))
             .into()),
             // Each row counts, and each one that it replaced.
-            OnDuplicate::Replace => whole(count, affected.saturating_sub(count)),
+            OnDuplicate::Replace => {
+                whole(count, duplicates.unwrap_or(affected.saturating_sub(count)))
+            }
+            // A row that is inserted counts once, one that changes another twice and is in the
+            // summary; one that finds all as it should be is in neither.
             OnDuplicate::Update => {
-                // A statement of one row has no summary: 1 inserted, 2 updated, 0 left as it was.
-                let updated = match numbers(&done.info) {
-                    [Some(_), Some(updated), ..] => updated,
-                    _ => u64::from(affected != 1),
-                };
-                whole(count.saturating_sub(updated), updated)
+                let changed = duplicates.unwrap_or(u64::from(affected > 1)).min(count);
+                let inserted = affected.saturating_sub(2 * changed).min(count - changed);
+                whole(count, count - inserted)
             }
         }
     }

@@ -131,7 +131,7 @@ fn each_rule_leaves_the_rows_that_it_should() {
     let cases = [
         (OnDuplicate::Skip, both, skipped, (2, 2)),
         (OnDuplicate::Replace, both, taken, (4, 2)),
-        (OnDuplicate::Update, &both[1..], taken, (2, 2)),
+        (OnDuplicate::Update, &both[1..], taken, (4, 2)),
     ];
     for (rule, of_rule, expected, counts) in cases {
         for &form in of_rule {
@@ -147,6 +147,61 @@ fn each_rule_leaves_the_rows_that_it_should() {
                 assert!(sent.rejects.is_empty() && !sent.was_strict);
                 assert_eq!(scene.entries(), [sent.entry]);
             }
+        }
+    }
+}
+
+/// A row that changes nothing has met another all the same; so has one of a statement of its own.
+#[test]
+fn rows_that_update_nothing_are_told_from_new_ones() {
+    let Some(server) = TestServer::shared() else { return };
+    for &form in forms(server).iter().filter(|&&form| form != Form::Lines) {
+        for batch in [BATCH, ONE_BATCH, Batch { rows: 1, bytes: 1 }] {
+            let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Update);
+            let table = scene.target.quoted();
+            let insert = format!("INSERT INTO {table} VALUES (1, 'a'), (2, 'b'), (3, 'c')");
+            scene.session.exec(&insert).unwrap();
+            let sent = send(&scene, form, batch, &["1\ta", "2\tb", "3\tx", "4\td"]).unwrap();
+            assert_eq!(scene.rows(), ["1\ta", "2\tb", "3\tx", "4\td"]);
+            let seen = (sent.entry.rows, sent.entry.duplicates);
+            assert_eq!(seen, (4, 3), "{form:?} {batch:?}");
+        }
+    }
+}
+
+/// The server counts rows that triggers wrote with those of a bulk INSERT.
+#[test]
+fn rows_that_triggers_write_are_not_counted() {
+    let Some(server) = TestServer::shared() else { return };
+    let rules = [
+        (OnDuplicate::Fail, ["2\tb", "3\tc"], (2, 0)),
+        (OnDuplicate::Skip, ["1\tb", "3\tc"], (1, 1)),
+        (OnDuplicate::Replace, ["1\tb", "3\tc"], (2, 1)),
+        (OnDuplicate::Update, ["1\tb", "3\tc"], (2, 1)),
+    ];
+    for form in forms(server) {
+        for (rule, lines, counts) in rules {
+            if form == Form::Lines && rule == OnDuplicate::Update {
+                continue;
+            }
+            let mut scene = Scene::new(server, COLUMNS, &NAMES, rule);
+            let table = scene.target.quoted();
+            let log = TableName::new(scene.target.database.clone(), "log").quoted();
+            let of = |name: &str| TableName::new(scene.target.database.clone(), name).quoted();
+            for sql in [
+                format!("CREATE TABLE {log} (a INT)"),
+                format!("INSERT INTO {table} VALUES (1, 'a')"),
+                format!(
+                    "CREATE TRIGGER {} AFTER INSERT ON {table} FOR EACH ROW INSERT INTO {log} \
+                     VALUES (1), (2)",
+                    of("tr")
+                ),
+            ] {
+                scene.session.exec(&sql).unwrap();
+            }
+            let sent = send(&scene, form, ONE_BATCH, &lines).unwrap();
+            let seen = (sent.entry.rows, sent.entry.duplicates);
+            assert_eq!(seen, counts, "{form:?} {rule:?}");
         }
     }
 }
