@@ -40,9 +40,9 @@ pub(crate) fn start(sandbox: &Sandbox, quiet: bool) -> Result<(), Failure> {
     let dir = sandbox.dir().display();
     match sandbox.status() {
         Status::Absent if !quiet => {
-            eprintln!("making a private MariaDB in {dir}; it stays there for later loads");
+            tell!("making a private MariaDB in {dir}; it stays there for later loads");
         }
-        Status::Stopped if !quiet => eprintln!("starting the private MariaDB in {dir}"),
+        Status::Stopped if !quiet => tell!("starting the private MariaDB in {dir}"),
         _ => {}
     }
     Ok(sandbox.start(&SandboxOptions::default())?)
@@ -100,7 +100,7 @@ pub(crate) fn named(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
     let from_files = ConnectOptions::from_files(&files, &mut warnings)
         .map_err(|error| Failure::usage(error.to_string()))?;
     for warning in warnings {
-        eprintln!("inrush: warning: {warning}");
+        tell!("inrush: warning: {warning}");
     }
     let password = match args.password {
         true => {

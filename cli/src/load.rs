@@ -31,10 +31,10 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
         Ok(report) => {
             // The rows are in, whether or not anybody can be told.
             if let Err(error) = show(&mut out, args, &report) {
-                eprintln!("inrush: warning: the load is done, but printing its report: {error}");
+                tell!("inrush: warning: the load is done, but printing its report: {error}");
             }
             for warning in &report.warnings {
-                eprintln!("inrush: warning: {warning}");
+                tell!("inrush: warning: {warning}");
             }
             Ok(if report.rejects > 0 { REJECTS } else { 0 })
         }
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
 fn tell_dialect(file: &Path) {
     let name = input::preset_name(None, file);
     if name != "mysql" {
-        eprintln!("note: read as --dialect {name}, by the ending of {}", file.display());
+        tell!("note: read as --dialect {name}, by the ending of {}", file.display());
     }
 }
 

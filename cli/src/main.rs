@@ -1,6 +1,15 @@
 //! `inrush`: the command line.
 #![deny(unsafe_code)]
 
+/// Says a line on stderr, as `eprintln!`, but that nobody listens any more ends no load: the pipe
+/// that it went to, or the terminal, may be gone.
+macro_rules! tell {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
 mod allocator;
 mod args;
 mod bench;
@@ -28,7 +37,7 @@ fn main() -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             if !failure.text.is_empty() {
-                eprintln!("inrush: {failure}");
+                tell!("inrush: {failure}");
             }
             ExitCode::from(failure.status)
         }

@@ -105,7 +105,7 @@ impl Progress for Lines {
         }
         state.printed = now;
         let clock = (now - state.started).as_secs();
-        eprintln!("{clock:>5} s  {}", line(&snapshot, (now - begun).as_secs_f64()));
+        tell!("{clock:>5} s  {}", line(&snapshot, (now - begun).as_secs_f64()));
     }
 
     fn waiting(&self, text: &str) {
@@ -113,7 +113,7 @@ impl Progress for Lines {
         let now = Instant::now();
         if state.waited.is_none_or(|told| now - told >= LINE_INTERVAL) {
             state.waited = Some(now);
-            eprintln!("{:>5} s  {text}", (now - state.started).as_secs());
+            tell!("{:>5} s  {text}", (now - state.started).as_secs());
         }
     }
 }

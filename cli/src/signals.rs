@@ -35,7 +35,7 @@ pub(crate) fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
 fn obey(interrupt: &Interrupt, signal: i32, quiet: bool) {
     let name = ENDINGS.iter().find(|(known, _)| *known == signal).map_or("a signal", |(_, n)| n);
     if interrupt.is_requested() {
-        eprintln!(
+        tell!(
             "inrush: ended at once by a second signal, {name}: the table is the old one or the \
              new one, whole in either case, and the next load of it cleans up"
         );
@@ -43,7 +43,7 @@ fn obey(interrupt: &Interrupt, signal: i32, quiet: bool) {
     }
     interrupt.request(name);
     if !quiet {
-        eprintln!("{name}: stopping and cleaning up; once more ends the program at once");
+        tell!("{name}: stopping and cleaning up; once more ends the program at once");
     }
 }
 

@@ -42,9 +42,9 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
     }
     let sniffed = sniff(&options.files, &options.table, &args.format, &options.temp_dir)?;
     if !args.quiet {
-        eprintln!("note: guessed {}", summary(&sniffed));
+        tell!("note: guessed {}", summary(&sniffed));
         for note in &sniffed.notes {
-            eprintln!("note: {note}");
+            tell!("note: {note}");
         }
     }
     options.header = sniffed.header;

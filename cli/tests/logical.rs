@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -127,10 +128,44 @@ fn rows_are_added_once(path: &'static str, key: &str) {
         let report: Value = serde_json::from_str(&growing.add("").done().out).unwrap();
         assert_eq!(report["rows"], ROWS, "{place}");
         let before = report["logical"]["rows_before"].as_u64().unwrap();
+        // Other lanes may have come to the end before the kill.
         assert!((1..=ROWS).contains(&before), "{place}: {report}");
         growing.check(place);
         growing.reset();
     }
+}
+
+/// The rows behind the one that was too many are of the portion too, which is loaded whole or not.
+#[test]
+fn an_append_that_failed_on_refused_rows_goes_on_when_more_are_tolerated() {
+    for path in ["stream", "insert"] {
+        let Some(mut growing) = Growing::new(path, "") else { return };
+        let text = std::fs::read_to_string(&growing.file).unwrap();
+        let bad = text
+            .replace("\n20000\t", "\nno\t20000\n20000\t")
+            .replace("\n30000\t", "\nno\t30000\n30000\t");
+        std::fs::write(&growing.file, bad).unwrap();
+        let refused = run(&mut growing.command(&growing.file));
+        let words = ["--rejects-max is 0", "rows are in ", "the same command goes on"];
+        refused.refused(1, &words);
+        run(growing.command(&growing.file).args(["--rejects-max", "1"]))
+            .refused(1, &["2 rows refused", "the same command goes on"]);
+        let done = run(growing.command(&growing.file).args(["--rejects-max", "2"]));
+        assert_eq!(done.code(), 3, "{done:?}");
+        let all = format!("{} rows loaded, 2 rejected", "40,000");
+        assert!(done.out.contains(&all), "{done:?}");
+        growing.check(path);
+    }
+}
+
+#[test]
+fn a_load_that_nobody_listens_to_goes_on() {
+    let Some(mut growing) = Growing::new("stream", "") else { return };
+    let mut command = growing.command(&growing.file);
+    let mut load = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop((load.stdout.take(), load.stderr.take()));
+    assert_eq!(load.wait().unwrap().code(), Some(0));
+    growing.check("nobody listens");
 }
 
 #[test]
@@ -187,7 +222,7 @@ fn plan_says_which_rung_and_why_not_the_faster_ones() {
         run(desk.home.inrush(["plan"]).args(arguments))
     };
     let text = plan(&desk, &[]);
-    assert!(text.done().out.contains("t: would load by the stream path: not direct: "), "{text:?}");
+    assert!(text.done().out.contains("t: would load by the stream path\n"), "{text:?}");
     assert!(text.out.contains("  not direct: partitions"), "{text:?}");
     assert!(text.out.contains("rows go into a twin of the table"), "{text:?}");
     let json = plan(&desk, &["--json", "--on-duplicate", "update"]);

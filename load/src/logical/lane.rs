@@ -24,7 +24,7 @@ use crate::failpoint;
 use crate::job::Job;
 use crate::pool;
 use crate::progress::{Snapshot, Stage};
-use crate::rejects::Rejects;
+use crate::rejects::{Reject, Rejects};
 use crate::stop::Stop;
 
 /// What lanes work by.
@@ -250,10 +250,15 @@ impl<'l, 'a> Lane<'l, 'a> {
             }
             _ => None,
         };
-        let sent = self.send(&permit)?;
+        let rejects_max = lanes.plan.job.options.rejects_max;
+        let sent = match self.portion.rejects.len() as u64 > rejects_max {
+            // The encoder has left the rest of the portion out: it must not be written down as in.
+            true => not_loaded(std::mem::take(&mut self.portion.rejects)),
+            false => self.send(&permit)?,
+        };
         failpoint::hit(&format!("portion.{ordinal}.loaded"));
         // With more refused rows than are tolerated it is not loaded: nobody may overtake it.
-        let is_in = sent.rejects.len() as u64 <= lanes.plan.job.options.rejects_max;
+        let is_in = sent.rejects.len() as u64 <= rejects_max;
         if let Some(pass) = pass.filter(|_| is_in) {
             pass.done();
         }
@@ -292,8 +297,7 @@ impl<'l, 'a> Lane<'l, 'a> {
         let sent = sender.send(&mut self.portion, batch, &mut caller);
         sent.or_else(|trouble| match trouble.into_error() {
             Ok(error) => Err(error.into()),
-            // More than are tolerated: the collector says so when it has those before them.
-            Err(rejects) => Ok(Sent { rejects, was_loaded: true, ..Sent::default() }),
+            Err(rejects) => Ok(not_loaded(rejects)),
         })
     }
 
@@ -304,6 +308,12 @@ impl<'l, 'a> Lane<'l, 'a> {
             whole.get_or_insert(session);
         }
     }
+}
+
+/// What becomes of a portion with more refused rows than are tolerated: the collector says so when
+/// it has those before them.
+fn not_loaded(rejects: Vec<Reject>) -> Sent {
+    Sent { rejects, was_loaded: true, ..Sent::default() }
 }
 
 /// What a sender asks of its lane.
