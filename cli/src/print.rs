@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use load::{Estimate, LogicalReport, Plan, Report, Settled};
+use load::{Estimate, LogicalReport, Plan, Refused, Report, Settled};
 
 use crate::size::{count, group, show};
 
@@ -16,7 +16,12 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         group(report.rejects)
     )?;
     if report.duplicates > 0 {
-        write!(out, ", {} left out as duplicates", group(report.duplicates))?;
+        let number = group(report.duplicates);
+        match (&report.logical, report.on_duplicate) {
+            (Some(_), "replace") => write!(out, ", {number} with the same keys replaced")?,
+            (Some(_), "update") => write!(out, ", {number} of them into rows with the same keys")?,
+            _ => write!(out, ", {number} left out as duplicates")?,
+        }
     }
     writeln!(out)?;
     writeln!(
@@ -36,20 +41,17 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         write!(out, " {} {:.2} s", stage.name, stage.seconds)?;
     }
     writeln!(out)?;
-    let order = match (report.sorted_input, &report.logical) {
-        (false, _) => "input sorted",
-        (true, None) => "input in key order",
-        (true, Some(_)) => "input not sorted",
-    };
-    write!(
-        out,
-        "  {order}, {} spilled, peak memory {}",
-        show(report.spilled_bytes),
-        show(report.memory_peak_bytes)
-    )?;
-    match report.logical {
-        Some(_) => writeln!(out)?,
-        None => writeln!(out, ", {}", count(report.threads as u64, "thread"))?,
+    let (spilled, peak) = (show(report.spilled_bytes), show(report.memory_peak_bytes));
+    match &report.logical {
+        Some(logical) if logical.sorted => {
+            writeln!(out, "  rows sorted first, {spilled} spilled, peak memory {peak}")?;
+        }
+        Some(_) => writeln!(out, "  rows sent in the input's order, peak memory {peak}")?,
+        None => {
+            let order = if report.sorted_input { "input in key order" } else { "input sorted" };
+            let threads = count(report.threads as u64, "thread");
+            writeln!(out, "  {order}, {spilled} spilled, peak memory {peak}, {threads}")?;
+        }
     }
     for index in &report.indexes {
         writeln!(
@@ -108,6 +110,10 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
 pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     let Plan { target, path, why, .. } = plan;
     match path {
+        // What is against the others follows.
+        Some(path) if !plan.refused.is_empty() => {
+            writeln!(out, "{target}: would load by the {path} path")?;
+        }
         Some(path) => writeln!(out, "{target}: would load by the {path} path: {why}")?,
         None if plan.makes_table => {
             writeln!(out, "{target}: would be made, then loaded by the path that its shape allows")?
@@ -117,8 +123,8 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     if let Some(landing) = &plan.landing {
         writeln!(out, "  {landing}")?;
     }
-    for no in &plan.refused {
-        writeln!(out, "  not {}: {}", no.path, no.reason)?;
+    for sentence in Refused::sentences(&plan.refused) {
+        writeln!(out, "  {sentence}")?;
     }
     let compressed = match plan.compression.as_slice() {
         [] => String::new(),

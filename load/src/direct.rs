@@ -238,6 +238,7 @@ fn report(
         server: target.facts.version.text.clone(),
         rows: built.rows,
         rejects: built.rejects,
+        on_duplicate: options.on_duplicate.name(),
         duplicates: built.duplicates,
         bytes: built.bytes_read,
         file_bytes: built.file_bytes,

@@ -224,9 +224,36 @@ fn why(path: LoadPath, options: &LoadOptions, refused: &[Refused]) -> String {
     if options.path == path {
         return format!("--path {} asks for it", path.name());
     }
-    let before: Vec<String> =
-        refused.iter().map(|no| format!("not {}: {}", no.path, no.reason)).collect();
-    before.join("; ")
+    Refused::sentences(refused).join("; ")
+}
+
+impl Refused {
+    /// What speaks against which ways, each reason once, ways with the same reasons together:
+    /// `not direct or stream: ..; ..`.
+    pub fn sentences(refused: &[Refused]) -> Vec<String> {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for Refused { path, reason } in refused {
+            match reasons.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, paths)) if paths.contains(path) => {}
+                Some((_, paths)) => paths.push(path),
+                None => reasons.push((reason, vec![path])),
+            }
+        }
+        let mut sentences: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+        for (reason, paths) in reasons {
+            match sentences.iter_mut().find(|(known, _)| *known == paths) {
+                Some((_, reasons)) => reasons.push(reason),
+                None => sentences.push((paths, vec![reason])),
+            }
+        }
+        let sentence = |(paths, reasons): (Vec<&str>, Vec<&str>)| {
+            // `direct`, `direct or stream`, `direct, stream or insert`
+            let commas = paths.len().saturating_sub(2);
+            let paths = paths.join(" or ").replacen(" or ", ", ", commas);
+            format!("not {paths}: {}", reasons.join("; "))
+        };
+        sentences.into_iter().map(sentence).collect()
+    }
 }
 
 impl Climbed {
@@ -240,12 +267,40 @@ impl Climbed {
             if is_same {
                 refused.truncate(1);
             }
-            let word = |no: &Refused| match path.is_some() || is_same {
-                true => no.reason.clone(),
-                false => format!("not {}: {}", no.path, no.reason),
+            let reasons = match path.is_some() || is_same {
+                true => refused.into_iter().map(|no| no.reason).collect(),
+                false => Refused::sentences(&refused),
             };
-            let reasons = refused.iter().map(word).collect();
             Error::Unfit { target: target.table.name.to_string(), path, reasons }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_told_once() {
+        let no = |path, reason: &str| Refused { path, reason: reason.to_owned() };
+        let refused = [
+            no("direct", "only by INSERT"),
+            no("stream", "only by INSERT"),
+            no("direct", "not empty"),
+            no("direct", "partitions"),
+            no("direct", "partitions"),
+            no("direct", "read-only"),
+            no("stream", "read-only"),
+            no("insert", "read-only"),
+        ];
+        assert_eq!(
+            Refused::sentences(&refused),
+            [
+                "not direct or stream: only by INSERT",
+                "not direct: not empty; partitions",
+                "not direct, stream or insert: read-only"
+            ]
+        );
+        assert!(Refused::sentences(&[]).is_empty());
     }
 }

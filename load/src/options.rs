@@ -42,6 +42,18 @@ pub enum OnDuplicate {
     Update,
 }
 
+impl OnDuplicate {
+    /// As `--on-duplicate` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnDuplicate::Fail => "fail",
+            OnDuplicate::Skip => "skip",
+            OnDuplicate::Replace => "replace",
+            OnDuplicate::Update => "update",
+        }
+    }
+}
+
 /// Way into the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoadPath {

@@ -40,6 +40,8 @@ pub struct LogicalReport {
     pub landing: &'static str,
     /// Pieces of input, a transaction each unless all is one.
     pub portions: u64,
+    /// Whether the rows were sorted by primary key before they were sent.
+    pub sorted: bool,
     /// Times that a portion was sent again: for a deadlock, a lock, a lost connection.
     pub retries: usize,
     /// Rows that an interrupted load of the same input had left in the table.
@@ -63,7 +65,11 @@ pub struct Report {
     pub rows: u64,
     /// Rows of the input that were refused.
     pub rejects: u64,
-    /// Rows of the input that were left out because others have their keys.
+    /// What became of rows that share keys: `fail`, `skip`, `replace` or `update`.
+    pub on_duplicate: &'static str,
+    /// Rows of the input that were left out because others have their keys. Of the paths stream and
+    /// insert: under `replace` rows that were replaced, of the input or there before; under
+    /// `update` rows of the input that went into others. Both count as loaded there.
     pub duplicates: u64,
     /// Bytes read from the input.
     pub bytes: u64,
@@ -71,7 +77,7 @@ pub struct Report {
     pub file_bytes: u64,
     /// Bytes of sorted runs that went to the temporary folder.
     pub spilled_bytes: u64,
-    /// Whether the input came in primary key order and was not sorted.
+    /// Whether the input came in primary key order, as far as anybody looked.
     pub sorted_input: bool,
     /// Wall time of the load.
     pub seconds: f64,
