@@ -45,7 +45,7 @@ use self::encoder::{Numbers, Shared};
 use self::landing::{Landing, Way};
 use self::lane::{Lanes, Loaded, Plan};
 use self::ledger::Totals;
-use self::order::UniqueKeys;
+use self::order::{RowOrder, UniqueKeys};
 use self::portion::Form;
 use self::resume::Resume;
 use self::sender::statements::Place;
@@ -119,15 +119,17 @@ impl Work<'_> {
         } else {
             self.landing.prepare(target, Defer::NotUnique)?;
         }
-        let arrangement = Arrangement::of(job, &target.table, &mut source)?;
+        let row_order = RowOrder::of(target)?;
+        let arrangement = Arrangement::of(job, &target.table, row_order, &mut source)?;
         let taken = Reading::of(job.options)?.bytes() + arrangement.store_bytes() as u64;
         let mut shares = Shares::of(job.options, job.rung.path, taken, source.bytes_total())?;
         self.open_ledger(target, arrangement.is_sorted(), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
         let (source, order) = arrangement.apply(job, source, &shares, steps)?;
         let source = Mutex::new(source);
-        let mut loaded =
-            steps.step(Stage::Rows, || self.rows(target, shares, (&source, order), &mut watch))?;
+        let mut loaded = steps.step(Stage::Rows, || {
+            self.rows(target, shares, (&source, order, row_order), &mut watch)
+        })?;
         let whole = loaded.whole.take();
         self.check_ledger(target, &loaded)?;
         if self.landing.way == Way::Shadow {
@@ -179,12 +181,12 @@ impl Work<'_> {
         &mut self,
         target: &mut Target,
         shares: Shares,
-        (source, order): (&Mutex<Box<dyn Source>>, InputOrder),
+        (source, order, row_order): (&Mutex<Box<dyn Source>>, InputOrder, RowOrder),
         watch: &mut Watch,
     ) -> Result<Loaded, Error> {
         let Job { options, rung, .. } = *self.job;
         let limits = limits::limits(self.job, target, &shares)?;
-        let keys = self.keys(target);
+        let keys = self.keys(target, row_order);
         let columns = Columns::new(&mut target.session, &target.table, &rung.inspected)?;
         // Rows that are added get theirs from the server, as those of others do meanwhile.
         let numbers = match options.mode {
@@ -227,14 +229,16 @@ impl Work<'_> {
         resume.ledger.require(&mut target.session, Totals { portions, rows })
     }
 
-    /// The keys by which portions wait for each other, where rows with one key are no failure.
-    fn keys(&mut self, target: &Target) -> Option<UniqueKeys> {
+    /// The keys by which portions wait for each other, where rows with one key are no failure, or
+    /// where a row goes in after the one that it refers to.
+    fn keys(&mut self, target: &Target, row_order: RowOrder) -> Option<UniqueKeys> {
         let Job { options, rung, .. } = *self.job;
-        if options.on_duplicate == OnDuplicate::Fail || self.landing.way == Way::Whole {
+        let is_free = options.on_duplicate == OnDuplicate::Fail && !row_order.refers_to_itself;
+        if is_free || self.landing.way == Way::Whole {
             return None;
         }
         let updates = options.on_duplicate == OnDuplicate::Update;
-        let keys = UniqueKeys::new(&target.table, &rung.inspected, updates);
+        let keys = UniqueKeys::new(&target.table, &rung.inspected, updates, row_order);
         if let Some(why) = keys.serial() {
             self.notes.push(format!("portions were loaded one after the other: {why}"));
         }

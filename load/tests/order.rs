@@ -264,3 +264,59 @@ fn generated_numbers_under_replace_are_those_of_load_data() {
         }
     }
 }
+
+/// Each row refers to the one before it in the input: one that came in earlier would be refused.
+#[test]
+fn rows_that_refer_to_rows_before_them_go_in_after_them() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    // Against the order of the primary key, so that they would be worth sorting too.
+    let text: String = (0..ROWS)
+        .rev()
+        .map(|id| match id + 1 {
+            ROWS => format!("{id}\t\\N\n"),
+            before => format!("{id}\t{before}\n"),
+        })
+        .collect();
+    for (mode, atomic) in [(Mode::Append, false), (Mode::Append, true), (Mode::Insert, false)] {
+        db.sql(
+            "CREATE OR REPLACE TABLE b (id INT PRIMARY KEY, before_it INT NULL, \
+             FOREIGN KEY (before_it) REFERENCES b (id)) ENGINE=InnoDB",
+        );
+        let mut options = options(&server, &db, LoadPath::Stream, &text);
+        options.mode = mode;
+        options.atomic = atomic;
+        options.sort_input = Some(true);
+        let report = server.load(&options).unwrap();
+        assert_eq!(report.rows, ROWS as u64, "{mode:?}");
+        assert_eq!(db.number("SELECT COUNT(*) FROM b"), ROWS as u64);
+    }
+}
+
+/// What a trigger makes of a key is not known here.
+#[test]
+fn rows_whose_keys_a_trigger_changes_keep_their_order() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let text: String = (0..ROWS).map(|row| format!("{}\t{row}\n", row * 7 % 5000)).collect();
+    for rule in [OnDuplicate::Skip, OnDuplicate::Replace] {
+        for table in ["a", "b"] {
+            db.sql(&format!(
+                "CREATE OR REPLACE TABLE {table} (id INT PRIMARY KEY, c INT) ENGINE=InnoDB"
+            ));
+            db.sql(&format!(
+                "CREATE TRIGGER {table}_key BEFORE INSERT ON {table} FOR EACH ROW \
+                 SET NEW.id = NEW.id MOD 50"
+            ));
+        }
+        let mut options = options(&server, &db, LoadPath::Stream, &text);
+        options.mode = Mode::Append;
+        options.on_duplicate = rule;
+        options.sort_input = Some(true);
+        server.load(&options).unwrap();
+        let file = server.file(&db, "theirs", &text);
+        let word = if rule == OnDuplicate::Skip { "IGNORE" } else { "REPLACE" };
+        db.sql(&format!("LOAD DATA INFILE '{}' {word} INTO TABLE a", file.display()));
+        same_rows(&mut db, "b", "a", &[]);
+    }
+}

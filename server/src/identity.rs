@@ -65,6 +65,18 @@ impl Target {
         rows.iter().map(word).collect()
     }
 
+    /// Whether rows of the target refer to others of it: one can go in after that one only.
+    pub fn refers_to_itself(&mut self) -> Result<bool> {
+        let TableName { database, table } = self.table.name.clone();
+        let (database, table) = (quote_text(&database), quote_text(&table));
+        let rows = self.session.query(&format!(
+            "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS \
+             WHERE CONSTRAINT_SCHEMA={database} AND TABLE_NAME={table} \
+             AND UNIQUE_CONSTRAINT_SCHEMA={database} AND REFERENCED_TABLE_NAME={table}"
+        ))?;
+        Ok(!rows.is_empty())
+    }
+
     /// Sorts what the catalog found by what it means here.
     fn features(&self, found: &mut Identity) {
         for reason in &self.table.unsupported {

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use self::keys::{IndexKeys, KeySet, PortionKeys};
-pub(crate) use self::unique::{KeyCollector, UniqueKeys};
+pub(crate) use self::unique::{KeyCollector, RowOrder, UniqueKeys};
 use crate::stop::Stop;
 
 /// Lets portions through, in input order where they share keys.

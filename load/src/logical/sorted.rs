@@ -29,6 +29,7 @@ use values::Column;
 use crate::binding::{BoundColumn, Input};
 use crate::error::Error;
 use crate::inspected::Inspected;
+use crate::logical::order::RowOrder;
 use crate::logical::row_keys::{self, KeyPlan};
 use crate::memory::Memory;
 use crate::options::OnDuplicate;
@@ -53,12 +54,13 @@ impl SortPlan {
     /// none if not.
     ///
     /// They may not where the input's order decides what the table gets: which of several rows
-    /// with a key stays, if there are keys besides the primary, and which generated number a row
-    /// gets.
+    /// with a key stays, if there are keys besides the primary, which generated number a row gets,
+    /// and whether the row is there that another one refers to.
     pub(crate) fn new(
         table: &Table,
         inspected: &Inspected,
         on_duplicate: OnDuplicate,
+        row_order: RowOrder,
     ) -> Option<SortPlan> {
         let primary = table.index(PRIMARY)?;
         let others = table.indexes.iter().filter(|index| index.unique).count() > 1;
@@ -68,8 +70,10 @@ impl SortPlan {
             matches!(bound.input, Input::AutoIncrement(None))
                 || (bound.column.auto_increment && !is_key(&bound.column))
         };
-        let decides = others && on_duplicate != OnDuplicate::Fail;
-        if decides || inspected.columns.iter().any(is_numbered) {
+        // Which rows share a key is only known of rows that the server converts as we do.
+        let is_unsure = others || row_order.is_mysql || row_order.has_triggers;
+        let decides = is_unsure && on_duplicate != OnDuplicate::Fail;
+        if decides || row_order.refers_to_itself || inspected.columns.iter().any(is_numbered) {
             return None;
         }
         let columns = row_keys::plain_columns(table, &inspected.columns);

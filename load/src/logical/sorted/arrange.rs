@@ -7,6 +7,7 @@ use super::{SortPlan, Sorted, Sorting};
 use crate::error::Error;
 use crate::job::Job;
 use crate::logical::budget::Shares;
+use crate::logical::order::RowOrder;
 use crate::memory::Memory;
 use crate::progress::Stage;
 use crate::space;
@@ -62,11 +63,12 @@ impl Arrangement {
     pub(crate) fn of(
         job: &Job<'_>,
         table: &Table,
+        row_order: RowOrder,
         source: &mut FileSource,
     ) -> Result<Arrangement, Error> {
         let options = job.options;
         let none = Arrangement { plan: None, store_bytes: 0, is_in_order: true };
-        let plan = SortPlan::new(table, &job.rung.inspected, options.on_duplicate);
+        let plan = SortPlan::new(table, &job.rung.inspected, options.on_duplicate, row_order);
         let is_large = source.bytes_total().is_none_or(|bytes| bytes >= INPUT_BYTES_MIN);
         let Some(plan) = plan.filter(|_| options.sort_input.unwrap_or(is_large)) else {
             return Ok(none);
