@@ -78,13 +78,22 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
     let Settled { connections, connections_max, batch_rows, batch_bytes, redo_log_max, held_back } =
         &report.settled;
     write!(out, "  {}", count(*connections as u64, "connection"))?;
-    if connections_max != connections {
-        write!(out, " (at most {connections_max})")?;
+    match connections_max {
+        most if most > connections => write!(out, " (up to {most} before)")?,
+        most if most < connections => write!(out, " allowed, {most} at work")?,
+        _ => {}
     }
-    if let (Some(rows), Some(bytes)) = (batch_rows, batch_bytes) {
-        write!(out, ", {} or {} a statement", count(*rows, "row"), show(*bytes))?;
+    match (batch_rows, batch_bytes) {
+        (Some(rows), None | Some(0)) => write!(out, ", {} a statement", count(*rows, "row"))?,
+        (Some(rows), Some(bytes)) => {
+            write!(out, ", {} or {} a statement", count(*rows, "row"), show(*bytes))?;
+        }
+        (None, _) => {}
     }
-    writeln!(out, ", {}", count(report.portions, "transaction"))?;
+    match report.landing {
+        "whole" => writeln!(out, ", one transaction")?,
+        _ => writeln!(out, ", {}", count(report.portions, "transaction"))?,
+    }
     if *redo_log_max >= 0.9 {
         writeln!(
             out,
@@ -110,8 +119,8 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
 pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     let Plan { target, path, why, .. } = plan;
     match path {
-        // What is against the others follows.
-        Some(path) if !plan.refused.is_empty() => {
+        // What is against the faster ones follows.
+        Some(path) if *path != "direct" && !plan.refused.is_empty() => {
             writeln!(out, "{target}: would load by the {path} path")?;
         }
         Some(path) => writeln!(out, "{target}: would load by the {path} path: {why}")?,

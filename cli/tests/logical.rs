@@ -234,3 +234,25 @@ fn plan_says_which_rung_and_why_not_the_faster_ones() {
     desk.load("t", &file, &["--path", "auto"]).done();
     assert_eq!(desk.rows("SELECT a FROM t ORDER BY a"), ["1", "2"]);
 }
+
+/// Rows that went with their table are not told as being in, and the table made anew gets them all.
+#[test]
+fn a_table_that_is_dropped_under_an_append_has_no_rows_in() {
+    let Some(mut growing) = Growing::new("stream", "") else { return };
+    let mut command = growing.command(&growing.file);
+    let load = start(command.args(["--max-rate", "500K"]));
+    let begun = std::time::Instant::now();
+    while growing.desk.rows("SELECT COUNT(*) > 100 FROM t") != ["1"] {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no rows came");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    growing.desk.exec("CREATE TABLE other LIKE t");
+    growing.desk.exec("INSERT INTO other SELECT * FROM t WHERE id < 0");
+    growing.desk.exec("DROP TABLE t");
+    let failed = finish(load);
+    failed.refused(1, &["doesn't exist"]);
+    assert!(!failed.err.contains("rows are in"), "{failed:?}");
+    growing.desk.exec("RENAME TABLE other TO t");
+    run(&mut growing.command(&growing.file)).done();
+    growing.check("made anew");
+}

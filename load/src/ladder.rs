@@ -17,6 +17,9 @@ use crate::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use crate::plan;
 use crate::space;
 
+/// The rungs, from the top.
+const LADDER: [LoadPath; 3] = [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert];
+
 /// The way that is taken, and what was seen of the target from there.
 pub(crate) struct Rung {
     /// Never [`LoadPath::Auto`].
@@ -143,7 +146,7 @@ impl Ladder {
     /// What can be said before the table is looked into.
     fn new(target: &mut Target, options: &LoadOptions) -> Result<Ladder, Error> {
         let rungs = match options.path {
-            LoadPath::Auto => vec![LoadPath::Direct, LoadPath::Stream, LoadPath::Insert],
+            LoadPath::Auto => LADDER.to_vec(),
             path => vec![path],
         };
         let mut ladder = Ladder { rungs, refused: Vec::new(), landing: None };
@@ -232,6 +235,8 @@ impl Refused {
     /// `not direct or stream: ..; ..`.
     pub fn sentences(refused: &[Refused]) -> Vec<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut refused: Vec<&Refused> = refused.iter().collect();
+        refused.sort_by_key(|no| LADDER.iter().position(|path| path.name() == no.path));
         for Refused { path, reason } in refused {
             match reasons.iter_mut().find(|(known, _)| known == reason) {
                 Some((_, paths)) if paths.contains(path) => {}
@@ -284,8 +289,8 @@ mod tests {
     fn each_reason_is_told_once() {
         let no = |path, reason: &str| Refused { path, reason: reason.to_owned() };
         let refused = [
-            no("direct", "only by INSERT"),
             no("stream", "only by INSERT"),
+            no("direct", "only by INSERT"),
             no("direct", "not empty"),
             no("direct", "partitions"),
             no("direct", "partitions"),

@@ -63,6 +63,8 @@ use crate::reading::Reading;
 use crate::report::{LogicalReport, Report, memory_peak_bytes};
 use crate::steps::Steps;
 
+const ER_NO_SUCH_TABLE: u16 = 1146;
+
 /// Loads a target by statements.
 pub(crate) fn run(
     job: &Job<'_>,
@@ -306,8 +308,13 @@ impl Work<'_> {
         let reached = target.reconnect().map_err(Error::from);
         let totals = reached.and_then(|()| resume.ledger.totals(&mut target.session));
         let name = target.table.name.to_string();
+        // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
+        let has_rows = match target.is_empty() {
+            Ok(is_empty) => !is_empty,
+            Err(error) => error.errno() != Some(ER_NO_SUCH_TABLE),
+        };
         match (self.landing.way, totals) {
-            (Way::Append, Ok(totals)) if totals.rows > 0 => {
+            (Way::Append, Ok(totals)) if totals.rows > 0 && has_rows => {
                 Error::Appended { error: Box::new(error), target: name, rows: Some(totals.rows) }
             }
             (Way::Append, Err(_)) => {
@@ -331,7 +338,11 @@ impl Work<'_> {
         notes.extend(order.note().map(str::to_owned));
         notes.extend(self.notes.iter().cloned());
         if options.mode == Mode::Replace && collected.rows == 0 {
-            notes.push("the input had no rows, so that the table is empty now".to_owned());
+            let why = match collected.rejects {
+                0 => "the input had no rows",
+                _ => "every row of the input was refused",
+            };
+            notes.push(format!("{why}, so that the table is empty now"));
         }
         let counts = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(None));
         let is_skipped = options.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;

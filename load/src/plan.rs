@@ -41,7 +41,7 @@ pub struct Plan {
     /// Bytes free where the table goes, and in the temporary folder.
     pub free_bytes: Option<[u64; 2]>,
     /// What becomes of rows that share keys.
-    pub on_duplicate: &'static str,
+    pub on_duplicate: String,
     /// How the input is compressed: each kind once.
     pub compression: Vec<String>,
 }
@@ -77,7 +77,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
         estimate: None,
         free_bytes: None,
-        on_duplicate: on_duplicate(options.on_duplicate),
+        on_duplicate: on_duplicate(options.on_duplicate).to_owned(),
         compression: compression(options)?,
     };
     let exists = match &mut session {
@@ -97,6 +97,9 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
     plan.refused = climbed.refused;
     let Some(rung) = climbed.rung else { return Ok(plan) };
     if rung.path == LoadPath::Direct {
+        if options.on_duplicate != OnDuplicate::Fail {
+            plan.on_duplicate.push_str("; if there are any, the input is read twice more");
+        }
         plan.estimate = climbed.estimate;
         let folder = target.build_path()?;
         let folder = folder.parent().unwrap_or(&folder);
@@ -130,12 +133,10 @@ fn on_duplicate(on_duplicate: OnDuplicate) -> &'static str {
     match on_duplicate {
         OnDuplicate::Fail => "two rows with one primary or unique key fail the load",
         OnDuplicate::Skip => {
-            "rows that have a primary or unique key of a row before them are left out; if there are \
-             any, the input is read twice more"
+            "rows that have a primary or unique key of a row before them are left out"
         }
         OnDuplicate::Replace => {
-            "rows replace those before them that have any of their primary or unique keys; if there \
-             are any, the input is read twice more"
+            "rows replace those before them that have any of their primary or unique keys"
         }
         OnDuplicate::Update => {
             "rows that have a primary or unique key of a row before them change that one, by INSERT .. \

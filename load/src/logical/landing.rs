@@ -139,15 +139,22 @@ impl Landing {
                 ));
             }
         }
-        let need = InPlace {
-            deletes: self.ask.deletes || self.ask.mode == Mode::Replace,
-            updates: self.ask.updates,
-            ledger: self.way == Way::Append,
-        };
         let facts = &target.facts;
-        let missing = facts.privileges.missing_in_place(&target.table.name, need, &facts.account);
-        if !missing.is_empty() {
-            refused.push(format!("privileges (the account needs: {})", missing.join("; ")));
+        let missing = |ledger| {
+            let need = InPlace {
+                deletes: self.ask.deletes || self.ask.mode == Mode::Replace,
+                updates: self.ask.updates,
+                ledger,
+            };
+            facts.privileges.missing_in_place(&target.table.name, need, &facts.account)
+        };
+        let missed = missing(self.way == Way::Append).join("; ");
+        if !missed.is_empty() {
+            let or = match self.way == Way::Append && missing(false).is_empty() {
+                true => ", or --atomic, which makes no table beside this one",
+                false => "",
+            };
+            refused.push(format!("privileges (the account needs: {missed}{or})"));
         }
         Ok(refused)
     }
