@@ -141,23 +141,30 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     };
     writeln!(out, "  server {}, input {}{compressed}", plan.server, show(plan.input_bytes))?;
     writeln!(out, "  duplicates: {}", plan.on_duplicate)?;
-    if let (Some(estimate), Some(free)) = (&plan.estimate, plan.free_bytes) {
-        self::estimate(out, estimate, free)?;
+    match &plan.estimate {
+        Some(estimate) => self::estimate(out, estimate, plan.free_bytes),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Room and time, for rows in key order and for others where that makes a difference.
-fn estimate(out: &mut impl Write, estimate: &Estimate, free: [u64; 2]) -> io::Result<()> {
+fn estimate(
+    out: &mut impl Write,
+    estimate: &Estimate,
+    free_bytes: Option<[u64; 2]>,
+) -> io::Result<()> {
     let Estimate { rows, table_bytes, seconds, seconds_unordered, .. } = estimate;
     let (least, most) = (estimate.temporary_bytes, estimate.temporary_bytes_unordered);
+    let free = |at: usize| {
+        free_bytes.map_or_else(String::new, |bytes| format!(" ({} free)", show(bytes[at])))
+    };
     writeln!(out, "  about {} rows, like the first ones", group(*rows))?;
-    writeln!(out, "  table: about {} ({} free)", show(*table_bytes), show(free[0]))?;
+    writeln!(out, "  table: about {}{}", show(*table_bytes), free(0))?;
     write!(out, "  temporary: about {}", show(least))?;
     if most > least {
         write!(out, ", {} if the rows do not come in primary key order", show(most))?;
     }
-    writeln!(out, " ({} free), less what compression saves", show(free[1]))?;
+    writeln!(out, "{}, less what compression saves", free(1))?;
     writeln!(
         out,
         "  time: about {seconds:.1} s, {seconds_unordered:.1} s if the rows do not come in that \

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use server::testing::TestServer;
@@ -202,7 +202,11 @@ fn a_load_that_adds_rows_says_how_many_are_in_and_how_to_go_on() {
 fn a_signal_stops_adding_and_the_same_command_goes_on() {
     let Some(mut growing) = Growing::new("insert", "") else { return };
     let child = start(growing.command(&growing.file).args(["--max-rate", "300K"]));
-    std::thread::sleep(Duration::from_millis(1200));
+    let begun = Instant::now();
+    while growing.desk.rows("SELECT COUNT(*) > 100 FROM t") != ["1"] {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(50));
+    }
     signal(child.id(), "-TERM");
     let stopped = finish(child);
     stopped.refused(1, &["stopped by SIGTERM during rows; ", " in ", "the same command goes on"]);
@@ -225,6 +229,8 @@ fn plan_says_which_rung_and_why_not_the_faster_ones() {
     assert!(text.done().out.contains("t: would load by the stream path\n"), "{text:?}");
     assert!(text.out.contains("  not direct: partitions"), "{text:?}");
     assert!(text.out.contains("rows go into a twin of the table"), "{text:?}");
+    assert!(text.out.contains("  about 2 rows"), "{text:?}");
+    assert!(text.out.contains("  time: about 0.1 s"), "{text:?}");
     let json = plan(&desk, &["--json", "--on-duplicate", "update"]);
     let json: Value = serde_json::from_str(&json.done().out).unwrap();
     assert_eq!(json["path"], "insert");

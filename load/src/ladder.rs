@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 use server::Target;
-use sources::FileSource;
+use sources::{FileSource, Source};
 
 use crate::error::Error;
 use crate::estimate::Estimate;
@@ -45,7 +45,7 @@ pub(crate) struct Climbed {
     /// None when every way is refused.
     pub(crate) rung: Option<Rung>,
     pub(crate) refused: Vec<Refused>,
-    /// What the direct path would take, where it was asked.
+    /// What the load would take, where it was asked.
     pub(crate) estimate: Option<Estimate>,
 }
 
@@ -111,10 +111,17 @@ pub(crate) fn climb(
     let Some(path) = ladder.first_landing(target, options)? else { return Ok(ladder.give_up()) };
     let landing = ladder.landing.take().filter(|_| path != LoadPath::Direct);
     let mut climbed = ladder.give_up();
-    if path == LoadPath::Direct {
+    if path == LoadPath::Direct || purpose == Purpose::Plan {
         climbed.estimate = Estimate::of(source, &target.table, &inspected, options, memory)?;
-        if purpose == Purpose::Load {
+    }
+    match (path, purpose) {
+        (LoadPath::Direct, Purpose::Load) => {
             check_room(target, options, climbed.estimate.as_ref())?;
+        }
+        (LoadPath::Direct, Purpose::Plan) => {}
+        _ => {
+            let input_bytes = source.bytes_total().unwrap_or(0);
+            climbed.estimate = climbed.estimate.map(|direct| direct.sent(input_bytes, memory));
         }
     }
     let why = why(path, options, &climbed.refused);

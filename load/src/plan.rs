@@ -38,7 +38,8 @@ pub struct Plan {
     /// What the load will take; none when the table is still to be made, cannot be loaded, or the
     /// input's size is not known.
     pub estimate: Option<Estimate>,
-    /// Bytes free where the table goes, and in the temporary folder.
+    /// Bytes free where the table goes, and in the temporary folder; none where rows are sent, to
+    /// a server whose disks cannot be asked.
     pub free_bytes: Option<[u64; 2]>,
     /// What becomes of rows that share keys.
     pub on_duplicate: String,
@@ -96,11 +97,11 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
     let climbed = ladder::climb(&mut target, options, &memory, &mut source, Purpose::Plan)?;
     plan.refused = climbed.refused;
     let Some(rung) = climbed.rung else { return Ok(plan) };
+    plan.estimate = climbed.estimate;
     if rung.path == LoadPath::Direct {
         if options.on_duplicate != OnDuplicate::Fail {
             plan.on_duplicate.push_str("; if there are any, the input is read twice more");
         }
-        plan.estimate = climbed.estimate;
         let folder = target.build_path()?;
         let folder = folder.parent().unwrap_or(&folder);
         plan.free_bytes = Some([space::free_bytes(folder)?, space::free_bytes(&options.temp_dir)?]);
