@@ -68,7 +68,7 @@ pub(crate) struct SenderOptions {
     pub(crate) commit: Commit,
     /// How rows are to be written: [`insert_form`] says it of INSERTs.
     pub(crate) form: Form,
-    /// Statements that every new connection begins with: `sql_mode`, `unique_checks`.
+    /// Statements that every new connection begins with: `sql_mode`.
     pub(crate) setup: Vec<String>,
     /// The source's files, for positions.
     pub(crate) files: Arc<[PathBuf]>,

@@ -47,6 +47,10 @@ impl Sender {
             ))
             .into());
         }
+        // Nothing but the number of rows tells, where something in between drops the summary.
+        if records.is_none() && done.affected_rows < rows {
+            return Ok(false);
+        }
         sent.entry.rows = rows - skipped.min(rows);
         sent.entry.duplicates = deleted + skipped;
         self.is_clean(&done, skipped)
