@@ -1,6 +1,7 @@
 //! Ctrl-C and its like: the first asks the load to stop and clean up, the second ends the program.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use load::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -11,6 +12,9 @@ use crate::failure::{FAILED, Failure};
 
 /// Signals that mean that the load is to end.
 const ENDINGS: [(i32, &str); 3] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")];
+
+/// The same signal so soon again is the same wish, not one of somebody who has waited.
+const ECHO: Duration = Duration::from_millis(200);
 
 /// From now on these signals go to `interrupt`. One that whoever started us had us ignore, as
 /// `nohup` does, stays ignored.
@@ -25,7 +29,13 @@ pub(crate) fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
     flag::register(SIGXFSZ, Arc::default()).map_err(wrong)?;
     let thread = std::thread::Builder::new().name("signals".to_owned());
     let watch = move || {
+        let mut asked: Option<(i32, Instant)> = None;
         for signal in signals.forever() {
+            // `timeout` sends its signal to the program and to the group that it is in.
+            if asked.is_some_and(|(first, at)| first == signal && at.elapsed() < ECHO) {
+                continue;
+            }
+            asked.get_or_insert((signal, Instant::now()));
             obey(&interrupt, signal, quiet);
         }
     };

@@ -208,6 +208,8 @@ fn a_signal_stops_adding_and_the_same_command_goes_on() {
         std::thread::sleep(Duration::from_millis(50));
     }
     signal(child.id(), "-TERM");
+    // Once more at once, as `timeout` does: not somebody's second thought.
+    signal(child.id(), "-TERM");
     let stopped = finish(child);
     stopped.refused(1, &["stopped by SIGTERM during rows; ", " in ", "the same command goes on"]);
     growing.add("").done();
@@ -261,4 +263,28 @@ fn a_table_that_is_dropped_under_an_append_has_no_rows_in() {
     growing.desk.exec("RENAME TABLE other TO t");
     run(&mut growing.command(&growing.file)).done();
     growing.check("made anew");
+}
+
+/// An append goes on with the input that it began with only, and says what is wrong with another.
+#[test]
+fn an_append_whose_file_changed_says_so_and_goes_on_when_it_is_back() {
+    let Some(mut growing) = Growing::new("stream", "") else { return };
+    let killed = growing.add("portion.5.loaded=kill");
+    assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+    let text = std::fs::read_to_string(&growing.file).unwrap();
+    let modified = std::fs::metadata(&growing.file).unwrap().modified().unwrap();
+    let write = |text: &str| {
+        std::fs::write(&growing.file, text).unwrap();
+        let file = std::fs::File::options().append(true).open(&growing.file).unwrap();
+        file.set_modified(modified).unwrap();
+    };
+    write(&text.replace("word 1 of", "WORD 1 of"));
+    run(&mut growing.command(&growing.file)).refused(1, &["the input was changed since the load"]);
+    write(&text[..text.len() / 2]);
+    run(&mut growing.command(&growing.file)).refused(2, &["a file was written to since"]);
+    write(&text);
+    run(growing.command(&growing.file).args(["--skip-lines", "1"]))
+        .refused(2, &["this one has other options"]);
+    run(&mut growing.command(&growing.file)).done();
+    growing.check("the file as it was");
 }

@@ -108,6 +108,11 @@ pub enum Error {
         "the input changed while it was read; load it again when nothing writes to its files any more"
     )]
     InputChanged,
+    /// The input is not that of the interrupted load that this one would go on with.
+    #[error(
+        "the input was changed since the load that was interrupted: other bytes than those whose rows are in; only with the input as it was can it go on"
+    )]
+    InputChangedSince,
     /// A file of ours could not be read or written.
     #[error("{doing} {}: {source}{}", path.display(), disk::advice(source))]
     Io {

@@ -72,7 +72,7 @@ impl Resume {
             } else if is_ours {
                 begun = Some(job.chunk_bytes);
             } else {
-                return Err(interrupted(target, &job, totals));
+                return Err(interrupted(target, &job, totals, Some(&ours)));
             }
         }
         ours.chunk_bytes = begun.unwrap_or(ours.chunk_bytes);
@@ -94,7 +94,7 @@ impl Resume {
         let Some(&loaded) = self.loaded.get(&chunk.ordinal) else { return Ok(None) };
         let is_same =
             loaded.bytes == chunk.bytes.len() as u64 && loaded.crc == crc32c::crc32c(&chunk.bytes);
-        if is_same { Ok(Some(loaded)) } else { Err(Error::InputChanged) }
+        if is_same { Ok(Some(loaded)) } else { Err(Error::InputChangedSince) }
     }
 
     /// Portions and rows that an earlier run has loaded.
@@ -152,19 +152,26 @@ pub(crate) fn refuse_interrupted(target: &mut Target, mode: Mode) -> Result<(), 
     let table = target.names.ledger.clone();
     for (job, _, totals) in Ledger::find(&mut target.session, &table)? {
         if totals.rows > 0 && !job.options.starts_with(TWIN_MARK) {
-            return Err(interrupted(target, &job, totals));
+            return Err(interrupted(target, &job, totals, None));
         }
     }
     Ok(())
 }
 
-fn interrupted(target: &Target, job: &Job, totals: Totals) -> Error {
+/// Another load was interrupted than `ours`, if that could go on with one.
+fn interrupted(target: &Target, job: &Job, totals: Totals, ours: Option<&Job>) -> Error {
     let (name, rows) = (&target.table.name, totals.rows);
-    let files: Vec<&str> = job.files.iter().map(|file| file.path.as_str()).collect();
+    let paths = |job: &Job| job.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+    let differs = match ours {
+        Some(ours) if paths(ours) != paths(job) => "",
+        Some(ours) if ours.files != job.files => " (this is it, but a file was written to since)",
+        Some(_) => " (this one has other options for the input)",
+        None => "",
+    };
     Error::Usage(format!(
         "a load that added {} to {name} was interrupted when {rows} rows were in; its own command \
-         goes on with the rest; to give the rest up, and keep these rows: DROP TABLE {}",
-        files.join(", "),
+         goes on with the rest{differs}; to give the rest up, and keep these rows: DROP TABLE {}",
+        paths(job).join(", "),
         target.names.ledger.quoted()
     ))
 }
