@@ -10,7 +10,7 @@ use serde_json::Value;
 use server::testing::TestServer;
 
 use crate::scene::{Mode, Scene};
-use crate::support::{Desk, Outcome, finish, run, signal, start};
+use crate::support::{Desk, Outcome, finish, resume, run, signal, start, wait_paused};
 
 const KILL: i32 = 9;
 
@@ -68,6 +68,22 @@ fn a_signal_stops_a_stream_and_nothing_of_it_is_left() {
     stopped.refused(1, &["stopped by SIGINT during ", "t is as it was"]);
     assert!(!scene.is_new());
     scene.clean("after a signal");
+}
+
+#[test]
+fn a_signal_while_the_ledger_is_made_leaves_none() {
+    let Some(server) = TestServer::shared() else { return };
+    for (mode, path) in [(Mode::Replace, "stream"), (Mode::Insert, "insert")] {
+        let mut scene = Scene::new(server, mode, 2_000);
+        scene.more = vec!["--path", path];
+        let mut child = start(&mut scene.load_with("ledger.created=pause"));
+        wait_paused(&mut child);
+        signal(child.id(), "-TERM");
+        resume(&child);
+        finish(child).refused(1, &["stopped by SIGTERM during ", "t is as it was"]);
+        assert!(!scene.is_new());
+        scene.clean(path);
+    }
 }
 
 /// A table with 100 rows, to which those of `file` are to be added.
@@ -196,6 +212,25 @@ fn a_load_that_adds_rows_says_how_many_are_in_and_how_to_go_on() {
     growing.desk.exec("DELETE FROM t WHERE word = 'in the way'");
     growing.add("").done();
     growing.check("after the row in the way went");
+}
+
+#[test]
+fn a_ledger_that_stays_is_told_with_what_to_do() {
+    let Some(mut growing) = Growing::new("stream", "") else { return };
+    let mut command = growing.command(&growing.file);
+    command.args(["--lock-wait", "1"]).env("INRUSH_FAILPOINT", "ledger.done=pause");
+    let mut child = start(&mut command);
+    wait_paused(&mut child);
+    let ledger = growing.desk.rows("SHOW TABLES LIKE '\\_inrush%'").remove(0);
+    growing.desk.exec(&format!("LOCK TABLES {ledger} READ"));
+    resume(&child);
+    let outcome = finish(child);
+    let told = format!("DROP TABLE `{}`.`{ledger}`", growing.desk.database);
+    assert!(outcome.done().err.contains(&told), "{outcome:?}");
+    growing.desk.exec("UNLOCK TABLES");
+    // As long as it is there, all portions are in.
+    growing.add("").done();
+    growing.check("after the same command");
 }
 
 #[test]

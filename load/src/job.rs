@@ -2,14 +2,15 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use server::{ConnectOptions, Session, Table, Target};
+use server::{ConnectOptions, Session, Table, TableName, Target};
 use sources::FileSource;
 
 use crate::ddl::{self, Made};
 use crate::direct;
 use crate::error::Error;
+use crate::failpoint;
 use crate::ladder::{self, Purpose, Rung};
-use crate::logical;
+use crate::logical::{self, landing::Way};
 use crate::memory::Memory;
 use crate::options::{LoadOptions, LoadPath};
 use crate::plan;
@@ -83,19 +84,22 @@ fn run(
         }
         LoadPath::Auto | LoadPath::Direct => direct::run(&job, &mut target, source, steps),
     };
-    let outcome = outcome.map(|mut report| {
-        report.warnings.extend(forget_ledger(&mut target, options));
-        report
-    });
-    outcome.map_err(|error| {
-        let _shield = options.interrupt.shield();
-        let cleaned = target.abandon();
-        made.undo(&mut target.session);
-        match error {
-            error @ Error::Appended { .. } => error,
-            error => error.in_step(steps.stage.name(), &target, cleaned),
+    match outcome {
+        Ok(mut report) => {
+            let way = rung.landing.as_ref().map(|landing| landing.way);
+            report.warnings.extend(forget_ledger(&mut target, options, way));
+            Ok(report)
         }
-    })
+        Err(error) => {
+            let _shield = options.interrupt.shield();
+            let cleaned = target.abandon();
+            made.undo(&mut target.session);
+            Err(match error {
+                error @ Error::Appended { .. } => error,
+                error => error.in_step(steps.stage.name(), &target, cleaned),
+            })
+        }
+    }
 }
 
 /// Takes the target, chooses the way into it, and removes what a killed load left.
@@ -129,23 +133,34 @@ fn inspect(
 }
 
 /// Removes the ledger: of a load that is done, and of those before it that were interrupted, whose
-/// rows are gone or whose rest is in now. Gives what has to be said if it is still there: the same
-/// command again would take its rows for those of a load that it goes on with.
-fn forget_ledger(target: &mut Target, options: &LoadOptions) -> Option<String> {
+/// rows are gone or whose rest is in now. Gives a warning where that cannot be done and rows are
+/// sent in such a `way` that there is one.
+fn forget_ledger(target: &mut Target, options: &LoadOptions, way: Option<Way>) -> Option<String> {
     let _shield = options.interrupt.shield();
+    failpoint::hit("ledger.done");
     let ledger = target.names.ledger.clone();
-    let mut forget = || {
-        target.reconnect()?;
-        if Table::exists(&mut target.session, &ledger)? {
-            target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
-        }
-        Ok::<(), server::Error>(())
+    let mut outcome = drop_ledger(target, &ledger);
+    if matches!(outcome, Err(server::Error::Lost { .. })) {
+        outcome = drop_ledger(target, &ledger);
+    }
+    let (error, way) = (outcome.err()?, way?);
+    let then = match way {
+        // With all its portions in, it cannot be told from one of a load that was interrupted.
+        Way::Append => format!(
+            "no other input can be added before: DROP TABLE {}; the same command would add nothing",
+            ledger.quoted()
+        ),
+        Way::Shadow | Way::Whole => "the next load removes it".to_owned(),
     };
-    let error = forget().err()?;
-    Some(format!(
-        "the load's ledger, {ledger}, could not be dropped, and a load of the same files into this \
-         table would leave out the rows it names; if it is there, drop it: {error}"
-    ))
+    Some(format!("all rows are in, but the ledger {ledger} could not be removed ({error}): {then}"))
+}
+
+fn drop_ledger(target: &mut Target, ledger: &TableName) -> server::Result<()> {
+    target.reconnect()?;
+    if Table::exists(&mut target.session, ledger)? {
+        target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
+    }
+    Ok(())
 }
 
 /// Takes back what a load made that ends before its shadow.

@@ -302,8 +302,14 @@ impl Work<'_> {
 
     /// What is left of a load that failed, besides what the target's own cleaning up removes.
     fn failed(&self, target: &mut Target, error: Error) -> Error {
-        let Some(resume) = &self.resume else { return error };
         let _shield = self.job.options.interrupt.shield();
+        let Some(resume) = &self.resume else {
+            // It may have been opening it.
+            if target.reconnect().is_ok() {
+                let _ = resume::give_up(target);
+            }
+            return error;
+        };
         // Where the server cannot be asked, the next load finds the ledger.
         let reached = target.reconnect().map_err(Error::from);
         let totals = reached.and_then(|()| resume.ledger.totals(&mut target.session));

@@ -15,6 +15,7 @@ use server::identifier::{TableName, digest, quote_text};
 use server::session::{Row, Session};
 
 use crate::error::Error;
+use crate::failpoint;
 use crate::logical::portion::Portion;
 
 /// The row that says which job it is, before those of its portions.
@@ -199,6 +200,7 @@ impl Ledger {
              ) ENGINE=InnoDB COMMENT='portions that a load by inrush has committed'",
             table.quoted()
         ))?;
+        failpoint::hit("ledger.created");
         let text = job.text()?;
         let ledger = Ledger { table: table.clone(), job: id(&text) };
         session.exec_rows(
@@ -343,6 +345,19 @@ impl Ledger {
             session.exec(&format!("DELETE FROM {table} WHERE job={job}"))?;
         }
         Ok(())
+    }
+
+    /// Removes the table if it is there and no job is in it.
+    pub(crate) fn remove_empty(session: &mut Session, table: &TableName) -> Result<(), Error> {
+        let table = table.quoted();
+        match session.query_text(&format!("SELECT COUNT(*) FROM {table}")) {
+            Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => Ok(()),
+            Ok(Some(jobs)) if jobs == "0" => {
+                session.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
+                Ok(())
+            }
+            other => Ok(other.map(drop)?),
+        }
     }
 
     fn select(&self) -> String {

@@ -129,6 +129,22 @@ pub(crate) fn sweep(target: &mut Target) -> Result<(), Error> {
     Ok(())
 }
 
+/// Removes what a load that ended while it opened its ledger may have made of it. Rows that another
+/// load has added stay written down.
+pub(crate) fn give_up(target: &mut Target) -> Result<(), Error> {
+    let table = target.names.ledger.clone();
+    let found = Ledger::find(&mut target.session, &table)?;
+    for (job, ledger, totals) in &found {
+        if job.options.starts_with(TWIN_MARK) || totals.rows == 0 {
+            ledger.remove(&mut target.session)?;
+        }
+    }
+    match found.is_empty() {
+        true => Ledger::remove_empty(&mut target.session, &table),
+        false => Ok(()),
+    }
+}
+
 /// Every option that decides which bytes are a row, and what its values are.
 pub(crate) fn input_words(options: &LoadOptions, inspected: &Inspected, is_sorted: bool) -> String {
     format!(
