@@ -12,6 +12,8 @@ mod evaluate;
 mod features;
 mod uuid;
 
+use std::time::{Duration, Instant};
+
 use values::{Column, DefaultValue};
 
 pub use self::evaluate::Moment;
@@ -22,6 +24,9 @@ use crate::identifier::{TableName, quote_text};
 use crate::learn::{self, CollationCache};
 use crate::session::{Row, Session};
 use crate::version::Flavor;
+
+/// How long a table may be listed without an engine before that is believed.
+const LISTED_WAIT: Duration = Duration::from_secs(2);
 
 /// How InnoDB lays out a table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,6 +195,19 @@ fn row_format(text: Option<&str>) -> RowFormat {
 
 /// The row of information_schema.TABLES, and the name as it is spelled there.
 fn find(session: &mut Session, name: &TableName) -> Result<(TableName, Row)> {
+    let begun = Instant::now();
+    loop {
+        let (spelled, row) = find_once(session, name)?;
+        // So it is listed in the moment in which an ALTER puts a new definition in its place.
+        let is_listed_only = row.text(2)? == "BASE TABLE" && row.text_or_null(3)?.is_none();
+        if !is_listed_only || begun.elapsed() > LISTED_WAIT {
+            return Ok((spelled, row));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)> {
     let sql = format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, ROW_FORMAT, AUTO_INCREMENT, \
          CREATE_OPTIONS, @@lower_case_table_names FROM information_schema.TABLES \
