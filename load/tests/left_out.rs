@@ -129,7 +129,7 @@ pub(crate) fn one(server: &Server, seed: u64, totals: &mut Totals) {
     db.sql(&format!("DROP DATABASE {}", db.name));
 }
 
-fn with_more_unique_keys(random: &mut Random, table: &mut Table) {
+pub(crate) fn with_more_unique_keys(random: &mut Random, table: &mut Table) {
     for key in table.keys.iter_mut().filter(|key| key.kind == KeyKind::Plain) {
         if key.name != "ai" && random.chance(2) {
             key.kind = KeyKind::Unique;
@@ -146,7 +146,12 @@ fn note(totals: &mut Totals, report: &Report) {
 }
 
 /// Rows of which many have keys of others, sorted out by the server: good ones and bad ones.
-fn rows(random: &mut Random, db: &mut Db, case: &Case, folder: &Path) -> (Vec<Line>, Vec<Line>) {
+pub(crate) fn rows(
+    random: &mut Random,
+    db: &mut Db,
+    case: &Case,
+    folder: &Path,
+) -> (Vec<Line>, Vec<Line>) {
     let count = random.pick(&[2, 7, 60, 60, 300, 300, 1000, 4000]);
     let one_in = random.pick(&[1, 2, 4, 20]);
     let mut lines: Vec<Line> = Vec::with_capacity(count);

@@ -44,6 +44,20 @@ impl Input {
         input
     }
 
+    /// Number of rows to be refused.
+    pub(crate) fn rejects(&self) -> usize {
+        self.bad.len()
+    }
+
+    /// Exactly the rows to be refused are in the file `rejects` and its reasons, byte for byte.
+    #[track_caller]
+    pub(crate) fn were_refused(&self, rejects: &Path, terminator: &[u8]) {
+        let wanted: Vec<Place> = self.bad.iter().map(|row| self.place(row)).collect();
+        Reasons::of(rejects).are_of(&wanted, |place| self.show(place));
+        let raw: Vec<u8> = self.bad.iter().flat_map(|row| self.raw(row, terminator)).collect();
+        assert!(std::fs::read(rejects).unwrap() == raw, "bytes of the refused rows");
+    }
+
     fn place(&self, &(file, row): &(usize, usize)) -> Place {
         let (path, written) = &self.files[file];
         (path.display().to_string(), written.line_of(row), written.rows[row].start as u64)
@@ -112,12 +126,8 @@ impl Run<'_> {
         options.rejects = Some(rejects.clone());
         options.rejects_max = 1_000_000;
         let report = self.server.load(&options).unwrap_or_else(|error| panic!("{error}"));
-        let wanted: Vec<Place> = input.bad.iter().map(|row| input.place(row)).collect();
-        Reasons::of(&rejects).are_of(&wanted, |place| input.show(place));
-        assert_eq!(report.rejects, wanted.len() as u64);
-        let terminator = &self.case.format.dialect.lines_terminated_by;
-        let raw: Vec<u8> = input.bad.iter().flat_map(|row| input.raw(row, terminator)).collect();
-        assert!(std::fs::read(&rejects).unwrap() == raw, "bytes of the refused rows");
+        input.were_refused(&rejects, &self.case.format.dialect.lines_terminated_by);
+        assert_eq!(report.rejects, input.rejects() as u64);
         report
     }
 

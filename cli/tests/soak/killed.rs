@@ -3,7 +3,6 @@
 //! again succeeds, and nothing else is left.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -18,9 +17,8 @@ use crate::run::{Input, Run};
 use crate::say;
 use crate::scene::PLACES;
 use crate::server::{Db, Server};
-use crate::support::{
-    Home, Outcome, PATIENCE, check_table, finish, names, resume, run, signal, start,
-};
+use crate::support::{Home, Outcome, PATIENCE, check_table, finish, resume, run, signal, start};
+use crate::things::{Things, connections};
 use crate::twins;
 
 /// Loads of one table that are killed.
@@ -87,12 +85,6 @@ struct Killed<'a> {
 /// Rows and their checksum.
 type Sum = (u64, String);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Things {
-    tables: Vec<String>,
-    files: Vec<String>,
-}
-
 /// Makes a case and kills its loads; `killed` hears of each.
 pub(crate) fn one(host: &Host, seed: u64, killed: impl Fn(&str)) {
     let random = &mut Random::new(seed);
@@ -141,7 +133,7 @@ impl<'a> Killed<'a> {
         options.rejects_max = 1_000_000;
         let (old, new) = (sum(&mut db, "old"), sum(&mut db, "a"));
         let indexes = case.table.keys.iter().map(|key| key.name.clone()).collect();
-        let quiet = things(host, &mut db);
+        let quiet = Things::of(host, &mut db);
         Killed { host, server, db, case, home, options, quiet, old, new, indexes }
     }
 
@@ -269,19 +261,19 @@ impl<'a> Killed<'a> {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(connections(&mut self.db), 1, "connections");
-        assert_eq!(things(self.host, &mut self.db), self.quiet, "left behind");
+        assert_eq!(Things::of(self.host, &mut self.db), self.quiet, "left behind");
         assert_eq!(self.home.temp_files(), [""; 0], "temporary files");
     }
 }
 
-fn start_for(command: &mut Command, time: Duration) -> Child {
+pub(crate) fn start_for(command: &mut Command, time: Duration) -> Child {
     let child = start(command);
     std::thread::sleep(time);
     child
 }
 
 /// Waits for a failpoint, which a load that ends before never reaches.
-fn wait_paused_or_ended(child: &mut Child) -> bool {
+pub(crate) fn wait_paused_or_ended(child: &mut Child) -> bool {
     let stat = format!("/proc/{}/stat", child.id());
     let begun = Instant::now();
     loop {
@@ -295,19 +287,6 @@ fn wait_paused_or_ended(child: &mut Child) -> bool {
         assert!(begun.elapsed() < PATIENCE, "neither paused nor ended");
         std::thread::sleep(Duration::from_millis(2));
     }
-}
-
-fn things(host: &Host, db: &mut Db) -> Things {
-    let folder: &Path = &host.server.datadir().join(&db.name);
-    let mut tables = db.tables();
-    tables.sort();
-    // What an export leaves goes with the next statement on its table.
-    let files = names(folder).into_iter().filter(|name| !name.ends_with(".cfg")).collect();
-    Things { tables, files }
-}
-
-fn connections(db: &mut Db) -> u64 {
-    db.number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND<>'Daemon'")
 }
 
 fn sum(db: &mut Db, table: &str) -> Sum {

@@ -35,6 +35,9 @@ mod reasons;
 mod run;
 #[path = "../scene.rs"]
 mod scene;
+mod sent;
+mod sent_kill;
+mod sent_rows;
 #[path = "../../../load/tests/server.rs"]
 mod server;
 mod settings;
@@ -46,6 +49,7 @@ mod support;
 mod table;
 #[path = "../../../load/tests/text.rs"]
 mod text;
+mod things;
 #[path = "../../../load/tests/twins.rs"]
 mod twins;
 #[path = "../../../load/tests/value.rs"]
@@ -109,6 +113,9 @@ fn batch(
         if settings.is_over() {
             break;
         }
+        if settings.only_sent && !is_sent(seed) {
+            continue;
+        }
         progress.case(number, seed);
         let outcome = catch_unwind(AssertUnwindSafe(|| case(host, number, seed, progress)));
         match outcome {
@@ -130,9 +137,18 @@ fn batch(
     }
 }
 
+/// Whether a case sends its rows: a third of them. Other numbers than those the case is made of.
+fn is_sent(seed: u64) -> bool {
+    Random::new(!seed).below(12) >= 8
+}
+
 /// One case; a table that is to be looked at after a restart.
 fn case(host: &Host, number: usize, seed: u64, progress: &Progress) -> Option<Twins> {
-    // Other numbers than those the case itself is made of.
+    if is_sent(seed) {
+        let rows = sent::one(host, seed, |kind| progress.kill(number, kind));
+        progress.rows(number, rows);
+        return None;
+    }
     match Random::new(!seed).below(8) {
         0 | 1 => {
             killed::one(host, seed, |kind| progress.kill(number, kind));

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-use load::{LoadOptions, Mode};
+use load::{LoadOptions, Mode, OnDuplicate};
 use server::testing::TestServer;
 use sources::Dialect;
 
@@ -31,12 +31,37 @@ pub(crate) fn command(home: &Home, server: &TestServer, options: &LoadOptions) -
         command.arg("--rejects").arg(rejects);
         command.arg("--rejects-max").arg(options.rejects_max.to_string());
     }
-    if options.mode == Mode::Replace {
-        command.args(["--mode", "replace"]);
+    command.args(["--mode", mode(options.mode)]);
+    command.args(["--on-duplicate", rule(options.on_duplicate)]);
+    if options.atomic {
+        command.arg("--atomic");
+    }
+    if let Some(rows) = options.batches.rows {
+        command.arg("--batch-rows").arg(rows.to_string());
+    }
+    if let Some(connections) = options.batches.connections {
+        command.arg("--connections").arg(connections.to_string());
     }
     command.arg("--threads").arg(options.threads.to_string());
     command.arg("--memory").arg(options.memory_bytes_max.to_string());
     command
+}
+
+fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Insert => "insert",
+        Mode::Append => "append",
+        Mode::Replace => "replace",
+    }
+}
+
+fn rule(rule: OnDuplicate) -> &'static str {
+    match rule {
+        OnDuplicate::Fail => "fail",
+        OnDuplicate::Skip => "skip",
+        OnDuplicate::Replace => "replace",
+        OnDuplicate::Update => "update",
+    }
 }
 
 /// The nearest preset, and what differs from it.

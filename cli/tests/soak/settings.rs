@@ -6,6 +6,7 @@
 //! | `SOAK_SEED` | seed of the first case; those after it count up. Default: the time |
 //! | `SOAK_CASES` | how many cases |
 //! | `SOAK_SERVERS` | `mariadbd` files separated by commas; `installed` is the installed one |
+//! | `SOAK_ONLY` | `sent`: only cases whose rows are sent to the server |
 //! | `SOAK_DIR` | where the files of failed cases go |
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub(crate) struct Settings {
     end: Option<Instant>,
     /// None is the installed one.
     pub(crate) servers: Vec<Option<PathBuf>>,
+    pub(crate) only_sent: bool,
     pub(crate) failed_dir: PathBuf,
     /// Whether to report as one goes.
     pub(crate) is_long: bool,
@@ -47,6 +49,7 @@ impl Settings {
             cases: cases.unwrap_or(all),
             end,
             servers: servers(),
+            only_sent: only_sent()?,
             failed_dir: variable("SOAK_DIR").unwrap_or_else(|| "soak-failed".to_owned()).into(),
             is_long,
         })
@@ -58,6 +61,14 @@ impl Settings {
 
     pub(crate) fn end_seed(&self) -> u64 {
         self.seed.saturating_add(self.cases)
+    }
+}
+
+fn only_sent() -> Result<bool, String> {
+    match variable("SOAK_ONLY").as_deref() {
+        None => Ok(false),
+        Some("sent") => Ok(true),
+        Some(other) => Err(format!("SOAK_ONLY is {other:?}; it may be sent")),
     }
 }
 
