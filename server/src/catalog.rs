@@ -27,6 +27,7 @@ use crate::version::Flavor;
 
 /// How long a table may be listed without an engine before that is believed.
 const LISTED_WAIT: Duration = Duration::from_secs(2);
+const LISTED_NAP: Duration = Duration::from_millis(20);
 
 /// How InnoDB lays out a table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +99,25 @@ impl Table {
     ///
     /// Errors: [`Error::NoTable`]; a server that refuses to tell.
     pub fn read(session: &mut Session, name: &TableName) -> Result<Table> {
+        let begun = Instant::now();
+        loop {
+            let table = Table::read_once(session, name)?;
+            if begun.elapsed() > LISTED_WAIT || table.is_as_read(session)? {
+                return Ok(table);
+            }
+            std::thread::sleep(LISTED_NAP);
+        }
+    }
+
+    /// Whether no ALTER came between the questions that a description takes. In the moment in which
+    /// one puts a new definition in its place, a table has no columns.
+    fn is_as_read(&self, session: &mut Session) -> Result<bool> {
+        let is_view = self.definition.is_empty();
+        Ok(is_view
+            || (!self.columns.is_empty() && definition(session, &self.name)? == self.definition))
+    }
+
+    fn read_once(session: &mut Session, name: &TableName) -> Result<Table> {
         let (name, row) = find(session, name)?;
         let engine = row.text_or_null(3)?.unwrap_or_default();
         let definition = match row.text(2)?.as_str() {
@@ -203,7 +223,7 @@ fn find(session: &mut Session, name: &TableName) -> Result<(TableName, Row)> {
         if !is_listed_only || begun.elapsed() > LISTED_WAIT {
             return Ok((spelled, row));
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(LISTED_NAP);
     }
 }
 
