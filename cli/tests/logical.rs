@@ -313,8 +313,10 @@ fn an_append_whose_file_changed_says_so_and_goes_on_when_it_is_back() {
         let file = std::fs::File::options().append(true).open(&growing.file).unwrap();
         file.set_modified(modified).unwrap();
     };
+    let rows_in = growing.desk.rows("SELECT COUNT(*) FROM t");
     write(&text.replace("word 1 of", "WORD 1 of"));
     run(&mut growing.command(&growing.file)).refused(1, &["the input was changed since the load"]);
+    assert_eq!(growing.desk.rows("SELECT COUNT(*) FROM t"), rows_in, "rows of the other input");
     write(&text[..text.len() / 2]);
     run(&mut growing.command(&growing.file)).refused(2, &["a file was written to since"]);
     write(&text);

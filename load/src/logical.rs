@@ -127,6 +127,9 @@ impl Work<'_> {
         let mut shares = Shares::of(job.options, job.rung.path, taken, source.bytes_total())?;
         self.open_ledger(target, arrangement.is_sorted(), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
+        if let Some(resume) = self.resume.as_ref().filter(|_| !arrangement.is_sorted()) {
+            resume.check(&mut source, &job.options.interrupt)?;
+        }
         let (source, order) = arrangement.apply(job, source, &shares, steps)?;
         let source = Mutex::new(source);
         let mut loaded = steps.step(Stage::Rows, || {

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use server::Target;
-use sources::Chunk;
+use server::{Interrupt, Target};
+use sources::{Chunk, Source};
 
 use crate::error::Error;
 use crate::inspected::Inspected;
@@ -85,6 +85,32 @@ impl Resume {
         }
         let chunk_bytes = usize::try_from(ours.chunk_bytes).unwrap_or(usize::MAX);
         Ok(Resume { ledger, chunk_bytes, loaded })
+    }
+
+    /// Looks for all portions that are in before any other is sent: of an input that changed, not
+    /// one row may go in, or neither it nor the one before could be gone on with. The source is at
+    /// its start then. A pipe is looked at as it comes.
+    ///
+    /// Errors: the input was another one then.
+    pub(crate) fn check(
+        &self,
+        source: &mut dyn Source,
+        interrupt: &Interrupt,
+    ) -> Result<(), Error> {
+        if self.loaded.is_empty() || source.bytes_total().is_none() {
+            return Ok(());
+        }
+        let mut missing = self.loaded.len();
+        let mut chunk = Chunk::default();
+        while missing > 0 {
+            interrupt.check()?;
+            if !source.next_chunk(&mut chunk)? {
+                return Err(Error::InputChangedSince);
+            }
+            missing -= usize::from(self.loaded(&chunk)?.is_some());
+        }
+        source.restart()?;
+        Ok(())
     }
 
     /// What is known of a portion that an earlier run has loaded.
