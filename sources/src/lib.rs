@@ -54,6 +54,8 @@ mod rows;
 
 mod decode;
 
+pub mod sql;
+
 mod error;
 
 pub use chunk::{Chunk, RecordPlace};

@@ -1,0 +1,1 @@
+//! Which statement may run when.

@@ -1,0 +1,1 @@
+//! CREATE TABLE under another name, without its foreign keys.

@@ -1,0 +1,1 @@
+//! The files of a dump, in the order in which they are to be read.

@@ -1,0 +1,1 @@
+//! Foreign keys, added when the rows of the tables they concern are in.

@@ -1,0 +1,1 @@
+//! Rows as statements, over several connections.

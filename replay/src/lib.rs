@@ -1,0 +1,31 @@
+//! A dump into a server: rows by the fastest path, everything else in its order.
+//!
+//! ```text
+//! dump -> statements --conductor--> session           in order, one after the other
+//!         rows of a table ---------> rows (load) or lanes (statements), while the conductor goes on
+//! ```
+//!
+//! In reading order: [`options`] what is asked for; `dump` the files of a dump, `names` what of it
+//! and into which database; `conductor` which statement may run when, `state` what a session was
+//! set to; `table` a table from its CREATE to the moment it takes its place, by `create`, its text
+//! under another name, and `keys`, its foreign keys; `rows` its rows by the load engine, `lanes` as
+//! statements over several connections; `journal` what is done, for the same command after a crash;
+//! `report`, [`progress`] and `error`.
+
+mod conductor;
+mod create;
+mod dump;
+mod error;
+mod journal;
+mod keys;
+mod lanes;
+mod names;
+pub mod options;
+pub mod progress;
+pub mod report;
+mod rows;
+mod state;
+mod table;
+
+pub use error::Error;
+pub use options::{As, ReplayOptions};

@@ -1,0 +1,1 @@
+//! Which tables of a dump, and into which database.

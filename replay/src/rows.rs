@@ -1,0 +1,1 @@
+//! The rows of a table by the load engine.

@@ -1,0 +1,1 @@
+//! What the dump's session is set to, for every other connection.

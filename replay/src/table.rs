@@ -1,0 +1,1 @@
+//! A table from its CREATE to the moment it takes its place.

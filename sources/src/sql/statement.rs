@@ -1,0 +1,79 @@
+//! What a statement is, as far as its order among others depends on it.
+
+use super::insert::InsertHead;
+
+/// A name as it is in the server: quotes undone. Bytes, in the dump's character set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ObjectName {
+    /// The database, where the statement names it.
+    pub database: Option<Vec<u8>>,
+    /// The table's name, or that of what else it is.
+    pub name: Vec<u8>,
+}
+
+/// One statement. `text` is empty for [`StatementKind::Insert`]: its rows were not read yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// What it is.
+    pub kind: StatementKind,
+    /// Its bytes without the delimiter, comments before it left out, version comments kept.
+    pub text: Vec<u8>,
+    /// Index of its input among those of the reader.
+    pub file: u32,
+    /// Byte of the (unpacked) input at which `text` begins.
+    pub offset: u64,
+    /// Line of the input, from 1.
+    pub line: u64,
+}
+
+/// What a statement is. Version comments that the server runs are seen through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    /// `INSERT` or `REPLACE .. VALUES (`: the reader stands before the first row.
+    Insert(Box<InsertHead>),
+    /// `SET` of session and user variables only: `variables` are the session's that it names, in
+    /// lower case (`NAMES` is `names`, `CHARACTER SET` is `charset`); what it names by `@x` only is
+    /// left out.
+    Set {
+        /// Session variables that it sets.
+        variables: Vec<String>,
+    },
+    /// `USE db`.
+    Use(Vec<u8>),
+    /// `CREATE DATABASE`.
+    CreateDatabase(Vec<u8>),
+    /// `DROP DATABASE`.
+    DropDatabase(Vec<u8>),
+    /// `CREATE TABLE name (..)`, not TEMPORARY, not LIKE, not OR REPLACE, not by a SELECT.
+    CreateTable {
+        /// Its name.
+        table: ObjectName,
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+    },
+    /// `DROP TABLE` of one table.
+    DropTable {
+        /// Its name.
+        table: ObjectName,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
+    /// `LOCK TABLES ..`.
+    LockTables,
+    /// `UNLOCK TABLES`.
+    UnlockTables,
+    /// `ALTER TABLE t DISABLE KEYS` or `ENABLE KEYS`.
+    Keys(ObjectName),
+    /// `CREATE VIEW`, also OR REPLACE.
+    CreateView(ObjectName),
+    /// `DROP VIEW` of one view.
+    DropView(ObjectName),
+    /// `CREATE TRIGGER`: on which table.
+    CreateTrigger(ObjectName),
+    /// `CREATE` or `DROP` of a FUNCTION, PROCEDURE, PACKAGE or EVENT, `DROP TRIGGER`.
+    Routine,
+    /// `BEGIN`, `START TRANSACTION`, `COMMIT`.
+    Transaction,
+    /// Everything else: to the server as it is, in order.
+    Other,
+}
