@@ -21,11 +21,17 @@ mod keys;
 mod lanes;
 mod names;
 pub mod options;
+#[allow(dead_code, reason = "the conductor is on its way")]
 pub mod progress;
 pub mod report;
 mod rows;
+#[allow(dead_code, reason = "the conductor is on its way")]
+mod sessions;
+#[allow(dead_code, reason = "the conductor is on its way")]
 mod state;
 mod table;
+#[allow(dead_code, reason = "the conductor is on its way")]
+mod work;
 
 pub use error::Error;
 pub use options::{As, ReplayOptions};

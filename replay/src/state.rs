@@ -1,1 +1,154 @@
 //! What the dump's session is set to, for every other connection.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use server::identifier::{quote_name, quote_text};
+use server::{Result, Session};
+
+/// Variables that matter to rows and definitions whether or not the dump sets them. Those that a
+/// server lacks are left out.
+const CORE: [&str; 8] = [
+    "character_set_client",
+    "character_set_connection",
+    "collation_connection",
+    "sql_mode",
+    "time_zone",
+    "foreign_key_checks",
+    "unique_checks",
+    "check_constraint_checks",
+];
+
+/// Variables that stay with the session that the dump sets them in: what other connections do with
+/// transactions, and how they read answers, is their own affair.
+const OWN: [&str; 5] =
+    ["autocommit", "character_set_results", "sql_log_bin", "gtid_next", "sql_notes"];
+
+/// Names in SET that stand for other variables.
+const ALIASES: [&str; 2] = ["names", "charset"];
+
+/// Server error of a variable that it does not have.
+const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
+
+/// The values that the variables of a session had at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    /// The database that names without one are in.
+    pub(crate) database: Option<String>,
+    /// Session variables, in lower case, with their values as text; None is NULL.
+    variables: BTreeMap<String, Option<String>>,
+}
+
+impl State {
+    /// Asks a session for all variables that matter, and for those in `set`.
+    pub(crate) fn read(
+        session: &mut Session,
+        database: Option<&str>,
+        set: &BTreeSet<String>,
+    ) -> Result<State> {
+        let is_wanted = |name: &&str| !OWN.contains(name) && !ALIASES.contains(name);
+        let names: BTreeSet<&str> =
+            CORE.into_iter().chain(set.iter().map(String::as_str)).collect();
+        let names: Vec<&str> = names.into_iter().filter(is_wanted).collect();
+        let mut variables = BTreeMap::new();
+        match ask(session, &names) {
+            Ok(values) => variables.extend(names.iter().map(|&n| n.to_owned()).zip(values)),
+            Err(error) if error.errno() == Some(ER_UNKNOWN_SYSTEM_VARIABLE) => {
+                // One of them is unknown here: each by itself.
+                for name in names {
+                    match ask(session, &[name]) {
+                        Ok(values) => {
+                            variables.extend(values.into_iter().map(|v| (name.to_owned(), v)));
+                        }
+                        Err(e) if e.errno() == Some(ER_UNKNOWN_SYSTEM_VARIABLE) => {}
+                        Err(e) => return Err(e),
+                    }
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(State { database: database.map(str::to_owned), variables })
+    }
+
+    /// Sets another session to the same, its database too.
+    pub(crate) fn apply(&self, session: &mut Session) -> Result<()> {
+        if let Some(database) = &self.database {
+            session.exec(&format!("USE {}", quote_name(database)))?;
+        }
+        // The collation last: a character set brings its default one.
+        let (last, first): (Vec<_>, Vec<_>) =
+            self.variables.iter().partition(|(name, _)| *name == "collation_connection");
+        let sets: Vec<String> = first
+            .into_iter()
+            .chain(last)
+            .map(|(name, value)| format!("SESSION {name}={}", literal(value.as_deref())))
+            .collect();
+        if sets.is_empty() {
+            return Ok(());
+        }
+        session.exec(&format!("SET {}", sets.join(", "))).map(drop)
+    }
+
+    /// The value of a variable, where the server has it and it is not NULL.
+    pub(crate) fn get(&self, variable: &str) -> Option<&str> {
+        self.variables.get(variable)?.as_deref()
+    }
+
+    /// Whether a variable is on.
+    pub(crate) fn is_on(&self, variable: &str) -> bool {
+        matches!(self.get(variable), Some("1" | "ON"))
+    }
+
+    /// The character set of the dump's text.
+    pub(crate) fn charset(&self) -> &str {
+        self.get("character_set_client").unwrap_or("utf8mb4")
+    }
+
+    /// The flags by which statements and values are read, separated by commas.
+    pub(crate) fn sql_mode(&self) -> &str {
+        self.get("sql_mode").unwrap_or_default()
+    }
+
+    /// Whether a flag of `sql_mode` is set.
+    pub(crate) fn has_mode(&self, flag: &str) -> bool {
+        self.sql_mode().split(',').any(|set| set.eq_ignore_ascii_case(flag))
+    }
+}
+
+fn ask(session: &mut Session, names: &[&str]) -> Result<Vec<Option<String>>> {
+    let columns: Vec<String> = names.iter().map(|name| format!("@@SESSION.{name}")).collect();
+    let row = session.query_row(&format!("SELECT {}", columns.join(", ")))?;
+    (0..names.len()).map(|column| row.text_or_null(column)).collect()
+}
+
+/// A value as SET takes it back: numbers without quotes, which numeric variables insist on.
+fn literal(value: Option<&str>) -> String {
+    let Some(value) = value else { return "NULL".to_owned() };
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    let is_number = !digits.is_empty()
+        && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+        && digits.bytes().filter(|&b| b == b'.').count() <= 1
+        && digits.bytes().any(|b| b.is_ascii_digit());
+    if is_number { value.to_owned() } else { quote_text(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_set_without_quotes() {
+        let cases = [
+            (None, "NULL"),
+            (Some("1"), "1"),
+            (Some("-1.5"), "-1.5"),
+            (Some("SYSTEM"), "'SYSTEM'"),
+            (Some("+02:00"), "'+02:00'"),
+            (Some(""), "''"),
+            (Some("1.2.3"), "'1.2.3'"),
+            (Some("."), "'.'"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(literal(value), expected);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! A run of rows on its way into one table.
+
+use server::{ConnectOptions, TableName};
+use sources::sql::InsertHead;
+
+use crate::error::Error;
+use crate::options::ReplayOptions;
+use crate::progress::Watch;
+use crate::state::State;
+
+/// What every way of sending a run works by.
+pub(crate) struct Work<'a> {
+    /// The server, the account.
+    pub(crate) connect: &'a ConnectOptions,
+    /// What the whole replay is asked to do.
+    pub(crate) options: &'a ReplayOptions,
+    /// What the dump's session was set to when it came to these rows.
+    pub(crate) state: &'a State,
+    /// The words before the rows.
+    pub(crate) head: &'a InsertHead,
+    /// What the table is called in the end: for messages.
+    pub(crate) table: &'a TableName,
+    /// Where rows go: the shadow of a table that the dump makes, or the table itself.
+    pub(crate) into: &'a TableName,
+    /// Whether `into` is a shadow: nobody sees it, and rows of a run that fails may stay in it.
+    pub(crate) is_shadow: bool,
+    /// Whether `into` has no rows yet.
+    pub(crate) is_empty: bool,
+    /// Threads that this run may use.
+    pub(crate) threads: usize,
+    /// Memory that this run may use, in bytes.
+    pub(crate) memory_bytes_max: u64,
+    /// Whoever wants to know how far it is.
+    pub(crate) watch: &'a Watch,
+}
+
+/// What became of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Rows that the server has now, as far as is known; of REPLACE and IGNORE those sent.
+    pub(crate) rows: u64,
+    /// How they went in: `direct`, `stream`, `insert`, `lanes` or `serial`.
+    pub(crate) way: &'static str,
+    /// What else is to be said about it, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Why a way does not have the rows in.
+#[derive(Debug)]
+pub(crate) enum Stopped {
+    /// This way is not for these rows, a sentence says why; the next one may be. A shadow may hold
+    /// some of them now; a table that is no shadow is as it was.
+    Unfit(String),
+    /// No way will do.
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for Stopped {
+    fn from(error: E) -> Stopped {
+        Stopped::Failed(error.into())
+    }
+}
