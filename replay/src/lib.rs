@@ -14,12 +14,12 @@
 
 mod conductor;
 mod create;
-mod dump;
+pub mod dump;
 mod error;
 mod journal;
 mod keys;
 mod lanes;
-mod names;
+pub mod names;
 pub mod options;
 #[allow(dead_code, reason = "the conductor is on its way")]
 pub mod progress;

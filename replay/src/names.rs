@@ -1,1 +1,113 @@
 //! Which tables of a dump, and into which database.
+
+use std::borrow::Cow;
+
+use crate::error::Error;
+use crate::options::ReplayOptions;
+
+/// `--tables`, `--exclude` and `--into`.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    into: Option<Vec<u8>>,
+    tables: Vec<Pattern>,
+    exclude: Vec<Pattern>,
+}
+
+/// `table` or `db.table`; `*` stands for any bytes, `?` for one.
+#[derive(Clone, Debug)]
+struct Pattern {
+    database: Option<Vec<u8>>,
+    table: Vec<u8>,
+}
+
+impl Names {
+    /// What the options ask for.
+    ///
+    /// Errors: a pattern without a table's name.
+    pub fn new(options: &ReplayOptions) -> Result<Names, Error> {
+        let patterns = |given: &[String]| -> Result<Vec<Pattern>, Error> {
+            given.iter().map(|text| Pattern::parse(text)).collect()
+        };
+        Ok(Names {
+            into: options.into.as_ref().map(|name| name.clone().into_bytes()),
+            tables: patterns(&options.tables)?,
+            exclude: patterns(&options.exclude)?,
+        })
+    }
+
+    /// Whether everything is taken.
+    pub fn takes_all(&self) -> bool {
+        self.tables.is_empty() && self.exclude.is_empty()
+    }
+
+    /// Whether table (or view) `name` is replayed, which the dump has in `database`.
+    pub fn takes(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
+        let is_in = |patterns: &[Pattern]| patterns.iter().any(|one| one.matches(database, name));
+        (self.tables.is_empty() || is_in(&self.tables)) && !is_in(&self.exclude)
+    }
+
+    /// The database that everything goes into.
+    pub fn into(&self) -> Option<&[u8]> {
+        self.into.as_deref()
+    }
+
+    /// Where goes what the dump has in `database`.
+    pub fn database<'a>(&'a self, database: &'a [u8]) -> &'a [u8] {
+        self.into.as_deref().unwrap_or(database)
+    }
+
+    /// The text of a statement with `databases`, those of the dump, replaced by that of `--into`
+    /// wherever they qualify a name.
+    pub fn text<'a>(&self, text: &'a [u8], databases: &[Vec<u8>]) -> Cow<'a, [u8]> {
+        let _ = databases;
+        Cow::Borrowed(text)
+    }
+}
+
+impl Pattern {
+    fn parse(text: &str) -> Result<Pattern, Error> {
+        let (database, table) = match text.split_once('.') {
+            Some((database, table)) => (Some(database.as_bytes().to_vec()), table),
+            None => (None, text),
+        };
+        if table.is_empty() || database.as_ref().is_some_and(Vec::is_empty) {
+            let text = format!("{text:?} names no table; give TABLE or DATABASE.TABLE");
+            return Err(Error::Usage(text));
+        }
+        Ok(Pattern { database, table: table.as_bytes().to_vec() })
+    }
+
+    fn matches(&self, database: Option<&[u8]>, table: &[u8]) -> bool {
+        let of_database = match (&self.database, database) {
+            (None, _) => true,
+            (Some(pattern), Some(database)) => is_match(pattern, database),
+            (Some(_), None) => false,
+        };
+        of_database && is_match(&self.table, table)
+    }
+}
+
+/// Whether `name` is what `pattern` says. Goes back to the last `*` only.
+fn is_match(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut place) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while place < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(&byte) if byte == b'?' || byte == name[place] => {
+                at += 1;
+                place += 1;
+            }
+            _ => {
+                let Some((before, begun)) = star else { return false };
+                star = Some((before, begun + 1));
+                at = before + 1;
+                place = begun + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|&byte| byte == b'*')
+}
