@@ -10,6 +10,8 @@
 //! [`version`], [`facts`] and [`catalog`] describe the server and the target, [`import`] and
 //! [`publish`] are the server's steps of a direct load, [`sandbox`] runs a server of our own.
 
+#![deny(unsafe_code)]
+
 pub mod capacity;
 pub mod catalog;
 mod checkpoint;

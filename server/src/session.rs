@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 mod bulk;
+mod bytes;
 
 use std::io::{Read, Write};
 use std::str::FromStr;

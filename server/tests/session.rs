@@ -58,6 +58,57 @@ fn local_data_is_sent_for_one_statement_only() {
 }
 
 #[test]
+fn a_statement_of_any_bytes_reaches_the_server_as_it_is() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY, b BLOB)")).unwrap();
+    // Every byte that a dump writes as it is: not UTF-8, so no text.
+    let every: Vec<u8> = (1..=255).filter(|b| !b"'\\\r\n\x1a".contains(b)).collect();
+    let insert = format!("INSERT INTO {database}.t VALUES (1, _binary '");
+    let sql = [insert.as_bytes(), &every, b"'),(2,'\xe4')"].concat();
+    assert_eq!(session.exec_bytes(&sql).unwrap().affected_rows, 2);
+    let rows = session.query(&format!("SELECT b FROM {database}.t ORDER BY a")).unwrap();
+    assert_eq!(rows[0].bytes(0), Some(&every[..]));
+    assert_eq!(rows[1].bytes(0), Some(&b"\xe4"[..]));
+
+    let error = session.exec_bytes(&sql).unwrap_err();
+    assert_eq!(error.errno(), Some(1062));
+    assert!(error.to_string().contains("INSERT INTO"), "{error}");
+    let error = session.exec_bytes(b"SELECT '\xff' FROM nowhere.nothing").unwrap_err();
+    assert_eq!(error.errno(), Some(1146));
+}
+
+#[test]
+fn a_statement_that_answers_more_than_once_is_read_to_its_end() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY)")).unwrap();
+    let sql = format!(
+        "INSERT INTO {database}.t VALUES (1),(2); SELECT 1; INSERT INTO {database}.t VALUES (3)"
+    );
+    assert_eq!(session.exec_bytes(sql.as_bytes()).unwrap().affected_rows, 3);
+    // The second of them fails: that is not lost.
+    let sql = format!("SELECT 1; INSERT INTO {database}.t VALUES (3); SELECT 2");
+    assert_eq!(session.exec_bytes(sql.as_bytes()).unwrap_err().errno(), Some(1062));
+    assert_eq!(session.query_text("SELECT 1").unwrap().as_deref(), Some("1"));
+}
+
+#[test]
+fn a_statement_in_bytes_that_asks_for_a_file_gets_none() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("CREATE TABLE {database}.t (a INT)")).unwrap();
+    let sql = format!("LOAD/**/DATA LOCAL INFILE '/etc/hostname' INTO TABLE {database}.t");
+    let error = session.exec_bytes(sql.as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("LOAD DATA LOCAL"), "{error}");
+    let count = session.query_text(&format!("SELECT COUNT(*) FROM {database}.t")).unwrap();
+    assert_eq!(count.as_deref(), Some("0"));
+}
+
+#[test]
 fn a_source_that_fails_loads_nothing() {
     struct Broken(u32);
     impl std::io::Read for Broken {
