@@ -45,6 +45,14 @@ pub enum Error {
         /// What it said.
         said: String,
     },
+    /// Another program that the benchmark runs failed, or is not installed.
+    #[error("{name}: {said}")]
+    Program {
+        /// Its name.
+        name: String,
+        /// What it said.
+        said: String,
+    },
     /// A stage failed on rows that it should take.
     #[error("stage {stage}: {said}")]
     Stage {

@@ -4,8 +4,8 @@
 //! ([`rows`]); the ways of loading them, plain
 //! [`clients`] among them, and the [`floor`] below which no load can be; [`tproch`] runs
 //! them side by side, and [`outcome`] is what it finds, on which [`machine`]. [`mod@batch`] inserts the
-//! rows of [`sbtest`] in batches of every size over any number of connections. [`stages`] measures
-//! each stage alone.
+//! rows of [`sbtest`] in batches of every size over any number of connections. [`replay`] has a dump of
+//! the TPC-H tables replayed. [`stages`] measures each stage alone.
 
 pub mod error;
 pub use error::Error;
@@ -35,5 +35,7 @@ mod svg;
 pub mod sbtest;
 
 pub mod batch;
+
+pub mod replay;
 
 pub mod stages;

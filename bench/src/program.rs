@@ -32,11 +32,34 @@ impl Program {
     ) -> Result<serde_json::Value, Error> {
         let mut command = Command::new(&self.path);
         command.arg("load").arg(file).arg("--into").arg(table).args(arguments);
+        let failed = |said: String| Error::Inrush { table: table.to_owned(), said };
+        self.report(command, connect, failed)
+    }
+
+    /// `inrush replay DUMP ..`; gives its report. Errors as [`Program::load`].
+    pub(crate) fn replay(
+        &self,
+        dump: &Path,
+        arguments: &[OsString],
+        connect: &ConnectOptions,
+    ) -> Result<serde_json::Value, Error> {
+        let mut command = Command::new(&self.path);
+        command.arg("replay").arg(dump).args(arguments);
+        let failed = |said: String| Error::Program { name: "inrush replay".to_owned(), said };
+        self.report(command, connect, failed)
+    }
+
+    /// Runs a command of Inrush that prints a report.
+    fn report(
+        &self,
+        mut command: Command,
+        connect: &ConnectOptions,
+        failed: impl Fn(String) -> Error,
+    ) -> Result<serde_json::Value, Error> {
         command.args(["--json", "--quiet"]).args(&self.connect_arguments);
         if let Some(password) = &connect.password {
             command.env("MYSQL_PWD", password.expose_secret());
         }
-        let failed = |said: String| Error::Inrush { table: table.to_owned(), said };
         let output = command.output().map_err(Error::io("running", &self.path))?;
         if !output.status.success() {
             return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));

@@ -178,7 +178,8 @@ fn qualified(table: &str) -> String {
     format!("{DATABASE}.{}", quote_name(table))
 }
 
-fn load_data_sql(table: Table, path: &Path) -> String {
+/// LOAD DATA of a `.tbl` file into its table of the benchmark's database.
+pub(crate) fn load_data_sql(table: Table, path: &Path) -> String {
     format!(
         "LOAD DATA INFILE {} INTO TABLE {} CHARACTER SET latin1 \
          FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\\n' ({})",

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use bench::batch::loads::{InrushPath, Way as BatchWay};
 use bench::batch::{self, BatchOptions, Cell};
 use bench::outcome::Way;
+use bench::replay::{self, Kind, ReplayOptions, Way as ReplayWay};
 use bench::tpch::{Schema, Table};
 use bench::tproch::{self, TprochOptions};
 
@@ -199,4 +200,68 @@ fn a_grid_that_cannot_be_measured_is_refused() {
         let error = batch::run(&options, &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// A program called as `inrush replay DUMP .. --socket S --user U`, which is the client, after `edit`.
+fn replaying_stand_in(dir: &Path, edit: &str) -> PathBuf {
+    let path = dir.join("stand-in");
+    let script = format!(
+        r#"#!/bin/sh
+file=$2
+shift 2
+while [ $# -gt 1 ]; do
+    case $1 in
+        --socket) socket=$2 ;;
+        --user) user=$2 ;;
+    esac
+    shift
+done
+sed '{edit}' "$file" | mariadb --no-defaults --socket="$socket" --user="$user" &&
+    echo '{{"path": "stand-in"}}'
+"#
+    );
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn replay_options(dir: &Path, edit: &str) -> ReplayOptions {
+    ReplayOptions {
+        scale: 0.01,
+        log_file_bytes: 96 << 20,
+        data_dir: dir.to_path_buf(),
+        program: replaying_stand_in(dir, edit),
+        ..ReplayOptions::default()
+    }
+}
+
+#[test]
+fn a_dump_is_replayed_in_every_way_and_then_kept() {
+    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Folder::new("replay");
+    let options = ReplayOptions { kinds: vec![Kind::Numbered], ..replay_options(&folder.0, "") };
+    let outcome = replay::run(&options, &mut |_| {}).unwrap();
+    let [dump] = &outcome.dumps[..] else { panic!("{outcome:?}") };
+    assert!(dump.rows > 80_000 && dump.bytes > 10_000_000, "{dump:?}");
+    assert!(ReplayWay::ALL.into_iter().all(|way| dump.get(way).unwrap().seconds > 0.0));
+    assert_eq!(dump.get(ReplayWay::Rows).unwrap().reports[0]["path"], "stand-in");
+    assert!(dump.get(ReplayWay::Client).unwrap().reports.is_empty());
+    assert!(outcome.text().contains("numbered, "), "{}", outcome.text());
+    let text = fs::read_to_string(folder.0.join("sf0.01/replay-numbered.sql")).unwrap();
+    assert_eq!(text.matches(" AUTO_INCREMENT,\n").count(), 8);
+    assert_eq!(text.matches("FOREIGN KEY").count(), 8);
+    assert!(!folder.0.join("server").exists());
+
+    // The second time the dump is there; tables that came to differ are noticed.
+    let mut said = Vec::new();
+    let options = ReplayOptions {
+        kinds: vec![Kind::Numbered],
+        ways: vec![ReplayWay::Rows],
+        ..replay_options(&folder.0, "s/ASIA/ASIB/")
+    };
+    let error = replay::run(&options, &mut |line| said.push(line.to_owned())).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("table region: Inrush as rows loaded 5 rows, checksum "), "{error}");
+    assert_eq!(said, ["numbered: Inrush as rows"]);
+    assert!(!folder.0.join("server").exists());
 }

@@ -3,6 +3,7 @@
 //! Client options are those of the mariadb client, so `-h` is the host and help
 //! is `--help`; field options are those of LOAD DATA.
 
+mod replay_bench;
 mod secure;
 
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::replay_bench::ReplayBenchArgs;
 pub(crate) use self::secure::SecureArgs;
 use crate::failure::Failure;
 
@@ -394,6 +396,8 @@ pub(crate) enum BenchCommand {
     Tproch(TprochArgs),
     /// Batch sizes and numbers of threads of INSERTs, beside LOAD DATA and Inrush.
     Batch(BatchBenchArgs),
+    /// A dump of the TPC-H tables: the mariadb client, Inrush as statements and as rows.
+    Replay(ReplayBenchArgs),
 }
 
 #[derive(Debug, Args)]

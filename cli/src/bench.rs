@@ -5,15 +5,17 @@ use std::time::Duration;
 use bench::batch::{self, BatchOptions, Cell};
 use bench::host::GivenServer;
 use bench::outcome::Way;
+use bench::replay::{self, ReplayOptions};
 use bench::tpch::Table;
 use bench::tproch::{self, TprochOptions};
 
-use crate::args::{BatchBenchArgs, ConnectArgs, SchemaArg, TprochArgs};
+use crate::args::{BatchBenchArgs, ConnectArgs, ReplayBenchArgs, SchemaArg, TprochArgs};
 use crate::failure::Failure;
 use crate::{connect, signals, size};
 
 /// The TPC-H tables.
 pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
+    let ways = args.ways.iter().flatten();
     let mut options = TprochOptions {
         scale: args.scale,
         schema: match args.schema {
@@ -21,7 +23,9 @@ pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
             SchemaArg::Dbgen => bench::tpch::Schema::Dbgen,
         },
         tables: args.tables.iter().flatten().map(|name| table(name)).collect::<Result<_, _>>()?,
-        ways: args.ways.iter().flatten().map(|name| way(name)).collect::<Result<_, _>>()?,
+        ways: ways
+            .map(|name| named("--ways", name, &Way::ALL, Way::short))
+            .collect::<Result<_, _>>()?,
         threads: args.threads,
         keep: args.keep,
         ..TprochOptions::default()
@@ -93,6 +97,46 @@ pub(crate) fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Dumps of the TPC-H tables.
+pub(crate) fn replay(args: &ReplayBenchArgs) -> Result<u8, Failure> {
+    let kinds = args.dumps.iter().flatten();
+    let ways = args.ways.iter().flatten();
+    let mut options = ReplayOptions {
+        scale: args.scale,
+        kinds: kinds
+            .map(|name| named("--dumps", name, &replay::Kind::ALL, replay::Kind::name))
+            .collect::<Result<_, _>>()?,
+        ways: ways
+            .map(|name| named("--ways", name, &replay::Way::ALL, replay::Way::short))
+            .collect::<Result<_, _>>()?,
+        repeat: args.repeat,
+        threads: args.threads,
+        connections: args.connections,
+        keep: args.keep,
+        server: given_server(&args.connect)?,
+        ..ReplayOptions::default()
+    };
+    if let Some(memory) = &args.memory {
+        options.memory_bytes_max = Some(size::parse(memory).map_err(Failure::usage)?);
+    }
+    if let Some(log) = &args.log_size {
+        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
+    }
+    if let Some(folder) = &args.data_dir {
+        options.data_dir = folder.clone();
+    }
+    signals::watch(&options.interrupt, false)?;
+    let outcome =
+        replay::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
+        println!("{text}");
+    } else {
+        print!("{}", outcome.text());
+    }
+    Ok(0)
+}
+
 /// The server that was named, if any.
 fn given_server(args: &ConnectArgs) -> Result<Option<GivenServer>, Failure> {
     if args.sandbox.is_some() {
@@ -105,11 +149,17 @@ fn given_server(args: &ConnectArgs) -> Result<Option<GivenServer>, Failure> {
     Ok(Some(GivenServer { connect, arguments }))
 }
 
-fn way(name: &str) -> Result<Way, Failure> {
-    let found = Way::ALL.into_iter().find(|way| way.short() == name);
+/// The one of `all` with this name, which `option` was given.
+fn named<T: Copy>(
+    option: &str,
+    name: &str,
+    all: &[T],
+    name_of: fn(T) -> &'static str,
+) -> Result<T, Failure> {
+    let found = all.iter().copied().find(|&one| name_of(one) == name);
     found.ok_or_else(|| {
-        let names = Way::ALL.map(Way::short).join(", ");
-        Failure::usage(format!("--ways: {name:?} is none of {names}"))
+        let names: Vec<&str> = all.iter().map(|&one| name_of(one)).collect();
+        Failure::usage(format!("{option}: {name:?} is none of {}", names.join(", ")))
     })
 }
 

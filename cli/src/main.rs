@@ -54,6 +54,7 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Bench(args) => match args.which {
             BenchCommand::Tproch(args) => bench::tproch(&args),
             BenchCommand::Batch(args) => bench::batch(&args),
+            BenchCommand::Replay(args) => bench::replay(&args),
         },
     }
 }

@@ -1,0 +1,13 @@
+-- An AUTO_INCREMENT column in each of the eight tables: the key where it is one column, else a new one.
+ALTER TABLE region MODIFY r_regionkey INT NOT NULL AUTO_INCREMENT;
+ALTER TABLE nation MODIFY n_nationkey INT NOT NULL AUTO_INCREMENT;
+ALTER TABLE supplier MODIFY s_suppkey INT NOT NULL AUTO_INCREMENT;
+ALTER TABLE customer MODIFY c_custkey INT NOT NULL AUTO_INCREMENT;
+ALTER TABLE part MODIFY p_partkey INT NOT NULL AUTO_INCREMENT;
+ALTER TABLE orders MODIFY o_orderkey BIGINT NOT NULL AUTO_INCREMENT;
+ALTER TABLE partsupp
+  ADD COLUMN ps_id BIGINT NOT NULL AUTO_INCREMENT FIRST,
+  DROP PRIMARY KEY, ADD PRIMARY KEY (ps_id), ADD UNIQUE KEY partsupp_pk (ps_partkey, ps_suppkey);
+ALTER TABLE lineitem
+  ADD COLUMN l_id BIGINT NOT NULL AUTO_INCREMENT FIRST,
+  DROP PRIMARY KEY, ADD PRIMARY KEY (l_id), ADD UNIQUE KEY lineitem_pk (l_orderkey, l_linenumber);

@@ -1,0 +1,207 @@
+//! `inrush bench replay`: a dump of the eight TPC-H tables, by the client and by Inrush.
+//!
+//! Two dumps, as `mariadb-dump --databases` writes them of HammerDB's tables with their foreign keys:
+//! `plain`, and `numbered`, in which every table has an AUTO_INCREMENT column. Each goes into a server
+//! without the database, by `mariadb < dump.sql`, by `inrush replay --as statements` and by `inrush
+//! replay`. Afterwards every way has to have left the tables that were dumped: their rows (CHECKSUM
+//! TABLE) and their CREATE statements (`mariadb-dump --no-data`, byte for byte).
+//!
+//! In reading order: [`dump`] makes the dumps and keeps them, [`player`] replays and looks at what it
+//! got, [`outcome`] is what is printed.
+
+mod client;
+pub mod dump;
+pub mod outcome;
+mod player;
+
+use std::path::{Path, PathBuf};
+
+use server::Interrupt;
+
+pub use self::dump::Kind;
+pub use self::outcome::{DumpOutcome, ReplayOutcome, Way};
+
+use self::dump::Dump;
+use self::player::Player;
+use crate::error::Error;
+use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
+use crate::machine::Machine;
+use crate::program::Program;
+
+/// Bytes of text at scale 1: the rows, and each of the two dumps (quotes, and keys where numbered).
+const TEXT_BYTES: f64 = 1.3e9;
+/// Bytes of all finished tables at scale 1, keys made by foreign keys included.
+const TABLES_BYTES: f64 = 2.4e9;
+
+/// What to run. `ReplayOptions::default()` is scale 1, both dumps, every way once, on a server of its
+/// own.
+#[derive(Clone, Debug)]
+pub struct ReplayOptions {
+    /// TPC-H scale factor: 1 is 8.7 million rows.
+    pub scale: f64,
+    /// Which dumps; empty for both.
+    pub kinds: Vec<Kind>,
+    /// The ways to replay each; empty for all.
+    pub ways: Vec<Way>,
+    /// Runs of each way.
+    pub repeat: usize,
+    /// Memory for Inrush, in bytes; none for its default.
+    pub memory_bytes_max: Option<u64>,
+    /// Threads for Inrush; none for its default.
+    pub threads: Option<usize>,
+    /// Connections for Inrush; none for its default.
+    pub connections: Option<usize>,
+    /// Redo log of the benchmark's server; default [`LOG_FILE_BYTES`].
+    pub log_file_bytes: u64,
+    /// Where rows and dumps are kept, and the benchmark's server while it runs.
+    pub data_dir: PathBuf,
+    /// Whether the benchmark's server keeps its folder, with the tables of the last way.
+    pub keep: bool,
+    /// A server to use instead. It must be able to read `data_dir`, and gets a database
+    /// `inrush_bench` that is dropped afterwards.
+    pub server: Option<GivenServer>,
+    /// The inrush program to measure. Default: the running one.
+    pub program: PathBuf,
+    /// Ends the run early, the benchmark's own server with it.
+    pub interrupt: Interrupt,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> ReplayOptions {
+        ReplayOptions {
+            scale: 1.0,
+            kinds: Vec::new(),
+            ways: Vec::new(),
+            repeat: 1,
+            memory_bytes_max: None,
+            threads: None,
+            connections: None,
+            log_file_bytes: LOG_FILE_BYTES,
+            data_dir: host::default_data_dir(),
+            keep: false,
+            server: None,
+            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+            interrupt: Interrupt::default(),
+        }
+    }
+}
+
+/// Runs the benchmark. `say` gets a line before each step that takes time.
+///
+/// Needs the space of the rows, the dumps, the tables and 5 GB. Errors: no space, no server, no
+/// `mariadb` or `mariadb-dump`, a replay that fails, and one that leaves other tables.
+pub fn run(options: &ReplayOptions, say: &mut dyn FnMut(&str)) -> Result<ReplayOutcome, Error> {
+    if options.repeat == 0 {
+        return Err(Error::Option("--repeat counts from 1".to_owned()));
+    }
+    let data_dir = &options.data_dir;
+    let data_dir = std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
+    host::check_space(&data_dir, needed_bytes(options))?;
+    let host = Host::start(&HostOptions {
+        data_dir: &data_dir,
+        given: options.server.as_ref(),
+        tables_bytes: (TABLES_BYTES * options.scale) as u64,
+        log_file_bytes: options.log_file_bytes,
+        keep: options.keep,
+        interrupt: &options.interrupt,
+    })?;
+    let program =
+        Program { path: options.program.clone(), connect_arguments: host.server.arguments.clone() };
+    let mut player = Player::new(&host, program, options)?;
+    let mut dumps = Vec::new();
+    for (index, kind) in chosen(&options.kinds, &Kind::ALL).into_iter().enumerate() {
+        let dump = make(&mut player, kind, options.scale, &data_dir, say)?;
+        dumps.push(compare(&mut player, &dump, options, index, say)?);
+    }
+    let outcome = ReplayOutcome {
+        inrush_version: env!("CARGO_PKG_VERSION"),
+        server_version: player.session.version().to_string(),
+        server_settings: host::settings(&mut player.session)?,
+        machine: Machine::here(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        scale: options.scale,
+        notes: host.notes.clone(),
+        dumps,
+    };
+    if !options.keep {
+        player.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
+    }
+    drop(player);
+    host.finish()?;
+    Ok(outcome)
+}
+
+/// Those that were asked for, or all.
+fn chosen<T: Copy>(asked: &[T], all: &[T]) -> Vec<T> {
+    if asked.is_empty() { all.to_vec() } else { asked.to_vec() }
+}
+
+fn needed_bytes(options: &ReplayOptions) -> u64 {
+    let texts = 1.0 + chosen(&options.kinds, &Kind::ALL).len() as f64;
+    // Inrush may hold a table twice: as a sorted run and as its file.
+    let scaled = options.scale * (texts * TEXT_BYTES + 1.5 * TABLES_BYTES);
+    scaled as u64 + options.log_file_bytes + (1 << 30)
+}
+
+/// Finds the dump where a run before left it, or makes it.
+fn make(
+    player: &mut Player,
+    kind: Kind,
+    scale: f64,
+    data_dir: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<Dump, Error> {
+    let dir = data_dir.join(format!("sf{scale}"));
+    let server = player.session.version().to_string();
+    if let Some(found) = dump::existing(&dir, kind, scale, &server) {
+        return Ok(found);
+    }
+    say(&format!("making the {} dump of scale {scale}", kind.name()));
+    dump::make(&dir, kind, scale, player)
+}
+
+/// Replays one dump in every way; `first` says which begins, so that it is not always the same.
+fn compare(
+    player: &mut Player,
+    dump: &Dump,
+    options: &ReplayOptions,
+    first: usize,
+    say: &mut dyn FnMut(&str),
+) -> Result<DumpOutcome, Error> {
+    let ways = chosen(&options.ways, &Way::ALL);
+    let mut outcome = DumpOutcome::new(dump, &ways);
+    for round in 0..options.repeat {
+        for turn in 0..ways.len() {
+            let way = ways[(first + round + turn) % ways.len()];
+            say(&format!("{}: {}", dump.kind.name(), way.name()));
+            let played = player.play(way, dump)?;
+            say(&format!("{}: {:.2} s", dump.kind.name(), played.took.seconds));
+            outcome.push(way, played);
+        }
+    }
+    Ok(outcome)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_run_at_all_is_refused_before_anything() {
+        let options = ReplayOptions {
+            repeat: 0,
+            data_dir: "/nonexistent".into(),
+            ..ReplayOptions::default()
+        };
+        let error = run(&options, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("--repeat"), "{error}");
+    }
+
+    #[test]
+    fn more_dumps_need_more_room() {
+        let both = ReplayOptions::default();
+        let one = ReplayOptions { kinds: vec![Kind::Plain], ..ReplayOptions::default() };
+        assert!(needed_bytes(&both) > needed_bytes(&one) + 1_000_000_000);
+    }
+}

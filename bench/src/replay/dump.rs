@@ -1,0 +1,187 @@
+//! The dumps: made once a scale and server, and kept beside the rows.
+//!
+//! The server's own LOAD DATA fills the tables that are dumped, so that nothing that Inrush does to
+//! rows is in the dump it is measured by. Beside `replay-plain.sql` a note, `replay-plain.json`, says
+//! what the dumped tables held.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::player::Player;
+use crate::error::Error;
+use crate::rows;
+use crate::tpch::Table;
+
+/// Changes whenever the same scale and server would give another dump.
+const MAKER: &str = "mariadb-dump 1";
+
+/// One of the two dumps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// HammerDB's tables, keys and foreign keys.
+    Plain,
+    /// The same with an AUTO_INCREMENT column in each table.
+    Numbered,
+}
+
+/// What a table of the dump holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// Its name.
+    pub table: String,
+    /// Its rows.
+    pub rows: u64,
+    /// CHECKSUM TABLE.
+    pub checksum: String,
+}
+
+/// A dump, and what was dumped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dump {
+    /// Where it is.
+    #[serde(skip)]
+    pub path: PathBuf,
+    /// Which of the two.
+    pub kind: Kind,
+    /// TPC-H scale factor of its rows.
+    pub scale: f64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The rows of each table.
+    pub tables: Vec<Contents>,
+    /// What `mariadb-dump --no-data` says of them.
+    pub schema: String,
+    /// Version of the server that it is of.
+    server: String,
+    /// Who made it: [`MAKER`].
+    maker: String,
+}
+
+impl Kind {
+    /// Both.
+    pub const ALL: [Kind; 2] = [Kind::Plain, Kind::Numbered];
+
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Plain => "plain",
+            Kind::Numbered => "numbered",
+        }
+    }
+
+    /// What makes the empty tables, in an order in which it may run.
+    fn statements(self) -> Result<Vec<&'static str>, Error> {
+        let mut files = Vec::new();
+        for table in Table::ALL {
+            files.push(table.ddl(crate::tpch::Schema::Tproch)?);
+        }
+        if self == Kind::Numbered {
+            files.push(include_str!("../../schema/tproch/numbered.sql"));
+        }
+        files.push(include_str!("../../schema/tproch/foreign_keys.sql"));
+        let statements = files.into_iter().flat_map(|file| file.split(";\n"));
+        Ok(statements.map(str::trim).filter(|text| !text.is_empty()).collect())
+    }
+}
+
+impl Dump {
+    /// Rows of all tables.
+    pub fn rows(&self) -> u64 {
+        self.tables.iter().map(|table| table.rows).sum()
+    }
+}
+
+/// The dump in `dir`, if its note says that it is whole, of this scale and of a server of this
+/// version; an unreadable note says no.
+pub(super) fn existing(dir: &Path, kind: Kind, scale: f64, server: &str) -> Option<Dump> {
+    let path = path(dir, kind);
+    let found: Dump = serde_json::from_slice(&fs::read(note(&path)).ok()?).ok()?;
+    let bytes = fs::metadata(&path).ok()?.len();
+    let same = (found.kind, found.bytes, found.scale) == (kind, bytes, scale);
+    (same && found.maker == MAKER && found.server == server).then_some(Dump { path, ..found })
+}
+
+/// Fills the tables and dumps them.
+///
+/// Errors: rows that cannot be made, a server that refuses them, a `mariadb-dump` that fails.
+pub(super) fn make(dir: &Path, kind: Kind, scale: f64, player: &mut Player) -> Result<Dump, Error> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    player.drop_database()?;
+    player.create_tables(&kind.statements()?)?;
+    for table in Table::ALL {
+        let file = rows::generate(table, scale, dir, threads)?;
+        player.load_data(table, &file)?;
+    }
+    let path = path(dir, kind);
+    let unfinished = path.with_extension("sql.part");
+    player.dump(&unfinished)?;
+    fs::rename(&unfinished, &path).map_err(Error::io("renaming", &unfinished))?;
+    let dump = Dump {
+        bytes: fs::metadata(&path).map_err(Error::io("reading", &path))?.len(),
+        kind,
+        scale,
+        tables: player.contents()?,
+        schema: player.schema()?,
+        server: player.session.version().to_string(),
+        maker: MAKER.to_owned(),
+        path,
+    };
+    let note = note(&dump.path);
+    let text = serde_json::to_string_pretty(&dump).map_err(std::io::Error::from);
+    text.and_then(|text| fs::write(&note, text + "\n")).map_err(Error::io("writing", &note))?;
+    Ok(dump)
+}
+
+fn path(dir: &Path, kind: Kind) -> PathBuf {
+    dir.join(format!("replay-{}.sql", kind.name()))
+}
+
+fn note(path: &Path) -> PathBuf {
+    path.with_extension("json")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_come_one_by_one() {
+        let plain = Kind::Plain.statements().unwrap();
+        assert_eq!(plain.iter().filter(|sql| sql.contains("CREATE TABLE")).count(), 8);
+        assert_eq!(plain.iter().filter(|sql| sql.contains("ADD CONSTRAINT")).count(), 6);
+        assert!(plain.iter().all(|sql| !sql.contains("AUTO_INCREMENT")));
+        let numbered = Kind::Numbered.statements().unwrap();
+        let columns: usize = numbered.iter().map(|sql| sql.matches("NULL AUTO_INC").count()).sum();
+        assert_eq!(columns, 8);
+    }
+
+    #[test]
+    fn a_dump_of_another_server_or_scale_is_not_taken() {
+        let dir = std::env::temp_dir().join(format!("inrush-dump-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let path = path(&dir, Kind::Plain);
+        fs::write(&path, "-- dump").unwrap();
+        let dump = Dump {
+            path: PathBuf::new(),
+            kind: Kind::Plain,
+            scale: 0.5,
+            bytes: 7,
+            tables: vec![Contents { table: "region".into(), rows: 5, checksum: "1".into() }],
+            schema: String::new(),
+            server: "10.11".to_owned(),
+            maker: MAKER.to_owned(),
+        };
+        assert_eq!(existing(&dir, Kind::Plain, 0.5, "10.11"), None);
+        fs::write(note(&path), serde_json::to_vec(&dump).unwrap()).unwrap();
+        assert_eq!(existing(&dir, Kind::Plain, 0.5, "10.11").unwrap().path, path);
+        assert_eq!(existing(&dir, Kind::Plain, 0.6, "10.11"), None);
+        assert_eq!(existing(&dir, Kind::Plain, 0.5, "11.8"), None);
+        fs::write(&path, "-- dump cut").unwrap();
+        assert_eq!(existing(&dir, Kind::Plain, 0.5, "10.11"), None);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}
