@@ -225,8 +225,15 @@ impl<'a> Build<'a> {
                 let sequence = (&sequence, self.series.zero_is_value);
                 let mut source = self.lock_source();
                 let interrupt = &self.options.interrupt;
-                locate::duplicate(self.binding, &mut **source, &scanner, sequence, &key, interrupt)
-                    .map_or_else(|stop| stop, Stop::Failed)
+                locate::duplicate(
+                    self.binding,
+                    (&mut **source, &self.options.files),
+                    &scanner,
+                    sequence,
+                    &key,
+                    interrupt,
+                )
+                .map_or_else(|stop| stop, Stop::Failed)
             }
             stop => stop,
         };

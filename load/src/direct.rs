@@ -10,7 +10,7 @@ use innodb::cfg::Cfg;
 use innodb::template::Template;
 use server::Target;
 use server::publish;
-use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
+use sources::Source;
 use values::Collation;
 
 use crate::binding::{Binding, Parts, text_collation};
@@ -23,40 +23,16 @@ use crate::memory::Memory;
 use crate::options::{LoadOptions, Mode};
 use crate::plan;
 use crate::progress::{Progress, Stage};
-use crate::reading::Reading;
 use crate::report::{Report, memory_peak_bytes};
 use crate::space_file::SpaceFile;
 use crate::steps::Steps;
 use crate::verify::{self, Expected};
 
-/// Everything that can be refused without a server.
-pub(crate) fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {
-    options.check()?;
-    let reading = Reading::of(options)?;
-    let memory = Memory::of(options, reading.bytes())?;
-    let source_options = SourceOptions {
-        chunk_bytes: memory.chunk_bytes,
-        record_bytes_max: memory.record_bytes_max,
-        skip_lines: options.skip_lines,
-        header: options.header,
-        encoding: options.encoding,
-        ahead_bytes: reading.ahead_bytes,
-        unpack_bytes_max: reading.unpack_bytes,
-        temp_dir: options.temp_dir.clone(),
-        stop: options.interrupt.flag(),
-    };
-    let charset = MultiByte::of_charset(&options.charset);
-    let dialect = Dialect { charset, ..options.dialect.clone() };
-    let source = FileSource::new(&options.files, &dialect, source_options)
-        .map_err(|error| Error::Usage(error.to_string()))?;
-    Ok((memory, source))
-}
-
 /// Loads a target that was found fit for it.
 pub(crate) fn run(
     job: &Job<'_>,
     target: &mut Target,
-    source: FileSource,
+    source: Box<dyn Source>,
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
     let Job { options, progress, memory, rung } = *job;
@@ -84,7 +60,7 @@ impl Work<'_> {
     fn run(
         &self,
         target: &mut Target,
-        source: FileSource,
+        source: Box<dyn Source>,
         steps: &mut Steps<'_>,
     ) -> Result<Done, Error> {
         let (template, mut cfg) = steps.step(Stage::Shadow, || {
@@ -103,7 +79,6 @@ impl Work<'_> {
             collations: &self.inspected.collations,
         })?;
         let file = SpaceFile::new(target.create_build_file()?, target.build_path()?);
-        let source: Box<dyn Source> = Box::new(source);
         let build = Build {
             options: self.options,
             memory: self.memory,

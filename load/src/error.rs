@@ -244,6 +244,16 @@ impl Error {
         }
     }
 
+    /// Whether the rows of an INSERT are none that can be loaded without the server reading them as
+    /// statements: [`crate::load_from`] gives up at the first such row, and the target is as it was.
+    pub fn is_not_plain(&self) -> bool {
+        match self {
+            Error::Source(sources::Error::NotPlain { .. }) => true,
+            Error::Step { error, .. } => error.is_not_plain(),
+            _ => false,
+        }
+    }
+
     /// The error of a step, with what is left of the load after `cleaned` up. What says enough by
     /// itself stays as it is.
     pub(crate) fn in_step(

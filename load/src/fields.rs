@@ -1,7 +1,7 @@
 //! Which column each field of a line goes to: by `--columns`, by a header, or in table order.
 
 use server::{Session, Table, identifier};
-use sources::{Dialect, FieldKind, FileSource};
+use sources::{Dialect, FieldKind, Source};
 use values::{Charset, Column, SqlType};
 
 use crate::error::Error;
@@ -137,7 +137,7 @@ impl InputFields {
 pub(crate) fn header(
     session: &mut Session,
     options: &LoadOptions,
-    source: &mut FileSource,
+    source: &mut dyn Source,
 ) -> Result<Option<Vec<String>>, Error> {
     let names = source.header_bytes().map_err(|error| Error::Usage(error.to_string()))?;
     let Some(names) = names else { return Ok(None) };

@@ -7,7 +7,7 @@ use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
 use server::{ServerFacts, Session, Table, Target, identifier};
-use sources::{Dialect, FileSource};
+use sources::{Dialect, Source};
 use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType, Zone};
 
 use crate::absent;
@@ -52,7 +52,7 @@ impl Inspected {
     pub(crate) fn new(
         target: &mut Target,
         options: &LoadOptions,
-        source: &mut FileSource,
+        source: &mut dyn Source,
     ) -> Result<Inspected, Error> {
         let Target { session, table, facts, .. } = target;
         Inspected::of_table(session, table, facts, options, source)
@@ -64,7 +64,7 @@ impl Inspected {
         table: &Table,
         facts: &ServerFacts,
         options: &LoadOptions,
-        source: &mut FileSource,
+        source: &mut dyn Source,
     ) -> Result<Inspected, Error> {
         let header = fields::header(session, options, source)?;
         let fields = InputFields::new(session, table, options, header.as_deref())?;

@@ -3,12 +3,13 @@
 use std::sync::mpsc::{Sender, channel};
 
 use server::{ConnectOptions, Session, Table, TableName, Target};
-use sources::FileSource;
+use sources::Source;
 
 use crate::ddl::{self, Made};
 use crate::direct;
 use crate::error::Error;
 use crate::failpoint;
+use crate::input;
 use crate::ladder::{self, Purpose, Rung};
 use crate::logical::{self, landing::Way};
 use crate::memory::Memory;
@@ -36,7 +37,35 @@ pub fn load(
     options: &LoadOptions,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
-    let (memory, source) = direct::open(options)?;
+    let (memory, source) = input::open_files(options)?;
+    load_input(connect, options, progress, &memory, source)
+}
+
+/// The same with the rows of a source that nothing was read of yet, in place of files. Of the
+/// options, those about files and what is in them are the source's own: `files`, `dialect`,
+/// `header`, `skip_lines` and `encoding`.
+///
+/// Any number of loads may run at once in one process: into tables of their own, each with its own
+/// memory and temporary files.
+///
+/// Errors: as [`load`]; rows that are no plain literals ([`Error::is_not_plain`]).
+pub fn load_from(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    mut source: Box<dyn Source>,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let (memory, options) = input::adopt(options, &mut *source)?;
+    load_input(connect, &options, progress, &memory, source)
+}
+
+fn load_input(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    progress: &dyn Progress,
+    memory: &Memory,
+    source: Box<dyn Source>,
+) -> Result<Report, Error> {
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
@@ -53,7 +82,7 @@ pub fn load(
         let (told, waits) = channel();
         // Ends with the target, which has the other end.
         scope.spawn(move || waits.iter().for_each(|text: String| progress.waiting(&text)));
-        run(&connect, options, progress, &memory, source, &mut steps, told)
+        run(&connect, options, progress, memory, source, &mut steps, told)
     })
     .map_err(|error| steps.explain(error));
     steps.end(&outcome);
@@ -65,13 +94,13 @@ fn run(
     options: &LoadOptions,
     progress: &dyn Progress,
     memory: &Memory,
-    mut source: FileSource,
+    mut source: Box<dyn Source>,
     steps: &mut Steps<'_>,
     told: Sender<String>,
 ) -> Result<Report, Error> {
     let (mut target, made, rung) = steps.step_or_undo(
         Stage::Inspect,
-        || inspect(connect, options, memory, &mut source, &told),
+        || inspect(connect, options, memory, &mut *source, &told),
         |(mut target, made, _)| undo(&mut target, &made, options),
     )?;
     // From here on the dialect is the one that knows the table.
@@ -107,7 +136,7 @@ fn inspect(
     connect: &ConnectOptions,
     options: &LoadOptions,
     memory: &Memory,
-    source: &mut FileSource,
+    source: &mut dyn Source,
     told: &Sender<String>,
 ) -> Result<(Target, Made, Rung), Error> {
     let mut session = Session::connect(connect)?;

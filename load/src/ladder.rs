@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 use server::Target;
-use sources::{FileSource, Source};
+use sources::Source;
 
 use crate::error::Error;
 use crate::estimate::Estimate;
@@ -78,7 +78,7 @@ pub(crate) fn climb(
     target: &mut Target,
     options: &LoadOptions,
     memory: &Memory,
-    source: &mut FileSource,
+    source: &mut dyn Source,
     purpose: Purpose,
 ) -> Result<Climbed, Error> {
     let mut ladder = Ladder::new(target, options)?;

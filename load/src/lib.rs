@@ -11,8 +11,8 @@
 //!   [`journal`] what is written down of them, [`progress`] and [`report`] what is told, `error` why
 //!   there was none;
 //! - before it: `plan` and `ladder` which way in, `ddl` the table made, `inspected` what server and input say,
-//!   `estimate` and `space` whether there is room, `machine`, `memory` and `reading` who may use how
-//!   much memory, [`mod@sniff`] what a file is that nothing is known of;
+//!   `estimate` and `space` whether there is room, `input` what is read, `machine`, `memory` and `reading` who may use
+//!   how much memory, [`mod@sniff`] what a file is that nothing is known of;
 //! - what a row becomes: `fields` which column a field goes to, `absent` what the input lacks,
 //!   `binding` the fields of each index, `encode` one row, `entry` what is sorted of it, `clock` the
 //!   zone of its times;
@@ -48,6 +48,7 @@ mod fault;
 mod fields;
 mod given;
 mod indexes;
+mod input;
 mod inspected;
 mod job;
 mod ladder;
@@ -76,7 +77,7 @@ mod verify;
 pub use controller::{HeldBack, Settled};
 pub use error::Error;
 pub use estimate::Estimate;
-pub use job::load;
+pub use job::{load, load_from};
 pub use ladder::Refused;
 #[doc(hidden)]
 pub use memory::Memory;

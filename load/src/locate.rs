@@ -3,6 +3,8 @@
 //! Entries carry no row numbers: two duplicates are rare, and reading the input
 //! once more when they are met costs less than eight bytes in every entry.
 
+use std::path::PathBuf;
+
 use server::Interrupt;
 use sources::{Chunk, Row, Rows, Scanner, Source, Value};
 
@@ -12,6 +14,7 @@ use crate::encode::{Encoder, Line};
 use crate::entry::unpack;
 use crate::error::Error;
 use crate::given::Explicit;
+use crate::input;
 use crate::position::Position;
 use crate::rejects::Reject;
 use crate::sequence::{ChunkNumbers, Sequence};
@@ -23,7 +26,7 @@ const ROWS_MAX: usize = 2;
 /// The error for two rows with one key: where both are, and what the key is in the input's words.
 pub(crate) fn duplicate(
     binding: &Binding,
-    source: &mut dyn Source,
+    (source, files): (&mut dyn Source, &[PathBuf]),
     scanner: &Scanner,
     (sequence, zero_is_value): (&Sequence, bool),
     wanted: &DuplicateKey,
@@ -50,7 +53,7 @@ pub(crate) fn duplicate(
     let mut rows = Rows::new();
     while search.found.len() < ROWS_MAX && source.next_chunk(&mut chunk)? {
         interrupt.check()?;
-        scanner.scan(&chunk.bytes, &mut rows);
+        input::scan(&mut scanner, &chunk, files, &mut rows)?;
         search.explicit.collect(&chunk.bytes, &rows, &mut search.numbers.given);
         if sequence.is_careful() {
             search.leave_out_refused(&chunk, &rows);

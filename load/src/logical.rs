@@ -37,7 +37,7 @@ use std::time::Duration;
 use server::secondary::Defer;
 use server::whole::RowsThere;
 use server::{ConnectOptions, Session, Target};
-use sources::{FileSource, Scanner, Source};
+use sources::{Scanner, Source};
 
 use self::budget::Shares;
 use self::columns::Columns;
@@ -59,7 +59,6 @@ use crate::failpoint;
 use crate::job::Job;
 use crate::options::{LoadPath, Mode, OnDuplicate};
 use crate::progress::Stage;
-use crate::reading::Reading;
 use crate::report::{LogicalReport, Report, memory_peak_bytes};
 use crate::steps::Steps;
 
@@ -70,7 +69,7 @@ pub(crate) fn run(
     job: &Job<'_>,
     connect: &ConnectOptions,
     target: &mut Target,
-    source: FileSource,
+    source: Box<dyn Source>,
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
     let landing =
@@ -110,7 +109,7 @@ impl Work<'_> {
     fn run(
         &mut self,
         target: &mut Target,
-        mut source: FileSource,
+        mut source: Box<dyn Source>,
         steps: &mut Steps<'_>,
     ) -> Result<Done, Error> {
         let job = self.job;
@@ -122,13 +121,14 @@ impl Work<'_> {
             self.landing.prepare(target, Defer::NotUnique)?;
         }
         let row_order = RowOrder::of(target)?;
-        let arrangement = Arrangement::of(job, &target.table, row_order, &mut source)?;
-        let taken = Reading::of(job.options)?.bytes() + arrangement.store_bytes() as u64;
+        let arrangement = Arrangement::of(job, &target.table, row_order, &mut *source)?;
+        let taken = source.held_bytes() + arrangement.store_bytes() as u64;
         let mut shares = Shares::of(job.options, job.rung.path, taken, source.bytes_total())?;
-        self.open_ledger(target, arrangement.is_sorted(), &mut shares)?;
+        let part = source.part();
+        self.open_ledger(target, (arrangement.is_sorted(), &part), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
         if let Some(resume) = self.resume.as_ref().filter(|_| !arrangement.is_sorted()) {
-            resume.check(&mut source, &job.options.interrupt)?;
+            resume.check(&mut *source, &job.options.interrupt)?;
         }
         let (source, order) = arrangement.apply(job, source, &shares, steps)?;
         let source = Mutex::new(source);
@@ -158,7 +158,7 @@ impl Work<'_> {
     fn open_ledger(
         &mut self,
         target: &mut Target,
-        is_sorted: bool,
+        (is_sorted, part): (bool, &str),
         shares: &mut Shares,
     ) -> Result<(), Error> {
         if self.landing.way == Way::Whole {
@@ -166,7 +166,7 @@ impl Work<'_> {
         }
         let job = self.job;
         let inspected = &job.rung.inspected;
-        let words = resume::input_words(job.options, inspected, is_sorted);
+        let words = resume::input_words(job.options, inspected, part, is_sorted);
         let resume = Resume::open(target, &self.landing, job.options, words, shares.chunk_bytes)?;
         shares.chunk_bytes = resume.chunk_bytes;
         let before = resume.before();

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 use server::{ConnectOptions, Session, Table, TableName, Target, TargetOptions};
-use sources::{FileSource, Source};
+use sources::FileSource;
 
 use crate::ddl;
-use crate::direct;
 use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::failpoint;
+use crate::input;
 use crate::ladder::{self, Purpose, Refused};
 use crate::options::{LoadOptions, LoadPath, OnDuplicate};
 use crate::space;
@@ -53,14 +53,14 @@ pub(crate) const WHY_DIRECT: &str =
 
 /// Refuses what can be refused without a server: options and files. Changes nothing.
 pub fn check(options: &LoadOptions) -> Result<(), Error> {
-    direct::open(options).map(drop)
+    input::open_files(options).map(drop)
 }
 
 /// Says what [`crate::load`] would do. Changes nothing. Without `connect` there is no server yet.
 ///
 /// Errors: the options that a load would refuse too.
 pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<Plan, Error> {
-    let (memory, mut source) = direct::open(options)?;
+    let (memory, mut source) = input::open_files(options)?;
     let connect = connect.map(|connect| ConnectOptions {
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
         ..connect.clone()
@@ -94,7 +94,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         return Ok(plan);
     };
     let mut target = lock(session, options, None)?;
-    let climbed = ladder::climb(&mut target, options, &memory, &mut source, Purpose::Plan)?;
+    let climbed = ladder::climb(&mut target, options, &memory, &mut *source, Purpose::Plan)?;
     plan.refused = climbed.refused;
     let Some(rung) = climbed.rung else { return Ok(plan) };
     plan.estimate = climbed.estimate;

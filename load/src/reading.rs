@@ -40,7 +40,7 @@ impl Reading {
         }
     }
 
-    /// All of it.
+    /// All of it: what a source of files made with this says it holds.
     pub(crate) fn bytes(&self) -> u64 {
         (self.ahead_bytes + self.unpack_bytes) as u64
     }

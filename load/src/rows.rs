@@ -26,6 +26,7 @@ use crate::encode::{Encoder, Line};
 use crate::entry::pack;
 use crate::fault::RowFault;
 use crate::given::Explicit;
+use crate::input;
 use crate::large::{self, Large, Pass};
 use crate::memory::Memory;
 use crate::off_page;
@@ -219,7 +220,7 @@ impl<'a, 'l> Worker<'a, 'l> {
     fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
         self.places = Places::of(chunk);
         let mut rows = std::mem::take(&mut self.rows);
-        self.scanner.scan(&chunk.bytes, &mut rows);
+        input::scan(&mut self.scanner, chunk, self.stage.files, &mut rows)?;
         if let Some(gate) = &self.stage.gate {
             gate.take(chunk, rows.len(), &mut self.left_out)?;
         }

@@ -1,7 +1,7 @@
 //! What is loaded into what: several files, headers, column lists, modes.
 
 use load::{Error, Mode};
-use sources::Dialect;
+use sources::{Dialect, FileSource, SourceOptions};
 
 use crate::compare::same_rows;
 use crate::server::{Db, Server};
@@ -240,4 +240,43 @@ fn compressed_input_is_the_same_rows() {
 
 fn zstd(text: &[u8]) -> Vec<u8> {
     zstd::encode_all(text, 1).unwrap()
+}
+
+#[test]
+fn a_source_of_somebody_elses_loads_as_files_do() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let text: String = (0..5000).map(|id| format!("{},{id},t{id}\n", id % 7)).collect();
+    let paths = [server.file(&db, "1.csv", format!("A,id,t\n{text}"))];
+    let names = ["x", "y", "z"];
+    for name in names {
+        db.sql(&format!("CREATE TABLE {name} (id INT PRIMARY KEY, t TEXT, a INT)"));
+    }
+    let load = |name: &str| {
+        // Plain files take no memory besides the chunks.
+        let options = SourceOptions {
+            header: true,
+            chunk_bytes: 100,
+            ahead_bytes: 0,
+            unpack_bytes_max: 0,
+            ..SourceOptions::default()
+        };
+        let source = FileSource::new(&paths, &Dialect::csv(), options).unwrap();
+        // What these files are, only the source knows.
+        let options = server.options(&db, name, Vec::new());
+        load::load_from(&server.connect_options(), &options, Box::new(source), &()).unwrap()
+    };
+    // Several at once in one process.
+    std::thread::scope(|scope| {
+        let loads = names.map(|name| scope.spawn(move || load(name)));
+        for load in loads {
+            assert_eq!(load.join().unwrap().rows, 5000);
+        }
+    });
+    for name in names {
+        let found = db.text(&format!(
+            "SELECT CONCAT_WS(' ', COUNT(*), SUM(a = id % 7), SUM(t = CONCAT('t', id))) FROM {name}"
+        ));
+        assert_eq!(found, "5000 5000 5000", "{name}");
+    }
 }

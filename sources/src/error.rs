@@ -133,6 +133,15 @@ pub enum Error {
     /// Rows that were put aside and cannot be had back.
     #[error("reading sorted rows: {0}")]
     Sorted(String),
+    /// Text in the rows of an INSERT that is no plain literal, or none that its column takes as
+    /// LOAD DATA takes a field.
+    #[error("{at}: {what}, of which only the server makes the value that is meant")]
+    NotPlain {
+        /// Where it is.
+        at: Position,
+        /// What it is: a noun with its article.
+        what: &'static str,
+    },
     /// Somebody asked for the end.
     #[error("reading {} was stopped", path.display())]
     Stopped {
@@ -169,6 +178,7 @@ impl Error {
     pub fn position(&self) -> Option<&Position> {
         match self {
             Error::UnterminatedQuote { at }
+            | Error::NotPlain { at, .. }
             | Error::RecordTooLong { at, .. }
             | Error::Encoding { at, .. } => Some(at),
             _ => None,

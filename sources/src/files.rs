@@ -187,32 +187,6 @@ impl FileSource {
         FileSource { isa, ..self }
     }
 
-    /// Says where the fields of a record go; before the first chunk.
-    ///
-    /// Errors: fields that make no record of fixed size.
-    pub fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
-        self.dialect.fields = fields;
-        self.dialect.check()?;
-        if let Some(open) = &mut self.current {
-            // Nothing but the header was read.
-            open.splitter = Splitter::new(&self.dialect, self.isa);
-        }
-        Ok(())
-    }
-
-    /// Begins again, with chunks of another size, and records no longer than that. The same sizes
-    /// give the same chunks of the same text.
-    pub fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
-        self.options.record_bytes_max = record_bytes_max.clamp(1, RECORD_BYTES_MAX);
-        self.options.chunk_bytes = chunk_bytes.clamp(1, self.options.record_bytes_max);
-        self.restart()
-    }
-
-    /// The dialect, with its fields once they were set.
-    pub fn dialect(&self) -> &Dialect {
-        &self.dialect
-    }
-
     /// The column names in the header of the first file, what is not UTF-8 replaced; None without
     /// `SourceOptions::header` or without files. Reads the start of the first file if nothing was
     /// read yet.
@@ -220,14 +194,6 @@ impl FileSource {
         let names = self.header_bytes()?;
         let text = |name: &Vec<u8>| String::from_utf8_lossy(name).into_owned();
         Ok(names.map(|names| names.iter().map(text).collect()))
-    }
-
-    /// The same names in the file's character set.
-    pub fn header_bytes(&mut self) -> Result<Option<&[Vec<u8>]>> {
-        if self.options.header && self.names.is_none() {
-            self.open_next()?;
-        }
-        Ok(self.names.as_deref())
     }
 
     /// Opens the file whose turn it is, if there is one left.
@@ -338,6 +304,38 @@ impl Source for FileSource {
 
     fn files(&self) -> &[InputFile] {
         &self.files
+    }
+
+    fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
+        self.dialect.fields = fields;
+        self.dialect.check()?;
+        if let Some(open) = &mut self.current {
+            // Nothing but the header was read.
+            open.splitter = Splitter::new(&self.dialect, self.isa);
+        }
+        Ok(())
+    }
+
+    fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
+        self.options.record_bytes_max = record_bytes_max.clamp(1, RECORD_BYTES_MAX);
+        self.options.chunk_bytes = chunk_bytes.clamp(1, self.options.record_bytes_max);
+        self.restart()
+    }
+
+    fn header_bytes(&mut self) -> Result<Option<&[Vec<u8>]>> {
+        if self.options.header && self.names.is_none() {
+            self.open_next()?;
+        }
+        Ok(self.names.as_deref())
+    }
+
+    /// As the options have it, whether or not the files need that.
+    fn held_bytes(&self) -> u64 {
+        (self.options.ahead_bytes as u64).saturating_add(self.options.unpack_bytes_max as u64)
     }
 
     fn bytes_total(&self) -> Option<u64> {

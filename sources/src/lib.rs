@@ -67,7 +67,7 @@ pub use expand::expand;
 pub use files::{FileSource, SourceOptions};
 pub use input::is_stdin;
 pub use multibyte::MultiByte;
-pub use rows::{Field, Fields, Row, Rows, Value};
+pub use rows::{Field, Fields, NotPlain, Row, Rows, Value};
 pub use sample::{Part, Sample};
 pub use scan::Scanner;
 pub use simd::Isa;

@@ -31,6 +31,17 @@ pub struct Rows {
     /// Start of each row, only for dialects with LINES STARTING BY; else empty.
     pub(crate) starts: Vec<u32>,
     pub(crate) shape: Shape,
+    /// Where the rows end because no plain row follows; only of SQL tuples.
+    pub(crate) not_plain: Option<NotPlain>,
+}
+
+/// Text in the rows of an INSERT that is no plain literal; rows before it were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotPlain {
+    /// Its first byte in the chunk.
+    pub at: usize,
+    /// What it is: a noun with its article.
+    pub what: &'static str,
 }
 
 /// What reading the index needs to know of the dialect.
@@ -70,6 +81,13 @@ impl Rows {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
+    }
+
+    /// What keeps the rest of the chunk from being rows, as only SQL tuples have it: the rows must
+    /// not be used then.
+    #[inline]
+    pub fn not_plain(&self) -> Option<NotPlain> {
+        self.not_plain
     }
 
     /// The row of this index, below `len`.

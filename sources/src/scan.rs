@@ -56,6 +56,7 @@ impl Scanner {
         rows.fields = 0;
         rows.marks.clear();
         rows.starts.clear();
+        rows.not_plain = None;
         rows.shape.clone_from(&self.shape);
         let mut sink = Fields { rows, lexer: &self.lexer, fields_max: self.fields_max };
         let mut cursor = self.lexer.cursor(0);

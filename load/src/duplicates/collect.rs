@@ -2,6 +2,7 @@
 //!
 //! Rows are encoded in full, because one that is refused for its values takes part in no conflict.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +19,7 @@ use crate::encode::{Encoder, Line};
 use crate::error::Error;
 use crate::given::Explicit;
 use crate::indexes::UniquePart;
+use crate::input;
 use crate::large::{self, Large, Pass};
 use crate::memory::Memory;
 use crate::options::OnDuplicate;
@@ -85,6 +87,8 @@ pub(crate) struct CollectStage<'a, 'l> {
     pub(crate) template: &'a Template,
     pub(crate) memory: &'a Memory,
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
+    /// Its files, by their number.
+    pub(crate) files: &'a [PathBuf],
     /// Ends waiting for the source.
     pub(crate) given_up: Arc<AtomicBool>,
     pub(crate) scanner: &'a Scanner,
@@ -194,7 +198,7 @@ impl<'a, 'l> Worker<'a, 'l> {
     fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
         let stage = self.stage;
         let mut rows = std::mem::take(&mut self.rows);
-        self.scanner.scan(&chunk.bytes, &mut rows);
+        input::scan(&mut self.scanner, chunk, self.stage.files, &mut rows)?;
         let first_row = stage.gate.take(chunk, rows.len(), &mut self.left_out)?;
         self.explicit.collect(&chunk.bytes, &rows, &mut self.numbers.given);
         if stage.sequence.is_careful() {

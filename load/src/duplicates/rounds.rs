@@ -76,6 +76,7 @@ impl Build<'_> {
             template: self.template,
             memory: self.memory,
             source: self.source,
+            files: &self.options.files,
             given_up,
             scanner: &scanner,
             large: Large::new(self.memory),

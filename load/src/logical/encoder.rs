@@ -13,6 +13,7 @@ use crate::encode::{AutoValue, Line, decimal};
 use crate::error::Error;
 use crate::fault::{FaultKind, RowFault};
 use crate::given::{Explicit, Given};
+use crate::input;
 use crate::logical::columns::{Columns, OnNull, Origin, SentColumn};
 use crate::logical::portion::{Form, Portion, PortionRow};
 use crate::logical::sender::parameters;
@@ -114,7 +115,7 @@ impl<'a> Encoder<'a> {
         portion.ordinal = portion.chunk.ordinal;
         self.ordinal = Some(portion.ordinal);
         let mut rows = std::mem::take(&mut self.rows);
-        self.scanner.scan(&portion.chunk.bytes, &mut rows);
+        input::scan(&mut self.scanner, &portion.chunk, self.shared.files, &mut rows)?;
         let numbered = self.number(&portion.chunk, &rows);
         if numbered.is_ok() {
             self.write(portion, &rows, form);

@@ -172,9 +172,15 @@ pub(crate) fn give_up(target: &mut Target) -> Result<(), Error> {
 }
 
 /// Every option that decides which bytes are a row, and what its values are.
-pub(crate) fn input_words(options: &LoadOptions, inspected: &Inspected, is_sorted: bool) -> String {
+pub(crate) fn input_words(
+    options: &LoadOptions,
+    inspected: &Inspected,
+    part: &str,
+    is_sorted: bool,
+) -> String {
+    let part = if part.is_empty() { String::new() } else { format!(" part {part}") };
     format!(
-        "{:?} {:?} header {} skip {} charset {} encoding {:?} sql_mode {} zone {:?} sorted {is_sorted}",
+        "{:?} {:?} header {} skip {} charset {} encoding {:?} sql_mode {} zone {:?} sorted {is_sorted}{part}",
         options.dialect,
         options.columns,
         options.header,

@@ -19,7 +19,7 @@ mod look;
 mod sorter;
 mod source;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use server::Interrupt;
 use server::catalog::Table;
@@ -88,6 +88,8 @@ impl SortPlan {
 pub(crate) struct Sorting<'a> {
     pub(crate) plan: &'a SortPlan,
     pub(crate) dialect: &'a Dialect,
+    /// The input's files, by their number.
+    pub(crate) files: &'a [PathBuf],
     /// Workers, chunks, and what workers sort at once.
     pub(crate) memory: &'a Memory,
     /// For sorted runs, as long as the sorted source lives.
@@ -120,7 +122,7 @@ impl Sorting<'_> {
 /// What came of sorting.
 pub(crate) enum Sorted {
     /// The rows in key order.
-    Rows(SortedSource),
+    Rows(Box<SortedSource>),
     /// The input as it was, at its start: it has rows that get numbers in its order.
     NotSorted(Box<dyn Source>),
 }

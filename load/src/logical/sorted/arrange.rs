@@ -1,7 +1,7 @@
 //! Whether the input is sorted before it is loaded, and then the sorting of it.
 
 use server::catalog::Table;
-use sources::{FileSource, Source};
+use sources::Source;
 
 use super::{SortPlan, Sorted, Sorting};
 use crate::error::Error;
@@ -64,7 +64,7 @@ impl Arrangement {
         job: &Job<'_>,
         table: &Table,
         row_order: RowOrder,
-        source: &mut FileSource,
+        source: &mut dyn Source,
     ) -> Result<Arrangement, Error> {
         let options = job.options;
         let none = Arrangement { plan: None, store_bytes: 0, is_in_order: true };
@@ -100,11 +100,10 @@ impl Arrangement {
     pub(crate) fn apply(
         &self,
         job: &Job<'_>,
-        source: FileSource,
+        source: Box<dyn Source>,
         shares: &Shares,
         steps: &mut Steps<'_>,
     ) -> Result<(Box<dyn Source>, InputOrder), Error> {
-        let source: Box<dyn Source> = Box::new(source);
         let is_in_order = self.is_in_order;
         let as_it_is = InputOrder { is_in_order, is_sorted: false, spilled_bytes: 0 };
         let Some(plan) = &self.plan else { return Ok((source, as_it_is)) };
@@ -117,7 +116,7 @@ impl Arrangement {
         Ok(match steps.step(Stage::Sort, || sorting.sort(source))? {
             Sorted::Rows(rows) => {
                 let spilled_bytes = rows.spilled_bytes();
-                (Box::new(rows), InputOrder { is_in_order, is_sorted: true, spilled_bytes })
+                (rows, InputOrder { is_in_order, is_sorted: true, spilled_bytes })
             }
             Sorted::NotSorted(source) => (source, as_it_is),
         })
@@ -133,6 +132,7 @@ fn sorting<'s>(
     Sorting {
         plan,
         dialect: &job.options.dialect,
+        files: &job.options.files,
         memory,
         store_bytes,
         temp_dir: &job.options.temp_dir,
@@ -142,7 +142,7 @@ fn sorting<'s>(
 }
 
 /// Whether runs that do not fit in memory would fit on disk. Where that cannot be told, they do.
-fn has_room(job: &Job<'_>, source: &FileSource, store_bytes: usize) -> bool {
+fn has_room(job: &Job<'_>, source: &dyn Source, store_bytes: usize) -> bool {
     match (source.bytes_total(), space::free_bytes(&job.options.temp_dir)) {
         (Some(bytes), Ok(free)) => bytes <= store_bytes as u64 || bytes < free,
         _ => true,

@@ -10,6 +10,7 @@ use super::source::{Origin, SortedRows, SortedSource};
 use super::{Sorted, Sorting};
 use crate::encode::Line;
 use crate::error::Error;
+use crate::input;
 use crate::large::{self, Large, Pass};
 use crate::logical::row_keys::{KeyReader, NoKey};
 use crate::pool;
@@ -76,9 +77,10 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
         origins: stage.origins.into_inner().unwrap_or_else(PoisonError::into_inner),
         chunk_bytes: sorting.memory.chunk_bytes,
     };
-    let sorted = SortedSource::new(Arc::new(rows), files, stage.bytes.into_inner())
-        .of_input(source.bytes_read());
-    Ok(Sorted::Rows(sorted))
+    let sorted =
+        SortedSource::new(Arc::new(rows), files, sorting.dialect, stage.bytes.into_inner())
+            .of_input(source.bytes_read());
+    Ok(Sorted::Rows(Box::new(sorted)))
 }
 
 /// Bytes of a key without marker and place, if constant, and what is sorted.
@@ -252,7 +254,7 @@ impl<'a> Worker<'a> {
 
     fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
         let mut rows = std::mem::take(&mut self.rows);
-        self.scanner.scan(&chunk.bytes, &mut rows);
+        input::scan(&mut self.scanner, chunk, self.stage.sorting.files, &mut rows)?;
         let (mut counted, mut lines, mut file_bytes, mut bytes) = (0, 0, 0, 0);
         for (index, row) in rows.iter().enumerate() {
             let (start, end) = row.raw();

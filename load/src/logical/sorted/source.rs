@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use sort::{KeyRange, Runs};
-use sources::{Chunk, InputFile, RecordPlace, Scanner, Source};
+use sources::{Chunk, Dialect, FieldKind, InputFile, RecordPlace, Scanner, Source};
 
 use super::sorter::{RowHead, RowPlace};
 
@@ -41,6 +41,7 @@ pub(super) struct SortedRows {
 pub(crate) struct SortedSource {
     rows: Arc<SortedRows>,
     files: Vec<InputFile>,
+    dialect: Dialect,
     merging: Option<Merging>,
     given_up: Arc<AtomicBool>,
     /// Bytes of all rows, and of those that were handed out.
@@ -66,10 +67,16 @@ impl Drop for Merging {
 }
 
 impl SortedSource {
-    pub(super) fn new(rows: Arc<SortedRows>, files: Vec<InputFile>, bytes: u64) -> SortedSource {
+    pub(super) fn new(
+        rows: Arc<SortedRows>,
+        files: Vec<InputFile>,
+        dialect: &Dialect,
+        bytes: u64,
+    ) -> SortedSource {
         SortedSource {
             rows,
             files,
+            dialect: dialect.clone(),
             merging: None,
             given_up: Arc::default(),
             bytes,
@@ -140,6 +147,20 @@ impl Source for SortedSource {
 
     fn files(&self) -> &[InputFile] {
         &self.files
+    }
+
+    fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    fn set_fields(&mut self, fields: Vec<FieldKind>) -> sources::Result<()> {
+        self.dialect.fields = fields;
+        Ok(())
+    }
+
+    /// Chunks are as they were sorted for.
+    fn set_chunks(&mut self, _: usize, _: usize) -> sources::Result<()> {
+        self.restart()
     }
 
     fn bytes_total(&self) -> Option<u64> {

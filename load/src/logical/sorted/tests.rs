@@ -103,6 +103,7 @@ fn sort(input: &Input, plan: &SortPlan, memory: &Memory, store_bytes: usize) -> 
     let sorting = Sorting {
         plan,
         dialect: &Dialect::mysql(),
+        files: &[],
         memory,
         store_bytes,
         temp_dir: folder.path(),
@@ -114,7 +115,7 @@ fn sort(input: &Input, plan: &SortPlan, memory: &Memory, store_bytes: usize) -> 
 
 fn sorted(input: &Input, memory: &Memory, store_bytes: usize) -> SortedSource {
     match sort(input, &sort_plan(false), memory, store_bytes) {
-        Sorted::Rows(source) => source,
+        Sorted::Rows(source) => *source,
         Sorted::NotSorted(_) => panic!("numbers are given"),
     }
 }
