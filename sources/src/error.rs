@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::compression::Compression;
+use crate::sql::Problem;
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -130,6 +131,16 @@ pub enum Error {
         /// What the system answered.
         source: io::Error,
     },
+    /// A statement of a dump that cannot be read.
+    #[error("{at}: {problem}{}", begins(statement))]
+    Sql {
+        /// Where.
+        at: Position,
+        /// Why not.
+        problem: Problem,
+        /// How the statement begins.
+        statement: String,
+    },
     /// Rows that were put aside and cannot be had back.
     #[error("reading sorted rows: {0}")]
     Sorted(String),
@@ -173,6 +184,10 @@ fn open_quote(quote: &Option<Box<Position>>) -> String {
     }
 }
 
+fn begins(statement: &str) -> String {
+    if statement.is_empty() { String::new() } else { format!(" (statement: {statement})") }
+}
+
 impl Error {
     /// Where in the input it happened, if it happened at a place.
     pub fn position(&self) -> Option<&Position> {
@@ -180,7 +195,8 @@ impl Error {
             Error::UnterminatedQuote { at }
             | Error::NotPlain { at, .. }
             | Error::RecordTooLong { at, .. }
-            | Error::Encoding { at, .. } => Some(at),
+            | Error::Encoding { at, .. }
+            | Error::Sql { at, .. } => Some(at),
             _ => None,
         }
     }

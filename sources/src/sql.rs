@@ -10,12 +10,25 @@
 //! Consecutive INSERTs into one table by the same words are one run of rows, whose chunks may be
 //! scanned by any thread.
 //!
-//! In reading order: `lexer` where a statement ends, `statement` what it is, `insert` the words
-//! before the rows, `reader` the dump front to back; `cut` where a run may be cut, `tuples` the
+//! In reading order: `lexer` where a statement ends, `token` its words, `statement` what it is and
+//! `classify` how that is told, `insert` the words before the rows, `session` what the dump sets that
+//! changes how it is read, `window` the bytes at hand, `problem` what cannot be read, `reader` the
+//! dump front to back; `cut` where a run may be cut, `tuples` the
 //! fields of a chunk of it, `run` the run as a [`crate::Source`].
 
+mod classify;
 mod insert;
+mod lexer;
+mod problem;
+mod reader;
+mod session;
 mod statement;
+mod token;
+mod window;
 
 pub use insert::{InsertHead, Verb};
+pub use lexer::Syntax;
+pub use problem::Problem;
+pub use reader::{SqlOptions, SqlReader};
 pub use statement::{ObjectName, Statement, StatementKind};
+pub use token::Comments;

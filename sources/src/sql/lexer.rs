@@ -1,0 +1,285 @@
+//! Where a statement ends.
+//!
+//! The rules are those by which the server reads a statement, cut at the delimiter as the mariadb
+//! client does: also inside a version comment, not in quotes, not in other comments. Source:
+//! `add_line` in the server's `client/mysql.cc`, `lex_one_token` and `get_text` in
+//! `sql/sql_lex.cc`.
+
+use crate::multibyte::MultiByte;
+
+/// What the session was told that changes how its text is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Syntax {
+    /// `sql_mode` has NO_BACKSLASH_ESCAPES: a backslash in a string is one.
+    pub no_backslash_escapes: bool,
+    /// `sql_mode` has ANSI_QUOTES: `"` quotes names.
+    pub ansi_quotes: bool,
+    /// How the bytes of `character_set_client` make characters.
+    pub characters: MultiByte,
+}
+
+impl Syntax {
+    /// Whether a backslash escapes inside these quotes.
+    pub(crate) fn escapes_in(self, quote: u8) -> bool {
+        match quote {
+            b'`' => false,
+            b'"' => !self.no_backslash_escapes && !self.ansi_quotes,
+            _ => !self.no_backslash_escapes,
+        }
+    }
+
+    /// Whether a byte below 0x80 may be a part of a character here.
+    pub(crate) fn hides_ascii(self) -> bool {
+        self.characters.may_hold(b'\\')
+    }
+}
+
+/// What the lexer came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The delimiter, or the end of the input: where the statement ends, and what is behind it.
+    End {
+        /// Bytes of the statement.
+        text: usize,
+        /// First byte behind its delimiter.
+        next: usize,
+    },
+    /// More bytes are needed.
+    More,
+    /// A backslash outside quotes at this byte: a command to the client.
+    Command(usize),
+    /// The input ends in quotes or a comment, which began at [`Lexer::opened`].
+    Open(Inside),
+}
+
+/// What a byte is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// A statement.
+    Plain,
+    /// Quotes of this kind.
+    Quotes(u8),
+    /// A comment up to the end of the line.
+    Line,
+    /// A comment between `/*` and `*/`.
+    Block,
+}
+
+/// Goes through one statement, as its bytes come.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexer {
+    syntax: Syntax,
+    delimiter: Vec<u8>,
+    inside: Inside,
+    /// Byte the quotes or the comment begin at.
+    opened: Option<usize>,
+    /// Next byte to be looked at.
+    at: usize,
+    /// Bytes that may mean something outside quotes and comments.
+    special: [bool; 256],
+}
+
+impl Lexer {
+    /// At the start of a statement.
+    pub(crate) fn new(syntax: Syntax, delimiter: &[u8]) -> Lexer {
+        let mut special = [false; 256];
+        let first = delimiter.first().copied().unwrap_or(b';');
+        for byte in [b'\'', b'"', b'`', b'\\', b'/', b'-', b'#', first] {
+            special[usize::from(byte)] = true;
+        }
+        if syntax.hides_ascii() {
+            special[0x80..].fill(true);
+        }
+        let delimiter = delimiter.to_vec();
+        Lexer { syntax, delimiter, inside: Inside::Plain, opened: None, at: 0, special }
+    }
+
+    /// At the start of the next statement.
+    pub(crate) fn restart(&mut self) {
+        (self.inside, self.opened, self.at) = (Inside::Plain, None, 0);
+    }
+
+    /// Bytes that were looked at and need not be kept: to be followed by [`Lexer::forget`].
+    pub(crate) fn seen(&self) -> usize {
+        self.at
+    }
+
+    /// Where the quotes or the comment begin in which it stands, if that is not forgotten.
+    pub(crate) fn opened(&self) -> Option<usize> {
+        if self.inside == Inside::Plain { None } else { self.opened }
+    }
+
+    /// The first `size` bytes, all of them seen, are gone.
+    pub(crate) fn forget(&mut self, size: usize) {
+        self.at -= size;
+        self.opened = self.opened.and_then(|at| at.checked_sub(size));
+    }
+
+    /// Goes on behind a command at this byte.
+    pub(crate) fn step_over(&mut self, at: usize) {
+        self.at = at + 1;
+    }
+
+    /// Goes on in `bytes`, which begin where the statement does and hold at least what they held
+    /// before. `last`: nothing comes behind them.
+    pub(crate) fn run(&mut self, bytes: &[u8], last: bool) -> Found {
+        loop {
+            let stopped = match self.inside {
+                Inside::Plain => self.plain(bytes, last),
+                Inside::Quotes(quote) => self.quotes(bytes, quote, last),
+                Inside::Line => self.line(bytes),
+                Inside::Block => self.block(bytes),
+            };
+            match stopped {
+                None => {}
+                Some(Found::More) if last => return self.end(bytes),
+                Some(found) => return found,
+            }
+        }
+    }
+
+    /// The input ends.
+    fn end(&mut self, bytes: &[u8]) -> Found {
+        match self.inside {
+            Inside::Plain | Inside::Line => Found::End { text: bytes.len(), next: bytes.len() },
+            inside => Found::Open(inside),
+        }
+    }
+
+    fn enter(&mut self, inside: Inside, at: usize, size: usize) {
+        (self.inside, self.opened, self.at) = (inside, Some(at), at + size);
+    }
+
+    /// Outside everything. None: went into something.
+    #[inline]
+    fn plain(&mut self, bytes: &[u8], last: bool) -> Option<Found> {
+        let mut at = self.at;
+        loop {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let Some(skip) = rest.iter().position(|&byte| self.special[usize::from(byte)]) else {
+                self.at = bytes.len().max(at);
+                return Some(Found::More);
+            };
+            at += skip;
+            self.at = at;
+            let rest = &rest[skip..];
+            // Enough to tell each of them: `/*M!`, a delimiter, a character.
+            let enough = last || rest.len() >= self.delimiter.len().max(4);
+            if !enough {
+                return Some(Found::More);
+            }
+            if rest.starts_with(&self.delimiter) {
+                let next = at + self.delimiter.len();
+                return Some(Found::End { text: at, next });
+            }
+            match *rest {
+                [b'\\', b'N', ..] => at += 2,
+                [b'\\', ..] => return Some(Found::Command(at)),
+                [quote @ (b'\'' | b'"' | b'`'), ..] => {
+                    self.enter(Inside::Quotes(quote), at, 1);
+                    return None;
+                }
+                [b'#', ..] => {
+                    self.enter(Inside::Line, at, 1);
+                    return None;
+                }
+                [b'-', b'-', ..] if rest.get(2).is_none_or(|&byte| ends_dashes(byte)) => {
+                    self.enter(Inside::Line, at, 2);
+                    return None;
+                }
+                [b'/', b'*', b'!', ..] => at += 3,
+                [b'/', b'*', b'M', b'!', ..] => at += 4,
+                [b'/', b'*', ..] => {
+                    self.enter(Inside::Block, at, 2);
+                    return None;
+                }
+                [byte, ..] if byte >= 0x80 => at += self.syntax.characters.token_size(rest),
+                _ => at += 1,
+            }
+        }
+    }
+
+    fn quotes(&mut self, bytes: &[u8], quote: u8, last: bool) -> Option<Found> {
+        if self.syntax.hides_ascii() {
+            return self.wide_quotes(bytes, quote, last);
+        }
+        let escapes = self.syntax.escapes_in(quote);
+        loop {
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            let found = match escapes {
+                true => memchr::memchr2(quote, b'\\', rest),
+                false => memchr::memchr(quote, rest),
+            };
+            let Some(skip) = found else {
+                self.at = bytes.len().max(self.at);
+                return Some(Found::More);
+            };
+            if rest[skip] == quote {
+                // A doubled quote opens again at once.
+                (self.inside, self.at) = (Inside::Plain, self.at + skip + 1);
+                return None;
+            }
+            // May be beyond the bytes there are: the escaped one is still to come.
+            self.at += skip + 2;
+        }
+    }
+
+    /// The same where a quote or a backslash may be half a character.
+    fn wide_quotes(&mut self, bytes: &[u8], quote: u8, last: bool) -> Option<Found> {
+        let escapes = self.syntax.escapes_in(quote);
+        loop {
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            if rest.is_empty() || (!last && rest.len() < self.syntax.characters.char_bytes_max()) {
+                return Some(Found::More);
+            }
+            if rest[0] == quote {
+                (self.inside, self.at) = (Inside::Plain, self.at + 1);
+                return None;
+            }
+            if rest[0] == b'\\' && escapes {
+                // What is escaped is a character, of which the first byte is enough: the server
+                // takes one byte too.
+                self.at += 2;
+            } else {
+                self.at += self.syntax.characters.token_size(rest);
+            }
+        }
+    }
+
+    fn line(&mut self, bytes: &[u8]) -> Option<Found> {
+        match memchr::memchr(b'\n', bytes.get(self.at..).unwrap_or_default()) {
+            None => {
+                self.at = bytes.len().max(self.at);
+                Some(Found::More)
+            }
+            Some(skip) => {
+                (self.inside, self.at) = (Inside::Plain, self.at + skip + 1);
+                None
+            }
+        }
+    }
+
+    fn block(&mut self, bytes: &[u8]) -> Option<Found> {
+        let rest = bytes.get(self.at..).unwrap_or_default();
+        for star in memchr::memchr_iter(b'*', rest) {
+            match rest.get(star + 1) {
+                Some(b'/') => {
+                    (self.inside, self.at) = (Inside::Plain, self.at + star + 2);
+                    return None;
+                }
+                Some(_) => {}
+                None => {
+                    self.at += star;
+                    return Some(Found::More);
+                }
+            }
+        }
+        self.at = bytes.len().max(self.at);
+        Some(Found::More)
+    }
+}
+
+/// Whether this byte behind two dashes makes them a comment.
+pub(crate) fn ends_dashes(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte.is_ascii_control()
+}

@@ -1,0 +1,610 @@
+//! A dump front to back, statement by statement.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::classify::classify;
+use super::insert::{self, Head, InsertHead};
+use super::lexer::{Found, Inside, Lexer, Syntax};
+use super::problem::Problem;
+use super::session::Session;
+use super::statement::{Statement, StatementKind};
+use super::token::{Comments, is_word};
+use super::window::{self, Window};
+use crate::ahead::Ends;
+use crate::encoding::Encoding;
+use crate::error::{Error, Result};
+use crate::input::{self, Input};
+use crate::source::InputFile;
+use crate::stream::Stream;
+use crate::text::TextOptions;
+
+/// Longest head of an INSERT: 4,096 columns of the longest names fit.
+const HEAD_BYTES_MAX: usize = 4 << 20;
+/// Bytes of a statement in messages.
+const SHOWN_BYTES: usize = 80;
+/// Longest line of a command to the client.
+const LINE_BYTES_MAX: usize = 4 << 10;
+
+/// How a dump is read.
+#[derive(Clone, Debug)]
+pub struct SqlOptions {
+    /// Longest statement that is read whole, in bytes; of an INSERT only the words before its rows
+    /// are. Default 64 MiB. The server takes none longer than its `max_allowed_packet`.
+    pub statement_bytes_max: usize,
+    /// How the session reads text before the dump says otherwise.
+    pub syntax: Syntax,
+    /// Which version comments the server runs.
+    pub comments: Comments,
+    /// As `SourceOptions::ahead_bytes`.
+    pub ahead_bytes: usize,
+    /// As `SourceOptions::unpack_bytes_max`.
+    pub unpack_bytes_max: usize,
+    /// Folder in which a pipe's bytes are kept. Default: the system's temporary folder.
+    pub temp_dir: PathBuf,
+    /// Set by somebody who wants the end: nobody waits for a pipe then.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for SqlOptions {
+    fn default() -> SqlOptions {
+        SqlOptions {
+            statement_bytes_max: 64 << 20,
+            syntax: Syntax::default(),
+            comments: Comments::default(),
+            ahead_bytes: 8 << 20,
+            unpack_bytes_max: 128 << 20,
+            temp_dir: std::env::temp_dir(),
+            stop: Arc::default(),
+        }
+    }
+}
+
+/// The statements of one dump, or of several in a row, which one session plays.
+#[derive(Debug)]
+pub struct SqlReader {
+    files: Vec<InputFile>,
+    inputs: Vec<Input>,
+    options: SqlOptions,
+    ends: Ends,
+    /// Index of the input being read, or to be opened next.
+    index: usize,
+    window: Option<Window>,
+    session: Session,
+    delimiter: Vec<u8>,
+    /// What of the statement begun was not taken yet.
+    pending: Pending,
+    /// Bytes of the inputs before the current one.
+    bytes_before: u64,
+}
+
+/// What is left of the last statement.
+#[derive(Debug)]
+enum Pending {
+    Nothing,
+    /// The rows behind a head.
+    Rows(InsertHead),
+    /// All that is behind what could not be read.
+    Rest(Box<Lexer>),
+}
+
+/// Commands of the mariadb client that may stand where a statement does, DELIMITER, USE and HELP
+/// left out. Source: `commands` in the server's `client/mysql.cc`.
+const CLIENT_COMMANDS: [&str; 23] = [
+    "CHARSET",
+    "CLEAR",
+    "CONNECT",
+    "COSTS",
+    "EDIT",
+    "EGO",
+    "EXIT",
+    "GO",
+    "NOPAGER",
+    "NOTEE",
+    "NOWARNING",
+    "PAGER",
+    "PRINT",
+    "PROMPT",
+    "QUIT",
+    "REHASH",
+    "SANDBOX",
+    "SOURCE",
+    "STATUS",
+    "SYSTEM",
+    "TEE",
+    "WARNINGS",
+    "RESETCONNECTION",
+];
+
+impl SqlReader {
+    /// A reader over these inputs, in this order: files, archives, pipes. Opens none.
+    ///
+    /// Errors: a path that is missing or a directory; a pipe that is named twice.
+    pub fn open(paths: &[PathBuf], options: SqlOptions) -> Result<SqlReader> {
+        input::check_pipes(paths)?;
+        let find = |path: &PathBuf| Input::find(path, &options.temp_dir);
+        let inputs = paths.iter().map(find).collect::<Result<Vec<_>>>()?;
+        let file =
+            |input: &Input| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
+        Ok(SqlReader {
+            files: inputs.iter().map(file).collect(),
+            inputs,
+            ends: Ends { stop: Arc::clone(&options.stop), ..Ends::default() },
+            index: 0,
+            window: None,
+            session: Session::new(options.syntax),
+            delimiter: b";".to_vec(),
+            pending: Pending::Nothing,
+            bytes_before: 0,
+            options,
+        })
+    }
+
+    /// The inputs in order; [`Statement::file`] is an index into this.
+    pub fn files(&self) -> &[InputFile] {
+        &self.files
+    }
+
+    /// Size of all inputs, packed if they are; None if there is a pipe.
+    pub fn bytes_total(&self) -> Option<u64> {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// Bytes read so far, in the unit of `bytes_total`.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_before + self.window.as_ref().map_or(0, Window::consumed)
+    }
+
+    /// How the text behind the last statement is read, as far as the dump's own words tell.
+    pub fn syntax(&self) -> Syntax {
+        self.session.syntax
+    }
+
+    /// The same from who has asked the server; to be said before the next statement is read.
+    pub fn set_syntax(&mut self, syntax: Syntax) {
+        self.session.syntax = syntax;
+    }
+
+    /// The next statement; None behind the last one. The rows of an INSERT that nobody took are
+    /// passed over.
+    ///
+    /// Errors: reading; [`Error::Sql`], after which the next call goes on behind that statement.
+    #[allow(clippy::should_implement_trait, reason = "an iterator would not lend itself")]
+    pub fn next(&mut self) -> Result<Option<Statement>> {
+        self.skip()?;
+        while self.open_next()? {
+            if let Some(statement) = self.statement()? {
+                return Ok(Some(statement));
+            }
+            self.close();
+        }
+        Ok(None)
+    }
+
+    /// The whole of the INSERT that was found last: its head, and its rows which are still to come.
+    /// Empty if there was none, or its rows were taken.
+    ///
+    /// Errors: as [`SqlReader::next`].
+    pub fn whole(&mut self) -> Result<Vec<u8>> {
+        let Pending::Rows(head) = std::mem::replace(&mut self.pending, Pending::Nothing) else {
+            return Ok(Vec::new());
+        };
+        let lexer = Lexer::new(self.session.syntax, &self.delimiter);
+        let bytes_max = self.options.statement_bytes_max.saturating_sub(head.text.len());
+        let (rest, next) = self.end(lexer, &head.text, bytes_max)?;
+        let mut text = head.text;
+        if let Some(window) = &mut self.window {
+            text.extend_from_slice(window.bytes()[..rest].trim_ascii_end());
+            window.take(next);
+        }
+        Ok(text)
+    }
+
+    /// Passes over what is left of the last statement, in bounded memory.
+    ///
+    /// Errors: as [`SqlReader::next`].
+    pub fn skip(&mut self) -> Result<()> {
+        let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
+        let (mut lexer, head) = match pending {
+            Pending::Nothing => return Ok(()),
+            Pending::Rows(head) => (Lexer::new(self.session.syntax, &self.delimiter), head.text),
+            Pending::Rest(lexer) => (*lexer, Vec::new()),
+        };
+        let Some(window) = &mut self.window else { return Ok(()) };
+        let mut opened = None;
+        loop {
+            match lexer.run(window.bytes(), window.is_last()) {
+                Found::End { next, .. } => {
+                    window.take(next);
+                    return Ok(());
+                }
+                Found::More => {
+                    opened = lexer.opened().map(|at| window.position(at)).or(opened);
+                    let seen = lexer.seen().min(window.bytes().len());
+                    lexer.forget(seen);
+                    window.take(seen);
+                    window.fill()?;
+                }
+                Found::Command(at) => lexer.step_over(at),
+                Found::Open(inside) => {
+                    let here = lexer.opened().map(|at| window.position(at));
+                    let at = here.or(opened).unwrap_or_else(|| window.position(0));
+                    let statement = begin(&head, b"");
+                    window.take(window.bytes().len());
+                    return Err(Error::Sql { at, problem: open(inside), statement });
+                }
+            }
+        }
+    }
+
+    /// Opens the input whose turn it is, if there is one left.
+    fn open_next(&mut self) -> Result<bool> {
+        if self.window.is_some() {
+            return Ok(true);
+        }
+        let Some(input) = self.inputs.get(self.index) else { return Ok(false) };
+        let options = TextOptions {
+            encoding: Encoding::Bytes,
+            unpack_bytes_max: self.options.unpack_bytes_max,
+        };
+        let stream = Stream::open(input, options, self.options.ahead_bytes, &self.ends)?;
+        let mut window = Window::new(stream, input.path().to_owned());
+        window.need(4)?;
+        let what = not_sql(window.bytes());
+        if let Some(what) = what {
+            return Err(Error::NotText { path: input.path().to_owned(), what });
+        }
+        if window.bytes().starts_with(BYTE_ORDER_MARK) {
+            window.take(BYTE_ORDER_MARK.len());
+        }
+        self.delimiter = b";".to_vec();
+        self.window = Some(window);
+        Ok(true)
+    }
+
+    fn close(&mut self) {
+        self.bytes_before += self.window.as_ref().map_or(0, Window::consumed);
+        self.window = None;
+        self.index += 1;
+    }
+
+    /// The next statement of the current input.
+    fn statement(&mut self) -> Result<Option<Statement>> {
+        loop {
+            let Some(window) = &mut self.window else { return Ok(None) };
+            if !skip_blank(window, &self.delimiter)? {
+                return Ok(None);
+            }
+            window.need(LINE_BYTES_MAX.min(window::PIECE_BYTES))?;
+            let word = first_word(window.bytes());
+            if word.eq_ignore_ascii_case(b"DELIMITER") {
+                self.delimiter = delimiter(window)?;
+                continue;
+            }
+            if CLIENT_COMMANDS.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes())) {
+                let command = String::from_utf8_lossy(word).into_owned();
+                let error = problem(window, 0, Problem::ClientCommand { command }, b"");
+                window.take(line_size(window.bytes()));
+                return Err(error);
+            }
+            if word.eq_ignore_ascii_case(b"USE")
+                && let Some(statement) = self.use_line()
+            {
+                return Ok(Some(statement));
+            }
+            return self.begun().map(Some);
+        }
+    }
+
+    /// `USE db` on a line of its own needs no delimiter.
+    fn use_line(&mut self) -> Option<Statement> {
+        let window = self.window.as_mut()?;
+        let size = line_size(window.bytes());
+        let line = &window.bytes()[..size];
+        if memchr::memmem::find(line, &self.delimiter).is_some() {
+            return None;
+        }
+        let text = line.trim_ascii_end().to_vec();
+        let kind = classify(&text, self.session.syntax, self.options.comments);
+        let statement = Statement {
+            kind,
+            text,
+            file: self.index as u32,
+            offset: window.offset(),
+            line: window.line(),
+        };
+        window.take(size);
+        Some(statement)
+    }
+
+    /// The statement that begins where the window does.
+    fn begun(&mut self) -> Result<Statement> {
+        let syntax = self.session.syntax;
+        let (offset, line) = self.window.as_ref().map_or((0, 1), |at| (at.offset(), at.line()));
+        let mut statement = Statement {
+            kind: StatementKind::Other,
+            text: Vec::new(),
+            file: self.index as u32,
+            offset,
+            line,
+        };
+        if let Some(head) = self.head()? {
+            self.pending = Pending::Rows(head.clone());
+            statement.kind = StatementKind::Insert(Box::new(head));
+            return Ok(statement);
+        }
+        let lexer = Lexer::new(syntax, &self.delimiter);
+        let (text, next) = self.end(lexer, b"", self.options.statement_bytes_max)?;
+        let Some(window) = &mut self.window else { return Ok(statement) };
+        statement.text = window.bytes()[..text].trim_ascii_end().to_vec();
+        window.take(next);
+        statement.kind = classify(&statement.text, syntax, self.options.comments);
+        if matches!(statement.kind, StatementKind::Set { .. }) {
+            self.session.follow(&statement.text, self.options.comments);
+        }
+        Ok(statement)
+    }
+
+    /// The head of an INSERT, taken, if that is what begins here.
+    fn head(&mut self) -> Result<Option<InsertHead>> {
+        let (syntax, comments) = (self.session.syntax, self.options.comments);
+        let Some(window) = &mut self.window else { return Ok(None) };
+        loop {
+            match insert::head(window.bytes(), window.is_last(), syntax, comments) {
+                Head::Rows(head) => {
+                    window.take(head.text.len());
+                    return Ok(Some(head));
+                }
+                Head::More if window.bytes().len() < HEAD_BYTES_MAX => window.fill()?,
+                Head::Other | Head::More => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads to the end of the statement: its bytes and those with the delimiter, none taken.
+    /// `head` is what of it was taken before.
+    fn end(&mut self, mut lexer: Lexer, head: &[u8], bytes_max: usize) -> Result<(usize, usize)> {
+        let Some(window) = &mut self.window else { return Ok((0, 0)) };
+        loop {
+            let found = lexer.run(window.bytes(), window.is_last());
+            let (at, problem_) = match found {
+                Found::End { text, next } if text <= bytes_max => return Ok((text, next)),
+                Found::More if window.bytes().len() <= bytes_max => {
+                    window.fill()?;
+                    continue;
+                }
+                Found::End { .. } | Found::More => {
+                    lexer.restart();
+                    (0, Problem::TooLong { bytes_max: self.options.statement_bytes_max })
+                }
+                Found::Command(at) => {
+                    let shown = &window.bytes()[at..window.bytes().len().min(at + 2)];
+                    let command = shown.escape_ascii().to_string();
+                    lexer.step_over(at);
+                    (at, Problem::ClientCommand { command })
+                }
+                Found::Open(inside) => (lexer.opened().unwrap_or_default(), open(inside)),
+            };
+            let error = problem(window, at, problem_, head);
+            match found {
+                Found::Open(..) => window.take(window.bytes().len()),
+                _ => self.pending = Pending::Rest(Box::new(lexer)),
+            }
+            return Err(error);
+        }
+    }
+}
+
+/// U+FEFF in UTF-8, which some editors put at the start of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What an input is that is no dump in SQL, by its first bytes.
+fn not_sql(head: &[u8]) -> Option<&'static str> {
+    let is_wide = head.starts_with(b"\xff\xfe")
+        || head.starts_with(b"\xfe\xff")
+        || head.iter().take(4).any(|&byte| byte == 0);
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
+    if is_wide {
+        Some("UTF-16 or UTF-32, which the server takes no statements in; convert it to UTF-8 first")
+    } else if text.first() == Some(&b'<') {
+        Some("XML, not SQL; make the dump without --xml")
+    } else {
+        None
+    }
+}
+
+/// Goes to the first word of a statement; false if there is none left. Empty statements, comments
+/// and the line by which mariadb-dump forbids the client its commands are passed over.
+fn skip_blank(window: &mut Window, delimiter: &[u8]) -> Result<bool> {
+    loop {
+        window.need(16.max(delimiter.len()))?;
+        let bytes = window.bytes();
+        match bytes {
+            [] => return Ok(false),
+            _ if bytes.starts_with(delimiter) => window.take(delimiter.len()),
+            [byte, ..] if is_blank(*byte) => {
+                let size = bytes.iter().position(|&byte| !is_blank(byte));
+                window.take(size.unwrap_or(bytes.len()));
+            }
+            // Also without space behind it: it could only be an error.
+            [b'#', ..] | [b'-', b'-', ..] => skip_past(window, b"\n")?,
+            [b'/', b'*', behind @ ..] if !is_version(behind) => skip_past(window, b"*/")?,
+            _ => return Ok(true),
+        }
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == 0x0b
+}
+
+/// Whether `/*` with this behind it is a comment that a server may run. `/*M!999999\- enable the
+/// sandbox mode */` is for the client alone.
+fn is_version(behind: &[u8]) -> bool {
+    let text = match behind {
+        [b'!', text @ ..] | [b'M', b'!', text @ ..] => text,
+        _ => return false,
+    };
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    !text[digits..].starts_with(b"\\-")
+}
+
+/// Takes everything up to and with `end`, or to the end of the input, in bounded memory.
+fn skip_past(window: &mut Window, end: &[u8]) -> Result<()> {
+    // Behind the mark that opens: `/*/` is open still.
+    window.take(if end.len() > 1 { 2 } else { 1 });
+    loop {
+        let bytes = window.bytes();
+        if let Some(at) = memchr::memmem::find(bytes, end) {
+            window.take(at + end.len());
+            return Ok(());
+        }
+        if window.is_last() {
+            window.take(bytes.len());
+            return Ok(());
+        }
+        // The first half of it may stand at the end.
+        window.take(bytes.len().saturating_sub(end.len() - 1));
+        window.fill()?;
+    }
+}
+
+fn first_word(bytes: &[u8]) -> &[u8] {
+    let size = bytes.iter().position(|&byte| !is_word(byte)).unwrap_or(bytes.len());
+    &bytes[..size]
+}
+
+/// Bytes up to and with the end of the line, as far as a line goes.
+fn line_size(bytes: &[u8]) -> usize {
+    let bytes = &bytes[..bytes.len().min(LINE_BYTES_MAX)];
+    memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1)
+}
+
+/// Takes a line with DELIMITER: what it says.
+///
+/// Source: `com_delimiter` and `get_arg` in the server's `client/mysql.cc`.
+fn delimiter(window: &mut Window) -> Result<Vec<u8>> {
+    let size = line_size(window.bytes());
+    let line = window.bytes()[..size].get("DELIMITER".len()..).unwrap_or_default();
+    let argument = line.trim_ascii();
+    let argument = match argument {
+        [quote @ (b'\'' | b'"' | b'`'), rest @ ..] => rest.split(|byte| byte == quote).next(),
+        _ => argument.split(u8::is_ascii_whitespace).next(),
+    };
+    let argument = argument.unwrap_or_default().to_vec();
+    if argument.is_empty() || argument.contains(&b'\\') {
+        let error = problem(window, 0, Problem::Delimiter, b"");
+        window.take(size);
+        return Err(error);
+    }
+    window.take(size);
+    Ok(argument)
+}
+
+fn open(inside: Inside) -> Problem {
+    let what = match inside {
+        Inside::Quotes(b'"') => "a quote (\")",
+        Inside::Quotes(b'`') => "a quoted name (`)",
+        Inside::Quotes(_) => "a quote (')",
+        _ => "a comment (/*)",
+    };
+    Problem::Open { what }
+}
+
+/// An error at `bytes()[at]` of a statement of which `head` was taken.
+fn problem(window: &Window, at: usize, problem: Problem, head: &[u8]) -> Error {
+    Error::Sql { at: window.position(at), problem, statement: begin(head, window.bytes()) }
+}
+
+/// How a statement of these two parts begins, for messages.
+fn begin(head: &[u8], rest: &[u8]) -> String {
+    let shown: Vec<u8> = head.iter().chain(rest).copied().take(SHOWN_BYTES).collect();
+    let line = shown.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    String::from_utf8_lossy(line).trim_end().to_owned()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Kinds and texts of all statements, INSERTs whole; an error ends them.
+    fn read(dump: &[u8]) -> Vec<String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(dump).unwrap();
+        let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
+        let mut found = Vec::new();
+        loop {
+            match reader.next() {
+                Ok(None) => return found,
+                Ok(Some(statement)) => {
+                    let text = match &statement.kind {
+                        StatementKind::Insert(_) => reader.whole().unwrap(),
+                        _ => statement.text.clone(),
+                    };
+                    let here = &dump[statement.offset as usize..];
+                    assert!(here.starts_with(&text), "offset {}", statement.offset);
+                    let before = &dump[..statement.offset as usize];
+                    assert_eq!(statement.line, 1 + crate::chunk::newlines(before));
+                    found.push(String::from_utf8_lossy(&text).into_owned());
+                }
+                Err(error) => {
+                    let error = error.to_string();
+                    found.push(error.split_once(": ").unwrap().1.to_owned());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn statements_end_where_the_server_and_its_client_say() {
+        let cases: [(&str, &[&str]); 16] = [
+            ("", &[]),
+            (";;\n-- x\n ;", &[]),
+            ("\u{feff}select 1;\r\nselect 2", &["select 1", "select 2"]),
+            (
+                "select ';''\\';', \"\\\";\", `;``\\`; x",
+                &["select ';''\\';', \"\\\";\", `;``\\`", "x"],
+            ),
+            ("a -- ';\nb # \";\nc /* ;' */ d; e", &["a -- ';\nb # \";\nc /* ;' */ d", "e"]),
+            ("select 1--1; b", &["select 1--1", "b"]),
+            ("/*! a */ b; /*M!100000 c;*/ d", &["/*! a */ b", "/*M!100000 c", "*/ d"]),
+            (
+                "/*M!999999\\- enable the sandbox mode */ \n-- x\n/*!40101 SET x=1 */;",
+                &["/*!40101 SET x=1 */"],
+            ),
+            ("DELIMITER ;;\na; b ;;\ndelimiter ;\nc;", &["a; b", "c"]),
+            ("DELIMITER $$\r\nbegin end$$ DELIMITER ;\nc;", &["begin end", "c"]),
+            ("use a\nuse b; select \\N;", &["use a", "use b", "select \\N"]),
+            (
+                "set sql_mode='NO_BACKSLASH_ESCAPES'; a '\\'; set sql_mode=''; b '\\';'",
+                &["set sql_mode='NO_BACKSLASH_ESCAPES'", "a '\\'", "set sql_mode=''", "b '\\';'"],
+            ),
+            (
+                "set @a=@@sql_mode, sql_mode=ansi; a \"\\\"; set sql_mode=@A; b \"\\\";\"",
+                &["set @a=@@sql_mode, sql_mode=ansi", "a \"\\\"", "set sql_mode=@A", "b \"\\\";\""],
+            ),
+            ("insert into t values ('a;'),(2);x", &["insert into t values ('a;'),(2)", "x"]),
+            (
+                "DELIMITER\nx;",
+                &[
+                    "DELIMITER needs what is to end a statement, without a backslash (statement: DELIMITER)",
+                    "x",
+                ],
+            ),
+            (
+                "a\n\\! ls\n;system rm;b",
+                &[
+                    "\\\\! is a command to the mariadb client, not SQL, and is not run; take it out of the file (statement: a)",
+                    "system is a command to the mariadb client, not SQL, and is not run; take it out of the file (statement: system rm;b)",
+                ],
+            ),
+        ];
+        for (dump, expected) in cases {
+            assert_eq!(read(dump.as_bytes()), expected, "{dump}");
+        }
+    }
+}
