@@ -9,6 +9,11 @@
 //! its CREATE at once, so that it can take its place before the next begins, and triggers, views
 //! and routines come when the tables of all databases are there.
 
+mod folder;
+mod load_data;
+mod mydumper;
+mod script;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +21,10 @@ use sources::Dialect;
 
 use crate::error::Error;
 use crate::names::Names;
+
+pub use script::{Script, ScriptStatement};
+
+use folder::Folder;
 
 /// A dump as its files.
 #[derive(Clone, Debug)]
@@ -69,10 +78,17 @@ pub struct Part {
 /// What a part is.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// A file of statements, which may be compressed.
-    Sql(PathBuf),
-    /// Statements that no file has, with a `;` after each: what the tool's own loader would say.
-    Text(Vec<u8>),
+    /// Statements, which may be many.
+    Sql {
+        /// Their files, one after the other, which may be compressed. Those of one table's rows
+        /// begin with the same SETs each.
+        files: Vec<PathBuf>,
+        /// Delimited rows of the table that they make, to go in right after its CREATE TABLE, or
+        /// at the end if there is none.
+        rows: Option<Box<TableRows>>,
+    },
+    /// Statements that are known already.
+    Script(Script),
     /// Delimited rows of one table.
     Rows(Box<TableRows>),
 }
@@ -86,18 +102,26 @@ pub struct TableRows {
     pub files: Vec<PathBuf>,
     /// How they are cut into fields.
     pub dialect: Dialect,
-    /// Whether the first line of each file is names, which `columns` has already.
-    pub header: bool,
+    /// Lines at the start of each file that are no rows.
+    pub skip_lines: u64,
     /// The columns in the order of the fields; None: all of the table.
     pub columns: Option<Vec<FieldColumn>>,
-    /// Character set of the files, as the server calls it.
-    pub charset: String,
-    /// Flags of `sql_mode` by which values are read; None: those of the session.
-    pub sql_mode: Option<String>,
-    /// Time zone of TIMESTAMP values; None: that of the session.
-    pub time_zone: Option<String>,
+    /// Character set of the files, as the server calls it; None: that of the database. By `binary`
+    /// each text is in the character set of its column.
+    pub charset: Option<String>,
     /// Rows that the dump says there are.
-    pub rows: Option<u64>,
+    pub row_count: Option<u64>,
+}
+
+impl TableRows {
+    /// Whether files of the one may follow files of the other in one load.
+    pub(crate) fn is_like(&self, other: &TableRows) -> bool {
+        self.table == other.table
+            && self.dialect == other.dialect
+            && self.skip_lines == other.skip_lines
+            && self.columns == other.columns
+            && self.charset == other.charset
+    }
 }
 
 /// Where a field goes.
@@ -128,8 +152,20 @@ impl Dump {
     /// Errors: a folder that cannot be read, that no tool known here wrote, or that lacks what a
     /// complete dump of its tool has and cannot be replayed without.
     pub fn open(path: &Path, names: &Names) -> Result<Dump, Error> {
-        let _ = names;
-        let part = Part { database: None, content: Content::Sql(path.to_owned()) };
-        Ok(Dump { kind: Kind::File, parts: vec![part], warnings: Vec::new() })
+        let is_folder = std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
+        if !is_folder {
+            let content = Content::Sql { files: vec![path.to_owned()], rows: None };
+            let part = Part { database: None, content };
+            return Ok(Dump { kind: Kind::File, parts: vec![part], warnings: Vec::new() });
+        }
+        let folder = Folder::open(path)?;
+        if mydumper::is_mydumper(&folder) {
+            return mydumper::open(&folder, names);
+        }
+        Err(Error::Usage(format!(
+            "{} is not a folder of mydumper's, of MySQL Shell's, or of mariadb-dump --tab or --dir; \
+             name the files of a dump that is in several, one after the other",
+            path.display()
+        )))
     }
 }

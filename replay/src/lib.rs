@@ -8,7 +8,7 @@
 //! In reading order: [`options`] what is asked for; `dump` the files of a dump, `names` what of it
 //! and into which database; `conductor` which statement may run when, `state` what a session was
 //! set to; `table` a table from its CREATE to the moment it takes its place, by `create`, its text
-//! under another name, and `keys`, its foreign keys; `rows` its rows by the load engine, `lanes` as
+//! under another name (by its `token`s), and `keys`, its foreign keys; `rows` its rows by the load engine, `lanes` as
 //! statements over several connections; `journal` what is done, for the same command after a crash;
 //! `report`, [`progress`] and `error`.
 
@@ -30,6 +30,7 @@ mod sessions;
 #[allow(dead_code, reason = "the conductor is on its way")]
 mod state;
 mod table;
+mod token;
 #[allow(dead_code, reason = "the conductor is on its way")]
 mod work;
 

@@ -1,0 +1,104 @@
+//! A folder as the files in it, and the small ones as text.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use sources::{Chunk, Dialect, FileSource, Source, SourceOptions};
+
+use crate::error::Error;
+
+/// Endings of archives that are told by their first bytes.
+const ARCHIVES: [&[u8]; 5] = [b".gz", b".zst", b".lz4", b".bz2", b".xz"];
+
+/// Bytes of a file that is read whole: a definition, not rows. 64 MiB.
+const TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// What is in a folder, by the bytes of the names.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// Its files: names without the ending of an archive, and paths.
+    pub(crate) files: BTreeMap<Vec<u8>, PathBuf>,
+    /// Folders in it.
+    pub(crate) folders: BTreeMap<Vec<u8>, PathBuf>,
+}
+
+impl Folder {
+    /// Looks through the folder at `path`. Hidden files are passed over.
+    ///
+    /// Errors: it cannot be read; two files that differ by how they are compressed.
+    pub(crate) fn open(path: &Path) -> Result<Folder, Error> {
+        let fail = |error: std::io::Error| {
+            Error::Usage(format!("{} cannot be looked through: {error}", path.display()))
+        };
+        let mut folder =
+            Folder { path: path.to_owned(), files: BTreeMap::new(), folders: BTreeMap::new() };
+        for entry in std::fs::read_dir(path).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let name = entry.file_name();
+            let name = name.as_bytes();
+            if name.starts_with(b".") {
+                continue;
+            }
+            let is_folder = std::fs::metadata(entry.path()).is_ok_and(|meta| meta.is_dir());
+            if is_folder {
+                folder.folders.insert(name.to_vec(), entry.path());
+            } else if let Some(other) = folder.files.insert(plain(name).to_vec(), entry.path()) {
+                return Err(Error::Usage(format!(
+                    "{} and {} would both be read; leave one of them in the folder",
+                    other.display(),
+                    entry.path().display()
+                )));
+            }
+        }
+        Ok(folder)
+    }
+
+    /// The file of this name, compressed or not.
+    pub(crate) fn file(&self, name: &[u8]) -> Option<&PathBuf> {
+        self.files.get(name)
+    }
+
+    /// Whether a file's name ends so.
+    pub(crate) fn has_ending(&self, ending: &[u8]) -> bool {
+        self.files.keys().any(|name| name.ends_with(ending))
+    }
+}
+
+/// A name without the ending of an archive.
+pub(crate) fn plain(name: &[u8]) -> &[u8] {
+    ARCHIVES.iter().find_map(|ending| name.strip_suffix(*ending)).unwrap_or(name)
+}
+
+/// A file's bytes, unpacked.
+///
+/// Errors: reading it; more than 64 MiB.
+pub(crate) fn text(path: &Path) -> Result<Vec<u8>, Error> {
+    head(path, TEXT_BYTES_MAX).and_then(|(text, is_whole)| {
+        if is_whole {
+            return Ok(text);
+        }
+        let reason = "is larger than 64 MiB, where a definition is expected; it is no dump's";
+        Err(Error::Usage(format!("{} {reason}", path.display())))
+    })
+}
+
+/// The first bytes of a file, unpacked, and whether they are all. At least `bytes` if there are so
+/// many, and at most a line and some read calls more.
+pub(crate) fn head(path: &Path, bytes: usize) -> Result<(Vec<u8>, bool), Error> {
+    let dialect = Dialect { escaped_by: None, ..Dialect::mysql() };
+    let options =
+        SourceOptions { chunk_bytes: bytes.clamp(1, 1 << 20), ..SourceOptions::default() };
+    let mut source = FileSource::new(&[path.to_owned()], &dialect, options)?;
+    let mut chunk = Chunk::default();
+    let mut text = Vec::new();
+    while source.next_chunk(&mut chunk)? {
+        text.extend_from_slice(&chunk.bytes);
+        if text.len() > bytes {
+            return Ok((text, false));
+        }
+    }
+    Ok((text, true))
+}

@@ -1,0 +1,273 @@
+//! Folders that mydumper wrote.
+//!
+//! ```text
+//! db-schema-create.sql          CREATE DATABASE         metadata   when; since 0.12 also options,
+//! db.t-schema.sql               CREATE TABLE                       real names and rows of tables
+//! db.t-schema-sequence.sql      CREATE SEQUENCE         metadata.partial   it did not come to its end
+//! db.t.sql, db.t.00000.sql, db.t.00000.00001.sql        INSERTs, or LOAD DATA of
+//! db.t.00000.dat                                        delimited rows
+//! db.t-schema-triggers.sql, db-schema-triggers.sql      triggers
+//! db-schema-post.sql                                    routines and events
+//! db.v-schema.sql, db.v-schema-view.sql                 a table in a view's place, then the view
+//! ```
+//!
+//! Names stand in the files' names as they are; newer versions write `mydumper_0` for those that
+//! would not do, and the real ones in `metadata`. In files of triggers, routines and views a
+//! statement ends where a line ends with `;`: mydumper writes `; ` at the other line ends.
+//!
+//! Source: `mydumper.c` and `myloader.c` of 0.10; `mydumper_common.c`, `mydumper_start_dump.c` and
+//! `myloader_process_filename.c` of 1.0.
+
+mod files;
+mod metadata;
+
+use std::path::{Path, PathBuf};
+
+use crate::dump::folder::{self, Folder};
+use crate::dump::load_data::LoadData;
+use crate::dump::script::Script;
+use crate::dump::{Content, Dump, Kind, Part, TableRows};
+use crate::error::Error;
+use crate::names::Names;
+use crate::token::{self, Modes};
+
+use files::{DatabaseFiles, Databases, TableFiles};
+use metadata::Metadata;
+
+/// What myloader sets its sessions to before a file, whose own SETs come after. It leaves out
+/// `sql_mode` for what is not rows; the flag is for rows only, and the others of a server would
+/// refuse definitions that another one gave.
+const PRELUDE: [&str; 3] = ["SET NAMES binary", "SET UNIQUE_CHECKS=0", "SET FOREIGN_KEY_CHECKS=0"];
+
+/// `sql_mode` where the dump says none.
+const SQL_MODE: &str = "'NO_AUTO_VALUE_ON_ZERO'";
+
+/// Whether mydumper wrote the folder.
+pub(super) fn is_mydumper(folder: &Folder) -> bool {
+    let marks = ["metadata", "metadata.partial", "metadata.header"];
+    marks.iter().any(|name| folder.file(name.as_bytes()).is_some())
+        || folder.has_ending(b"-schema-create.sql")
+        || folder.has_ending(b"-schema.sql")
+}
+
+/// The parts of a folder of mydumper's: databases; sequences, which tables may take values from;
+/// tables with their rows; and what needs tables to be there, routines before the views that call
+/// them.
+///
+/// Errors: a file that cannot be read; a LOAD DATA that is not mydumper's.
+pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
+    let metadata = Metadata::read(folder)?;
+    let mut warnings = Vec::new();
+    if !metadata.is_complete {
+        warnings.push(format!(
+            "{} is not complete: mydumper did not write \"Finished dump at\" into its file \
+             metadata; what is there is replayed",
+            folder.path.display()
+        ));
+    }
+    let databases = files::sort(folder, &metadata, &mut warnings)?;
+    let mut plan = Plan { folder, names, parts: Vec::new(), warnings };
+    plan.begin(&metadata);
+    plan.databases(&databases)?;
+    plan.tables(&databases)?;
+    plan.others(&databases)?;
+    Ok(Dump { kind: Kind::Mydumper, parts: plan.parts, warnings: plan.warnings })
+}
+
+/// The parts so far.
+struct Plan<'a> {
+    folder: &'a Folder,
+    names: &'a Names,
+    parts: Vec<Part>,
+    warnings: Vec<String>,
+}
+
+impl Plan<'_> {
+    fn push(&mut self, database: Option<&[u8]>, content: Content) {
+        self.parts.push(Part { database: database.map(<[u8]>::to_vec), content });
+    }
+
+    fn begin(&mut self, metadata: &Metadata) {
+        let mode = metadata.sql_mode.as_deref().unwrap_or(SQL_MODE);
+        let mode = format!("SET SQL_MODE={mode}");
+        let prelude = PRELUDE.into_iter().chain([mode.as_str()]);
+        self.push(None, Content::Script(Script::own(prelude)));
+    }
+
+    /// A database that is there already is used as it is, as myloader does.
+    fn databases(&mut self, databases: &Databases) -> Result<(), Error> {
+        for database in databases.values() {
+            let Some(path) = &database.create else {
+                let name = quoted(&database.name);
+                let create = [b"CREATE DATABASE IF NOT EXISTS ", name.as_slice()].concat();
+                self.push(None, Content::Script(Script::own([create])));
+                continue;
+            };
+            let mut script = Script::by_lines(path.clone(), &folder::text(path)?);
+            for statement in &mut script.statements {
+                statement.text = if_not_exists(&statement.text);
+            }
+            self.push(None, Content::Script(script));
+        }
+        Ok(())
+    }
+
+    fn tables(&mut self, databases: &Databases) -> Result<(), Error> {
+        for is_sequence in [true, false] {
+            for database in databases.values() {
+                for table in database.tables.values().filter(|table| table.view.is_none()) {
+                    let sequence = table.is_sequence || table.sequence.is_some();
+                    if sequence == is_sequence && self.takes(database, table) {
+                        self.table(&database.name, table)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn takes(&self, database: &DatabaseFiles, table: &TableFiles) -> bool {
+        self.names.takes(Some(&database.name), &table.name)
+    }
+
+    fn table(&mut self, database: &[u8], table: &TableFiles) -> Result<(), Error> {
+        let made = table.sequence.iter().chain(&table.definition);
+        for path in made.cloned() {
+            self.push(Some(database), Content::Sql { files: vec![path], rows: None });
+        }
+        let files: Vec<PathBuf> = table.rows.values().cloned().collect();
+        if files.is_empty() {
+            return Ok(());
+        }
+        if !table.is_delimited {
+            self.push(Some(database), Content::Sql { files, rows: None });
+            return Ok(());
+        }
+        self.delimited(database, table, &files)
+    }
+
+    /// Rows in delimited files: what their LOAD DATA say, once for all that say the same.
+    fn delimited(
+        &mut self,
+        database: &[u8],
+        table: &TableFiles,
+        files: &[PathBuf],
+    ) -> Result<(), Error> {
+        let mut last: Option<(Script, TableRows)> = None;
+        for path in files {
+            let load = LoadData::parse(&folder::text(path)?).map_err(|reason| {
+                let path = path.display();
+                Error::Usage(format!("{path} is not as mydumper writes LOAD DATA: {reason}"))
+            })?;
+            let data = self.data_file(path, &load.file)?;
+            let settings = Script::own(&load.settings);
+            let rows = TableRows { row_count: table.row_count, ..load.rows };
+            match &mut last {
+                Some((said, before)) if *said == settings && before.is_like(&rows) => {
+                    before.files.push(data);
+                }
+                _ => {
+                    self.delimited_rows(database, last.take());
+                    last = Some((settings, TableRows { files: vec![data], ..rows }));
+                }
+            }
+        }
+        self.delimited_rows(database, last);
+        Ok(())
+    }
+
+    fn delimited_rows(&mut self, database: &[u8], rows: Option<(Script, TableRows)>) {
+        if let Some((settings, rows)) = rows {
+            self.push(Some(database), Content::Script(settings));
+            self.push(Some(database), Content::Rows(Box::new(rows)));
+        }
+    }
+
+    /// The file that a LOAD DATA names, beside its own: its folder then was another.
+    fn data_file(&self, path: &Path, name: &[u8]) -> Result<PathBuf, Error> {
+        let last = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
+        let plain = folder::plain(last);
+        self.folder.file(plain).cloned().ok_or_else(|| {
+            Error::Usage(format!(
+                "{} loads {}, which is not in the folder",
+                path.display(),
+                String::from_utf8_lossy(last)
+            ))
+        })
+    }
+
+    fn others(&mut self, databases: &Databases) -> Result<(), Error> {
+        // Tables in the place of views: a view may ask for one that comes later.
+        for (database, table) in views(databases) {
+            if self.takes(database, table)
+                && let Some(path) = table.definition.clone()
+            {
+                let content = Content::Sql { files: vec![path], rows: None };
+                self.push(Some(&database.name), content);
+            }
+        }
+        for database in databases.values() {
+            for table in database
+                .tables
+                .values()
+                .filter(|table| self.names.takes(Some(&database.name), &table.name))
+            {
+                self.script(&database.name, table.triggers.as_ref())?;
+            }
+            self.script(&database.name, database.triggers.as_ref())?;
+        }
+        for database in databases.values() {
+            self.script(&database.name, database.post.as_ref())?;
+        }
+        for (database, table) in views(databases) {
+            if self.takes(database, table) {
+                self.script(&database.name, table.view.as_ref())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn script(&mut self, database: &[u8], path: Option<&PathBuf>) -> Result<(), Error> {
+        if let Some(path) = path {
+            let script = Script::by_lines(path.clone(), &folder::text(path)?);
+            self.push(Some(database), Content::Script(script));
+        }
+        Ok(())
+    }
+}
+
+fn views(databases: &Databases) -> impl Iterator<Item = (&DatabaseFiles, &TableFiles)> {
+    databases.values().flat_map(|database| {
+        let views = database.tables.values().filter(|table| table.view.is_some());
+        views.map(move |table| (database, table))
+    })
+}
+
+/// CREATE DATABASE as CREATE DATABASE IF NOT EXISTS; anything else as it is.
+fn if_not_exists(text: &[u8]) -> Vec<u8> {
+    let mut pieces = token::tokens(text, Modes::default());
+    let create = pieces.next().filter(|one| one.is_word(text, "CREATE"));
+    let what = create.and_then(|_| pieces.next());
+    let is_database =
+        |one: &token::Token| one.is_word(text, "DATABASE") || one.is_word(text, "SCHEMA");
+    match what.filter(is_database) {
+        Some(what) if pieces.next().is_some_and(|one| !one.is_word(text, "IF")) => {
+            let (head, tail) = text.split_at(what.place.end);
+            [head, b" IF NOT EXISTS", tail].concat()
+        }
+        _ => text.to_vec(),
+    }
+}
+
+/// A name in quotes, as bytes.
+fn quoted(name: &[u8]) -> Vec<u8> {
+    let mut quoted = vec![b'`'];
+    for &byte in name {
+        quoted.push(byte);
+        if byte == b'`' {
+            quoted.push(byte);
+        }
+    }
+    quoted.push(b'`');
+    quoted
+}
