@@ -15,7 +15,7 @@ use crate::space_file::SpaceFile;
 
 /// A place of this name was reached.
 #[cfg(feature = "failpoints")]
-pub(crate) fn hit(name: &str) {
+pub fn hit(name: &str) {
     let Some(action) = action_at(name) else { return };
     let me = rustix::process::getpid();
     let signal = match action.as_str() {
@@ -60,7 +60,7 @@ fn action_at(name: &str) -> Option<String> {
 
 /// A place of this name was reached.
 #[cfg(not(feature = "failpoints"))]
-pub(crate) fn hit(_: &str) {}
+pub fn hit(_: &str) {}
 
 /// The built file is about to be verified.
 #[cfg(not(feature = "failpoints"))]

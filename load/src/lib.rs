@@ -43,7 +43,8 @@ mod encode;
 mod entry;
 mod error;
 mod estimate;
-mod failpoint;
+#[doc(hidden)]
+pub mod failpoint;
 mod fault;
 mod fields;
 mod given;

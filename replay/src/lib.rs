@@ -13,10 +13,12 @@
 //! `report`, [`progress`] and `error`.
 
 mod conductor;
+#[allow(dead_code, reason = "the conductor is on its way")]
 mod create;
 pub mod dump;
 mod error;
 mod journal;
+#[allow(dead_code, reason = "the conductor is on its way")]
 mod keys;
 mod lanes;
 pub mod names;
@@ -29,6 +31,7 @@ mod rows;
 mod sessions;
 #[allow(dead_code, reason = "the conductor is on its way")]
 mod state;
+#[allow(dead_code, reason = "the conductor is on its way")]
 mod table;
 mod token;
 #[allow(dead_code, reason = "the conductor is on its way")]

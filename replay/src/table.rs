@@ -1,1 +1,529 @@
 //! A table from its CREATE to the moment it takes its place.
+//!
+//! ```text
+//! DROP TABLE t            held back          t is as it was, for everybody
+//! CREATE TABLE t (..)     -> shadow          without foreign keys; rows go in here
+//!                         -> publish         t becomes aside, the shadow t: one RENAME; aside goes
+//!                         -> add_keys        foreign keys, when the tables they concern are published
+//! ```
+//!
+//! So t is the old table or the new one at any moment, with all its rows, and the rows of one table
+//! may go in while the dump makes the next. `--atomic` keeps all shadows until [`Tables::finish`],
+//! whose one RENAME publishes them.
+//!
+//! What cannot be done so is left to the dump's own statements, in their order: [`Created::AsItIs`].
+//! Names of shadows and of tables aside follow from the name of their table, so what a killed replay
+//! left is found by the next ([`leftovers`]).
+
+mod leftovers;
+mod shadow;
+mod swap;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use server::identifier::quote_text;
+use server::import::Names;
+use server::{Session, TableName};
+
+pub(crate) use self::shadow::Shadow;
+use crate::create::{CreateTable, Quotes};
+use crate::error::Error;
+use crate::keys::{self, ForeignKey};
+use crate::options::ReplayOptions;
+use crate::sessions::Sessions;
+
+/// Engines whose tables are nothing but themselves: under another name they are the same.
+const ENGINES: [&str; 8] =
+    ["innodb", "rocksdb", "tokudb", "myisam", "aria", "memory", "csv", "archive"];
+/// How long another replay of the same table is waited for: one that was killed may hold its lock
+/// until the server notices.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// What became of a CREATE TABLE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Created {
+    /// Rows go into [`Tables::shadow`].
+    Shadow,
+    /// Nothing was done: the statement is to be run as it is, after what was held back. Why.
+    AsItIs(String),
+    /// IF NOT EXISTS, and there is one: nothing is to be done.
+    Exists,
+}
+
+/// What has a name on the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Nothing,
+    Table,
+    /// A view, a sequence.
+    Other,
+}
+
+/// A table that is not published.
+#[derive(Debug)]
+struct Entry {
+    shadow: Shadow,
+    keys: Vec<ForeignKey>,
+    /// Whether the dump drops the table that has the name now.
+    replaces: bool,
+}
+
+/// The tables that a dump makes.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    atomic: bool,
+    lock_wait: Duration,
+    /// Not published, by their names as the server compares them.
+    entries: BTreeMap<TableName, Entry>,
+    /// Dropped by the dump, and not made again yet.
+    held: BTreeMap<TableName, TableName>,
+    /// Published without the foreign keys that the dump gives them.
+    bare: Vec<(TableName, Vec<ForeignKey>)>,
+    /// Databases that were looked through for what a killed replay left.
+    cleaned: BTreeSet<String>,
+    /// Whether names of tables have no case on this server; None before it was asked.
+    caseless: Option<bool>,
+}
+
+impl Tables {
+    /// No table yet.
+    pub(crate) fn new(options: &ReplayOptions) -> Tables {
+        Tables {
+            atomic: options.atomic,
+            lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
+            entries: BTreeMap::new(),
+            held: BTreeMap::new(),
+            bare: Vec::new(),
+            cleaned: BTreeSet::new(),
+            caseless: None,
+        }
+    }
+
+    /// `DROP TABLE [IF EXISTS] name`: holds it back for the CREATE that follows; false where it is
+    /// to be run as it is. A shadow of that name goes: its rows must not be on their way any more.
+    pub(crate) fn hold_drop(
+        &mut self,
+        sessions: &mut Sessions,
+        name: &TableName,
+        if_exists: bool,
+    ) -> Result<bool, Error> {
+        let key = self.key(&mut sessions.own, name)?;
+        self.bare.retain(|(table, _)| *table != key);
+        if let Some(entry) = self.entries.remove(&key) {
+            sessions.own.exec(&format!("DROP TABLE IF EXISTS {}", entry.shadow.name.quoted()))?;
+            if entry.replaces {
+                self.held.insert(key, name.clone());
+            }
+            return Ok(true);
+        }
+        match kind(&mut sessions.own, name, self.is_caseless())? {
+            Kind::Nothing if if_exists => Ok(true),
+            Kind::Nothing | Kind::Other => Ok(false),
+            Kind::Table => {
+                // Under foreign_key_checks the server refuses to drop what others refer to.
+                if is_checking(&mut sessions.dump)? && keys::has_children(&mut sessions.own, name)?
+                {
+                    return Ok(false);
+                }
+                self.held.insert(key, name.clone());
+                Ok(true)
+            }
+        }
+    }
+
+    /// Whether a DROP waits for its CREATE.
+    pub(crate) fn has_held_drops(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Drops the tables whose CREATE did not follow.
+    pub(crate) fn run_held_drops(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
+        while let Some((key, name)) = self.held.pop_first() {
+            let sql = format!("DROP TABLE IF EXISTS {}", name.quoted());
+            if let Err(error) = swap::unchecked(&mut sessions.own, |own| own.exec(&sql).map(drop)) {
+                self.held.insert(key, name);
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// `CREATE TABLE [IF NOT EXISTS] name (..)`: makes the shadow. `text` is the statement as the
+    /// dump's session is to run it.
+    ///
+    /// Errors: the server's where the statement is wrong and a table would be lost by running it
+    /// after its DROP; [`server::Error::Busy`] where another replay is at the table.
+    pub(crate) fn create(
+        &mut self,
+        sessions: &mut Sessions,
+        text: &[u8],
+        name: &TableName,
+        if_not_exists: bool,
+    ) -> Result<Created, Error> {
+        let as_it_is = |why: &str| Ok(Created::AsItIs(why.to_owned()));
+        let key = self.key(&mut sessions.own, name)?;
+        if self.entries.contains_key(&key) {
+            return as_it_is("the dump makes it a second time");
+        }
+        let kind = kind(&mut sessions.own, name, self.is_caseless())?;
+        let is_held = self.held.contains_key(&key);
+        match kind {
+            Kind::Table if !is_held && if_not_exists => return Ok(Created::Exists),
+            Kind::Table if !is_held => return as_it_is("there is a table of this name"),
+            Kind::Other => return as_it_is("what has this name is no table"),
+            Kind::Table | Kind::Nothing => {}
+        }
+        let reading = Reading::of(&mut sessions.dump)?;
+        let create = match CreateTable::read(text, reading.quotes) {
+            Ok(create) => create,
+            Err(unread) => return as_it_is(unread.0),
+        };
+        if let Some(why) = reading.against(&create, name) {
+            return as_it_is(why);
+        }
+        self.clean(&mut sessions.own, &name.database)?;
+        self.take(&mut sessions.own, name)?;
+        let made = make(sessions, &create, &reading, name);
+        let shadow = match made {
+            Ok(Ok(shadow)) => shadow,
+            Ok(Err(why)) => {
+                self.release(&mut sessions.own, name);
+                return Ok(Created::AsItIs(why));
+            }
+            Err(error) => {
+                self.release(&mut sessions.own, name);
+                return match error {
+                    // So the server says it of the statement itself; nothing is lost by asking.
+                    server::Error::Statement { message, .. } if kind == Kind::Nothing => {
+                        Ok(Created::AsItIs(message))
+                    }
+                    error => Err(error.into()),
+                };
+            }
+        };
+        self.held.remove(&key);
+        let replaces = kind == Kind::Table;
+        self.entries.insert(key, Entry { shadow, keys: create.keys, replaces });
+        load::failpoint::hit("replay.created");
+        Ok(Created::Shadow)
+    }
+
+    /// Where the rows of a table go that is not published yet.
+    pub(crate) fn shadow(&self, name: &TableName) -> Option<&Shadow> {
+        self.entries.get(&self.fold(name)).map(|entry| &entry.shadow)
+    }
+
+    /// Tables that are not published, in the order of their names.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &TableName> {
+        self.entries.values().map(|entry| &entry.shadow.table)
+    }
+
+    /// The rows of these tables are in: they take their places, but for `--atomic`.
+    ///
+    /// Errors: those tables that were not published yet are as they were; asking again is right.
+    pub(crate) fn publish(
+        &mut self,
+        sessions: &mut Sessions,
+        names: &[TableName],
+    ) -> Result<(), Error> {
+        if self.atomic {
+            return Ok(());
+        }
+        for name in names {
+            let key = self.fold(name);
+            let Some(entry) = self.entries.get(&key) else { continue };
+            swap::swap(&mut sessions.own, self.lock_wait, &[&entry.shadow], &[entry.replaces])?;
+            if let Some(entry) = self.entries.remove(&key) {
+                self.published(&mut sessions.own, key, entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the foreign keys of published tables, but those that refer to tables yet to be published.
+    ///
+    /// Errors: the server refuses one; the others of its table are left out too, and asking again
+    /// goes on with the next table.
+    pub(crate) fn add_keys(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
+        let waiting = |tables: &Tables, child: &TableName, keys: &[ForeignKey]| {
+            keys.iter().any(|key| tables.entries.contains_key(&tables.fold(&key.parent_of(child))))
+        };
+        let bare = std::mem::take(&mut self.bare);
+        let (later, mut now): (Vec<_>, Vec<_>) =
+            bare.into_iter().partition(|(child, keys)| waiting(self, child, keys));
+        self.bare = later;
+        while !now.is_empty() {
+            let (child, keys) = now.remove(0);
+            if let Err(error) = add(&mut sessions.own, self.lock_wait, &child, &keys) {
+                self.bare.append(&mut now);
+                return Err(error.into());
+            }
+            load::failpoint::hit("replay.key");
+        }
+        Ok(())
+    }
+
+    /// Publishes everything, drops what was held back, adds all foreign keys.
+    ///
+    /// Under `--atomic` one RENAME does it: killed before it, every table is as it was, after it,
+    /// all are new. Foreign keys are part of it where none of the tables was there before; else,
+    /// since their names are those of the old tables' keys, they follow.
+    pub(crate) fn finish(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
+        if self.atomic {
+            self.finish_at_once(sessions)?;
+        } else {
+            let names: Vec<TableName> = self.pending().cloned().collect();
+            self.publish(sessions, &names)?;
+        }
+        self.run_held_drops(sessions)?;
+        self.add_keys(sessions)
+    }
+
+    fn finish_at_once(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
+        let own = &mut sessions.own;
+        if !self.entries.values().any(|entry| entry.replaces) {
+            self.add_keys_to_shadows(own)?;
+        }
+        let shadows: Vec<&Shadow> = self.entries.values().map(|entry| &entry.shadow).collect();
+        let replaces: Vec<bool> = self.entries.values().map(|entry| entry.replaces).collect();
+        swap::swap(own, self.lock_wait, &shadows, &replaces)?;
+        for (key, entry) in std::mem::take(&mut self.entries) {
+            self.published(own, key, entry);
+        }
+        Ok(())
+    }
+
+    /// Gives shadows the foreign keys, which follow them when they are renamed. One whose name
+    /// another table of the database has is left for later.
+    fn add_keys_to_shadows(&mut self, own: &mut Session) -> Result<(), Error> {
+        let names: BTreeMap<TableName, TableName> = (self.entries.iter())
+            .map(|(key, entry)| (key.clone(), entry.shadow.name.clone()))
+            .collect();
+        let caseless = self.is_caseless();
+        for entry in self.entries.values_mut().filter(|entry| !entry.keys.is_empty()) {
+            let now =
+                |table: &TableName| names.get(&fold(table, caseless)).unwrap_or(table).clone();
+            let shadow = &entry.shadow;
+            let sql = keys::add_all(&shadow.table, &shadow.name, &entry.keys, now);
+            match swap::unchecked(own, |own| own.exec(&sql).map(drop)) {
+                Ok(()) => entry.keys.clear(),
+                // When it is published the server says it again, of the table's own name.
+                Err(server::Error::Statement { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// A table has its place: what is left is its foreign keys.
+    fn published(&mut self, own: &mut Session, key: TableName, entry: Entry) {
+        if !entry.keys.is_empty() {
+            self.bare.push((key, entry.keys));
+        }
+        self.release(own, &entry.shadow.table);
+    }
+
+    /// A replay that goes on after a crash passes over the CREATE of a table that is published: its
+    /// foreign keys may not be.
+    pub(crate) fn pass_over(
+        &mut self,
+        sessions: &mut Sessions,
+        text: &[u8],
+        name: &TableName,
+    ) -> Result<(), Error> {
+        let key = self.key(&mut sessions.own, name)?;
+        self.clean(&mut sessions.own, &name.database)?;
+        let quotes = Reading::of(&mut sessions.dump)?.quotes;
+        let Ok(create) = CreateTable::read(text, quotes) else { return Ok(()) };
+        // All of a table's are added by one statement.
+        if !create.keys.is_empty() && !has_keys(&mut sessions.own, name)? {
+            self.bare.push((key, create.keys));
+        }
+        Ok(())
+    }
+
+    /// The replay has failed: what is not published goes. Foreign keys of what is published are
+    /// added where the server can. Errors are not told: the one that ended the replay is.
+    pub(crate) fn abandon(&mut self, own: &mut Session) {
+        let _shield = own.options().interrupt.shield();
+        for (_, entry) in std::mem::take(&mut self.entries) {
+            let _ = own.exec(&format!("DROP TABLE IF EXISTS {}", entry.shadow.name.quoted()));
+            self.release(own, &entry.shadow.table);
+        }
+        for (child, keys) in std::mem::take(&mut self.bare) {
+            let _ = add(own, self.lock_wait, &child, &keys);
+        }
+    }
+
+    /// Takes the named lock of a table, which every load of it takes.
+    fn take(&self, own: &mut Session, name: &TableName) -> Result<(), Error> {
+        let lock = Names::of(name).lock;
+        if own.lock_name(&lock, BUSY_WAIT)? {
+            return Ok(());
+        }
+        let holder = own.lock_holder(&lock)?.unwrap_or(0);
+        let who = "another replay or load".to_owned();
+        Err(server::Error::Busy { target: name.to_string(), holder, who }.into())
+    }
+
+    fn release(&self, own: &mut Session, name: &TableName) {
+        // Gone with the connection, if that is why it fails.
+        let _ = own.exec(&format!("DO RELEASE_LOCK({})", quote_text(&Names::of(name).lock)));
+    }
+
+    fn key(&mut self, own: &mut Session, name: &TableName) -> Result<TableName, Error> {
+        if self.caseless.is_none() {
+            let mode: u8 = own.query_row("SELECT @@lower_case_table_names")?.number(0)?;
+            self.caseless = Some(mode != 0);
+        }
+        Ok(self.fold(name))
+    }
+
+    fn is_caseless(&self) -> bool {
+        self.caseless.unwrap_or(false)
+    }
+
+    fn fold(&self, name: &TableName) -> TableName {
+        fold(name, self.is_caseless())
+    }
+}
+
+fn fold(name: &TableName, caseless: bool) -> TableName {
+    match caseless {
+        true => TableName::new(name.database.to_lowercase(), name.table.to_lowercase()),
+        false => name.clone(),
+    }
+}
+
+/// How the dump's session reads a CREATE TABLE now.
+struct Reading {
+    quotes: Quotes,
+    is_utf8: bool,
+    /// Whether a byte of a character can look like a quote.
+    has_odd_bytes: bool,
+    is_checking: bool,
+}
+
+impl Reading {
+    fn of(dump: &mut Session) -> server::Result<Reading> {
+        let row = dump.query_row(
+            "SELECT @@SESSION.sql_mode, @@SESSION.character_set_client, \
+             @@SESSION.foreign_key_checks",
+        )?;
+        let (mode, charset) = (row.text_lossy(0), row.text_lossy(1));
+        let has = |flag: &str| mode.split(',').any(|set| set == flag);
+        Ok(Reading {
+            quotes: Quotes {
+                ansi: has("ANSI_QUOTES"),
+                no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
+            },
+            is_utf8: charset.starts_with("utf8"),
+            has_odd_bytes: ["big5", "cp932", "gb18030", "gbk", "sjis"].contains(&&*charset),
+            is_checking: row.bytes(2) != Some(b"0"),
+        })
+    }
+
+    /// What keeps a table from being made under another name.
+    fn against(&self, create: &CreateTable, name: &TableName) -> Option<&'static str> {
+        let is_known = |engine: &String| ENGINES.contains(&engine.as_str());
+        if self.is_checking && !create.keys.is_empty() {
+            return Some("its foreign keys are checked while rows go in");
+        }
+        if !self.is_utf8 && !create.keys.iter().all(ForeignKey::is_ascii) {
+            return Some("its foreign keys have names in another character set than UTF-8");
+        }
+        if self.has_odd_bytes && !create.is_ascii() {
+            return Some("it is written in a character set whose bytes can look like quotes");
+        }
+        if !self.is_utf8 && !name.database.is_ascii() && create.is_qualified {
+            return Some("its database's name is in another character set than UTF-8");
+        }
+        if create.engine.as_ref().is_some_and(|engine| !is_known(engine)) {
+            return Some("its engine is tied to the table's name");
+        }
+        None
+    }
+}
+
+/// Makes the shadow on the dump's session; the inner error says why it may not be one.
+fn make(
+    sessions: &mut Sessions,
+    create: &CreateTable,
+    reading: &Reading,
+    name: &TableName,
+) -> server::Result<Result<Shadow, String>> {
+    let shadow = shadow::name_of(name);
+    // What the dump's session calls the database is what it is used by.
+    let written = match reading.is_utf8 || name.database.is_ascii() {
+        true => shadow.quoted(),
+        false => server::identifier::quote_name(&shadow.table),
+    };
+    sessions.dump.exec_bytes(&create.named(&written))?;
+    let own = &mut sessions.own;
+    let made = Shadow::read(own, name.clone(), shadow.clone());
+    let why = match made {
+        Ok((shadow, engine)) => {
+            let may = |engine: &str| match create.keys.is_empty() {
+                true => ENGINES.contains(&engine),
+                false => engine == "innodb",
+            };
+            if may(&engine.to_ascii_lowercase()) {
+                return Ok(Ok(shadow));
+            }
+            Ok(format!("it is a table of {engine}"))
+        }
+        Err(error) => Err(error),
+    };
+    own.exec(&format!("DROP TABLE IF EXISTS {}", shadow.quoted()))?;
+    why.map(Err)
+}
+
+/// Adds the foreign keys of a published table.
+fn add(
+    own: &mut Session,
+    lock_wait: Duration,
+    child: &TableName,
+    keys: &[ForeignKey],
+) -> server::Result<()> {
+    let sql = keys::add_all(child, child, keys, TableName::clone);
+    own.set_lock_wait(lock_wait)?;
+    swap::unchecked(own, |own| own.exec(&sql).map(drop))
+}
+
+fn is_checking(dump: &mut Session) -> server::Result<bool> {
+    Ok(dump.query_text("SELECT @@SESSION.foreign_key_checks")?.as_deref() != Some("0"))
+}
+
+/// What has this name.
+fn kind(own: &mut Session, name: &TableName, caseless: bool) -> server::Result<Kind> {
+    // information_schema compares without case, whatever the server does.
+    let rows = own.query(&format!(
+        "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
+        quote_text(&name.database),
+        quote_text(&name.table)
+    ))?;
+    for row in rows {
+        let spelled = TableName::new(row.text(0)?, row.text(1)?);
+        if fold(&spelled, caseless) == fold(name, caseless) {
+            let is_table = matches!(row.text(2)?.as_str(), "BASE TABLE" | "SYSTEM VERSIONED");
+            return Ok(if is_table { Kind::Table } else { Kind::Other });
+        }
+    }
+    Ok(Kind::Nothing)
+}
+
+/// Whether a table has foreign keys of its own.
+fn has_keys(own: &mut Session, name: &TableName) -> server::Result<bool> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.TABLE_CONSTRAINTS WHERE CONSTRAINT_TYPE='FOREIGN KEY' \
+         AND TABLE_SCHEMA={} AND TABLE_NAME={} LIMIT 1",
+        quote_text(&name.database),
+        quote_text(&name.table)
+    );
+    Ok(!own.query(&sql)?.is_empty())
+}
+
+#[cfg(test)]
+mod tests;

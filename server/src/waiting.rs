@@ -14,8 +14,8 @@ use crate::identifier::{TableName, quote_text};
 use crate::options::ConnectOptions;
 use crate::session::{Row, Session};
 
-/// The server's error number of a lock that did not come in time.
-pub(crate) const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// Server error of a lock that did not come in time.
+pub const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
 /// No statement is looked after before this: all but the work of minutes are through by then.
 const QUIET: Duration = Duration::from_secs(1);
 /// Between two looks at a statement that waits.

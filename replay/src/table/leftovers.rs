@@ -1,0 +1,84 @@
+//! What a killed replay left.
+//!
+//! | found | it was killed | what is done |
+//! | --- | --- | --- |
+//! | a shadow | before its RENAME | it goes, with what a load into it left |
+//! | a table aside, and the table | after the RENAME | the old one goes, foreign keys are rebound |
+//! | a table aside alone | never; somebody dropped the new table | it stays |
+//!
+//! A shadow whose table's named lock somebody holds belongs to a replay that runs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use server::identifier::quote_text;
+use server::{Session, TableName, Target, TargetOptions};
+
+use super::shadow::{ASIDE, SHADOW, suffix};
+use super::{Tables, swap};
+use crate::error::Error;
+
+impl Tables {
+    /// Looks through a database, the first time it is named.
+    pub(super) fn clean(&mut self, own: &mut Session, database: &str) -> Result<(), Error> {
+        if !self.cleaned.insert(database.to_owned()) {
+            return Ok(());
+        }
+        let names = names(own, database)?;
+        // Digests cannot be undone, but looked up.
+        let of: BTreeMap<String, &TableName> =
+            names.iter().map(|name| (suffix(name), name)).collect();
+        for name in &names {
+            if let Some(suffix) = name.table.strip_prefix(SHADOW) {
+                drop_shadow(own, name, suffix)?;
+            } else if let Some(table) = name.table.strip_prefix(ASIDE).and_then(|s| of.get(s)) {
+                own.set_lock_wait(self.lock_wait)?;
+                swap::finish(own, &[((*table).clone(), name.clone())])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Drops a shadow, unless its replay runs.
+fn drop_shadow(own: &mut Session, name: &TableName, suffix: &str) -> Result<(), Error> {
+    let digest = suffix.get(..16).unwrap_or(suffix);
+    let lock = format!("inrush_{digest}");
+    if !own.lock_name(&lock, Duration::ZERO)? {
+        return Ok(());
+    }
+    let dropped = clean_target(own, name);
+    let _ = own.exec(&format!("DO RELEASE_LOCK({})", quote_text(&lock)));
+    dropped
+}
+
+/// Drops a table and what loads into it left.
+fn clean_target(own: &mut Session, name: &TableName) -> Result<(), Error> {
+    let mut target = Target::lock(own.another()?, name, &TargetOptions::default())?;
+    target.cleanup_tables()?;
+    own.exec(&format!("DROP TABLE IF EXISTS {}", name.quoted()))?;
+    Ok(())
+}
+
+/// All tables of a database.
+pub(super) fn names(own: &mut Session, database: &str) -> server::Result<Vec<TableName>> {
+    let sql = format!(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={}",
+        quote_text(database)
+    );
+    let rows = own.query(&sql)?;
+    rows.iter().map(|row| Ok(TableName::new(database, row.text(0)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use server::import::Names;
+
+    use super::*;
+
+    #[test]
+    fn the_digest_in_a_shadows_name_is_that_of_its_tables_lock() {
+        let table = TableName::new("d", "t");
+        assert_eq!(Names::of(&table).lock, format!("inrush_{}", &suffix(&table)[..16]));
+    }
+}
