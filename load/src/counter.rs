@@ -24,13 +24,32 @@ pub(crate) struct Series {
     pub(crate) zero_is_value: bool,
     /// Whether portions are reserved: unless `innodb_autoinc_lock_mode` is 0.
     pub(crate) reserves: bool,
+    /// Which values may be generated.
+    pub(crate) generates: Generates,
+}
+
+/// Which AUTO_INCREMENT values a load may generate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Generates {
+    /// Of any row.
+    Any,
+    /// Of all rows, or of none: where an INSERT has both, it reserves values that no row gets.
+    AllOrNone,
+    /// Of none.
+    None,
 }
 
 impl Series {
     /// 1, 2, 3, ... of a fresh table.
     #[cfg(test)]
-    pub(crate) const PLAIN: Series =
-        Series { start: 1, increment: 1, offset: 1, zero_is_value: false, reserves: true };
+    pub(crate) const PLAIN: Series = Series {
+        start: 1,
+        increment: 1,
+        offset: 1,
+        zero_is_value: false,
+        reserves: true,
+        generates: Generates::Any,
+    };
 
     /// Smallest value of the series above `value`; `u64::MAX` if there is none.
     fn after(&self, value: u64) -> u64 {

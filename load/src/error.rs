@@ -113,6 +113,9 @@ pub enum Error {
         "the input was changed since the load that was interrupted: other bytes than those whose rows are in; only with the input as it was can it go on"
     )]
     InputChangedSince,
+    /// Rows of INSERTs of which only the server knows what becomes.
+    #[error("{0}: what INSERT makes of that, only the server knows")]
+    NotPlain(String),
     /// A file of ours could not be read or written.
     #[error("{doing} {}: {source}{}", path.display(), disk::advice(source))]
     Io {
@@ -248,7 +251,7 @@ impl Error {
     /// statements: [`crate::load_from`] gives up at the first such row, and the target is as it was.
     pub fn is_not_plain(&self) -> bool {
         match self {
-            Error::Source(sources::Error::NotPlain { .. }) => true,
+            Error::NotPlain(_) | Error::Source(sources::Error::NotPlain { .. }) => true,
             Error::Step { error, .. } => error.is_not_plain(),
             _ => false,
         }

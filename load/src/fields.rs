@@ -5,7 +5,7 @@ use sources::{Dialect, FieldKind, Source};
 use values::{Charset, Column, SqlType};
 
 use crate::error::Error;
-use crate::options::LoadOptions;
+use crate::options::{LoadOptions, RowRules};
 
 /// Bytes that a BLOB or TEXT counts for the size of a row of fixed size.
 ///
@@ -44,7 +44,7 @@ impl InputFields {
         for name in names {
             let column = match find(session, table, name)? {
                 Some(column) => Some(column),
-                None if name.starts_with('@') => None,
+                None if name.starts_with('@') && options.rules == RowRules::LoadData => None,
                 None => {
                     unknown.push(format!("`{name}`"));
                     continue;
@@ -61,6 +61,17 @@ impl InputFields {
         match twice.first() {
             Some(twice) => Err(Error::Usage(twice.clone())),
             None => Ok(fields),
+        }
+    }
+
+    /// Refuses values for columns that the server computes: whether it leaves them out or refuses
+    /// the row is its affair.
+    pub(crate) fn check_generated(&self, table: &Table) -> Result<(), Error> {
+        let named = self.columns.iter().flatten().map(|&column| &table.columns[column].name);
+        let mut generated = named.filter(|name| table.generated.contains(name));
+        match generated.next() {
+            None => Ok(()),
+            Some(name) => Err(Error::NotPlain(format!("values for the generated column `{name}`"))),
         }
     }
 

@@ -13,10 +13,10 @@ use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, 
 use crate::absent;
 use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
 use crate::clock;
-use crate::counter::Series;
+use crate::counter::{Generates, Series};
 use crate::error::Error;
 use crate::fields::{self, InputFields};
-use crate::options::LoadOptions;
+use crate::options::{LoadOptions, OnDuplicate, RowRules};
 
 /// Collations by name.
 pub(crate) type Collations = HashMap<String, Arc<Collation>>;
@@ -45,6 +45,8 @@ pub(crate) struct Inspected {
     pub(crate) unfit: Vec<String>,
     /// The flags that values are read by, as a session is told.
     pub(crate) sql_mode: String,
+    /// Whose rules say what becomes of a row.
+    pub(crate) rules: RowRules,
 }
 
 impl Inspected {
@@ -68,6 +70,9 @@ impl Inspected {
     ) -> Result<Inspected, Error> {
         let header = fields::header(session, options, source)?;
         let fields = InputFields::new(session, table, options, header.as_deref())?;
+        if options.rules == RowRules::Insert {
+            fields.check_generated(table)?;
+        }
         let kinds = fields.kinds(session, table, source.dialect())?;
         source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
         let habits = server::habits(session)?;
@@ -101,11 +106,11 @@ impl Inspected {
             let has_value = is_given || column.default.is_value() || column.auto_increment;
             is_known && has_value && !table.generated.contains(&column.name)
         };
-        let moment = moment.as_ref();
+        let moment = moment.as_ref().filter(|_| options.rules == RowRules::LoadData);
         let columns = bind_columns(&settled, &fields, &convert, &labels, moment, is_bound)?;
         let (collations, unordered) = learn_collations(session, table)?;
         unfit.extend(unordered);
-        let series = series(session, facts, table, sql_flags)?;
+        let series = series(session, facts, table, sql_flags, options)?;
         let dialect = source.dialect().clone();
         Ok(Inspected {
             columns,
@@ -118,6 +123,7 @@ impl Inspected {
             collations,
             unfit,
             sql_mode,
+            rules: options.rules,
         })
     }
 }
@@ -167,6 +173,7 @@ fn series(
     facts: &ServerFacts,
     table: &Table,
     sql_mode: SqlMode,
+    options: &LoadOptions,
 ) -> Result<Series, Error> {
     let (increment, offset) = facts.auto_increment_step;
     let lock_mode = session.query_row("SELECT @@innodb_autoinc_lock_mode")?.text(0)?;
@@ -175,7 +182,14 @@ fn series(
         increment,
         offset,
         zero_is_value: sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO),
-        reserves: lock_mode != "0",
+        // Of INSERT with a list the server knows how many there are.
+        reserves: lock_mode != "0" && options.rules == RowRules::LoadData,
+        generates: match (options.rules, options.on_duplicate) {
+            (RowRules::LoadData, _) => Generates::Any,
+            (RowRules::Insert, OnDuplicate::Fail) => Generates::AllOrNone,
+            // Whether a row that is left out uses up its number, only the server knows.
+            (RowRules::Insert, _) => Generates::None,
+        },
     })
 }
 

@@ -82,7 +82,7 @@ pub use job::{load, load_from};
 pub use ladder::Refused;
 #[doc(hidden)]
 pub use memory::Memory;
-pub use options::{Batches, Fill, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas};
+pub use options::{Batches, Fill, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas, RowRules};
 pub use plan::{Plan, check, plan};
 pub use position::Position;
 pub use progress::{Progress, Snapshot, Stage};

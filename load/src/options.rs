@@ -54,6 +54,19 @@ impl OnDuplicate {
     }
 }
 
+/// Whose rules say what becomes of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowRules {
+    /// LOAD DATA's under strict mode.
+    #[default]
+    LoadData,
+    /// Those of INSERTs with a list of rows. NULL is refused for a TIMESTAMP that is NOT NULL, which
+    /// LOAD DATA gives the time, and so are values for generated columns; generated AUTO_INCREMENT
+    /// values are not reserved in portions. Where they depend on which statement a row is in, the
+    /// load fails: [`Error::is_not_plain`].
+    Insert,
+}
+
 /// Way into the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoadPath {
@@ -137,6 +150,8 @@ pub struct LoadOptions {
     pub atomic: bool,
     /// How the input is cut into fields.
     pub dialect: Dialect,
+    /// Whose rules say what becomes of a row. Default: LOAD DATA's.
+    pub rules: RowRules,
     /// Columns the fields of a line go to, in order. Default: the header's, or all in
     /// table order but the INVISIBLE ones.
     pub columns: Option<Vec<String>>,
@@ -203,6 +218,7 @@ impl LoadOptions {
             replicas: Replicas::default(),
             atomic: false,
             dialect: Dialect::mysql(),
+            rules: RowRules::LoadData,
             columns: None,
             header: false,
             skip_lines: 0,

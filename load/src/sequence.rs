@@ -15,9 +15,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use values::Column;
 
 use crate::binding::Binding;
-use crate::counter::{Counter, Series};
+use crate::counter::{Counter, Generates, Series};
 use crate::duplicates::gate::LeftOut;
 use crate::encode::{AutoValue, RowNumbers};
+use crate::error::Error;
 use crate::given::{Given, limits};
 use crate::stop::Stop;
 use crate::turn::Turnstile;
@@ -35,6 +36,7 @@ pub(crate) struct Sequence {
     gate: Option<Turnstile<Next>>,
     counts: bool,
     careful: bool,
+    generates: Generates,
     /// The table's AUTO_INCREMENT after the last chunk so far, and that chunk.
     reached: Mutex<(u64, u64)>,
     /// Whether any value was given, or generated, or any row refused.
@@ -110,6 +112,7 @@ impl Sequence {
             gate: needed.then(|| Turnstile::new(Next { counter, row_id: 1 })),
             counts: column.is_some(),
             careful: careful && column.is_some(),
+            generates: series.generates,
             reached: Mutex::new((0, counter.table_next())),
             given: AtomicBool::new(false),
             generated: AtomicBool::new(false),
@@ -183,7 +186,23 @@ impl Sequence {
         if generated {
             self.generated.store(true, Ordering::SeqCst);
         }
+        if !self.may_generate() {
+            return Err(Stop::Failed(Error::NotPlain(
+                "rows that get AUTO_INCREMENT values generated, with such that give them or for \
+                 which duplicates are no failure"
+                    .to_owned(),
+            )));
+        }
         if self.is_inexact() { Err(Stop::Renumber) } else { Ok(()) }
+    }
+
+    /// Whether as many values were generated so far as may be.
+    fn may_generate(&self) -> bool {
+        match self.generates {
+            Generates::Any => true,
+            Generates::AllOrNone => !self.ended_mixed(),
+            Generates::None => !self.generated.load(Ordering::SeqCst),
+        }
     }
 
     /// Row `row` of a chunk is refused, and the load goes on without it.

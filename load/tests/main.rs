@@ -17,6 +17,7 @@ mod differential;
 mod duplicates;
 mod format;
 mod inputs;
+mod insert_rules;
 mod landing;
 mod left_out;
 mod left_out_numbers;

@@ -15,6 +15,7 @@ use values::{Charset, Column, Converter, SqlMode, SqlType};
 use crate::error::Error;
 use crate::inspected::Inspected;
 use crate::logical::text::{self, Literal};
+use crate::options::RowRules;
 
 /// `sql_mode` of sessions that load, besides the flags by which values are read. Without
 /// NO_BACKSLASH_ESCAPES and ANSI_QUOTES, whatever the server has.
@@ -210,7 +211,11 @@ impl Binder<'_> {
         if column.nullable || column.auto_increment {
             return Ok(OnNull::Null);
         }
+        let is_insert = self.inspected.rules == RowRules::Insert;
         let SqlType::Timestamp { digits } = column.sql_type else { return Ok(OnNull::Refused) };
+        if is_insert {
+            return Ok(OnNull::Refused);
+        }
         Ok(self.moment()?.local(digits).map_or(OnNull::Moment(digits), OnNull::Text))
     }
 
