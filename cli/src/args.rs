@@ -3,6 +3,7 @@
 //! Client options are those of the mariadb client, so `-h` is the host and help
 //! is `--help`; field options are those of LOAD DATA.
 
+mod replay;
 mod replay_bench;
 mod secure;
 
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::replay_bench::ReplayBenchArgs;
 pub(crate) use self::secure::SecureArgs;
 use crate::failure::Failure;
@@ -76,6 +78,8 @@ pub(crate) enum Command {
     Load(Box<LoadArgs>),
     /// Say what load would do and why; changes nothing.
     Plan(Box<LoadArgs>),
+    /// Replay a SQL dump in parallel, its rows by the fastest path.
+    Replay(Box<ReplayArgs>),
     /// Guess what files hold: print a CREATE TABLE and the command that loads them.
     Sniff(Box<SniffArgs>),
     /// Show what is in a tablespace file.

@@ -20,6 +20,9 @@ mod inspect;
 mod load;
 mod print;
 mod progress;
+mod replay;
+mod replay_print;
+mod replay_progress;
 mod sandbox;
 mod signals;
 mod size;
@@ -48,6 +51,7 @@ fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Load(args) => load::run(&args),
         Command::Plan(args) => load::plan(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Sniff(args) => sniff::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Sandbox(args) => sandbox::run(&args),

@@ -12,30 +12,79 @@
 //! statements over several connections; `journal` what is done, for the same command after a crash;
 //! `report`, [`progress`] and `error`.
 
+#![allow(dead_code, reason = "parts are being joined")]
+
 mod conductor;
-#[allow(dead_code, reason = "the conductor is on its way")]
 mod create;
 pub mod dump;
 mod error;
 mod journal;
-#[allow(dead_code, reason = "the conductor is on its way")]
 mod keys;
 mod lanes;
 pub mod names;
+mod naming;
 pub mod options;
-#[allow(dead_code, reason = "the conductor is on its way")]
+mod order;
+mod place;
 pub mod progress;
+mod reading;
 pub mod report;
 mod rows;
-#[allow(dead_code, reason = "the conductor is on its way")]
 mod sessions;
-#[allow(dead_code, reason = "the conductor is on its way")]
 mod state;
-#[allow(dead_code, reason = "the conductor is on its way")]
 mod table;
 mod token;
-#[allow(dead_code, reason = "the conductor is on its way")]
 mod work;
 
-pub use error::Error;
-pub use options::{As, ReplayOptions};
+use std::time::Instant;
+
+use server::ConnectOptions;
+
+use crate::conductor::Conductor;
+use crate::dump::Dump;
+pub use crate::error::Error;
+use crate::names::Names;
+pub use crate::options::{As, ReplayOptions};
+use crate::order::Order;
+pub use crate::place::Place;
+use crate::progress::{Progress, Watch};
+use crate::report::Report;
+
+/// Refuses what can be seen to fail without a server.
+pub fn check(options: &ReplayOptions) -> Result<(), Error> {
+    let names = Names::new(options)?;
+    Dump::open(&options.dump, &names).map(drop)
+}
+
+/// Replays a dump into a server.
+///
+/// Errors: where in the dump, at which statement, and what was wrong. Tables before it are
+/// finished, those that are not are as they were; with `atomic` all are.
+pub fn replay(
+    connect: &ConnectOptions,
+    options: &ReplayOptions,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let started = Instant::now();
+    let names = Names::new(options)?;
+    let dump = Dump::open(&options.dump, &names)?;
+    let connect = ConnectOptions { interrupt: options.interrupt.clone(), ..connect.clone() };
+    let _watcher = options.interrupt.watch(&connect);
+    let watch = Watch::default();
+    let outcome = std::thread::scope(|scope| {
+        let _ending = watch.until_dropped();
+        scope.spawn(|| watch.tell(progress));
+        let order = Order::new(names, connect.database.clone().map(String::into_bytes));
+        Conductor::new(&connect, options, order, &watch)?.run(&dump)
+    });
+    let mut report = outcome.map_err(|error| options.interrupted().unwrap_or(error))?;
+    report.memory_peak_bytes = load::report::memory_peak_bytes();
+    report.finish(started.elapsed().as_secs_f64(), watch.read_bytes());
+    Ok(report)
+}
+
+/// Says what a replay would do, asking no server.
+pub fn dry_run(options: &ReplayOptions) -> Result<Report, Error> {
+    check(options)?;
+    Err(Error::Usage("--dry-run is not there yet".to_owned()))
+}

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use server::Interrupt;
 
+use crate::error::Error;
+
 /// How rows go in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum As {
@@ -45,4 +47,32 @@ pub struct ReplayOptions {
     pub lock_wait_seconds: u32,
     /// Whoever wants the replay to end early says so here.
     pub interrupt: Interrupt,
+}
+
+impl ReplayOptions {
+    /// A replay of `dump`, everything else at its default.
+    pub fn new(dump: PathBuf) -> ReplayOptions {
+        let load = load::LoadOptions::new(Vec::new(), "", "");
+        ReplayOptions {
+            dump,
+            into: None,
+            tables: Vec::new(),
+            exclude: Vec::new(),
+            rows_as: As::Rows,
+            atomic: false,
+            force: false,
+            connections: None,
+            threads: load.threads,
+            memory_bytes_max: load.memory_bytes_max,
+            temp_dir: load.temp_dir,
+            state_dir: load.state_dir,
+            lock_wait_seconds: load.lock_wait_seconds,
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    /// The error of a replay that somebody has ended.
+    pub(crate) fn interrupted(&self) -> Option<Error> {
+        self.interrupt.requested().map(|by| Error::Stopped { by })
+    }
 }

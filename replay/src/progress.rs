@@ -1,6 +1,7 @@
 //! What is told while a replay runs.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How far a replay is, at one moment.
@@ -35,12 +36,24 @@ impl Progress for () {
 }
 
 /// Time between two updates.
-pub(crate) const INTERVAL: Duration = Duration::from_millis(200);
+const INTERVAL: Duration = Duration::from_millis(200);
 
-/// What workers count while they send rows; the conductor tells it on.
+/// What those who work count; [`Watch::tell`] tells it on.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     rows: AtomicU64,
+    tables: AtomicU64,
+    read_bytes: AtomicU64,
+    total_bytes: AtomicU64,
+    words: Mutex<Words>,
+    ended: AtomicBool,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Words {
+    doing: String,
+    said: Vec<String>,
 }
 
 impl Watch {
@@ -49,8 +62,119 @@ impl Watch {
         self.rows.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Rows counted so far.
-    pub(crate) fn rows(&self) -> u64 {
-        self.rows.load(Ordering::Relaxed)
+    /// One more table is finished.
+    pub(crate) fn add_table(&self) {
+        self.tables.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How much of the dump's files is read.
+    pub(crate) fn set_read_bytes(&self, bytes: u64) {
+        self.read_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// How much of them there is; 0 where that is not known.
+    pub(crate) fn set_total_bytes(&self, bytes: u64) {
+        self.total_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What the dump is at.
+    pub(crate) fn set_doing(&self, what: &str) {
+        what.clone_into(&mut self.words().doing);
+    }
+
+    /// A sentence for people.
+    pub(crate) fn say(&self, text: &str) {
+        self.words().said.push(text.to_owned());
+        self.changed.notify_all();
+    }
+
+    /// Bytes of the dump's files that are read.
+    pub(crate) fn read_bytes(&self) -> u64 {
+        self.read_bytes.load(Ordering::Relaxed)
+    }
+
+    fn words(&self) -> MutexGuard<'_, Words> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn snapshot(&self, doing: String) -> Snapshot {
+        let total = self.total_bytes.load(Ordering::Relaxed);
+        Snapshot {
+            doing,
+            read_bytes: self.read_bytes(),
+            total_bytes: (total > 0).then_some(total),
+            rows: self.rows.load(Ordering::Relaxed),
+            tables: self.tables.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Tells `progress` until [`Watch::end`]: the work of a thread of its own.
+    pub(crate) fn tell(&self, progress: &dyn Progress) {
+        let mut words = self.words();
+        loop {
+            let (said, doing) = (std::mem::take(&mut words.said), words.doing.clone());
+            drop(words);
+            said.iter().for_each(|text| progress.say(text));
+            let ended = self.ended.load(Ordering::SeqCst);
+            if !doing.is_empty() {
+                progress.update(&self.snapshot(doing));
+            }
+            if ended {
+                return;
+            }
+            let waited = self.changed.wait_timeout(self.words(), INTERVAL);
+            words = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The replay is over, and whoever [`Watch::tell`]s may go when the result is dropped.
+    pub(crate) fn until_dropped(&self) -> Ending<'_> {
+        Ending(self)
+    }
+}
+
+/// Ends the telling when it is dropped, however the replay ends.
+pub(crate) struct Ending<'a>(&'a Watch);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let words = self.0.words();
+        self.0.ended.store(true, Ordering::SeqCst);
+        drop(words);
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Ear(Mutex<Vec<String>>);
+
+    impl Progress for Ear {
+        fn update(&self, snapshot: &Snapshot) {
+            let text = format!("{} rows at {}", snapshot.rows, snapshot.doing);
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        }
+
+        fn say(&self, text: &str) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+        }
+    }
+
+    #[test]
+    fn all_that_was_said_is_told_before_the_end() {
+        let (watch, ear) = (Watch::default(), Ear::default());
+        std::thread::scope(|scope| {
+            let _ending = watch.until_dropped();
+            scope.spawn(|| watch.tell(&ear));
+            watch.set_doing("t");
+            watch.add_rows(3);
+            watch.say("word");
+        });
+        let heard = ear.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        assert!(heard.contains(&"word".to_owned()), "{heard:?}");
+        assert_eq!(heard.last().map(String::as_str), Some("3 rows at t"));
     }
 }

@@ -1,1 +1,132 @@
 //! What a replay did.
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::place::Place;
+
+/// One table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TableReport {
+    /// `database.table`.
+    pub table: String,
+    /// Rows that went in; with REPLACE or IGNORE those that were sent.
+    pub rows: u64,
+    /// How: `direct`, `stream`, `insert`, `lanes`, `serial`, or several of them with `+`; empty if
+    /// the dump has no rows of it.
+    pub way: String,
+    /// Seconds that its rows took, while others were worked on too.
+    pub seconds: f64,
+    /// Why not a faster way, and what else is to be said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A statement that failed and was passed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failed {
+    /// The file it is in.
+    pub file: String,
+    /// Byte of the unpacked file that it begins at.
+    pub offset: u64,
+    /// Line, from 1.
+    pub line: u64,
+    /// How it begins.
+    pub statement: String,
+    /// What the server said.
+    pub error: String,
+}
+
+/// Outcome of a replay, or with `dry_run` what it would do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// The dump as it was named.
+    pub dump: String,
+    /// Whether nothing was done.
+    pub dry_run: bool,
+    /// Version of the server; empty if none was asked.
+    pub server: String,
+    /// Statements in the dump, INSERTs not counted.
+    pub statements: u64,
+    /// Those that waited until all tables before them were finished.
+    pub barriers: u64,
+    /// Statements left out by `--tables`, `--exclude` or `--into`.
+    pub left_out: u64,
+    /// Tables, in the order of the dump.
+    pub tables: Vec<TableReport>,
+    /// Rows of all tables.
+    pub rows: u64,
+    /// Bytes read, compressed if they are.
+    pub bytes: u64,
+    /// Wall time.
+    pub seconds: f64,
+    /// Rows a second over all of it.
+    pub rows_per_second: f64,
+    /// Megabytes (10^6) of files a second over all of it.
+    pub megabytes_per_second: f64,
+    /// Highest resident memory of the process.
+    pub memory_peak_bytes: u64,
+    /// Tables that were finished by an interrupted replay of the same dump before.
+    pub tables_before: Vec<String>,
+    /// Statements that failed, with `--force`.
+    pub failed: Vec<Failed>,
+    /// What the user should know, a sentence each.
+    pub notes: Vec<String>,
+    /// With `dry_run`: what would be done, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+}
+
+/// One step of a replay that is only looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The file.
+    pub file: String,
+    /// Line that it begins on, from 1.
+    pub line: u64,
+    /// Byte of the unpacked file that it begins at.
+    pub offset: u64,
+    /// `run`, `barrier`, `make`, `rows`, `left out`.
+    pub what: &'static str,
+    /// The table, or how the statement begins.
+    pub statement: String,
+    /// Rows, for `rows`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+}
+
+impl Failed {
+    pub(crate) fn new(place: &Place, error: &Error) -> Failed {
+        Failed {
+            file: place.file.display().to_string(),
+            offset: place.offset,
+            line: place.line,
+            statement: place.head.clone(),
+            error: error.to_string(),
+        }
+    }
+}
+
+impl Report {
+    /// The line of a table, made if it is not there.
+    pub(crate) fn table(&mut self, name: &str) -> &mut TableReport {
+        let at = match self.tables.iter().rposition(|line| line.table == name) {
+            Some(at) => at,
+            None => {
+                self.tables.push(TableReport { table: name.to_owned(), ..TableReport::default() });
+                self.tables.len() - 1
+            }
+        };
+        &mut self.tables[at]
+    }
+
+    /// Fills in what follows from the rest.
+    pub(crate) fn finish(&mut self, seconds: f64, bytes: u64) {
+        self.rows = self.tables.iter().map(|table| table.rows).sum();
+        self.seconds = seconds;
+        self.bytes = bytes;
+        let span = seconds.max(1e-9);
+        self.rows_per_second = self.rows as f64 / span;
+        self.megabytes_per_second = bytes as f64 / span / 1e6;
+    }
+}

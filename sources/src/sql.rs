@@ -26,6 +26,7 @@ mod statement;
 mod token;
 mod window;
 
+pub use classify::classify;
 pub use insert::{InsertHead, Verb};
 pub use lexer::Syntax;
 pub use problem::Problem;

@@ -5,7 +5,7 @@ use super::statement::{ObjectName, StatementKind};
 use super::token::{Comments, Token, Tokens};
 
 /// What a whole statement is; an INSERT is [`StatementKind::Other`], as its rows are in it.
-pub(crate) fn classify(text: &[u8], syntax: Syntax, comments: Comments) -> StatementKind {
+pub fn classify(text: &[u8], syntax: Syntax, comments: Comments) -> StatementKind {
     let mut words = Words::new(Tokens::new(text, syntax, comments));
     let kind = match words.next() {
         Some(Token::Word(first)) => match first.to_ascii_uppercase().as_slice() {

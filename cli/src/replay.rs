@@ -1,0 +1,110 @@
+//! `inrush replay`: from what was typed to what it means, and what is printed.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use replay::progress::Progress;
+use replay::report::Report;
+use replay::{As, ReplayOptions};
+
+use crate::args::{AsArg, ReplayArgs};
+use crate::failure::{FAILED, Failure, REJECTS};
+use crate::{connect, replay_print, replay_progress, signals, size};
+
+/// Replays, and prints the report.
+pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
+    let options = options(args)?;
+    let mut out = std::io::stdout().lock();
+    let outcome = if args.dry_run {
+        signals::watch(&options.interrupt, args.quiet)?;
+        replay::dry_run(&options)
+    } else {
+        // No server is made or started for what cannot be read.
+        replay::check(&options)?;
+        let server = connect::resolve(&args.connect, args.quiet)?;
+        signals::watch(&options.interrupt, args.quiet)?;
+        replay::replay(&server, &options, &*watcher(args))
+    };
+    match outcome {
+        Ok(report) => {
+            // The dump is in, whether or not anybody can be told.
+            if let Err(error) = show(&mut out, args, &report) {
+                tell!("inrush: warning: the replay is done, but printing its report: {error}");
+            }
+            Ok(if report.failed.is_empty() { 0 } else { REJECTS })
+        }
+        Err(error) => {
+            let status = error.exit_status();
+            if args.json {
+                let text = serde_json::json!({ "error": error.to_string(), "status": status });
+                writeln!(out, "{text:#}")?;
+            }
+            Err(Failure { status, text: error.to_string() })
+        }
+    }
+}
+
+fn show(out: &mut impl Write, args: &ReplayArgs, report: &Report) -> std::io::Result<()> {
+    if args.json {
+        serde_json::to_writer_pretty(&mut *out, report)?;
+        return writeln!(out);
+    }
+    if !args.quiet {
+        return replay_print::report(out, report);
+    }
+    for failed in &report.failed {
+        tell!("inrush: {}", replay_print::failed(failed));
+    }
+    Ok(())
+}
+
+fn watcher(args: &ReplayArgs) -> Box<dyn Progress> {
+    if args.quiet {
+        Box::new(())
+    } else if std::io::stderr().is_terminal() {
+        Box::new(replay_progress::Bar::new())
+    } else {
+        Box::new(replay_progress::Lines::new())
+    }
+}
+
+fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
+    let mut options = ReplayOptions::new(dump(&args.dump));
+    options.into.clone_from(&args.into);
+    options.tables.clone_from(&args.tables);
+    options.exclude.clone_from(&args.exclude);
+    options.rows_as = match args.rows_as {
+        AsArg::Rows => As::Rows,
+        AsArg::Statements => As::Statements,
+    };
+    options.atomic = args.atomic;
+    options.force = args.force;
+    for (option, count) in [("--threads", args.threads), ("--connections", args.connections)] {
+        if count == Some(0) {
+            return Err(Failure::usage(format!("{option} 0 would do nothing")));
+        }
+    }
+    options.connections = args.connections;
+    if let Some(threads) = args.threads {
+        options.threads = threads;
+    }
+    if let Some(memory) = &args.memory {
+        options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
+    }
+    if let Some(folder) = &args.temp_dir {
+        options.temp_dir.clone_from(folder);
+    }
+    options.lock_wait_seconds = args.lock_wait;
+    Ok(options)
+}
+
+fn dump(typed: &Path) -> PathBuf {
+    if typed.as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { typed.to_owned() }
+}
+
+impl From<replay::Error> for Failure {
+    fn from(error: replay::Error) -> Failure {
+        debug_assert!(error.exit_status() >= FAILED);
+        Failure { status: error.exit_status(), text: error.to_string() }
+    }
+}

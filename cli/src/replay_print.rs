@@ -1,0 +1,101 @@
+//! Reports of replays as text for people.
+
+use std::io::{self, Write};
+
+use replay::report::{Failed, Report, TableReport};
+
+use crate::size::{count, group, show};
+
+/// The report of a finished replay, or what one would do.
+pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    if report.dry_run {
+        return self::dry_run(out, report);
+    }
+    writeln!(
+        out,
+        "{}: {} into {}, {}",
+        report.dump,
+        count(report.rows, "row"),
+        count(report.tables.len() as u64, "table"),
+        count(report.statements, "other statement"),
+    )?;
+    writeln!(
+        out,
+        "  {:.2} s, {} rows/s, {:.1} MB/s of the dump ({} read), peak memory {}",
+        report.seconds,
+        group(report.rows_per_second as u64),
+        report.megabytes_per_second,
+        show(report.bytes),
+        show(report.memory_peak_bytes),
+    )?;
+    for table in &report.tables {
+        self::table(out, table)?;
+    }
+    if !report.tables_before.is_empty() {
+        let names = report.tables_before.join(", ");
+        writeln!(out, "  finished by an interrupted replay before: {names}")?;
+    }
+    if report.left_out > 0 {
+        writeln!(out, "  {} left out", count(report.left_out, "statement"))?;
+    }
+    if report.barriers > 0 {
+        let number = count(report.barriers, "statement");
+        writeln!(out, "  {number} waited for all tables before")?;
+    }
+    for note in &report.notes {
+        writeln!(out, "  note: {note}")?;
+    }
+    writeln!(out, "  server {}", report.server)?;
+    if !report.failed.is_empty() {
+        let number = count(report.failed.len() as u64, "statement");
+        writeln!(out, "  {number} failed:")?;
+        for failed in &report.failed {
+            writeln!(out, "    {}", self::failed(failed))?;
+        }
+    }
+    Ok(())
+}
+
+fn table(out: &mut impl Write, table: &TableReport) -> io::Result<()> {
+    write!(out, "  {}: {}", table.table, count(table.rows, "row"))?;
+    if !table.way.is_empty() {
+        write!(out, ", {}", table.way)?;
+    }
+    if table.seconds > 0.0 {
+        write!(out, ", {:.2} s", table.seconds)?;
+    }
+    writeln!(out)?;
+    table.notes.iter().try_for_each(|note| writeln!(out, "    {note}"))
+}
+
+/// A statement that failed, in a line.
+pub(crate) fn failed(failed: &Failed) -> String {
+    let Failed { file, offset, line, statement, error } = failed;
+    format!("{file}, line {line}, byte {offset}, {statement:?}: {error}")
+}
+
+fn dry_run(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let mut file = "";
+    for step in &report.steps {
+        if step.file != file {
+            file = &step.file;
+            writeln!(out, "{file}:")?;
+        }
+        write!(out, "  line {:<8} {:<9} {}", step.line, step.what, step.statement)?;
+        match step.rows {
+            Some(rows) => writeln!(out, ": {}", count(rows, "row"))?,
+            None => writeln!(out)?,
+        }
+    }
+    writeln!(
+        out,
+        "{}: {} for {}, {}, {} left out; {} would wait for all tables before",
+        report.dump,
+        count(report.rows, "row"),
+        count(report.tables.len() as u64, "table"),
+        count(report.statements, "other statement"),
+        group(report.left_out),
+        group(report.barriers),
+    )?;
+    report.notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))
+}

@@ -1,0 +1,43 @@
+//! Names of the dump, which are bytes in its character set, as text.
+
+use server::Session;
+
+use crate::error::Error;
+use crate::order::Decode;
+
+/// Reads names as the server would.
+pub(crate) struct Naming<'a> {
+    /// A session of ours, asked where bytes are no UTF-8.
+    pub(crate) own: &'a mut Session,
+    /// The character set of the dump's text.
+    pub(crate) charset: &'a str,
+}
+
+impl Decode for Naming<'_> {
+    fn decode(&mut self, name: &[u8]) -> Result<String, Error> {
+        let is_utf8 =
+            name.is_ascii() || self.charset.starts_with("utf8") || self.charset == "binary";
+        match str::from_utf8(name) {
+            Ok(text) if is_utf8 => Ok(text.to_owned()),
+            Err(_) if is_utf8 => Err(Error::Refused(format!(
+                "the name {:?} is no UTF-8, which the dump says it is written in",
+                String::from_utf8_lossy(name)
+            ))),
+            // The name of a character set is letters and digits: the server said it.
+            _ => {
+                let hex: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+                let sql = format!("SELECT CONVERT(_{} x'{hex}' USING utf8mb4)", self.charset);
+                Ok(self.own.query_row(&sql)?.text(0)?)
+            }
+        }
+    }
+}
+
+/// Reads names where no server is asked: as UTF-8, whatever they are.
+pub(crate) struct Lossy;
+
+impl Decode for Lossy {
+    fn decode(&mut self, name: &[u8]) -> Result<String, Error> {
+        Ok(String::from_utf8_lossy(name).into_owned())
+    }
+}

@@ -1,0 +1,215 @@
+//! Which statement may run when: what is known of the dump so far, and a verdict on what comes.
+//!
+//! ```text
+//! statement --Order--> Step        the conductor does it, a dry run prints it
+//! ```
+//!
+//! Tables that the dump makes are filled apart, under names that nobody knows, while the dump goes
+//! on. So a statement has to wait for them only if it could tell the difference; what is not known
+//! to be blind to it waits.
+
+use std::collections::BTreeSet;
+
+use server::TableName;
+use sources::sql::{InsertHead, ObjectName, Statement, StatementKind};
+
+use crate::error::Error;
+use crate::names::Names;
+
+/// What is to be done with a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// To run at once: it cannot tell whether tables are finished.
+    Run,
+    /// SET: to run at once, and to be told to other connections.
+    Set(Vec<String>),
+    /// The default database is now this.
+    Use(String),
+    /// A database is to be there.
+    Database(String),
+    /// To wait until all tables before it are finished.
+    Barrier,
+    /// To wait until this table is finished.
+    After(TableName),
+    /// A DROP TABLE, which its CREATE may take care of.
+    Drop(TableName),
+    /// A CREATE TABLE.
+    Make(TableName),
+    /// Rows.
+    Rows(TableName),
+    /// ENABLE KEYS or DISABLE KEYS, which mean nothing to tables that are filled apart.
+    Keys(TableName),
+    /// Means nothing here: LOCK TABLES, for what nobody else sees or what goes in at once.
+    Nothing,
+    /// Not wanted: `--tables`, `--exclude`, `--into`.
+    LeftOut,
+}
+
+/// What the dump said so far of databases.
+#[derive(Debug)]
+pub(crate) struct Order {
+    names: Names,
+    /// The default database, as the dump calls it.
+    database: Option<Vec<u8>>,
+    /// All that it named.
+    databases: BTreeSet<Vec<u8>>,
+    /// Objects that belong to tables which are left out follow them.
+    is_left_out: bool,
+}
+
+/// Names as text, from the dump's bytes.
+pub(crate) trait Decode {
+    /// A name in the character set that the dump's session has now.
+    fn decode(&mut self, name: &[u8]) -> Result<String, Error>;
+}
+
+impl Order {
+    pub(crate) fn new(names: Names, database: Option<Vec<u8>>) -> Order {
+        Order { names, databases: database.iter().cloned().collect(), database, is_left_out: false }
+    }
+
+    /// What is filtered, and where everything goes.
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The database that everything goes into.
+    fn only(&self) -> Option<&[u8]> {
+        Names::into(&self.names)
+    }
+
+    /// The databases that the dump named.
+    pub(crate) fn databases(&self) -> Vec<Vec<u8>> {
+        self.databases.iter().cloned().collect()
+    }
+
+    /// The default database as the dump calls it.
+    pub(crate) fn database(&self) -> Option<&[u8]> {
+        self.database.as_deref()
+    }
+
+    /// The dump goes on in this database.
+    pub(crate) fn enter(&mut self, database: &[u8]) {
+        self.database = Some(database.to_vec());
+        self.databases.insert(database.to_vec());
+    }
+
+    /// What is to be done with a statement, of which those before are done or under way.
+    ///
+    /// Errors: a name that cannot be read, a table without a database.
+    pub(crate) fn step(
+        &mut self,
+        statement: &Statement,
+        names: &mut dyn Decode,
+    ) -> Result<Step, Error> {
+        Ok(match &statement.kind {
+            StatementKind::Set { variables } => Step::Set(variables.clone()),
+            StatementKind::Use(database) => {
+                self.enter(database);
+                match self.only() {
+                    Some(_) => Step::Nothing,
+                    None => Step::Use(names.decode(database)?),
+                }
+            }
+            StatementKind::CreateDatabase(database) => {
+                self.databases.insert(database.clone());
+                match self.only() {
+                    Some(_) => Step::LeftOut,
+                    None => Step::Database(names.decode(database)?),
+                }
+            }
+            StatementKind::DropDatabase(_) => match self.only() {
+                Some(_) => Step::LeftOut,
+                None => Step::Barrier,
+            },
+            StatementKind::DropTable { table, .. } => self.of(table, names, Step::Drop)?,
+            StatementKind::CreateTable { table, .. } => self.of(table, names, Step::Make)?,
+            StatementKind::Insert(head) => self.rows(head, names)?,
+            StatementKind::Keys(table) => self.of(table, names, Step::Keys)?,
+            StatementKind::LockTables | StatementKind::UnlockTables => Step::Nothing,
+            StatementKind::CreateTrigger(table) => self.of(table, names, Step::After)?,
+            StatementKind::CreateView(view) => {
+                let reads_tables = has_word(&statement.text, b"from");
+                let step = if reads_tables { Step::Barrier } else { Step::Run };
+                self.of(view, names, |_| step)?
+            }
+            StatementKind::DropView(view) => self.of(view, names, |_| Step::Run)?,
+            StatementKind::Transaction => Step::Run,
+            // Routines are of no table: with `--tables` nobody asked for them.
+            StatementKind::Routine if !self.names.takes_all() => Step::LeftOut,
+            StatementKind::Routine | StatementKind::Other => Step::Barrier,
+        })
+    }
+
+    fn rows(&mut self, head: &InsertHead, names: &mut dyn Decode) -> Result<Step, Error> {
+        self.of(&head.table, names, Step::Rows)
+    }
+
+    fn of(
+        &mut self,
+        name: &ObjectName,
+        names: &mut dyn Decode,
+        step: impl FnOnce(TableName) -> Step,
+    ) -> Result<Step, Error> {
+        if let Some(database) = &name.database {
+            self.databases.insert(database.clone());
+        }
+        let database = name.database.as_deref().or(self.database.as_deref());
+        self.is_left_out = !self.names.takes(database, &name.name);
+        if self.is_left_out {
+            return Ok(Step::LeftOut);
+        }
+        self.table(name, names).map(step)
+    }
+
+    /// Where a table of the dump's goes.
+    pub(crate) fn table(
+        &self,
+        name: &ObjectName,
+        names: &mut dyn Decode,
+    ) -> Result<TableName, Error> {
+        let database = name.database.as_deref().or(self.database.as_deref());
+        let database = match (self.only(), database) {
+            (Some(into), _) => into,
+            (None, Some(database)) => database,
+            (None, None) => {
+                return Err(Error::Refused(format!(
+                    "{} is in no database: the dump does not say which, name it with --into",
+                    String::from_utf8_lossy(&name.name)
+                )));
+            }
+        };
+        Ok(TableName::new(names.decode(database)?, names.decode(&name.name)?))
+    }
+}
+
+/// Whether a statement holds a word, wherever that is: also in a string or a comment.
+pub(crate) fn has_word(text: &[u8], word: &[u8]) -> bool {
+    let is_letter = |byte: Option<&u8>| {
+        byte.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | 0x80..))
+    };
+    text.windows(word.len()).enumerate().any(|(at, window)| {
+        window.eq_ignore_ascii_case(word)
+            && !is_letter(at.checked_sub(1).and_then(|before| text.get(before)))
+            && !is_letter(text.get(at + word.len()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_whole_words() {
+        for (text, expected) in [
+            ("SELECT 1 FROM t", true),
+            ("select 1 from`t`", true),
+            ("SELECT 1 AS `fromage`", false),
+            ("SELECT a_from b", false),
+            ("from", true),
+            ("", false),
+        ] {
+            assert_eq!(has_word(text.as_bytes(), b"from"), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Where a statement of the dump stands, for people.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use sources::sql::Statement;
+
+/// Characters of a statement that are shown.
+const HEAD_CHARS_MAX: usize = 80;
+
+/// Words beside which passwords stand: of such a statement only the first words are shown.
+const SECRETS: [&str; 3] = ["identified", "password", "master_"];
+
+/// Where a statement stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: PathBuf,
+    /// Byte of the unpacked file at which it begins.
+    pub offset: u64,
+    /// Line, from 1.
+    pub line: u64,
+    /// How it begins.
+    pub head: String,
+}
+
+impl Place {
+    /// Of a statement in `file`, which begins as `text`.
+    pub(crate) fn of(file: &Path, statement: &Statement, text: &[u8]) -> Place {
+        let (offset, line) = (statement.offset, statement.line);
+        Place { file: file.to_owned(), offset, line, head: head(text) }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        write!(f, "{file}, line {}, byte {}, at {:?}", self.line, self.offset, self.head)
+    }
+}
+
+/// How a statement begins, in a line.
+pub(crate) fn head(text: &[u8]) -> String {
+    // Of a long one only so much is looked at.
+    let text = String::from_utf8_lossy(&text[..text.len().min(8 * HEAD_CHARS_MAX)]);
+    let lower = text.to_ascii_lowercase();
+    let mut words = text.split_whitespace();
+    let line = if SECRETS.iter().any(|secret| lower.contains(secret)) {
+        words.by_ref().take(2).collect::<Vec<_>>().join(" ") + " .."
+    } else {
+        words.collect::<Vec<_>>().join(" ")
+    };
+    match line.char_indices().nth(HEAD_CHARS_MAX) {
+        Some((end, _)) => format!("{}..", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_one_short_line_without_secrets() {
+        assert_eq!(head(b"CREATE TABLE\n  `t` (\n a int)"), "CREATE TABLE `t` ( a int)");
+        assert_eq!(head(b"CREATE USER a@b IDENTIFIED BY 'hunter2'"), "CREATE USER ..");
+        let long = head("\u{fc}".repeat(2000).as_bytes());
+        assert_eq!(long.chars().count(), HEAD_CHARS_MAX + 2);
+    }
+}
