@@ -8,8 +8,11 @@
 //! to right; row by row it searches a page for each. What to add is known from the target's
 //! definition alone, so a load that was cut off in between goes on, or begins again, without notes.
 
-use crate::catalog::{Index, Table};
-use crate::identifier::quote_name;
+use crate::catalog::{Index, Table, definition};
+use crate::error::Result;
+use crate::identifier::{TableName, quote_name};
+use crate::session::Session;
+use crate::version::Flavor;
 
 /// Which indexes are dropped before rows go in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +79,33 @@ impl Secondary {
         self.keys.is_empty()
     }
 
+    /// Drops them from their empty table. False, the table as before, where the server would not put
+    /// them back as they were: that is tried first.
+    ///
+    /// Errors: the server's; the table may then be without them.
+    pub fn take_from(&self, session: &mut Session, table: &Table) -> Result<bool> {
+        if self.is_empty() {
+            return Ok(false);
+        }
+        alter(session, &table.name, &self.drops())?;
+        if !self.build(session, table)? {
+            return Ok(false);
+        }
+        alter(session, &table.name, &self.drops())?;
+        Ok(true)
+    }
+
+    /// Builds those that the table does not have; whether it then is as `table` was read.
+    ///
+    /// Errors: the server's; some may be built then, and the same again builds the others.
+    pub fn build(&self, session: &mut Session, table: &Table) -> Result<bool> {
+        let now = definition(session, &table.name)?;
+        for clauses in self.adds(&now) {
+            alter(session, &table.name, &clauses)?;
+        }
+        Ok(definition(session, &table.name)? == table.definition)
+    }
+
     /// Names of the keys, in the server's order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|key| key.name.as_str())
@@ -102,6 +132,22 @@ impl Secondary {
         groups.retain(|group| !group.is_empty());
         groups
     }
+}
+
+/// An ALTER TABLE that does not refuse what the table already is.
+pub(crate) fn alter_text(flavor: Flavor, table: &TableName, clauses: &[String]) -> String {
+    let sql = format!("ALTER TABLE {} {}", table.quoted(), clauses.join(", "));
+    match flavor {
+        Flavor::MariaDb => format!(
+            "SET STATEMENT innodb_strict_mode=0, system_versioning_alter_history=KEEP FOR {sql}"
+        ),
+        Flavor::MySql => sql,
+    }
+}
+
+fn alter(session: &mut Session, table: &TableName, clauses: &[String]) -> Result<()> {
+    let sql = alter_text(session.version().flavor, table, clauses);
+    session.exec(&sql).map(drop)
 }
 
 /// The lines of a definition that are keys.

@@ -18,7 +18,7 @@ use crate::catalog::{RowFormat, definition, row_format_of};
 use crate::error::{Error, Result, Unsupported};
 use crate::identifier::{TableName, digest, quote_text};
 use crate::import::{Names, Target};
-use crate::secondary::{Defer, Secondary};
+use crate::secondary::{Defer, Secondary, alter_text};
 use crate::version::Flavor;
 
 /// Connections lost in [`Target::finish_twin`] before it gives up.
@@ -216,13 +216,8 @@ impl Target {
     }
 
     fn alter_twin(&mut self, clauses: &[String]) -> Result<()> {
-        let sql = format!("ALTER TABLE {} {}", self.names.shadow.quoted(), clauses.join(", "));
-        match self.session.version().flavor {
-            Flavor::MariaDb => self.exec(&format!(
-                "SET STATEMENT innodb_strict_mode=0, system_versioning_alter_history=KEEP FOR {sql}"
-            )),
-            Flavor::MySql => self.exec(&sql),
-        }
+        let flavor = self.session.version().flavor;
+        self.exec(&alter_text(flavor, &self.names.shadow, clauses))
     }
 
     fn no_twin(&self, feature: &'static str, detail: String) -> Error {

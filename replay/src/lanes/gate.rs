@@ -1,0 +1,204 @@
+//! Whether the rows of a run may go in as other statements than the dump's, and in which order.
+
+use server::catalog::Table;
+use server::{Session, TableName};
+use sources::MultiByte;
+use sources::sql::{InsertHead, Verb};
+use values::DefaultValue;
+
+use super::tuples::Rules;
+use crate::error::Error;
+use crate::work::{Stopped, Work};
+
+/// What lanes go by.
+pub(super) struct Gate {
+    /// Where rows go.
+    pub(super) table: Table,
+    /// How the dump's text is read.
+    pub(super) rules: Rules,
+    /// What a statement of ours begins with, in the dump's character set.
+    pub(super) head: Vec<u8>,
+    /// Whether rows may overtake each other.
+    pub(super) is_parallel: bool,
+    /// Whether that holds only while no row takes another's place.
+    pub(super) counts_matter: bool,
+}
+
+impl Gate {
+    /// Looks at the table and the head. Errors: [`Stopped::Unfit`] for rows whose values, or
+    /// fate, depend on the statements that they stand in.
+    pub(super) fn of(session: &mut Session, work: &Work<'_>) -> Result<Gate, Stopped> {
+        let charset = work.state.charset();
+        if hides_ascii(charset) {
+            return Err(unfit(format!("characters of {charset} can hold quotes")));
+        }
+        let table = Table::read(session, work.into)?;
+        if !table.engine.eq_ignore_ascii_case("InnoDB") {
+            let engine = &table.engine;
+            return Err(unfit(format!("tables of the engine {engine} have no transactions")));
+        }
+        // The server's own words are added to what rows say, in their order.
+        for feature in ["trigger", "system versioning"] {
+            if table.has_feature(feature) {
+                return Err(unfit(format!("the table has a {feature}")));
+            }
+        }
+        let rules = Rules {
+            escapes: !work.state.has_mode("NO_BACKSLASH_ESCAPES"),
+            ansi_quotes: work.state.has_mode("ANSI_QUOTES"),
+            head: work.head.text.clone(),
+            counted: counted(&table, work.head)?,
+            zero_is_explicit: work.state.has_mode("NO_AUTO_VALUE_ON_ZERO"),
+        };
+        in_order_by_default(&table, work.head)?;
+        let has_order = table.index("PRIMARY").is_some();
+        Ok(Gate {
+            head: head(session, work.into, work)?,
+            is_parallel: work.is_shadow && has_order,
+            counts_matter: work.head.verb != Verb::Insert,
+            table,
+            rules,
+        })
+    }
+}
+
+pub(super) fn unfit(why: impl Into<String>) -> Stopped {
+    Stopped::Unfit(why.into())
+}
+
+/// Whether a character of this set may hold a byte that is a quote or a backslash by itself.
+fn hides_ascii(charset: &str) -> bool {
+    matches!(MultiByte::of_charset(charset), MultiByte::Big5 | MultiByte::Gbk | MultiByte::Sjis)
+        || charset.eq_ignore_ascii_case("gb18030")
+}
+
+/// Which field of a row the AUTO_INCREMENT column is, from 0.
+///
+/// Errors: it is none of them, and the server counts: in the order of the statements, and by how
+/// many rows each has.
+fn counted(table: &Table, head: &InsertHead) -> Result<Option<usize>, Stopped> {
+    let Some(column) = table.columns.iter().find(|column| column.auto_increment) else {
+        return Ok(None);
+    };
+    let field = match &head.columns {
+        Some(names) => names.iter().position(|name| is_named(name, &column.name)),
+        None => {
+            let visible = table.columns.iter().filter(|c| !table.invisible.contains(&c.name));
+            visible.map(|c| &c.name).position(|name| *name == column.name)
+        }
+    };
+    match field {
+        Some(field) => Ok(Some(field)),
+        None => Err(unfit(format!("the server counts {} by itself", column.name))),
+    }
+}
+
+/// Errors: a column that is left out, whose default counts.
+fn in_order_by_default(table: &Table, head: &InsertHead) -> Result<(), Stopped> {
+    const COUNTING: [&str; 5] = ["nextval", "lastval", "setval", "next value", "previous value"];
+    let counts = |text: &str| COUNTING.iter().any(|word| text.to_lowercase().contains(word));
+    for column in &table.columns {
+        let is_given = match &head.columns {
+            Some(names) => names.iter().any(|name| is_named(name, &column.name)),
+            None => !table.invisible.contains(&column.name),
+        };
+        match &column.default {
+            DefaultValue::Expression(text) if !is_given && counts(text) => {
+                return Err(unfit(format!("the default of {} counts: {text}", column.name)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a name in the dump is that of a column. Of names that are not ASCII only the same bytes
+/// are: what is not recognised is taken for left out, which is the careful answer.
+fn is_named(name: &[u8], column: &str) -> bool {
+    name.eq_ignore_ascii_case(column.as_bytes())
+}
+
+/// `` INSERT INTO `db`.`t` (`a`,`b`) VALUES `` in the character set of the dump.
+pub(super) fn head(
+    session: &mut Session,
+    into: &TableName,
+    work: &Work<'_>,
+) -> Result<Vec<u8>, Error> {
+    let verb = match work.head.verb {
+        Verb::Insert => "INSERT INTO ",
+        Verb::InsertIgnore => "INSERT IGNORE INTO ",
+        Verb::Replace => "REPLACE INTO ",
+    };
+    let mut head = verb.as_bytes().to_vec();
+    head.extend(name_in(session, into, work.state.charset())?);
+    for (index, column) in work.head.columns.iter().flatten().enumerate() {
+        head.extend_from_slice(if index == 0 { b" (`" } else { b",`" });
+        quote_into(&mut head, column, hides_ascii(work.state.charset()));
+        head.push(b'`');
+    }
+    if work.head.columns.as_ref().is_some_and(|columns| !columns.is_empty()) {
+        head.push(b')');
+    }
+    // `INSERT INTO t () VALUES ()` has rows of defaults.
+    head.extend_from_slice(b" VALUES ");
+    Ok(head)
+}
+
+/// A name within backquotes; of characters of two bytes the second may look like one.
+fn quote_into(head: &mut Vec<u8>, name: &[u8], wide: bool) {
+    let mut bytes = name.iter();
+    while let Some(&byte) = bytes.next() {
+        head.push(byte);
+        if byte == b'`' {
+            head.push(byte);
+        } else if wide && byte >= 0x80 {
+            head.extend(bytes.next());
+        }
+    }
+}
+
+/// A table's quoted name in a character set. Only the server can tell what other letters are there.
+fn name_in(session: &mut Session, name: &TableName, charset: &str) -> Result<Vec<u8>, Error> {
+    let quoted = name.quoted();
+    let is_same = ["utf8mb4", "utf8mb3", "utf8"].contains(&charset);
+    if is_same || quoted.is_ascii() {
+        return Ok(quoted.into_bytes());
+    }
+    let hex: String = quoted.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let charset: String = charset.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let sql = format!(
+        "SELECT CAST(CONVERT(CONVERT(x'{hex}' USING utf8mb4) USING {charset}) AS BINARY), \
+         CONVERT(CONVERT(x'{hex}' USING utf8mb4) USING {charset}) = _utf8mb4 x'{hex}'"
+    );
+    let row = session.query_row(&sql)?;
+    match (row.bytes(0), row.number::<u8>(1)) {
+        (Some(bytes), Ok(1)) => Ok(bytes.to_vec()),
+        _ => Err(Error::Usage(format!(
+            "the name {name} has letters that the dump's character set, {charset}, does not have"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_in_the_bytes_of_the_dump() {
+        let quote = |name: &[u8], wide| {
+            let mut out = Vec::new();
+            quote_into(&mut out, name, wide);
+            out
+        };
+        assert_eq!(quote(b"a`b", false), b"a``b");
+        // A character of gbk whose second byte is a backquote.
+        assert_eq!(quote(b"\x81`", true), b"\x81`");
+        assert_eq!(quote(b"\xe4`", false), b"\xe4``");
+    }
+
+    #[test]
+    fn character_sets_that_hide_quotes_are_known() {
+        assert!(["sjis", "cp932", "gbk", "big5", "gb18030"].into_iter().all(hides_ascii));
+        assert!(!["utf8mb4", "latin1", "euckr", "ujis", "binary"].into_iter().any(hides_ascii));
+    }
+}
