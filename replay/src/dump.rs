@@ -13,6 +13,8 @@ mod folder;
 mod load_data;
 mod mydumper;
 mod script;
+mod shell;
+mod tab;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -109,6 +111,8 @@ pub struct TableRows {
     /// Character set of the files, as the server calls it; None: that of the database. By `binary`
     /// each text is in the character set of its column.
     pub charset: Option<String>,
+    /// Flags of `sql_mode` for these rows; None: the session's.
+    pub sql_mode: Option<String>,
     /// Rows that the dump says there are.
     pub row_count: Option<u64>,
 }
@@ -159,8 +163,17 @@ impl Dump {
             return Ok(Dump { kind: Kind::File, parts: vec![part], warnings: Vec::new() });
         }
         let folder = Folder::open(path)?;
+        if shell::is_shell(&folder) {
+            return shell::open(&folder, names);
+        }
         if mydumper::is_mydumper(&folder) {
             return mydumper::open(&folder, names);
+        }
+        if tab::is_tab(&folder) {
+            return tab::open_tab(&folder, names);
+        }
+        if tab::is_dir(&folder) {
+            return tab::open_dir(&folder, names);
         }
         Err(Error::Usage(format!(
             "{} is not a folder of mydumper's, of MySQL Shell's, or of mariadb-dump --tab or --dir; \

@@ -81,6 +81,16 @@ impl Token {
     }
 }
 
+/// A name in backquotes.
+pub(crate) fn quoted(name: &[u8]) -> Vec<u8> {
+    let mut quoted = vec![b'`'];
+    for &byte in name {
+        quoted.extend(std::iter::repeat_n(byte, if byte == b'`' { 2 } else { 1 }));
+    }
+    quoted.push(b'`');
+    quoted
+}
+
 /// `` `a``b` `` as ``a`b``; what is not closed as it is.
 fn unquoted(bytes: &[u8]) -> Vec<u8> {
     let Some((&quote, rest)) = bytes.split_first() else { return Vec::new() };

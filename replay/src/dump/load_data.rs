@@ -102,6 +102,7 @@ impl Parser<'_> {
             skip_lines,
             columns,
             charset,
+            sql_mode: None,
             row_count: None,
         };
         Ok((file, rows))

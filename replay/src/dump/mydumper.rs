@@ -29,7 +29,7 @@ use crate::dump::script::Script;
 use crate::dump::{Content, Dump, Kind, Part, TableRows};
 use crate::error::Error;
 use crate::names::Names;
-use crate::token::{self, Modes};
+use crate::token::{self, Modes, quoted};
 
 use files::{DatabaseFiles, Databases, TableFiles};
 use metadata::Metadata;
@@ -257,17 +257,4 @@ fn if_not_exists(text: &[u8]) -> Vec<u8> {
         }
         _ => text.to_vec(),
     }
-}
-
-/// A name in quotes, as bytes.
-fn quoted(name: &[u8]) -> Vec<u8> {
-    let mut quoted = vec![b'`'];
-    for &byte in name {
-        quoted.push(byte);
-        if byte == b'`' {
-            quoted.push(byte);
-        }
-    }
-    quoted.push(b'`');
-    quoted
 }

@@ -1,0 +1,324 @@
+//! Folders that `mariadb-dump --tab` and `--dir` wrote.
+//!
+//! ```text
+//! t.sql   SETs, DROP TABLE, CREATE TABLE, triggers      t.txt   rows, by SELECT .. INTO OUTFILE
+//! v.sql   SETs, DROP VIEW, CREATE VIEW                  --dir: such a folder for each database
+//! ```
+//!
+//! Rows are in the order of the columns in CREATE TABLE, those that are generated or INVISIBLE
+//! included, each text in the character set of its column, times in the zone that the `.sql` sets.
+//! Names of files are the server's: `@002d` for `-`. Nothing says how fields are cut: it is taken that
+//! mariadb-dump was told nothing. Its standard output gets what is not in the folder: sequences,
+//! routines and events.
+//!
+//! Source: `client/mysqldump.cc` of MariaDB 10.11 and 11.8, what `mariadb-import` sets in
+//! `client/mysqlimport.c`, and their statements in a server's general log.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use sources::Dialect;
+use sources::sql::{SqlOptions, SqlReader, StatementKind};
+
+use crate::dump::folder::{self, Folder};
+use crate::dump::{Coding, Content, Dump, FieldColumn, Kind, Part, Script, TableRows};
+use crate::error::Error;
+use crate::names::Names;
+use crate::token::{self, Modes, Token, TokenKind, quoted};
+
+/// The definitions do not say it, and come in the order of their names.
+const PRELUDE: &str = "SET FOREIGN_KEY_CHECKS=0";
+
+/// What rows are read by: they are a table's, so 0 is 0.
+const SQL_MODE: &str = "NO_AUTO_VALUE_ON_ZERO";
+
+/// Bytes of a file that has its comment about the database.
+const HEAD_BYTES: usize = 4 << 10;
+
+/// Whether `mariadb-dump --tab` wrote the folder.
+pub(super) fn is_tab(folder: &Folder) -> bool {
+    let is_pair = |name: &[u8]| {
+        let stem = name.strip_suffix(b".txt");
+        stem.is_some_and(|stem| folder.file(&[stem, b".sql"].concat()).is_some())
+    };
+    folder.files.keys().any(|name| is_pair(name))
+}
+
+/// Whether `mariadb-dump --dir` wrote the folder.
+pub(super) fn is_dir(folder: &Folder) -> bool {
+    folder.files.is_empty()
+        && folder.folders.values().any(|path| Folder::open(path).is_ok_and(|inner| is_tab(&inner)))
+}
+
+/// The parts of a folder of `mariadb-dump --tab`.
+///
+/// Errors: no `--into`; a file that cannot be read.
+pub(super) fn open_tab(folder: &Folder, names: &Names) -> Result<Dump, Error> {
+    if names.into().is_none() {
+        return Err(Error::Usage(format!(
+            "{} is {}, which does not say its database; give --into DATABASE",
+            folder.path.display(),
+            Kind::Tab
+        )));
+    }
+    let mut plan = Plan::new(names);
+    let database = database_of(folder)?;
+    plan.database(folder, database.as_deref(), false)?;
+    Ok(plan.finish(Kind::Tab))
+}
+
+/// The parts of a folder of `mariadb-dump --dir`.
+///
+/// Errors: a database whose name cannot be told; a file that cannot be read.
+pub(super) fn open_dir(folder: &Folder, names: &Names) -> Result<Dump, Error> {
+    let mut plan = Plan::new(names);
+    for (name, path) in &folder.folders {
+        let inner = Folder::open(path)?;
+        let said = database_of(&inner)?.or_else(|| decoded(name)).ok_or_else(|| {
+            let why = "is the folder of a database whose name cannot be told: no file in it has \
+                       mariadb-dump's comment \"Database:\"";
+            Error::Usage(format!("{} {why}", path.display()))
+        })?;
+        plan.database(&inner, Some(&said), true)?;
+    }
+    Ok(plan.finish(Kind::Dir))
+}
+
+/// A view, and the names in its definition.
+struct View {
+    database: Option<Vec<u8>>,
+    name: Vec<u8>,
+    content: Content,
+    words: BTreeSet<Vec<u8>>,
+}
+
+/// The parts so far.
+struct Plan<'a> {
+    names: &'a Names,
+    parts: Vec<Part>,
+    views: Vec<View>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(names: &'a Names) -> Plan<'a> {
+        let content = Content::Script(Script::own([PRELUDE]));
+        Plan { names, parts: vec![Part { database: None, content }], views: Vec::new() }
+    }
+
+    fn database(
+        &mut self,
+        folder: &Folder,
+        database: Option<&[u8]>,
+        is_made: bool,
+    ) -> Result<(), Error> {
+        if let Some(name) = database.filter(|_| is_made) {
+            let create = [b"CREATE DATABASE IF NOT EXISTS ", quoted(name).as_slice()].concat();
+            let content = Content::Script(Script::own([create]));
+            self.parts.push(Part { database: None, content });
+        }
+        // Both files of each table.
+        let mut stems: BTreeMap<&[u8], ()> = BTreeMap::new();
+        for name in folder.files.keys() {
+            let stem = name.strip_suffix(b".sql").or_else(|| name.strip_suffix(b".txt"));
+            stems.extend(stem.map(|stem| (stem, ())));
+        }
+        for stem in stems.keys() {
+            self.table(folder, database, stem)?;
+        }
+        Ok(())
+    }
+
+    fn table(
+        &mut self,
+        folder: &Folder,
+        database: Option<&[u8]>,
+        stem: &[u8],
+    ) -> Result<(), Error> {
+        let file = |ending: &[u8]| folder.file(&[stem, ending].concat()).cloned();
+        let (sql, txt) = (file(b".sql"), file(b".txt"));
+        let made = match &sql {
+            Some(path) => Made::by(path)?,
+            None => Made::Nothing,
+        };
+        let name = match &made {
+            Made::Table { name, .. } | Made::View { name, .. } => name.clone(),
+            Made::Nothing => decoded(stem).ok_or_else(|| {
+                let file = txt.as_ref().or(sql.as_ref()).map(|path| path.display().to_string());
+                Error::Usage(format!(
+                    "{} is of a table whose name cannot be told without its CREATE TABLE",
+                    file.unwrap_or_default()
+                ))
+            })?,
+        };
+        if !self.names.takes(database, &name) {
+            return Ok(());
+        }
+        let columns = match &made {
+            Made::Table { columns, .. } => Some(columns.clone()),
+            _ => None,
+        };
+        let rows = txt.map(|path| {
+            Box::new(TableRows {
+                table: name.clone(),
+                files: vec![path],
+                dialect: Dialect::mysql(),
+                skip_lines: 0,
+                columns,
+                charset: Some("binary".to_owned()),
+                sql_mode: Some(SQL_MODE.to_owned()),
+                row_count: None,
+            })
+        });
+        let content = match (sql, rows) {
+            (Some(path), rows) => Content::Sql { files: vec![path], rows },
+            (None, Some(rows)) => Content::Rows(rows),
+            (None, None) => return Ok(()),
+        };
+        let database = database.map(<[u8]>::to_vec);
+        match made {
+            Made::View { words, .. } => self.views.push(View { database, name, content, words }),
+            _ => self.parts.push(Part { database, content }),
+        }
+        Ok(())
+    }
+
+    /// Views last, each behind those that it asks for.
+    fn finish(mut self, kind: Kind) -> Dump {
+        let mut left = std::mem::take(&mut self.views);
+        while !left.is_empty() {
+            let waits = |view: &View, left: &[View]| {
+                left.iter().any(|other| other.name != view.name && view.words.contains(&other.name))
+            };
+            // Views in a circle there are none; a word that is no view may look like one.
+            let next = (0..left.len()).find(|&index| !waits(&left[index], &left)).unwrap_or(0);
+            let view = left.remove(next);
+            self.parts.push(Part { database: view.database, content: view.content });
+        }
+        let warning = format!(
+            "sequences, routines and events are not in {kind}: mariadb-dump prints them instead"
+        );
+        Dump { kind, parts: self.parts, warnings: vec![warning] }
+    }
+}
+
+/// What a `.sql` makes.
+enum Made {
+    Table { name: Vec<u8>, columns: Vec<FieldColumn> },
+    View { name: Vec<u8>, words: BTreeSet<Vec<u8>> },
+    Nothing,
+}
+
+impl Made {
+    fn by(path: &Path) -> Result<Made, Error> {
+        let mut reader = SqlReader::open(&[path.to_owned()], SqlOptions::default())?;
+        while let Some(statement) = reader.next()? {
+            let syntax = reader.syntax();
+            let modes = Modes {
+                ansi_quotes: syntax.ansi_quotes,
+                no_backslash_escapes: syntax.no_backslash_escapes,
+            };
+            let text = &statement.text;
+            match statement.kind {
+                StatementKind::CreateTable { table, .. } => {
+                    return Ok(Made::Table { name: table.name, columns: columns(text, modes) });
+                }
+                StatementKind::CreateView(view) => {
+                    let names = token::tokens(text, modes).filter(Token::is_name);
+                    let words = names.map(|one| one.name(text)).collect();
+                    return Ok(Made::View { name: view.name, words });
+                }
+                _ => {}
+            }
+        }
+        Ok(Made::Nothing)
+    }
+}
+
+/// The columns of a CREATE TABLE in their order: what begins with a name in quotes between the
+/// commas of its parentheses, as the server writes it.
+fn columns(text: &[u8], modes: Modes) -> Vec<FieldColumn> {
+    let mut columns = Vec::new();
+    let mut depth = 0;
+    let mut is_first = false;
+    for token in token::tokens(text, modes) {
+        match token.kind {
+            TokenKind::Symbol(b'(') => {
+                depth += 1;
+                is_first = depth == 1;
+                continue;
+            }
+            TokenKind::Symbol(b')') if depth == 1 => break,
+            TokenKind::Symbol(b')') => depth -= 1,
+            TokenKind::Symbol(b',') => {
+                is_first = depth == 1;
+                continue;
+            }
+            TokenKind::Name if is_first => {
+                let name = token.name(text);
+                columns.push(FieldColumn { name, coding: Coding::Plain });
+            }
+            _ => {}
+        }
+        is_first = false;
+    }
+    columns
+}
+
+/// The database in mariadb-dump's comments, if any file of the folder has them.
+fn database_of(folder: &Folder) -> Result<Option<Vec<u8>>, Error> {
+    const MARK: &[u8] = b"    Database: ";
+    for path in
+        folder.files.iter().filter(|(name, _)| name.ends_with(b".sql")).map(|(_, path)| path)
+    {
+        let (text, _) = folder::head(path, HEAD_BYTES)?;
+        let line = text.split(|&byte| byte == b'\n').find(|line| line.starts_with(b"-- Host: "));
+        let place = line.and_then(|line| line.windows(MARK.len()).position(|part| part == MARK));
+        if let Some((line, place)) = line.zip(place) {
+            return Ok(Some(line[place + MARK.len()..].to_vec()));
+        }
+    }
+    Ok(None)
+}
+
+/// The name that a file's name stands for; None if it has letters beyond ASCII, which have codes of
+/// their own. Source: `strings/ctype-utf8.c`, `my_mb_wc_filename`.
+fn decoded(name: &[u8]) -> Option<Vec<u8>> {
+    let name = name.strip_suffix(b"@@@").unwrap_or(name);
+    let mut plain = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        if byte != b'@' {
+            plain.push(byte);
+            continue;
+        }
+        let (digits, tail) = rest.split_at_checked(4)?;
+        let code = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+        plain.push(u8::try_from(code).ok().filter(u8::is_ascii)?);
+        rest = tail;
+    }
+    Some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_what_begins_with_a_quoted_name() {
+        let text = b"CREATE TABLE `t` (\n  `a` int(11) NOT NULL DEFAULT (`b` + f(1,`c`)),\n  \
+            `b``x` enum('(',',`z`') GENERATED ALWAYS AS (concat(`a`,`a`)) VIRTUAL,\n  \
+            PRIMARY KEY (`a`,`b``x`),\n  CONSTRAINT `q` CHECK (`a` > 1)\n) COMMENT='(`n`'";
+        let names: Vec<_> =
+            columns(text, Modes::default()).into_iter().map(|one| one.name).collect();
+        assert_eq!(names, [b"a".to_vec(), b"b`x".to_vec()]);
+    }
+
+    #[test]
+    fn names_of_files_are_the_servers() {
+        assert_eq!(decoded(b"a@002db@0060").as_deref(), Some(b"a-b`".as_slice()));
+        assert_eq!(decoded(b"con@@@").as_deref(), Some(b"con".as_slice()));
+        assert_eq!(decoded(b"x@1s"), None);
+        assert_eq!(decoded(b"x@8868"), None);
+    }
+}
