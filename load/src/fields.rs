@@ -1,6 +1,7 @@
 //! Which column each field of a line goes to: by `--columns`, by a header, or in table order.
 
 use server::{Session, Table, identifier};
+use sources::sql::Literals;
 use sources::{Dialect, FieldKind, Source};
 use values::{Charset, Column, SqlType};
 
@@ -105,6 +106,7 @@ impl InputFields {
                 is_text: sql_type.is_some_and(is_text),
                 bytes_max,
                 row_bytes: if is_long { BLOB_ROW_BYTES } else { bytes_max },
+                literals: sql_type.map(literals).unwrap_or_default(),
             }
         };
         Ok(self.columns.iter().zip(widths).map(kind).collect())
@@ -226,6 +228,32 @@ fn is_text(sql_type: &SqlType) -> bool {
         SqlType::Json | SqlType::Uuid | SqlType::Inet4 | SqlType::Inet6 => true,
         SqlType::Opaque { is_text, .. } => *is_text,
         _ => false,
+    }
+}
+
+/// Which SQL literals a column takes as it takes the same text in a file.
+fn literals(sql_type: &SqlType) -> Literals {
+    match sql_type {
+        SqlType::Integer { .. } | SqlType::Decimal { .. } => Literals::Exact,
+        SqlType::Float { .. } | SqlType::Double { .. } => Literals::Real,
+        SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text { .. } | SqlType::Json => {
+            Literals::Text
+        }
+        SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. } => {
+            Literals::Bytes
+        }
+        SqlType::Bit { .. } | SqlType::Opaque { is_text: false, .. } => Literals::Binary,
+        SqlType::Year => Literals::Year,
+        SqlType::Date
+        | SqlType::Time { .. }
+        | SqlType::DateTime { .. }
+        | SqlType::Timestamp { .. }
+        | SqlType::Enum { .. }
+        | SqlType::Set { .. }
+        | SqlType::Uuid
+        | SqlType::Inet4
+        | SqlType::Inet6
+        | SqlType::Opaque { is_text: true, .. } => Literals::Strings,
     }
 }
 

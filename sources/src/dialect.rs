@@ -37,6 +37,7 @@
 
 use crate::error::{Error, Result};
 use crate::multibyte::MultiByte;
+use crate::sql::{Literals, Tuples};
 
 /// Field and line options of a delimited file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +69,9 @@ pub struct Dialect {
     /// Where the fields of a record go, in order; empty while the table is not known. See
     /// [`Dialect::needs_fields`].
     pub fields: Vec<FieldKind>,
+    /// Records are the tuples of a dump's INSERTs; nothing of the above counts then but
+    /// `fields`.
+    pub tuples: Option<Tuples>,
 }
 
 /// What the reader must know of the column that a field goes to.
@@ -80,6 +84,8 @@ pub struct FieldKind {
     pub bytes_max: u32,
     /// Bytes it counts for the size of such a row: the same, but 256 for BLOB and TEXT.
     pub row_bytes: u32,
+    /// Which SQL literals the column takes as it takes a field of a file.
+    pub literals: Literals,
 }
 
 impl Default for Dialect {
@@ -104,6 +110,18 @@ impl Dialect {
             charset: MultiByte::None,
             null_token: None,
             fields: Vec::new(),
+            tuples: None,
+        }
+    }
+
+    /// The tuples of a run of INSERTs.
+    pub fn sql(tuples: Tuples) -> Dialect {
+        Dialect {
+            fields_terminated_by: b",".to_vec(),
+            escaped_by: None,
+            charset: tuples.syntax.characters,
+            tuples: Some(tuples),
+            ..Dialect::mysql()
         }
     }
 
@@ -163,7 +181,8 @@ impl Dialect {
 
     /// True if `fields` must be set before the file can be read.
     pub fn needs_fields(&self) -> bool {
-        self.is_fixed() || self.is_counted() || self.is_read_by_character()
+        let is_file = self.tuples.is_none();
+        !is_file || self.is_fixed() || self.is_counted() || self.is_read_by_character()
     }
 
     /// True if skipped lines are records: nothing ends a line.

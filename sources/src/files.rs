@@ -17,6 +17,7 @@ use crate::scan::Scanner;
 use crate::simd::Isa;
 use crate::source::{InputFile, Source};
 use crate::split::Splitter;
+use crate::sql::Literals;
 use crate::stream::Stream;
 use crate::text::{self, Text, TextOptions};
 
@@ -522,7 +523,8 @@ impl OpenFile {
 /// A header's fields are text, as many as there are.
 fn of_header(dialect: &Dialect, options: &SourceOptions) -> Dialect {
     const FIELDS_MAX: usize = 4096;
-    let text = FieldKind { is_text: true, bytes_max: 0, row_bytes: 0 };
+    let text =
+        FieldKind { is_text: true, bytes_max: 0, row_bytes: 0, literals: Literals::default() };
     match options.header {
         true => Dialect { fields: vec![text; FIELDS_MAX], ..dialect.clone() },
         false => dialect.clone(),

@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use crate::decode::{self, Rules};
+use crate::sql::literal::StringRules;
 
 /// Flag of a field end: the bytes are not the value; escapes or quotes in it must be undone.
 pub(crate) const DECODE: u32 = 1 << 31;
@@ -28,7 +29,7 @@ pub struct Rows {
     pub(crate) ends: Vec<u32>,
     pub(crate) fields: usize,
     pub(crate) marks: Vec<Mark>,
-    /// Start of each row, only for dialects with LINES STARTING BY; else empty.
+    /// Start of each row, only for SQL tuples and dialects with LINES STARTING BY; else empty.
     pub(crate) starts: Vec<u32>,
     pub(crate) shape: Shape,
     /// Where the rows end because no plain row follows; only of SQL tuples.
@@ -54,6 +55,8 @@ pub(crate) struct Shape {
     pub(crate) has_null_text: bool,
     pub(crate) null_token: Option<Arc<[u8]>>,
     pub(crate) rules: Rules,
+    /// How values are undone that are SQL literals.
+    pub(crate) strings: Option<StringRules>,
 }
 
 /// End of a row.
@@ -88,6 +91,21 @@ impl Rows {
     #[inline]
     pub fn not_plain(&self) -> Option<NotPlain> {
         self.not_plain
+    }
+
+    /// Room for the fields of one more block.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let size = (self.ends.len() * 2).max(1024);
+        self.ends.resize(size, 0);
+    }
+
+    #[inline(always)]
+    pub(crate) fn reserve_block(&mut self) {
+        if self.ends.len() - self.fields < 64 {
+            self.grow();
+        }
     }
 
     /// The row of this index, below `len`.
@@ -135,6 +153,9 @@ impl Rows {
     fn special<'a>(&self, raw: &'a [u8], field: Field, scratch: &'a mut Vec<u8>) -> Value<'a> {
         match field.flags {
             QUOTED => Value::Bytes(&raw[1..raw.len() - 1]),
+            flags if let Some(strings) = &self.shape.strings => {
+                strings.decode(raw, flags & QUOTED != 0, scratch)
+            }
             0 if self.shape.rules.quote.is_some() && raw == b"NULL" => Value::Null,
             0 | DECODE if self.is_token(raw) => Value::Null,
             0 => Value::Bytes(raw),

@@ -7,6 +7,7 @@ use crate::dialect::Dialect;
 use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
 use crate::rows::{DECODE, Mark, POSITION_MAX, Rows, Shape};
 use crate::simd::{Block, Isa, Plan};
+use crate::sql::tuples::TupleScanner;
 
 /// Finds the fields of chunks of one dialect. Cheap to make; one per thread.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Scanner {
     shape: Shape,
     /// Fields that a record has columns for; 0 if that is not known.
     fields_max: usize,
+    /// How SQL tuples are scanned, if they are what the dialect is.
+    tuples: Option<TupleScanner>,
 }
 
 impl Scanner {
@@ -34,16 +37,19 @@ impl Scanner {
     /// A scanner with the given instructions: for tests and benchmarks.
     pub fn with_isa(dialect: &Dialect, isa: Isa) -> Scanner {
         let lexer = Lexer::new(dialect);
+        let tuples = TupleScanner::new(dialect);
         let shape = Shape {
             separator_size: lexer.separator.len() as u32,
-            prefix_size: lexer.prefix.len() as u32,
+            // The parenthesis before the first field.
+            prefix_size: if tuples.is_some() { 1 } else { lexer.prefix.len() as u32 },
             trailing_separator: dialect.trailing_separator,
             has_null_text: lexer.quote.is_some() || dialect.null_token.is_some(),
             null_token: dialect.null_token.as_deref().map(Arc::from),
             rules: Rules::new(&lexer),
+            strings: tuples.as_ref().map(|tuples| tuples.rules().clone()),
         };
         let fields_max = dialect.fields.len();
-        Scanner { plan: isa.plan(&lexer), lexer, isa, shape, fields_max }
+        Scanner { plan: isa.plan(&lexer), lexer, isa, shape, fields_max, tuples }
     }
 
     /// Overwrites `rows` with the rows of `chunk`: whole records, the last of which may lack its
@@ -58,6 +64,9 @@ impl Scanner {
         rows.starts.clear();
         rows.not_plain = None;
         rows.shape.clone_from(&self.shape);
+        if let Some(tuples) = &self.tuples {
+            return tuples.scan(chunk, rows, self.isa);
+        }
         let mut sink = Fields { rows, lexer: &self.lexer, fields_max: self.fields_max };
         let mut cursor = self.lexer.cursor(0);
         if let Some(plan) = self.plan {
@@ -135,21 +144,6 @@ impl Fields<'_> {
             self.rows.fields = kept;
         }
     }
-
-    /// Room for the fields of one more block.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self) {
-        let size = (self.rows.ends.len() * 2).max(1024);
-        self.rows.ends.resize(size, 0);
-    }
-
-    #[inline(always)]
-    fn reserve_block(&mut self) {
-        if self.rows.ends.len() - self.rows.fields < 64 {
-            self.grow();
-        }
-    }
 }
 
 impl Sink for Fields<'_> {
@@ -159,7 +153,7 @@ impl Sink for Fields<'_> {
 
     #[inline]
     fn field(&mut self, end: usize, flags: u32) {
-        self.reserve_block();
+        self.rows.reserve_block();
         self.rows.ends[self.rows.fields] = end as u32 | flags;
         self.rows.fields += 1;
     }
@@ -171,7 +165,7 @@ impl Sink for Fields<'_> {
 
     #[inline(always)]
     fn block<B: Block>(&mut self, block: &Ends<'_>) {
-        self.reserve_block();
+        self.rows.reserve_block();
         let before = self.rows.fields;
         if let Some(out) = self.rows.ends[before..].first_chunk_mut::<64>() {
             B::store(block.base as u32, block.fields, block.decode, block.quoted, out);

@@ -13,23 +13,32 @@
 //! In reading order: `lexer` where a statement ends, `token` its words, `statement` what it is and
 //! `classify` how that is told, `insert` the words before the rows, `session` what the dump sets that
 //! changes how it is read, `window` the bytes at hand, `problem` what cannot be read, `reader` the
-//! dump front to back; `cut` where a run may be cut, `tuples` the
-//! fields of a chunk of it, `run` the run as a [`crate::Source`].
+//! dump front to back; then rows: `walk` what is a string and what a tuple, `cut` where a run may be
+//! cut and ends, `run` the run as a [`crate::Source`], `tuples` the fields of a chunk of it, `literal`
+//! what a field means and which column takes it.
 
 mod classify;
+mod cut;
 mod insert;
 mod lexer;
+pub(crate) mod literal;
 mod problem;
 mod reader;
+mod run;
 mod session;
 mod statement;
 mod token;
+pub(crate) mod tuples;
+pub(crate) mod walk;
 mod window;
 
 pub use classify::classify;
 pub use insert::{InsertHead, Verb};
 pub use lexer::Syntax;
+pub use literal::Literals;
 pub use problem::Problem;
 pub use reader::{SqlOptions, SqlReader};
+pub use run::{Handback, RowRun, RunOptions, RunPlace, RunStatement};
 pub use statement::{ObjectName, Statement, StatementKind};
 pub use token::Comments;
+pub use tuples::Tuples;

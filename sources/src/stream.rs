@@ -6,6 +6,9 @@ use crate::error::Result;
 use crate::input::{Input, Raw};
 use crate::text::{Text, TextOptions};
 
+/// Bytes read at once on the way to a place.
+const SKIP_BYTES: usize = 64 << 10;
+
 /// An input being read, front to back.
 #[derive(Debug)]
 pub(crate) enum Stream {
@@ -31,6 +34,32 @@ impl Stream {
             return Ok(Stream::Plain(raw));
         }
         Ok(Stream::Ahead(Ahead::new(input, options, ahead_bytes, ends.clone())?))
+    }
+
+    /// As [`Stream::open`], from a byte of the text on that somebody has read before: plain text,
+    /// also that of a pipe, is not read up to there again.
+    pub(crate) fn open_at(
+        input: &Input,
+        options: TextOptions,
+        ahead_bytes: usize,
+        ends: &Ends,
+        offset: u64,
+    ) -> Result<Stream> {
+        if let Some(mut raw) = Text::open(input, options)?.into_raw() {
+            raw.seek(offset);
+            return Ok(Stream::Plain(raw));
+        }
+        let mut stream = Stream::open(input, options, ahead_bytes, ends)?;
+        let mut scratch = vec![0; SKIP_BYTES];
+        let mut left = offset;
+        while left > 0 {
+            let size = usize::try_from(left).unwrap_or(usize::MAX).min(scratch.len());
+            match stream.read(&mut scratch[..size])? {
+                0 => break,
+                read => left -= read as u64,
+            }
+        }
+        Ok(stream)
     }
 
     /// The next bytes of text; 0 at its end.

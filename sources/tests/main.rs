@@ -10,3 +10,4 @@ mod oracle;
 mod paths;
 mod random_dialects;
 mod support;
+mod tuples;

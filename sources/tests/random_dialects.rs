@@ -84,7 +84,12 @@ impl Case {
                 let is_text = charset != "binary" && random.below(2) < texts;
                 // Text columns of one byte a character or of characters of mbmaxlen bytes.
                 let bytes = 1 + random.below(5) as u32;
-                FieldKind { is_text, bytes_max: bytes, row_bytes: bytes }
+                FieldKind {
+                    is_text,
+                    bytes_max: bytes,
+                    row_bytes: bytes,
+                    literals: sources::sql::Literals::default(),
+                }
             })
             .collect();
         let pieces = random.below(60);

@@ -2,11 +2,13 @@
 
 use std::arch::x86_64::{
     __m256i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8,
-    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8,
+    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8,
+    _mm256_sub_epi8,
 };
 
 use super::{Block, Plan, blocks, portable};
 use crate::lexer::{Cursor, Lexer, Sink};
+use crate::sql::walk::{self, TupleSink, Walk};
 
 /// True if this processor has every instruction used here.
 pub(super) fn detected() -> bool {
@@ -42,7 +44,30 @@ fn run_detected<S: Sink>(
     blocks::run::<Halves, S>(plan, lexer, cursor, bytes, last, sink);
 }
 
-/// 64 bytes, the first 32 first. Made only inside `run_detected`.
+/// [`Walk::blocks`] with these instructions. Only reached through an `Isa` made after `detected`.
+pub(super) fn walk<S: TupleSink>(
+    walk: &Walk,
+    cursor: &mut walk::Cursor,
+    bytes: &[u8],
+    last: bool,
+    sink: &mut S,
+) -> walk::Stop {
+    // SAFETY: `Isa::available` hands out AVX2 only where `detected` found all these features.
+    unsafe { walk_detected(walk, cursor, bytes, last, sink) }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
+fn walk_detected<S: TupleSink>(
+    walk: &Walk,
+    cursor: &mut walk::Cursor,
+    bytes: &[u8],
+    last: bool,
+    sink: &mut S,
+) -> walk::Stop {
+    walk.blocks::<Halves, S>(cursor, bytes, last, sink)
+}
+
+/// 64 bytes, the first 32 first. Made only inside `run_detected` and `walk_detected`.
 #[derive(Clone, Copy)]
 struct Halves([__m256i; 2]);
 
@@ -60,6 +85,17 @@ impl Block for Halves {
         let half = |half: __m256i| unsafe {
             let wanted = _mm256_set1_epi8(byte as i8);
             _mm256_movemask_epi8(_mm256_cmpeq_epi8(half, wanted)) as u32
+        };
+        u64::from(half(self.0[0])) | u64::from(half(self.0[1])) << 32
+    }
+
+    #[inline(always)]
+    fn within(self, low: u8, high: u8) -> u64 {
+        // SAFETY: AVX2 is there.
+        let half = |half: __m256i| unsafe {
+            let above = _mm256_sub_epi8(half, _mm256_set1_epi8(low as i8));
+            let least = _mm256_min_epu8(above, _mm256_set1_epi8((high - low) as i8));
+            _mm256_movemask_epi8(_mm256_cmpeq_epi8(above, least)) as u32
         };
         u64::from(half(self.0[0])) | u64::from(half(self.0[1])) << 32
     }

@@ -3,14 +3,15 @@
 
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask,
-    _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_or_epi32,
-    _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_storeu_si512,
-    _pext_u64,
+    _mm512_cmple_epu8_mask, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_loadu_si512,
+    _mm512_mask_or_epi32, _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_set1_epi32,
+    _mm512_storeu_si512, _mm512_sub_epi8, _pext_u64,
 };
 
 use super::{Block, Plan, avx2, blocks};
 use crate::lexer::{Cursor, Lexer, Sink};
 use crate::rows::{DECODE, QUOTED};
+use crate::sql::walk::{self, TupleSink, Walk};
 
 /// True if this processor has every instruction used here.
 pub(super) fn detected() -> bool {
@@ -47,7 +48,31 @@ fn run_detected<S: Sink>(
     blocks::run::<Whole, S>(plan, lexer, cursor, bytes, last, sink);
 }
 
-/// 64 bytes. Made only inside `run_detected`.
+/// [`Walk::blocks`] with these instructions. Only reached through an `Isa` made after `detected`.
+pub(super) fn walk<S: TupleSink>(
+    walk: &Walk,
+    cursor: &mut walk::Cursor,
+    bytes: &[u8],
+    last: bool,
+    sink: &mut S,
+) -> walk::Stop {
+    // SAFETY: `Isa::available` hands out AVX-512 only where `detected` found all these features.
+    unsafe { walk_detected(walk, cursor, bytes, last, sink) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
+fn walk_detected<S: TupleSink>(
+    walk: &Walk,
+    cursor: &mut walk::Cursor,
+    bytes: &[u8],
+    last: bool,
+    sink: &mut S,
+) -> walk::Stop {
+    walk.blocks::<Whole, S>(cursor, bytes, last, sink)
+}
+
+/// 64 bytes. Made only inside `run_detected` and `walk_detected`.
 #[derive(Clone, Copy)]
 struct Whole(__m512i);
 
@@ -73,6 +98,15 @@ impl Block for Whole {
     fn equal(self, byte: u8) -> u64 {
         // SAFETY: AVX-512BW is there.
         unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte as i8)) }
+    }
+
+    #[inline(always)]
+    fn within(self, low: u8, high: u8) -> u64 {
+        // SAFETY: AVX-512BW is there.
+        unsafe {
+            let above = _mm512_sub_epi8(self.0, _mm512_set1_epi8(low as i8));
+            _mm512_cmple_epu8_mask(above, _mm512_set1_epi8((high - low) as i8))
+        }
     }
 
     #[inline(always)]

@@ -199,11 +199,30 @@ fn before_newline(newlines: u64, next: u8) -> u64 {
 ///
 /// Adding a bit to the run of ones that is a field makes it carry into the end of that field.
 #[inline(always)]
-fn after_any(special: u64, ends: u64, carry: &mut u64) -> u64 {
+pub(crate) fn after_any(special: u64, ends: u64, carry: &mut u64) -> u64 {
     let (sum, first) = (!ends).overflowing_add(special);
     let (sum, second) = sum.overflowing_add(*carry);
     *carry = u64::from(first | second);
     sum & ends
+}
+
+/// Bits of the bytes that an escape stands before. An escape that is escaped escapes nothing.
+/// `carry` is 1 if the first byte is escaped, then if the first one of the next block is.
+#[inline(always)]
+pub(crate) fn escaped_bytes(escapes: u64, carry: &mut u64) -> u64 {
+    if escapes == 0 {
+        return std::mem::take(carry);
+    }
+    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+    // Escapes that may escape; the first one of a run does if the run does not start escaped.
+    let active = escapes & !*carry;
+    // Subtracting the runs from the odd bits tells in which run an escape sits at an even
+    // distance from the first (John Keiser's and Daniel Lemire's trick in simdjson).
+    let alternating = ((active << 1) | ODD).wrapping_sub(active) ^ ODD;
+    let escaping = alternating & escapes;
+    let escaped = alternating ^ (escapes | *carry);
+    *carry = escaping >> 63;
+    escaped
 }
 
 /// What one block tells the next.
@@ -252,22 +271,10 @@ impl Carry {
         *cursor = Cursor { position, state, flags, field: 0 };
     }
 
-    /// Bits of the bytes that an escape stands before. An escape that is escaped escapes nothing.
+    /// Bits of the bytes that an escape stands before.
     #[inline(always)]
     fn escaped_bytes(&mut self, escapes: u64) -> u64 {
-        if escapes == 0 {
-            return std::mem::take(&mut self.escaped);
-        }
-        const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-        // Escapes that may escape; the first one of a run does if the run does not start escaped.
-        let active = escapes & !self.escaped;
-        // Subtracting the runs from the odd bits tells in which run an escape sits at an even
-        // distance from the first (John Keiser's and Daniel Lemire's trick in simdjson).
-        let alternating = ((active << 1) | ODD).wrapping_sub(active) ^ ODD;
-        let escaping = alternating & escapes;
-        let escaped = alternating ^ (escapes | self.escaped);
-        self.escaped = escaping >> 63;
-        escaped
+        escaped_bytes(escapes, &mut self.escaped)
     }
 
     /// Bits of the bytes a field starts at, this block's ends taken into the carry.

@@ -17,7 +17,8 @@ mod blocks;
 mod portable;
 
 use crate::lexer::{Cursor, Lexer, Sink};
-pub(crate) use blocks::Plan;
+use crate::sql::walk::{self, TupleSink, Walk};
+pub(crate) use blocks::{Plan, after_any, escaped_bytes};
 
 /// 64 bytes in registers.
 pub(crate) trait Block: Copy {
@@ -25,6 +26,8 @@ pub(crate) trait Block: Copy {
     fn load(bytes: &[u8; 64]) -> Self;
     /// Bit i is set where byte i is `byte`.
     fn equal(self, byte: u8) -> u64;
+    /// Bit i is set where byte i is one of `low` to `high`.
+    fn within(self, low: u8, high: u8) -> u64;
     /// Bit i is the parity of bits 0 to i.
     fn prefix_parity(bits: u64) -> u64;
     /// Stores `base + i | flags` for every bit i of `ends`, in order: flag `DECODE` where `decode`
@@ -105,6 +108,25 @@ impl Isa {
             Kind::Avx2 => avx2::run(plan, lexer, cursor, bytes, last, sink),
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => avx512::run(plan, lexer, cursor, bytes, last, sink),
+        }
+    }
+
+    /// Walks over the whole blocks of the text of tuples; [`Walk::bytes`] has to do the rest.
+    pub(crate) fn walk<S: TupleSink>(
+        self,
+        walk: &Walk,
+        cursor: &mut walk::Cursor,
+        bytes: &[u8],
+        last: bool,
+        sink: &mut S,
+    ) -> walk::Stop {
+        match self.0 {
+            Kind::Bytewise => walk::Stop::End,
+            Kind::Portable => walk.blocks::<portable::Words, S>(cursor, bytes, last, sink),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::walk(walk, cursor, bytes, last, sink),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => avx512::walk(walk, cursor, bytes, last, sink),
         }
     }
 }

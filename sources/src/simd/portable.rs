@@ -35,6 +35,21 @@ impl Block for Words {
     }
 
     #[inline(always)]
+    fn within(self, low: u8, high: u8) -> u64 {
+        debug_assert!(low <= high && high < 0x80, "seven bits leave room for a carry");
+        let mut mask = 0;
+        for (index, word) in self.0.iter().enumerate() {
+            let seven = word & LOW_SEVEN;
+            // Adding makes the top bit where a byte is at least `low`, or more than `high`.
+            let from_low = seven + ONES * u64::from(0x80 - low);
+            let above_high = seven + ONES * u64::from(0x7f - high);
+            let inside = from_low & !above_high & !word & !LOW_SEVEN;
+            mask |= ((inside >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * index);
+        }
+        mask
+    }
+
+    #[inline(always)]
     fn prefix_parity(bits: u64) -> u64 {
         let mut parity = bits;
         for shift in [1, 2, 4, 8, 16, 32] {
@@ -76,6 +91,17 @@ mod tests {
                 bytes[at] = byte;
                 assert_eq!(Words::load(&bytes).equal(byte), 1 << at);
                 assert_eq!(Words::load(&bytes).equal(byte ^ 1), !(1 << at));
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_of_a_range_is_found() {
+        for first in 0..=255u8 {
+            let bytes = [first; 64];
+            for (low, high) in [(b'.', b'9'), (0, 0x7f), (b'a', b'a'), (1, 0x7e)] {
+                let expected = if (low..=high).contains(&first) { !0 } else { 0 };
+                assert_eq!(Words::load(&bytes).within(low, high), expected, "{first} {low} {high}");
             }
         }
     }

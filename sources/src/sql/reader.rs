@@ -64,24 +64,24 @@ impl Default for SqlOptions {
 /// The statements of one dump, or of several in a row, which one session plays.
 #[derive(Debug)]
 pub struct SqlReader {
-    files: Vec<InputFile>,
-    inputs: Vec<Input>,
-    options: SqlOptions,
+    pub(super) files: Vec<InputFile>,
+    pub(super) inputs: Vec<Input>,
+    pub(super) options: SqlOptions,
     ends: Ends,
     /// Index of the input being read, or to be opened next.
-    index: usize,
-    window: Option<Window>,
-    session: Session,
-    delimiter: Vec<u8>,
+    pub(super) index: usize,
+    pub(super) window: Option<Window>,
+    pub(super) session: Session,
+    pub(super) delimiter: Vec<u8>,
     /// What of the statement begun was not taken yet.
-    pending: Pending,
+    pub(super) pending: Pending,
     /// Bytes of the inputs before the current one.
     bytes_before: u64,
 }
 
 /// What is left of the last statement.
 #[derive(Debug)]
-enum Pending {
+pub(super) enum Pending {
     Nothing,
     /// The rows behind a head.
     Rows(InsertHead),

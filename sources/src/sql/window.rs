@@ -1,6 +1,6 @@
 //! The part of an input that is being looked at.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::chunk::newlines;
 use crate::error::{Position, Result};
@@ -26,13 +26,23 @@ pub(crate) struct Window {
 impl Window {
     /// Over a stream that stands at its first byte.
     pub(crate) fn new(stream: Stream, path: PathBuf) -> Window {
-        Window { stream, path, text: Vec::new(), start: 0, offset: 0, line: 1, ended: false }
+        Window::at(stream, path, 0, 1)
+    }
+
+    /// Over a stream that stands at another one.
+    pub(crate) fn at(stream: Stream, path: PathBuf, offset: u64, line: u64) -> Window {
+        Window { stream, path, text: Vec::new(), start: 0, offset, line, ended: false }
     }
 
     /// What was read and not taken.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.text[self.start..]
+    }
+
+    /// The input's name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Whether nothing comes behind [`Window::bytes`].
@@ -67,6 +77,36 @@ impl Window {
             self.fill()?;
         }
         Ok(())
+    }
+
+    /// Moves what was read and not taken behind `out`, then up to `size` more bytes of the input:
+    /// false at its end. Where the input is after that is the caller's to know, until
+    /// [`Window::put_back`].
+    ///
+    /// Errors: reading.
+    pub(crate) fn pour(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool> {
+        if self.start < self.text.len() {
+            out.extend_from_slice(&self.text[self.start..]);
+            self.start = self.text.len();
+            return Ok(true);
+        }
+        if self.ended {
+            return Ok(false);
+        }
+        let seen = out.len();
+        out.resize(seen + size, 0);
+        let read = self.stream.read(&mut out[seen..]);
+        out.truncate(seen + *read.as_ref().unwrap_or(&0));
+        self.ended = read? == 0;
+        Ok(!self.ended)
+    }
+
+    /// What was poured out from this place on is the next to be looked at again.
+    pub(crate) fn put_back(&mut self, text: &[u8], offset: u64, line: u64) {
+        self.text.truncate(self.start);
+        self.text.drain(..self.start);
+        self.text.extend_from_slice(text);
+        (self.start, self.offset, self.line) = (0, offset, line);
     }
 
     /// Takes the first `size` of the bytes.

@@ -1,0 +1,335 @@
+//! Tuples of a dump's INSERTs: what is found, whatever the instructions and however it is cut.
+
+use std::io::Write as _;
+
+use proptest::prelude::*;
+use sources::sql::{Literals, RunOptions, SqlOptions, SqlReader, StatementKind, Syntax, Tuples};
+use sources::{Chunk, Dialect, Error, FieldKind, Isa, Rows, Scanner, Source, Value};
+
+const HEAD: &str = "INSERT INTO `t'(` (`a`) VALUES ";
+
+/// Rows of values, or why there are none and where.
+type Found = Result<Vec<Vec<Option<Vec<u8>>>>, (usize, &'static str)>;
+
+fn scan(text: &[u8], fields: &[Literals], syntax: Syntax, isa: Isa) -> Found {
+    let mut dialect = Dialect::sql(Tuples { head: HEAD.into(), syntax });
+    dialect.fields = fields.iter().copied().map(FieldKind::of_literals).collect();
+    let mut rows = Rows::new();
+    Scanner::with_isa(&dialect, isa).scan(text, &mut rows);
+    if let Some(found) = rows.not_plain() {
+        return Err((found.at, found.what));
+    }
+    let mut scratch = Vec::new();
+    let mut value = |field| match rows.value(text, field, &mut scratch) {
+        Value::Null => None,
+        Value::Bytes(bytes) => Some(bytes.to_vec()),
+    };
+    Ok(rows.iter().map(|row| row.fields().map(&mut value).collect()).collect())
+}
+
+/// What every set of instructions finds.
+fn scanned(text: &[u8], fields: &[Literals], syntax: Syntax) -> Found {
+    let found = scan(text, fields, syntax, Isa::available()[0]);
+    for isa in Isa::available() {
+        assert_eq!(
+            scan(text, fields, syntax, isa),
+            found,
+            "{} {}",
+            isa.name(),
+            text.escape_ascii()
+        );
+    }
+    found
+}
+
+fn texts(found: Found) -> Result<String, (usize, &'static str)> {
+    let field = |field: &Option<Vec<u8>>| match field {
+        None => "NULL".to_owned(),
+        Some(bytes) => bytes.escape_ascii().to_string(),
+    };
+    let row = |row: &Vec<_>| row.iter().map(field).collect::<Vec<_>>().join("|");
+    Ok(found?.iter().map(row).collect::<Vec<_>>().join(" / "))
+}
+
+#[test]
+fn literals_are_what_the_server_reads() {
+    let next = format!("(1);\n-- x\n{HEAD}(2)");
+    let cases: [(&str, &str); 24] = [
+        ("(1,'a',NULL),(-2.5,'',null)", "1|a|NULL / -2.5||NULL"),
+        ("(1),\n(2), (3)\r\n,\t(4) , (5)", "1 / 2 / 3 / 4 / 5"),
+        ("('it''s',\"it's\",\"a\"\"b\",'\"')", "it\\'s|it\\'s|a\\\"b|\\\""),
+        (r"('a\'b\\','\0\b\n\r\t\Z\a\N')", r"a\'b\\|\x00\x08\n\r\t\x1aaN"),
+        (r"('\%\_%_')", r"\\%\\_%_"),
+        ("('a),(b','/*','--','#')", "a),(b|/*|--|#"),
+        ("(x'4a4B',X'',0x4a,0xA,b'1000001',B'',0b1)", "JK||J|\\n|A||\\x01"),
+        ("(_binary 'a\\'b',_utf8mb4'x',_latin1\"\")", "a\\'b|x|"),
+        ("( 1 ,\n'a' , /* , */ NULL,/**/-1)", "1|a|NULL|-1"),
+        ("(TRUE,false)", "1|0"),
+        ("(+1,1e5,-1.5E-3,.5,5.,1e+2)", "+1|1e5|-1.5E-3|.5|5.|1e+2"),
+        (&next, "1 / 2"),
+        (",(1)", "1"),
+        ("/* x (1) */(1)-- (2)\n,#(3)\n(4)", "1 / 4"),
+        ("", ""),
+        ("(1) (2)", "3 something else between two rows"),
+        ("(1),,(2)", "3 something else between two rows"),
+        ("(1,)", "3 a value that is missing"),
+        ("()", "1 a value that is missing"),
+        ("(1,now())", "3 an expression"),
+        ("(1,'a' 'b')", "3 an expression"),
+        ("(1,DEFAULT)", "3 a DEFAULT"),
+        ("(1),(2) ON DUPLICATE KEY UPDATE a=1", "8 a clause after the rows"),
+        ("(1,'a)", "6 a row that is not closed"),
+    ];
+    for (text, expected) in cases {
+        let seen = texts(scanned(text.as_bytes(), &[], Syntax::default()));
+        let seen = seen.unwrap_or_else(|(at, what)| format!("{at} {what}"));
+        assert_eq!(seen, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_plain_literal_is_said() {
+    let texts = [
+        "1+1",
+        "'a'5",
+        "5'a'",
+        "'a'\"b\"",
+        "1'",
+        "x'1'",
+        "x'1g'",
+        "0xg",
+        "b'2'",
+        "a",
+        "`a`",
+        "@a",
+        "--1",
+        "1 2",
+        "1e",
+        "1.2e+",
+        "- 1",
+        "(1)",
+        "(select 1)",
+        "/*!1*/",
+        "/*!40000 1 */",
+        "N'a'",
+        "?",
+        "_utf8 x'41'",
+        "'a' collate utf8_bin",
+        "date '2020-01-01'",
+        "\\N",
+        "''''''5",
+        "1/* */2",
+    ];
+    for text in texts {
+        for pad in [0, 55, 60, 64] {
+            let tuple = format!("('{}',{text})", "x".repeat(pad));
+            assert!(scanned(tuple.as_bytes(), &[], Syntax::default()).is_err(), "{tuple}");
+        }
+    }
+}
+
+#[test]
+fn modes_change_what_a_string_is() {
+    let bare = Syntax { no_backslash_escapes: true, ..Syntax::default() };
+    let seen = texts(scanned(br"('a\','b''c\',1)", &[], bare)).unwrap();
+    assert_eq!(seen, r"a\\|b\'c\\|1");
+    let ansi = Syntax { ansi_quotes: true, ..Syntax::default() };
+    assert!(scanned(b"(\"a\")", &[], ansi).is_err());
+    let gbk = Syntax { characters: sources::MultiByte::Gbk, ..Syntax::default() };
+    let seen = texts(scanned(b"('\x81\\','\\'')", &[], gbk)).unwrap();
+    assert_eq!(seen, r"\x81\\|\'");
+}
+
+#[test]
+fn columns_take_what_means_the_same_in_a_file() {
+    use Literals::{Binary, Bytes, Exact, Real, Strings, Text, Year};
+    let cases: [(&str, &[Literals]); 14] = [
+        ("'a'", &[Exact, Real, Text, Bytes, Binary, Year, Strings]),
+        ("NULL", &[Exact, Real, Text, Bytes, Binary, Year, Strings]),
+        ("12", &[Exact, Real, Text, Bytes]),
+        ("-1.50", &[Exact, Real, Text, Bytes]),
+        ("1e5", &[Real]),
+        ("007", &[Exact, Real]),
+        ("-0", &[Exact, Real]),
+        (".5", &[Exact, Real]),
+        ("2020", &[Exact, Real, Text, Bytes, Year]),
+        ("0000", &[Exact, Real, Year]),
+        ("x'41'", &[Text, Bytes, Binary]),
+        ("x'e9'", &[Bytes, Binary]),
+        ("_binary '\u{e9}'", &[Bytes, Binary]),
+        ("TRUE", &[Exact, Real, Text, Bytes]),
+    ];
+    for (literal, takers) in cases {
+        for column in [Exact, Real, Text, Bytes, Binary, Year, Strings] {
+            let tuple = format!("({literal})");
+            let found = scanned(tuple.as_bytes(), &[column], Syntax::default());
+            assert_eq!(found.is_ok(), takers.contains(&column), "{literal} {column:?} {found:?}");
+        }
+    }
+    assert!(scanned(b"(1,2)", &[Exact], Syntax::default()).is_err());
+}
+
+/// Values and ways to write them.
+fn literal() -> impl Strategy<Value = Written> {
+    let text =
+        prop::collection::vec(prop::sample::select(b"ab'\"\\(),;\n#-/*x %_\0".to_vec()), 0..40);
+    prop_oneof![
+        3 => any::<i32>().prop_map(|n| (n.to_string(), Some(n.to_string().into_bytes()))),
+        1 => Just(("NULL".to_owned(), None)),
+        4 => (text.clone(), prop::sample::select(vec!['\'', '"']), any::<bool>()).prop_map(
+            |(text, quote, doubled)| (quoted(&text, quote, doubled), Some(text))
+        ),
+        1 => text.prop_map(|text| {
+            let hex: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
+            (format!("x'{hex}'"), Some(text))
+        }),
+    ]
+}
+
+fn quoted(text: &[u8], quote: char, doubled: bool) -> String {
+    let mut out = String::from(quote);
+    for &byte in text {
+        match char::from(byte) {
+            c if c == quote && doubled => out.extend([c, c]),
+            c if c == quote || c == '\\' => out.extend(['\\', c]),
+            '\0' => out.push_str("\\0"),
+            c => out.push(c),
+        }
+    }
+    out.push(quote);
+    out
+}
+
+fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    file
+}
+
+/// How a value is written, and what it is.
+type Written = (String, Option<Vec<u8>>);
+
+fn run_of(rows: &[Vec<Written>], breaks: &[u8]) -> String {
+    let mut text = HEAD.to_owned();
+    for (index, row) in rows.iter().enumerate() {
+        if index > 0 {
+            text.push_str(match breaks[index % breaks.len()] {
+                0 => ";\nINSERT INTO `t'(` (`a`) VALUES ",
+                1 => ",\n",
+                2 => " , ",
+                3 => "-- it's (\n,",
+                _ => ",",
+            });
+        }
+        let fields: Vec<_> = row.iter().map(|(text, _)| text.as_str()).collect();
+        text.push_str(&format!("({})", fields.join(",")));
+    }
+    text
+}
+
+fn values_of(run: &mut dyn Source) -> Vec<Vec<Option<Vec<u8>>>> {
+    let mut values = Vec::new();
+    let mut chunk = Chunk::default();
+    while run.next_chunk(&mut chunk).unwrap() {
+        values.extend(scanned(&chunk.bytes, &[], Syntax::default()).unwrap());
+    }
+    values
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_run_gives_its_rows_however_it_is_cut(
+        rows in prop::collection::vec(prop::collection::vec(literal(), 3), 1..30),
+        breaks in prop::collection::vec(0u8..6, 1..10),
+        chunk_bytes in 1usize..600,
+        stop_after in 0usize..8,
+    ) {
+        let text = run_of(&rows, &breaks);
+        let dump = format!("SET x=1;\n{text};\nSELECT 1;");
+        let file = file(dump.as_bytes());
+        let options = RunOptions { chunk_bytes, ..RunOptions::default() };
+        let open = || {
+            let mut reader =
+                SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
+            reader.next().unwrap().unwrap();
+            let insert = reader.next().unwrap().unwrap();
+            assert!(matches!(insert.kind, StatementKind::Insert(_)));
+            reader.into_run(options).unwrap()
+        };
+        let expected: Vec<Vec<_>> =
+            rows.iter().map(|row| row.iter().map(|(_, value)| value.clone()).collect()).collect();
+        let (mut run, handback) = open();
+        let place = run.place();
+        prop_assert_eq!(place.position().offset, 9);
+        prop_assert_eq!(run.is_longer_than(50).unwrap(), text.len() + 1 - HEAD.len() > 50);
+        prop_assert_eq!(&values_of(&mut run), &expected);
+        let mut reader = handback.wait().unwrap();
+        let next = reader.next().unwrap().unwrap();
+        prop_assert_eq!(next.text, b"SELECT 1");
+        prop_assert_eq!(next.offset as usize, dump.len() - 9);
+        prop_assert_eq!(next.line as usize, dump.lines().count());
+        run.restart().unwrap();
+        prop_assert_eq!(&values_of(&mut run), &expected);
+        prop_assert_eq!(&values_of(&mut place.open(options)), &expected);
+        // Given up early.
+        let (mut run, handback) = open();
+        let mut chunk = Chunk::default();
+        for _ in 0..stop_after {
+            run.next_chunk(&mut chunk).unwrap();
+        }
+        drop(run);
+        prop_assert_eq!(handback.wait().unwrap().next().unwrap().unwrap().text, b"SELECT 1");
+        // As statements.
+        let mut statements = place.open(options);
+        let mut statement = sources::sql::RunStatement::default();
+        let mut seen = Vec::new();
+        while statements.next_statement(&mut statement).unwrap() {
+            prop_assert!(dump.as_bytes()[statement.offset as usize..].starts_with(&statement.text));
+            seen.push(String::from_utf8(statement.text.clone()).unwrap());
+        }
+        prop_assert_eq!(seen.join(";\n"), text);
+    }
+
+    #[test]
+    fn any_bytes_are_scanned_alike(
+        text in prop::collection::vec(
+            prop::sample::select(b"(),'\"\\;-/*#` \n1.xNULL\x81\\_e".to_vec()), 0..200,
+        ),
+        bare in any::<bool>(),
+        ansi_quotes in any::<bool>(),
+    ) {
+        let syntax = Syntax { no_backslash_escapes: bare, ansi_quotes, ..Syntax::default() };
+        let _ = scanned(&text, &[], syntax);
+        let mut tuple = b"('".to_vec();
+        tuple.extend(&text);
+        let _ = scanned(&tuple, &[], syntax);
+    }
+}
+
+#[test]
+fn what_follows_the_rows_is_told_after_them() {
+    let dump = format!(
+        "{HEAD}(1),(2);\n{HEAD}(3) ON DUPLICATE KEY UPDATE a=');';\n{HEAD}(4);\nINSERT INTO u VALUES (5);"
+    );
+    let file = file(dump.as_bytes());
+    let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
+    reader.next().unwrap();
+    let (mut run, handback) = reader.into_run(RunOptions::default()).unwrap();
+    let mut chunk = Chunk::default();
+    assert!(run.next_chunk(&mut chunk).unwrap());
+    assert!(chunk.bytes.ends_with(b"(3)"));
+    match run.next_chunk(&mut chunk) {
+        Err(Error::NotPlain { at, .. }) => {
+            assert_eq!(at.offset as usize, dump.find("ON DUP").unwrap());
+            assert_eq!(at.line, 2);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(!run.next_chunk(&mut chunk).unwrap());
+    let mut reader = handback.wait().unwrap();
+    let next = reader.next().unwrap().unwrap();
+    assert_eq!(next.line, 4);
+    assert!(reader.stands_before_rows());
+}
