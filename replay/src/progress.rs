@@ -62,6 +62,16 @@ impl Watch {
         self.rows.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// Rows counted so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// So many of them are not in after all.
+    pub(crate) fn take_rows(&self, count: u64) {
+        self.rows.fetch_sub(count, Ordering::Relaxed);
+    }
+
     /// One more table is finished.
     pub(crate) fn add_table(&self) {
         self.tables.fetch_add(1, Ordering::Relaxed);
@@ -103,7 +113,7 @@ impl Watch {
             doing,
             read_bytes: self.read_bytes(),
             total_bytes: (total > 0).then_some(total),
-            rows: self.rows.load(Ordering::Relaxed),
+            rows: self.rows(),
             tables: self.tables.load(Ordering::Relaxed),
         }
     }

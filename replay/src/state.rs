@@ -69,6 +69,13 @@ impl State {
         Ok(State { database: database.map(str::to_owned), variables })
     }
 
+    /// With these values, for tests.
+    #[cfg(test)]
+    pub(crate) fn of(variables: &[(&str, &str)]) -> State {
+        let variable = |&(name, value): &(&str, &str)| (name.to_owned(), Some(value.to_owned()));
+        State { database: None, variables: variables.iter().map(variable).collect() }
+    }
+
     /// Sets another session to the same, its database too.
     pub(crate) fn apply(&self, session: &mut Session) -> Result<()> {
         if let Some(database) = &self.database {
