@@ -1,1 +1,298 @@
 //! What of a dump is done, for the same command after a crash.
+//!
+//! ```text
+//! {"dump": ..}                            which dump, into which server, how
+//! {"begin": place} {"done": place}        a statement that all tables before it were finished for
+//! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
+//! {"gone": name}                          a table that the dump dropped
+//! ```
+//!
+//! A line a step, each with a CRC-32C of its text, written and synced before the replay goes on; a
+//! torn last line is dropped. The same command finds the file by its dump, and where the server has
+//! what the lines say, it passes over what is done: SET and USE run again, tables and other
+//! statements do not. The file goes when the replay has come to its end.
+//!
+//! A statement can be done and its line not written. So its beginning is written too, and one that
+//! was begun may fail the second time for having been done ([`Journal::is_unclear`]).
+
+mod dump;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{OpenOptions, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use disk::File;
+use serde::{Deserialize, Serialize};
+use server::identifier::digest;
+use server::{Session, Table, TableName};
+
+use self::dump::Identity;
+use crate::error::Error;
+use crate::options::ReplayOptions;
+
+/// What a statement fails with that was done before: there is one of that name already, or none
+/// to drop any more; a key or constraint is there already, or gone.
+/// Source: MariaDB 10.11, sql/share/errmsg-utf8.txt.
+const ER_DONE_BEFORE: [u16; 20] = [
+    1007, 1008, 1050, 1051, 1060, 1061, 1068, 1091, 1125, 1133, 1304, 1305, 1359, 1360, 1396, 1537,
+    1539, 1826, 4091, 4092,
+];
+
+/// Where a statement is: the part of the dump, and the byte in it.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub(crate) struct Spot {
+    /// Index of the part.
+    pub(crate) part: usize,
+    /// Byte of the unpacked file.
+    pub(crate) offset: u64,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Dump(Identity),
+    Begin(Spot),
+    Done(Spot),
+    Table(Finished),
+    Gone { database: String, table: String },
+}
+
+/// A table that has its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Finished {
+    database: String,
+    table: String,
+    /// Its first statement: the DROP, or the CREATE.
+    from: Spot,
+    /// The last one that its rows are of.
+    to: Spot,
+    rows: u64,
+}
+
+/// The journal of a replay: what was done before, and what is being done.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    /// None where the dump cannot be read again, so that nothing can be gone on with.
+    file: Option<File>,
+    path: PathBuf,
+    identity: Option<Identity>,
+    /// Statements that were done.
+    done: BTreeSet<Spot>,
+    /// Begun, and not known to be done.
+    begun: Option<Spot>,
+    tables: BTreeMap<TableName, Vec<Finished>>,
+}
+
+impl Journal {
+    /// Opens the journal of this dump into this server, `server` being what is connected to, or
+    /// begins one. A pipe has none.
+    ///
+    /// Errors: the dump or the folder of journals cannot be used; the same command is running.
+    pub(crate) fn begin(options: &ReplayOptions, server: &str) -> Result<Journal, Error> {
+        let mut journal = Journal {
+            file: None,
+            path: PathBuf::new(),
+            identity: Identity::of(options, server)?,
+            done: BTreeSet::new(),
+            begun: None,
+            tables: BTreeMap::new(),
+        };
+        let Some(identity) = &journal.identity else { return Ok(journal) };
+        let folder = options.state_dir.join("replays");
+        journal.path = folder.join(format!("{:016x}.jsonl", digest(identity.key().as_bytes())));
+        let path = journal.path.clone();
+        let (text, file) = open(&folder, &path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::WouldBlock => Error::Usage(format!(
+                "the same replay is running: it has {}; wait for it, or end it",
+                path.display()
+            )),
+            _ => state_error(&path, source),
+        })?;
+        let mut lines = text.split_inclusive(|&byte| byte == b'\n').map_while(parse);
+        let is_ours = lines.next() == journal.identity.clone().map(Line::Dump);
+        journal.file = Some(file);
+        if is_ours {
+            // A torn line must not stand before whole ones.
+            let mut whole = 0;
+            for line in text.split_inclusive(|&byte| byte == b'\n') {
+                let Some(parsed) = parse(line) else { break };
+                whole += line.len() as u64;
+                journal.take(parsed);
+            }
+            journal.cut(whole)?;
+        } else {
+            journal.restart()?;
+        }
+        Ok(journal)
+    }
+
+    /// Compares with the server. Where tables are not there that were finished, somebody has begun
+    /// anew, and so does the replay; true if there is something to go on with.
+    pub(crate) fn check(&mut self, own: &mut Session) -> Result<bool, Error> {
+        let mut is_there = true;
+        for (name, finished) in &self.tables {
+            let rows: u64 = finished.iter().map(|table| table.rows).sum();
+            is_there = Table::exists(own, name)? && (rows == 0 || !Table::is_empty(own, name)?);
+            if !is_there {
+                break;
+            }
+        }
+        if !is_there {
+            self.restart()?;
+        }
+        Ok(!self.tables.is_empty() || !self.done.is_empty())
+    }
+
+    /// Whether a statement was done that is of no table, neither SET nor USE.
+    pub(crate) fn is_done(&self, spot: Spot) -> bool {
+        self.done.contains(&spot)
+    }
+
+    /// Whether a statement was begun, and may have been done.
+    pub(crate) fn is_unclear(&self, spot: Spot) -> bool {
+        self.begun == Some(spot)
+    }
+
+    /// Whether a statement of a table, its DROP and CREATE included, is of one that is finished.
+    pub(crate) fn is_table_done(&self, name: &TableName, spot: Spot) -> bool {
+        let of = |table: &Finished| table.from <= spot && spot <= table.to;
+        self.tables.get(name).is_some_and(|finished| finished.iter().any(of))
+    }
+
+    /// Tables that were finished, and their rows.
+    pub(crate) fn finished(&self) -> impl Iterator<Item = (&TableName, u64)> {
+        self.tables.iter().map(|(name, all)| (name, all.iter().map(|table| table.rows).sum()))
+    }
+
+    /// A statement is about to run that is of no table, neither SET nor USE.
+    pub(crate) fn begins(&mut self, spot: Spot) -> Result<(), Error> {
+        self.write(Line::Begin(spot))
+    }
+
+    /// It is done, or failed and was passed over.
+    pub(crate) fn done(&mut self, spot: Spot) -> Result<(), Error> {
+        self.write(Line::Done(spot))
+    }
+
+    /// A table has its place, with the rows of its statements `from` the first, its DROP or CREATE,
+    /// `to` the last.
+    pub(crate) fn table(
+        &mut self,
+        name: &TableName,
+        from: Spot,
+        to: Spot,
+        rows: u64,
+    ) -> Result<(), Error> {
+        let (database, table) = (name.database.clone(), name.table.clone());
+        self.write(Line::Table(Finished { database, table, from, to, rows }))
+    }
+
+    /// A table is no more that was finished.
+    pub(crate) fn gone(&mut self, name: &TableName) -> Result<(), Error> {
+        if !self.tables.contains_key(name) {
+            return Ok(());
+        }
+        let (database, table) = (name.database.clone(), name.table.clone());
+        self.write(Line::Gone { database, table })
+    }
+
+    /// Everything is done: there is nothing to go on with.
+    pub(crate) fn end(self) -> Result<(), Error> {
+        if self.file.is_some() {
+            disk::remove(&self.path, "journal").map_err(|e| state_error(&self.path, e))?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Dump(_) => {}
+            Line::Begin(spot) => self.begun = Some(spot),
+            Line::Done(spot) => {
+                self.begun = None;
+                self.done.insert(spot);
+            }
+            Line::Table(table) => {
+                let name = TableName::new(table.database.as_str(), table.table.as_str());
+                self.tables.entry(name).or_default().push(table);
+            }
+            Line::Gone { database, table } => {
+                self.tables.remove(&TableName::new(database, table));
+            }
+        }
+    }
+
+    fn write(&mut self, line: Line) -> Result<(), Error> {
+        if let Some(file) = &mut self.file {
+            let text = render(&line).map_err(|e| state_error(&self.path, e))?;
+            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+            written.map_err(|e| state_error(&self.path, e))?;
+        }
+        self.take(line);
+        load::failpoint::hit("replay.journal");
+        Ok(())
+    }
+
+    /// Forgets everything that was done.
+    fn restart(&mut self) -> Result<(), Error> {
+        self.cut(0)?;
+        (self.begun, self.done, self.tables) = (None, BTreeSet::new(), BTreeMap::new());
+        match self.identity.clone() {
+            Some(identity) => self.write(Line::Dump(identity)),
+            None => Ok(()),
+        }
+    }
+
+    fn cut(&mut self, bytes: u64) -> Result<(), Error> {
+        let Some(file) = &self.file else { return Ok(()) };
+        file.set_len(bytes).map_err(|e| state_error(&self.path, e))
+    }
+}
+
+/// Whether a statement that may have been done before failed for just that.
+pub(crate) fn was_done_before(error: &server::Error) -> bool {
+    error.errno().is_some_and(|errno| ER_DONE_BEFORE.contains(&errno))
+}
+
+/// A file of ours alone, and what is in it.
+fn open(folder: &Path, path: &Path) -> std::io::Result<(Vec<u8>, File)> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mut options = OpenOptions::new();
+    let file = options.append(true).create(true).mode(0o600).open(path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(std::io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let text = disk::read(path, "journal")?;
+    disk::sync_folder(folder, "journal")?;
+    Ok((text, File::new(file, "journal")))
+}
+
+fn render(line: &Line) -> std::io::Result<String> {
+    let text = serde_json::to_string(line).map_err(std::io::Error::other)?;
+    Ok(format!("{:08x} {text}\n", crc32c::crc32c(text.as_bytes())))
+}
+
+/// A whole line that is what was written.
+fn parse(line: &[u8]) -> Option<Line> {
+    let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
+    let (sum, text) = line.split_once(' ')?;
+    let sum = u32::from_str_radix(sum, 16).ok()?;
+    if sum != crc32c::crc32c(text.as_bytes()) {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
+fn state_error(path: &Path, source: std::io::Error) -> Error {
+    load::Error::State { path: path.to_owned(), source }.into()
+}
+
+#[cfg(test)]
+mod tests;

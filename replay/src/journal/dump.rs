@@ -1,0 +1,77 @@
+//! Which dump it is, into which server, replayed how: what a journal is good for.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use server::identifier::digest;
+
+use crate::error::Error;
+use crate::options::ReplayOptions;
+
+/// What has to be the same for a replay to go on where another ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Identity {
+    /// Its path, without links.
+    dump: String,
+    /// A digest of names, sizes, times of change and inodes of its files.
+    files: u64,
+    /// Address and account.
+    server: String,
+    into: Option<String>,
+    tables: Vec<String>,
+    exclude: Vec<String>,
+    atomic: bool,
+}
+
+impl Identity {
+    /// Of what `options` ask for; None of what cannot be read twice.
+    ///
+    /// Errors: a dump that is not there.
+    pub(super) fn of(options: &ReplayOptions, server: &str) -> Result<Option<Identity>, Error> {
+        let fail = |source| Error::Usage(format!("reading {}: {source}", options.dump.display()));
+        let metadata = std::fs::metadata(&options.dump).map_err(fail)?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            return Ok(None);
+        }
+        let path = std::fs::canonicalize(&options.dump).map_err(fail)?;
+        let mut files = Vec::new();
+        list(&path, &mut files).map_err(fail)?;
+        files.sort_unstable();
+        Ok(Some(Identity {
+            dump: path.to_string_lossy().into_owned(),
+            files: digest(files.join("\n").as_bytes()),
+            server: server.to_owned(),
+            into: options.into.clone(),
+            tables: options.tables.clone(),
+            exclude: options.exclude.clone(),
+            atomic: options.atomic,
+        }))
+    }
+
+    /// What the file of a journal is named by: a dump that has changed has the same one, and
+    /// begins it anew.
+    pub(super) fn key(&self) -> String {
+        format!("{}\0{}\0{:?}", self.dump, self.server, self.into)
+    }
+}
+
+/// A line for each file at or below `path`.
+fn list(path: &Path, files: &mut Vec<String>) -> std::io::Result<()> {
+    let metadata = std::fs::metadata(path)?;
+    if metadata.is_dir() {
+        for entry in std::fs::read_dir(path)? {
+            list(&entry?.path(), files)?;
+        }
+        return Ok(());
+    }
+    files.push(format!(
+        "{} {} {} {} {}",
+        path.display(),
+        metadata.len(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ino()
+    ));
+    Ok(())
+}

@@ -1,0 +1,136 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+fn options(folder: &Path) -> ReplayOptions {
+    let dump = folder.join("d.sql");
+    if !dump.exists() {
+        std::fs::write(&dump, "SELECT 1;").unwrap();
+    }
+    ReplayOptions { state_dir: folder.to_owned(), ..ReplayOptions::new(dump) }
+}
+
+fn spot(offset: u64) -> Spot {
+    Spot { part: 0, offset }
+}
+
+/// A journal with one line of each kind, closed.
+fn written(options: &ReplayOptions) -> PathBuf {
+    let mut journal = Journal::begin(options, "here").unwrap();
+    let (t, u) = (TableName::new("d", "t"), TableName::new("d", "u"));
+    journal.table(&t, spot(10), spot(50), 7).unwrap();
+    journal.table(&u, spot(60), spot(70), 0).unwrap();
+    journal.begins(spot(80)).unwrap();
+    journal.done(spot(80)).unwrap();
+    journal.gone(&u).unwrap();
+    journal.begins(spot(90)).unwrap();
+    journal.path.clone()
+}
+
+#[test]
+fn the_same_command_goes_on_where_the_other_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    written(&options);
+    let journal = Journal::begin(&options, "here").unwrap();
+    let (t, u) = (TableName::new("d", "t"), TableName::new("d", "u"));
+    let of_t: Vec<u64> =
+        (0..100).step_by(5).filter(|&at| journal.is_table_done(&t, spot(at))).collect();
+    assert_eq!(of_t, [10, 15, 20, 25, 30, 35, 40, 45, 50]);
+    assert!(
+        !journal.is_table_done(&u, spot(60))
+            && !journal.is_table_done(&t, Spot { part: 1, offset: 20 })
+    );
+    assert!(journal.is_done(spot(80)) && !journal.is_done(spot(90)));
+    assert!(journal.is_unclear(spot(90)) && !journal.is_unclear(spot(80)));
+    assert_eq!(journal.finished().collect::<Vec<_>>(), [(&t, 7)]);
+    let path = journal.path.clone();
+    journal.end().unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn another_dump_server_or_wish_begins_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    let is_new = |options: &ReplayOptions, server: &str| {
+        let journal = Journal::begin(options, server).unwrap();
+        journal.tables.is_empty() && journal.done.is_empty() && journal.begun.is_none()
+    };
+    written(&options);
+    assert!(is_new(&options, "there"));
+    assert!(is_new(&ReplayOptions { into: Some("x".into()), ..options.clone() }, "here"));
+    assert!(!is_new(&options, "here"));
+    assert!(is_new(&ReplayOptions { tables: vec!["t".into()], ..options.clone() }, "here"));
+    written(&options);
+    std::fs::write(&options.dump, "SELECT 12;").unwrap();
+    assert!(is_new(&options, "here"));
+}
+
+#[test]
+fn a_torn_or_damaged_line_ends_it_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    let path = written(&options);
+    let whole = std::fs::read(&path).unwrap();
+    for cut in 0..whole.len() {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        let mut journal = Journal::begin(&options, "here").unwrap();
+        journal.done(spot(1000)).unwrap();
+        drop(journal);
+        let journal = Journal::begin(&options, "here").unwrap();
+        assert!(journal.is_done(spot(1000)), "cut at {cut}");
+        let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
+        assert_eq!(journal.is_table_done(&TableName::new("d", "t"), spot(10)), lines >= 2, "{cut}");
+    }
+    let mut bent = whole.clone();
+    bent[whole.len() - 20] ^= 1;
+    std::fs::write(&path, &bent).unwrap();
+    assert!(!Journal::begin(&options, "here").unwrap().is_unclear(spot(90)));
+}
+
+#[test]
+fn two_of_one_dump_do_not_run_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    let first = Journal::begin(&options, "here").unwrap();
+    let error = Journal::begin(&options, "here").unwrap_err().to_string();
+    assert!(error.contains("is running"), "{error}");
+    drop(first);
+    Journal::begin(&options, "here").unwrap();
+}
+
+#[test]
+fn what_cannot_be_read_twice_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ReplayOptions { dump: "/dev/null".into(), ..options(folder.path()) };
+    let mut journal = Journal::begin(&options, "here").unwrap();
+    journal.done(spot(3)).unwrap();
+    journal.end().unwrap();
+    assert!(!folder.path().join("replays").exists());
+}
+
+#[test]
+fn tables_that_are_gone_or_emptied_begin_it_anew() {
+    let Some(server) = server::testing::TestServer::shared() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    let database = server.database().unwrap();
+    let mut own = server.connect().unwrap();
+    let name = TableName::new(&*database, "t");
+    let mut journal = Journal::begin(&options, "here").unwrap();
+    assert!(!journal.check(&mut own).unwrap());
+    own.exec(&format!("CREATE TABLE {} (a INT)", name.quoted())).unwrap();
+    own.exec(&format!("INSERT INTO {} VALUES (1)", name.quoted())).unwrap();
+    journal.table(&name, spot(1), spot(2), 1).unwrap();
+    assert!(journal.check(&mut own).unwrap() && journal.is_table_done(&name, spot(2)));
+    own.exec(&format!("DELETE FROM {}", name.quoted())).unwrap();
+    assert!(!journal.check(&mut own).unwrap());
+    journal.table(&name, spot(1), spot(2), 0).unwrap();
+    assert!(journal.check(&mut own).unwrap());
+    own.exec(&format!("DROP TABLE {}", name.quoted())).unwrap();
+    assert!(!journal.check(&mut own).unwrap());
+    // So it says the next time too.
+    drop(journal);
+    assert!(Journal::begin(&options, "here").unwrap().tables.is_empty());
+}
