@@ -1,5 +1,7 @@
 //! Which tables of a dump, and into which database.
 
+mod qualified;
+
 use std::borrow::Cow;
 
 use crate::error::Error;
@@ -56,11 +58,13 @@ impl Names {
         self.into.as_deref().unwrap_or(database)
     }
 
-    /// The text of a statement with `databases`, those of the dump, replaced by that of `--into`
-    /// wherever they qualify a name.
+    /// The text of a statement with the database of `--into` in place of `databases`, those of the
+    /// dump, wherever they qualify a name. What stands in strings and comments stays.
     pub fn text<'a>(&self, text: &'a [u8], databases: &[Vec<u8>]) -> Cow<'a, [u8]> {
-        let _ = databases;
-        Cow::Borrowed(text)
+        match &self.into {
+            Some(into) => qualified::rewrite(text, databases, into),
+            None => Cow::Borrowed(text),
+        }
     }
 }
 
@@ -110,4 +114,42 @@ fn is_match(pattern: &[u8], name: &[u8]) -> bool {
         }
     }
     pattern[at..].iter().all(|&byte| byte == b'*')
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn names(tables: &[&str], exclude: &[&str]) -> Names {
+        let patterns =
+            |given: &[&str]| given.iter().map(|one| Pattern::parse(one).unwrap()).collect();
+        Names { into: None, tables: patterns(tables), exclude: patterns(exclude) }
+    }
+
+    #[test]
+    fn tables_are_taken_and_left_out_by_pattern() {
+        let names = names(&["order*", "shop.?"], &["orders_old", "x.*"]);
+        let takes =
+            |database: &str, table: &str| names.takes(Some(database.as_bytes()), table.as_bytes());
+        assert!(takes("a", "orders") && takes("shop", "t"));
+        assert!(!takes("a", "t") && !takes("shop", "tt") && !takes("a", "orders_old"));
+        assert!(!takes("x", "orders"));
+        assert!(names.takes(None, b"orders") && !names.takes(None, b"t"));
+    }
+
+    #[test]
+    fn stars_stand_for_any_bytes() {
+        for (pattern, name, matches) in [
+            ("*", "", true),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbYbZ", false),
+            ("**a", "ba", true),
+            ("?", "", false),
+            ("", "", true),
+        ] {
+            assert_eq!(is_match(pattern.as_bytes(), name.as_bytes()), matches, "{pattern} {name}");
+        }
+        assert!(Pattern::parse("db.").is_err() && Pattern::parse("").is_err());
+    }
 }

@@ -1,9 +1,6 @@
 //! What a statement is, as far as its order among others depends on it.
 
-use super::classify::classify;
 use super::insert::InsertHead;
-use super::lexer::Syntax;
-use super::token::Comments;
 
 /// A name as it is in the server: quotes undone. Bytes, in the dump's character set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,15 +24,6 @@ pub struct Statement {
     pub offset: u64,
     /// Line of the input, from 1.
     pub line: u64,
-}
-
-impl Statement {
-    /// A whole text, without its delimiter, that something else than a reader found; an INSERT is
-    /// [`StatementKind::Other`].
-    pub fn of(text: Vec<u8>, syntax: Syntax, comments: Comments) -> Statement {
-        let kind = classify(&text, syntax, comments);
-        Statement { kind, text, file: 0, offset: 0, line: 1 }
-    }
 }
 
 /// What a statement is. Version comments that the server runs are seen through.
