@@ -1,75 +1,120 @@
 //! One statement after the other: what the verdict of `order` says, done.
+//!
+//! ```text
+//! statement --order--> step: run on the dump's session
+//!                            shadow made, filled by the crew, published     table.rs, ways.rs
+//!                            wait for one table, for all of them            barrier.rs
+//! ```
 
-use std::collections::BTreeSet;
+mod barrier;
+mod insert;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use server::ConnectOptions;
+use server::TableName;
 use server::identifier::quote_name;
 use sources::sql::{SqlReader, Statement, StatementKind, Syntax, classify};
 
+use crate::crew::Crew;
 use crate::dump::{Content, Dump, Part, Script};
 use crate::error::Error;
 use crate::naming::Naming;
-use crate::options::ReplayOptions;
 use crate::order::{Decode, Order, Step};
 use crate::place::Place;
-use crate::progress::Watch;
 use crate::reading;
 use crate::report::{Failed, Report};
 use crate::sessions::Sessions;
 use crate::state::State;
+use crate::table::{Created, Tables};
+use crate::ways::Shared;
 
 /// Variables that change how statements are told apart.
 const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_client"];
 
 /// Goes through a dump.
-pub(crate) struct Conductor<'a> {
-    options: &'a ReplayOptions,
-    watch: &'a Watch,
+pub(crate) struct Conductor<'scope, 'env> {
+    shared: Shared<'env>,
     sessions: Sessions,
     order: Order,
+    tables: Tables,
+    crew: Crew<'scope, 'env>,
+    /// How far the tables are that the dump makes and that are not published yet.
+    filled: BTreeMap<TableName, Filled>,
     /// Session variables that the dump has set.
     set: BTreeSet<String>,
     /// What the dump's session is set to, where that was asked since it was last changed.
     state: Option<Arc<State>>,
+    /// Whether the dump's session may be in a transaction.
+    in_transaction: bool,
     report: Report,
 }
 
-impl<'a> Conductor<'a> {
+/// How far a table is that the dump makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Filled {
+    /// Rows of it came.
+    has_rows: bool,
+    /// The dump went on to another table.
+    is_left: bool,
+    /// Its rows could not be had in: it stays as it was.
+    has_failed: bool,
+}
+
+impl<'scope, 'env> Conductor<'scope, 'env> {
     /// Connects. The dump's session is one of the client's: with the server's settings.
     pub(crate) fn new(
-        connect: &ConnectOptions,
-        options: &'a ReplayOptions,
+        shared: Shared<'env>,
+        crew: Crew<'scope, 'env>,
         order: Order,
-        watch: &'a Watch,
-    ) -> Result<Conductor<'a>, Error> {
-        let sessions = Sessions::connect(connect)?;
+    ) -> Result<Self, Error> {
+        let sessions = Sessions::connect(shared.connect)?;
         let report = Report {
-            dump: options.dump.display().to_string(),
+            dump: shared.options.dump.display().to_string(),
             server: sessions.own.version().to_string(),
             ..Report::default()
         };
-        let (set, state) = (BTreeSet::new(), None);
-        Ok(Conductor { options, watch, sessions, order, set, state, report })
+        Ok(Conductor {
+            shared,
+            sessions,
+            order,
+            tables: Tables::new(shared.options),
+            crew,
+            filled: BTreeMap::new(),
+            set: BTreeSet::new(),
+            state: None,
+            in_transaction: false,
+            report,
+        })
     }
 
     /// Replays all of a dump.
     pub(crate) fn run(mut self, dump: &Dump) -> Result<Report, Error> {
         self.report.notes.extend(dump.warnings.iter().cloned());
-        if let Some(into) = &self.options.into {
+        match self.all(dump) {
+            Ok(()) => Ok(self.report),
+            Err(error) => {
+                self.give_up();
+                Err(error)
+            }
+        }
+    }
+
+    fn all(&mut self, dump: &Dump) -> Result<(), Error> {
+        if let Some(into) = &self.shared.options.into {
             let name = quote_name(into);
             self.sessions.own.exec(&format!("CREATE DATABASE IF NOT EXISTS {name}"))?;
             self.sessions.dump.exec(&format!("USE {name}"))?;
         }
         dump.parts.iter().try_for_each(|part| self.part(part))?;
-        Ok(self.report)
+        self.finish()
     }
 
     fn part(&mut self, part: &Part) -> Result<(), Error> {
         if let Some(database) = &part.database {
             self.order.enter(database);
-            if self.options.into.is_none() {
+            if self.shared.options.into.is_none() {
                 let state = self.state()?;
                 let charset = state.charset();
                 let name = Naming { own: &mut self.sessions.own, charset }.decode(database)?;
@@ -78,7 +123,7 @@ impl<'a> Conductor<'a> {
         }
         match &part.content {
             Content::Sql { files, rows: None } => {
-                let options = reading::options(self.options, &self.sessions.own);
+                let options = reading::options(self.shared.options, &self.sessions.own);
                 self.statements(SqlReader::open(files, options)?)
             }
             Content::Script(script) => self.script(script),
@@ -89,7 +134,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn script(&mut self, script: &Script) -> Result<(), Error> {
-        let comments = reading::options(self.options, &self.sessions.own).comments;
+        let comments = reading::options(self.shared.options, &self.sessions.own).comments;
         for one in &script.statements {
             let statement = Statement {
                 kind: classify(&one.text, Syntax::default(), comments),
@@ -98,8 +143,9 @@ impl<'a> Conductor<'a> {
                 offset: one.offset,
                 line: one.line,
             };
-            let file = script.path.as_deref().unwrap_or(&self.options.dump);
+            let file = script.path.as_deref().unwrap_or(&self.shared.options.dump);
             let place = Place::of(file, &statement, &statement.text);
+            self.settle(false)?;
             let done = self.statement(&statement);
             self.judge(place, done)?;
         }
@@ -107,23 +153,34 @@ impl<'a> Conductor<'a> {
     }
 
     fn statements(&mut self, mut reader: SqlReader) -> Result<(), Error> {
-        self.watch.set_total_bytes(reader.bytes_total().unwrap_or(0));
         let files: Vec<PathBuf> = reader.files().iter().map(|file| file.path.clone()).collect();
-        while let Some(mut statement) = self.next(&mut reader, &files)? {
-            self.watch.set_read_bytes(reader.bytes_read());
-            if let StatementKind::Insert(_) = &statement.kind {
-                statement.text = reader.whole()?;
-            }
-            let file = files.get(statement.file as usize).unwrap_or(&self.options.dump);
-            let place = Place::of(file, &statement, &statement.text);
-            self.watch.set_doing(&place.head);
-            let done = self.statement(&statement);
-            if done.is_ok() {
-                self.follow(&mut reader, &statement)?;
-            }
+        self.shared.watch.set_total_bytes(reader.bytes_total().unwrap_or(0));
+        while let Some(statement) = self.next(&mut reader, &files)? {
+            self.shared.watch.set_read_bytes(reader.bytes_read());
+            let file = files.get(statement.file as usize).unwrap_or(&self.shared.options.dump);
+            let text = match &statement.kind {
+                StatementKind::Insert(head) => &head.text,
+                _ => &statement.text,
+            };
+            let place = Place::of(file, &statement, text);
+            self.shared.watch.set_doing(&place.head);
+            self.settle(false)?;
+            let done = match &statement.kind {
+                StatementKind::Insert(head) => {
+                    let (done, back) = self.insert(&statement, head, reader, &place);
+                    reader = match (&done, back) {
+                        (_, Ok(reader)) => reader,
+                        (Ok(()), Err(error)) => return Err(error),
+                        // Whatever ended the reading too, this is what came first.
+                        (Err(_), Err(_)) => return done.map_err(|error| error.at(place)),
+                    };
+                    done
+                }
+                _ => self.statement(&statement).and_then(|()| self.follow(&mut reader, &statement)),
+            };
             self.judge(place, done)?;
         }
-        self.watch.set_read_bytes(reader.bytes_read());
+        self.shared.watch.set_read_bytes(reader.bytes_read());
         Ok(())
     }
 
@@ -135,8 +192,8 @@ impl<'a> Conductor<'a> {
     ) -> Result<Option<Statement>, Error> {
         loop {
             match reader.next() {
-                Err(error @ sources::Error::Sql { .. }) if self.options.force => {
-                    let file = files.first().unwrap_or(&self.options.dump);
+                Err(error @ sources::Error::Sql { .. }) if self.shared.options.force => {
+                    let file = files.first().unwrap_or(&self.shared.options.dump);
                     let place = Place { file: file.to_owned(), ..Place::default() };
                     self.pass_over(&place, &error.into());
                 }
@@ -148,7 +205,7 @@ impl<'a> Conductor<'a> {
     /// What a statement that failed means: the end, or under `--force` a line of the report.
     fn judge(&mut self, place: Place, done: Result<(), Error>) -> Result<(), Error> {
         match done {
-            Err(error) if self.options.force && error.is_passed_over() => {
+            Err(error) if self.shared.options.force && error.is_passed_over() => {
                 self.pass_over(&place, &error);
                 Ok(())
             }
@@ -157,38 +214,39 @@ impl<'a> Conductor<'a> {
     }
 
     fn pass_over(&mut self, place: &Place, error: &Error) {
-        self.watch.say(&format!("{place}: {error}"));
+        self.shared.watch.say(&format!("{place}: {error}"));
         self.report.failed.push(Failed::new(place, error));
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Error> {
-        match self.step(statement)? {
+        let step = self.step(statement)?;
+        match &step {
+            Step::Drop(_) | Step::Make(_) => self.leave_tables(),
+            Step::Set(_) | Step::Nothing | Step::LeftOut | Step::Keys(_) => {}
+            // What was dropped was not made again.
+            _ => self.tables.run_held_drops(&mut self.sessions)?,
+        }
+        match step {
             Step::LeftOut => self.report.left_out += 1,
             Step::Nothing => {}
             Step::Use(database) => self.enter(&database)?,
-            Step::Set(variables) => {
+            Step::Set(variables) => self.set(statement, variables)?,
+            Step::Drop(table) => self.drop(statement, &table)?,
+            Step::Make(table) => self.make(statement, &table)?,
+            Step::Keys(table) if self.tables.shadow(&table).is_some() => {}
+            Step::After(table) => {
+                self.finish_table(&table)?;
                 self.exec(statement)?;
-                self.set.extend(variables);
-                self.state = None;
             }
-            Step::Rows(table) => {
-                let rows = self.sessions.dump.exec_bytes(&statement.text)?.affected_rows;
-                let line = self.report.table(&table.to_string());
-                line.rows += rows;
-                "serial".clone_into(&mut line.way);
-                self.watch.add_rows(rows);
-            }
-            Step::Make(table) => {
-                self.exec(statement)?;
-                self.report.table(&table.to_string());
-            }
+            Step::Keys(_) | Step::Run | Step::Database(_) => self.exec(statement)?,
             Step::Barrier => {
                 self.report.barriers += 1;
+                self.barrier()?;
                 self.exec(statement)?;
                 // Whatever it was, it may have changed the session.
                 self.state = None;
             }
-            _ => self.exec(statement)?,
+            Step::Rows(_) => return Err(Error::Refused("rows out of their turn".to_owned())),
         }
         Ok(())
     }
@@ -197,6 +255,57 @@ impl<'a> Conductor<'a> {
         let state = self.state()?;
         let mut naming = Naming { own: &mut self.sessions.own, charset: state.charset() };
         self.order.step(statement, &mut naming)
+    }
+
+    fn set(&mut self, statement: &Statement, variables: Vec<String>) -> Result<(), Error> {
+        // Foreign keys are added as the dump would have them made: before it changes that.
+        if variables.iter().any(|name| name == "foreign_key_checks") {
+            self.leave_tables();
+            self.barrier()?;
+        }
+        self.exec(statement)?;
+        self.in_transaction |= variables.iter().any(|name| name == "autocommit");
+        self.set.extend(variables);
+        self.state = None;
+        Ok(())
+    }
+
+    fn drop(&mut self, statement: &Statement, table: &TableName) -> Result<(), Error> {
+        let StatementKind::DropTable { if_exists, .. } = &statement.kind else { return Ok(()) };
+        while self.crew.is_busy(table) {
+            self.settle(true)?;
+        }
+        self.filled.remove(table);
+        if !self.tables.hold_drop(&mut self.sessions, table, *if_exists)? {
+            self.tables.run_held_drops(&mut self.sessions)?;
+            self.exec(statement)?;
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, statement: &Statement, table: &TableName) -> Result<(), Error> {
+        let StatementKind::CreateTable { if_not_exists, .. } = &statement.kind else {
+            return Ok(());
+        };
+        let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
+        let name = table.to_string();
+        match self.tables.create(&mut self.sessions, &text, table, *if_not_exists)? {
+            Created::Shadow => {
+                self.filled.insert(table.clone(), Filled::default());
+                self.report.table(&name);
+            }
+            Created::Exists => {
+                self.report.table(&name).notes.push("it was there before".to_owned());
+            }
+            Created::AsItIs(why) => {
+                self.tables.run_held_drops(&mut self.sessions)?;
+                // What it refers to may be on its way.
+                self.barrier()?;
+                self.sessions.dump.exec_bytes(&text)?;
+                self.report.table(&name).notes.push(format!("made in its own place: {why}"));
+            }
+        }
+        Ok(())
     }
 
     fn enter(&mut self, database: &str) -> Result<(), Error> {
@@ -209,6 +318,7 @@ impl<'a> Conductor<'a> {
     fn exec(&mut self, statement: &Statement) -> Result<(), Error> {
         let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
         self.sessions.dump.exec_bytes(&text)?;
+        self.in_transaction |= statement.kind == StatementKind::Transaction;
         self.report.statements += 1;
         Ok(())
     }

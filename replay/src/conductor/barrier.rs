@@ -1,0 +1,90 @@
+//! Tables taking their places.
+
+use server::TableName;
+
+use super::Conductor;
+use crate::error::Error;
+
+impl Conductor<'_, '_> {
+    /// The dump goes on to another table: those that have rows have all of them.
+    pub(super) fn leave_tables(&mut self) {
+        for filled in self.filled.values_mut().filter(|filled| filled.has_rows) {
+            filled.is_left = true;
+        }
+    }
+
+    /// Publishes tables that the dump has left and whose rows are in.
+    pub(super) fn publish_ready(&mut self) -> Result<(), Error> {
+        let ready: Vec<TableName> = (self.filled.iter())
+            .filter(|(table, filled)| {
+                filled.is_left && !filled.has_failed && !self.crew.is_busy(table)
+            })
+            .map(|(table, _)| table.clone())
+            .collect();
+        if ready.is_empty() || self.shared.options.atomic {
+            return Ok(());
+        }
+        self.publish(&ready)
+    }
+
+    fn publish(&mut self, tables: &[TableName]) -> Result<(), Error> {
+        if self.in_transaction {
+            // Else our own transaction would keep the tables from being renamed.
+            self.sessions.dump.exec("COMMIT")?;
+        }
+        for table in tables {
+            self.tables.publish(&mut self.sessions, std::slice::from_ref(table))?;
+            self.filled.remove(table);
+            self.shared.watch.add_table();
+        }
+        Ok(())
+    }
+
+    /// Waits for a table, and has it take its place.
+    pub(super) fn finish_table(&mut self, table: &TableName) -> Result<(), Error> {
+        while self.crew.is_busy(table) {
+            self.settle(true)?;
+        }
+        let is_good = self.filled.get(table).is_some_and(|filled| !filled.has_failed);
+        if is_good {
+            self.publish(std::slice::from_ref(table))?;
+        }
+        Ok(())
+    }
+
+    /// Waits for all tables, and has them take their places with their foreign keys.
+    pub(super) fn barrier(&mut self) -> Result<(), Error> {
+        while !self.crew.is_idle() {
+            self.settle(true)?;
+        }
+        let good = self.filled.iter().filter(|(_, filled)| !filled.has_failed);
+        let good: Vec<TableName> = good.map(|(table, _)| table.clone()).collect();
+        self.publish(&good)?;
+        self.tables.run_held_drops(&mut self.sessions)?;
+        self.tables.add_keys(&mut self.sessions)
+    }
+
+    /// The end of the dump.
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        self.barrier()?;
+        let failed = !self.filled.is_empty();
+        if failed {
+            self.tables.abandon(&mut self.sessions.own);
+            return Ok(());
+        }
+        self.tables.finish(&mut self.sessions)
+    }
+
+    /// The replay has failed: tables before that statement are finished, what is not goes.
+    pub(super) fn give_up(&mut self) {
+        let _shield = self.shared.options.interrupt.shield();
+        let mut result = self.settle(true);
+        while !self.crew.is_idle() {
+            // The first error is the one that is told.
+            result = self.settle(true).and(result);
+        }
+        self.leave_tables();
+        let _ = self.publish_ready();
+        self.tables.abandon(&mut self.sessions.own);
+    }
+}

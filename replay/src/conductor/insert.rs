@@ -1,0 +1,186 @@
+//! Rows: small runs at once, others to the crew.
+
+use server::TableName;
+use sources::sql::{RowRun, RunOptions, SqlReader, Statement, StatementKind};
+
+use super::Conductor;
+use crate::crew::Finished;
+use crate::error::Error;
+use crate::lanes;
+use crate::order::Step;
+use crate::place::Place;
+use crate::ways::Job;
+use crate::work::{Sent, Stopped, Work};
+
+/// A run of so many bytes goes in at once, over the dump's own session: more hands would cost more
+/// than they do.
+const SMALL_BYTES: usize = 1 << 20;
+
+impl Conductor<'_, '_> {
+    /// An INSERT, and those behind it by the same words. The reader comes back behind them.
+    pub(super) fn insert(
+        &mut self,
+        statement: &Statement,
+        mut reader: SqlReader,
+        place: &Place,
+    ) -> (Result<(), Error>, Result<SqlReader, Error>) {
+        let table = match self.step(statement) {
+            Ok(Step::Rows(table)) => table,
+            Ok(_) => {
+                self.report.left_out += 1;
+                return (Ok(()), Ok(reader));
+            }
+            Err(error) => return (Err(error), Ok(reader)),
+        };
+        if !reader.stands_before_rows() {
+            let done = reader.whole().map_err(Error::from).and_then(|text| {
+                let StatementKind::Insert(head) = &statement.kind else { return Ok(()) };
+                self.whole(&table, &text, head.text.len())
+            });
+            return (done, Ok(reader));
+        }
+        let (run, handback) = match reader.into_run(RunOptions::default()) {
+            Ok(lent) => lent,
+            Err(reader) => return (Ok(()), Ok(*reader)),
+        };
+        let done = self.run_of_rows(table, run, place);
+        (done, handback.wait().map_err(Error::from))
+    }
+
+    fn run_of_rows(
+        &mut self,
+        table: TableName,
+        mut run: RowRun,
+        place: &Place,
+    ) -> Result<(), Error> {
+        if self.tables.has_held_drops() {
+            self.tables.run_held_drops(&mut self.sessions)?;
+        }
+        while self.crew.is_busy(&table) {
+            self.settle(true)?;
+        }
+        let filled = self.filled.get(&table).copied();
+        if filled.is_some_and(|filled| filled.has_failed) {
+            return Ok(());
+        }
+        let shadow = self.tables.shadow(&table).cloned();
+        if shadow.is_none() {
+            self.before_rows_of_others()?;
+        }
+        let is_small = !run.is_longer_than(SMALL_BYTES)?;
+        if is_small || (shadow.is_none() && self.in_transaction) {
+            return self.here(&table, run);
+        }
+        while !self.crew.has_room() {
+            self.settle(true)?;
+        }
+        if self.in_transaction {
+            // A table that is filled apart is seen by nobody: its rows are in no transaction.
+            self.sessions.dump.exec("COMMIT")?;
+        }
+        let is_empty = match filled {
+            Some(filled) => !filled.has_rows,
+            None => false,
+        };
+        if let Some(filled) = self.filled.get_mut(&table) {
+            filled.has_rows = true;
+        }
+        let state = self.state()?;
+        self.crew.begin(place.clone(), Job { table, shadow, is_empty, state, run });
+        Ok(())
+    }
+
+    /// Rows that go in at once, statement by statement.
+    fn here(&mut self, table: &TableName, run: RowRun) -> Result<(), Error> {
+        let state = self.state()?;
+        let shadow = self.tables.shadow(table).cloned();
+        let run_place = run.place();
+        let has_rows = self.filled.get(table).is_some_and(|filled| filled.has_rows);
+        let work = Work {
+            connect: self.shared.connect,
+            options: self.shared.options,
+            state: &state,
+            head: run_place.head(),
+            table,
+            into: shadow.as_ref().map_or(table, |shadow| &shadow.name),
+            is_shadow: shadow.is_some(),
+            is_empty: shadow.is_some() && !has_rows,
+            threads: self.shared.options.threads,
+            memory_bytes_max: self.shared.options.memory_bytes_max,
+            watch: self.shared.watch,
+        };
+        if let Some(filled) = self.filled.get_mut(table) {
+            filled.has_rows = true;
+        }
+        let done = match lanes::serial(&work, run, &mut self.sessions.dump) {
+            Ok(sent) => Ok(sent),
+            Err(Stopped::Failed(error)) => Err(error),
+            Err(Stopped::Unfit(why)) => Err(Error::Refused(why)),
+        };
+        match done {
+            Ok(sent) => {
+                self.note(table, sent, 0.0);
+                Ok(())
+            }
+            Err(error) => {
+                self.fail(table);
+                Err(error)
+            }
+        }
+    }
+
+    /// An INSERT that cannot be taken apart.
+    fn whole(&mut self, table: &TableName, text: &[u8], head_size: usize) -> Result<(), Error> {
+        todo!("{table} {} {head_size}", text.len())
+    }
+
+    /// Before rows of a table that the dump has not made.
+    fn before_rows_of_others(&mut self) -> Result<(), Error> {
+        while !self.crew.is_idle() {
+            self.settle(true)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what the crew has finished, and publishes the tables that are ready for it; waits for
+    /// one if `wait` says so.
+    pub(super) fn settle(&mut self, wait: bool) -> Result<(), Error> {
+        let mut wait = wait;
+        while let Some(finished) = self.crew.next(wait) {
+            wait = false;
+            let Finished { table, place, outcome, seconds } = finished;
+            match outcome {
+                Ok(sent) => self.note(&table, sent, seconds),
+                Err(error) => {
+                    self.fail(&table);
+                    self.judge(place, Err(error))?;
+                }
+            }
+        }
+        self.publish_ready()
+    }
+
+    fn note(&mut self, table: &TableName, sent: Sent, seconds: f64) {
+        let line = self.report.table(&table.to_string());
+        line.rows += sent.rows;
+        line.seconds += seconds;
+        if !line.way.split('+').any(|way| way == sent.way) {
+            if !line.way.is_empty() {
+                line.way.push('+');
+            }
+            line.way.push_str(sent.way);
+        }
+        for note in sent.notes {
+            if !line.notes.contains(&note) {
+                line.notes.push(note);
+            }
+        }
+    }
+
+    /// A table stays as it was.
+    fn fail(&mut self, table: &TableName) {
+        if let Some(filled) = self.filled.get_mut(table) {
+            filled.has_failed = true;
+        }
+    }
+}

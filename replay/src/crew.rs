@@ -1,0 +1,98 @@
+//! Runs of rows under way, while the conductor goes on.
+
+use std::collections::BTreeSet;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Instant;
+
+use server::TableName;
+
+use crate::error::Error;
+use crate::place::Place;
+use crate::ways::{self, Job, Shared};
+use crate::work::Sent;
+
+/// Runs under way at once: while one is built or imported, the next is read.
+pub(crate) const JOBS_MAX: usize = 2;
+
+/// A run that is in, or is not.
+pub(crate) struct Finished {
+    /// Of which table.
+    pub(crate) table: TableName,
+    /// Where it begins.
+    pub(crate) place: Place,
+    pub(crate) outcome: Result<Sent, Error>,
+    pub(crate) seconds: f64,
+}
+
+/// Runs under way, a thread each.
+pub(crate) struct Crew<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    shared: Shared<'env>,
+    busy: BTreeSet<TableName>,
+    threads: Vec<ScopedJoinHandle<'scope, ()>>,
+    finished: (Sender<Finished>, Receiver<Finished>),
+}
+
+impl<'scope, 'env> Crew<'scope, 'env> {
+    pub(crate) fn new(scope: &'scope Scope<'scope, 'env>, shared: Shared<'env>) -> Self {
+        let (busy, threads) = (BTreeSet::new(), Vec::new());
+        Crew { scope, shared, busy, threads, finished: channel() }
+    }
+
+    /// Whether there is room for one more.
+    pub(crate) fn has_room(&self) -> bool {
+        self.busy.len() < self.shared.jobs_max
+    }
+
+    /// Whether a table's rows are under way.
+    pub(crate) fn is_busy(&self, table: &TableName) -> bool {
+        self.busy.contains(table)
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.busy.is_empty()
+    }
+
+    /// Begins a run, of a table that is not busy, where there is room.
+    pub(crate) fn begin(&mut self, place: Place, job: Job) {
+        let table = job.table.clone();
+        assert!(self.has_room() && self.busy.insert(table.clone()), "{table} is not to begin");
+        let (shared, sender) = (self.shared, self.finished.0.clone());
+        let thread = self.scope.spawn(move || {
+            let started = Instant::now();
+            let outcome = ways::put(shared, job);
+            let seconds = started.elapsed().as_secs_f64();
+            // The receiver is gone only with the conductor.
+            let _ = sender.send(Finished { table, place, outcome, seconds });
+        });
+        self.threads.push(thread);
+    }
+
+    /// A run that has ended, if any has; waits for one where `wait` says so and any is under way.
+    pub(crate) fn next(&mut self, wait: bool) -> Option<Finished> {
+        let finished = match wait && !self.is_idle() {
+            true => self.wait(),
+            false => self.finished.1.try_recv().ok(),
+        }?;
+        self.busy.remove(&finished.table);
+        Some(finished)
+    }
+
+    fn wait(&mut self) -> Option<Finished> {
+        loop {
+            let pause = std::time::Duration::from_millis(200);
+            if let Ok(finished) = self.finished.1.recv_timeout(pause) {
+                return Some(finished);
+            }
+            // A thread that died of a mistake of ours says nothing.
+            while let Some(at) = self.threads.iter().position(ScopedJoinHandle::is_finished) {
+                if let Err(panic) = self.threads.swap_remove(at).join() {
+                    resume_unwind(panic);
+                }
+            }
+        }
+    }
+}
