@@ -29,6 +29,7 @@ use sources::{Chunk, Source};
 use crate::error::Error;
 use crate::work::{Sent, Stopped, Work};
 use gate::Gate;
+pub(crate) use gate::head;
 use lane::Lane;
 
 /// Bytes of a chunk, a transaction each: commits are few then, and little is sent again after a

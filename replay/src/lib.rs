@@ -16,6 +16,7 @@
 
 mod conductor;
 mod create;
+mod crew;
 pub mod dump;
 mod error;
 #[allow(dead_code, reason = "the conductor is on its way")]
@@ -32,10 +33,12 @@ pub mod progress;
 mod reading;
 pub mod report;
 mod rows;
+mod serial;
 mod sessions;
 mod state;
 mod table;
 mod token;
+mod ways;
 mod work;
 
 use std::time::Instant;
@@ -43,6 +46,7 @@ use std::time::Instant;
 use server::ConnectOptions;
 
 use crate::conductor::Conductor;
+use crate::crew::Crew;
 use crate::dump::Dump;
 pub use crate::error::Error;
 use crate::names::Names;
@@ -51,6 +55,7 @@ use crate::order::Order;
 pub use crate::place::Place;
 use crate::progress::{Progress, Watch};
 use crate::report::Report;
+use crate::ways::Shared;
 
 /// Refuses what can be seen to fail without a server.
 pub fn check(options: &ReplayOptions) -> Result<(), Error> {
@@ -73,11 +78,13 @@ pub fn replay(
     let connect = ConnectOptions { interrupt: options.interrupt.clone(), ..connect.clone() };
     let _watcher = options.interrupt.watch(&connect);
     let watch = Watch::default();
+    let (connect, watch) = (&connect, &watch);
+    let shared = Shared { connect, options, watch, jobs_max: crew::JOBS_MAX };
     let outcome = std::thread::scope(|scope| {
         let _ending = watch.until_dropped();
         scope.spawn(|| watch.tell(progress));
         let order = Order::new(names, connect.database.clone().map(String::into_bytes));
-        Conductor::new(&connect, options, order, &watch)?.run(&dump)
+        Conductor::new(shared, Crew::new(scope, shared), order)?.run(&dump)
     });
     let mut report = outcome.map_err(|error| options.interrupted().unwrap_or(error))?;
     report.memory_peak_bytes = load::report::memory_peak_bytes();

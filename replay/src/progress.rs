@@ -67,7 +67,7 @@ impl Watch {
         self.rows.load(Ordering::Relaxed)
     }
 
-    /// So many of them are not in after all.
+    /// So many rows that were counted are not in after all.
     pub(crate) fn take_rows(&self, count: u64) {
         self.rows.fetch_sub(count, Ordering::Relaxed);
     }

@@ -18,7 +18,7 @@ use crate::progress::Watch;
 use crate::state::State;
 use crate::table::Shadow;
 use crate::work::{Sent, Stopped, Work};
-use crate::{lanes, rows};
+use crate::{lanes, rows, serial};
 
 /// A run and where it goes.
 pub(crate) struct Job {
@@ -95,7 +95,7 @@ pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Error> {
         let outcome = match way {
             Way::Rows => rows::load(&work, run),
             Way::Lanes => lanes::send(&work, run),
-            Way::Serial => lanes::serial(&work, run, &mut session(&work)?),
+            Way::Serial => serial::send(&work, run, &mut session(&work)?, false),
         };
         match outcome {
             Ok(mut sent) => {

@@ -1,16 +1,16 @@
 //! Rows: small runs at once, others to the crew.
 
 use server::TableName;
-use sources::sql::{RowRun, RunOptions, SqlReader, Statement, StatementKind};
+use sources::sql::{InsertHead, RowRun, RunOptions, SqlReader, Statement};
 
 use super::Conductor;
 use crate::crew::Finished;
 use crate::error::Error;
-use crate::lanes;
 use crate::order::Step;
 use crate::place::Place;
 use crate::ways::Job;
 use crate::work::{Sent, Stopped, Work};
+use crate::{lanes, serial};
 
 /// A run of so many bytes goes in at once, over the dump's own session: more hands would cost more
 /// than they do.
@@ -21,6 +21,7 @@ impl Conductor<'_, '_> {
     pub(super) fn insert(
         &mut self,
         statement: &Statement,
+        head: &InsertHead,
         mut reader: SqlReader,
         place: &Place,
     ) -> (Result<(), Error>, Result<SqlReader, Error>) {
@@ -33,10 +34,10 @@ impl Conductor<'_, '_> {
             Err(error) => return (Err(error), Ok(reader)),
         };
         if !reader.stands_before_rows() {
-            let done = reader.whole().map_err(Error::from).and_then(|text| {
-                let StatementKind::Insert(head) = &statement.kind else { return Ok(()) };
-                self.whole(&table, &text, head.text.len())
-            });
+            let done = reader
+                .whole()
+                .map_err(Error::from)
+                .and_then(|text| self.whole(&table, head, &text));
             return (done, Ok(reader));
         }
         let (run, handback) = match reader.into_run(RunOptions::default()) {
@@ -112,7 +113,7 @@ impl Conductor<'_, '_> {
         if let Some(filled) = self.filled.get_mut(table) {
             filled.has_rows = true;
         }
-        let done = match lanes::serial(&work, run, &mut self.sessions.dump) {
+        let done = match serial::send(&work, run, &mut self.sessions.dump, self.in_transaction) {
             Ok(sent) => Ok(sent),
             Err(Stopped::Failed(error)) => Err(error),
             Err(Stopped::Unfit(why)) => Err(Error::Refused(why)),
@@ -129,9 +130,29 @@ impl Conductor<'_, '_> {
         }
     }
 
-    /// An INSERT that cannot be taken apart.
-    fn whole(&mut self, table: &TableName, text: &[u8], head_size: usize) -> Result<(), Error> {
-        todo!("{table} {} {head_size}", text.len())
+    /// An INSERT that cannot be taken apart: `text`, of which the first `head_size` bytes are the
+    /// words before its rows.
+    fn whole(&mut self, table: &TableName, head: &InsertHead, text: &[u8]) -> Result<(), Error> {
+        self.tables.run_held_drops(&mut self.sessions)?;
+        while self.crew.is_busy(table) {
+            self.settle(true)?;
+        }
+        let state = self.state()?;
+        let shadow = self.tables.shadow(table).cloned();
+        let into = shadow.as_ref().map_or(table, |shadow| &shadow.name);
+        let mut sent = lanes::head(&mut self.sessions.own, into, state.charset(), head)?;
+        sent.extend_from_slice(text.get(head.text.len()..).unwrap_or_default());
+        if let Some(filled) = self.filled.get_mut(table) {
+            filled.has_rows = true;
+        }
+        let done = self.sessions.dump.exec_bytes(&sent);
+        if done.is_err() {
+            self.fail(table);
+        }
+        let rows = serial::count(&done?, head.verb);
+        self.shared.watch.add_rows(rows);
+        self.note(table, Sent { rows, way: "serial", notes: Vec::new() }, 0.0);
+        Ok(())
     }
 
     /// Before rows of a table that the dump has not made.

@@ -53,7 +53,7 @@ impl Gate {
         in_order_by_default(&table, work.head)?;
         let has_order = table.index("PRIMARY").is_some();
         Ok(Gate {
-            head: head(session, work.into, work)?,
+            head: head(session, work.into, charset, work.head)?,
             is_parallel: work.is_shadow && has_order,
             counts_matter: work.head.verb != Verb::Insert,
             table,
@@ -119,24 +119,25 @@ fn is_named(name: &[u8], column: &str) -> bool {
 }
 
 /// `` INSERT INTO `db`.`t` (`a`,`b`) VALUES `` in the character set of the dump.
-pub(super) fn head(
+pub(crate) fn head(
     session: &mut Session,
     into: &TableName,
-    work: &Work<'_>,
+    charset: &str,
+    words: &InsertHead,
 ) -> Result<Vec<u8>, Error> {
-    let verb = match work.head.verb {
+    let verb = match words.verb {
         Verb::Insert => "INSERT INTO ",
         Verb::InsertIgnore => "INSERT IGNORE INTO ",
         Verb::Replace => "REPLACE INTO ",
     };
     let mut head = verb.as_bytes().to_vec();
-    head.extend(name_in(session, into, work.state.charset())?);
-    for (index, column) in work.head.columns.iter().flatten().enumerate() {
+    head.extend(name_in(session, into, charset)?);
+    for (index, column) in words.columns.iter().flatten().enumerate() {
         head.extend_from_slice(if index == 0 { b" (`" } else { b",`" });
-        quote_into(&mut head, column, hides_ascii(work.state.charset()));
+        quote_into(&mut head, column, hides_ascii(charset));
         head.push(b'`');
     }
-    if work.head.columns.as_ref().is_some_and(|columns| !columns.is_empty()) {
+    if words.columns.as_ref().is_some_and(|columns| !columns.is_empty()) {
         head.push(b')');
     }
     // `INSERT INTO t () VALUES ()` has rows of defaults.

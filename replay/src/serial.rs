@@ -1,0 +1,87 @@
+//! Rows as the dump's own statements, one after the other, as they stand but for the table's name.
+
+use server::Session;
+use server::session::Done;
+use sources::sql::{RowRun, RunStatement, Verb};
+
+use crate::error::Error;
+use crate::lanes;
+use crate::place::{self, Place};
+use crate::work::{Sent, Stopped, Work};
+
+/// Runs the statements of a run in their order. Into a table that others see they are one
+/// transaction, unless the session is in one already (`in_transaction`).
+///
+/// Errors: the statement that failed, with its place. A shadow may hold the rows before it.
+pub(crate) fn send(
+    work: &Work<'_>,
+    mut run: RowRun,
+    session: &mut Session,
+    in_transaction: bool,
+) -> Result<Sent, Stopped> {
+    let is_one = !work.is_shadow && !in_transaction;
+    if is_one {
+        session.exec("START TRANSACTION")?;
+    }
+    let done = statements(work, &mut run, session);
+    if is_one {
+        // The error of the statement says more.
+        let _shield = done.is_err().then(|| work.options.interrupt.shield());
+        let ended = session.exec(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
+        if done.is_ok() {
+            ended?;
+        }
+    }
+    Ok(Sent { rows: done?, way: "serial", notes: Vec::new() })
+}
+
+fn statements(work: &Work<'_>, run: &mut RowRun, session: &mut Session) -> Result<u64, Stopped> {
+    let head = lanes::head(session, work.into, work.state.charset(), work.head)?;
+    let (mut statement, mut text, mut rows) = (RunStatement::default(), Vec::new(), 0);
+    while run.next_statement(&mut statement)? {
+        let tuples = statement.text.get(work.head.text.len()..).unwrap_or_default();
+        text.clear();
+        text.extend_from_slice(&head);
+        text.extend_from_slice(tuples);
+        let done = session.exec_bytes(&text).map_err(|error| {
+            let place = Place {
+                file: run.place().position().path,
+                offset: statement.offset,
+                line: statement.line,
+                head: place::head(&statement.text),
+            };
+            Error::from(error).at(place)
+        })?;
+        let count = count(&done, work.head.verb);
+        rows += count;
+        work.watch.add_rows(count);
+    }
+    Ok(rows)
+}
+
+/// Rows of a statement: `Records: 3  Duplicates: 0  Warnings: 0`, which the server says of more
+/// than one row.
+pub(crate) fn count(done: &Done, verb: Verb) -> u64 {
+    let said = done.info.strip_prefix("Records: ");
+    let said = said.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    // A row that replaces another counts twice, one that is left out not at all.
+    said.unwrap_or(if verb == Verb::Insert { done.affected_rows } else { 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_those_that_were_sent() {
+        let done = |affected_rows, info: &str| Done {
+            affected_rows,
+            info: info.to_owned(),
+            ..Done::default()
+        };
+        assert_eq!(count(&done(6, "Records: 3  Duplicates: 3  Warnings: 0"), Verb::Replace), 3);
+        assert_eq!(count(&done(2, ""), Verb::Replace), 1);
+        assert_eq!(count(&done(0, ""), Verb::InsertIgnore), 1);
+        assert_eq!(count(&done(1, ""), Verb::Insert), 1);
+    }
+}
