@@ -9,5 +9,6 @@ mod mishaps;
 mod oracle;
 mod paths;
 mod random_dialects;
+mod statements;
 mod support;
 mod tuples;

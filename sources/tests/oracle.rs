@@ -64,11 +64,23 @@ impl Server {
         panic!("the server did not start: {log}");
     }
 
-    fn client(&self) -> Command {
+    pub(crate) fn client(&self) -> Command {
         let mut client = Command::new("mariadb");
         client.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root"]);
         client.arg(format!("--socket={}", self.folder.path().join("socket").display()));
         client
+    }
+
+    /// What mariadb-dump writes.
+    pub(crate) fn dump(&self, arguments: &[&str]) -> Vec<u8> {
+        let output = Command::new("mariadb-dump")
+            .args(["--no-defaults", "--user=root"])
+            .arg(format!("--socket={}", self.folder.path().join("socket").display()))
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
     }
 
     /// What the statements print.

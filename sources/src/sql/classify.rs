@@ -364,3 +364,124 @@ fn dotted(mut name: Vec<u8>, words: &mut Words<'_>) -> Vec<u8> {
 fn lower(name: &[u8]) -> String {
     String::from_utf8_lossy(name).to_ascii_lowercase()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(database: Option<&str>, name: &str) -> ObjectName {
+        let bytes = |text: &str| text.as_bytes().to_vec();
+        ObjectName { database: database.map(bytes), name: bytes(name) }
+    }
+
+    fn table(table: ObjectName, if_not_exists: bool) -> StatementKind {
+        StatementKind::CreateTable { table, if_not_exists }
+    }
+
+    fn set(variables: &[&str]) -> StatementKind {
+        StatementKind::Set { variables: variables.iter().map(|name| (*name).to_owned()).collect() }
+    }
+
+    #[test]
+    fn statements_of_dumps_are_known() {
+        use StatementKind::*;
+        let drop_table = |table, if_exists| DropTable { table, if_exists };
+        let t = || name(None, "t");
+        let cases = [
+            ("/*!40101 SET @OLD=@@CHARACTER_SET_CLIENT */", set(&[])),
+            ("/*!40101 SET NAMES utf8mb4 */", set(&["names"])),
+            (
+                "SET CHARACTER SET latin1, @@session.Sql_Mode := 'a,b', @b=(1,2), time_zone=@x",
+                set(&["charset", "sql_mode", "time_zone"]),
+            ),
+            ("SET @@SESSION.SQL_LOG_BIN= 0", set(&["sql_log_bin"])),
+            ("SET LOCAL x=f(1, 2), @@y=2, @a.b='c'", set(&["x", "y"])),
+            ("SET GLOBAL x=1", Other),
+            ("SET x=1, GLOBAL y=1", Other),
+            ("SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'a:1'", Other),
+            ("SET PASSWORD = 'x'", Other),
+            ("SET PASSWORD FOR x = 'x'", Other),
+            ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", Other),
+            ("SET STATEMENT x=1 FOR SELECT 1", Other),
+            ("SET ROLE a", Other),
+            ("/*!80000 SET SESSION information_schema_stats_expiry=0 */", Other),
+            ("USE `a``b`", Use(b"a`b".to_vec())),
+            (
+                "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `d` /*!40100 DEFAULT CHARACTER SET utf8 */",
+                CreateDatabase(b"d".to_vec()),
+            ),
+            ("CREATE OR REPLACE SCHEMA d", Other),
+            ("/*!40000 DROP DATABASE IF EXISTS `d`*/", DropDatabase(b"d".to_vec())),
+            ("CREATE TABLE `t` (\n  `select` int\n)", table(t(), false)),
+            (
+                "create table if not exists d.`t`(a int) partition by list (a) (partition p values in (1))",
+                table(name(Some("d"), "t"), true),
+            ),
+            ("CREATE TABLE t LIKE u", Other),
+            ("CREATE TABLE t (LIKE u)", Other),
+            ("CREATE TABLE t (a int) AS SELECT 1", Other),
+            ("CREATE TABLE t (a int) (SELECT 1)", Other),
+            ("CREATE TEMPORARY TABLE t (a int)", Other),
+            ("CREATE OR REPLACE TABLE t (a int)", Other),
+            ("DROP TABLE IF EXISTS `t`", drop_table(t(), true)),
+            ("DROP TABLE d.t RESTRICT", drop_table(name(Some("d"), "t"), false)),
+            ("DROP TABLE t, u", Other),
+            ("DROP TEMPORARY TABLE t", Other),
+            ("LOCK TABLES `t` WRITE", LockTables),
+            ("UNLOCK TABLES", UnlockTables),
+            ("LOCK INSTANCE FOR BACKUP", Other),
+            ("/*!40000 ALTER TABLE `t` DISABLE KEYS */", Keys(t())),
+            ("ALTER TABLE t ENABLE KEYS, ADD x int", Other),
+            ("ALTER TABLE t ADD x int", Other),
+            (
+                "/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 DEFINER=`r`@`%` SQL SECURITY DEFINER */\n/*!50001 VIEW `t` AS select 1 */",
+                CreateView(t()),
+            ),
+            ("CREATE OR REPLACE VIEW d.t AS SELECT 1", CreateView(name(Some("d"), "t"))),
+            ("/*!50001 DROP VIEW IF EXISTS `t`*/", DropView(t())),
+            (
+                "/*!50003 CREATE*/ /*!50017 DEFINER=`r`@`l`*/ /*!50003 TRIGGER `on` BEFORE INSERT ON `t` FOR EACH ROW SET @a=1 */",
+                CreateTrigger(t()),
+            ),
+            (
+                "CREATE TRIGGER IF NOT EXISTS d.x AFTER DELETE ON t FOR EACH ROW SET @a=1",
+                CreateTrigger(name(Some("d"), "t")),
+            ),
+            ("CREATE DEFINER=CURRENT_USER() PROCEDURE p() SELECT 1", Routine),
+            ("CREATE AGGREGATE FUNCTION f() RETURNS INT RETURN 1", Routine),
+            ("CREATE DEFINER=role PACKAGE BODY p AS END", Routine),
+            (
+                "/*!50106 CREATE*/ /*!50117 DEFINER=x@y*/ /*!50106 EVENT `e` ON SCHEDULE EVERY 1 DAY DO SET @a=1 */",
+                Routine,
+            ),
+            ("DROP FUNCTION IF EXISTS f", Routine),
+            ("/*!50032 DROP TRIGGER IF EXISTS x */", Routine),
+            ("CREATE SEQUENCE s", Other),
+            ("CREATE UNIQUE INDEX i ON t (a)", Other),
+            ("CREATE USER VIEW", Other),
+            ("BEGIN", Transaction),
+            ("BEGIN NOT ATOMIC SELECT 1; END", Other),
+            ("START TRANSACTION READ ONLY", Transaction),
+            ("START SLAVE", Other),
+            ("COMMIT", Transaction),
+            ("INSERT INTO t VALUES (1)", Other),
+            ("/*!99999 CREATE TABLE t (a int) */", Other),
+            ("/*M!100000 CREATE TABLE t (a int) */", table(t(), false)),
+            ("", Other),
+        ];
+        for (text, expected) in cases {
+            let found = classify(text.as_bytes(), Syntax::default(), Comments::default());
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn servers_run_version_comments_of_their_own() {
+        let mysql = Comments { mariadb: false, version: 80_036 };
+        let kind = |text: &str| classify(text.as_bytes(), Syntax::default(), mysql);
+        assert_eq!(kind("/*!80000 SET x=1 */"), set(&["x"]));
+        assert_eq!(kind("/*!80037 SET x=1 */"), StatementKind::Other);
+        assert_eq!(kind("/*M!100000 SET x=1 */"), StatementKind::Other);
+        assert_eq!(kind("/*! SET x=1 */"), set(&["x"]));
+    }
+}

@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::session::Session;
 use super::statement::{Statement, StatementKind};
 use super::token::{Comments, is_word};
-use super::window::{self, Window};
+use super::window::{PIECE_BYTES, Window};
 use crate::ahead::Ends;
 use crate::encoding::Encoding;
 use crate::error::{Error, Result};
@@ -37,6 +37,9 @@ pub struct SqlOptions {
     pub syntax: Syntax,
     /// Which version comments the server runs.
     pub comments: Comments,
+    /// Bytes per read. Default 256 KiB: a piece is still in the second-level cache when it is lexed.
+    /// Most leave it alone.
+    pub piece_bytes: usize,
     /// As `SourceOptions::ahead_bytes`.
     pub ahead_bytes: usize,
     /// As `SourceOptions::unpack_bytes_max`.
@@ -53,6 +56,7 @@ impl Default for SqlOptions {
             statement_bytes_max: 64 << 20,
             syntax: Syntax::default(),
             comments: Comments::default(),
+            piece_bytes: PIECE_BYTES,
             ahead_bytes: 8 << 20,
             unpack_bytes_max: 128 << 20,
             temp_dir: std::env::temp_dir(),
@@ -249,7 +253,7 @@ impl SqlReader {
             unpack_bytes_max: self.options.unpack_bytes_max,
         };
         let stream = Stream::open(input, options, self.options.ahead_bytes, &self.ends)?;
-        let mut window = Window::new(stream, input.path().to_owned());
+        let mut window = Window::new(stream, input.path().to_owned(), self.options.piece_bytes);
         window.need(4)?;
         let what = not_sql(window.bytes());
         if let Some(what) = what {
@@ -276,7 +280,7 @@ impl SqlReader {
             if !skip_blank(window, &self.delimiter)? {
                 return Ok(None);
             }
-            window.need(LINE_BYTES_MAX.min(window::PIECE_BYTES))?;
+            window.need(LINE_BYTES_MAX)?;
             let word = first_word(window.bytes());
             if word.eq_ignore_ascii_case(b"DELIMITER") {
                 self.delimiter = delimiter(window)?;

@@ -14,6 +14,8 @@ pub(crate) const PIECE_BYTES: usize = 256 << 10;
 pub(crate) struct Window {
     stream: Stream,
     path: PathBuf,
+    /// Bytes per read.
+    piece_bytes: usize,
     text: Vec<u8>,
     /// What of `text` was taken.
     start: usize,
@@ -25,13 +27,15 @@ pub(crate) struct Window {
 
 impl Window {
     /// Over a stream that stands at its first byte.
-    pub(crate) fn new(stream: Stream, path: PathBuf) -> Window {
-        Window::at(stream, path, 0, 1)
+    pub(crate) fn new(stream: Stream, path: PathBuf, piece_bytes: usize) -> Window {
+        let window = Window::at(stream, path, 0, 1);
+        Window { piece_bytes: piece_bytes.max(1), ..window }
     }
 
     /// Over a stream that stands at another one.
     pub(crate) fn at(stream: Stream, path: PathBuf, offset: u64, line: u64) -> Window {
-        Window { stream, path, text: Vec::new(), start: 0, offset, line, ended: false }
+        let (piece_bytes, text, start, ended) = (PIECE_BYTES, Vec::new(), 0, false);
+        Window { stream, path, piece_bytes, text, start, offset, line, ended }
     }
 
     /// What was read and not taken.
@@ -62,7 +66,7 @@ impl Window {
             self.start = 0;
         }
         let seen = self.text.len();
-        self.text.resize(seen + PIECE_BYTES, 0);
+        self.text.resize(seen + self.piece_bytes, 0);
         let read = self.stream.read(&mut self.text[seen..]);
         self.text.truncate(seen + *read.as_ref().unwrap_or(&0));
         self.ended = read? == 0;
