@@ -108,9 +108,9 @@ pub struct TableRows {
     pub skip_lines: u64,
     /// The columns in the order of the fields; None: all of the table.
     pub columns: Option<Vec<FieldColumn>>,
-    /// Character set of the files, as the server calls it; None: that of the database. By `binary`
-    /// each text is in the character set of its column.
-    pub charset: Option<String>,
+    /// Character set of the files, as the server calls it. By `binary` each text is in the character
+    /// set of its column.
+    pub charset: String,
     /// Flags of `sql_mode` for these rows; None: the session's.
     pub sql_mode: Option<String>,
     /// Rows that the dump says there are.

@@ -17,6 +17,7 @@
 mod conductor;
 mod create;
 mod crew;
+mod delimited;
 pub mod dump;
 mod error;
 #[allow(dead_code, reason = "the conductor is on its way")]

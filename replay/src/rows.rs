@@ -20,22 +20,27 @@ use crate::work::{Sent, Stopped, Work};
 /// Loads a run into a table that has no rows.
 pub(crate) fn load(work: &Work<'_>, run: impl Source + 'static) -> Result<Sent, Stopped> {
     let options = options(work).map_err(Stopped::Unfit)?;
-    let counted = Counted { watch: work.watch, rows: AtomicU64::new(0) };
-    match load::load_from(work.connect, &options, Box::new(run), &counted) {
-        Ok(report) => {
-            counted.reach(report.rows);
-            let notes = [report.notes, report.warnings].concat();
-            Ok(Sent { rows: report.rows, way: report.path, notes })
-        }
-        Err(error) => {
-            counted.take_back();
-            Err(stopped(error, work.is_shadow))
-        }
-    }
+    let counted = Counted::new(work.watch);
+    let loaded = load::load_from(work.connect, &options, Box::new(run), &counted);
+    counted.end(loaded, work.is_shadow)
 }
 
-/// What the engine is asked to do; or why it cannot do it as the dump's session would.
+/// What the engine is asked to do with INSERTs; or why it cannot do it as the dump's session would.
 fn options(work: &Work<'_>) -> Result<LoadOptions, String> {
+    Ok(LoadOptions {
+        rules: RowRules::Insert,
+        columns: columns(work.head)?,
+        on_duplicate: match work.head.verb {
+            Verb::Insert => OnDuplicate::Fail,
+            Verb::InsertIgnore => OnDuplicate::Skip,
+            Verb::Replace => OnDuplicate::Replace,
+        },
+        ..session_options(work)?
+    })
+}
+
+/// What of that is the dump's session's and the whole replay's.
+pub(crate) fn session_options(work: &Work<'_>) -> Result<LoadOptions, String> {
     if !work.is_empty {
         return Err("the table has rows already".to_owned());
     }
@@ -45,16 +50,9 @@ fn options(work: &Work<'_>) -> Result<LoadOptions, String> {
     let ReplayOptions { temp_dir, state_dir, lock_wait_seconds, interrupt, .. } = work.options;
     let into = work.into;
     Ok(LoadOptions {
-        rules: RowRules::Insert,
-        columns: columns(work.head)?,
         charset: work.state.charset().to_owned(),
         sql_mode: Some(work.state.sql_mode().to_owned()),
         time_zone: work.state.get("time_zone").map(str::to_owned),
-        on_duplicate: match work.head.verb {
-            Verb::Insert => OnDuplicate::Fail,
-            Verb::InsertIgnore => OnDuplicate::Skip,
-            Verb::Replace => OnDuplicate::Replace,
-        },
         threads: work.threads,
         memory_bytes_max: work.memory_bytes_max,
         // Dumps are in key order by and large, and to find out costs a second reading.
@@ -135,13 +133,37 @@ fn innermost(mut error: &load::Error) -> &load::Error {
 }
 
 /// Counts rows as they are read.
-struct Counted<'a> {
+pub(crate) struct Counted<'a> {
     watch: &'a Watch,
     /// Rows told so far: those that are read a second time are not told again.
     rows: AtomicU64,
 }
 
-impl Counted<'_> {
+impl<'a> Counted<'a> {
+    /// None so far.
+    pub(crate) fn new(watch: &'a Watch) -> Counted<'a> {
+        Counted { watch, rows: AtomicU64::new(0) }
+    }
+
+    /// What became of the run that was counted.
+    pub(crate) fn end(
+        &self,
+        loaded: Result<load::Report, load::Error>,
+        is_shadow: bool,
+    ) -> Result<Sent, Stopped> {
+        match loaded {
+            Ok(report) => {
+                self.reach(report.rows);
+                let notes = [report.notes, report.warnings].concat();
+                Ok(Sent { rows: report.rows, way: report.path, notes })
+            }
+            Err(error) => {
+                self.take_back();
+                Err(stopped(error, is_shadow))
+            }
+        }
+    }
+
     fn reach(&self, rows: u64) {
         let before = self.rows.fetch_max(rows, Ordering::Relaxed);
         self.watch.add_rows(rows.saturating_sub(before));

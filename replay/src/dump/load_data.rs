@@ -85,9 +85,10 @@ impl Parser<'_> {
         let charset = if self.word("CHARACTER") {
             self.need("SET")?;
             let bytes = self.name()?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
+            String::from_utf8_lossy(&bytes).into_owned()
         } else {
-            None
+            // mydumper reads rows under SET NAMES binary: bytes as the columns have them.
+            "binary".to_owned()
         };
         let dialect = self.dialect()?;
         let skip_lines = self.ignored_lines()?;
@@ -300,7 +301,7 @@ mod tests {
         assert_eq!(load.file, b"db.t.00000.dat.zst");
         assert_eq!(load.rows.table, b"t`x");
         assert_eq!(load.rows.dialect, Dialect::mysql());
-        assert_eq!((load.rows.skip_lines, load.rows.charset.as_deref()), (1, Some("binary")));
+        assert_eq!((load.rows.skip_lines, load.rows.charset.as_str()), (1, "binary"));
         let columns: Vec<_> = load.rows.columns.unwrap();
         let names: Vec<_> = columns.iter().map(|one| one.name.as_slice()).collect();
         assert_eq!(names, [b"id".as_slice(), b"b", b"j-x", b"c"]);

@@ -212,7 +212,8 @@ impl Plan<'_> {
             dialect: dialect(&path, options)?,
             skip_lines: 0,
             columns: columns(&path, options)?,
-            charset: text_of(options, "defaultCharacterSet").or_else(|| Some(self.charset.clone())),
+            charset: text_of(options, "defaultCharacterSet")
+                .unwrap_or_else(|| self.charset.clone()),
             sql_mode: None,
             row_count: None,
         }))

@@ -164,7 +164,7 @@ impl<'a> Plan<'a> {
                 dialect: Dialect::mysql(),
                 skip_lines: 0,
                 columns,
-                charset: Some("binary".to_owned()),
+                charset: "binary".to_owned(),
                 sql_mode: Some(SQL_MODE.to_owned()),
                 row_count: None,
             })

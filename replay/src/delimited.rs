@@ -1,0 +1,166 @@
+//! Delimited rows of a dump: by the load engine, or as the tool's own loader sends them.
+
+mod decoded;
+mod text;
+
+use std::path::PathBuf;
+
+use load::LoadOptions;
+use server::Session;
+use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
+
+use crate::dump::{Coding, TableRows};
+use crate::error::Error;
+use crate::rows::{self, Counted};
+use crate::work::{Sent, Stopped, Work};
+
+use decoded::Decoded;
+use text::Text;
+
+/// Loads rows into a table that has none. The head of the work is not looked at.
+pub(crate) fn load(work: &Work<'_>, rows: &TableRows) -> Result<Sent, Stopped> {
+    let options = options(work, rows).map_err(Stopped::Unfit)?;
+    let counted = Counted::new(work.watch);
+    let loaded = if is_coded(rows) {
+        let source = source(work, rows)?;
+        load::load_from(work.connect, &options, source, &counted)
+    } else {
+        load::load(work.connect, &options, &counted)
+    };
+    counted.end(loaded, work.is_shadow)
+}
+
+/// Sends rows by LOAD DATA LOCAL in the dump's session, where values that do not fit become those
+/// that do, as the loader of the tool that wrote them has it.
+///
+/// Errors: rows that share a key, which LOCAL would leave out without a word.
+pub(crate) fn serial(
+    work: &Work<'_>,
+    rows: &TableRows,
+    session: &mut Session,
+) -> Result<Sent, Stopped> {
+    let mut sent = Sent { way: "serial", ..Sent::default() };
+    if rows.files.is_empty() {
+        return Ok(sent);
+    }
+    let source = source(work, rows)?;
+    let columns = columns(rows).map_err(Stopped::Unfit)?;
+    let sql = statement(work, source.dialect(), &rows.charset, columns.as_deref());
+    let before = session.query_text("SELECT @@SESSION.sql_mode")?.unwrap_or_default();
+    if let Some(mode) = &rows.sql_mode {
+        set_mode(session, &format!("{before},{mode}"))?;
+    }
+    let done = session.load_local(&sql, Text::new(source));
+    if rows.sql_mode.is_some() && done.is_ok() {
+        set_mode(session, &before)?;
+    }
+    let done = done?;
+    if count(&done.info, "Skipped: ").is_some_and(|count| count > 0) {
+        return Err(Stopped::Failed(Error::Refused(format!(
+            "the rows of {} share a key: the server left some out ({})",
+            work.table, done.info
+        ))));
+    }
+    if done.warnings > 0 {
+        sent.notes.push(format!("{}: the server changed values: {}", work.table, done.info));
+    }
+    sent.rows = done.affected_rows;
+    work.watch.add_rows(sent.rows);
+    Ok(sent)
+}
+
+fn set_mode(session: &mut Session, mode: &str) -> Result<(), Error> {
+    let mode = server::identifier::quote_text(mode.trim_matches(','));
+    session.exec(&format!("SET SESSION sql_mode={mode}"))?;
+    Ok(())
+}
+
+/// The number behind a word in the server's summary.
+fn count(info: &str, word: &str) -> Option<u64> {
+    info.split_once(word)?.1.split_whitespace().next()?.parse().ok()
+}
+
+fn is_coded(rows: &TableRows) -> bool {
+    rows.columns.iter().flatten().any(|column| column.coding != Coding::Plain)
+}
+
+/// What the engine is asked to do; or why it cannot do it as the dump's session would.
+fn options(work: &Work<'_>, rows: &TableRows) -> Result<LoadOptions, String> {
+    let mut options = rows::session_options(work)?;
+    if let Some(mode) = &rows.sql_mode {
+        options.sql_mode = Some(format!("{},{mode}", work.state.sql_mode()));
+    }
+    Ok(LoadOptions {
+        files: rows.files.clone(),
+        dialect: rows.dialect.clone(),
+        skip_lines: rows.skip_lines,
+        columns: columns(rows)?,
+        charset: rows.charset.clone(),
+        ..options
+    })
+}
+
+/// The rows front to back, decoded.
+fn source(work: &Work<'_>, rows: &TableRows) -> Result<Box<dyn Source>, Error> {
+    let charset = MultiByte::of_charset(&rows.charset);
+    let dialect = Dialect { charset, ..rows.dialect.clone() };
+    let options = SourceOptions {
+        skip_lines: rows.skip_lines,
+        temp_dir: work.options.temp_dir.clone(),
+        stop: work.options.interrupt.flag(),
+        ..SourceOptions::default()
+    };
+    let files: &[PathBuf] = &rows.files;
+    let source = FileSource::new(files, &dialect, options)?;
+    if !is_coded(rows) {
+        return Ok(Box::new(source));
+    }
+    let codings = rows.columns.iter().flatten().map(|column| column.coding).collect();
+    Ok(Box::new(Decoded::new(source, codings)))
+}
+
+/// The columns of the fields as text.
+fn columns(rows: &TableRows) -> Result<Option<Vec<String>>, String> {
+    let Some(columns) = &rows.columns else { return Ok(None) };
+    let text = |name: &Vec<u8>| {
+        String::from_utf8(name.clone())
+            .map_err(|_| format!("the column name {} is not UTF-8", String::from_utf8_lossy(name)))
+    };
+    columns.iter().map(|column| text(&column.name)).collect::<Result<_, _>>().map(Some)
+}
+
+/// LOAD DATA of a text in this dialect.
+fn statement(
+    work: &Work<'_>,
+    dialect: &Dialect,
+    charset: &str,
+    columns: Option<&[String]>,
+) -> String {
+    let quote_name = server::identifier::quote_name;
+    let byte = |byte: Option<u8>| bytes(byte.as_slice());
+    let columns = columns.map(|columns| {
+        let names = columns.iter().map(|name| match name.strip_prefix('@') {
+            Some(name) => format!("@{}", quote_name(name)),
+            None => quote_name(name),
+        });
+        format!(" ({})", names.collect::<Vec<_>>().join(", "))
+    });
+    format!(
+        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} CHARACTER SET {} FIELDS TERMINATED BY {} \
+         ENCLOSED BY {} ESCAPED BY {} LINES STARTING BY {} TERMINATED BY {}{}",
+        work.into.quoted(),
+        quote_name(charset),
+        bytes(&dialect.fields_terminated_by),
+        byte(dialect.enclosed_by),
+        byte(dialect.escaped_by),
+        bytes(&dialect.lines_starting_by),
+        bytes(&dialect.lines_terminated_by),
+        columns.unwrap_or_default(),
+    )
+}
+
+/// A string literal that no `sql_mode` reads otherwise.
+fn bytes(text: &[u8]) -> String {
+    let digits: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
+    if digits.is_empty() { "''".to_owned() } else { format!("x'{digits}'") }
+}
