@@ -4,9 +4,13 @@
 //! statement --order--> step: run on the dump's session
 //!                            shadow made, filled by the crew, published     table.rs, ways.rs
 //!                            wait for one table, for all of them            barrier.rs
+//!                            left for the end of an --atomic replay         atomic.rs
+//!                            passed over, because it was done before        done.rs
 //! ```
 
+mod atomic;
 mod barrier;
+mod done;
 mod insert;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +21,11 @@ use server::TableName;
 use server::identifier::quote_name;
 use sources::sql::{SqlReader, Statement, StatementKind, Syntax, classify};
 
+use self::atomic::Deferred;
 use crate::crew::Crew;
 use crate::dump::{Content, Dump, Part, Script};
 use crate::error::Error;
+use crate::journal::{Journal, Spot};
 use crate::naming::Naming;
 use crate::order::{Decode, Order, Step};
 use crate::place::Place;
@@ -48,6 +54,14 @@ pub(crate) struct Conductor<'scope, 'env> {
     state: Option<Arc<State>>,
     /// Whether the dump's session may be in a transaction.
     in_transaction: bool,
+    /// The last DROP TABLE, and where it was.
+    dropped: Option<(TableName, Spot)>,
+    /// What is done, for the same command after a crash.
+    journal: Journal,
+    /// Where the current statement is.
+    spot: Spot,
+    /// Statements that an atomic replay leaves for its end.
+    deferred: Vec<Deferred>,
     report: Report,
 }
 
@@ -60,6 +74,12 @@ struct Filled {
     is_left: bool,
     /// Its rows could not be had in: it stays as it was.
     has_failed: bool,
+    /// Its first statement: its DROP, or its CREATE.
+    from: Spot,
+    /// The last one that is its own.
+    to: Spot,
+    /// Rows that are in.
+    rows: u64,
 }
 
 impl<'scope, 'env> Conductor<'scope, 'env> {
@@ -69,12 +89,13 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         crew: Crew<'scope, 'env>,
         order: Order,
     ) -> Result<Self, Error> {
-        let sessions = Sessions::connect(shared.connect)?;
-        let report = Report {
+        let mut sessions = Sessions::connect(shared.connect)?;
+        let mut report = Report {
             dump: shared.options.dump.display().to_string(),
             server: sessions.own.version().to_string(),
             ..Report::default()
         };
+        let journal = done::journal(shared.options, &mut sessions.own, &mut report)?;
         Ok(Conductor {
             shared,
             sessions,
@@ -85,6 +106,10 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             set: BTreeSet::new(),
             state: None,
             in_transaction: false,
+            dropped: None,
+            journal,
+            spot: Spot::default(),
+            deferred: Vec::new(),
             report,
         })
     }
@@ -93,7 +118,10 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     pub(crate) fn run(mut self, dump: &Dump) -> Result<Report, Error> {
         self.report.notes.extend(dump.warnings.iter().cloned());
         match self.all(dump) {
-            Ok(()) => Ok(self.report),
+            Ok(()) => {
+                self.journal.end()?;
+                Ok(self.report)
+            }
             Err(error) => {
                 self.give_up();
                 Err(error)
@@ -107,7 +135,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             self.sessions.own.exec(&format!("CREATE DATABASE IF NOT EXISTS {name}"))?;
             self.sessions.dump.exec(&format!("USE {name}"))?;
         }
-        dump.parts.iter().try_for_each(|part| self.part(part))?;
+        for part in &dump.parts {
+            self.part(part)?;
+            // The files of a part are numbered from here on.
+            self.spot.part += part.files();
+        }
         self.finish()
     }
 
@@ -135,7 +167,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     fn script(&mut self, script: &Script) -> Result<(), Error> {
         let comments = reading::options(self.shared.options, &self.sessions.own).comments;
-        for one in &script.statements {
+        for (index, one) in script.statements.iter().enumerate() {
+            // Those of no file are all at its first byte.
+            self.spot.offset = index as u64;
             let statement = Statement {
                 kind: classify(&one.text, Syntax::default(), comments),
                 text: one.text.clone(),
@@ -155,7 +189,10 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     fn statements(&mut self, mut reader: SqlReader) -> Result<(), Error> {
         let files: Vec<PathBuf> = reader.files().iter().map(|file| file.path.clone()).collect();
         self.shared.watch.set_total_bytes(reader.bytes_total().unwrap_or(0));
+        let first = self.spot.part;
         while let Some(statement) = self.next(&mut reader, &files)? {
+            let part = first + statement.file as usize;
+            self.spot = Spot { part, offset: statement.offset };
             self.shared.watch.set_read_bytes(reader.bytes_read());
             let file = files.get(statement.file as usize).unwrap_or(&self.shared.options.dump);
             let text = match &statement.kind {
@@ -181,6 +218,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             self.judge(place, done)?;
         }
         self.shared.watch.set_read_bytes(reader.bytes_read());
+        self.spot.part = first;
         Ok(())
     }
 
@@ -220,9 +258,14 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Error> {
         let step = self.step(statement)?;
+        if self.was_done(&step, statement)? {
+            return Ok(());
+        }
+        let atomic = self.shared.options.atomic;
         match &step {
             Step::Drop(_) | Step::Make(_) => self.leave_tables(),
             Step::Set(_) | Step::Nothing | Step::LeftOut | Step::Keys(_) => {}
+            _ if atomic => {}
             // What was dropped was not made again.
             _ => self.tables.run_held_drops(&mut self.sessions)?,
         }
@@ -234,19 +277,21 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             Step::Drop(table) => self.drop(statement, &table)?,
             Step::Make(table) => self.make(statement, &table)?,
             Step::Keys(table) if self.tables.shadow(&table).is_some() => {}
+            Step::Database(_) => self.once(statement)?,
+            Step::Rows(_) => return Err(Error::Refused("rows out of their turn".to_owned())),
+            step if atomic => self.defer(statement, &step)?,
             Step::After(table) => {
                 self.finish_table(&table)?;
-                self.exec(statement)?;
+                self.once(statement)?;
             }
-            Step::Keys(_) | Step::Run | Step::Database(_) => self.exec(statement)?,
+            Step::Keys(_) | Step::Run => self.once(statement)?,
             Step::Barrier => {
                 self.report.barriers += 1;
                 self.barrier()?;
-                self.exec(statement)?;
+                self.once(statement)?;
                 // Whatever it was, it may have changed the session.
                 self.state = None;
             }
-            Step::Rows(_) => return Err(Error::Refused("rows out of their turn".to_owned())),
         }
         Ok(())
     }
@@ -259,7 +304,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     fn set(&mut self, statement: &Statement, variables: Vec<String>) -> Result<(), Error> {
         // Foreign keys are added as the dump would have them made: before it changes that.
-        if variables.iter().any(|name| name == "foreign_key_checks") {
+        let changes_checks = variables.iter().any(|name| name == "foreign_key_checks");
+        if changes_checks && !self.shared.options.atomic {
             self.leave_tables();
             self.barrier()?;
         }
@@ -276,11 +322,16 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             self.settle(true)?;
         }
         self.filled.remove(table);
-        if !self.tables.hold_drop(&mut self.sessions, table, *if_exists)? {
-            self.tables.run_held_drops(&mut self.sessions)?;
-            self.exec(statement)?;
+        self.journal.gone(table)?;
+        self.dropped = Some((table.clone(), self.spot));
+        if self.tables.hold_drop(&mut self.sessions, table, *if_exists)? {
+            return Ok(());
         }
-        Ok(())
+        if self.shared.options.atomic {
+            return self.defer(statement, &Step::Run);
+        }
+        self.tables.run_held_drops(&mut self.sessions)?;
+        self.once(statement)
     }
 
     fn make(&mut self, statement: &Statement, table: &TableName) -> Result<(), Error> {
@@ -291,17 +342,27 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let name = table.to_string();
         match self.tables.create(&mut self.sessions, &text, table, *if_not_exists)? {
             Created::Shadow => {
-                self.filled.insert(table.clone(), Filled::default());
+                let from = match self.dropped.take() {
+                    Some((dropped, spot)) if dropped == *table => spot,
+                    _ => self.spot,
+                };
+                let filled = Filled { from, to: self.spot, ..Filled::default() };
+                self.filled.insert(table.clone(), filled);
                 self.report.table(&name);
             }
             Created::Exists => {
                 self.report.table(&name).notes.push("it was there before".to_owned());
             }
+            Created::AsItIs(why) if self.shared.options.atomic => {
+                return Err(Error::Refused(format!(
+                    "--atomic cannot make {name} apart from the others: {why}"
+                )));
+            }
             Created::AsItIs(why) => {
                 self.tables.run_held_drops(&mut self.sessions)?;
                 // What it refers to may be on its way.
                 self.barrier()?;
-                self.sessions.dump.exec_bytes(&text)?;
+                self.once(statement)?;
                 self.report.table(&name).notes.push(format!("made in its own place: {why}"));
             }
         }

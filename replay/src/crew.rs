@@ -9,6 +9,7 @@ use std::time::Instant;
 use server::TableName;
 
 use crate::error::Error;
+use crate::journal::Spot;
 use crate::place::Place;
 use crate::ways::{self, Job, Shared};
 use crate::work::Sent;
@@ -22,6 +23,7 @@ pub(crate) struct Finished {
     pub(crate) table: TableName,
     /// Where it begins.
     pub(crate) place: Place,
+    pub(crate) spot: Spot,
     pub(crate) outcome: Result<Sent, Error>,
     pub(crate) seconds: f64,
 }
@@ -57,7 +59,7 @@ impl<'scope, 'env> Crew<'scope, 'env> {
     }
 
     /// Begins a run, of a table that is not busy, where there is room.
-    pub(crate) fn begin(&mut self, place: Place, job: Job) {
+    pub(crate) fn begin(&mut self, place: Place, spot: Spot, job: Job) {
         let table = job.table.clone();
         assert!(self.has_room() && self.busy.insert(table.clone()), "{table} is not to begin");
         let (shared, sender) = (self.shared, self.finished.0.clone());
@@ -66,7 +68,7 @@ impl<'scope, 'env> Crew<'scope, 'env> {
             let outcome = ways::put(shared, job);
             let seconds = started.elapsed().as_secs_f64();
             // The receiver is gone only with the conductor.
-            let _ = sender.send(Finished { table, place, outcome, seconds });
+            let _ = sender.send(Finished { table, place, spot, outcome, seconds });
         });
         self.threads.push(thread);
     }

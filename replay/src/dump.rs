@@ -77,6 +77,16 @@ pub struct Part {
     pub content: Content,
 }
 
+impl Part {
+    /// How many files of statements it has, at least 1.
+    pub(crate) fn files(&self) -> usize {
+        match &self.content {
+            Content::Sql { files, .. } => files.len().max(1),
+            Content::Script(_) | Content::Rows(_) => 1,
+        }
+    }
+}
+
 /// What a part is.
 #[derive(Clone, Debug)]
 pub enum Content {

@@ -34,7 +34,15 @@ impl Conductor<'_, '_> {
         }
         for table in tables {
             self.tables.publish(&mut self.sessions, std::slice::from_ref(table))?;
-            self.filled.remove(table);
+            self.published(table)?;
+        }
+        Ok(())
+    }
+
+    /// A table has its place.
+    fn published(&mut self, table: &TableName) -> Result<(), Error> {
+        if let Some(filled) = self.filled.remove(table) {
+            self.journal.table(table, filled.from, filled.to, filled.rows)?;
             self.shared.watch.add_table();
         }
         Ok(())
@@ -57,6 +65,9 @@ impl Conductor<'_, '_> {
         while !self.crew.is_idle() {
             self.settle(true)?;
         }
+        if self.shared.options.atomic {
+            return Ok(());
+        }
         let good = self.filled.iter().filter(|(_, filled)| !filled.has_failed);
         let good: Vec<TableName> = good.map(|(table, _)| table.clone()).collect();
         self.publish(&good)?;
@@ -67,12 +78,18 @@ impl Conductor<'_, '_> {
     /// The end of the dump.
     pub(super) fn finish(&mut self) -> Result<(), Error> {
         self.barrier()?;
-        let failed = !self.filled.is_empty();
-        if failed {
+        if self.filled.values().any(|filled| filled.has_failed) {
+            // They stay as they were.
             self.tables.abandon(&mut self.sessions.own);
             return Ok(());
         }
-        self.tables.finish(&mut self.sessions)
+        if self.in_transaction {
+            self.sessions.dump.exec("COMMIT")?;
+        }
+        self.tables.finish(&mut self.sessions)?;
+        let tables: Vec<TableName> = self.filled.keys().cloned().collect();
+        tables.iter().try_for_each(|table| self.published(table))?;
+        self.run_deferred()
     }
 
     /// The replay has failed: tables before that statement are finished, what is not goes.

@@ -6,6 +6,7 @@ use sources::sql::{InsertHead, RowRun, RunOptions, SqlReader, Statement};
 use super::Conductor;
 use crate::crew::Finished;
 use crate::error::Error;
+use crate::journal::Spot;
 use crate::order::Step;
 use crate::place::Place;
 use crate::ways::Job;
@@ -26,7 +27,8 @@ impl Conductor<'_, '_> {
         place: &Place,
     ) -> (Result<(), Error>, Result<SqlReader, Error>) {
         let table = match self.step(statement) {
-            Ok(Step::Rows(table)) => table,
+            Ok(Step::Rows(table)) if !self.journal.is_table_done(&table, self.spot) => table,
+            Ok(Step::Rows(_)) => return (Ok(()), Ok(reader)),
             Ok(_) => {
                 self.report.left_out += 1;
                 return (Ok(()), Ok(reader));
@@ -54,7 +56,7 @@ impl Conductor<'_, '_> {
         mut run: RowRun,
         place: &Place,
     ) -> Result<(), Error> {
-        if self.tables.has_held_drops() {
+        if !self.shared.options.atomic {
             self.tables.run_held_drops(&mut self.sessions)?;
         }
         while self.crew.is_busy(&table) {
@@ -66,7 +68,7 @@ impl Conductor<'_, '_> {
         }
         let shadow = self.tables.shadow(&table).cloned();
         if shadow.is_none() {
-            self.before_rows_of_others()?;
+            self.before_rows_of_others(&table)?;
         }
         let is_small = !run.is_longer_than(SMALL_BYTES)?;
         if is_small || (shadow.is_none() && self.in_transaction) {
@@ -83,11 +85,9 @@ impl Conductor<'_, '_> {
             Some(filled) => !filled.has_rows,
             None => false,
         };
-        if let Some(filled) = self.filled.get_mut(&table) {
-            filled.has_rows = true;
-        }
+        self.has_rows(&table);
         let state = self.state()?;
-        self.crew.begin(place.clone(), Job { table, shadow, is_empty, state, run });
+        self.crew.begin(place.clone(), self.spot, Job { table, shadow, is_empty, state, run });
         Ok(())
     }
 
@@ -110,19 +110,14 @@ impl Conductor<'_, '_> {
             memory_bytes_max: self.shared.options.memory_bytes_max,
             watch: self.shared.watch,
         };
-        if let Some(filled) = self.filled.get_mut(table) {
-            filled.has_rows = true;
-        }
+        self.has_rows(table);
         let done = match serial::send(&work, run, &mut self.sessions.dump, self.in_transaction) {
             Ok(sent) => Ok(sent),
             Err(Stopped::Failed(error)) => Err(error),
             Err(Stopped::Unfit(why)) => Err(Error::Refused(why)),
         };
         match done {
-            Ok(sent) => {
-                self.note(table, sent, 0.0);
-                Ok(())
-            }
+            Ok(sent) => self.sent(table, sent, 0.0, self.spot),
             Err(error) => {
                 self.fail(table);
                 Err(error)
@@ -133,34 +128,57 @@ impl Conductor<'_, '_> {
     /// An INSERT that cannot be taken apart: `text`, of which the first `head_size` bytes are the
     /// words before its rows.
     fn whole(&mut self, table: &TableName, head: &InsertHead, text: &[u8]) -> Result<(), Error> {
-        self.tables.run_held_drops(&mut self.sessions)?;
+        if !self.shared.options.atomic {
+            self.tables.run_held_drops(&mut self.sessions)?;
+        }
         while self.crew.is_busy(table) {
             self.settle(true)?;
         }
         let state = self.state()?;
         let shadow = self.tables.shadow(table).cloned();
+        if shadow.is_none() {
+            self.before_rows_of_others(table)?;
+        }
         let into = shadow.as_ref().map_or(table, |shadow| &shadow.name);
         let mut sent = lanes::head(&mut self.sessions.own, into, state.charset(), head)?;
         sent.extend_from_slice(text.get(head.text.len()..).unwrap_or_default());
-        if let Some(filled) = self.filled.get_mut(table) {
-            filled.has_rows = true;
-        }
+        self.has_rows(table);
         let done = self.sessions.dump.exec_bytes(&sent);
         if done.is_err() {
             self.fail(table);
         }
         let rows = serial::count(&done?, head.verb);
         self.shared.watch.add_rows(rows);
-        self.note(table, Sent { rows, way: "serial", notes: Vec::new() }, 0.0);
-        Ok(())
+        self.sent(table, Sent { rows, way: "serial", notes: Vec::new() }, 0.0, self.spot)
     }
 
-    /// Before rows of a table that the dump has not made.
-    fn before_rows_of_others(&mut self) -> Result<(), Error> {
-        while !self.crew.is_idle() {
-            self.settle(true)?;
+    /// Before rows of a table that the dump has not made: what they refer to has its place.
+    ///
+    /// Errors: `--atomic`; rows that an interrupted replay may have put in.
+    fn before_rows_of_others(&mut self, table: &TableName) -> Result<(), Error> {
+        if self.shared.options.atomic {
+            return Err(Error::Refused(format!(
+                "--atomic: {table} is none of the tables that the dump makes, so that its rows \
+                 cannot be kept apart until the end"
+            )));
         }
-        Ok(())
+        let own = &mut self.sessions.own;
+        if self.journal.is_unclear(self.spot) && !server::Table::is_empty(own, table)? {
+            return Err(Error::Refused(format!(
+                "the replay before this one was interrupted while these rows went into {table}, \
+                 and nothing tells whether they are in: look, and empty the table if they are"
+            )));
+        }
+        self.journal.begins(self.spot)?;
+        self.barrier()
+    }
+
+    fn has_rows(&mut self, table: &TableName) {
+        let spot = self.spot;
+        if let Some(filled) = self.filled.get_mut(table) {
+            filled.has_rows = true;
+            filled.to = spot;
+        }
     }
 
     /// Takes what the crew has finished, and publishes the tables that are ready for it; waits for
@@ -169,9 +187,9 @@ impl Conductor<'_, '_> {
         let mut wait = wait;
         while let Some(finished) = self.crew.next(wait) {
             wait = false;
-            let Finished { table, place, outcome, seconds } = finished;
+            let Finished { table, place, spot, outcome, seconds } = finished;
             match outcome {
-                Ok(sent) => self.note(&table, sent, seconds),
+                Ok(sent) => self.sent(&table, sent, seconds, spot)?,
                 Err(error) => {
                     self.fail(&table);
                     self.judge(place, Err(error))?;
@@ -179,6 +197,22 @@ impl Conductor<'_, '_> {
             }
         }
         self.publish_ready()
+    }
+
+    /// Rows are in: of a table that is filled apart, or of one in its place.
+    fn sent(
+        &mut self,
+        table: &TableName,
+        sent: Sent,
+        seconds: f64,
+        spot: Spot,
+    ) -> Result<(), Error> {
+        match self.filled.get_mut(table) {
+            Some(filled) => filled.rows += sent.rows,
+            None => self.journal.table(table, spot, spot, sent.rows)?,
+        }
+        self.note(table, sent, seconds);
+        Ok(())
     }
 
     fn note(&mut self, table: &TableName, sent: Sent, seconds: f64) {

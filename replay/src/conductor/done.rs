@@ -1,0 +1,62 @@
+//! What was done by a replay that was interrupted, and is passed over.
+
+use server::Session;
+use sources::sql::Statement;
+
+use super::Conductor;
+use crate::error::Error;
+use crate::journal::{Journal, was_done_before};
+use crate::options::ReplayOptions;
+use crate::order::Step;
+use crate::report::Report;
+
+/// What names a server among others, whatever way leads to it.
+const SERVER: &str =
+    "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir, CURRENT_USER())";
+
+/// Opens the journal, and says which tables it has for finished.
+pub(super) fn journal(
+    options: &ReplayOptions,
+    own: &mut Session,
+    report: &mut Report,
+) -> Result<Journal, Error> {
+    let server = own.query_row(SERVER)?.text_lossy(0);
+    let mut journal = Journal::begin(options, &server)?;
+    if journal.check(own)? {
+        report.tables_before = journal.finished().map(|(name, _)| name.to_string()).collect();
+    }
+    Ok(journal)
+}
+
+impl Conductor<'_, '_> {
+    /// Whether a statement was done before, and is passed over.
+    pub(super) fn was_done(&mut self, step: &Step, statement: &Statement) -> Result<bool, Error> {
+        Ok(match step {
+            Step::Make(table) if self.journal.is_table_done(table, self.spot) => {
+                let text = self.order.names().text(&statement.text, &self.order.databases());
+                self.tables.pass_over(&mut self.sessions, &text, table)?;
+                true
+            }
+            Step::Drop(table) | Step::Keys(table) | Step::Rows(table) => {
+                self.journal.is_table_done(table, self.spot)
+            }
+            Step::Set(_) | Step::Use(_) | Step::Nothing | Step::LeftOut => false,
+            _ => self.journal.is_done(self.spot),
+        })
+    }
+
+    /// Runs a statement in the dump's session, and writes down that it is done.
+    pub(super) fn once(&mut self, statement: &Statement) -> Result<(), Error> {
+        let was_begun = self.journal.is_unclear(self.spot);
+        self.journal.begins(self.spot)?;
+        let done = match self.exec(statement) {
+            Err(Error::Server(error)) if was_begun && was_done_before(&error) => Ok(()),
+            done => done,
+        };
+        // One that fails and is passed over is over too.
+        if done.is_ok() || self.shared.options.force {
+            self.journal.done(self.spot)?;
+        }
+        done
+    }
+}
