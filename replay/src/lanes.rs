@@ -9,14 +9,17 @@
 //! a table of InnoDB with a primary key, with no value that the server counts. REPLACE and IGNORE are
 //! so as long as no two rows share a key, which the counts of the server tell. Rows of a table without
 //! a primary key stay in their order and go over one connection, and so do rows that go into a table
-//! that others see: in one transaction. What is not so is [`Stopped::Unfit`], and [`serial`]'s: it
-//! plays the statements as they stand.
+//! that others see: in one transaction. What is not so is [`Stopped::Unfit`], and for
+//! [`crate::serial`], which plays the statements as they stand.
 //!
 //! In reading order: `tuples` the rows of a chunk, `gate` what may be done with them, `lane` a
-//! connection at work, `serial`.
+//! connection at work.
 
 mod gate;
 mod lane;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
 mod tuples;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,8 +31,8 @@ use sources::{Chunk, Source};
 
 use crate::error::Error;
 use crate::work::{Sent, Stopped, Work};
-use gate::Gate;
 pub(crate) use gate::head;
+use gate::{Gate, unfit};
 use lane::Lane;
 
 /// Bytes of a chunk, a transaction each: commits are few then, and little is sent again after a
@@ -53,7 +56,6 @@ pub(crate) fn send(work: &Work<'_>, mut run: impl Source) -> Result<Sent, Stoppe
     let chunk_bytes = usize::try_from(share).unwrap_or(CHUNK_BYTES).clamp(64 << 10, CHUNK_BYTES);
     let record_bytes_max = usize::try_from(work.memory_bytes_max / COPIES).unwrap_or(usize::MAX);
     run.set_chunks(chunk_bytes, record_bytes_max.max(chunk_bytes))?;
-
     let mut session = Session::connect(work.connect)?;
     let gate = Gate::of(&mut session, work)?;
     let mut feed = Feed::new(run);
@@ -108,12 +110,12 @@ impl<S: Source> Feed<S> {
     }
 
     /// Reads at least so many bytes; false if there are no more.
-    fn read_ahead(&mut self, bytes: usize) -> Result<bool, Error> {
+    fn read_ahead(&mut self, bytes: usize) -> Result<bool, Stopped> {
         let mut read = 0;
         let mut chunks = Vec::new();
         while read < bytes {
             let mut chunk = Chunk::default();
-            if !self.run.next_chunk(&mut chunk)? {
+            if !self.run.next_chunk(&mut chunk).map_err(not_read)? {
                 self.is_at_end = true;
                 break;
             }
@@ -130,12 +132,19 @@ impl<S: Source> Feed<S> {
         if self.is_at_end { self.ahead.len().max(1) } else { usize::MAX }
     }
 
-    fn next(&mut self, chunk: &mut Chunk) -> Result<bool, Error> {
+    fn next(&mut self, chunk: &mut Chunk) -> Result<bool, Stopped> {
         if let Some(next) = self.ahead.pop() {
             *chunk = next;
             return Ok(true);
         }
-        Ok(!self.is_at_end && self.run.next_chunk(chunk)?)
+        Ok(!self.is_at_end && self.run.next_chunk(chunk).map_err(not_read)?)
+    }
+}
+
+fn not_read(error: sources::Error) -> Stopped {
+    match error {
+        error @ sources::Error::NotPlain { .. } => unfit(error.to_string()),
+        error => error.into(),
     }
 }
 
@@ -167,41 +176,58 @@ impl<'a, S: Source> Lanes<'a, S> {
     /// Runs so many lanes to the end of the run, or to the first failure; gives the rows.
     fn run(self, lanes: usize) -> Result<u64, Stopped> {
         let guarded = || {
-            if let Err(stopped) = self.work() {
+            self.work().map_err(|stopped| {
                 self.stop.store(true, Ordering::SeqCst);
                 self.given_up.store(true, Ordering::SeqCst);
                 let mut first = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
                 first.get_or_insert(stopped);
-            }
+            })
         };
-        std::thread::scope(|scope| {
-            for _ in 1..lanes {
-                scope.spawn(guarded);
-            }
-            guarded();
+        let ended: Vec<Lane<'_>> = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..lanes).map(|_| scope.spawn(guarded)).collect();
+            let first = guarded().ok();
+            first
+                .into_iter()
+                .chain(others.into_iter().filter_map(|o| o.join().ok()?.ok()))
+                .collect()
         });
-        match self.stopped.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let stopped = self.stopped.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for lane in ended {
+            lane.end(stopped.is_none())?;
+        }
+        match stopped {
             Some(stopped) => Err(stopped),
             None => Ok(self.rows.into_inner()),
         }
     }
 
-    fn work(&self) -> Result<(), Stopped> {
+    fn work(&self) -> Result<Lane<'a>, Stopped> {
         let mut lane = Lane::connect(self.work, self.gate)?;
-        let is_whole = !self.work.is_shadow;
-        if is_whole {
-            lane.begin()?;
-        }
         let mut chunk = Chunk::default();
-        while self.next(&mut chunk)? {
-            let rows = lane.send(&chunk)?;
-            self.rows.fetch_add(rows, Ordering::Relaxed);
-            self.work.watch.add_rows(rows);
+        let ended = loop {
+            match self.next(&mut chunk) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(stopped) => break Err(stopped),
+            }
+            match lane.send(&chunk) {
+                Ok(rows) => {
+                    self.rows.fetch_add(rows, Ordering::Relaxed);
+                    self.work.watch.add_rows(rows);
+                }
+                Err(stopped) => break Err(stopped),
+            }
+        };
+        match ended {
+            Ok(()) => Ok(lane),
+            Err(stopped) => {
+                lane.end(false)?;
+                Err(stopped)
+            }
         }
-        if is_whole { lane.commit() } else { Ok(()) }
     }
 
-    fn next(&self, chunk: &mut Chunk) -> Result<bool, Error> {
+    fn next(&self, chunk: &mut Chunk) -> Result<bool, Stopped> {
         let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
         if self.stop.load(Ordering::SeqCst) {
             return Ok(false);

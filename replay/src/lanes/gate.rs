@@ -20,7 +20,10 @@ pub(super) struct Gate {
     pub(super) head: Vec<u8>,
     /// Whether rows may overtake each other.
     pub(super) is_parallel: bool,
-    /// Whether that holds only while no row takes another's place.
+    /// Whether rows that went in can only be taken back by a transaction: others see the table, or
+    /// earlier rows are in it.
+    pub(super) is_whole: bool,
+    /// Whether rows may do so only while none takes another's place.
     pub(super) counts_matter: bool,
 }
 
@@ -51,11 +54,13 @@ impl Gate {
             zero_is_explicit: work.state.has_mode("NO_AUTO_VALUE_ON_ZERO"),
         };
         in_order_by_default(&table, work.head)?;
-        let has_order = table.index("PRIMARY").is_some();
+        // Rows of a table without a primary key are read in the order in which they came.
+        let is_parallel = work.is_shadow && table.index("PRIMARY").is_some();
         Ok(Gate {
             head: head(session, work.into, charset, work.head)?,
-            is_parallel: work.is_shadow && has_order,
-            counts_matter: work.head.verb != Verb::Insert,
+            is_parallel,
+            is_whole: !work.is_shadow || !work.is_empty,
+            counts_matter: is_parallel && work.head.verb != Verb::Insert,
             table,
             rules,
         })

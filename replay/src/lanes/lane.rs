@@ -31,8 +31,6 @@ pub(super) struct Lane<'a> {
     gate: &'a Gate,
     /// Longest statement.
     statement_bytes_max: usize,
-    /// Whether all is one transaction, begun by [`Lane::begin`].
-    is_whole: bool,
     statement: Vec<u8>,
 }
 
@@ -41,32 +39,35 @@ impl<'a> Lane<'a> {
     pub(super) fn connect(work: &Work<'_>, gate: &'a Gate) -> Result<Lane<'a>, Stopped> {
         let mut session = Session::connect(work.connect)?;
         work.state.apply(&mut session)?;
-        if gate.is_parallel {
-            // Without the check MariaDB locks an empty table as a whole and fills it in bulk: two
-            // transactions that do so wait for each other.
-            session.exec("SET SESSION unique_checks=1")?;
-        }
+        // Without the check MariaDB locks an empty table as a whole and fills it in bulk: two
+        // transactions that do so wait for each other, and no statement can be taken back.
+        session.exec("SET SESSION unique_checks=1")?;
         let packet = session.query_row("SELECT @@SESSION.max_allowed_packet")?;
         let packet = packet.number::<usize>(0).unwrap_or(PACKET_BYTES_DEFAULT);
         let room = packet.saturating_sub(PACKET_BYTES_SPARE);
+        if gate.is_whole {
+            session.exec("START TRANSACTION")?;
+        }
         Ok(Lane {
             session,
             gate,
             statement_bytes_max: STATEMENT_BYTES.min(room),
-            is_whole: false,
             statement: Vec::new(),
         })
     }
 
-    /// Begins the one transaction of all chunks.
-    pub(super) fn begin(&mut self) -> Result<(), Stopped> {
-        self.is_whole = true;
-        self.session.exec("START TRANSACTION").map(drop).map_err(Stopped::from)
-    }
-
-    /// Makes the rows of the one transaction stay.
-    pub(super) fn commit(&mut self) -> Result<(), Stopped> {
-        self.session.exec("COMMIT").map(drop).map_err(Stopped::from)
+    /// Makes the rows stay that were sent, or takes them back where they are one transaction.
+    pub(super) fn end(mut self, stay: bool) -> Result<(), Stopped> {
+        if !self.gate.is_whole {
+            return Ok(());
+        }
+        let _shield = self.session.options().interrupt.shield();
+        if stay {
+            return Ok(self.session.exec("COMMIT").map(drop)?);
+        }
+        // A connection that is gone takes its rows back too.
+        let _ = self.session.exec("ROLLBACK");
+        Ok(())
     }
 
     /// Sends the rows of a chunk, all or none; gives their number.
@@ -88,7 +89,7 @@ impl<'a> Lane<'a> {
             };
             let passes = error.errno().is_some_and(|errno| ER_AGAIN.contains(&errno));
             tries += 1;
-            if self.is_whole || !passes || tries == TRIES_MAX {
+            if self.gate.is_whole || !passes || tries == TRIES_MAX {
                 return Err(refused(error));
             }
             self.session.exec("ROLLBACK")?;
@@ -97,7 +98,7 @@ impl<'a> Lane<'a> {
     }
 
     fn transaction(&mut self, chunk: &Chunk, spans: &Spans) -> Result<(), Stopped> {
-        if !self.is_whole {
+        if !self.gate.is_whole {
             self.session.exec("START TRANSACTION")?;
         }
         let mut rest = spans.spans.as_slice();
@@ -116,8 +117,8 @@ impl<'a> Lane<'a> {
                 ));
             }
         }
-        if !self.is_whole {
-            self.commit()?;
+        if !self.gate.is_whole {
+            self.session.exec("COMMIT")?;
         }
         Ok(())
     }

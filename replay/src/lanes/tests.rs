@@ -1,0 +1,263 @@
+//! Lanes against a server, and against the same statements one after the other.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use server::testing::TestServer;
+use server::{Session, TableName};
+use sources::sql::{InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, StatementKind, Syntax};
+
+use super::*;
+use crate::options::ReplayOptions;
+use crate::progress::Watch;
+use crate::state::State;
+
+/// A table `t` that the INSERTs of a dump go into.
+struct Scene {
+    server: &'static TestServer,
+    /// The session of the dump.
+    session: Session,
+    name: TableName,
+    options: ReplayOptions,
+    is_shadow: bool,
+    is_empty: bool,
+    dump: PathBuf,
+}
+
+impl Scene {
+    fn new(shape: &str) -> Option<Scene> {
+        let server = TestServer::shared()?;
+        let name = TableName::new(server.database().unwrap(), "t");
+        let mut session = server.connect().unwrap();
+        session.exec(&format!("USE {}", name.database)).unwrap();
+        session.exec(&format!("CREATE TABLE t {shape}")).unwrap();
+        session.exec("SET sql_mode='NO_AUTO_VALUE_ON_ZERO', sql_notes=0").unwrap();
+        session.exec("SET unique_checks=0, foreign_key_checks=0").unwrap();
+        let mut options = ReplayOptions::new("/dev/null".into());
+        options.connections = Some(4);
+        let dump = server.dir().join(format!("{}.sql", name.database));
+        Some(Scene { server, session, name, options, is_shadow: true, is_empty: true, dump })
+    }
+
+    fn set(&mut self, sql: &str) {
+        self.session.exec(sql).unwrap();
+    }
+
+    /// The first run of a dump.
+    fn run(&self, dump: &[u8]) -> (InsertHead, RowRun) {
+        std::fs::write(&self.dump, dump).unwrap();
+        let options = SqlOptions { syntax: Syntax::default(), ..SqlOptions::default() };
+        let mut reader = SqlReader::open(std::slice::from_ref(&self.dump), options).unwrap();
+        let StatementKind::Insert(head) = reader.next().unwrap().unwrap().kind else { panic!() };
+        let (run, _) = reader.into_run(RunOptions::default()).unwrap();
+        (*head, run)
+    }
+
+    fn with<T>(&mut self, dump: &[u8], go: impl FnOnce(&Work<'_>, RowRun, &mut Session) -> T) -> T {
+        let (head, run) = self.run(dump);
+        let state = State::read(&mut self.session, None, &BTreeSet::new()).unwrap();
+        let work = Work {
+            connect: &self.server.options(),
+            options: &self.options,
+            state: &state,
+            head: &head,
+            table: &self.name,
+            into: &self.name,
+            is_shadow: self.is_shadow,
+            is_empty: self.is_empty,
+            threads: 2,
+            // Chunks of 64 KiB.
+            memory_bytes_max: 1 << 20,
+            watch: &Watch::default(),
+        };
+        go(&work, run, &mut self.session)
+    }
+
+    fn send(&mut self, dump: &[u8]) -> Result<Sent, Stopped> {
+        self.with(dump, |work, run, _| send(work, run))
+    }
+
+    fn serial(&mut self, dump: &[u8]) -> Result<Sent, Stopped> {
+        self.with(dump, |work, run, session| crate::serial::send(work, run, session, false))
+    }
+
+    /// Why lanes are not for this.
+    fn unfit(&mut self, dump: &str) -> String {
+        match self.send(dump.as_bytes()) {
+            Err(Stopped::Unfit(why)) => why,
+            other => panic!("{dump:.200}: {other:?}"),
+        }
+    }
+
+    fn text(&mut self, sql: &str, column: usize) -> String {
+        self.session.query_row(sql).unwrap().text_lossy(column)
+    }
+
+    /// Everything that tells two tables apart.
+    fn picture(&mut self) -> (String, String, String) {
+        let definition = self.text("SHOW CREATE TABLE t", 1);
+        let check = self.text("CHECK TABLE t EXTENDED", 3);
+        (definition, check, self.text("CHECKSUM TABLE t EXTENDED", 1))
+    }
+}
+
+/// INSERTs of so many rows each, which `row` writes.
+fn dump(words: &str, rows: usize, per_statement: usize, row: impl Fn(usize) -> String) -> String {
+    let numbers: Vec<usize> = (0..rows).collect();
+    let statement = |rows: &[usize]| {
+        let rows: Vec<String> = rows.iter().map(|&n| row(n)).collect();
+        format!("{words} {};\n", rows.join(","))
+    };
+    numbers.chunks(per_statement).map(statement).collect()
+}
+
+/// A row of [`SHAPE`].
+fn row(n: usize) -> String {
+    let filler = "x;(".repeat(n % 12);
+    let c = if n.is_multiple_of(5) { "NULL".to_owned() } else { n.to_string() };
+    format!("({},'it''s \\'{filler}\\' {n}',{c})", n * 3 + 1)
+}
+
+const SHAPE: &str = "(a INT NOT NULL AUTO_INCREMENT PRIMARY KEY, b VARCHAR(60) NOT NULL, c INT, \
+    KEY b (b), UNIQUE KEY c (c), KEY cb (c, b))";
+const WORDS: &str = "INSERT INTO `t` VALUES";
+
+#[test]
+fn lanes_and_serial_make_the_same_table_whatever_the_statements() {
+    for (rows, per_statement) in [(3000, 1), (9000, 3), (9000, 4000)] {
+        for words in [WORDS, "INSERT IGNORE INTO t (a, `b`, c) VALUES", "REPLACE INTO `t` VALUES"] {
+            let Some(mut scene) = Scene::new(SHAPE) else { return };
+            let dump = dump(words, rows, per_statement, row);
+            let sent = scene.send(dump.as_bytes()).unwrap();
+            assert_eq!((sent.rows, sent.way), (rows as u64, "lanes"));
+            let lanes = scene.picture();
+            scene.set("TRUNCATE t");
+            let sent = scene.serial(dump.as_bytes()).unwrap();
+            assert_eq!((sent.rows, sent.way), (rows as u64, "serial"));
+            assert_eq!(scene.picture(), lanes);
+            assert_eq!(lanes.1, "OK");
+            assert!(lanes.0.contains(&format!("AUTO_INCREMENT={}", rows * 3 - 1)), "{}", lanes.0);
+        }
+    }
+}
+
+#[test]
+fn the_indexes_of_a_large_run_are_built_behind_it() {
+    let Some(mut scene) = Scene::new(SHAPE) else { return };
+    let before = scene.text("SHOW CREATE TABLE t", 1);
+    let filler = "y".repeat(40);
+    let dump = dump(WORDS, DEFER_BYTES / 50, 10_000, |n| format!("({},'{filler}{n}',{n})", n + 1));
+    assert!(dump.len() > DEFER_BYTES);
+    let sent = scene.send(dump.as_bytes()).unwrap();
+    let (after, check, _) = scene.picture();
+    assert_eq!(check, "OK");
+    assert_eq!(after.replace(&format!(" AUTO_INCREMENT={}", sent.rows + 1), ""), before);
+    let counted = scene.text("SELECT COUNT(*) FROM t FORCE INDEX (cb) WHERE c >= 0", 0);
+    assert_eq!(counted, sent.rows.to_string());
+}
+
+#[test]
+fn rows_without_a_primary_key_keep_their_order() {
+    let Some(mut scene) = Scene::new("(a INT, b VARCHAR(60), c INT, KEY b (b))") else { return };
+    let dump = dump(WORDS, 9000, 700, row);
+    scene.send(dump.as_bytes()).unwrap();
+    let rows = scene.session.query("SELECT a FROM t IGNORE INDEX (b)").unwrap();
+    let rows: Vec<usize> = rows.iter().map(|row| row.number(0).unwrap()).collect();
+    assert_eq!(rows, (0..9000).map(|n| n * 3 + 1).collect::<Vec<_>>());
+}
+
+#[test]
+fn whatever_depends_on_statements_is_left_to_them() {
+    let many = |words: &str| dump(words, 4000, 500, row);
+    let cases = [
+        (WORDS, "(NULL,'counted',7)", "counts by itself"),
+        (WORDS, "(9999999,NOW(),7)", ""),
+        (WORDS, "(9999999,'x',3999) ON DUPLICATE KEY UPDATE a=a", ""),
+        // The last row again: under another key, and the same.
+        ("REPLACE INTO t VALUES", "(9999999,'x',3999)", "place"),
+        ("INSERT IGNORE INTO t VALUES", "(9999999,'x',3999)", "place"),
+        (WORDS, "(9999999,'x',3999)", "error 1062"),
+        // An error in one row, a warning in many.
+        (WORDS, "(9999999,NULL,9999999)", "single rows"),
+    ];
+    for (words, last, why) in cases {
+        let Some(mut scene) = Scene::new(SHAPE) else { return };
+        let dump = many(words) + &format!("{words} {last};\n");
+        let said = scene.unfit(&dump);
+        assert!(said.contains(why), "{last}: {said}");
+    }
+    let cases = [
+        ("(a INT AUTO_INCREMENT PRIMARY KEY, b INT)", "INSERT INTO t (b) VALUES (1);"),
+        ("(a INT PRIMARY KEY) ENGINE=MyISAM", "INSERT INTO t VALUES (1);"),
+        ("(a INT PRIMARY KEY) WITH SYSTEM VERSIONING", "INSERT INTO t VALUES (1);"),
+        ("(a INT PRIMARY KEY)", "INSERT INTO t VALUES (1+(2));"),
+    ];
+    for (shape, dump) in cases {
+        let Some(mut scene) = Scene::new(shape) else { return };
+        scene.unfit(dump);
+        assert_eq!(scene.serial(dump.as_bytes()).unwrap().rows, 1, "{shape}");
+    }
+    let Some(mut scene) = Scene::new("(a INT PRIMARY KEY)") else { return };
+    scene.set("CREATE SEQUENCE s");
+    scene.set("ALTER TABLE t ADD b INT DEFAULT NEXTVAL(s)");
+    scene.unfit("INSERT INTO t (a) VALUES (1);");
+    scene.send(b"INSERT INTO t (a,b) VALUES (1,2);").unwrap();
+}
+
+#[test]
+fn rows_of_a_table_that_others_see_go_in_all_or_none() {
+    let Some(mut scene) = Scene::new(SHAPE) else { return };
+    scene.is_shadow = false;
+    let good = dump(WORDS, 4000, 500, row);
+    let bad = good.clone() + "INSERT INTO `t` VALUES (9999999,'x',3999);";
+    let said = scene.unfit(&bad);
+    assert!(said.contains("1062"), "{said}");
+    assert_eq!(scene.text("SELECT COUNT(*) FROM t", 0), "0");
+    let error = match scene.serial(bad.as_bytes()) {
+        Err(Stopped::Failed(error)) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let line = format!("line 9, byte {}", good.len());
+    assert!(error.contains(&line) && error.contains("1062"), "{error}");
+    assert_eq!(scene.text("SELECT COUNT(*) FROM t", 0), "0");
+    assert_eq!(scene.send(good.as_bytes()).unwrap().rows, 4000);
+    assert_eq!(scene.text("SELECT COUNT(*) FROM t", 0), "4000");
+}
+
+#[test]
+fn a_run_that_does_not_go_in_leaves_the_rows_of_earlier_ones() {
+    let Some(mut scene) = Scene::new(SHAPE) else { return };
+    let first = dump(WORDS, 4000, 500, row);
+    scene.send(first.as_bytes()).unwrap();
+    scene.is_empty = false;
+    let second = dump(WORDS, 4000, 500, |n| row(n + 4000));
+    let said = scene.unfit(&(second.clone() + "INSERT INTO `t` VALUES (9999999,'x',7998);"));
+    assert!(said.contains("1062"), "{said}");
+    assert_eq!(scene.text("SELECT COUNT(*) FROM t", 0), "4000");
+    assert_eq!(scene.send(second.as_bytes()).unwrap().rows, 4000);
+    let lanes = scene.picture();
+    scene.set("TRUNCATE t");
+    scene.serial((first + &second).as_bytes()).unwrap();
+    assert_eq!(scene.picture(), lanes);
+}
+
+#[test]
+fn a_dump_in_another_character_set_names_what_it_names() {
+    let Some(mut scene) = Scene::new("(a INT)") else { return };
+    scene.set(
+        "CREATE TABLE `\u{e4}\u{df}` (`\u{f6}` INT PRIMARY KEY, b VARCHAR(9)) CHARSET utf8mb4",
+    );
+    scene.name.table = "\u{e4}\u{df}".to_owned();
+    scene.set("SET NAMES latin1");
+    let dump = b"INSERT INTO `\xe4\xdf` (`\xf6`,`b`) VALUES (1,'\xe4'),(2,_binary '\xc3\xa4');";
+    assert_eq!(scene.send(dump).unwrap().rows, 2);
+    let dump = b"INSERT INTO `\xe4\xdf` (`\xf6`,`b`) VALUES (3,'\xe4');";
+    assert_eq!(scene.serial(dump).unwrap().rows, 1);
+    scene.set("SET NAMES utf8mb4");
+    let sql = "SELECT GROUP_CONCAT(HEX(b) ORDER BY `\u{f6}`) FROM `\u{e4}\u{df}`";
+    assert_eq!(scene.text(sql, 0), "C3A4,C3A4,C3A4");
+
+    scene.set("SET NAMES gbk");
+    scene.name.table = "t".to_owned();
+    assert!(scene.unfit("INSERT INTO t VALUES (1);").contains("gbk"));
+}
