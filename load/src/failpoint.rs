@@ -28,6 +28,16 @@ pub fn hit(name: &str) {
     std::thread::sleep(Duration::from_millis(100));
 }
 
+/// A place of this name was reached; it can be named by its number too, among all of this kind that
+/// the process has reached: `step.1` the first.
+#[cfg(feature = "failpoints")]
+pub fn step(name: &str) {
+    static REACHED: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let before = REACHED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    hit(name);
+    hit(&format!("step.{}", before + 1));
+}
+
 /// The built file is about to be verified.
 #[cfg(feature = "failpoints")]
 pub(crate) fn built(file: &SpaceFile) -> Result<(), Error> {
@@ -61,6 +71,10 @@ fn action_at(name: &str) -> Option<String> {
 /// A place of this name was reached.
 #[cfg(not(feature = "failpoints"))]
 pub fn hit(_: &str) {}
+
+/// A place of this name was reached.
+#[cfg(not(feature = "failpoints"))]
+pub fn step(_: &str) {}
 
 /// The built file is about to be verified.
 #[cfg(not(feature = "failpoints"))]

@@ -234,7 +234,7 @@ impl Journal {
             written.map_err(|e| state_error(&self.path, e))?;
         }
         self.take(line);
-        load::failpoint::hit("replay.journal");
+        load::failpoint::step("replay.journal");
         Ok(())
     }
 

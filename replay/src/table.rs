@@ -205,7 +205,7 @@ impl Tables {
         self.held.remove(&key);
         let replaces = kind == Kind::Table;
         self.entries.insert(key, Entry { shadow, keys: create.keys, replaces });
-        load::failpoint::hit("replay.created");
+        load::failpoint::step("replay.created");
         Ok(Created::Shadow)
     }
 
@@ -259,7 +259,7 @@ impl Tables {
                 self.bare.append(&mut now);
                 return Err(error.into());
             }
-            load::failpoint::hit("replay.key");
+            load::failpoint::step("replay.key");
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ pub(super) fn swap(
     let sql = format!("RENAME TABLE {}", renames.join(", "));
     let _shield = own.options().interrupt.shield();
     own.set_lock_wait(lock_wait)?;
-    load::failpoint::hit("replay.rename");
+    load::failpoint::step("replay.rename");
     match unchecked(own, |own| own.exec(&sql).map(drop)) {
         Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
             return Err(timed_out(own, lock_wait, shadows));
@@ -51,7 +51,7 @@ pub(super) fn swap(
         }
         renamed => renamed?,
     }
-    load::failpoint::hit("replay.renamed");
+    load::failpoint::step("replay.renamed");
     finish(own, &old)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn finish(own: &mut Session, old: &[(TableName, TableName)]) -> serve
     let asides: Vec<TableName> = old.iter().map(|(_, aside)| aside.clone()).collect();
     let drops = format!("DROP TABLE IF EXISTS {}", keys::quoted_list(&asides));
     unchecked(own, |own| own.exec(&drops).map(drop))?;
-    load::failpoint::hit("replay.dropped");
+    load::failpoint::step("replay.dropped");
     for (table, aside) in old {
         if keys::has_children(own, aside)? {
             unchecked(own, |own| keys::rebind(own, table, aside))?;
