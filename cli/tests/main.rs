@@ -17,7 +17,6 @@ mod mysql;
 mod names;
 mod password;
 mod refused;
-mod replay_kill;
 mod report;
 mod rights;
 mod sandbox;

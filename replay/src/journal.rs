@@ -84,7 +84,7 @@ pub(crate) struct Journal {
     /// Statements that were done.
     done: BTreeSet<Spot>,
     /// Begun, and not known to be done.
-    begun: Option<Spot>,
+    begun: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
 }
 
@@ -99,7 +99,7 @@ impl Journal {
             path: PathBuf::new(),
             identity: Identity::of(options, server)?,
             done: BTreeSet::new(),
-            begun: None,
+            begun: BTreeSet::new(),
             tables: BTreeMap::new(),
         };
         let Some(identity) = &journal.identity else { return Ok(journal) };
@@ -155,7 +155,7 @@ impl Journal {
 
     /// Whether a statement was begun, and may have been done.
     pub(crate) fn is_unclear(&self, spot: Spot) -> bool {
-        self.begun == Some(spot)
+        self.begun.contains(&spot)
     }
 
     /// Whether a statement of a table, its DROP and CREATE included, is of one that is finished.
@@ -212,12 +212,15 @@ impl Journal {
     fn take(&mut self, line: Line) {
         match line {
             Line::Dump(_) => {}
-            Line::Begin(spot) => self.begun = Some(spot),
+            Line::Begin(spot) => {
+                self.begun.insert(spot);
+            }
             Line::Done(spot) => {
-                self.begun = None;
+                self.begun.remove(&spot);
                 self.done.insert(spot);
             }
             Line::Table(table) => {
+                self.begun.retain(|spot| *spot < table.from || table.to < *spot);
                 let name = TableName::new(table.database.as_str(), table.table.as_str());
                 self.tables.entry(name).or_default().push(table);
             }
@@ -241,7 +244,8 @@ impl Journal {
     /// Forgets everything that was done.
     fn restart(&mut self) -> Result<(), Error> {
         self.cut(0)?;
-        (self.begun, self.done, self.tables) = (None, BTreeSet::new(), BTreeMap::new());
+        (self.begun, self.done) = (BTreeSet::new(), BTreeSet::new());
+        self.tables.clear();
         match self.identity.clone() {
             Some(identity) => self.write(Line::Dump(identity)),
             None => Ok(()),

@@ -55,7 +55,7 @@ fn another_dump_server_or_wish_begins_anew() {
     let options = options(folder.path());
     let is_new = |options: &ReplayOptions, server: &str| {
         let journal = Journal::begin(options, server).unwrap();
-        journal.tables.is_empty() && journal.done.is_empty() && journal.begun.is_none()
+        journal.tables.is_empty() && journal.done.is_empty() && journal.begun.is_empty()
     };
     written(&options);
     assert!(is_new(&options, "there"));
