@@ -236,6 +236,11 @@ fn literals(sql_type: &SqlType) -> Literals {
     match sql_type {
         SqlType::Integer { .. } | SqlType::Decimal { .. } => Literals::Exact,
         SqlType::Float { .. } | SqlType::Double { .. } => Literals::Real,
+        SqlType::Char { text, .. } | SqlType::VarChar { text, .. } | SqlType::Text { text, .. }
+            if !text.charset.is_ascii_superset() =>
+        {
+            Literals::Strings
+        }
         SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text { .. } | SqlType::Json => {
             Literals::Text
         }

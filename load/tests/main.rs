@@ -21,6 +21,7 @@ mod insert_rules;
 mod landing;
 mod left_out;
 mod left_out_numbers;
+mod literals;
 mod logical;
 mod memory;
 mod numbering;

@@ -21,6 +21,9 @@ const SCALE_MAX: usize = 30;
 /// Most digits of an integer that is shown as it was written.
 const INTEGER_DIGITS_MAX: usize = 18;
 
+/// Character sets with ASCII in them that are taken before a string.
+const INTRODUCERS: [&[u8]; 6] = [b"binary", b"utf8mb4", b"utf8mb3", b"utf8", b"latin1", b"ascii"];
+
 /// Which literals a column takes as LOAD DATA takes a field. NULL and strings always are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Literals {
@@ -28,7 +31,8 @@ pub enum Literals {
     Exact,
     /// All numbers: FLOAT and DOUBLE.
     Real,
-    /// Numbers that are shown as they are written; bytes that are ASCII. Text columns.
+    /// Numbers that are shown as they are written; bytes that are ASCII. Columns of text in a
+    /// character set that has ASCII in it.
     Text,
     /// The same, and any bytes: BINARY, VARBINARY and BLOB columns.
     Bytes,
@@ -36,7 +40,7 @@ pub enum Literals {
     Binary,
     /// Numbers of four digits: YEAR.
     Year,
-    /// Strings only: dates and times, ENUM, SET, UUID and the like, and columns of which nothing
+    /// Strings only: text in ucs2, utf16 and utf32, dates and times, ENUM, SET, UUID and the like, and columns of which nothing
     /// is known.
     #[default]
     Strings,
@@ -111,7 +115,9 @@ impl StringRules {
             b'_' => {
                 let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
                 let string = trim(&rest[name..])?;
-                if name > 0 && matches!(string.first(), Some(b'\'' | b'"')) {
+                let is_known =
+                    INTRODUCERS.iter().any(|known| known.eq_ignore_ascii_case(&rest[..name]));
+                if is_known && matches!(string.first(), Some(b'\'' | b'"')) {
                     return self.string(string, true);
                 }
             }
@@ -269,7 +275,7 @@ impl Literals {
                 "a number that is another value to its column than the same text in a file",
             ),
             Literal::Truth(_) => (
-                matches!(self, Literals::Exact | Literals::Real | Literals::Text | Literals::Bytes),
+                !matches!(self, Literals::Binary | Literals::Year | Literals::Strings),
                 "TRUE or FALSE in a column that takes no numbers",
             ),
             Literal::Text { body, .. } => (
