@@ -1,7 +1,9 @@
 //! GB/s on one thread of cutting, scanning, and scanning with values, by kind of file and by
-//! instructions: `cargo bench -p inrush-sources`. Best of several rounds; cutting includes reading
+//! instructions: `cargo bench -p inrush-sources`; `-- dump` leaves out all but SQL dumps. Best of several rounds; cutting includes reading
 //! the file from the page cache and counting its lines.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod dump;
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -15,8 +17,11 @@ const BYTES: usize = 64 << 20;
 const ROUNDS: usize = 9;
 
 fn main() {
-    println!("{:<34}{:>10}{:>8}{:>8}{:>8}", "GB/s", "", "cut", "scan", "values");
     let folder = tempfile::tempdir().unwrap();
+    if std::env::args().any(|argument| argument == "dump") {
+        return dump::run(folder.path());
+    }
+    println!("{:<34}{:>10}{:>8}{:>8}{:>8}", "GB/s", "", "cut", "scan", "values");
     let path = folder.path().join("input");
     for (name, dialect, text) in inputs() {
         fs::write(&path, &text).unwrap();
@@ -45,6 +50,7 @@ fn main() {
             println!("{:<34}{:>10}{cut:>8.1}{scan:>8.1}{values:>8.1}", "", isa.name());
         }
     }
+    dump::run(folder.path());
 }
 
 /// Kinds of files: lines like TPC-H's lineitem, about 8 bytes a field.

@@ -8,6 +8,7 @@ use std::arch::x86_64::{
 
 use super::{Block, Plan, blocks, portable};
 use crate::lexer::{Cursor, Lexer, Sink};
+use crate::sql;
 use crate::sql::walk::{self, TupleSink, Walk};
 
 /// True if this processor has every instruction used here.
@@ -67,7 +68,19 @@ fn walk_detected<S: TupleSink>(
     walk.blocks::<Halves, S>(cursor, bytes, last, sink)
 }
 
-/// 64 bytes, the first 32 first. Made only inside `run_detected` and `walk_detected`.
+/// [`sql::Lexer::blocks`] with these instructions. Only reached through an `Isa` made after
+/// `detected`.
+pub(super) fn lex(lexer: &mut sql::Lexer, bytes: &[u8]) {
+    // SAFETY: `Isa::available` hands out AVX2 only where `detected` found all these features.
+    unsafe { lex_detected(lexer, bytes) }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
+fn lex_detected(lexer: &mut sql::Lexer, bytes: &[u8]) {
+    lexer.blocks::<Halves>(bytes);
+}
+
+/// 64 bytes, the first 32 first. Made only inside the functions `.._detected`.
 #[derive(Clone, Copy)]
 struct Halves([__m256i; 2]);
 

@@ -11,6 +11,7 @@ use std::arch::x86_64::{
 use super::{Block, Plan, avx2, blocks};
 use crate::lexer::{Cursor, Lexer, Sink};
 use crate::rows::{DECODE, QUOTED};
+use crate::sql;
 use crate::sql::walk::{self, TupleSink, Walk};
 
 /// True if this processor has every instruction used here.
@@ -72,7 +73,20 @@ fn walk_detected<S: TupleSink>(
     walk.blocks::<Whole, S>(cursor, bytes, last, sink)
 }
 
-/// 64 bytes. Made only inside `run_detected` and `walk_detected`.
+/// [`sql::Lexer::blocks`] with these instructions. Only reached through an `Isa` made after
+/// `detected`.
+pub(super) fn lex(lexer: &mut sql::Lexer, bytes: &[u8]) {
+    // SAFETY: `Isa::available` hands out AVX-512 only where `detected` found all these features.
+    unsafe { lex_detected(lexer, bytes) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
+fn lex_detected(lexer: &mut sql::Lexer, bytes: &[u8]) {
+    lexer.blocks::<Whole>(bytes);
+}
+
+/// 64 bytes. Made only inside the functions `.._detected`.
 #[derive(Clone, Copy)]
 struct Whole(__m512i);
 

@@ -17,6 +17,7 @@ mod blocks;
 mod portable;
 
 use crate::lexer::{Cursor, Lexer, Sink};
+use crate::sql;
 use crate::sql::walk::{self, TupleSink, Walk};
 pub(crate) use blocks::{Plan, after_any, escaped_bytes};
 
@@ -108,6 +109,18 @@ impl Isa {
             Kind::Avx2 => avx2::run(plan, lexer, cursor, bytes, last, sink),
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => avx512::run(plan, lexer, cursor, bytes, last, sink),
+        }
+    }
+
+    /// [`sql::Lexer::blocks`] with these instructions.
+    pub(crate) fn lex(self, lexer: &mut sql::Lexer, bytes: &[u8]) {
+        match self.0 {
+            Kind::Bytewise => {}
+            Kind::Portable => lexer.blocks::<portable::Words>(bytes),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::lex(lexer, bytes),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => avx512::lex(lexer, bytes),
         }
     }
 

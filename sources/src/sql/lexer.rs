@@ -6,6 +6,7 @@
 //! `sql/sql_lex.cc`.
 
 use crate::multibyte::MultiByte;
+use crate::simd::{Block, Isa, escaped_bytes};
 
 /// What the session was told that changes how its text is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,11 +78,14 @@ pub(crate) struct Lexer {
     at: usize,
     /// Bytes that may mean something outside quotes and comments.
     special: [bool; 256],
+    isa: Isa,
+    /// Whether the parity of `'` tells what is in them.
+    has_blocks: bool,
 }
 
 impl Lexer {
     /// At the start of a statement.
-    pub(crate) fn new(syntax: Syntax, delimiter: &[u8]) -> Lexer {
+    pub(crate) fn new(syntax: Syntax, delimiter: &[u8], isa: Isa) -> Lexer {
         let mut special = [false; 256];
         let first = delimiter.first().copied().unwrap_or(b';');
         for byte in [b'\'', b'"', b'`', b'\\', b'/', b'-', b'#', first] {
@@ -91,7 +95,17 @@ impl Lexer {
             special[0x80..].fill(true);
         }
         let delimiter = delimiter.to_vec();
-        Lexer { syntax, delimiter, inside: Inside::Plain, opened: None, at: 0, special }
+        let has_blocks = !syntax.hides_ascii() && first != b'\'';
+        Lexer {
+            syntax,
+            delimiter,
+            inside: Inside::Plain,
+            opened: None,
+            at: 0,
+            special,
+            isa,
+            has_blocks,
+        }
     }
 
     /// At the start of the next statement.
@@ -124,6 +138,12 @@ impl Lexer {
     /// before. `last`: nothing comes behind them.
     pub(crate) fn run(&mut self, bytes: &[u8], last: bool) -> Found {
         loop {
+            if self.has_blocks
+                && matches!(self.inside, Inside::Plain | Inside::Quotes(b'\''))
+                && bytes.len() > self.at + 64
+            {
+                self.isa.lex(self, bytes);
+            }
             let stopped = match self.inside {
                 Inside::Plain => self.plain(bytes, last),
                 Inside::Quotes(quote) => self.quotes(bytes, quote, last),
@@ -136,6 +156,50 @@ impl Lexer {
                 Some(found) => return found,
             }
         }
+    }
+
+    /// Goes over whole blocks of 64 bytes up to the first byte that may mean something and is
+    /// neither in `'` nor one. The parity of the quotes up to a byte tells whether it is in them.
+    #[inline(always)]
+    pub(crate) fn blocks<B: Block>(&mut self, bytes: &[u8]) {
+        let first = self.delimiter.first().copied().unwrap_or(b';');
+        let escapes = self.syntax.escapes_in(b'\'');
+        let mut inside: u64 = if self.inside == Inside::Plain { 0 } else { !0 };
+        let (mut escaped, mut at) = (0, self.at);
+        while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
+            let block = B::load(block);
+            let backslashes = block.equal(b'\\');
+            let hidden = if escapes { escaped_bytes(backslashes, &mut escaped) } else { 0 };
+            let quotes = block.equal(b'\'') & !hidden;
+            let quoted = B::prefix_parity(quotes) ^ inside;
+            let dashes = block.equal(b'-');
+            // Two of them, or one whose neighbour is in the next block.
+            let dashes = dashes & (dashes >> 1 | 1 << 63);
+            let special = backslashes
+                | block.equal(b'"')
+                | block.equal(b'`')
+                | block.equal(b'#')
+                | block.equal(b'/')
+                | block.equal(first)
+                | dashes;
+            let special = special & !quoted & !quotes;
+            let opens = quotes & quoted;
+            let here = special & special.wrapping_neg();
+            // Of a block that is left early only what is before counts.
+            let opens = if special == 0 { opens } else { opens & (here - 1) };
+            if opens != 0 {
+                self.opened = Some(at + 63 - opens.leading_zeros() as usize);
+            }
+            if special != 0 {
+                self.inside = Inside::Plain;
+                self.at = at + special.trailing_zeros() as usize;
+                return;
+            }
+            inside = ((quoted as i64) >> 63) as u64;
+            at += 64;
+        }
+        self.inside = if inside == 0 { Inside::Plain } else { Inside::Quotes(b'\'') };
+        self.at = at + escaped as usize;
     }
 
     /// The input ends.

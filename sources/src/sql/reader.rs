@@ -16,6 +16,7 @@ use crate::ahead::Ends;
 use crate::encoding::Encoding;
 use crate::error::{Error, Result};
 use crate::input::{self, Input};
+use crate::simd::Isa;
 use crate::source::InputFile;
 use crate::stream::Stream;
 use crate::text::TextOptions;
@@ -81,6 +82,7 @@ pub struct SqlReader {
     pub(super) pending: Pending,
     /// Bytes of the inputs before the current one.
     bytes_before: u64,
+    isa: Isa,
 }
 
 /// What is left of the last statement.
@@ -141,6 +143,7 @@ impl SqlReader {
             delimiter: b";".to_vec(),
             pending: Pending::Nothing,
             bytes_before: 0,
+            isa: Isa::best(),
             options,
         })
     }
@@ -194,7 +197,7 @@ impl SqlReader {
         let Pending::Rows(head) = std::mem::replace(&mut self.pending, Pending::Nothing) else {
             return Ok(Vec::new());
         };
-        let lexer = Lexer::new(self.session.syntax, &self.delimiter);
+        let lexer = self.lexer();
         let bytes_max = self.options.statement_bytes_max.saturating_sub(head.text.len());
         let (rest, next) = self.end(lexer, &head.text, bytes_max)?;
         let mut text = head.text;
@@ -212,7 +215,7 @@ impl SqlReader {
         let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
         let (mut lexer, head) = match pending {
             Pending::Nothing => return Ok(()),
-            Pending::Rows(head) => (Lexer::new(self.session.syntax, &self.delimiter), head.text),
+            Pending::Rows(head) => (self.lexer(), head.text),
             Pending::Rest(lexer) => (*lexer, Vec::new()),
         };
         let Some(window) = &mut self.window else { return Ok(()) };
@@ -240,6 +243,15 @@ impl SqlReader {
                 }
             }
         }
+    }
+
+    /// The same with the given instructions: for tests.
+    pub fn with_isa(self, isa: Isa) -> SqlReader {
+        SqlReader { isa, ..self }
+    }
+
+    fn lexer(&self) -> Lexer {
+        Lexer::new(self.session.syntax, &self.delimiter, self.isa)
     }
 
     /// Opens the input whose turn it is, if there is one left.
@@ -338,7 +350,7 @@ impl SqlReader {
             statement.kind = StatementKind::Insert(Box::new(head));
             return Ok(statement);
         }
-        let lexer = Lexer::new(syntax, &self.delimiter);
+        let lexer = self.lexer();
         let (text, next) = self.end(lexer, b"", self.options.statement_bytes_max)?;
         let Some(window) = &mut self.window else { return Ok(statement) };
         statement.text = window.bytes()[..text].trim_ascii_end().to_vec();
