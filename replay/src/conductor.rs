@@ -23,7 +23,7 @@ use sources::sql::{SqlReader, Statement, StatementKind, Syntax, classify};
 
 use self::atomic::Deferred;
 use crate::crew::Crew;
-use crate::dump::{Content, Dump, Part, Script};
+use crate::dump::{Content, Dump, Part, Script, TableRows};
 use crate::error::Error;
 use crate::journal::{Journal, Spot};
 use crate::naming::Naming;
@@ -54,6 +54,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     state: Option<Arc<State>>,
     /// Whether the dump's session may be in a transaction.
     in_transaction: bool,
+    /// Rows of the current part that wait for their table.
+    rows_of_part: Option<TableRows>,
     /// The last DROP TABLE, and where it was.
     dropped: Option<(TableName, Spot)>,
     /// What is done, for the same command after a crash.
@@ -106,6 +108,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             set: BTreeSet::new(),
             state: None,
             in_transaction: false,
+            rows_of_part: None,
             dropped: None,
             journal,
             spot: Spot::default(),
@@ -154,15 +157,27 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             }
         }
         match &part.content {
-            Content::Sql { files, rows: None } => {
+            Content::Sql { files, rows } => {
+                self.rows_of_part = rows.as_deref().cloned();
                 let options = reading::options(self.shared.options, &self.sessions.own);
-                self.statements(SqlReader::open(files, options)?)
+                self.statements(SqlReader::open(files, options)?)?;
+                match self.rows_of_part.take() {
+                    Some(rows) => self.part_rows(&rows),
+                    None => Ok(()),
+                }
             }
             Content::Script(script) => self.script(script),
-            Content::Sql { .. } | Content::Rows(_) => {
-                Err(Error::Refused("rows in files of their own are not there yet".to_owned()))
-            }
+            Content::Rows(rows) => self.part_rows(rows),
         }
+    }
+
+    fn part_rows(&mut self, rows: &TableRows) -> Result<(), Error> {
+        self.spot.offset = u64::MAX;
+        let file = rows.files.first().unwrap_or(&self.shared.options.dump).clone();
+        let place = Place { file, ..Place::default() };
+        self.settle(false)?;
+        let done = self.files(rows, &place);
+        self.judge(place, done)
     }
 
     fn script(&mut self, script: &Script) -> Result<(), Error> {
@@ -259,6 +274,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     fn statement(&mut self, statement: &Statement) -> Result<(), Error> {
         let step = self.step(statement)?;
         if self.was_done(&step, statement)? {
+            // So were the rows that follow it.
+            self.rows_of_part.take_if(|rows| *rows.table == *own_name(statement));
             return Ok(());
         }
         let atomic = self.shared.options.atomic;
@@ -275,7 +292,14 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             Step::Use(database) => self.enter(&database)?,
             Step::Set(variables) => self.set(statement, variables)?,
             Step::Drop(table) => self.drop(statement, &table)?,
-            Step::Make(table) => self.make(statement, &table)?,
+            Step::Make(table) => {
+                self.make(statement, &table)?;
+                if let Some(rows) =
+                    self.rows_of_part.take_if(|rows| *rows.table == *own_name(statement))
+                {
+                    self.part_rows(&rows)?;
+                }
+            }
             Step::Keys(table) if self.tables.shadow(&table).is_some() => {}
             Step::Database(_) => self.once(statement)?,
             Step::Rows(_) => return Err(Error::Refused("rows out of their turn".to_owned())),
@@ -401,5 +425,13 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             reading::follow(reader, &*self.state()?);
         }
         Ok(())
+    }
+}
+
+/// The name of the table that a statement makes, as it stands there.
+fn own_name(statement: &Statement) -> &[u8] {
+    match &statement.kind {
+        StatementKind::CreateTable { table, .. } => &table.name,
+        _ => &[],
     }
 }

@@ -18,6 +18,7 @@ mod conductor;
 mod create;
 mod crew;
 mod delimited;
+mod dry;
 pub mod dump;
 mod error;
 #[allow(dead_code, reason = "the conductor is on its way")]
@@ -48,6 +49,7 @@ use server::ConnectOptions;
 
 use crate::conductor::Conductor;
 use crate::crew::Crew;
+use crate::dry::DryRun;
 use crate::dump::Dump;
 pub use crate::error::Error;
 use crate::names::Names;
@@ -95,6 +97,13 @@ pub fn replay(
 
 /// Says what a replay would do, asking no server.
 pub fn dry_run(options: &ReplayOptions) -> Result<Report, Error> {
-    check(options)?;
-    Err(Error::Usage("--dry-run is not there yet".to_owned()))
+    let started = Instant::now();
+    let names = Names::new(options)?;
+    let dump = Dump::open(&options.dump, &names)?;
+    let dry = DryRun::new(options, Order::new(names, None));
+    let mut report = dry.run(&dump).map_err(|error| options.interrupted().unwrap_or(error))?;
+    report.memory_peak_bytes = load::report::memory_peak_bytes();
+    let bytes = report.bytes;
+    report.finish(started.elapsed().as_secs_f64(), bytes);
+    Ok(report)
 }

@@ -18,7 +18,7 @@ pub struct Place {
     pub file: PathBuf,
     /// Byte of the unpacked file at which it begins.
     pub offset: u64,
-    /// Line, from 1.
+    /// Line, from 1; 0 where the file as a whole is meant.
     pub line: u64,
     /// How it begins.
     pub head: String,
@@ -34,8 +34,12 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = self.file.display();
-        write!(f, "{file}, line {}, byte {}, at {:?}", self.line, self.offset, self.head)
+        write!(f, "{}", self.file.display())?;
+        // Rows in files of their own have a file only.
+        match self.line {
+            0 => Ok(()),
+            line => write!(f, ", line {line}, byte {}, at {:?}", self.offset, self.head),
+        }
     }
 }
 

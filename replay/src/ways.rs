@@ -10,17 +10,18 @@
 use std::sync::Arc;
 
 use server::{ConnectOptions, Session, TableName};
-use sources::sql::{RowRun, RunOptions};
+use sources::sql::{InsertHead, ObjectName, RowRun, RunOptions, RunPlace, Verb};
 
+use crate::dump::TableRows;
 use crate::error::Error;
 use crate::options::{As, ReplayOptions};
 use crate::progress::Watch;
 use crate::state::State;
 use crate::table::Shadow;
 use crate::work::{Sent, Stopped, Work};
-use crate::{lanes, rows, serial};
+use crate::{delimited, lanes, rows, serial};
 
-/// A run and where it goes.
+/// Rows and where they go.
 pub(crate) struct Job {
     /// What the table is called in the end.
     pub(crate) table: TableName,
@@ -31,7 +32,15 @@ pub(crate) struct Job {
     /// What the dump's session is set to.
     pub(crate) state: Arc<State>,
     /// The rows.
-    pub(crate) run: RowRun,
+    pub(crate) input: Input,
+}
+
+/// Rows of one table.
+pub(crate) enum Input {
+    /// INSERTs.
+    Run(Box<RowRun>),
+    /// Delimited files.
+    Files(Box<TableRows>),
 }
 
 /// What runs share.
@@ -61,43 +70,89 @@ impl Way {
     }
 }
 
-/// Puts a run where it goes: all of it, or an error. A table that is no shadow is then as it was.
+/// Puts rows where they go: all of them, or an error. A table that is no shadow is then as it was.
 pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Error> {
-    let place = job.run.place();
+    let Job { table, shadow, is_empty, state, input } = job;
+    let no_head = InsertHead {
+        verb: Verb::Insert,
+        table: ObjectName::default(),
+        columns: None,
+        text: Vec::new(),
+    };
+    let place = match &input {
+        Input::Run(run) => Some(run.place()),
+        Input::Files(_) => None,
+    };
     let work = Work {
         connect: shared.connect,
         options: shared.options,
-        state: &job.state,
-        head: place.head(),
-        table: &job.table,
-        into: job.shadow.as_ref().map_or(&job.table, |shadow| &shadow.name),
-        is_shadow: job.shadow.is_some(),
-        is_empty: job.is_empty,
+        state: &state,
+        head: place.as_ref().map_or(&no_head, RunPlace::head),
+        table: &table,
+        into: shadow.as_ref().map_or(&table, |shadow| &shadow.name),
+        is_shadow: shadow.is_some(),
+        is_empty,
         threads: shared.options.threads,
         memory_bytes_max: shared.options.memory_bytes_max / shared.jobs_max as u64,
         watch: shared.watch,
     };
-    let ways: &[Way] = match shared.options.rows_as {
+    let anew = || match shadow.as_ref().filter(|_| is_empty) {
+        Some(shadow) => shadow.remake(&mut Session::connect(work.connect)?).map_err(Error::from),
+        None => Ok(()),
+    };
+    match (input, &place) {
+        (Input::Run(run), Some(place)) => {
+            let mut run = Some(*run);
+            let again = || run.take().unwrap_or_else(|| place.open(RunOptions::default()));
+            runs(&work, again, anew)
+        }
+        (Input::Files(rows), _) => files(&work, &rows, anew),
+        (Input::Run(_), None) => Err(Error::Refused("a run without a place".to_owned())),
+    }
+}
+
+/// INSERTs: `again` gives the run, from its beginning each time, `anew` empties the table.
+fn runs(
+    work: &Work<'_>,
+    mut again: impl FnMut() -> RowRun,
+    anew: impl Fn() -> Result<(), Error>,
+) -> Result<Sent, Error> {
+    let ways: &[Way] = match work.options.rows_as {
         As::Rows => &[Way::Rows, Way::Lanes, Way::Serial],
         As::Statements => &[Way::Lanes, Way::Serial],
     };
-    let (mut run, mut notes) = (Some(job.run), Vec::new());
-    for &way in ways {
-        let run = match run.take() {
-            Some(run) => run,
-            None => {
-                if let Some(shadow) = job.shadow.as_ref().filter(|_| job.is_empty) {
-                    shadow.remake(&mut Session::connect(work.connect)?)?;
-                }
-                place.open(RunOptions::default())
-            }
-        };
-        let outcome = match way {
-            Way::Rows => rows::load(&work, run),
-            Way::Lanes => lanes::send(&work, run),
-            Way::Serial => serial::send(&work, run, &mut session(&work)?, false),
-        };
-        match outcome {
+    first(work, ways, anew, |way| match way {
+        Way::Rows => rows::load(work, again()),
+        Way::Lanes => lanes::send(work, again()),
+        Way::Serial => serial::send(work, again(), &mut session(work)?, false),
+    })
+}
+
+/// Delimited files, which have no statements.
+fn files(
+    work: &Work<'_>,
+    rows: &TableRows,
+    anew: impl Fn() -> Result<(), Error>,
+) -> Result<Sent, Error> {
+    first(work, &[Way::Rows, Way::Serial], anew, |way| match way {
+        Way::Rows => delimited::load(work, rows),
+        Way::Lanes | Way::Serial => delimited::serial(work, rows, &mut session(work)?),
+    })
+}
+
+/// The first way that will do; the table is made anew before each but the first.
+fn first(
+    work: &Work<'_>,
+    ways: &[Way],
+    anew: impl Fn() -> Result<(), Error>,
+    mut go: impl FnMut(Way) -> Result<Sent, Stopped>,
+) -> Result<Sent, Error> {
+    let mut notes = Vec::new();
+    for (index, &way) in ways.iter().enumerate() {
+        if index > 0 {
+            anew()?;
+        }
+        match go(way) {
             Ok(mut sent) => {
                 sent.notes.splice(..0, notes);
                 return Ok(sent);
@@ -106,7 +161,7 @@ pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Error> {
             Err(Stopped::Failed(error)) => return Err(error),
         }
     }
-    Err(Error::Refused(format!("no way into {}: {}", job.table, notes.join("; "))))
+    Err(Error::Refused(format!("no way into {}: {}", work.table, notes.join("; "))))
 }
 
 /// A connection set to what the dump's is.

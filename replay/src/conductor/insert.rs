@@ -1,15 +1,17 @@
 //! Rows: small runs at once, others to the crew.
 
 use server::TableName;
-use sources::sql::{InsertHead, RowRun, RunOptions, SqlReader, Statement};
+use sources::sql::{InsertHead, ObjectName, RowRun, RunOptions, SqlReader, Statement};
 
 use super::Conductor;
 use crate::crew::Finished;
+use crate::dump::TableRows;
 use crate::error::Error;
 use crate::journal::Spot;
+use crate::naming::Naming;
 use crate::order::Step;
 use crate::place::Place;
-use crate::ways::Job;
+use crate::ways::{Input, Job};
 use crate::work::{Sent, Stopped, Work};
 use crate::{lanes, serial};
 
@@ -74,6 +76,29 @@ impl Conductor<'_, '_> {
         if is_small || (shadow.is_none() && self.in_transaction) {
             return self.here(&table, run);
         }
+        self.send(table, Input::Run(Box::new(run)), place)
+    }
+
+    /// Delimited rows of a table.
+    pub(super) fn files(&mut self, rows: &TableRows, place: &Place) -> Result<(), Error> {
+        let name = ObjectName { database: None, name: rows.table.clone() };
+        let state = self.state()?;
+        let mut naming = Naming { own: &mut self.sessions.own, charset: state.charset() };
+        let table = self.order.table(&name, &mut naming)?;
+        if self.journal.is_table_done(&table, self.spot) {
+            return Ok(());
+        }
+        while self.crew.is_busy(&table) {
+            self.settle(true)?;
+        }
+        if self.tables.shadow(&table).is_none() {
+            self.before_rows_of_others(&table)?;
+        }
+        self.send(table, Input::Files(Box::new(rows.clone())), place)
+    }
+
+    /// Rows for the crew.
+    fn send(&mut self, table: TableName, input: Input, place: &Place) -> Result<(), Error> {
         while !self.crew.has_room() {
             self.settle(true)?;
         }
@@ -81,13 +106,15 @@ impl Conductor<'_, '_> {
             // A table that is filled apart is seen by nobody: its rows are in no transaction.
             self.sessions.dump.exec("COMMIT")?;
         }
-        let is_empty = match filled {
+        let shadow = self.tables.shadow(&table).cloned();
+        let is_empty = match self.filled.get(&table) {
             Some(filled) => !filled.has_rows,
-            None => false,
+            None => server::Table::is_empty(&mut self.sessions.own, &table)?,
         };
         self.has_rows(&table);
         let state = self.state()?;
-        self.crew.begin(place.clone(), self.spot, Job { table, shadow, is_empty, state, run });
+        let job = Job { table, shadow, is_empty, state, input };
+        self.crew.begin(place.clone(), self.spot, job);
         Ok(())
     }
 

@@ -1,0 +1,231 @@
+//! What a replay would do: the dump read and judged, no server asked.
+
+use std::path::{Path, PathBuf};
+
+use server::TableName;
+use sources::sql::{
+    InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, Statement, StatementKind, Syntax,
+    classify,
+};
+use sources::{Chunk, Rows, Scanner, Source};
+
+use crate::dump::{Content, Dump, Part, Script, TableRows};
+use crate::error::Error;
+use crate::naming::Lossy;
+use crate::options::ReplayOptions;
+use crate::order::{Decode, Order, Step};
+use crate::place::{Place, head};
+use crate::reading;
+use crate::report::{self, Report};
+
+/// Goes through a dump without doing anything.
+pub(crate) struct DryRun<'a> {
+    options: &'a ReplayOptions,
+    order: Order,
+    /// A DROP that its CREATE may take care of.
+    dropped: Option<(TableName, report::Step)>,
+    report: Report,
+}
+
+impl<'a> DryRun<'a> {
+    pub(crate) fn new(options: &'a ReplayOptions, order: Order) -> DryRun<'a> {
+        let dump = options.dump.display().to_string();
+        let report = Report { dump, dry_run: true, ..Report::default() };
+        DryRun { options, order, dropped: None, report }
+    }
+
+    /// All of it. Bytes read are counted in the report.
+    pub(crate) fn run(mut self, dump: &Dump) -> Result<Report, Error> {
+        self.report.notes.extend(dump.warnings.iter().cloned());
+        for part in &dump.parts {
+            self.part(part)?;
+        }
+        self.settle_drop();
+        Ok(self.report)
+    }
+
+    fn part(&mut self, part: &Part) -> Result<(), Error> {
+        if let Some(database) = &part.database {
+            self.order.enter(database);
+        }
+        match &part.content {
+            Content::Sql { files, rows } => {
+                let reader = SqlReader::open(files, reading::without_server(self.options))?;
+                self.statements(reader)?;
+                rows.as_ref().map_or(Ok(()), |rows| self.files(rows))
+            }
+            Content::Script(script) => self.script(script),
+            Content::Rows(rows) => self.files(rows),
+        }
+    }
+
+    fn statements(&mut self, mut reader: SqlReader) -> Result<(), Error> {
+        let files: Vec<PathBuf> = reader.files().iter().map(|file| file.path.clone()).collect();
+        let before = self.report.bytes;
+        while let Some(statement) = reader.next()? {
+            self.options.interrupt.check()?;
+            let file = files.get(statement.file as usize).unwrap_or(&self.options.dump);
+            match &statement.kind {
+                StatementKind::Insert(head) => {
+                    reader = self.insert(&statement, head, reader, file)?;
+                }
+                _ => self.statement(&statement, file)?,
+            }
+        }
+        self.report.bytes = before + reader.bytes_read();
+        Ok(())
+    }
+
+    fn script(&mut self, script: &Script) -> Result<(), Error> {
+        let SqlOptions { comments, .. } = reading::without_server(self.options);
+        for one in &script.statements {
+            let statement = Statement {
+                kind: classify(&one.text, Syntax::default(), comments),
+                text: one.text.clone(),
+                file: 0,
+                offset: one.offset,
+                line: one.line,
+            };
+            let file = script.path.as_deref().unwrap_or(&self.options.dump);
+            self.statement(&statement, file)?;
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, statement: &Statement, file: &Path) -> Result<(), Error> {
+        let step = self.order.step(statement, &mut Lossy);
+        let step = step.map_err(|error| error.at(Place::of(file, statement, &statement.text)))?;
+        let line = |what, name: String| report::Step {
+            file: file.display().to_string(),
+            line: statement.line,
+            offset: statement.offset,
+            what,
+            statement: name,
+            rows: None,
+        };
+        match &step {
+            Step::Make(table) => {
+                let replaces = self.dropped.take_if(|(dropped, _)| dropped == table).is_some();
+                self.settle_drop();
+                self.report.table(&table.to_string());
+                self.report.statements += 1;
+                let what = if replaces { "replace" } else { "make" };
+                self.report.steps.push(line(what, table.to_string()));
+            }
+            Step::Drop(table) => {
+                self.settle_drop();
+                self.report.statements += 1;
+                self.dropped = Some((table.clone(), line("drop", table.to_string())));
+            }
+            Step::LeftOut => self.report.left_out += 1,
+            Step::Nothing | Step::Keys(_) => {}
+            Step::Set(_) | Step::Use(_) => self.report.statements += 1,
+            Step::Run | Step::Database(_) => {
+                self.settle_drop();
+                self.report.statements += 1;
+                self.report.steps.push(line("run", head(&statement.text)));
+            }
+            Step::After(_) | Step::Barrier => {
+                self.settle_drop();
+                self.report.statements += 1;
+                let waits_for_all = step == Step::Barrier;
+                self.report.barriers += u64::from(waits_for_all);
+                let what = if waits_for_all { "barrier" } else { "after" };
+                self.report.steps.push(line(what, head(&statement.text)));
+            }
+            Step::Rows(table) => self.report.steps.push(line("rows", table.to_string())),
+        }
+        Ok(())
+    }
+
+    /// A DROP that no CREATE has followed is one.
+    fn settle_drop(&mut self) {
+        if let Some((_, step)) = self.dropped.take() {
+            self.report.steps.push(step);
+        }
+    }
+
+    fn insert(
+        &mut self,
+        statement: &Statement,
+        words: &InsertHead,
+        mut reader: SqlReader,
+        file: &Path,
+    ) -> Result<SqlReader, Error> {
+        let place = Place::of(file, statement, &words.text);
+        let step = self.order.step(statement, &mut Lossy).map_err(|error| error.at(place))?;
+        let Step::Rows(table) = step else {
+            self.report.left_out += 1;
+            return Ok(reader);
+        };
+        self.settle_drop();
+        if !reader.stands_before_rows() {
+            reader.whole()?;
+            self.rows(file, statement, &table, None);
+            return Ok(reader);
+        }
+        let (run, handback) = match reader.into_run(RunOptions::default()) {
+            Ok(lent) => lent,
+            Err(reader) => return Ok(*reader),
+        };
+        let rows = count(run)?;
+        self.rows(file, statement, &table, rows);
+        Ok(handback.wait()?)
+    }
+
+    fn rows(&mut self, file: &Path, statement: &Statement, table: &TableName, rows: Option<u64>) {
+        let name = table.to_string();
+        self.report.table(&name).rows += rows.unwrap_or(0);
+        if rows.is_none() {
+            let note = "some rows are not plain values and were not counted".to_owned();
+            let notes = &mut self.report.table(&name).notes;
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        self.report.steps.push(report::Step {
+            file: file.display().to_string(),
+            line: statement.line,
+            offset: statement.offset,
+            what: "rows",
+            statement: name,
+            rows,
+        });
+    }
+
+    /// Delimited rows: as many as the dump says there are.
+    fn files(&mut self, rows: &TableRows) -> Result<(), Error> {
+        let database = self.order.names().database(self.order.database().unwrap_or_default());
+        let name = TableName::new(Lossy.decode(database)?, Lossy.decode(&rows.table)?).to_string();
+        self.report.table(&name).rows += rows.row_count.unwrap_or(0);
+        let file = rows.files.first().unwrap_or(&self.options.dump).display().to_string();
+        self.report.steps.push(report::Step {
+            file,
+            line: 1,
+            offset: 0,
+            what: "rows",
+            statement: name,
+            rows: rows.row_count,
+        });
+        Ok(())
+    }
+}
+
+/// Rows of a run; None where one is no plain values.
+fn count(mut run: RowRun) -> Result<Option<u64>, Error> {
+    let mut scanner = Scanner::new(run.dialect());
+    let (mut chunk, mut rows, mut count) = (Chunk::default(), Rows::new(), 0);
+    loop {
+        match run.next_chunk(&mut chunk) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Some(count)),
+            Err(sources::Error::NotPlain { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        scanner.scan(&chunk.bytes, &mut rows);
+        if rows.not_plain().is_some() {
+            return Ok(None);
+        }
+        count += rows.len() as u64;
+    }
+}
