@@ -328,7 +328,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     fn set(&mut self, statement: &Statement, variables: Vec<String>) -> Result<(), Error> {
         // Foreign keys are added as the dump would have them made: before it changes that.
-        let changes_checks = variables.iter().any(|name| name == "foreign_key_checks");
+        let changes_checks = variables.iter().any(|name| name == "foreign_key_checks")
+            && !self.state()?.has_value(&statement.text, "foreign_key_checks");
         if changes_checks && !self.shared.options.atomic {
             self.leave_tables();
             self.barrier()?;
