@@ -42,6 +42,10 @@ const PRELUDE: [&str; 3] = ["SET NAMES binary", "SET UNIQUE_CHECKS=0", "SET FORE
 /// `sql_mode` where the dump says none.
 const SQL_MODE: &str = "'NO_AUTO_VALUE_ON_ZERO'";
 
+/// Routines and triggers keep the settings that they are made under. Where the dump does not say
+/// them, they are the server's, as in the session of myloader's that makes them.
+const OWN_SETTINGS: [&str; 2] = ["SET SQL_MODE=DEFAULT", "SET TIME_ZONE=DEFAULT"];
+
 /// Whether mydumper wrote the folder.
 pub(super) fn is_mydumper(folder: &Folder) -> bool {
     let marks = ["metadata", "metadata.partial", "metadata.header"];
@@ -66,7 +70,8 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
         ));
     }
     let databases = files::sort(folder, &metadata, &mut warnings)?;
-    let mut plan = Plan { folder, names, parts: Vec::new(), warnings };
+    let says_mode = metadata.sql_mode.is_some();
+    let mut plan = Plan { folder, names, says_mode, parts: Vec::new(), warnings };
     plan.begin(&metadata);
     plan.databases(&databases)?;
     plan.tables(&databases)?;
@@ -78,6 +83,8 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
 struct Plan<'a> {
     folder: &'a Folder,
     names: &'a Names,
+    /// Whether `metadata` has the `sql_mode` of sessions.
+    says_mode: bool,
     parts: Vec<Part>,
     warnings: Vec<String>,
 }
@@ -205,6 +212,9 @@ impl Plan<'_> {
                 let content = Content::Sql { files: vec![path], rows: None };
                 self.push(Some(&database.name), content);
             }
+        }
+        if !self.says_mode {
+            self.push(None, Content::Script(Script::own(OWN_SETTINGS)));
         }
         for database in databases.values() {
             for table in database
