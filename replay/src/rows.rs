@@ -5,9 +5,12 @@
 //! two with one key: the engine gives up, the table is as it was, and statements may do what the
 //! dump's session would.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use load::{LoadOptions, OnDuplicate, Progress, RowRules, Snapshot, Stage};
+use load::{LoadOptions, LoadPath, OnDuplicate, Progress, RowRules, Snapshot, Stage};
 use sources::Source;
 use sources::sql::{InsertHead, Verb};
 
@@ -17,7 +20,7 @@ use crate::progress::Watch;
 use crate::state::State;
 use crate::work::{Sent, Stopped, Work};
 
-/// Loads a run into a table that has no rows.
+/// Loads a run into a table that has no rows: all of it, or nothing.
 pub(crate) fn load(work: &Work<'_>, run: impl Source + 'static) -> Result<Sent, Stopped> {
     let options = options(work).map_err(Stopped::Unfit)?;
     let counted = Counted::new(work.watch);
@@ -41,7 +44,8 @@ fn options(work: &Work<'_>) -> Result<LoadOptions, String> {
 
 /// What of that is the dump's session's and the whole replay's.
 pub(crate) fn session_options(work: &Work<'_>) -> Result<LoadOptions, String> {
-    if !work.is_empty {
+    // Whether others' tables are empty, the engine sees for itself.
+    if work.is_shadow && !work.is_empty {
         return Err("the table has rows already".to_owned());
     }
     if let Some(why) = refusal(work.state) {
@@ -53,6 +57,12 @@ pub(crate) fn session_options(work: &Work<'_>) -> Result<LoadOptions, String> {
         charset: work.state.charset().to_owned(),
         sql_mode: Some(work.state.sql_mode().to_owned()),
         time_zone: work.state.get("time_zone").map(str::to_owned),
+        path: match work.is_shadow {
+            true => LoadPath::Auto,
+            // What else there is about a table that others made, its triggers, foreign keys, sees
+            // the dump's session in statements only.
+            false => LoadPath::Direct,
+        },
         threads: work.threads,
         memory_bytes_max: work.memory_bytes_max,
         // Dumps are in key order by and large, and to find out costs a second reading.
@@ -184,65 +194,5 @@ impl Progress for Counted<'_> {
 
     fn waiting(&self, text: &str) {
         self.watch.say(text);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_that_reads_values_otherwise_is_left_to_statements() {
-        let why = |variables: &[(&str, &str)]| refusal(&State::of(variables));
-        let names = |client, connection| {
-            why(&[("character_set_client", client), ("character_set_connection", connection)])
-        };
-        assert_eq!(names("latin1", "latin1"), None);
-        assert_eq!(names("utf8mb3", "utf8mb4"), None);
-        assert!(names("utf8mb4", "latin1").is_some_and(|why| why.contains("latin1")));
-        assert_eq!(why(&[("sql_mode", "NO_AUTO_VALUE_ON_ZERO"), ("unique_checks", "0")]), None);
-        assert!(why(&[("sql_mode", "ORACLE,EMPTY_STRING_IS_NULL")]).is_some());
-        assert_eq!(why(&[("auto_increment_increment", "1")]), None);
-        for (name, value) in [
-            ("auto_increment_increment", "2"),
-            ("timestamp", "1700000000.000000"),
-            ("system_versioning_insert_history", "1"),
-        ] {
-            assert!(why(&[(name, value)]).is_some_and(|why| why.contains(name)), "{name}");
-        }
-    }
-
-    #[test]
-    fn rows_that_may_be_in_are_not_sent_again() {
-        use load::Error as E;
-        let unknown = || E::SwapUnknown { target: "d.t".to_owned(), reason: "it broke".to_owned() };
-        assert!(matches!(stopped(unknown(), false), Stopped::Failed(_)));
-        // A shadow is made anew.
-        assert!(matches!(stopped(unknown(), true), Stopped::Unfit(_)));
-        let not_plain = E::Step {
-            step: "rows",
-            error: Box::new(E::NotPlain("a DEFAULT".to_owned())),
-            state: "d.t is as it was".to_owned(),
-            clean: true,
-        };
-        assert!(matches!(stopped(not_plain, false), Stopped::Unfit(_)));
-        let by = || E::Stopped { by: "SIGINT", stage: "rows", target: "d.t".to_owned() };
-        assert!(matches!(stopped(by(), true), Stopped::Failed(_)));
-        assert!(matches!(stopped(E::InputChanged, true), Stopped::Failed(_)));
-    }
-
-    #[test]
-    fn rows_are_counted_once() {
-        let watch = Watch::default();
-        let counted = Counted { watch: &watch, rows: AtomicU64::new(0) };
-        let (done_bytes, total_bytes) = (0, None);
-        for (stage, rows) in
-            [(Stage::Rows, 5), (Stage::Rows, 3), (Stage::Indexes, 90), (Stage::Rows, 8)]
-        {
-            counted.update(Snapshot { stage, rows, done_bytes, total_bytes });
-        }
-        assert_eq!(watch.rows(), 8);
-        counted.take_back();
-        assert_eq!(watch.rows(), 0);
     }
 }

@@ -97,8 +97,12 @@ impl StringRules {
         match first {
             b'\'' => return self.string(text, false),
             b'"' if !self.ansi_quotes => return self.string(text, false),
-            b'0' if matches!(rest, [b'x', ..]) => return digits(&rest[1..], is_hex, Literal::Hex),
-            b'0' if matches!(rest, [b'b', ..]) => return digits(&rest[1..], is_bit, Literal::Bits),
+            b'0' if matches!(rest, [b'x', _, ..]) => {
+                return digits(&rest[1..], is_hex, Literal::Hex);
+            }
+            b'0' if matches!(rest, [b'b', _, ..]) => {
+                return digits(&rest[1..], is_bit, Literal::Bits);
+            }
             b'0'..=b'9' | b'.' | b'-' | b'+' => {
                 return match Number::parse(text) {
                     Some(_) => Ok(Literal::Number(text)),

@@ -137,6 +137,8 @@ pub struct RowRun {
     own: Option<Window>,
     text: RunText,
     ordinal: u64,
+    /// Bytes in the chunks so far.
+    taken: u64,
     ended: bool,
 }
 
@@ -234,6 +236,7 @@ impl RowRun {
             own: None,
             text: RunText::new(&place),
             ordinal: 0,
+            taken: 0,
             ended: false,
             place,
         }
@@ -424,6 +427,7 @@ impl Source for RowRun {
         chunk.unit = Unit::Byte;
         self.text.cut_off(cut, &mut chunk.bytes);
         self.ordinal += 1;
+        self.taken += chunk.bytes.len() as u64;
         // The reader is wanted back as soon as there is no more to read.
         if let Some(end) = self.text.end()
             && self.text.cutter.cut() == 0
@@ -461,7 +465,7 @@ impl Source for RowRun {
     }
 
     fn bytes_read(&self) -> u64 {
-        self.text.offset - self.place.offset
+        self.taken
     }
 
     fn given_up(&self) -> Arc<AtomicBool> {
@@ -475,6 +479,7 @@ impl Source for RowRun {
             self.own = None;
             self.text = RunText::new(&self.place);
             self.ordinal = 0;
+            self.taken = 0;
             self.ended = false;
         }
         Ok(())
