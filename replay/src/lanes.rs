@@ -59,7 +59,8 @@ pub(crate) fn send(work: &Work<'_>, mut run: impl Source) -> Result<Sent, Stoppe
     let mut session = Session::connect(work.connect)?;
     let gate = Gate::of(&mut session, work)?;
     let mut feed = Feed::new(run);
-    let is_large = feed.read_ahead(DEFER_BYTES)?;
+    let ahead = usize::try_from(work.memory_bytes_max / COPIES).unwrap_or(DEFER_BYTES);
+    let is_large = feed.read_ahead(ahead.min(DEFER_BYTES))?;
     let secondary = match is_large && work.is_shadow && work.is_empty {
         true => Secondary::of(&gate.table, Defer::NotUnique),
         false => Secondary::default(),

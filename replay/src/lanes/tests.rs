@@ -180,6 +180,11 @@ fn whatever_depends_on_statements_is_left_to_them() {
         // An error in one row, a warning in many.
         (WORDS, "(9999999,NULL,9999999)", "single rows"),
     ];
+    // Other warnings say the same of one row as of many.
+    if let Some(mut scene) = Scene::new(SHAPE) {
+        let dump = many(WORDS) + &format!("{WORDS} (9999999,'{}',9999999);\n", "z".repeat(70));
+        assert_eq!(scene.send(dump.as_bytes()).unwrap().rows, 4001);
+    }
     for (words, last, why) in cases {
         let Some(mut scene) = Scene::new(SHAPE) else { return };
         let dump = many(words) + &format!("{words} {last};\n");
