@@ -10,6 +10,7 @@ mod archive;
 mod cfg;
 mod collation;
 mod convert;
+mod dump;
 mod journal;
 mod option_file;
 mod scan;
@@ -28,11 +29,12 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "archive", run: archive::run },
     Target { name: "cfg", run: cfg::run },
     Target { name: "collation", run: collation::run },
     Target { name: "convert", run: convert::run },
+    Target { name: "dump", run: dump::run },
     Target { name: "journal", run: journal::run },
     Target { name: "option_file", run: option_file::run },
     Target { name: "scan", run: scan::run },

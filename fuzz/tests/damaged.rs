@@ -72,6 +72,11 @@ fn texts_are_converted_or_refused() {
 }
 
 #[test]
+fn dumps_are_read_the_same_however_they_are_read() {
+    feed_named("dump");
+}
+
+#[test]
 fn journals_are_read_or_refused() {
     feed_named("journal");
 }

@@ -50,6 +50,29 @@ const VALUES: [&str; 22] = [
 const OPTION_FILE: &str = "# a comment\n[client]\nuser = me # not me\npassword=\"a \\\"b\\\" \\s\"\n\
      host=localhost\nport=3306\nloose-ssl\n[mariadb-client]\nsocket=/tmp/s\n";
 
+/// Dumps with all that statements are told by.
+const DUMPS: [&str; 5] = [
+    "/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump\n\n/*!40101 SET NAMES utf8mb4 */;\n\
+     DROP TABLE IF EXISTS `t`;\nCREATE TABLE `t` (`a;b` int COMMENT 'it''s; \\');\n\
+     LOCK TABLES `t` WRITE;\nINSERT INTO `t` VALUES\n(1,'a\\'b;',NULL),\n(-2.5e3,\"x;\",0x5C27);\n\
+     INSERT INTO `t` VALUES (3,'--',_binary 'x');\nUNLOCK TABLES;\n-- Dump completed\n",
+    "INSERT INTO t(a,b) VALUES(1,'\\\\'),(2,'') ON DUPLICATE KEY UPDATE a=1;insert t values(now());\n\
+     REPLACE d.`t` VALUES (1) /* ; */, (2) -- ;\n, (3) # '\n;REPLACE d.`t` VALUES(4)",
+    "DELIMITER ;;\n/*!50003 CREATE*/ /*!50003 TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN\n\
+     SET @a = ';;'; INSERT INTO u VALUES (1); END */;;\nINSERT INTO t VALUES (';')\n;;\n\
+     DELIMITER ;\nx;",
+    "SET @o=@@sql_mode, sql_mode='NO_BACKSLASH_ESCAPES,ANSI_QUOTES';\n\
+     INSERT INTO \"t\" VALUES('\\','''');SET NAMES gbk;INSERT INTO `t` VALUES('\\\u{5c}');\n\
+     SET sql_mode=@o;\nuse b\nINSERT INTO t VALUES('\\';');",
+    "\u{feff}select '\n\n;' ;\r\n\\! ls\nsource x;\n/* open",
+];
+
+fn dumps() -> Vec<Vec<u8>> {
+    let modes = [[0, 7], [0, 64], [1, 3], [2, 100], [8, 1], [16, 5]];
+    let sample = |mode: &[u8; 2], text: &&str| [mode.as_slice(), text.as_bytes()].concat();
+    DUMPS.iter().flat_map(|text| modes.iter().map(move |mode| sample(mode, text))).collect()
+}
+
 /// Samples of the target of this name.
 pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
@@ -57,6 +80,7 @@ pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
         "cfg" => vec![T_CFG.to_vec(), ORDERS_CFG.to_vec()],
         "collation" => vec![collation()],
         "convert" => conversions(),
+        "dump" => dumps(),
         "journal" => vec![journal()],
         "option_file" => vec![OPTION_FILE.as_bytes().to_vec()],
         "scan" => texts_with_choices(),

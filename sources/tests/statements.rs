@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use sources::sql::{SqlOptions, SqlReader, Statement, StatementKind};
+use sources::sql::{RunOptions, SqlOptions, SqlReader, Statement, StatementKind};
 use sources::{Error, Isa};
 
 use crate::oracle::Server;
@@ -323,4 +323,22 @@ fn dumps_of_every_style_are_cut_as_by_the_client() {
             assert!(is_sequence || *kind != Some(StatementKind::Other), "{style:?}: {text}");
         }
     }
+}
+
+#[test]
+fn a_version_comment_behind_rows_hides_no_delimiter() {
+    // The client cuts in it; the cutter of runs took it for a comment, and two statements with it.
+    let dump = b"INSERT INTO t VALUES (1) /*!50000 ON DUPLICATE KEY UPDATE a=1; x; */ y;z";
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(dump).unwrap();
+    let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
+    assert!(matches!(reader.next().unwrap().unwrap().kind, StatementKind::Insert(_)));
+    let (run, handback) = reader.into_run(RunOptions::default()).unwrap();
+    drop(run);
+    reader = handback.wait().unwrap();
+    let mut texts = Vec::new();
+    while let Some(statement) = reader.next().unwrap() {
+        texts.push(shown(&statement.text));
+    }
+    assert_eq!(texts, ["x", "*/y", "z"]);
 }

@@ -517,7 +517,8 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-/// The comment that `rest` begins with, and the bytes that open it.
+/// The comment that `rest` begins with, and the bytes that open it. One that a server may run is
+/// none.
 pub(crate) fn comment(rest: &[u8]) -> Option<(Comment, usize)> {
     match rest {
         [b'#', ..] => Some((Comment::Line, 1)),
@@ -525,6 +526,7 @@ pub(crate) fn comment(rest: &[u8]) -> Option<(Comment, usize)> {
         [b'-', b'-', byte, ..] if is_space(*byte) || byte.is_ascii_control() => {
             Some((Comment::Line, 2))
         }
+        [b'/', b'*', b'!', ..] | [b'/', b'*', b'M', b'!', ..] => None,
         [b'/', b'*', ..] => Some((Comment::Block, 2)),
         _ => None,
     }

@@ -1,0 +1,96 @@
+//! SQL dumps: statements are the same however they are read, and rows end where statements do.
+
+use std::path::Path;
+
+use sources::sql::{RunOptions, SqlOptions, SqlReader, StatementKind, Syntax};
+use sources::{Chunk, Error, Isa, MultiByte, Rows, Scanner, Source};
+
+/// Kind, text or what is wrong with it, and where.
+type Read = (Option<StatementKind>, Vec<u8>, u64, u64);
+
+pub(crate) fn run(bytes: &[u8]) {
+    let ([mode, piece], text) = crate::choices(bytes);
+    let (_folder, path) = crate::file(text);
+    let characters = [MultiByte::Utf8mb4, MultiByte::None, MultiByte::Gbk, MultiByte::Sjis];
+    let options = SqlOptions {
+        statement_bytes_max: if mode & 1 == 0 { 64 << 20 } else { 256 },
+        syntax: Syntax {
+            no_backslash_escapes: mode & 2 != 0,
+            ansi_quotes: mode & 4 != 0,
+            characters: characters[usize::from(mode >> 3 & 3)],
+        },
+        ..SqlOptions::default()
+    };
+    let whole = statements(&path, &options, Isa::best());
+    for isa in Isa::available() {
+        let piece_bytes = usize::from(piece).max(1);
+        let pieces = SqlOptions { piece_bytes, ..options.clone() };
+        let read = statements(&path, &pieces, isa);
+        assert_eq!(read, whole, "{}, reads of {piece_bytes} bytes", isa.name());
+    }
+    if whole.iter().all(|(kind, ..)| kind.is_some()) {
+        let others = whole.into_iter().filter(|(kind, ..)| !is_insert(kind));
+        let others: Vec<Read> = others.collect();
+        assert_eq!(by_runs(&path, &options), others, "what is between runs of rows differs");
+    }
+}
+
+fn is_insert(kind: &Option<StatementKind>) -> bool {
+    matches!(kind, Some(StatementKind::Insert(_)))
+}
+
+/// All statements, INSERTs whole.
+fn statements(path: &Path, options: &SqlOptions, isa: Isa) -> Vec<Read> {
+    let Ok(reader) = SqlReader::open(&[path.to_owned()], options.clone()) else {
+        return Vec::new();
+    };
+    let mut reader = reader.with_isa(isa);
+    let mut read = Vec::new();
+    loop {
+        let statement = match reader.next() {
+            Ok(None) => return read,
+            Ok(Some(mut statement)) if is_insert(&Some(statement.kind.clone())) => {
+                reader.whole().map(|text| {
+                    statement.text = text;
+                    statement
+                })
+            }
+            Ok(Some(statement)) => Ok(statement),
+            Err(error) => Err(error),
+        };
+        match statement {
+            Ok(it) => read.push((Some(it.kind), it.text, it.offset, it.line)),
+            Err(Error::Sql { at, problem, .. }) => {
+                read.push((None, problem.to_string().into_bytes(), at.offset, at.line));
+            }
+            // What is no SQL at all.
+            Err(error) => {
+                read.push((None, error.to_string().into_bytes(), 0, 0));
+                return read;
+            }
+        }
+    }
+}
+
+/// The statements that are no rows; these are read as chunks and scanned.
+fn by_runs(path: &Path, options: &SqlOptions) -> Vec<Read> {
+    let mut reader = SqlReader::open(&[path.to_owned()], options.clone()).unwrap();
+    let mut read = Vec::new();
+    while let Some(statement) = reader.next().unwrap() {
+        if !is_insert(&Some(statement.kind.clone())) {
+            read.push((Some(statement.kind), statement.text, statement.offset, statement.line));
+        } else if reader.stands_before_rows() {
+            let run_options = RunOptions { chunk_bytes: 100, ..RunOptions::default() };
+            let (mut run, handback) = reader.into_run(run_options).unwrap();
+            let mut chunk = Chunk::default();
+            let mut scanner = Scanner::new(run.dialect());
+            let mut rows = Rows::new();
+            while let Ok(true) = run.next_chunk(&mut chunk) {
+                scanner.scan(&chunk.bytes, &mut rows);
+            }
+            drop(run);
+            reader = handback.wait().unwrap();
+        }
+    }
+    read
+}
