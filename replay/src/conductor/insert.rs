@@ -30,7 +30,7 @@ impl Conductor<'_, '_> {
     ) -> (Result<(), Error>, Result<SqlReader, Error>) {
         let table = match self.step(statement) {
             Ok(Step::Rows(table)) if !self.journal.is_table_done(&table, self.spot) => table,
-            Ok(Step::Rows(_)) => return (Ok(()), Ok(reader)),
+            Ok(Step::Rows(_)) => return (Ok(()), behind_run(reader)),
             Ok(_) => {
                 self.report.left_out += 1;
                 return (Ok(()), Ok(reader));
@@ -264,5 +264,20 @@ impl Conductor<'_, '_> {
         if let Some(filled) = self.filled.get_mut(table) {
             filled.has_failed = true;
         }
+    }
+}
+
+/// The reader behind the rows before it and those of the INSERTs that follow by the same words: they
+/// were one run when they went in too.
+fn behind_run(reader: SqlReader) -> Result<SqlReader, Error> {
+    if !reader.stands_before_rows() {
+        return Ok(reader);
+    }
+    match reader.into_run(RunOptions::default()) {
+        Ok((run, handback)) => {
+            drop(run);
+            Ok(handback.wait()?)
+        }
+        Err(reader) => Ok(*reader),
     }
 }

@@ -1,0 +1,263 @@
+//! A replay killed at any step: each table is the old one or the new one, and the same command goes
+//! on to what the client would have made of the dump.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use server::Session;
+use server::testing::{TestServer, TestServerOptions};
+
+use crate::support::{Home, Outcome, finish, run, start};
+
+const KILL: i32 = 9;
+/// A replay has fewer steps.
+const STEPS_MAX: usize = 200;
+
+/// What is there before: `p` and `c` are made again by the dump, `other` is none of its tables.
+const BEFORE: &str = "
+CREATE TABLE p (id INT PRIMARY KEY, old INT) ENGINE=InnoDB;
+CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT f FOREIGN KEY (p) REFERENCES p (id)) ENGINE=InnoDB;
+CREATE TABLE other (id INT PRIMARY KEY, p INT, CONSTRAINT o FOREIGN KEY (p) REFERENCES p (id)) ENGINE=InnoDB;
+INSERT INTO p VALUES (1, 1);
+INSERT INTO c VALUES (1, 1);
+INSERT INTO other VALUES (1, 1)";
+
+const DUMP: &str = "
+/*!40101 SET NAMES utf8mb4 */;
+/*!40014 SET @OLD_FOREIGN_KEY_CHECKS=@@FOREIGN_KEY_CHECKS, FOREIGN_KEY_CHECKS=0 */;
+/*!40101 SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO' */;
+DROP TABLE IF EXISTS `c`;
+CREATE TABLE `c` (
+  `id` int(11) NOT NULL,
+  `p` int(11) DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  KEY `f` (`p`),
+  CONSTRAINT `f` FOREIGN KEY (`p`) REFERENCES `p` (`id`) ON DELETE CASCADE
+) ENGINE=InnoDB;
+LOCK TABLES `c` WRITE;
+/*!40000 ALTER TABLE `c` DISABLE KEYS */;
+INSERT INTO `c` VALUES (10,1),(11,2),(12,NULL);
+INSERT INTO `c` VALUES (20,2);
+/*!40000 ALTER TABLE `c` ENABLE KEYS */;
+UNLOCK TABLES;
+/*!50003 CREATE TRIGGER `t` BEFORE INSERT ON `c` FOR EACH ROW SET NEW.p = 1 */;
+DROP TABLE IF EXISTS `n`;
+CREATE TABLE `n` (
+  `id` int(11) NOT NULL AUTO_INCREMENT,
+  `me` int(11) DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  KEY `me` (`me`),
+  CONSTRAINT `n_ibfk_1` FOREIGN KEY (`me`) REFERENCES `n` (`id`)
+) ENGINE=InnoDB AUTO_INCREMENT=9;
+INSERT INTO `n` VALUES (1,2),(2,1);
+DROP TABLE IF EXISTS `p`;
+CREATE TABLE `p` (
+  `id` int(11) NOT NULL,
+  PRIMARY KEY (`id`)
+) ENGINE=InnoDB;
+INSERT INTO `p` VALUES (1),(2);
+/*!50001 DROP VIEW IF EXISTS `v`*/;
+/*!50001 CREATE VIEW `v` AS SELECT `c`.`id` FROM `c` */;
+/*!50003 CREATE PROCEDURE `q`() SELECT 1 */;
+/*!40101 SET SQL_MODE=@OLD_SQL_MODE */;
+/*!40014 SET FOREIGN_KEY_CHECKS=@OLD_FOREIGN_KEY_CHECKS */;
+INSERT INTO `n` VALUES (30,1);
+";
+
+/// A database, what it was, and what the client makes of the dump.
+struct Scene<'a> {
+    server: &'a TestServer,
+    session: Session,
+    home: Home,
+    database: String,
+    more: &'a [&'a str],
+    old: Vec<String>,
+    new: Vec<String>,
+    expected: String,
+}
+
+impl<'a> Scene<'a> {
+    fn new(server: &'a TestServer, more: &'a [&'a str]) -> Scene<'a> {
+        let home = Home::new();
+        let database = server.database().unwrap();
+        home.file("dump.sql", format!("USE `{database}`;{DUMP}"));
+        let session = server.connect().unwrap();
+        let (old, new, expected) = (Vec::new(), Vec::new(), String::new());
+        let mut scene = Scene { server, session, home, database, more, old, new, expected };
+        scene.reset();
+        scene.old = scene.tables();
+        let mut client = scene.client("mariadb");
+        client.stdin(std::fs::File::open(scene.home.path().join("dump.sql")).unwrap());
+        run(&mut client).done();
+        scene.new = scene.tables();
+        scene.expected = scene.dumped();
+        scene
+    }
+
+    fn client(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.arg("--no-defaults").arg("--socket").arg(self.server.socket());
+        command.args(self.server.options().user.map(|user| format!("--user={user}")));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Everything as it is before a replay.
+    fn reset(&mut self) {
+        let database = &self.database;
+        let script =
+            format!("DROP DATABASE {database};CREATE DATABASE {database};USE {database};{BEFORE}");
+        script.split(';').for_each(|statement| drop(self.session.exec(statement).unwrap()));
+        let _ = std::fs::remove_dir_all(self.home.path().join("state"));
+    }
+
+    /// What a dump of all of it says.
+    fn dumped(&self) -> String {
+        let mut dump = self.client("mariadb-dump");
+        dump.args(["--skip-comments", "--routines", "--triggers", &self.database]);
+        run(&mut dump).done().out.clone()
+    }
+
+    /// Rows of `c`, `n` and `p`; that a table is not there is another content.
+    fn tables(&mut self) -> Vec<String> {
+        let database = &self.database;
+        let session = &mut self.session;
+        ["c", "n", "p"]
+            .map(|table| {
+                match session.query(&format!("SELECT * FROM {database}.{table} ORDER BY 1")) {
+                    Ok(rows) => format!("{rows:?}"),
+                    Err(error) => format!("{:?}", error.errno()),
+                }
+            })
+            .to_vec()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = self.home.inrush(["replay", "dump.sql", "--quiet"]);
+        command.arg("--socket").arg(self.server.socket()).args(self.more);
+        if let Some(user) = self.server.options().user {
+            command.args(["--user", &user]);
+        }
+        command
+    }
+
+    fn killed_at(&self, step: usize) -> Command {
+        let mut command = self.command();
+        command.env("INRUSH_FAILPOINT", format!("step.{step}=kill"));
+        command
+    }
+
+    /// No table is anything but the old one or the new one.
+    #[track_caller]
+    fn is_whole(&mut self, step: usize) {
+        let seen = self.tables();
+        for (at, table) in seen.iter().enumerate() {
+            // What comes after the table has its place may be in or not.
+            let is_filled = at == 1 && self.new[1].starts_with(table.trim_end_matches(']'));
+            let is_known = [&self.old[at], &self.new[at]].contains(&table) || is_filled;
+            assert!(is_known, "step {step}: {table}");
+        }
+        if self.more.contains(&"--atomic") {
+            let is_new: Vec<bool> = (0..3).map(|at| seen[at] != self.old[at]).collect();
+            assert!(is_new.iter().all(|&new| new == is_new[0]), "step {step}: {seen:?}");
+        }
+    }
+
+    /// The same command again makes what the client makes, and leaves nothing.
+    #[track_caller]
+    fn again(&mut self, step: usize) {
+        let outcome = run(&mut self.command());
+        assert_eq!(outcome.code(), 0, "step {step}: {outcome:?}");
+        self.is_as_expected(step);
+        self.is_clean(step);
+    }
+
+    #[track_caller]
+    fn is_as_expected(&self, step: usize) {
+        let dumped = self.dumped();
+        let other =
+            dumped.lines().zip(self.expected.lines()).find(|(seen, expected)| seen != expected);
+        assert_eq!(other, None, "step {step}");
+        assert_eq!(dumped.len(), self.expected.len(), "step {step}");
+    }
+
+    #[track_caller]
+    fn is_clean(&mut self, step: usize) {
+        let sql = "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_NAME LIKE '\\_inrush%' \
+             AND TABLE_SCHEMA='";
+        let left = self.session.query(&format!("{sql}{}'", self.database)).unwrap();
+        assert!(left.is_empty(), "step {step}: {left:?}");
+        let journals = std::fs::read_dir(self.home.path().join("state/inrush/replays"));
+        assert_eq!(journals.map_or(0, Iterator::count), 0, "step {step}");
+    }
+}
+
+/// Kills at every step there is, until one is not reached.
+fn kill_at_every_step(more: &[&str]) {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, more);
+    for step in 1..STEPS_MAX {
+        scene.reset();
+        let killed: Outcome = run(&mut scene.killed_at(step));
+        if killed.status.signal() != Some(KILL) {
+            assert_eq!(killed.code(), 0, "{killed:?}");
+            scene.is_as_expected(step);
+            scene.is_clean(step);
+            assert!(step > 10, "only {step} steps");
+            return;
+        }
+        scene.is_whole(step);
+        scene.again(step);
+    }
+    panic!("a replay has more than {STEPS_MAX} steps");
+}
+
+#[test]
+fn a_replay_killed_at_any_step_goes_on() {
+    kill_at_every_step(&[]);
+}
+
+#[test]
+fn an_atomic_replay_killed_at_any_step_is_done_or_not() {
+    kill_at_every_step(&["--atomic"]);
+}
+
+#[test]
+fn a_replay_whose_server_is_killed_goes_on() {
+    let durable = TestServerOptions { durable: true, ..TestServerOptions::default() };
+    let Some(server) = TestServer::start_with(&durable) else { return };
+    let mut scene = Scene::new(&server, &[]);
+    for step in (2..STEPS_MAX).step_by(5) {
+        scene.reset();
+        let mut command = scene.command();
+        command.env("INRUSH_FAILPOINT", format!("step.{step}=pause"));
+        let mut child = start(&mut command);
+        if !wait_paused_or_ended(&mut child) {
+            assert!(step > 10, "only {step} steps");
+            finish(child);
+            return;
+        }
+        server.kill_9().unwrap();
+        crate::support::resume(&child);
+        let outcome = finish(child);
+        server.restart().unwrap();
+        scene.session = server.connect().unwrap();
+        scene.is_whole(step);
+        if outcome.code() != 0 {
+            scene.again(step);
+        }
+    }
+}
+
+/// Waits for the failpoint; false for a process that has come to its end.
+fn wait_paused_or_ended(child: &mut std::process::Child) -> bool {
+    let stat = format!("/proc/{}/stat", child.id());
+    loop {
+        let text = std::fs::read_to_string(&stat).unwrap();
+        match text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()) {
+            Some('T') => return true,
+            Some('Z') => return false,
+            _ => std::thread::sleep(std::time::Duration::from_millis(2)),
+        }
+    }
+}
