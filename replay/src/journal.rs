@@ -3,6 +3,8 @@
 //! ```text
 //! {"dump": ..}                            which dump, into which server, how
 //! {"begin": place} {"done": place}        a statement that all tables before it were finished for
+//! {"fill": place}                         rows of a table that was there before, without any
+//! {"told": place}                         the user was told that such a statement may have been done
 //! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
 //! {"gone": name}                          a table that the dump dropped
 //! ```
@@ -57,6 +59,8 @@ pub(crate) struct Spot {
 enum Line {
     Dump(Identity),
     Begin(Spot),
+    Fill(Spot),
+    Told(Spot),
     Done(Spot),
     Table(Finished),
     Gone { database: String, table: String },
@@ -85,6 +89,8 @@ pub(crate) struct Journal {
     done: BTreeSet<Spot>,
     /// Begun, and not known to be done.
     begun: BTreeSet<Spot>,
+    /// Of these, rows for tables that had none.
+    fills: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
 }
 
@@ -100,6 +106,7 @@ impl Journal {
             identity: Identity::of(options, server)?,
             done: BTreeSet::new(),
             begun: BTreeSet::new(),
+            fills: BTreeSet::new(),
             tables: BTreeMap::new(),
         };
         let Some(identity) = &journal.identity else { return Ok(journal) };
@@ -174,6 +181,22 @@ impl Journal {
         self.write(Line::Begin(spot))
     }
 
+    /// Rows are about to go into a table that was there before and has none.
+    pub(crate) fn fills(&mut self, spot: Spot) -> Result<(), Error> {
+        self.write(Line::Fill(spot))
+    }
+
+    /// Whether a statement was begun whose rows were to be the first of their table: rows that are
+    /// there now are all of them, since they go in all or none.
+    pub(crate) fn may_have_filled(&self, spot: Spot) -> bool {
+        self.fills.contains(&spot)
+    }
+
+    /// The user is told that a statement may have been done, and sees to it that it may be done.
+    pub(crate) fn told(&mut self, spot: Spot) -> Result<(), Error> {
+        self.write(Line::Told(spot))
+    }
+
     /// It is done, or failed and was passed over.
     pub(crate) fn done(&mut self, spot: Spot) -> Result<(), Error> {
         self.write(Line::Done(spot))
@@ -215,6 +238,13 @@ impl Journal {
             Line::Begin(spot) => {
                 self.begun.insert(spot);
             }
+            Line::Told(spot) => {
+                self.begun.remove(&spot);
+            }
+            Line::Fill(spot) => {
+                self.begun.insert(spot);
+                self.fills.insert(spot);
+            }
             Line::Done(spot) => {
                 self.begun.remove(&spot);
                 self.done.insert(spot);
@@ -245,6 +275,7 @@ impl Journal {
     fn restart(&mut self) -> Result<(), Error> {
         self.cut(0)?;
         (self.begun, self.done) = (BTreeSet::new(), BTreeSet::new());
+        self.fills.clear();
         self.tables.clear();
         match self.identity.clone() {
             Some(identity) => self.write(Line::Dump(identity)),

@@ -1,6 +1,7 @@
 //! Rows: small runs at once, others to the crew.
 
-use server::TableName;
+use server::identifier::quote_text;
+use server::{Session, TableName};
 use sources::sql::{InsertHead, ObjectName, RowRun, RunOptions, SqlReader, Statement};
 
 use super::Conductor;
@@ -69,8 +70,8 @@ impl Conductor<'_, '_> {
             return Ok(());
         }
         let shadow = self.tables.shadow(&table).cloned();
-        if shadow.is_none() {
-            self.before_rows_of_others(&table)?;
+        if shadow.is_none() && self.before_rows_of_others(&table)? {
+            return Ok(());
         }
         let is_small = !run.is_longer_than(SMALL_BYTES)?;
         if is_small || (shadow.is_none() && self.in_transaction) {
@@ -91,8 +92,8 @@ impl Conductor<'_, '_> {
         while self.crew.is_busy(&table) {
             self.settle(true)?;
         }
-        if self.tables.shadow(&table).is_none() {
-            self.before_rows_of_others(&table)?;
+        if self.tables.shadow(&table).is_none() && self.before_rows_of_others(&table)? {
+            return Ok(());
         }
         self.send(table, Input::Files(Box::new(rows.clone())), place)
     }
@@ -163,8 +164,8 @@ impl Conductor<'_, '_> {
         }
         let state = self.state()?;
         let shadow = self.tables.shadow(table).cloned();
-        if shadow.is_none() {
-            self.before_rows_of_others(table)?;
+        if shadow.is_none() && self.before_rows_of_others(table)? {
+            return Ok(());
         }
         let into = shadow.as_ref().map_or(table, |shadow| &shadow.name);
         let mut sent = lanes::head(&mut self.sessions.own, into, state.charset(), head)?;
@@ -179,25 +180,37 @@ impl Conductor<'_, '_> {
         self.sent(table, Sent { rows, way: "serial", notes: Vec::new() }, 0.0, self.spot)
     }
 
-    /// Before rows of a table that the dump has not made: what they refer to has its place.
+    /// Before rows of a table that the dump has not made: what they refer to has its place. True
+    /// where an interrupted replay has put them in.
     ///
     /// Errors: `--atomic`; rows that an interrupted replay may have put in.
-    fn before_rows_of_others(&mut self, table: &TableName) -> Result<(), Error> {
+    fn before_rows_of_others(&mut self, table: &TableName) -> Result<bool, Error> {
         if self.shared.options.atomic {
             return Err(Error::Refused(format!(
                 "--atomic: {table} is none of the tables that the dump makes, so that its rows \
                  cannot be kept apart until the end"
             )));
         }
+        self.barrier()?;
         let own = &mut self.sessions.own;
-        if self.journal.is_unclear(self.spot) && !server::Table::is_empty(own, table)? {
+        let is_empty = server::Table::is_empty(own, table)?;
+        if self.journal.is_unclear(self.spot) && !is_empty {
+            if self.journal.may_have_filled(self.spot) {
+                self.journal.table(table, self.spot, self.spot, 0)?;
+                return Ok(true);
+            }
+            self.journal.told(self.spot)?;
             return Err(Error::Refused(format!(
                 "the replay before this one was interrupted while these rows went into {table}, \
-                 and nothing tells whether they are in: look, and empty the table if they are"
+                 which had others, and nothing tells whether they are in: look, take them out if \
+                 they are, and give the same command again"
             )));
         }
-        self.journal.begins(self.spot)?;
-        self.barrier()
+        match is_empty && takes_rows_back(own, table)? {
+            true => self.journal.fills(self.spot)?,
+            false => self.journal.begins(self.spot)?,
+        }
+        Ok(false)
     }
 
     fn has_rows(&mut self, table: &TableName) {
@@ -236,7 +249,13 @@ impl Conductor<'_, '_> {
     ) -> Result<(), Error> {
         match self.filled.get_mut(table) {
             Some(filled) => filled.rows += sent.rows,
-            None => self.journal.table(table, spot, spot, sent.rows)?,
+            None => {
+                if self.in_transaction {
+                    // What is written down as done has to stay.
+                    self.sessions.dump.exec("COMMIT")?;
+                }
+                self.journal.table(table, spot, spot, sent.rows)?;
+            }
         }
         self.note(table, sent, seconds);
         Ok(())
@@ -280,4 +299,15 @@ fn behind_run(reader: SqlReader) -> Result<SqlReader, Error> {
         }
         Err(reader) => Ok(*reader),
     }
+}
+
+/// Whether the server takes rows back that did not go in as a whole.
+fn takes_rows_back(own: &mut Session, table: &TableName) -> Result<bool, Error> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={} \
+         AND ENGINE='InnoDB'",
+        quote_text(&table.database),
+        quote_text(&table.table)
+    );
+    Ok(!own.query(&sql)?.is_empty())
 }
