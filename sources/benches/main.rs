@@ -11,7 +11,10 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use sources::{Chunk, Dialect, FileSource, Isa, Rows, Scanner, Source, SourceOptions, Value};
+use sources::sql::{Literals, RunOptions, SqlOptions, SqlReader};
+use sources::{
+    Chunk, Dialect, FieldKind, FileSource, Isa, Rows, Scanner, Source, SourceOptions, Value,
+};
 
 const BYTES: usize = 64 << 20;
 const ROUNDS: usize = 9;
@@ -23,6 +26,7 @@ fn main() {
     }
     println!("{:<34}{:>10}{:>8}{:>8}{:>8}", "GB/s", "", "cut", "scan", "values");
     let path = folder.path().join("input");
+    tuples(&path);
     for (name, dialect, text) in inputs() {
         fs::write(&path, &text).unwrap();
         let floor = best(text.len(), || read(&path));
@@ -51,6 +55,78 @@ fn main() {
         }
     }
     dump::run(folder.path());
+}
+
+/// The same rows as INSERTs of mariadb-dump: the reader's way to rows.
+fn tuples(path: &Path) {
+    let styles: [(&str, fn(usize) -> &'static str); 3] = [
+        ("sql: long INSERTs", |row| {
+            if row.is_multiple_of(8000) { ";\nINSERT INTO `l` VALUES\n" } else { ",\n" }
+        }),
+        ("sql: INSERTs of one row", |_| ";\nINSERT INTO `l` VALUES "),
+        ("sql: long INSERTs, no newlines", |row| {
+            if row.is_multiple_of(8000) { ";\nINSERT INTO `l` VALUES " } else { "," }
+        }),
+    ];
+    let rows = lines("|", "\n", str::to_owned);
+    for (name, between) in styles {
+        let mut text = Vec::with_capacity(2 * rows.len());
+        for (row, line) in rows.split(|&byte| byte == b'\n').enumerate() {
+            if line.is_empty() {
+                continue;
+            }
+            let first = between(0).trim_start_matches(";\n").as_bytes();
+            text.extend_from_slice(if row == 0 { first } else { between(row).as_bytes() });
+            for (column, field) in line.split(|&byte| byte == b'|').enumerate() {
+                text.push(if column == 0 { b'(' } else { b',' });
+                let quote: &[u8] = if column < 8 { b"" } else { b"'" };
+                text.extend_from_slice(&[quote, field, quote].concat());
+            }
+            text.push(b')');
+        }
+        text.extend_from_slice(b";\n");
+        fs::write(path, &text).unwrap();
+        let run = || {
+            let mut reader = SqlReader::open(&[path.to_owned()], SqlOptions::default()).unwrap();
+            reader.next().unwrap();
+            reader.into_run(RunOptions::default()).unwrap().0
+        };
+        let mut chunk = Chunk::default();
+        let mut chunks = Vec::new();
+        let mut source = run();
+        let mut dialect = source.dialect().clone();
+        let exact = FieldKind::of_literals(Literals::Exact);
+        let strings = FieldKind::of_literals(Literals::Text);
+        dialect.fields = [vec![exact; 8], vec![strings; 8]].concat();
+        while source.next_chunk(&mut chunk).unwrap() {
+            chunks.push(chunk.bytes.clone());
+        }
+        let floor = best(text.len(), || read(path));
+        println!("{name:<34}{:>10}{floor:>8.1}", "read only");
+        for isa in Isa::available() {
+            let cut = best(text.len(), || {
+                let mut source = run().with_isa(isa);
+                while source.next_chunk(&mut chunk).unwrap() {
+                    black_box(chunk.bytes.len());
+                }
+            });
+            let mut scanner = Scanner::with_isa(&dialect, isa);
+            let mut rows = Rows::new();
+            let scan = best(text.len(), || {
+                for chunk in &chunks {
+                    scanner.scan(chunk, &mut rows);
+                    assert_eq!(rows.not_plain(), None);
+                }
+            });
+            let values = best(text.len(), || {
+                for chunk in &chunks {
+                    scanner.scan(chunk, &mut rows);
+                    black_box(take_values(&rows, chunk));
+                }
+            });
+            println!("{:<34}{:>10}{cut:>8.1}{scan:>8.1}{values:>8.1}", "", isa.name());
+        }
+    }
 }
 
 /// Kinds of files: lines like TPC-H's lineitem, about 8 bytes a field.

@@ -242,6 +242,12 @@ impl RowRun {
         }
     }
 
+    /// The same with the given instructions: for tests and benchmarks; before anything is read.
+    pub fn with_isa(mut self, isa: Isa) -> RowRun {
+        self.text.cutter = Cutter::new(&self.place.tuples, isa);
+        self
+    }
+
     /// Where it is, to have it again.
     pub fn place(&self) -> RunPlace {
         self.place.clone()
