@@ -333,3 +333,84 @@ fn what_follows_the_rows_is_told_after_them() {
     assert_eq!(next.line, 4);
     assert!(reader.stands_before_rows());
 }
+
+/// Many rows, with line ends and everything else in them.
+fn long_run(rows: usize) -> (String, Vec<Vec<Option<Vec<u8>>>>) {
+    let tuple = |row: usize| format!("({row},'it''s\\n({row}),;')");
+    let between =
+        |row: usize| if row.is_multiple_of(1000) { format!(";\n{HEAD}") } else { ",\n".into() };
+    let text: String = (1..rows).map(|row| between(row) + &tuple(row)).collect();
+    let values = |row: usize| {
+        vec![Some(row.to_string().into_bytes()), Some(format!("it's\n({row}),;").into_bytes())]
+    };
+    (format!("{HEAD}{}{text};\nSELECT 1;\n", tuple(0)), (0..rows).map(values).collect())
+}
+
+/// Reads a run to its end, and once more from its place, and what follows it.
+fn read_twice(path: &std::path::Path, expected: &[Vec<Option<Vec<u8>>>]) {
+    let options = RunOptions { chunk_bytes: 100_000, ..RunOptions::default() };
+    let mut reader = SqlReader::open(&[path.to_owned()], SqlOptions::default()).unwrap();
+    reader.next().unwrap().unwrap();
+    let (mut run, handback) = reader.into_run(options).unwrap();
+    assert!(run.is_longer_than(300_000).unwrap());
+    let place = run.place();
+    let mut chunk = Chunk::default();
+    assert!(run.next_chunk(&mut chunk).unwrap());
+    let first = chunk.clone();
+    run.restart().unwrap();
+    assert!(run.next_chunk(&mut chunk).unwrap());
+    assert_eq!(chunk, first);
+    run.restart().unwrap();
+    assert_eq!(values_of(&mut run), expected);
+    let mut reader = handback.wait().unwrap();
+    assert_eq!(reader.next().unwrap().unwrap().text, b"SELECT 1");
+    assert!(reader.next().unwrap().is_none());
+    assert_eq!(values_of(&mut place.open(options)), expected);
+}
+
+#[test]
+fn a_run_in_an_archive_is_found_again() {
+    let (text, expected) = long_run(50_000);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    read_twice(file(&packed.finish().unwrap()).path(), &expected);
+    read_twice(file(text.as_bytes()).path(), &expected);
+}
+
+#[test]
+fn a_run_from_a_pipe_is_found_again() {
+    let (text, expected) = long_run(50_000);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || std::fs::write(path, text).unwrap()
+    });
+    read_twice(&path, &expected);
+    writer.join().unwrap();
+}
+
+#[test]
+fn a_row_without_end_is_an_error_and_the_reader_goes_on() {
+    let options = RunOptions { chunk_bytes: 1000, record_bytes_max: 300_000 };
+    let dump = format!("{HEAD}(1),('{}'),(2);SELECT 1;", "x".repeat(2_000_000));
+    let file = file(dump.as_bytes());
+    let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
+    reader.next().unwrap();
+    let (mut run, handback) = reader.into_run(options).unwrap();
+    let mut chunk = Chunk::default();
+    assert!(run.next_chunk(&mut chunk).unwrap());
+    assert_eq!(chunk.bytes.trim_ascii(), b"(1)");
+    let error = run.next_chunk(&mut chunk).unwrap_err();
+    assert!(matches!(error, Error::RecordTooLong { .. }), "{error}");
+    assert_eq!(handback.wait().unwrap().next().unwrap().unwrap().text, b"SELECT 1");
+    // Cut short in a string.
+    let file = self::file(&dump.as_bytes()[..1_000_000]);
+    let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
+    reader.next().unwrap();
+    let (mut run, _) = reader.into_run(RunOptions::default()).unwrap();
+    assert!(run.next_chunk(&mut chunk).unwrap());
+    let error = run.next_chunk(&mut chunk).unwrap_err();
+    assert!(matches!(error, Error::UnterminatedQuote { .. }), "{error}");
+}

@@ -466,6 +466,10 @@ impl Source for RowRun {
         format!("{}", self.place.offset)
     }
 
+    fn held_bytes(&self) -> u64 {
+        (self.place.ahead_bytes + PIECE_BYTES) as u64
+    }
+
     fn bytes_total(&self) -> Option<u64> {
         None
     }
@@ -533,7 +537,9 @@ impl RunText {
     /// Follows the text up to byte `limit`.
     fn look(&mut self, limit: usize) {
         let seen = &self.bytes[..limit.min(self.bytes.len())];
-        self.cutter.advance(seen, self.ended && seen.len() == self.bytes.len());
+        // Not so where the input ends right at the limit, which nobody may know yet: where chunks
+        // end follows from the text alone.
+        self.cutter.advance(seen, self.ended && self.bytes.len() < limit);
     }
 
     fn end(&self) -> Option<usize> {
