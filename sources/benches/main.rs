@@ -57,9 +57,12 @@ fn main() {
     dump::run(folder.path());
 }
 
+/// What stands before a row.
+type Between = fn(usize) -> &'static str;
+
 /// The same rows as INSERTs of mariadb-dump: the reader's way to rows.
 fn tuples(path: &Path) {
-    let styles: [(&str, fn(usize) -> &'static str); 3] = [
+    let styles: [(&str, Between); 3] = [
         ("sql: long INSERTs", |row| {
             if row.is_multiple_of(8000) { ";\nINSERT INTO `l` VALUES\n" } else { ",\n" }
         }),
