@@ -120,6 +120,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     /// Replays all of a dump.
     pub(crate) fn run(mut self, dump: &Dump) -> Result<Report, Error> {
         self.report.notes.extend(dump.warnings.iter().cloned());
+        self.shared.watch.set_total_bytes(dump.bytes().unwrap_or(0));
         match self.all(dump) {
             Ok(()) => {
                 self.journal.end()?;
@@ -176,7 +177,10 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let file = rows.files.first().unwrap_or(&self.shared.options.dump).clone();
         let place = Place { file, ..Place::default() };
         self.settle(false)?;
+        self.shared.watch.set_doing(&String::from_utf8_lossy(&rows.table));
         let done = self.files(rows, &place);
+        // They are read while the dump goes on: for progress, at once.
+        self.shared.watch.pass(rows.bytes().unwrap_or(0));
         self.judge(place, done)
     }
 
@@ -203,12 +207,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     fn statements(&mut self, mut reader: SqlReader) -> Result<(), Error> {
         let files: Vec<PathBuf> = reader.files().iter().map(|file| file.path.clone()).collect();
-        self.shared.watch.set_total_bytes(reader.bytes_total().unwrap_or(0));
+        self.shared.watch.follow(reader.counter());
         let first = self.spot.part;
         while let Some(statement) = self.next(&mut reader, &files)? {
             let part = first + statement.file as usize;
             self.spot = Spot { part, offset: statement.offset };
-            self.shared.watch.set_read_bytes(reader.bytes_read());
             let file = files.get(statement.file as usize).unwrap_or(&self.shared.options.dump);
             let text = match &statement.kind {
                 StatementKind::Insert(head) => &head.text,
@@ -232,7 +235,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             };
             self.judge(place, done)?;
         }
-        self.shared.watch.set_read_bytes(reader.bytes_read());
+        self.shared.watch.pass(reader.bytes_read());
         self.spot.part = first;
         Ok(())
     }

@@ -77,7 +77,28 @@ pub struct Part {
     pub content: Content,
 }
 
+/// Bytes of files; None where one is a pipe, or not there any more.
+fn bytes(files: &[PathBuf]) -> Option<u64> {
+    let size = |file: &PathBuf| {
+        let metadata = std::fs::metadata(file).ok()?;
+        metadata.is_file().then_some(metadata.len())
+    };
+    files.iter().map(size).sum()
+}
+
 impl Part {
+    /// Bytes of its files, packed if they are; None where that is not known.
+    fn bytes(&self) -> Option<u64> {
+        match &self.content {
+            Content::Sql { files, rows } => {
+                let rows = rows.as_ref().map_or(Some(0), |rows| rows.bytes());
+                Some(bytes(files)? + rows?)
+            }
+            Content::Script(_) => Some(0),
+            Content::Rows(rows) => rows.bytes(),
+        }
+    }
+
     /// How many files of statements it has, at least 1.
     pub(crate) fn files(&self) -> usize {
         match &self.content {
@@ -128,6 +149,11 @@ pub struct TableRows {
 }
 
 impl TableRows {
+    /// Bytes of the files, packed if they are; None where that is not known.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        bytes(&self.files)
+    }
+
     /// Whether files of the one may follow files of the other in one load.
     pub(crate) fn is_like(&self, other: &TableRows) -> bool {
         self.table == other.table
@@ -160,6 +186,11 @@ pub enum Coding {
 }
 
 impl Dump {
+    /// Bytes of all files that are read, packed if they are; None where that is not known.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.parts.iter().map(Part::bytes).sum()
+    }
+
     /// The dump at `path`: a folder is looked through, a file is one part. What `names` leaves out
     /// is not among the parts of a folder, as far as the names of its files tell.
     ///

@@ -1,7 +1,7 @@
 //! What is told while a replay runs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How far a replay is, at one moment.
@@ -43,7 +43,8 @@ const INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) struct Watch {
     rows: AtomicU64,
     tables: AtomicU64,
-    read_bytes: AtomicU64,
+    /// Bytes of the parts of the dump that are behind us.
+    passed_bytes: AtomicU64,
     total_bytes: AtomicU64,
     words: Mutex<Words>,
     ended: AtomicBool,
@@ -53,6 +54,8 @@ pub(crate) struct Watch {
 #[derive(Debug, Default)]
 struct Words {
     doing: String,
+    /// Where the reader of the current part says how far it is.
+    reading: Option<Arc<AtomicU64>>,
     said: Vec<String>,
 }
 
@@ -77,9 +80,16 @@ impl Watch {
         self.tables.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How much of the dump's files is read.
-    pub(crate) fn set_read_bytes(&self, bytes: u64) {
-        self.read_bytes.store(bytes, Ordering::Relaxed);
+    /// A part of the dump is being read, and its reader says there how far it is.
+    pub(crate) fn follow(&self, counter: Arc<AtomicU64>) {
+        self.words().reading = Some(counter);
+    }
+
+    /// A part is behind us, of so many bytes.
+    pub(crate) fn pass(&self, bytes: u64) {
+        let mut words = self.words();
+        words.reading = None;
+        self.passed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// How much of them there is; 0 where that is not known.
@@ -100,7 +110,12 @@ impl Watch {
 
     /// Bytes of the dump's files that are read.
     pub(crate) fn read_bytes(&self) -> u64 {
-        self.read_bytes.load(Ordering::Relaxed)
+        self.read_by(&self.words())
+    }
+
+    fn read_by(&self, words: &Words) -> u64 {
+        let reading = words.reading.as_ref().map_or(0, |counter| counter.load(Ordering::Relaxed));
+        self.passed_bytes.load(Ordering::Relaxed) + reading
     }
 
     fn words(&self) -> MutexGuard<'_, Words> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::classify::classify;
 use super::insert::{self, Head, InsertHead};
@@ -82,6 +82,8 @@ pub struct SqlReader {
     pub(super) pending: Pending,
     /// Bytes of the inputs before the current one.
     bytes_before: u64,
+    /// [`SqlReader::bytes_read`] as it was last told, also while the reader is lent.
+    told: Arc<AtomicU64>,
     isa: Isa,
 }
 
@@ -143,6 +145,7 @@ impl SqlReader {
             delimiter: b";".to_vec(),
             pending: Pending::Nothing,
             bytes_before: 0,
+            told: Arc::default(),
             isa: Isa::best(),
             options,
         })
@@ -163,6 +166,17 @@ impl SqlReader {
         self.bytes_before + self.window.as_ref().map_or(0, Window::consumed)
     }
 
+    /// Where [`SqlReader::bytes_read`] is told now and then, also while the reader is lent to a run
+    /// of rows: for whoever shows how far it is.
+    pub fn counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.told)
+    }
+
+    /// Tells how far it is.
+    pub(super) fn tell(&self) {
+        self.told.store(self.bytes_read(), Ordering::Relaxed);
+    }
+
     /// How the text behind the last statement is read, as far as the dump's own words tell.
     pub fn syntax(&self) -> Syntax {
         self.session.syntax
@@ -180,6 +194,7 @@ impl SqlReader {
     #[allow(clippy::should_implement_trait, reason = "an iterator would not lend itself")]
     pub fn next(&mut self) -> Result<Option<Statement>> {
         self.skip()?;
+        self.tell();
         while self.open_next()? {
             if let Some(statement) = self.statement()? {
                 return Ok(Some(statement));

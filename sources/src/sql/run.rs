@@ -348,7 +348,9 @@ impl RowRun {
         if let Some(lent) = &mut self.lent
             && let Some(window) = &mut lent.reader.window
         {
-            return self.text.read(window);
+            let read = self.text.read(window);
+            lent.reader.tell();
+            return read;
         }
         if self.own.is_none() {
             self.own = Some(self.place.window(&self.given_up)?);
