@@ -53,7 +53,7 @@ fn show(out: &mut impl Write, args: &ReplayArgs, report: &Report) -> std::io::Re
         return replay_print::report(out, report);
     }
     for failed in &report.failed {
-        tell!("inrush: {}", replay_print::failed(failed));
+        tell!("inrush: {failed}");
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use replay::report::{Failed, Report, TableReport};
+use replay::report::{Report, TableReport};
 
 use crate::size::{count, group, show};
 
@@ -50,7 +50,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         let number = count(report.failed.len() as u64, "statement");
         writeln!(out, "  {number} failed:")?;
         for failed in &report.failed {
-            writeln!(out, "    {}", self::failed(failed))?;
+            writeln!(out, "    {failed}")?;
         }
     }
     Ok(())
@@ -66,12 +66,6 @@ fn table(out: &mut impl Write, table: &TableReport) -> io::Result<()> {
     }
     writeln!(out)?;
     table.notes.iter().try_for_each(|note| writeln!(out, "    {note}"))
-}
-
-/// A statement that failed, in a line.
-pub(crate) fn failed(failed: &Failed) -> String {
-    let Failed { file, offset, line, statement, error } = failed;
-    format!("{file}, line {line}, byte {offset}, {statement:?}: {error}")
 }
 
 fn dry_run(out: &mut impl Write, report: &Report) -> io::Result<()> {

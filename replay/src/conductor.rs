@@ -30,7 +30,7 @@ use crate::naming::Naming;
 use crate::order::{Decode, Order, Step};
 use crate::place::Place;
 use crate::reading;
-use crate::report::{Failed, Report};
+use crate::report::Report;
 use crate::sessions::Sessions;
 use crate::state::State;
 use crate::table::{Created, Tables};
@@ -124,6 +124,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         match self.all(dump) {
             Ok(()) => {
                 self.journal.end()?;
+                self.report.failed = self.shared.watch.failed();
+                self.report.share_notes();
                 Ok(self.report)
             }
             Err(error) => {
@@ -270,8 +272,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     }
 
     fn pass_over(&mut self, place: &Place, error: &Error) {
-        self.shared.watch.say(&format!("{place}: {error}"));
-        self.report.failed.push(Failed::new(place, error));
+        self.shared.watch.fail(place, error);
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Error> {

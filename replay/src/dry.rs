@@ -212,7 +212,7 @@ impl<'a> DryRun<'a> {
 }
 
 /// Rows of a run; None where one is no plain values.
-fn count(mut run: RowRun) -> Result<Option<u64>, Error> {
+pub(crate) fn count(mut run: RowRun) -> Result<Option<u64>, Error> {
     let mut scanner = Scanner::new(run.dialect());
     let (mut chunk, mut rows, mut count) = (Chunk::default(), Rows::new(), 0);
     loop {

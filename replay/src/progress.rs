@@ -4,6 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::error::Error;
+use crate::place::Place;
+use crate::report::Failed;
+
 /// How far a replay is, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
@@ -57,6 +61,7 @@ struct Words {
     /// Where the reader of the current part says how far it is.
     reading: Option<Arc<AtomicU64>>,
     said: Vec<String>,
+    failed: Vec<Failed>,
 }
 
 impl Watch {
@@ -106,6 +111,22 @@ impl Watch {
     pub(crate) fn say(&self, text: &str) {
         self.words().said.push(text.to_owned());
         self.changed.notify_all();
+    }
+
+    /// A statement failed and is passed over.
+    pub(crate) fn fail(&self, place: &Place, error: &Error) {
+        let failed = match error {
+            // It knows its statement of a run.
+            Error::At { place, error } => Failed::new(place, error),
+            error => Failed::new(place, error),
+        };
+        self.say(&format!("passed over: {failed}"));
+        self.words().failed.push(failed);
+    }
+
+    /// Statements that failed so far.
+    pub(crate) fn failed(&self) -> Vec<Failed> {
+        self.words().failed.clone()
     }
 
     /// Bytes of the dump's files that are read.

@@ -1,5 +1,7 @@
 //! What a replay did.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::error::Error;
@@ -107,7 +109,28 @@ impl Failed {
     }
 }
 
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Failed { file, offset, line, statement, error } = self;
+        write!(f, "{file}, line {line}, byte {offset}, at {statement:?}: {error}")
+    }
+}
+
 impl Report {
+    /// What is said of several tables is said once.
+    pub(crate) fn share_notes(&mut self) {
+        let all: Vec<String> = self.tables.iter().flat_map(|table| table.notes.clone()).collect();
+        for note in &all {
+            let tables = all.iter().filter(|other| *other == note).count();
+            if tables > 1 && !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
+        for table in &mut self.tables {
+            table.notes.retain(|note| !self.notes.contains(note));
+        }
+    }
+
     /// The line of a table, made if it is not there.
     pub(crate) fn table(&mut self, name: &str) -> &mut TableReport {
         let at = match self.tables.iter().rposition(|line| line.table == name) {
@@ -128,5 +151,22 @@ impl Report {
         let span = seconds.max(1e-9);
         self.rows_per_second = self.rows as f64 / span;
         self.megabytes_per_second = bytes as f64 / span / 1e6;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_several_tables_is_said_once() {
+        let mut report = Report::default();
+        for (table, note) in [("a", "x"), ("a", "y"), ("b", "x")] {
+            report.table(table).notes.push(note.to_owned());
+        }
+        report.share_notes();
+        assert_eq!(report.notes, ["x"]);
+        assert_eq!(report.table("a").notes, ["y"]);
+        assert!(report.table("b").notes.is_empty());
     }
 }

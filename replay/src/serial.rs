@@ -12,7 +12,8 @@ use crate::work::{Sent, Stopped, Work};
 /// Runs the statements of a run in their order. Into a table that others see they are one
 /// transaction, unless the session is in one already (`in_transaction`).
 ///
-/// Errors: the statement that failed, with its place. A shadow may hold the rows before it.
+/// Errors: the statement that failed, with its place, but under `--force`. A shadow may hold the
+/// rows before it.
 pub(crate) fn send(
     work: &Work<'_>,
     mut run: RowRun,
@@ -43,15 +44,20 @@ fn statements(work: &Work<'_>, run: &mut RowRun, session: &mut Session) -> Resul
         text.clear();
         text.extend_from_slice(&head);
         text.extend_from_slice(tuples);
-        let done = session.exec_bytes(&text).map_err(|error| {
-            let place = Place {
-                file: run.place().position().path,
-                offset: statement.offset,
-                line: statement.line,
-                head: place::head(&statement.text),
-            };
-            Error::from(error).at(place)
-        })?;
+        let done = match session.exec_bytes(&text) {
+            Ok(done) => done,
+            Err(error) => {
+                let file = run.place().position().path;
+                let (offset, line) = (statement.offset, statement.line);
+                let place = Place { file, offset, line, head: place::head(&statement.text) };
+                let error = Error::from(error);
+                if work.options.force && error.is_passed_over() {
+                    work.watch.fail(&place, &error);
+                    continue;
+                }
+                return Err(error.at(place).into());
+            }
+        };
         let count = count(&done, work.head.verb);
         rows += count;
         work.watch.add_rows(count);

@@ -19,7 +19,7 @@ use crate::progress::Watch;
 use crate::state::State;
 use crate::table::Shadow;
 use crate::work::{Sent, Stopped, Work};
-use crate::{delimited, lanes, rows, serial};
+use crate::{delimited, dry, lanes, rows, serial};
 
 /// Rows and where they go.
 pub(crate) struct Job {
@@ -118,14 +118,24 @@ fn runs(
     anew: impl Fn() -> Result<(), Error>,
 ) -> Result<Sent, Error> {
     let ways: &[Way] = match work.options.rows_as {
-        As::Rows => &[Way::Rows, Way::Lanes, Way::Serial],
-        As::Statements => &[Way::Lanes, Way::Serial],
+        // What lanes have sent before they give up could not be told from the rows before.
+        _ if work.is_shadow && !work.is_empty && !is_lanes_to_the_end(work, again()) => {
+            &[Way::Serial]
+        }
+        As::Rows if work.is_empty => &[Way::Rows, Way::Lanes, Way::Serial],
+        As::Rows | As::Statements => &[Way::Lanes, Way::Serial],
     };
     first(work, ways, anew, |way| match way {
         Way::Rows => rows::load(work, again()),
         Way::Lanes => lanes::send(work, again()),
         Way::Serial => serial::send(work, again(), &mut session(work)?, false),
     })
+}
+
+/// Whether lanes that begin with a run also end with it: plain rows, none of which takes the place
+/// of another.
+fn is_lanes_to_the_end(work: &Work<'_>, run: RowRun) -> bool {
+    work.head.verb == Verb::Insert && matches!(dry::count(run), Ok(Some(_)))
 }
 
 /// Delimited files, which have no statements.
@@ -156,6 +166,12 @@ fn first(
             Ok(mut sent) => {
                 sent.notes.splice(..0, notes);
                 return Ok(sent);
+            }
+            // Statement by statement, all that can go in do.
+            Err(Stopped::Failed(error))
+                if work.options.force && index + 1 < ways.len() && error.is_passed_over() =>
+            {
+                notes.push(format!("not by {}: {error}", way.name()));
             }
             Err(Stopped::Unfit(why)) => notes.push(format!("not by {}: {why}", way.name())),
             Err(Stopped::Failed(error)) => return Err(error),
