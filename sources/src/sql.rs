@@ -12,12 +12,15 @@
 //!
 //! In reading order: `lexer` where a statement ends, `token` its words, `statement` what it is and
 //! `classify` how that is told, `insert` the words before the rows, `session` what the dump sets that
-//! changes how it is read, `window` the bytes at hand, `problem` what cannot be read, `reader` the
-//! dump front to back; then rows: `walk` what is a string and what a tuple, `cut` where a run may be
-//! cut and ends, `run` the run as a [`crate::Source`], `tuples` the fields of a chunk of it, `literal`
-//! what a field means and which column takes it.
+//! changes how it is read, `window` the bytes at hand, `problem` what cannot be read, `blank` and
+//! `command` what stands between statements, `reader` the dump front to back; then rows: `walk` what
+//! is a string and what a tuple, `cut` where a run may be cut and ends, `run` the run as a
+//! [`crate::Source`], `tuples` the fields of a chunk of it, `literal` what a field means and which
+//! column takes it.
 
+mod blank;
 mod classify;
+mod command;
 mod cut;
 mod insert;
 mod lexer;

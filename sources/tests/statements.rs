@@ -1,6 +1,7 @@
 //! Dumps are cut into statements as the mariadb client cuts them, however they are read.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use proptest::collection::vec;
@@ -341,4 +342,107 @@ fn a_version_comment_behind_rows_hides_no_delimiter() {
         texts.push(shown(&statement.text));
     }
     assert_eq!(texts, ["x", "*/y", "z"]);
+}
+
+#[test]
+fn files_of_mydumper_hold_nothing_unknown() {
+    let Some(server) = Server::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    // It does not quote names that need it.
+    server.sql(&EVERYTHING.replace("o``d;d", "od").replace("a;b`", "ab`"));
+    let mut mydumper = std::process::Command::new("mydumper");
+    mydumper.args(["--user=root", "--database=od", "--triggers", "--routines", "--events"]);
+    mydumper.arg(format!("--socket={}", server.folder.path().join("socket").display()));
+    mydumper.arg(format!("--outputdir={}", folder.path().display()));
+    let Ok(output) = mydumper.output() else {
+        eprintln!("skipped: mydumper must be in the path");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut kinds = Vec::new();
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.to_string_lossy().into_owned();
+        // Where bodies are, it cuts at line ends, with no delimiter to tell.
+        let has_bodies = name.ends_with("-post.sql") || name.ends_with("-triggers.sql");
+        if has_bodies || !name.ends_with(".sql") {
+            continue;
+        }
+        for (kind, text, ..) in read(&std::fs::read(&path).unwrap(), 1000, Rows::Whole) {
+            let text = shown(&text);
+            let kind = kind.unwrap_or_else(|| panic!("{}: {text}", path.display()));
+            let is_sequence = text.contains("SEQUENCE");
+            assert!(is_sequence || kind != StatementKind::Other, "{}: {text}", path.display());
+            kinds.push(kind);
+        }
+    }
+    let count = |is: fn(&StatementKind) -> bool| kinds.iter().filter(|kind| is(kind)).count();
+    // Views stand in as tables first.
+    assert_eq!(count(|kind| matches!(kind, StatementKind::CreateTable { .. })), 4);
+    assert_eq!(count(|kind| matches!(kind, StatementKind::Insert(_))), 1);
+    assert_eq!(count(|kind| matches!(kind, StatementKind::CreateView(_))), 2);
+}
+
+/// Statements and errors of these inputs.
+fn read_all(paths: &[PathBuf], options: SqlOptions) -> Vec<String> {
+    let mut reader = SqlReader::open(paths, options).unwrap();
+    let mut read = Vec::new();
+    loop {
+        match reader.next() {
+            Ok(None) => return read,
+            Ok(Some(statement)) => {
+                read.push(format!("{} {}", statement.file, shown(&statement.text)));
+            }
+            Err(error @ Error::Sql { .. }) => {
+                read.push(error.to_string().split_once(": ").unwrap().1.to_owned());
+            }
+            Err(error) => {
+                read.push(error.to_string());
+                return read;
+            }
+        }
+    }
+}
+
+#[test]
+fn inputs_are_read_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = folder.path().join("plain.sql");
+    std::fs::write(&plain, "set sql_mode=ansi;DELIMITER //\na;b//c").unwrap();
+    let packed = folder.path().join("packed.sql.gz");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b"\"\\\";x;y;").unwrap();
+    std::fs::write(&packed, gzip.finish().unwrap()).unwrap();
+    let read = read_all(&[plain, packed], SqlOptions::default());
+    // The session goes on, the delimiter does not.
+    assert_eq!(read, ["0 setsql_mode=ansi", "0 a;b", "0 c", "1 \"\\\"", "1 x", "1 y"]);
+}
+
+#[test]
+fn what_is_too_long_is_passed_over_and_what_is_no_sql_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dump.sql");
+    let long = "x".repeat(2000);
+    std::fs::write(&path, format!("a;select '{long};' {long};b;insert into t values ('{long}');c"))
+        .unwrap();
+    let paths = [path.clone()];
+    let options =
+        SqlOptions { statement_bytes_max: 1000, piece_bytes: 300, ..SqlOptions::default() };
+    let read = read_all(&paths, options);
+    assert_eq!(read.len(), 5, "{read:?}");
+    assert!(read[1].starts_with("the statement is longer than 1000 bytes;"), "{}", read[1]);
+    // Of rows there may be any number.
+    assert_eq!([&read[0], &read[2], &read[3], &read[4]], ["0 a", "0 b", "0 ", "0 c"]);
+
+    let refused: [(&[u8], &str); 4] = [
+        (b"\xff\xfes\0e\0", "UTF-16"),
+        (b"s\0e\0l\0", "UTF-16"),
+        (b"<?xml version=\"1.0\"?>", "--xml"),
+        (b"PK\x03\x04", "zip"),
+    ];
+    for (bytes, what) in refused {
+        std::fs::write(&path, bytes).unwrap();
+        let read = read_all(&paths, SqlOptions::default());
+        assert!(read.len() == 1 && read[0].contains(what), "{read:?}");
+    }
 }

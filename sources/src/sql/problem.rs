@@ -1,5 +1,12 @@
 //! What a dump can have that cannot be played.
 
+use super::lexer::Inside;
+use super::window::Window;
+use crate::error::Error;
+
+/// Bytes of a statement in messages.
+const SHOWN_BYTES: usize = 80;
+
 /// Why a statement cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -31,4 +38,27 @@ pub enum Problem {
     /// DELIMITER with nothing behind it, or a backslash.
     #[error("DELIMITER needs what is to end a statement, without a backslash")]
     Delimiter,
+}
+
+/// What is open at the end of an input.
+pub(super) fn open(inside: Inside) -> Problem {
+    let what = match inside {
+        Inside::Quotes(b'"') => "a quote (\")",
+        Inside::Quotes(b'`') => "a quoted name (`)",
+        Inside::Quotes(_) => "a quote (')",
+        _ => "a comment (/*)",
+    };
+    Problem::Open { what }
+}
+
+/// An error at `bytes()[at]` of a statement of which `head` was taken.
+pub(super) fn problem(window: &Window, at: usize, problem: Problem, head: &[u8]) -> Error {
+    Error::Sql { at: window.position(at), problem, statement: begin(head, window.bytes()) }
+}
+
+/// How a statement of these two parts begins, for messages.
+pub(super) fn begin(head: &[u8], rest: &[u8]) -> String {
+    let shown: Vec<u8> = head.iter().chain(rest).copied().take(SHOWN_BYTES).collect();
+    let line = shown.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    String::from_utf8_lossy(line).trim_end().to_owned()
 }

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::blank::skip_blank;
 use super::classify::classify;
+use super::command::{CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size};
 use super::insert::{self, Head, InsertHead};
-use super::lexer::{Found, Inside, Lexer, Syntax};
-use super::problem::Problem;
+use super::lexer::{Found, Lexer, Syntax};
+use super::problem::{Problem, begin, open, problem};
 use super::session::Session;
 use super::statement::{Statement, StatementKind};
-use super::token::{Comments, is_word};
+use super::token::Comments;
 use super::window::{PIECE_BYTES, Window};
 use crate::ahead::Ends;
 use crate::encoding::Encoding;
@@ -23,10 +25,6 @@ use crate::text::TextOptions;
 
 /// Longest head of an INSERT: 4,096 columns of the longest names fit.
 const HEAD_BYTES_MAX: usize = 4 << 20;
-/// Bytes of a statement in messages.
-const SHOWN_BYTES: usize = 80;
-/// Longest line of a command to the client.
-const LINE_BYTES_MAX: usize = 4 << 10;
 
 /// How a dump is read.
 #[derive(Clone, Debug)]
@@ -96,34 +94,6 @@ pub(super) enum Pending {
     /// All that is behind what could not be read.
     Rest(Box<Lexer>),
 }
-
-/// Commands of the mariadb client that may stand where a statement does, DELIMITER, USE and HELP
-/// left out. Source: `commands` in the server's `client/mysql.cc`.
-const CLIENT_COMMANDS: [&str; 23] = [
-    "CHARSET",
-    "CLEAR",
-    "CONNECT",
-    "COSTS",
-    "EDIT",
-    "EGO",
-    "EXIT",
-    "GO",
-    "NOPAGER",
-    "NOTEE",
-    "NOWARNING",
-    "PAGER",
-    "PRINT",
-    "PROMPT",
-    "QUIT",
-    "REHASH",
-    "SANDBOX",
-    "SOURCE",
-    "STATUS",
-    "SYSTEM",
-    "TEE",
-    "WARNINGS",
-    "RESETCONNECTION",
-];
 
 impl SqlReader {
     /// A reader over these inputs, in this order: files, archives, pipes. Opens none.
@@ -443,116 +413,6 @@ fn not_sql(head: &[u8]) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// Goes to the first word of a statement; false if there is none left. Empty statements, comments
-/// and the line by which mariadb-dump forbids the client its commands are passed over.
-fn skip_blank(window: &mut Window, delimiter: &[u8]) -> Result<bool> {
-    loop {
-        window.need(16.max(delimiter.len()))?;
-        let bytes = window.bytes();
-        match bytes {
-            [] => return Ok(false),
-            _ if bytes.starts_with(delimiter) => window.take(delimiter.len()),
-            [byte, ..] if is_blank(*byte) => {
-                let size = bytes.iter().position(|&byte| !is_blank(byte));
-                window.take(size.unwrap_or(bytes.len()));
-            }
-            // Also without space behind it: it could only be an error.
-            [b'#', ..] | [b'-', b'-', ..] => skip_past(window, b"\n")?,
-            [b'/', b'*', behind @ ..] if !is_version(behind) => skip_past(window, b"*/")?,
-            _ => return Ok(true),
-        }
-    }
-}
-
-fn is_blank(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == 0x0b
-}
-
-/// Whether `/*` with this behind it is a comment that a server may run. `/*M!999999\- enable the
-/// sandbox mode */` is for the client alone.
-fn is_version(behind: &[u8]) -> bool {
-    let text = match behind {
-        [b'!', text @ ..] | [b'M', b'!', text @ ..] => text,
-        _ => return false,
-    };
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    !text[digits..].starts_with(b"\\-")
-}
-
-/// Takes everything up to and with `end`, or to the end of the input, in bounded memory.
-fn skip_past(window: &mut Window, end: &[u8]) -> Result<()> {
-    // Behind the mark that opens: `/*/` is open still.
-    window.take(if end.len() > 1 { 2 } else { 1 });
-    loop {
-        let bytes = window.bytes();
-        if let Some(at) = memchr::memmem::find(bytes, end) {
-            window.take(at + end.len());
-            return Ok(());
-        }
-        if window.is_last() {
-            window.take(bytes.len());
-            return Ok(());
-        }
-        // The first half of it may stand at the end.
-        window.take(bytes.len().saturating_sub(end.len() - 1));
-        window.fill()?;
-    }
-}
-
-fn first_word(bytes: &[u8]) -> &[u8] {
-    let size = bytes.iter().position(|&byte| !is_word(byte)).unwrap_or(bytes.len());
-    &bytes[..size]
-}
-
-/// Bytes up to and with the end of the line, as far as a line goes.
-fn line_size(bytes: &[u8]) -> usize {
-    let bytes = &bytes[..bytes.len().min(LINE_BYTES_MAX)];
-    memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1)
-}
-
-/// Takes a line with DELIMITER: what it says.
-///
-/// Source: `com_delimiter` and `get_arg` in the server's `client/mysql.cc`.
-fn delimiter(window: &mut Window) -> Result<Vec<u8>> {
-    let size = line_size(window.bytes());
-    let line = window.bytes()[..size].get("DELIMITER".len()..).unwrap_or_default();
-    let argument = line.trim_ascii();
-    let argument = match argument {
-        [quote @ (b'\'' | b'"' | b'`'), rest @ ..] => rest.split(|byte| byte == quote).next(),
-        _ => argument.split(u8::is_ascii_whitespace).next(),
-    };
-    let argument = argument.unwrap_or_default().to_vec();
-    if argument.is_empty() || argument.contains(&b'\\') {
-        let error = problem(window, 0, Problem::Delimiter, b"");
-        window.take(size);
-        return Err(error);
-    }
-    window.take(size);
-    Ok(argument)
-}
-
-fn open(inside: Inside) -> Problem {
-    let what = match inside {
-        Inside::Quotes(b'"') => "a quote (\")",
-        Inside::Quotes(b'`') => "a quoted name (`)",
-        Inside::Quotes(_) => "a quote (')",
-        _ => "a comment (/*)",
-    };
-    Problem::Open { what }
-}
-
-/// An error at `bytes()[at]` of a statement of which `head` was taken.
-fn problem(window: &Window, at: usize, problem: Problem, head: &[u8]) -> Error {
-    Error::Sql { at: window.position(at), problem, statement: begin(head, window.bytes()) }
-}
-
-/// How a statement of these two parts begins, for messages.
-fn begin(head: &[u8], rest: &[u8]) -> String {
-    let shown: Vec<u8> = head.iter().chain(rest).copied().take(SHOWN_BYTES).collect();
-    let line = shown.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    String::from_utf8_lossy(line).trim_end().to_owned()
 }
 
 #[cfg(test)]

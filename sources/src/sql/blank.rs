@@ -1,0 +1,60 @@
+//! What is before a statement: space, comments, delimiters.
+
+use super::window::Window;
+use crate::error::Result;
+
+/// Goes to the first word of a statement; false if there is none left. Empty statements, comments
+/// and the line by which mariadb-dump forbids the client its commands are passed over.
+pub(super) fn skip_blank(window: &mut Window, delimiter: &[u8]) -> Result<bool> {
+    loop {
+        window.need(16.max(delimiter.len()))?;
+        let bytes = window.bytes();
+        match bytes {
+            [] => return Ok(false),
+            _ if bytes.starts_with(delimiter) => window.take(delimiter.len()),
+            [byte, ..] if is_blank(*byte) => {
+                let size = bytes.iter().position(|&byte| !is_blank(byte));
+                window.take(size.unwrap_or(bytes.len()));
+            }
+            // Also without space behind it: it could only be an error.
+            [b'#', ..] | [b'-', b'-', ..] => skip_past(window, b"\n")?,
+            [b'/', b'*', behind @ ..] if !is_version(behind) => skip_past(window, b"*/")?,
+            _ => return Ok(true),
+        }
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == 0x0b
+}
+
+/// Whether `/*` with this behind it is a comment that a server may run. `/*M!999999\- enable the
+/// sandbox mode */` is for the client alone.
+fn is_version(behind: &[u8]) -> bool {
+    let text = match behind {
+        [b'!', text @ ..] | [b'M', b'!', text @ ..] => text,
+        _ => return false,
+    };
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    !text[digits..].starts_with(b"\\-")
+}
+
+/// Takes everything up to and with `end`, or to the end of the input, in bounded memory.
+fn skip_past(window: &mut Window, end: &[u8]) -> Result<()> {
+    // Behind the mark that opens: `/*/` is open still.
+    window.take(if end.len() > 1 { 2 } else { 1 });
+    loop {
+        let bytes = window.bytes();
+        if let Some(at) = memchr::memmem::find(bytes, end) {
+            window.take(at + end.len());
+            return Ok(());
+        }
+        if window.is_last() {
+            window.take(bytes.len());
+            return Ok(());
+        }
+        // The first half of it may stand at the end.
+        window.take(bytes.len().saturating_sub(end.len() - 1));
+        window.fill()?;
+    }
+}
