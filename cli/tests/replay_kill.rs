@@ -19,6 +19,7 @@ CREATE TABLE p (id INT PRIMARY KEY, old INT) ENGINE=InnoDB;
 CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT f FOREIGN KEY (p) REFERENCES p (id)) ENGINE=InnoDB;
 CREATE TABLE other (id INT PRIMARY KEY, p INT, CONSTRAINT o FOREIGN KEY (p) REFERENCES p (id)) ENGINE=InnoDB;
 CREATE TABLE e (id INT) ENGINE=InnoDB;
+CREATE TABLE big (id INT PRIMARY KEY, old INT) ENGINE=InnoDB;
 INSERT INTO p VALUES (1, 1);
 INSERT INTO c VALUES (1, 1);
 INSERT INTO other VALUES (1, 1)";
@@ -79,10 +80,10 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    fn new(server: &'a TestServer, more: &'a [&'a str]) -> Scene<'a> {
+    /// `tail` is what the dump says after what all have.
+    fn new(server: &'a TestServer, more: &'a [&'a str], tail: &str) -> Scene<'a> {
         let home = Home::new();
         let database = server.database().unwrap();
-        let tail = if more.contains(&"--atomic") { "" } else { MORE };
         home.file("dump.sql", format!("USE `{database}`;{DUMP}{tail}"));
         let session = server.connect().unwrap();
         let (old, new, expected) = (Vec::new(), Vec::new(), String::new());
@@ -125,7 +126,7 @@ impl<'a> Scene<'a> {
     fn tables(&mut self) -> Vec<String> {
         let database = &self.database;
         let session = &mut self.session;
-        ["c", "n", "p", "e"]
+        ["c", "n", "p", "e", "big"]
             .map(|table| {
                 match session.query(&format!("SELECT * FROM {database}.{table} ORDER BY 1")) {
                     Ok(rows) => format!("{rows:?}"),
@@ -188,15 +189,19 @@ impl<'a> Scene<'a> {
              AND TABLE_SCHEMA='";
         let left = self.session.query(&format!("{sql}{}'", self.database)).unwrap();
         assert!(left.is_empty(), "step {step}: {left:?}");
+        let files = std::fs::read_dir(self.server.datadir().join(&self.database)).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let left: Vec<String> = names.filter(|name| name.contains("inrush")).collect();
+        assert!(left.is_empty(), "step {step}: {left:?}");
         let journals = std::fs::read_dir(self.home.path().join("state/inrush/replays"));
         assert_eq!(journals.map_or(0, Iterator::count), 0, "step {step}");
     }
 }
 
 /// Kills at every step there is, until one is not reached.
-fn kill_at_every_step(more: &[&str]) {
+fn kill_at_every_step(more: &[&str], tail: &str) {
     let Some(server) = TestServer::shared() else { return };
-    let mut scene = Scene::new(server, more);
+    let mut scene = Scene::new(server, more, tail);
     for step in 1..STEPS_MAX {
         scene.reset();
         let killed: Outcome = run(&mut scene.killed_at(step));
@@ -215,20 +220,20 @@ fn kill_at_every_step(more: &[&str]) {
 
 #[test]
 fn a_replay_killed_at_any_step_goes_on() {
-    kill_at_every_step(&[]);
+    kill_at_every_step(&[], MORE);
 }
 
 #[test]
 fn an_atomic_replay_killed_at_any_step_is_done_or_not() {
-    kill_at_every_step(&["--atomic"]);
+    kill_at_every_step(&["--atomic"], "");
 }
 
 #[test]
 fn a_replay_whose_server_is_killed_goes_on() {
     let durable = TestServerOptions { durable: true, ..TestServerOptions::default() };
     let Some(server) = TestServer::start_with(&durable) else { return };
-    let mut scene = Scene::new(&server, &[]);
-    for step in (2..STEPS_MAX).step_by(5) {
+    let mut scene = Scene::new(&server, &[], MORE);
+    for step in (2..STEPS_MAX).step_by(7) {
         scene.reset();
         let mut command = scene.command();
         command.env("INRUSH_FAILPOINT", format!("step.{step}=pause"));
@@ -247,6 +252,42 @@ fn a_replay_whose_server_is_killed_goes_on() {
         if outcome.code() != 0 {
             scene.again(step);
         }
+    }
+}
+
+/// A table of so many rows that they go in by the load engine, or over several connections.
+fn big() -> String {
+    let rows: Vec<String> = (1..40_000).map(|id| format!("({id},'{id:060}')")).collect();
+    format!(
+        "DROP TABLE IF EXISTS `big`;\nCREATE TABLE `big` (`id` int NOT NULL PRIMARY KEY, `t` \
+         varchar(99), KEY (`t`)) ENGINE=InnoDB;\nINSERT INTO `big` VALUES {};\n",
+        rows.join(",")
+    )
+}
+
+#[test]
+fn a_replay_killed_while_many_rows_go_in_leaves_nothing_behind() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, &["--as", "rows"], &big());
+    let places = ["shadow.discarded", "rows.end", "import.placed", "publish.swapped", "job.end"];
+    for (step, place) in places.into_iter().enumerate() {
+        scene.reset();
+        let mut command = scene.command();
+        let killed = run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
+        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        scene.is_whole(step);
+        scene.again(step);
+    }
+    scene.more = &["--as", "statements"];
+    for step in 0..3 {
+        scene.reset();
+        let mut child = start(&mut scene.command());
+        std::thread::sleep(std::time::Duration::from_millis(100 + 120 * step as u64));
+        // It may have come to its end.
+        let _ = child.kill();
+        finish(child);
+        scene.is_whole(step);
+        scene.again(step);
     }
 }
 
