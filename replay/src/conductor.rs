@@ -39,6 +39,9 @@ use crate::ways::Shared;
 /// Variables that change how statements are told apart.
 const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_client"];
 
+/// The variable that says whether foreign keys are checked.
+const CHECKS: &str = "foreign_key_checks";
+
 /// Goes through a dump.
 pub(crate) struct Conductor<'scope, 'env> {
     shared: Shared<'env>,
@@ -331,17 +334,22 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     }
 
     fn set(&mut self, statement: &Statement, variables: Vec<String>) -> Result<(), Error> {
-        // Foreign keys are added as the dump would have them made: before it changes that.
-        let changes_checks = variables.iter().any(|name| name == "foreign_key_checks")
-            && !self.state()?.has_value(&statement.text, "foreign_key_checks");
-        if changes_checks && !self.shared.options.atomic {
-            self.leave_tables();
-            self.barrier()?;
-        }
+        let sets_checks = variables.iter().any(|name| name == CHECKS);
+        let before = sets_checks.then(|| self.state()).transpose()?;
         self.exec(statement)?;
         self.in_transaction |= variables.iter().any(|name| name == "autocommit");
         self.set.extend(variables);
         self.state = None;
+        // From here on the dump counts on its foreign keys, or no longer. Files of rows that say
+        // again what holds already are in the midst of their table.
+        let changes = match before {
+            Some(before) => before.is_on(CHECKS) != self.state()?.is_on(CHECKS),
+            None => false,
+        };
+        if changes && !self.shared.options.atomic {
+            self.leave_tables();
+            self.barrier()?;
+        }
         Ok(())
     }
 

@@ -24,6 +24,8 @@ use std::fs::{OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use disk::File;
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,10 @@ const ER_DONE_BEFORE: [u16; 20] = [
     1007, 1008, 1050, 1051, 1060, 1061, 1068, 1091, 1125, 1133, 1304, 1305, 1359, 1360, 1396, 1537,
     1539, 1826, 4091, 4092,
 ];
+
+/// How long another replay of the same dump is waited for, and the pause between two looks.
+const BUSY_WAIT: Duration = Duration::from_secs(3);
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a statement is: the part of the dump, and the byte in it.
 #[derive(
@@ -299,10 +305,15 @@ fn open(folder: &Path, path: &Path) -> std::io::Result<(Vec<u8>, File)> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let mut options = OpenOptions::new();
     let file = options.append(true).create(true).mode(0o600).open(path)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(std::io::ErrorKind::WouldBlock.into()),
-        Err(TryLockError::Error(error)) => return Err(error),
+    // A replay that was killed has it for the moment that its end takes.
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if begun.elapsed() < BUSY_WAIT => sleep(BUSY_PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(std::io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
     }
     let text = disk::read(path, "journal")?;
     disk::sync_folder(folder, "journal")?;
