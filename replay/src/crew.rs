@@ -15,7 +15,15 @@ use crate::ways::{self, Job, Shared};
 use crate::work::Sent;
 
 /// Runs under way at once: while one is built or imported, the next is read.
-pub(crate) const JOBS_MAX: usize = 2;
+const JOBS_MAX: usize = 2;
+/// The least memory that a run's rows are built in, in bytes.
+const JOB_BYTES_MIN: u64 = 32 << 20;
+
+/// Runs that may be under way at once in so much memory: one, where there is too little for more.
+pub(crate) fn jobs_max(memory_bytes_max: u64) -> usize {
+    let fit = usize::try_from(memory_bytes_max / JOB_BYTES_MIN).unwrap_or(usize::MAX);
+    fit.clamp(1, JOBS_MAX)
+}
 
 /// A run that is in, or is not.
 pub(crate) struct Finished {

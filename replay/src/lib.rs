@@ -82,7 +82,8 @@ pub fn replay(
     let _watcher = options.interrupt.watch(&connect);
     let watch = Watch::default();
     let (connect, watch) = (&connect, &watch);
-    let shared = Shared { connect, options, watch, jobs_max: crew::JOBS_MAX };
+    let jobs_max = crew::jobs_max(options.memory_bytes_max);
+    let shared = Shared { connect, options, watch, jobs_max };
     let outcome = std::thread::scope(|scope| {
         let _ending = watch.until_dropped();
         scope.spawn(|| watch.tell(progress));
