@@ -15,6 +15,8 @@ mod mydumper;
 mod script;
 mod shell;
 mod tab;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,202 @@
+//! Folders that the real tools wrote, replayed and dumped again. What MySQL Shell writes is written
+//! here by its rules.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use server::testing::TestServer;
+
+use crate::report::Report;
+use crate::{Error, ReplayOptions, replay};
+
+const SHOP: &str = include_str!("tests/shop.sql");
+const ODD: &str = "o\"dd.name-x y";
+
+/// A server with the databases, and one without.
+struct Servers {
+    source: TestServer,
+    target: TestServer,
+    place: tempfile::TempDir,
+}
+
+impl Servers {
+    fn start() -> Option<Servers> {
+        let (source, target) = (TestServer::start()?, TestServer::start()?);
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("shop.sql");
+        // One statement a line end, but for the bodies of routines, which hold `;` inside.
+        std::fs::write(&path, format!("DELIMITER //\n{}", SHOP.replace(";\n", "//\n"))).unwrap();
+        let input = std::fs::File::open(&path).unwrap();
+        let done = Command::new("mariadb")
+            .args(["--no-defaults", "-uroot", "-S"])
+            .arg(source.socket())
+            .stdin(input)
+            .stdout(Stdio::null())
+            .status();
+        assert!(done.unwrap().success());
+        Some(Servers { source, target, place })
+    }
+
+    /// A folder that anybody may write to: the server does.
+    fn folder(&self, name: &str) -> std::path::PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.place.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        for path in [self.place.path(), &path] {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        path
+    }
+
+    fn replay(&self, set: impl FnOnce(&mut ReplayOptions), dump: &Path) -> Result<Report, Error> {
+        let state = tempfile::tempdir().unwrap();
+        let mut options = ReplayOptions::new(dump.to_owned());
+        options.state_dir = state.path().to_owned();
+        options.threads = 2;
+        options.memory_bytes_max = 512 << 20;
+        set(&mut options);
+        replay(&self.target.options(), &options, &())
+    }
+
+    fn forget(&self, databases: &[&str]) {
+        let mut session = self.target.connect().unwrap();
+        for name in databases {
+            let name = server::identifier::quote_name(name);
+            session.exec(&format!("DROP DATABASE IF EXISTS {name}")).unwrap();
+        }
+    }
+}
+
+/// Runs a tool; what it prints.
+fn run(tool: &str, arguments: &[&str]) -> String {
+    let done = Command::new(tool).args(arguments).output().unwrap();
+    let problems = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{tool} {arguments:?}: {problems}");
+    String::from_utf8(done.stdout).unwrap()
+}
+
+fn is_there(tool: &str) -> bool {
+    let found = Command::new(tool).arg("--version").output().is_ok();
+    if !found {
+        println!("skipped: no {tool} found");
+    }
+    found
+}
+
+fn socket(server: &TestServer) -> &str {
+    server.socket().to_str().unwrap()
+}
+
+/// All of a server's databases, or what is asked for, as text.
+fn dump(server: &TestServer, more: &[&str]) -> String {
+    let common = ["--no-defaults", "-uroot", "-S", socket(server), "--skip-comments", "--hex-blob"];
+    run("mariadb-dump", &[&common, more].concat())
+}
+
+const WHOLE: [&str; 6] = ["--routines", "--events", "--triggers", "--databases", "shop", ODD];
+
+#[track_caller]
+fn assert_same(found: &str, wanted: &str) {
+    let lines = wanted.lines().zip(found.lines());
+    let differing = lines.filter(|(wanted, found)| wanted != found).take(3);
+    let differing: Vec<_> = differing.map(|(a, b)| (shorten(a), shorten(b))).collect();
+    assert_eq!(differing, [], "wanted, found");
+    assert_eq!(found.len(), wanted.len());
+}
+
+fn shorten(line: &str) -> String {
+    line.chars().take(300).collect()
+}
+
+#[test]
+fn folders_of_mydumper_give_the_same_databases() {
+    if !is_there("mydumper") {
+        return;
+    }
+    let Some(servers) = Servers::start() else { return };
+    let wanted = dump(&servers.source, &WHOLE);
+    let only = "^(shop|o\"dd)[.]";
+    let styles: [&[&str]; 3] =
+        [&[], &["-F", "1"], &["--complete-insert", "-s", "10000", "-r", "9000"]];
+    for (index, style) in styles.into_iter().enumerate() {
+        let folder = servers.place.path().join(format!("mydumper{index}"));
+        let folder_name = folder.to_str().unwrap();
+        let common = [
+            "-S",
+            socket(&servers.source),
+            "-u",
+            "root",
+            "-G",
+            "-E",
+            "-R",
+            "-x",
+            only,
+            "-o",
+            folder_name,
+        ];
+        run("mydumper", &[&common, style].concat());
+        servers.forget(&["shop", ODD]);
+        let report = servers.replay(|_| {}, &folder).unwrap();
+        assert!(report.failed.is_empty());
+        assert_same(&dump(&servers.target, &WHOLE), &wanted);
+    }
+}
+
+#[test]
+fn a_folder_of_mydumper_goes_into_one_database_and_tables_are_left_out() {
+    if !is_there("mydumper") {
+        return;
+    }
+    let Some(servers) = Servers::start() else { return };
+    let folder = servers.place.path().join("mydumper");
+    let name = folder.to_str().unwrap();
+    run(
+        "mydumper",
+        &["-S", socket(&servers.source), "-u", "root", "-B", "shop", "-G", "-E", "-R", "-o", name],
+    );
+    servers.replay(|options| options.into = Some("copy".to_owned()), &folder).unwrap();
+    let parts = ["--routines", "--events", "--triggers"];
+    let wanted = dump(&servers.source, &[&parts[..], &["shop"]].concat());
+    let wanted = wanted.replace("FROM shop.t", "FROM `copy`.t").replace("`shop`.", "`copy`.");
+    assert_same(&dump(&servers.target, &[&parts[..], &["copy"]].concat()), &wanted);
+    let mut session = servers.target.connect().unwrap();
+    let databases = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME='shop'";
+    assert_eq!(session.query_text(databases).unwrap().as_deref(), Some("0"));
+
+    let chosen = |options: &mut ReplayOptions| {
+        options.tables = vec!["shop.*".to_owned()];
+        options.exclude = vec!["big".to_owned(), "*_second".to_owned(), "a_third".to_owned()];
+    };
+    servers.replay(chosen, &folder).unwrap();
+    let tables = "SELECT GROUP_CONCAT(TABLE_NAME ORDER BY TABLE_NAME SEPARATOR '|') FROM \
+                  information_schema.TABLES WHERE TABLE_SCHEMA='shop'";
+    let found = session.query_text(tables).unwrap().unwrap();
+    assert_eq!(found, "a.00001 x-schema|child|gen|nothing|parent|sq|t|zero|z_first");
+}
+
+#[test]
+fn folders_of_mariadb_dump_tab_give_the_same_tables() {
+    if !is_there("mariadb-dump") {
+        return;
+    }
+    let Some(servers) = Servers::start() else { return };
+    let folder = servers.folder("tab");
+    let tab = format!("--tab={}", folder.display());
+    // Sequences and routines are printed; what asks for them is left out.
+    let mut source = servers.source.connect().unwrap();
+    source.exec("DROP VIEW shop.a_third").unwrap();
+    source.exec("DROP VIEW shop.m_second").unwrap();
+    source.exec("CREATE VIEW shop.m_second AS SELECT id FROM shop.z_first").unwrap();
+    source.exec("CREATE VIEW shop.a_third AS SELECT id FROM shop.m_second").unwrap();
+    source.exec("ALTER TABLE shop.gen MODIFY n INT").unwrap();
+    source.exec("DROP SEQUENCE shop.sq").unwrap();
+    // Bytes of its characters that look like escapes are written as they are, for no loader to read.
+    source.exec("ALTER TABLE shop.t DROP k").unwrap();
+    dump(&servers.source, &[&tab, "shop"]);
+    let error = servers.replay(|_| {}, &folder).unwrap_err().to_string();
+    assert!(error.contains("--into"), "{error}");
+    servers.replay(|options| options.into = Some("shop".to_owned()), &folder).unwrap();
+    let wanted = dump(&servers.source, &["--triggers", "shop"]);
+    assert_same(&dump(&servers.target, &["--triggers", "shop"]), &wanted);
+}
