@@ -2,6 +2,8 @@
 //! here by its rules.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod shell;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -199,4 +201,26 @@ fn folders_of_mariadb_dump_tab_give_the_same_tables() {
     servers.replay(|options| options.into = Some("shop".to_owned()), &folder).unwrap();
     let wanted = dump(&servers.source, &["--triggers", "shop"]);
     assert_same(&dump(&servers.target, &["--triggers", "shop"]), &wanted);
+}
+
+#[test]
+fn folders_of_mysql_shell_give_the_same_tables() {
+    if !is_there("mariadb-dump") {
+        return;
+    }
+    let Some(servers) = Servers::start() else { return };
+    let mut source = servers.source.connect().unwrap();
+    // MySQL has no sequences.
+    source.exec("ALTER TABLE shop.gen MODIFY n INT").unwrap();
+    source.exec("DROP SEQUENCE shop.sq").unwrap();
+    source.exec("DROP VIEW shop.z_first").unwrap();
+    source.exec("CREATE VIEW shop.z_first AS SELECT id FROM shop.t").unwrap();
+    let wanted = dump(&servers.source, &["--triggers", "shop"]);
+    for coding in ["TO_BASE64", "HEX"] {
+        let folder = servers.folder(coding);
+        shell::write(&mut source, &folder, coding, &["z_first", "m_second", "a_third"]);
+        servers.forget(&["shop"]);
+        servers.replay(|_| {}, &folder).unwrap();
+        assert_same(&dump(&servers.target, &["--triggers", "shop"]), &wanted);
+    }
 }
