@@ -21,10 +21,8 @@ mod delimited;
 mod dry;
 pub mod dump;
 mod error;
-#[allow(dead_code, reason = "the conductor is on its way")]
 mod journal;
 mod keys;
-#[allow(dead_code, reason = "the conductor is on its way")]
 mod lanes;
 pub mod names;
 mod naming;

@@ -132,11 +132,6 @@ impl Tables {
         }
     }
 
-    /// Whether a DROP waits for its CREATE.
-    pub(crate) fn has_held_drops(&self) -> bool {
-        !self.held.is_empty()
-    }
-
     /// Drops the tables whose CREATE did not follow.
     pub(crate) fn run_held_drops(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
         while let Some((key, name)) = self.held.pop_first() {
