@@ -29,14 +29,15 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// Whether `/*` with this behind it is a comment that a server may run. `/*M!999999\- enable the
-/// sandbox mode */` is for the client alone.
+/// sandbox mode */` is for the client alone, and so is `/*!\C utf8mb4 */` of mariadb-binlog, which
+/// sets the session's character sets behind it.
 fn is_version(behind: &[u8]) -> bool {
     let text = match behind {
         [b'!', text @ ..] | [b'M', b'!', text @ ..] => text,
         _ => return false,
     };
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    !text[digits..].starts_with(b"\\-")
+    !matches!(text[digits..], [b'\\', b'-' | b'C', ..])
 }
 
 /// Takes everything up to and with `end`, or to the end of the input, in bounded memory.

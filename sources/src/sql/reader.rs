@@ -451,6 +451,26 @@ mod tests {
     }
 
     #[test]
+    fn a_second_byte_of_a_character_is_no_backslash() {
+        let dump = b"set names gbk;a '\x95\x5c';/*!50003 set @a=@@character_set_client, \
+                     character_set_client=latin1*/;b '\x95\x5c';';set names @a;\
+                     SET @@session.character_set_client=28;c '\x95\x5c';";
+        let read = read(dump);
+        assert_eq!(read.len(), 7, "{read:?}");
+        assert!(read[3].ends_with("\\';'"), "{read:?}");
+    }
+
+    #[test]
+    fn what_mysqlbinlog_writes_is_cut_at_its_delimiter() {
+        let dump = b"/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/;\nDELIMITER /*!*/;\n# at 4\n\
+                     BINLOG '\nabc/==\n'/*!*/;\n/*!\\C utf8mb4 *//*!*/;\nx/*!*/;\nDELIMITER ;\ny;";
+        let read = read(dump);
+        let texts = ["/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/", "BINLOG '\nabc/==\n'"];
+        assert_eq!(read[..2], texts, "{read:?}");
+        assert_eq!(read[2..], ["x", "y"], "{read:?}");
+    }
+
+    #[test]
     fn statements_end_where_the_server_and_its_client_say() {
         let cases: [(&str, &[&str]); 16] = [
             ("", &[]),

@@ -123,6 +123,13 @@ fn characters(name: &[u8]) -> MultiByte {
     match MultiByte::of_charset(name) {
         // As far as quotes and backslashes go: its second bytes are digits, or those of gbk.
         MultiByte::None if name.eq_ignore_ascii_case("gb18030") => MultiByte::Gbk,
+        // Of collations by number, as mariadb-binlog writes them.
+        MultiByte::None => match name.parse() {
+            Ok(1 | 84 | 1025 | 1108) => MultiByte::Big5,
+            Ok(13 | 88 | 95 | 96 | 1037 | 1112 | 1119 | 1120) => MultiByte::Sjis,
+            Ok(28 | 87 | 248..=250 | 1052 | 1111) => MultiByte::Gbk,
+            _ => MultiByte::None,
+        },
         found => found,
     }
 }
