@@ -414,3 +414,83 @@ fn a_row_without_end_is_an_error_and_the_reader_goes_on() {
     let error = run.next_chunk(&mut chunk).unwrap_err();
     assert!(matches!(error, Error::UnterminatedQuote { .. }), "{error}");
 }
+
+/// Statements by their offset, and whether reading ended well.
+type Read = (Vec<(u64, Vec<u8>)>, bool);
+
+fn reader(path: &std::path::Path) -> SqlReader {
+    SqlReader::open(&[path.to_owned()], SqlOptions::default()).unwrap()
+}
+
+/// All statements, each read whole.
+fn by_statement(path: &std::path::Path) -> Read {
+    let (mut reader, mut found) = (reader(path), Vec::new());
+    loop {
+        let statement = match reader.next() {
+            Ok(Some(statement)) => statement,
+            end => return (found, end.is_ok()),
+        };
+        let text = match statement.kind {
+            StatementKind::Insert(_) => match reader.whole() {
+                Ok(text) => text,
+                Err(_) => return (found, false),
+            },
+            _ => statement.text,
+        };
+        found.push((statement.offset, text));
+    }
+}
+
+/// The same with INSERTs taken from runs, some of which are cut into chunks first.
+fn by_run(path: &std::path::Path, chunk_bytes: usize) -> Read {
+    let (mut reader, mut found) = (reader(path), Vec::new());
+    let options = RunOptions { chunk_bytes, ..RunOptions::default() };
+    loop {
+        let statement = match reader.next() {
+            Ok(Some(statement)) => statement,
+            end => return (found, end.is_ok()),
+        };
+        if !reader.stands_before_rows() {
+            found.push((statement.offset, statement.text));
+            continue;
+        }
+        let (mut run, handback) = reader.into_run(options).unwrap();
+        let mut chunk = Chunk::default();
+        while run.next_chunk(&mut chunk).unwrap_or(false) {}
+        let mut again = run.place().open(options);
+        drop(run);
+        let mut one = sources::sql::RunStatement::default();
+        loop {
+            match again.next_statement(&mut one) {
+                Ok(true) => found.push((one.offset, one.text.trim_ascii_end().to_vec())),
+                Ok(false) => break,
+                Err(_) => return (found, false),
+            }
+        }
+        reader = handback.wait().unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn runs_end_where_their_statements_do(
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "INSERT INTO t VALUES (", "INSERT INTO t VALUES ('", ";\n", ";", "(1)", ",", "'", "\"", "\\'",
+            "''", "`", "a;b", "\n", "-- x\n", "#'\n", "/* ; */", "/*!1 ; */", "--", "1", ")", "(", "x y ",
+            "ON DUPLICATE KEY UPDATE a=';'", "INSERT INTO u VALUES (2)", "SELECT 1;", "  ",
+        ]), 1..40),
+        chunk_bytes in 1usize..100,
+    ) {
+        let dump = format!("INSERT INTO t VALUES ({}", pieces.concat());
+        let file = file(dump.as_bytes());
+        let (statements, runs) = (by_statement(file.path()), by_run(file.path(), chunk_bytes));
+        if statements.1 && runs.1 {
+            prop_assert_eq!(statements, runs, "{}", dump);
+        } else {
+            // What cannot be read is an error both ways; of what is before it, a run gives no less.
+            prop_assert!(!statements.1, "{}\n{:?}", dump, statements);
+        }
+    }
+}
