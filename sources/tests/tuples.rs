@@ -263,7 +263,7 @@ proptest! {
         let (mut run, handback) = open();
         let place = run.place();
         prop_assert_eq!(place.position().offset, 9);
-        prop_assert_eq!(run.is_longer_than(50).unwrap(), text.len() + 1 - HEAD.len() > 50);
+        prop_assert_eq!(run.is_longer_than(50).unwrap(), text.len() + 2 - HEAD.len() > 50);
         prop_assert_eq!(&values_of(&mut run), &expected);
         let mut reader = handback.wait().unwrap();
         let next = reader.next().unwrap().unwrap();
@@ -493,4 +493,15 @@ proptest! {
             prop_assert!(!statements.1, "{}\n{:?}", dump, statements);
         }
     }
+}
+
+#[test]
+fn dumps_that_once_differed() {
+    // A semicolon in a comment that the input ends in is no end of a statement.
+    let file = file(b"INSERT INTO t VALUES (``--  SELECT 1;");
+    assert_eq!(by_statement(file.path()), by_run(file.path(), 1));
+    // A backslash in a name is no escape, also where the name goes on in the next block.
+    let ansi = Syntax { ansi_quotes: true, ..Syntax::default() };
+    let text = format!("(1,\"{}\\\",'a')", "x".repeat(100));
+    assert!(scanned(text.as_bytes(), &[], ansi).is_err());
 }

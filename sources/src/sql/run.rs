@@ -286,7 +286,10 @@ impl RowRun {
         }
         let (walk, head) = (Walk::new(self.place.tuples.syntax), Arc::clone(&self.place.head));
         let mut cursor = Cursor::new(0);
-        while !walk.tail(&mut cursor, &self.text.bytes, self.text.ended) {
+        let is_closed = loop {
+            if walk.tail(&mut cursor, &self.text.bytes, self.text.ended) {
+                break true;
+            }
             if self.text.ended {
                 if cursor.quote != 0 {
                     self.ended = true;
@@ -294,14 +297,14 @@ impl RowRun {
                         at: self.text.position(&self.place, 0),
                     });
                 }
-                break;
+                break false;
             }
             self.check_size(self.text.bytes.len())?;
             self.read()?;
-        }
+        };
         let end = cursor.position.min(self.text.bytes.len());
-        let text = &self.text.bytes[..end];
-        let text = text.strip_suffix(b";").unwrap_or(text);
+        // At the end of the input a semicolon may be part of a comment.
+        let text = &self.text.bytes[..end - usize::from(is_closed)];
         statement.text.clear();
         statement.text.extend_from_slice(&head.text);
         statement.text.extend_from_slice(text);

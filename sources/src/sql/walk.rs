@@ -370,7 +370,9 @@ impl Walk {
         next: u8,
         sink: &mut S,
     ) -> bool {
-        if cursor.depth > 1 || cursor.comment != Comment::None || cursor.quote == b'`' {
+        // In a name a backslash is no escape.
+        let in_name = cursor.quote == b'`' || (cursor.quote == b'"' && self.ansi_quotes);
+        if cursor.depth > 1 || cursor.comment != Comment::None || in_name {
             return false;
         }
         let block = B::load(bytes);
