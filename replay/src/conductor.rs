@@ -315,7 +315,14 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 self.finish_table(&table)?;
                 self.once(statement)?;
             }
-            Step::Keys(_) | Step::Run => self.once(statement)?,
+            Step::Keys(table) => {
+                // It would wait for the transaction of the rows.
+                while self.crew.is_busy(&table) {
+                    self.settle(true)?;
+                }
+                self.once(statement)?;
+            }
+            Step::Run => self.once(statement)?,
             Step::Barrier => {
                 self.report.barriers += 1;
                 self.barrier()?;

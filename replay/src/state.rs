@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use server::identifier::{quote_name, quote_text};
 use server::{Result, Session};
 
-use crate::token::{self, Modes, Token, TokenKind};
-
 /// Variables that matter to rows and definitions whether or not the dump sets them. Those that a
 /// server lacks are left out.
 const CORE: [&str; 8] = [
@@ -107,29 +105,6 @@ impl State {
         matches!(self.get(variable), Some("1" | "ON"))
     }
 
-    /// Whether a SET gives a variable that is 0 or 1 the value that it has: each file of mydumper's
-    /// says what it needs. False if it is not told by the text alone.
-    pub(crate) fn has_value(&self, set: &[u8], variable: &str) -> bool {
-        let words: Vec<Token> = token::tokens(set, Modes::default()).collect();
-        let is = |index: usize, word: &str| {
-            words.get(index).is_some_and(|one: &Token| one.is_word(set, word))
-        };
-        let mut places = (0..words.len()).filter(|&index| is(index, variable));
-        let (Some(place), None) = (places.next(), places.next()) else { return false };
-        let equals = |one: &Token| one.kind == TokenKind::Symbol(b'=');
-        let ends = |one: &Token| matches!(one.kind, TokenKind::Symbol(b',' | b';'));
-        let is_set = words.get(place + 1).is_some_and(equals);
-        let is_all = words.get(place + 3).is_none_or(ends);
-        let value = if is(place + 2, "1") || is(place + 2, "ON") {
-            Some(true)
-        } else if is(place + 2, "0") || is(place + 2, "OFF") {
-            Some(false)
-        } else {
-            None
-        };
-        is_set && is_all && value == Some(self.is_on(variable))
-    }
-
     /// The character set of the dump's text.
     pub(crate) fn charset(&self) -> &str {
         self.get("character_set_client").unwrap_or("utf8mb4")
@@ -166,17 +141,6 @@ fn literal(value: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_set_of_what_is_set_already_is_told_by_its_text() {
-        let state = State::of(&[("foreign_key_checks", "0")]);
-        let same = |text: &str| state.has_value(text.as_bytes(), "foreign_key_checks");
-        assert!(same("/*!40014 SET FOREIGN_KEY_CHECKS=0*/"));
-        assert!(same("SET @OLD=@@FOREIGN_KEY_CHECKS, foreign_key_checks = OFF, x=1"));
-        assert!(!same("SET FOREIGN_KEY_CHECKS=1") && !same("SET FOREIGN_KEY_CHECKS=@OLD"));
-        assert!(!same("SET FOREIGN_KEY_CHECKS=0+1"));
-        assert!(!same("SET FOREIGN_KEY_CHECKS=0, FOREIGN_KEY_CHECKS=1") && !same("SET x=0"));
-    }
 
     #[test]
     fn numbers_are_set_without_quotes() {

@@ -10,7 +10,7 @@ use crate::dump::TableRows;
 use crate::error::Error;
 use crate::journal::Spot;
 use crate::naming::Naming;
-use crate::order::Step;
+use crate::order::{Step, has_word};
 use crate::place::Place;
 use crate::ways::{Input, Job};
 use crate::work::{Sent, Stopped, Work};
@@ -69,11 +69,16 @@ impl Conductor<'_, '_> {
         if filled.is_some_and(|filled| filled.has_failed) {
             return Ok(());
         }
+        let is_small = !run.is_longer_than(SMALL_BYTES)?;
+        let is_ours = self.tables.shadow(&table).is_some();
+        if is_ours && !self.shared.options.atomic && reads_tables(&run) {
+            // What they read has to have its place, they themselves perhaps too.
+            self.barrier()?;
+        }
         let shadow = self.tables.shadow(&table).cloned();
         if shadow.is_none() && self.before_rows_of_others(&table)? {
             return Ok(());
         }
-        let is_small = !run.is_longer_than(SMALL_BYTES)?;
         if is_small || (shadow.is_none() && self.in_transaction) {
             return self.here(&table, run);
         }
@@ -310,4 +315,11 @@ fn takes_rows_back(own: &mut Session, table: &TableName) -> Result<bool, Error> 
         quote_text(&table.table)
     );
     Ok(!own.query(&sql)?.is_empty())
+}
+
+/// Whether rows may look at tables: those that are no plain values, with a SELECT, or that change
+/// rows that are there.
+fn reads_tables(run: &RowRun) -> bool {
+    run.held_if_not_plain()
+        .is_some_and(|text| [&b"select"[..], b"update"].iter().any(|word| has_word(text, word)))
 }

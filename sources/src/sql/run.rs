@@ -276,6 +276,13 @@ impl RowRun {
         }
     }
 
+    /// All that was read ahead, if something in it is no plain row; it may go beyond the run.
+    pub fn held_if_not_plain(&self) -> Option<&[u8]> {
+        let mut cutter = self.text.cutter.clone();
+        cutter.advance(&self.text.bytes, self.text.ended);
+        cutter.not_plain().map(|_| &self.text.bytes[..])
+    }
+
     /// Overwrites `statement` with the next one, whole and as it stands, or returns false behind the
     /// last one. For a run of which no chunk was read.
     ///
