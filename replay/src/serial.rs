@@ -9,6 +9,10 @@ use crate::lanes;
 use crate::place::{self, Place};
 use crate::work::{Sent, Stopped, Work};
 
+/// Bytes of statements in a transaction, where nobody sees the table yet: with one each, many short
+/// statements would all wait for the disk.
+const TRANSACTION_BYTES: usize = 4 << 20;
+
 /// Runs the statements of a run in their order. Into a table that others see they are one
 /// transaction, unless the session is in one already (`in_transaction`).
 ///
@@ -20,25 +24,45 @@ pub(crate) fn send(
     session: &mut Session,
     in_transaction: bool,
 ) -> Result<Sent, Stopped> {
-    let is_one = !work.is_shadow && !in_transaction;
-    if is_one {
+    let is_ours = !in_transaction;
+    let is_unchecked = is_ours && !work.state.is_on("unique_checks");
+    if is_unchecked {
+        // MariaDB would fill an empty table in a way that finds duplicates at the COMMIT, and takes
+        // all statements back with one.
+        session.exec("SET SESSION unique_checks=1")?;
+    }
+    if is_ours {
         session.exec("START TRANSACTION")?;
     }
-    let done = statements(work, &mut run, session);
-    if is_one {
-        // The error of the statement says more.
-        let _shield = done.is_err().then(|| work.options.interrupt.shield());
+    let parts = is_ours && work.is_shadow;
+    let done = statements(work, &mut run, session, parts);
+    // The error of the statement says more.
+    let _shield = done.is_err().then(|| work.options.interrupt.shield());
+    if is_ours {
         let ended = session.exec(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
         if done.is_ok() {
             ended?;
         }
     }
+    if is_unchecked {
+        let set_back = session.exec("SET SESSION unique_checks=0");
+        if done.is_ok() {
+            set_back?;
+        }
+    }
     Ok(Sent { rows: done?, way: "serial", notes: Vec::new() })
 }
 
-fn statements(work: &Work<'_>, run: &mut RowRun, session: &mut Session) -> Result<u64, Stopped> {
+/// The statements; `parts`: the transaction may be committed now and then.
+fn statements(
+    work: &Work<'_>,
+    run: &mut RowRun,
+    session: &mut Session,
+    parts: bool,
+) -> Result<u64, Stopped> {
     let head = lanes::head(session, work.into, work.state.charset(), work.head)?;
     let (mut statement, mut text, mut rows) = (RunStatement::default(), Vec::new(), 0);
+    let mut open_bytes = 0;
     while run.next_statement(&mut statement)? {
         let tuples = statement.text.get(work.head.text.len()..).unwrap_or_default();
         text.clear();
@@ -61,6 +85,12 @@ fn statements(work: &Work<'_>, run: &mut RowRun, session: &mut Session) -> Resul
         let count = count(&done, work.head.verb);
         rows += count;
         work.watch.add_rows(count);
+        open_bytes += text.len();
+        if parts && open_bytes >= TRANSACTION_BYTES {
+            session.exec("COMMIT")?;
+            session.exec("START TRANSACTION")?;
+            open_bytes = 0;
+        }
     }
     Ok(rows)
 }

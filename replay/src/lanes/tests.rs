@@ -244,6 +244,11 @@ fn a_run_that_does_not_go_in_leaves_the_rows_of_earlier_ones() {
     scene.set("TRUNCATE t");
     scene.serial((first + &second).as_bytes()).unwrap();
     assert_eq!(scene.picture(), lanes);
+    // The dump's session is as it was.
+    assert_eq!(
+        scene.text("SELECT CONCAT(@@unique_checks=0, @@autocommit=1, @@in_transaction)", 0),
+        "110"
+    );
 }
 
 #[test]
