@@ -224,3 +224,60 @@ fn folders_of_mysql_shell_give_the_same_tables() {
         assert_same(&dump(&servers.target, &["--triggers", "shop"]), &wanted);
     }
 }
+
+/// A folder as mydumper 1.0 writes it with `--load-data --hex-blob`, of names that no file can have.
+/// Source: `mydumper_write.c`, `mydumper_start_dump.c`.
+const TODAY: [(&str, &[u8]); 7] = [
+    (
+        "metadata",
+        b"# Started dump at: 2026-01-01 00:00:00\n[config]\nquote-character = BACKTICK\n\n\
+          [myloader_session_variables]\nSQL_MODE='NO_AUTO_VALUE_ON_ZERO' /*!40101\n\n\
+          [`mydumper_0`.`mydumper_1`]\nreal_table_name=a.b\nrows = 3\n\
+          # Finished dump at: 2026-01-01 00:00:01\n",
+    ),
+    ("mydumper_0-schema-create.sql", b"CREATE DATABASE /*!32312 IF NOT EXISTS*/ `x.y`;\n"),
+    (
+        "mydumper_0.mydumper_1-schema.sql",
+        b"/*!40101 SET NAMES binary*/;\nCREATE TABLE `a.b` (`id` int AUTO_INCREMENT PRIMARY KEY, `t` \
+          varchar(9) CHARACTER SET latin1, `b` blob, `j` json, `ts` timestamp NULL);\n",
+    ),
+    ("mydumper_0.mydumper_1.00000.sql", LOAD_0),
+    ("mydumper_0.mydumper_1.00000.dat", b"0\t\xe9\\t\t00FF0A\t{\"a\":1}\t1970-01-01 00:00:01\n"),
+    ("mydumper_0.mydumper_1.00002.sql", LOAD_2),
+    ("mydumper_0.mydumper_1.00002.dat", b"7\t\\N\t\\N\t\\N\t\\N\n8\t\t\t[]\t2026-07-01 12:00:00\n"),
+];
+
+const LOAD_0: &[u8] = b"/*!40101 SET NAMES binary*/;\n/*!40014 SET FOREIGN_KEY_CHECKS=0*/;\n\
+    /*!40101 SET SQL_MODE='NO_AUTO_VALUE_ON_ZERO'*/;\n/*!40103 SET TIME_ZONE='+00:00' */;\n\
+    LOAD DATA LOCAL INFILE 'mydumper_0.mydumper_1.00000.dat' INTO TABLE `a.b` FIELDS TERMINATED BY \
+    '\\t' ENCLOSED BY '' ESCAPED BY '\\\\' LINES STARTING BY '' TERMINATED BY '\\n' \
+    (`id`,`t`,@b,@j,`ts`)SET `b`=UNHEX(@b),`j`=CONVERT(@j USING UTF8MB4);\n";
+
+const LOAD_2: &[u8] = b"/*!40101 SET NAMES binary*/;\n/*!40014 SET FOREIGN_KEY_CHECKS=0*/;\n\
+    /*!40101 SET SQL_MODE='NO_AUTO_VALUE_ON_ZERO'*/;\n/*!40103 SET TIME_ZONE='+00:00' */;\n\
+    LOAD DATA LOCAL INFILE 'mydumper_0.mydumper_1.00002.dat' INTO TABLE `a.b` FIELDS TERMINATED BY \
+    '\\t' ENCLOSED BY '' ESCAPED BY '\\\\' LINES STARTING BY '' TERMINATED BY '\\n' \
+    (`id`,`t`,@b,@j,`ts`)SET `b`=UNHEX(@b),`j`=CONVERT(@j USING UTF8MB4);\n";
+
+#[test]
+fn delimited_rows_of_mydumper_are_loaded() {
+    let Some(server) = TestServer::start() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("today");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, text) in TODAY {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let mut options = ReplayOptions::new(folder);
+    options.state_dir = place.path().to_owned();
+    let report = replay(&server.options(), &options, &()).unwrap();
+    assert_eq!(report.notes, Vec::<String>::new());
+    let mut session = server.connect().unwrap();
+    session.exec("SET time_zone='+00:00'").unwrap();
+    let rows = "SELECT GROUP_CONCAT(CONCAT_WS('|', id, HEX(t), HEX(b), j, ts) ORDER BY id SEPARATOR '/') \
+                FROM `x.y`.`a.b`";
+    assert_eq!(
+        session.query_text(rows).unwrap().unwrap(),
+        "0|E909|00FF0A|{\"a\":1}|1970-01-01 00:00:01/7/8|||[]|2026-07-01 12:00:00"
+    );
+}
