@@ -234,7 +234,8 @@ fn is_text(sql_type: &SqlType) -> bool {
 /// Which SQL literals a column takes as it takes the same text in a file.
 fn literals(sql_type: &SqlType) -> Literals {
     match sql_type {
-        SqlType::Integer { .. } | SqlType::Decimal { .. } => Literals::Exact,
+        SqlType::Integer { .. } => Literals::Whole,
+        SqlType::Decimal { .. } => Literals::Exact,
         SqlType::Float { .. } | SqlType::Double { .. } => Literals::Real,
         SqlType::Char { text, .. } | SqlType::VarChar { text, .. } | SqlType::Text { text, .. }
             if !text.charset.is_ascii_superset() =>

@@ -14,13 +14,13 @@ use crate::server::{Db, Server};
 
 /// Column types, and what a scan has to let through.
 const COLUMNS: [(&str, Literals); 40] = [
-    ("TINYINT", Literals::Exact),
-    ("SMALLINT UNSIGNED", Literals::Exact),
-    ("MEDIUMINT", Literals::Exact),
-    ("INT", Literals::Exact),
-    ("BIGINT", Literals::Exact),
-    ("BIGINT UNSIGNED", Literals::Exact),
-    ("BOOL", Literals::Exact),
+    ("TINYINT", Literals::Whole),
+    ("SMALLINT UNSIGNED", Literals::Whole),
+    ("MEDIUMINT", Literals::Whole),
+    ("INT", Literals::Whole),
+    ("BIGINT", Literals::Whole),
+    ("BIGINT UNSIGNED", Literals::Whole),
+    ("BOOL", Literals::Whole),
     ("DECIMAL(10,2)", Literals::Exact),
     ("DECIMAL(65,30)", Literals::Exact),
     ("DECIMAL(20,0) UNSIGNED", Literals::Exact),
@@ -57,7 +57,7 @@ const COLUMNS: [(&str, Literals); 40] = [
 ];
 
 /// What is tried in every column.
-const LITERALS: [&str; 120] = [
+const LITERALS: [&str; 121] = [
     "NULL",
     "null",
     "TRUE",
@@ -112,6 +112,7 @@ const LITERALS: [&str; 120] = [
     "-.5",
     "0.0",
     "-0.0",
+    "-00.011",
     "00.5",
     "1e1",
     "1E5",

@@ -142,25 +142,25 @@ fn modes_change_what_a_string_is() {
 
 #[test]
 fn columns_take_what_means_the_same_in_a_file() {
-    use Literals::{Binary, Bytes, Exact, Real, Strings, Text, Year};
+    use Literals::{Binary, Bytes, Exact, Real, Strings, Text, Whole, Year};
     let cases: [(&str, &[Literals]); 14] = [
-        ("'a'", &[Exact, Real, Text, Bytes, Binary, Year, Strings]),
-        ("NULL", &[Exact, Real, Text, Bytes, Binary, Year, Strings]),
-        ("12", &[Exact, Real, Text, Bytes]),
+        ("'a'", &[Whole, Exact, Real, Text, Bytes, Binary, Year, Strings]),
+        ("NULL", &[Whole, Exact, Real, Text, Bytes, Binary, Year, Strings]),
+        ("12", &[Whole, Exact, Real, Text, Bytes]),
         ("-1.50", &[Exact, Real, Text, Bytes]),
         ("1e5", &[Real]),
-        ("007", &[Exact, Real]),
-        ("-0", &[Exact, Real]),
+        ("007", &[Whole, Exact, Real]),
+        ("-0", &[Whole, Exact, Real]),
         (".5", &[Exact, Real]),
-        ("2020", &[Exact, Real, Text, Bytes, Year]),
-        ("0000", &[Exact, Real, Year]),
+        ("2020", &[Whole, Exact, Real, Text, Bytes, Year]),
+        ("0000", &[Whole, Exact, Real, Year]),
         ("x'41'", &[Text, Bytes, Binary]),
         ("x'e9'", &[Bytes, Binary]),
         ("_binary '\u{e9}'", &[Bytes, Binary]),
-        ("TRUE", &[Exact, Real, Text, Bytes]),
+        ("TRUE", &[Whole, Exact, Real, Text, Bytes]),
     ];
     for (literal, takers) in cases {
-        for column in [Exact, Real, Text, Bytes, Binary, Year, Strings] {
+        for column in [Whole, Exact, Real, Text, Bytes, Binary, Year, Strings] {
             let tuple = format!("({literal})");
             let found = scanned(tuple.as_bytes(), &[column], Syntax::default());
             assert_eq!(found.is_ok(), takers.contains(&column), "{literal} {column:?} {found:?}");

@@ -27,7 +27,10 @@ const INTRODUCERS: [&[u8]; 6] = [b"binary", b"utf8mb4", b"utf8mb3", b"utf8", b"l
 /// Which literals a column takes as LOAD DATA takes a field. NULL and strings always are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Literals {
-    /// Whole and decimal numbers: integer and DECIMAL columns.
+    /// Whole numbers: integer columns. Of a fraction below zero in an unsigned one strict mode
+    /// makes an error in an INSERT, and zero in a file.
+    Whole,
+    /// Whole and decimal numbers: DECIMAL columns.
     Exact,
     /// All numbers: FLOAT and DOUBLE.
     Real,
@@ -253,6 +256,7 @@ impl Literals {
     #[inline]
     pub(crate) fn takes_number(self, text: &[u8]) -> bool {
         match self {
+            Literals::Whole if !text.is_empty() && text.len() < SCALE_MAX => !text.contains(&b'.'),
             Literals::Exact | Literals::Real if !text.is_empty() && text.len() < SCALE_MAX => true,
             _ => self.takes_any_number(text),
         }
@@ -262,6 +266,7 @@ impl Literals {
     fn takes_any_number(self, text: &[u8]) -> bool {
         let Some(number) = Number::parse(text) else { return false };
         match self {
+            Literals::Whole => number.is_exact() && !text.contains(&b'.'),
             Literals::Exact => number.is_exact(),
             Literals::Real => number.digits <= DIGITS_MAX,
             Literals::Text | Literals::Bytes => number.is_exact() && is_shown_as_written(text),
