@@ -5,7 +5,7 @@
 #
 # Wanted: a C compiler and linker, MariaDB's server and client programs, Rust. On Debian and its
 # derivatives apt installs them, as root or through sudo; elsewhere this says what to install.
-# Only the -core packages of MariaDB are taken: they hold the programs, and no service that
+# Of MariaDB's server only the -core package is taken: it holds the programs, and no service that
 # would start a server of the system's own. Asks nothing, and is done at once when all is there.
 set -eu
 
@@ -25,6 +25,9 @@ have cc || missing="$missing gcc libc6-dev"
 have mariadbd && have mariadb-install-db && have innochecksum ||
     missing="$missing mariadb-server-core"
 have mariadb && have my_print_defaults || missing="$missing mariadb-client-core"
+# Tests replay what these two write.
+have mariadb-dump || missing="$missing mariadb-client"
+have mydumper || [ ! -e /etc/debian_version ] || missing="$missing mydumper"
 # cargo fetches crates over https.
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ ! -e /etc/debian_version ] ||
     missing="$missing ca-certificates"
@@ -62,7 +65,7 @@ if [ -n "$missing" ]; then
         "Missing, by their Debian names:$missing" \
         "This system has no apt. Please install, by your system's own means:" \
         "  - a C compiler (cc)" \
-        "  - MariaDB 10.11: mariadbd, mariadb-install-db, innochecksum, mariadb, my_print_defaults" \
+        "  - MariaDB 10.11: mariadbd, mariadb-install-db, innochecksum, mariadb, mariadb-dump, my_print_defaults" \
         "    (Fedora: mariadb-server mariadb; Arch: mariadb; macOS is not supported yet)"
     # shellcheck disable=SC2086
     apt_install $missing

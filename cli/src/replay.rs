@@ -91,6 +91,10 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
     if let Some(memory) = &args.memory {
         options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
     }
+    if let Some(small) = &args.small {
+        let bytes = size::parse(small).map_err(Failure::usage)?;
+        options.small_bytes_max = usize::try_from(bytes).unwrap_or(usize::MAX);
+    }
     if let Some(folder) = &args.temp_dir {
         options.temp_dir.clone_from(folder);
     }

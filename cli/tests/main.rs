@@ -17,6 +17,7 @@ mod mysql;
 mod names;
 mod password;
 mod refused;
+mod replay;
 mod replay_kill;
 mod report;
 mod rights;

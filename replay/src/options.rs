@@ -6,6 +6,9 @@ use server::Interrupt;
 
 use crate::error::Error;
 
+/// [`ReplayOptions::small_bytes_max`] unless it is told.
+pub const SMALL_BYTES_MAX: usize = 1 << 20;
+
 /// How rows go in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum As {
@@ -29,6 +32,9 @@ pub struct ReplayOptions {
     pub exclude: Vec<String>,
     /// How rows go in.
     pub rows_as: As,
+    /// A run of INSERTs of at most so many bytes goes in at once, over the dump's own session: more
+    /// hands would cost more than they do. Default [`SMALL_BYTES_MAX`].
+    pub small_bytes_max: usize,
     /// Whether all tables take their places in one step at the end.
     pub atomic: bool,
     /// Whether to go on after statements that fail.
@@ -58,6 +64,7 @@ impl ReplayOptions {
             into: None,
             tables: Vec::new(),
             exclude: Vec::new(),
+            small_bytes_max: SMALL_BYTES_MAX,
             rows_as: As::Rows,
             atomic: false,
             force: false,

@@ -26,6 +26,10 @@ pub(crate) struct ReplayArgs {
     /// stay statements, over several connections.
     #[arg(long = "as", value_enum, default_value_t, value_name = "WAY")]
     pub(crate) rows_as: AsArg,
+    /// Rows of a table that are together at most so long go in at once, one statement after the
+    /// other [default: 1M].
+    #[arg(long, hide = true, value_name = "SIZE")]
+    pub(crate) small: Option<String>,
     /// Have all tables take their places in one step at the end: all of the dump or nothing.
     #[arg(long)]
     pub(crate) atomic: bool,

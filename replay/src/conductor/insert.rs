@@ -16,10 +16,6 @@ use crate::ways::{Input, Job};
 use crate::work::{Sent, Stopped, Work};
 use crate::{lanes, serial};
 
-/// A run of so many bytes goes in at once, over the dump's own session: more hands would cost more
-/// than they do.
-const SMALL_BYTES: usize = 1 << 20;
-
 impl Conductor<'_, '_> {
     /// An INSERT, and those behind it by the same words. The reader comes back behind them.
     pub(super) fn insert(
@@ -69,7 +65,7 @@ impl Conductor<'_, '_> {
         if filled.is_some_and(|filled| filled.has_failed) {
             return Ok(());
         }
-        let is_small = !run.is_longer_than(SMALL_BYTES)?;
+        let is_small = !run.is_longer_than(self.shared.options.small_bytes_max)?;
         let is_ours = self.tables.shadow(&table).is_some();
         if is_ours && !self.shared.options.atomic && reads_tables(&run) {
             // What they read has to have its place, they themselves perhaps too.
@@ -198,6 +194,10 @@ impl Conductor<'_, '_> {
         }
         self.barrier()?;
         let own = &mut self.sessions.own;
+        if !server::Table::exists(own, table)? {
+            // A temporary table of the dump's session, or none: its session tells.
+            return Ok(false);
+        }
         let is_empty = server::Table::is_empty(own, table)?;
         if self.journal.is_unclear(self.spot) && !is_empty {
             if self.journal.may_have_filled(self.spot) {

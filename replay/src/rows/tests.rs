@@ -25,6 +25,7 @@ fn options(dump: &Path) -> ReplayOptions {
         tables: Vec::new(),
         exclude: Vec::new(),
         rows_as: As::Rows,
+        small_bytes_max: crate::options::SMALL_BYTES_MAX,
         atomic: false,
         force: false,
         connections: Some(2),

@@ -22,6 +22,7 @@ fn options(atomic: bool) -> ReplayOptions {
         tables: Vec::new(),
         exclude: Vec::new(),
         rows_as: crate::As::Rows,
+        small_bytes_max: crate::options::SMALL_BYTES_MAX,
         atomic,
         force: false,
         connections: None,

@@ -1,0 +1,111 @@
+//! Archives, pipes and folders.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use flate2::write::GzEncoder;
+
+use super::yard::{WAYS, Yard, same};
+use crate::support::{finish, run, start};
+
+#[test]
+fn archives_and_pipes_are_replayed() {
+    let Some(mut yard) = Yard::of(&["types", "code"]) else { return };
+    let expected = yard.seen();
+    let plain = yard.dump_all("plain.sql", &["--routines", "--events"]);
+    let text = fs::read(&plain).unwrap();
+
+    // Two archives in one file are one text; and the last semicolon is not missed.
+    let end = text.iter().rposition(|&byte| byte == b';').unwrap();
+    let half = end / 2;
+    let mut packed = Vec::new();
+    for part in [&text[..half], &text[half..end]] {
+        let mut encoder = GzEncoder::new(&mut packed, flate2::Compression::fast());
+        encoder.write_all(part).unwrap();
+        encoder.finish().unwrap();
+    }
+    let packed = yard.home.file("dump", packed);
+    yard.check("gzip", &packed, &[], &expected);
+
+    let mut lines: Vec<u8> = vec![0xEF, 0xBB, 0xBF];
+    lines.extend(&text);
+    let marked = yard.home.file("marked.sql", lines);
+    yard.check("with a byte order mark", &marked, &[], &expected);
+
+    for way in WAYS {
+        yard.wipe();
+        let mut cat = Command::new("cat").arg(&plain).stdout(Stdio::piped()).spawn().unwrap();
+        let mut command = yard.replay("-".as_ref(), &["--as", way]);
+        let replay = start(command.stdin(cat.stdout.take().unwrap()));
+        let outcome = finish(replay);
+        cat.wait().unwrap();
+        yard.compare(&format!("a pipe as {way}"), &outcome, &expected);
+    }
+
+    yard.wipe();
+    let mut command = yard.replay("-".as_ref(), &[]);
+    let outcome = run(command.stdin(File::open(&plain).unwrap()));
+    yard.compare("a file as stdin", &outcome, &expected);
+}
+
+/// The system's own tables are in such a dump, and in use while it is replayed.
+#[test]
+fn every_database_of_a_server_is_replayed() {
+    let Some(mut yard) = Yard::alone(&Yard::ZOO) else { return };
+    // Statistics are counted anew; routines and events have the time in which they were made.
+    let all = ["--all-databases", "--routines", "--events", "--skip-dump-date"];
+    let counted = ["innodb_index_stats", "innodb_table_stats", "event", "proc"];
+    let counted = counted.map(|table| format!("--ignore-table=mysql.{table}"));
+    let counted = counted.iter().map(String::as_str);
+    let stable: Vec<&str> = all.into_iter().chain(counted).collect();
+    let expected = yard.seen();
+    let system = fs::read(yard.dump("before.sql", &stable)).unwrap();
+    let dump = yard.dump("all.sql", &all);
+    for way in WAYS {
+        yard.wipe();
+        let outcome = run(&mut yard.replay(&dump, &["--as", way]));
+        yard.compare(&format!("--all-databases as {way}"), &outcome, &expected);
+        let again = fs::read(yard.dump("again.sql", &stable)).unwrap();
+        same(&format!("the system's tables as {way}"), &again, &system);
+    }
+}
+
+/// Rows as text that the server wrote, statements beside them; no word of the database.
+#[test]
+fn a_folder_of_tabs_is_replayed() {
+    let Some(mut yard) = Yard::of(&["links"]) else { return };
+    let database = yard.databases[0].clone();
+    let folder = yard.home.path().join("tab");
+    fs::create_dir(&folder).unwrap();
+    let tab = format!("--tab={}", folder.display());
+    let expected = yard.seen();
+    yard.dump("nothing", &[&tab, &database]);
+    for way in WAYS {
+        yard.wipe();
+        yard.make_databases();
+        let outcome = run(&mut yard.replay(&folder, &["--as", way, "--into", &database]));
+        yard.compare(&format!("--tab as {way}"), &outcome, &expected);
+    }
+    run(&mut yard.replay(&folder, &[])).refused(2, &["--into"]);
+}
+
+#[test]
+fn a_folder_of_mydumper_is_replayed() {
+    let Some(mut yard) = Yard::of(&["links"]) else { return };
+    if Command::new("mydumper").arg("--version").output().is_err() {
+        println!("skipped: no mydumper found (install mydumper)");
+        return;
+    }
+    let expected = yard.seen();
+    for style in [&["--rows", "60"][..], &["--compress", "--complete-insert", "--no-locks"]] {
+        let folder = yard.home.path().join(format!("mydumper {}", style.len()));
+        let mut command = yard.program("mydumper");
+        let list = yard.databases.join("|").replace('`', ".");
+        command.args(["--routines", "--triggers", "--events", "--regex"]);
+        command.arg(format!("^({list})\\.")).arg("--outputdir").arg(&folder).args(style);
+        let outcome = run(&mut command);
+        assert_eq!(outcome.code(), 0, "{outcome:?}");
+        yard.check(&format!("mydumper {}", style.join(" ")), &folder, &[], &expected);
+    }
+}

@@ -1,0 +1,43 @@
+-- Views on views, triggers, routines and events. What runs during a replay would show in the rows.
+SET NAMES utf8mb4;
+CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, v VARCHAR(40), n INT NOT NULL DEFAULT 0);
+CREATE TABLE log (at INT NOT NULL AUTO_INCREMENT PRIMARY KEY, what VARCHAR(100));
+INSERT INTO t (v, n) SELECT CONCAT('v', seq), seq FROM seq_1_to_300;
+DELIMITER $$
+CREATE TRIGGER before_t BEFORE INSERT ON t FOR EACH ROW BEGIN
+  SET NEW.v = CONCAT('touched; ', NEW.v); -- a comment; with a semicolon
+  INSERT INTO log (what) VALUES (CONCAT('in ''', NEW.v, ''' $', '$'));
+END$$
+CREATE TRIGGER again_t BEFORE INSERT ON t FOR EACH ROW FOLLOWS before_t SET NEW.n = NEW.n + 1$$
+CREATE TRIGGER after_t AFTER UPDATE ON t FOR EACH ROW INSERT INTO log (what) VALUES ('up')$$
+CREATE FUNCTION twice(x INT) RETURNS INT DETERMINISTIC BEGIN RETURN x * 2; /* ;; */ END$$
+CREATE PROCEDURE quotes(IN a VARCHAR(20), OUT b TEXT)
+  SQL SECURITY INVOKER COMMENT 'it''s; "quoted" -- `so`'
+BEGIN
+  # a comment with an apostrophe: don't
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN SET b = 'failed;'; END;
+  IF a = ';;' THEN SET b = "double ; quoted"; ELSE SET b = 'single ;; ''quoted'' \'too\''; END IF;
+  CASE WHEN a IS NULL THEN SELECT 1; ELSE BEGIN END; END CASE;
+END$$
+SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'$$
+CREATE FUNCTION "ansi"() RETURNS VARCHAR(20) CHARSET utf8mb4 DETERMINISTIC RETURN '\'$$
+SET sql_mode = ORACLE$$
+CREATE PACKAGE pack AS
+  FUNCTION one RETURN INT;
+  PROCEDURE nothing;
+END$$
+CREATE PACKAGE BODY pack AS
+  FUNCTION one RETURN INT AS BEGIN RETURN 1; END;
+  PROCEDURE nothing AS BEGIN NULL; END;
+END$$
+SET sql_mode = DEFAULT$$
+CREATE EVENT yearly ON SCHEDULE EVERY 1 YEAR STARTS '2036-01-01 00:00:00' ON COMPLETION PRESERVE DISABLE
+  COMMENT 'never; really' DO BEGIN DELETE FROM log; INSERT INTO log (what) VALUES (';'); END$$
+CREATE EVENT once ON SCHEDULE AT '2037-01-01 00:00:00' DO SELECT 1$$
+DELIMITER ;
+CREATE VIEW z_base AS SELECT id, v, twice(n) AS n2 FROM t WHERE v <> 'it''s; not';
+CREATE ALGORITHM=MERGE SQL SECURITY INVOKER VIEW m_middle AS SELECT id, n2 FROM z_base WHERE n2 > 10;
+CREATE VIEW checked AS SELECT id, n FROM t WHERE n > 10 WITH CASCADED CHECK OPTION;
+CREATE VIEW a_top AS SELECT m.id, z.v, COUNT(*) AS `how many;` FROM m_middle m JOIN z_base z USING (id) GROUP BY m.id, z.v;
+CREATE ALGORITHM=TEMPTABLE VIEW `view of literals` AS SELECT 1 AS `1`, 'a\\b' AS `a\b`, "x''y" AS `it's`, NULL AS n;
+CREATE VIEW unioned AS SELECT id FROM a_top UNION ALL SELECT id FROM m_middle ORDER BY id DESC LIMIT 5;
