@@ -48,7 +48,9 @@ bench:
 	@scripts/setup.sh 16
 	@$(MAKE) --no-print-directory build
 	$(CARGO) bench --locked -p inrush-bench --bench stages -- --scale $(SCALE) --data-dir $(ROWS)
+	$(CARGO) bench --locked -p inrush-sources --bench main -- dump
 	$(INRUSH) bench tproch --schema dbgen --scale $(SCALE) --data-dir $(ROWS)
+	$(INRUSH) bench replay --dumps plain --scale $(SCALE) --data-dir $(ROWS)
 
 # Failed cases say how to have them again; their files stay.
 soak:
