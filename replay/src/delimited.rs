@@ -17,6 +17,9 @@ use crate::work::{Sent, Stopped, Work};
 use decoded::Decoded;
 use text::Text;
 
+/// Warnings that a server keeps at most.
+const WARNINGS_MAX: u32 = 65_535;
+
 /// Loads rows into a table that has none. The head of the work is not looked at.
 pub(crate) fn load(work: &Work<'_>, rows: &TableRows) -> Result<Sent, Stopped> {
     let options = options(work, rows).map_err(Stopped::Unfit)?;
@@ -30,10 +33,10 @@ pub(crate) fn load(work: &Work<'_>, rows: &TableRows) -> Result<Sent, Stopped> {
     counted.end(loaded, work.is_shadow)
 }
 
-/// Sends rows by LOAD DATA LOCAL in the dump's session, where values that do not fit become those
-/// that do, as the loader of the tool that wrote them has it.
+/// Sends rows by LOAD DATA LOCAL in the dump's session, in one transaction.
 ///
-/// Errors: rows that share a key, which LOCAL would leave out without a word.
+/// Errors: rows that share a key, which LOCAL would leave out without a word; values that the
+/// server would change, unless `--force` has them changed.
 pub(crate) fn serial(
     work: &Work<'_>,
     rows: &TableRows,
@@ -50,19 +53,37 @@ pub(crate) fn serial(
     if let Some(mode) = &rows.sql_mode {
         set_mode(session, &format!("{before},{mode}"))?;
     }
-    let done = session.load_local(&sql, Text::new(source));
-    if rows.sql_mode.is_some() && done.is_ok() {
+    session.exec(&format!("SET SESSION max_error_count={WARNINGS_MAX}"))?;
+    session.exec("START TRANSACTION")?;
+    let done = session.load_local(&sql, Text::new(source))?;
+    let changed = match done.warnings {
+        0 => None,
+        _ => session.warnings()?.into_iter().find(|warning| warning.level != "Note"),
+    };
+    let trouble = if count(&done.info, "Skipped: ").is_some_and(|count| count > 0) {
+        Some(format!("the rows share a key: the server would leave some out ({})", done.info))
+    } else {
+        changed.map(|warning| {
+            format!(
+                "the server would change values ({}), first {}: {}; --force has it do so",
+                done.info, warning.errno, warning.message
+            )
+        })
+    };
+    match trouble {
+        Some(trouble) if work.options.force => {
+            sent.notes.push(format!("{}: {trouble}", work.table));
+        }
+        Some(trouble) => {
+            session.exec("ROLLBACK")?;
+            let trouble = format!("{}: {trouble}", work.table);
+            return Err(Stopped::Failed(Error::Refused(trouble)));
+        }
+        None => {}
+    }
+    session.exec("COMMIT")?;
+    if rows.sql_mode.is_some() {
         set_mode(session, &before)?;
-    }
-    let done = done?;
-    if count(&done.info, "Skipped: ").is_some_and(|count| count > 0) {
-        return Err(Stopped::Failed(Error::Refused(format!(
-            "the rows of {} share a key: the server left some out ({})",
-            work.table, done.info
-        ))));
-    }
-    if done.warnings > 0 {
-        sent.notes.push(format!("{}: the server changed values: {}", work.table, done.info));
     }
     sent.rows = done.affected_rows;
     work.watch.add_rows(sent.rows);

@@ -203,6 +203,35 @@ fn folders_of_mariadb_dump_tab_give_the_same_tables() {
     assert_same(&dump(&servers.target, &["--triggers", "shop"]), &wanted);
 }
 
+/// A line that lacks a field would get a default, and a date that is none become zero.
+#[test]
+fn delimited_rows_that_the_server_would_change_are_refused() {
+    let Some(target) = TestServer::start() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("tab");
+    std::fs::create_dir(&folder).unwrap();
+    let table = "CREATE TABLE `t` (`id` int PRIMARY KEY, `day` date);\n";
+    std::fs::write(folder.join("t.sql"), table).unwrap();
+    let replay = |force: bool| {
+        let mut options = ReplayOptions::new(folder.clone());
+        options.state_dir = place.path().to_owned();
+        options.into = Some("shop".to_owned());
+        options.force = force;
+        replay(&target.options(), &options, &())
+    };
+    for wrong in ["1\n", "1\t2024-02-31\n", "1\t\\N\n1\t\\N\n"] {
+        std::fs::write(folder.join("t.txt"), format!("0\t2024-02-29\n{wrong}")).unwrap();
+        let error = replay(false).unwrap_err().to_string();
+        assert!(error.contains("`shop`.`t`: ") || error.contains("shop.t: "), "{error}");
+        let mut session = target.connect().unwrap();
+        let tables = session.query("SHOW TABLES FROM shop").unwrap();
+        assert_eq!(tables.len(), 0, "{error}");
+    }
+    std::fs::write(folder.join("t.txt"), "0\t2024-02-29\n1\n").unwrap();
+    let report = replay(true).unwrap();
+    assert_eq!(report.rows, 2, "{report:?}");
+}
+
 #[test]
 fn folders_of_mysql_shell_give_the_same_tables() {
     if !is_there("mariadb-dump") {
