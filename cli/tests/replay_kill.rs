@@ -282,12 +282,14 @@ fn a_replay_killed_while_many_rows_go_in_leaves_nothing_behind() {
     for step in 0..3 {
         scene.reset();
         let mut child = start(&mut scene.command());
-        std::thread::sleep(std::time::Duration::from_millis(100 + 120 * step as u64));
-        // It may have come to its end.
+        std::thread::sleep(std::time::Duration::from_millis(60 + 70 * step as u64));
         let _ = child.kill();
-        finish(child);
+        let killed = finish(child);
         scene.is_whole(step);
-        scene.again(step);
+        // One that came to its end first has nothing to go on with, and made what cannot be made twice.
+        if killed.status.signal() == Some(KILL) {
+            scene.again(step);
+        }
     }
 }
 
