@@ -4,6 +4,7 @@
 //! statement --order--> step: run on the dump's session
 //!                            shadow made, filled by the crew, published     table.rs, ways.rs
 //!                            wait for one table, for all of them            barrier.rs
+//!                            SET, and what else is the session's            session.rs
 //!                            left for the end of an --atomic replay         atomic.rs
 //!                            passed over, because it was done before        done.rs
 //! ```
@@ -12,6 +13,7 @@ mod atomic;
 mod barrier;
 mod done;
 mod insert;
+mod session;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -36,12 +38,6 @@ use crate::state::State;
 use crate::table::{Created, Tables};
 use crate::ways::Shared;
 
-/// Variables that change how statements are told apart.
-const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_client"];
-
-/// The variable that says whether foreign keys are checked.
-const CHECKS: &str = "foreign_key_checks";
-
 /// Goes through a dump.
 pub(crate) struct Conductor<'scope, 'env> {
     shared: Shared<'env>,
@@ -57,10 +53,14 @@ pub(crate) struct Conductor<'scope, 'env> {
     state: Option<Arc<State>>,
     /// Whether the dump's session may be in a transaction.
     in_transaction: bool,
+    /// Whether rows went in that are of one as the dump has it, and stay by themselves.
+    has_open_rows: bool,
     /// Rows of the current part that wait for their table.
     rows_of_part: Option<TableRows>,
     /// The last DROP TABLE, and where it was.
     dropped: Option<(TableName, Spot)>,
+    /// Where those are that were held back for a CREATE.
+    held: BTreeMap<TableName, Spot>,
     /// What is done, for the same command after a crash.
     journal: Journal,
     /// Where the current statement is.
@@ -111,8 +111,10 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             set: BTreeSet::new(),
             state: None,
             in_transaction: false,
+            has_open_rows: false,
             rows_of_part: None,
             dropped: None,
+            held: BTreeMap::new(),
             journal,
             spot: Spot::default(),
             deferred: Vec::new(),
@@ -291,7 +293,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             Step::Set(_) | Step::Nothing | Step::LeftOut | Step::Keys(_) => {}
             _ if atomic => {}
             // What was dropped was not made again.
-            _ => self.tables.run_held_drops(&mut self.sessions)?,
+            _ => self.run_held_drops()?,
         }
         match step {
             Step::LeftOut => self.report.left_out += 1,
@@ -340,26 +342,6 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         self.order.step(statement, &mut naming)
     }
 
-    fn set(&mut self, statement: &Statement, variables: Vec<String>) -> Result<(), Error> {
-        let sets_checks = variables.iter().any(|name| name == CHECKS);
-        let before = sets_checks.then(|| self.state()).transpose()?;
-        self.exec(statement)?;
-        self.in_transaction |= variables.iter().any(|name| name == "autocommit");
-        self.set.extend(variables);
-        self.state = None;
-        // From here on the dump counts on its foreign keys, or no longer. Files of rows that say
-        // again what holds already are in the midst of their table.
-        let changes = match before {
-            Some(before) => before.is_on(CHECKS) != self.state()?.is_on(CHECKS),
-            None => false,
-        };
-        if changes && !self.shared.options.atomic {
-            self.leave_tables();
-            self.barrier()?;
-        }
-        Ok(())
-    }
-
     fn drop(&mut self, statement: &Statement, table: &TableName) -> Result<(), Error> {
         let StatementKind::DropTable { if_exists, .. } = &statement.kind else { return Ok(()) };
         while self.crew.is_busy(table) {
@@ -369,13 +351,27 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         self.journal.gone(table)?;
         self.dropped = Some((table.clone(), self.spot));
         if self.tables.hold_drop(&mut self.sessions, table, *if_exists)? {
+            self.held.insert(table.clone(), self.spot);
             return Ok(());
         }
         if self.shared.options.atomic {
             return self.defer(statement, &Step::Run);
         }
-        self.tables.run_held_drops(&mut self.sessions)?;
+        self.run_held_drops()?;
         self.once(statement)
+    }
+
+    /// Drops the tables whose CREATE did not follow; that is written down, or the same command would
+    /// do it again to whatever has their names by then.
+    fn run_held_drops(&mut self) -> Result<(), Error> {
+        for &spot in self.held.values() {
+            self.journal.begins(spot)?;
+        }
+        self.tables.run_held_drops(&mut self.sessions)?;
+        while let Some((_, spot)) = self.held.pop_first() {
+            self.journal.done(spot)?;
+        }
+        Ok(())
     }
 
     fn make(&mut self, statement: &Statement, table: &TableName) -> Result<(), Error> {
@@ -386,6 +382,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let name = table.to_string();
         match self.tables.create(&mut self.sessions, &text, table, *if_not_exists)? {
             Created::Shadow => {
+                self.held.remove(table);
                 let from = match self.dropped.take() {
                     Some((dropped, spot)) if dropped == *table => spot,
                     _ => self.spot,
@@ -403,46 +400,12 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 )));
             }
             Created::AsItIs(why) => {
-                self.tables.run_held_drops(&mut self.sessions)?;
+                self.run_held_drops()?;
                 // What it refers to may be on its way.
                 self.barrier()?;
                 self.once(statement)?;
                 self.report.table(&name).notes.push(format!("made in its own place: {why}"));
             }
-        }
-        Ok(())
-    }
-
-    fn enter(&mut self, database: &str) -> Result<(), Error> {
-        self.sessions.dump.exec(&format!("USE {}", quote_name(database)))?;
-        self.state = None;
-        Ok(())
-    }
-
-    /// Runs a statement in the dump's session.
-    fn exec(&mut self, statement: &Statement) -> Result<(), Error> {
-        let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
-        self.sessions.dump.exec_bytes(&text)?;
-        self.in_transaction |= statement.kind == StatementKind::Transaction;
-        self.report.statements += 1;
-        Ok(())
-    }
-
-    /// What the dump's session is set to now.
-    fn state(&mut self) -> Result<Arc<State>, Error> {
-        if let Some(state) = &self.state {
-            return Ok(Arc::clone(state));
-        }
-        let database = self.sessions.dump.query_text("SELECT DATABASE()")?;
-        let state = State::read(&mut self.sessions.dump, database.as_deref(), &self.set)?;
-        Ok(Arc::clone(self.state.insert(Arc::new(state))))
-    }
-
-    /// Has the reader know what the server made of a SET.
-    fn follow(&mut self, reader: &mut SqlReader, statement: &Statement) -> Result<(), Error> {
-        let StatementKind::Set { variables } = &statement.kind else { return Ok(()) };
-        if variables.iter().any(|name| READING.contains(&name.as_str())) {
-            reading::follow(reader, &*self.state()?);
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use crate::dump::TableRows;
 use crate::error::Error;
 use crate::options::{As, ReplayOptions};
 use crate::progress::Watch;
+use crate::serial::Seat;
 use crate::state::State;
 use crate::table::Shadow;
 use crate::work::{Sent, Stopped, Work};
@@ -128,7 +129,7 @@ fn runs(
     first(work, ways, anew, |way| match way {
         Way::Rows => rows::load(work, again()),
         Way::Lanes => lanes::send(work, again()),
-        Way::Serial => serial::send(work, again(), &mut session(work)?, false),
+        Way::Serial => serial::send(work, again(), &mut session(work)?, Seat::Other),
     })
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -79,6 +80,9 @@ pub struct ConnectOptions {
     pub interrupt: Interrupt,
     /// What connections by these options, or by a clone of them, found out. Default: nothing yet.
     pub known: Known,
+    /// Whether connections from now on, also by a clone, are `sql_log_bin=0`: replicas do not see
+    /// what they do. Default: no.
+    pub unlogged: Arc<AtomicBool>,
 }
 
 /// What is known of servers from connections before.
@@ -146,6 +150,7 @@ impl ConnectOptions {
             time_zone: over.time_zone.or(self.time_zone),
             interrupt: self.interrupt,
             known: Known::default(),
+            unlogged: self.unlogged,
             tls: self.tls.overridden_by(over.tls),
             server_public_key: over.server_public_key.or(self.server_public_key),
             get_server_public_key: over.get_server_public_key.or(self.get_server_public_key),

@@ -1,5 +1,6 @@
 //! What a session sets for itself, by who made the server.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mysql::Conn;
@@ -67,6 +68,9 @@ pub(crate) fn prepare(conn: &mut Conn, options: &ConnectOptions) -> Result<Versi
         sql_mode(version.flavor)
     );
     let wishes = wishes(version.flavor);
+    if options.unlogged.load(Ordering::SeqCst) {
+        set(conn, "SESSION sql_log_bin=0")?;
+    }
     let result = set(conn, &format!("{needed}, {}", wishes.join(", ")));
     if result.as_ref().is_err_and(|e| e.errno() == Some(ER_UNKNOWN_SYSTEM_VARIABLE)) {
         // Older servers, and others that speak the protocol, lack some: the rest is still good.

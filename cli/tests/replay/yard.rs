@@ -48,6 +48,11 @@ impl Yard {
         Yard::on(shared, Some(TestServer::start()?), names).map(|yard| yard.filled(names))
     }
 
+    /// As [`Yard::new`], on this server.
+    pub(super) fn with(own: TestServer, names: &[&str]) -> Option<Yard> {
+        Yard::on(TestServer::shared()?, Some(own), names)
+    }
+
     fn on(server: &'static TestServer, own: Option<TestServer>, names: &[&str]) -> Option<Yard> {
         if Command::new("mariadb-dump").arg("--version").output().is_err() {
             println!("skipped: no mariadb-dump found (install mariadb-client)");

@@ -71,7 +71,7 @@ impl Conductor<'_, '_> {
         let good = self.filled.iter().filter(|(_, filled)| !filled.has_failed);
         let good: Vec<TableName> = good.map(|(table, _)| table.clone()).collect();
         self.publish(&good)?;
-        self.tables.run_held_drops(&mut self.sessions)?;
+        self.run_held_drops()?;
         self.tables.add_keys(&mut self.sessions)
     }
 
@@ -92,7 +92,8 @@ impl Conductor<'_, '_> {
         self.run_deferred()
     }
 
-    /// The replay has failed: tables before that statement are finished, what is not goes.
+    /// The replay has failed: tables before that statement are finished, what is not goes. So does
+    /// the table that the dump was at: it may have more rows.
     pub(super) fn give_up(&mut self) {
         let _shield = self.shared.options.interrupt.shield();
         let mut result = self.settle(true);
@@ -100,7 +101,6 @@ impl Conductor<'_, '_> {
             // The first error is the one that is told.
             result = self.settle(true).and(result);
         }
-        self.leave_tables();
         let _ = self.publish_ready();
         self.tables.abandon(&mut self.sessions.own);
     }

@@ -37,6 +37,10 @@ impl Conductor<'_, '_> {
                 self.tables.pass_over(&mut self.sessions, &text, table)?;
                 true
             }
+            // Where the table is being made anew, it is to go once more.
+            Step::Drop(table) if self.tables.shadow(table).is_none() => {
+                self.journal.is_table_done(table, self.spot) || self.journal.is_done(self.spot)
+            }
             Step::Drop(table) | Step::Keys(table) | Step::Rows(table) => {
                 self.journal.is_table_done(table, self.spot)
             }

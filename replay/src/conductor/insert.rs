@@ -12,6 +12,7 @@ use crate::journal::Spot;
 use crate::naming::Naming;
 use crate::order::{Step, has_word};
 use crate::place::Place;
+use crate::serial::Seat;
 use crate::ways::{Input, Job};
 use crate::work::{Sent, Stopped, Work};
 use crate::{lanes, serial};
@@ -56,7 +57,7 @@ impl Conductor<'_, '_> {
         place: &Place,
     ) -> Result<(), Error> {
         if !self.shared.options.atomic {
-            self.tables.run_held_drops(&mut self.sessions)?;
+            self.run_held_drops()?;
         }
         while self.crew.is_busy(&table) {
             self.settle(true)?;
@@ -75,7 +76,10 @@ impl Conductor<'_, '_> {
         if shadow.is_none() && self.before_rows_of_others(&table)? {
             return Ok(());
         }
-        if is_small || (shadow.is_none() && self.in_transaction) {
+        let state = self.state()?;
+        let is_of_session =
+            run.held_if_not_plain().is_some_and(|text| serial::is_of_session(text, &state));
+        if is_small || is_of_session || (shadow.is_none() && self.in_transaction) {
             return self.here(&table, run);
         }
         self.send(table, Input::Run(Box::new(run)), place)
@@ -140,7 +144,7 @@ impl Conductor<'_, '_> {
             watch: self.shared.watch,
         };
         self.has_rows(table);
-        let done = match serial::send(&work, run, &mut self.sessions.dump, self.in_transaction) {
+        let done = match serial::send(&work, run, &mut self.sessions.dump, Seat::Dump) {
             Ok(sent) => Ok(sent),
             Err(Stopped::Failed(error)) => Err(error),
             Err(Stopped::Unfit(why)) => Err(Error::Refused(why)),
@@ -158,7 +162,7 @@ impl Conductor<'_, '_> {
     /// words before its rows.
     fn whole(&mut self, table: &TableName, head: &InsertHead, text: &[u8]) -> Result<(), Error> {
         if !self.shared.options.atomic {
-            self.tables.run_held_drops(&mut self.sessions)?;
+            self.run_held_drops()?;
         }
         while self.crew.is_busy(table) {
             self.settle(true)?;
@@ -220,6 +224,7 @@ impl Conductor<'_, '_> {
 
     fn has_rows(&mut self, table: &TableName) {
         let spot = self.spot;
+        self.has_open_rows |= self.in_transaction;
         if let Some(filled) = self.filled.get_mut(table) {
             filled.has_rows = true;
             filled.to = spot;

@@ -22,6 +22,7 @@ use crate::dialect::{Dialect, FieldKind};
 use crate::encoding::{Encoding, Unit};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
+use crate::rows::Rows;
 use crate::scan::Scanner;
 use crate::simd::Isa;
 use crate::source::{InputFile, Source};
@@ -280,7 +281,11 @@ impl RowRun {
     pub fn held_if_not_plain(&self) -> Option<&[u8]> {
         let mut cutter = self.text.cutter.clone();
         cutter.advance(&self.text.bytes, self.text.ended);
-        cutter.not_plain().map(|_| &self.text.bytes[..])
+        let held = &self.text.bytes[..];
+        let mut rows = Rows::new();
+        // What is in a row the cutter does not look at.
+        Scanner::new(&self.dialect).scan(&held[..cutter.cut()], &mut rows);
+        (cutter.not_plain().is_some() || rows.not_plain().is_some()).then_some(held)
     }
 
     /// Overwrites `statement` with the next one, whole and as it stands, or returns false behind the
