@@ -48,7 +48,8 @@ pub struct Report {
     pub dry_run: bool,
     /// Version of the server; empty if none was asked.
     pub server: String,
-    /// Statements in the dump, INSERTs not counted.
+    /// Statements in the dump, INSERTs not counted, nor the SETs that repeat those before a table's
+    /// rows at the start of the next file of them.
     pub statements: u64,
     /// Those that waited until all tables before them were finished.
     pub barriers: u64,

@@ -2,6 +2,7 @@
 
 use server::Session;
 use server::session::Done;
+use sources::Source as _;
 use sources::sql::{RowRun, RunStatement, Verb};
 
 use crate::error::Error;
@@ -88,7 +89,8 @@ fn statements(
         let done = match done {
             Ok(done) => done,
             Err(error) => {
-                let file = run.place().position().path;
+                let file = run.files().get(statement.file as usize);
+                let file = file.map(|file| file.path.clone()).unwrap_or_default();
                 let (offset, line) = (statement.offset, statement.line);
                 let place = Place { file, offset, line, head: place::head(&statement.text) };
                 if work.options.force && error.is_passed_over() {

@@ -14,9 +14,9 @@
 //! `classify` how that is told, `insert` the words before the rows, `session` what the dump sets that
 //! changes how it is read, `window` the bytes at hand, `problem` what cannot be read, `blank` and
 //! `command` what stands between statements, `reader` the dump front to back; then rows: `walk` what
-//! is a string and what a tuple, `cut` where a run may be cut and ends, `run` the run as a
-//! [`crate::Source`], `tuples` the fields of a chunk of it, `literal` what a field means and which
-//! column takes it.
+//! is a string and what a tuple, `cut` where a run may be cut and ends, `onward` how it goes on in
+//! the next file, `run` the run as a [`crate::Source`], `tuples` the fields of a chunk of it,
+//! `literal` what a field means and which column takes it.
 
 mod blank;
 mod classify;
@@ -25,6 +25,7 @@ mod cut;
 mod insert;
 mod lexer;
 pub(crate) mod literal;
+mod onward;
 mod problem;
 mod reader;
 mod run;

@@ -6,6 +6,7 @@ mod cases;
 mod csv;
 mod files;
 mod mishaps;
+mod onward;
 mod oracle;
 mod paths;
 mod random_dialects;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use flate2::write::GzEncoder;
 
 use super::yard::{WAYS, Yard, same};
-use crate::support::{finish, run, start};
+use crate::support::{finish, names, run, start};
 
 #[test]
 fn archives_and_pipes_are_replayed() {
@@ -107,5 +107,43 @@ fn a_folder_of_mydumper_is_replayed() {
         let outcome = run(&mut command);
         assert_eq!(outcome.code(), 0, "{outcome:?}");
         yard.check(&format!("mydumper {}", style.join(" ")), &folder, &[], &expected);
+    }
+}
+
+/// Its rows are one run, which the fastest path takes: the table has no others when it begins.
+#[test]
+fn rows_that_mydumper_split_are_loaded_as_one() {
+    let Some(mut yard) = Yard::new(&["split"]) else { return };
+    if Command::new("mydumper").arg("--version").output().is_err() {
+        println!("skipped: no mydumper found (install mydumper)");
+        return;
+    }
+    let database = yard.databases[0].clone();
+    let make = format!(
+        "CREATE TABLE `{database}`.t (id INT PRIMARY KEY, a VARCHAR(200), b BLOB, c TIMESTAMP NULL, \
+         KEY (a)) CHARACTER SET utf8mb4"
+    );
+    yard.session.exec(&format!("USE `{database}`")).unwrap();
+    yard.session.exec(&make).unwrap();
+    let fill = format!(
+        "INSERT INTO `{database}`.t SELECT seq, CONCAT('it''s; \\\\ ', REPEAT('x(),', seq % 40)), \
+         UNHEX(MD5(seq)), FROM_UNIXTIME(seq * 10000) FROM seq_1_to_40000"
+    );
+    yard.session.exec(&fill).unwrap();
+    let expected = yard.seen();
+    for pack in [&[][..], &["--compress"]] {
+        let folder = yard.home.path().join(format!("split {}", pack.len()));
+        let mut command = yard.program("mydumper");
+        command.args(["--rows", "10000", "--database", &database, "--outputdir"]);
+        let outcome = run(command.arg(&folder).args(pack));
+        assert_eq!(outcome.code(), 0, "{outcome:?}");
+        let files = names(&folder).into_iter().filter(|name| name.contains(".t.0")).count();
+        assert!(files > 1, "{:?}", names(&folder));
+        yard.wipe();
+        let outcome = run(&mut yard.replay(&folder, &["--json"]));
+        let report: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
+        yard.compare("split rows", &outcome, &expected);
+        let table = &report["tables"][0];
+        assert_eq!((&table["way"], &table["rows"]), (&"direct".into(), &40000.into()), "{table}");
     }
 }

@@ -51,6 +51,11 @@ impl Cutter {
         }
     }
 
+    /// The same before the first tuple of another text.
+    pub(crate) fn anew(&self) -> Cutter {
+        Cutter::new(&self.tuples, self.isa)
+    }
+
     /// Looks at what was added to `bytes` since the last call; `last`: the input ends with them.
     pub(crate) fn advance(&mut self, bytes: &[u8], last: bool) {
         loop {

@@ -9,6 +9,7 @@ use super::classify::classify;
 use super::command::{CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size};
 use super::insert::{self, Head, InsertHead};
 use super::lexer::{Found, Lexer, Syntax};
+use super::onward::Lead;
 use super::problem::{Problem, begin, open, problem};
 use super::session::Session;
 use super::statement::{Statement, StatementKind};
@@ -70,7 +71,7 @@ pub struct SqlReader {
     pub(super) files: Vec<InputFile>,
     pub(super) inputs: Vec<Input>,
     pub(super) options: SqlOptions,
-    ends: Ends,
+    pub(super) ends: Ends,
     /// Index of the input being read, or to be opened next.
     pub(super) index: usize,
     pub(super) window: Option<Window>,
@@ -78,6 +79,8 @@ pub struct SqlReader {
     pub(super) delimiter: Vec<u8>,
     /// What of the statement begun was not taken yet.
     pub(super) pending: Pending,
+    /// What the current input has had so far, while that is SETs alone.
+    pub(super) lead: Option<Lead>,
     /// Bytes of the inputs before the current one.
     bytes_before: u64,
     /// [`SqlReader::bytes_read`] as it was last told, also while the reader is lent.
@@ -103,22 +106,29 @@ impl SqlReader {
         input::check_pipes(paths)?;
         let find = |path: &PathBuf| Input::find(path, &options.temp_dir);
         let inputs = paths.iter().map(find).collect::<Result<Vec<_>>>()?;
+        let ends = Ends { stop: Arc::clone(&options.stop), ..Ends::default() };
+        Ok(SqlReader::over(inputs, options, ends))
+    }
+
+    /// A reader over inputs that were found.
+    pub(super) fn over(inputs: Vec<Input>, options: SqlOptions, ends: Ends) -> SqlReader {
         let file =
             |input: &Input| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
-        Ok(SqlReader {
+        SqlReader {
             files: inputs.iter().map(file).collect(),
             inputs,
-            ends: Ends { stop: Arc::clone(&options.stop), ..Ends::default() },
+            ends,
             index: 0,
             window: None,
             session: Session::new(options.syntax),
             delimiter: b";".to_vec(),
             pending: Pending::Nothing,
+            lead: None,
             bytes_before: 0,
             told: Arc::default(),
             isa: Isa::best(),
             options,
-        })
+        }
     }
 
     /// The inputs in order; [`Statement::file`] is an index into this.
@@ -163,6 +173,9 @@ impl SqlReader {
     /// Errors: reading; [`Error::Sql`], after which the next call goes on behind that statement.
     #[allow(clippy::should_implement_trait, reason = "an iterator would not lend itself")]
     pub fn next(&mut self) -> Result<Option<Statement>> {
+        if !matches!(self.pending, Pending::Nothing) {
+            self.lead = None;
+        }
         self.skip()?;
         self.tell();
         while self.open_next()? {
@@ -182,6 +195,7 @@ impl SqlReader {
         let Pending::Rows(head) = std::mem::replace(&mut self.pending, Pending::Nothing) else {
             return Ok(Vec::new());
         };
+        self.lead = None;
         let lexer = self.lexer();
         let bytes_max = self.options.statement_bytes_max.saturating_sub(head.text.len());
         let (rest, next) = self.end(lexer, &head.text, bytes_max)?;
@@ -260,6 +274,7 @@ impl SqlReader {
             window.take(BYTE_ORDER_MARK.len());
         }
         self.delimiter = b";".to_vec();
+        self.lead = Some(Lead::new(self.session.syntax));
         self.window = Some(window);
         Ok(true)
     }
@@ -268,6 +283,13 @@ impl SqlReader {
         self.bytes_before += self.window.as_ref().map_or(0, Window::consumed);
         self.window = None;
         self.index += 1;
+    }
+
+    /// Goes on in the next input, which `window` is over.
+    pub(super) fn go_on(&mut self, window: Window) {
+        self.close();
+        self.window = Some(window);
+        self.tell();
     }
 
     /// The next statement of the current input.
@@ -280,6 +302,7 @@ impl SqlReader {
             window.need(LINE_BYTES_MAX)?;
             let word = first_word(window.bytes());
             if word.eq_ignore_ascii_case(b"DELIMITER") {
+                self.lead = None;
                 self.delimiter = delimiter(window)?;
                 continue;
             }
@@ -316,6 +339,7 @@ impl SqlReader {
             line: window.line(),
         };
         window.take(size);
+        self.lead = None;
         Some(statement)
     }
 
@@ -341,6 +365,7 @@ impl SqlReader {
         statement.text = window.bytes()[..text].trim_ascii_end().to_vec();
         window.take(next);
         statement.kind = classify(&statement.text, syntax, self.options.comments);
+        self.lead = self.lead.take().and_then(|lead| lead.with(&statement.kind, &statement.text));
         if matches!(statement.kind, StatementKind::Set { .. }) {
             self.session.follow(&statement.text, self.options.comments);
         }

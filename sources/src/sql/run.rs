@@ -1,4 +1,5 @@
-//! A run of rows: consecutive INSERTs into one table by the same words, as a source.
+//! A run of rows: consecutive INSERTs into one table by the same words, as a source. Where nothing
+//! comes behind them in their file, those of the next one may belong to the run too: see `onward`.
 //!
 //! ```text
 //! SqlReader --into_run--> RowRun, chunks of tuples        to whoever builds or sends rows
@@ -11,7 +12,6 @@
 //! what is left.
 
 use std::mem;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -28,8 +28,9 @@ use crate::simd::Isa;
 use crate::source::{InputFile, Source};
 use crate::sql::cut::Cutter;
 use crate::sql::insert::InsertHead;
+use crate::sql::onward::Onward;
 use crate::sql::reader::{Pending, SqlReader};
-use crate::sql::tuples::{Next, Tuples};
+use crate::sql::tuples::{Next, Tuples, is_blank};
 use crate::sql::walk::{Cursor, Walk};
 use crate::sql::window::{PIECE_BYTES, Window};
 use crate::stream::Stream;
@@ -75,6 +76,8 @@ pub struct RunPlace {
     line: u64,
     head: Arc<InsertHead>,
     tuples: Arc<Tuples>,
+    /// The files that it may go on in.
+    onward: Onward,
 }
 
 impl RunPlace {
@@ -102,10 +105,29 @@ impl RunPlace {
         RowRun::new(self.clone(), options, None)
     }
 
-    fn window(&self, given_up: &Arc<AtomicBool>) -> Result<Window> {
-        let ends = Ends { stop: Arc::clone(&self.stop), given_up: Arc::clone(given_up) };
-        let stream = Stream::open_at(&self.input, self.text, self.ahead_bytes, &ends, self.offset)?;
+    fn window(&self, ends: &Ends) -> Result<Window> {
+        let stream = Stream::open_at(&self.input, self.text, self.ahead_bytes, ends, self.offset)?;
         Ok(Window::at(stream, self.input.path().to_owned(), self.offset, self.line))
+    }
+
+    fn ends(&self, given_up: &Arc<AtomicBool>) -> Ends {
+        Ends { stop: Arc::clone(&self.stop), given_up: Arc::clone(given_up) }
+    }
+
+    /// What the run goes on with where byte `end` of `text` is the end of what there is of it in
+    /// its file; None if the run ends there.
+    fn next_window(&self, text: &RunText, end: usize, ends: &Ends) -> Result<Option<Window>> {
+        if !self.may_go_on(text, end) {
+            return Ok(None);
+        }
+        self.onward.window(text.file + 1, &self.head, self.tuples.syntax, ends)
+    }
+
+    /// Whether there is no more in the file, and there is another one.
+    fn may_go_on(&self, text: &RunText, end: usize) -> bool {
+        text.file + 1 < self.onward.inputs.len()
+            && text.ended
+            && text.bytes.get(end..).is_some_and(is_blank)
     }
 
     fn cutter(&self) -> Cutter {
@@ -118,6 +140,8 @@ impl RunPlace {
 pub struct RunStatement {
     /// Its bytes without the semicolon.
     pub text: Vec<u8>,
+    /// Index into [`Source::files`] of the run.
+    pub file: u32,
     /// Byte of the (unpacked) input at which it begins.
     pub offset: u64,
     /// Its line, from 1.
@@ -161,7 +185,7 @@ struct Returned {
 #[derive(Debug)]
 pub struct Handback {
     returned: Receiver<Returned>,
-    path: PathBuf,
+    place: RunPlace,
 }
 
 impl Handback {
@@ -171,17 +195,30 @@ impl Handback {
     /// Errors: reading.
     pub fn wait(self) -> Result<SqlReader> {
         let Ok(Returned { mut reader, mut text }) = self.returned.recv() else {
-            return Err(Error::Stopped { path: self.path });
+            return Err(Error::Stopped { path: self.place.input.path().to_owned() });
         };
-        let Some(window) = &mut reader.window else { return Ok(reader) };
-        while text.end().is_none() {
-            let seen = text.cutter.seen().min(text.bytes.len());
-            text.consume(seen);
-            text.read(window)?;
-            text.look(usize::MAX);
+        loop {
+            let Some(window) = &mut reader.window else { return Ok(reader) };
+            let end = loop {
+                if let Some(end) = text.end() {
+                    break end.min(text.bytes.len());
+                }
+                let seen = text.cutter.seen().min(text.bytes.len());
+                text.consume(seen);
+                text.read(window)?;
+                text.look(usize::MAX);
+            };
+            match self.place.next_window(&text, end, &reader.ends)? {
+                None => {
+                    text.return_to(window);
+                    return Ok(reader);
+                }
+                Some(next) => {
+                    text = text.behind(&self.place, &next);
+                    reader.go_on(next);
+                }
+            }
         }
-        text.return_to(window);
-        Ok(reader)
     }
 }
 
@@ -204,6 +241,13 @@ impl SqlReader {
         ) else {
             return Err(Box::new(self));
         };
+        let (lead, syntax) = (self.lead.take(), self.session.syntax);
+        let onward = Onward::new(
+            self.inputs.get(self.index..).unwrap_or_default(),
+            lead,
+            syntax,
+            &self.options,
+        );
         let place = RunPlace {
             input: input.clone(),
             text: TextOptions {
@@ -215,11 +259,12 @@ impl SqlReader {
             file: self.index as u32,
             offset: window.offset(),
             line: window.line(),
-            tuples: Arc::new(Tuples { head: head.text.clone(), syntax: self.session.syntax }),
+            tuples: Arc::new(Tuples { head: head.text.clone(), syntax }),
             head: Arc::new(head),
+            onward,
         };
         let (back, returned) = channel();
-        let handback = Handback { returned, path: window.path().to_owned() };
+        let handback = Handback { returned, place: place.clone() };
         let run = RowRun::new(place, options, Some(Lent { reader: self, back }));
         Ok((run, handback))
     }
@@ -227,11 +272,11 @@ impl SqlReader {
 
 impl RowRun {
     fn new(place: RunPlace, options: RunOptions, lent: Option<Lent>) -> RowRun {
-        let file = InputFile { path: place.input.path().to_owned(), bytes: None };
+        let file = |input: &Input| InputFile { path: input.path().to_owned(), bytes: None };
         RowRun {
             options: options.clamped(),
             dialect: Dialect::sql((*place.tuples).clone()),
-            files: vec![file],
+            files: place.onward.inputs.iter().map(file).collect(),
             given_up: Arc::default(),
             lent,
             own: None,
@@ -259,8 +304,8 @@ impl RowRun {
         &self.place.head
     }
 
-    /// Whether the run has more than so many bytes, its first head not counted. Keeps what it reads
-    /// for that.
+    /// Whether the run has more than so many bytes, its first head not counted, or goes on in
+    /// another file. Keeps what it reads for that.
     ///
     /// Errors: reading.
     pub fn is_longer_than(&mut self, bytes: usize) -> Result<bool> {
@@ -268,7 +313,7 @@ impl RowRun {
         loop {
             cutter.advance(&self.text.bytes, self.text.ended);
             if let Some(end) = cutter.end() {
-                return Ok(end > bytes);
+                return Ok(end > bytes || self.next_window(end)?.is_some());
             }
             if self.text.bytes.len() > bytes {
                 return Ok(true);
@@ -320,6 +365,7 @@ impl RowRun {
         statement.text.clear();
         statement.text.extend_from_slice(&head.text);
         statement.text.extend_from_slice(text);
+        statement.file = self.text.file as u32;
         statement.offset = self.text.offset - head.text.len() as u64;
         statement.line = self.text.line - newlines(&head.text);
         self.pass_to_next(end)?;
@@ -340,7 +386,9 @@ impl RowRun {
                 Next::Other => {
                     self.text.drop_front(end);
                     self.text.cutter = self.place.cutter();
-                    self.finish(Some(0));
+                    if !self.go_on(0)? {
+                        self.finish(Some(0));
+                    }
                     return Ok(());
                 }
             }
@@ -368,12 +416,32 @@ impl RowRun {
             return read;
         }
         if self.own.is_none() {
-            self.own = Some(self.place.window(&self.given_up)?);
+            self.own = Some(self.place.window(&self.place.ends(&self.given_up))?);
         }
         match &mut self.own {
             Some(window) => self.text.read(window),
             None => Ok(()),
         }
+    }
+
+    /// As [`RunPlace::next_window`], of what is held.
+    fn next_window(&self, end: usize) -> Result<Option<Window>> {
+        let ends = match &self.lent {
+            Some(lent) => lent.reader.ends.clone(),
+            None => self.place.ends(&self.given_up),
+        };
+        self.place.next_window(&self.text, end, &ends)
+    }
+
+    /// Goes on in the next file; false where the run ends at byte `end` of what is held.
+    fn go_on(&mut self, end: usize) -> Result<bool> {
+        let Some(window) = self.next_window(end)? else { return Ok(false) };
+        self.text = self.text.behind(&self.place, &window);
+        match &mut self.lent {
+            Some(lent) => lent.reader.go_on(window),
+            None => self.own = Some(window),
+        }
+        Ok(true)
     }
 
     /// The run was read to its end, which is at byte `end` of what is held.
@@ -415,6 +483,10 @@ impl RowRun {
                 });
             }
             if let Some(end) = end {
+                if self.go_on(end)? {
+                    limit = self.options.chunk_bytes;
+                    continue;
+                }
                 self.finish(Some(end));
                 return Ok(None);
             }
@@ -444,7 +516,7 @@ impl Source for RowRun {
         }
         let Some(cut) = filled? else { return Ok(false) };
         chunk.ordinal = self.ordinal;
-        chunk.file = 0;
+        chunk.file = self.text.file as u32;
         chunk.offset = self.text.offset;
         chunk.first_line = self.text.line;
         chunk.unit = Unit::Byte;
@@ -455,6 +527,7 @@ impl Source for RowRun {
         if let Some(end) = self.text.end()
             && self.text.cutter.cut() == 0
             && self.text.cutter.not_plain().is_none()
+            && !self.place.may_go_on(&self.text, end)
         {
             self.finish(Some(end));
         }
@@ -501,7 +574,7 @@ impl Source for RowRun {
 
     fn restart(&mut self) -> Result<()> {
         self.given_up.store(false, Ordering::Relaxed);
-        if self.ordinal > 0 || self.ended {
+        if self.ordinal > 0 || self.text.file > 0 || self.ended {
             self.give_back();
             self.own = None;
             self.text = RunText::new(&self.place);
@@ -522,6 +595,8 @@ impl Drop for RowRun {
 /// What was read of a run and is not used.
 #[derive(Debug)]
 struct RunText {
+    /// Which of the run's files it is of.
+    file: usize,
     bytes: Vec<u8>,
     /// Place of `bytes` in the input.
     offset: u64,
@@ -536,12 +611,24 @@ struct RunText {
 impl RunText {
     fn new(place: &RunPlace) -> RunText {
         RunText {
+            file: 0,
             bytes: Vec::new(),
             offset: place.offset,
             line: place.line,
             ended: false,
             cutter: place.cutter(),
             end: None,
+        }
+    }
+
+    /// What comes in the next file, which `window` is over.
+    fn behind(&self, place: &RunPlace, window: &Window) -> RunText {
+        RunText {
+            file: self.file + 1,
+            offset: window.offset(),
+            line: window.line(),
+            cutter: self.cutter.anew(),
+            ..RunText::new(place)
         }
     }
 
@@ -593,9 +680,9 @@ impl RunText {
     /// Where byte `at` is.
     fn position(&self, place: &RunPlace, at: usize) -> Position {
         let before = &self.bytes[..at.min(self.bytes.len())];
-        let path: &Path = place.input.path();
+        let input = place.onward.inputs.get(self.file).unwrap_or(&place.input);
         Position {
-            path: path.to_owned(),
+            path: input.path().to_owned(),
             line: self.line + newlines(before),
             offset: self.offset + before.len() as u64,
         }

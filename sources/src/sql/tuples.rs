@@ -51,6 +51,11 @@ impl Tuples {
     }
 }
 
+/// Whether this, up to the end of the input, is white space and comments.
+pub(crate) fn is_blank(bytes: &[u8]) -> bool {
+    skip(bytes, true) == Some(bytes.len())
+}
+
 /// Bytes of white space and comments at the start of `bytes`; None if more may come.
 fn skip(bytes: &[u8], last: bool) -> Option<usize> {
     let mut at = 0;

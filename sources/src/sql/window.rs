@@ -1,6 +1,6 @@
 //! The part of an input that is being looked at.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::chunk::newlines;
 use crate::error::{Position, Result};
@@ -42,11 +42,6 @@ impl Window {
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.text[self.start..]
-    }
-
-    /// The input's name.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Whether nothing comes behind [`Window::bytes`].
