@@ -42,6 +42,8 @@ use crate::ways::Shared;
 pub(crate) struct Conductor<'scope, 'env> {
     shared: Shared<'env>,
     sessions: Sessions,
+    /// Whether the server keeps all names in lower case.
+    is_lower: bool,
     order: Order,
     tables: Tables,
     crew: Crew<'scope, 'env>,
@@ -100,10 +102,13 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             server: sessions.own.version().to_string(),
             ..Report::default()
         };
+        let is_lower =
+            sessions.own.query_row("SELECT @@lower_case_table_names=1")?.number::<u8>(0)? == 1;
         let journal = done::journal(shared.options, &mut sessions.own, &mut report)?;
         Ok(Conductor {
             shared,
             sessions,
+            is_lower,
             order,
             tables: Tables::new(shared.options),
             crew,
@@ -160,7 +165,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             if self.shared.options.into.is_none() {
                 let state = self.state()?;
                 let charset = state.charset();
-                let name = Naming { own: &mut self.sessions.own, charset }.decode(database)?;
+                let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
+                let name = Naming { own, charset, is_lower }.decode(database)?;
                 self.enter(&name)?;
             }
         }
@@ -338,7 +344,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     fn step(&mut self, statement: &Statement) -> Result<Step, Error> {
         let state = self.state()?;
-        let mut naming = Naming { own: &mut self.sessions.own, charset: state.charset() };
+        let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
+        let mut naming = Naming { own, charset: state.charset(), is_lower };
         self.order.step(statement, &mut naming)
     }
 

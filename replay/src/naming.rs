@@ -11,10 +11,19 @@ pub(crate) struct Naming<'a> {
     pub(crate) own: &'a mut Session,
     /// The character set of the dump's text.
     pub(crate) charset: &'a str,
+    /// Whether the server keeps all names in lower case: two spellings are one table then.
+    pub(crate) is_lower: bool,
 }
 
 impl Decode for Naming<'_> {
     fn decode(&mut self, name: &[u8]) -> Result<String, Error> {
+        let name = self.text(name)?;
+        Ok(if self.is_lower { name.to_lowercase() } else { name })
+    }
+}
+
+impl Naming<'_> {
+    fn text(&mut self, name: &[u8]) -> Result<String, Error> {
         let is_utf8 =
             name.is_ascii() || self.charset.starts_with("utf8") || self.charset == "binary";
         match str::from_utf8(name) {

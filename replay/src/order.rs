@@ -8,7 +8,7 @@
 //! on. So a statement has to wait for them only if it could tell the difference; what is not known
 //! to be blind to it waits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use server::TableName;
 use sources::sql::{InsertHead, ObjectName, Statement, StatementKind};
@@ -55,6 +55,8 @@ pub(crate) struct Order {
     databases: BTreeSet<Vec<u8>>,
     /// Objects that belong to tables which are left out follow them.
     is_left_out: bool,
+    /// Where the dump has the tables and views that go into the one database.
+    made: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 /// Names as text, from the dump's bytes.
@@ -65,7 +67,8 @@ pub(crate) trait Decode {
 
 impl Order {
     pub(crate) fn new(names: Names, database: Option<Vec<u8>>) -> Order {
-        Order { names, databases: database.iter().cloned().collect(), database, is_left_out: false }
+        let databases = database.iter().cloned().collect();
+        Order { names, databases, database, is_left_out: false, made: BTreeMap::new() }
     }
 
     /// What is filtered, and where everything goes.
@@ -123,7 +126,11 @@ impl Order {
                 None => Step::Barrier,
             },
             StatementKind::DropTable { table, .. } => self.of(table, names, Step::Drop)?,
-            StatementKind::CreateTable { table, .. } => self.of(table, names, Step::Make)?,
+            StatementKind::CreateTable { table, .. } => {
+                let step = self.of(table, names, Step::Make)?;
+                self.is_alone(table)?;
+                step
+            }
             StatementKind::Insert(head) => self.rows(head, names)?,
             StatementKind::Keys(table) => self.of(table, names, Step::Keys)?,
             StatementKind::LockTables | StatementKind::UnlockTables => Step::Nothing,
@@ -131,7 +138,9 @@ impl Order {
             StatementKind::CreateView(view) => {
                 let reads_tables = has_word(&statement.text, b"from");
                 let step = if reads_tables { Step::Barrier } else { Step::Run };
-                self.of(view, names, |_| step)?
+                let step = self.of(view, names, |_| step)?;
+                self.is_alone(view)?;
+                step
             }
             StatementKind::DropView(view) => self.of(view, names, |_| Step::Run)?,
             StatementKind::Transaction => Step::Run,
@@ -160,6 +169,33 @@ impl Order {
             return Ok(Step::LeftOut);
         }
         self.table(name, names).map(step)
+    }
+
+    /// Errors: a table or view of another database of the dump has the same name in the one that
+    /// everything goes into, and would be lost.
+    fn is_alone(&mut self, name: &ObjectName) -> Result<(), Error> {
+        let database = name.database.as_ref().or(self.database.as_ref());
+        let (Some(into), Some(database), false) = (self.only(), database, self.is_left_out) else {
+            return Ok(());
+        };
+        match self.made.get(&name.name) {
+            Some(other) if other != database => {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                Err(Error::Refused(format!(
+                    "{0}.{1} and {2}.{1} cannot both go into {3}: leave one of them out with \
+                     --exclude",
+                    text(other),
+                    text(&name.name),
+                    text(database),
+                    text(into)
+                )))
+            }
+            _ => {
+                let (name, database) = (name.name.clone(), database.clone());
+                self.made.insert(name, database);
+                Ok(())
+            }
+        }
     }
 
     /// Where a table of the dump's goes.

@@ -159,3 +159,47 @@ fn what_the_dump_keeps_from_replicas_is_kept_from_them() {
         assert_eq!(told, "1");
     }
 }
+
+#[test]
+fn tables_of_two_databases_do_not_become_one() {
+    let Some(mut yard) = Yard::new(&["into"]) else { return };
+    let make = "DROP TABLE IF EXISTS t;\nCREATE TABLE t (id INT PRIMARY KEY) ENGINE=InnoDB;\n";
+    let text =
+        format!("{make}INSERT INTO t VALUES (1);\nUSE other;\n{make}INSERT INTO t VALUES (2);\n");
+    let into = yard.databases[0].clone();
+    let outcome = replay(&yard, &text, &["--into", &into]);
+    assert!(
+        outcome.code() == 1 && outcome.err.contains("and other.t cannot both go"),
+        "{outcome:?}"
+    );
+    let outcome = replay(&yard, &text, &["--into", &into, "--exclude", "other.t"]);
+    assert_eq!(outcome.code(), 0, "{outcome:?}");
+    assert_eq!(value(&mut yard, "SELECT GROUP_CONCAT(id) FROM t"), "1");
+}
+
+#[test]
+fn names_are_one_in_any_case_where_the_server_says_so() {
+    let options = TestServerOptions {
+        extra: vec!["--lower-case-table-names=1".to_owned()],
+        ..TestServerOptions::default()
+    };
+    let Some(server) = TestServer::start_with(&options) else { return };
+    let Some(mut yard) = Yard::with(server, &["case"]) else { return };
+    let rows = |ids: std::ops::Range<u32>| {
+        let row = |id: u32| format!("({id},'{id:060}')");
+        ids.map(row).collect::<Vec<_>>().join(",")
+    };
+    let text = format!(
+        "DROP TABLE IF EXISTS Big;\nCREATE TABLE `Big` (id INT PRIMARY KEY, s VARCHAR(99)) ENGINE=InnoDB;\n\
+         INSERT INTO big (id,s) VALUES {};\nINSERT INTO BIG VALUES (900001,'x'),(900002,'x');\n\
+         INSERT INTO Big VALUES {};\nCREATE TABLE o (id INT PRIMARY KEY) ENGINE=InnoDB;\n",
+        rows(0..2000),
+        rows(2000..4000)
+    );
+    for way in super::yard::WAYS {
+        let outcome = replay(&yard, &text, &["--as", way, "--small", "4k"]);
+        assert_eq!(outcome.code(), 0, "{outcome:?}");
+        assert_eq!(value(&mut yard, "SELECT COUNT(*) FROM big"), "4002");
+        yard.session.exec("DROP TABLE o").unwrap();
+    }
+}

@@ -89,7 +89,8 @@ impl Conductor<'_, '_> {
     pub(super) fn files(&mut self, rows: &TableRows, place: &Place) -> Result<(), Error> {
         let name = ObjectName { database: None, name: rows.table.clone() };
         let state = self.state()?;
-        let mut naming = Naming { own: &mut self.sessions.own, charset: state.charset() };
+        let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
+        let mut naming = Naming { own, charset: state.charset(), is_lower };
         let table = self.order.table(&name, &mut naming)?;
         if self.journal.is_table_done(&table, self.spot) {
             return Ok(());
