@@ -391,6 +391,29 @@ fn a_run_from_a_pipe_is_found_again() {
     writer.join().unwrap();
 }
 
+/// Whoever shows how far a replay is sees the rows of a large table pass.
+#[test]
+fn how_far_a_run_was_read_is_told() {
+    let (text, _) = long_run(40_000);
+    let path = file(text.as_bytes());
+    let mut reader = reader(path.path());
+    let options = RunOptions { chunk_bytes: 100_000, ..RunOptions::default() };
+    let counter = reader.counter();
+    reader.next().unwrap();
+    let Ok((mut run, handback)) = reader.into_run(options) else { panic!("no run") };
+    let mut chunk = Chunk::default();
+    let (mut told, mut steps) = (0, 0);
+    while run.next_chunk(&mut chunk).unwrap() {
+        let now = counter.load(std::sync::atomic::Ordering::Relaxed);
+        assert!(now >= chunk.offset + chunk.bytes.len() as u64 && now <= text.len() as u64);
+        steps += usize::from(now > told);
+        told = now;
+    }
+    assert!(steps > 1, "{steps} of {}", text.len());
+    let behind = handback.wait().unwrap().bytes_read();
+    assert!(behind > told / 2 && behind <= text.len() as u64, "{behind} of {}", text.len());
+}
+
 #[test]
 fn a_row_without_end_is_an_error_and_the_reader_goes_on() {
     let options = RunOptions { chunk_bytes: 1000, record_bytes_max: 300_000 };

@@ -22,6 +22,8 @@ pub(crate) struct Window {
     /// Place of `text[start]` in the input, unpacked.
     offset: u64,
     line: u64,
+    /// Bytes behind `offset` that were poured out and not put back.
+    poured: u64,
     ended: bool,
 }
 
@@ -35,7 +37,7 @@ impl Window {
     /// Over a stream that stands at another one.
     pub(crate) fn at(stream: Stream, path: PathBuf, offset: u64, line: u64) -> Window {
         let (piece_bytes, text, start, ended) = (PIECE_BYTES, Vec::new(), 0, false);
-        Window { stream, path, piece_bytes, text, start, offset, line, ended }
+        Window { stream, path, piece_bytes, text, start, offset, line, poured: 0, ended }
     }
 
     /// What was read and not taken.
@@ -86,6 +88,7 @@ impl Window {
     pub(crate) fn pour(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool> {
         if self.start < self.text.len() {
             out.extend_from_slice(&self.text[self.start..]);
+            self.poured += (self.text.len() - self.start) as u64;
             self.start = self.text.len();
             return Ok(true);
         }
@@ -95,6 +98,7 @@ impl Window {
         let seen = out.len();
         out.resize(seen + size, 0);
         let read = self.stream.read(&mut out[seen..]);
+        let read = read.inspect(|&read| self.poured += read as u64);
         out.truncate(seen + *read.as_ref().unwrap_or(&0));
         self.ended = read? == 0;
         Ok(!self.ended)
@@ -105,7 +109,7 @@ impl Window {
         self.text.truncate(self.start);
         self.text.drain(..self.start);
         self.text.extend_from_slice(text);
-        (self.start, self.offset, self.line) = (0, offset, line);
+        (self.start, self.offset, self.line, self.poured) = (0, offset, line, 0);
     }
 
     /// Takes the first `size` of the bytes.
@@ -137,8 +141,8 @@ impl Window {
         }
     }
 
-    /// Bytes of the input, packed if it is, that were taken.
+    /// Bytes of the input, packed if it is, that were taken or poured out.
     pub(crate) fn consumed(&self) -> u64 {
-        self.stream.consumed().unwrap_or(self.offset)
+        self.stream.consumed().unwrap_or(self.offset + self.poured)
     }
 }
