@@ -19,9 +19,17 @@ const CORE: [&str; 8] = [
 ];
 
 /// Variables that stay with the session that the dump sets them in: what other connections do with
-/// transactions, and how they read answers, is their own affair.
-const OWN: [&str; 5] =
-    ["autocommit", "character_set_results", "sql_log_bin", "gtid_next", "sql_notes"];
+/// transactions, and how they read answers, is their own affair, and what is for one statement or
+/// transaction, only once.
+const OWN: [&str; 7] = [
+    "autocommit",
+    "character_set_results",
+    "sql_log_bin",
+    "gtid_next",
+    "gtid_seq_no",
+    "insert_id",
+    "sql_notes",
+];
 
 /// Names in SET that stand for other variables.
 const ALIASES: [&str; 2] = ["names", "charset"];

@@ -155,9 +155,18 @@ fn what_the_dump_keeps_from_replicas_is_kept_from_them() {
         assert_eq!(outcome.code(), 0, "{outcome:?}");
         assert_eq!(value(&mut yard, "SELECT COUNT(*) FROM v"), "2000");
         assert_eq!(events(&mut yard), [""; 0], "{arguments:?}");
-        let told = value(&mut yard, "SELECT @@SESSION.sql_log_bin");
-        assert_eq!(told, "1");
     }
+    // A number for one transaction is given once.
+    let text = format!(
+        "CREATE TABLE x (id INT PRIMARY KEY, s VARCHAR(99)) ENGINE=InnoDB;\n\
+         SET @@session.gtid_seq_no=500;\nINSERT INTO x VALUES {rows};\n\
+         CREATE TABLE y (id INT PRIMARY KEY) ENGINE=InnoDB;\n"
+    );
+    let outcome = replay(&yard, &text, &["--as", "statements", "--small", "4k"]);
+    assert_eq!(outcome.code(), 0, "{outcome:?}");
+    let rows = yard.session.query("SHOW BINLOG EVENTS").unwrap();
+    let numbered = rows.iter().filter(|row| row.text_lossy(5).ends_with("GTID 0-1-500")).count();
+    assert_eq!(numbered, 1);
 }
 
 #[test]
