@@ -144,8 +144,7 @@ impl Order {
             }
             StatementKind::DropView(view) => self.of(view, names, |_| Step::Run)?,
             StatementKind::Transaction => Step::Run,
-            // Routines are of no table: with `--tables` nobody asked for them.
-            StatementKind::Routine if !self.names.takes_all() => Step::LeftOut,
+            StatementKind::Routine if !self.names.takes_routines() => Step::LeftOut,
             StatementKind::Routine | StatementKind::Other => Step::Barrier,
         })
     }
@@ -232,8 +231,34 @@ pub(crate) fn has_word(text: &[u8], word: &[u8]) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::naming::Lossy;
+    use crate::options::ReplayOptions;
+
+    #[test]
+    fn routines_go_where_tables_are_asked_for_and_stay_where_some_are_left_out() {
+        let procedure = Statement {
+            kind: StatementKind::Routine,
+            text: b"CREATE PROCEDURE p() SELECT 1".to_vec(),
+            file: 0,
+            offset: 0,
+            line: 1,
+        };
+        let step = |tables: &[&str], exclude: &[&str]| {
+            let list = |given: &[&str]| given.iter().map(|&one| one.to_owned()).collect();
+            let options = ReplayOptions {
+                tables: list(tables),
+                exclude: list(exclude),
+                ..ReplayOptions::new("dump.sql".into())
+            };
+            let mut order = Order::new(Names::new(&options).unwrap(), None);
+            order.step(&procedure, &mut Lossy).unwrap()
+        };
+        assert_eq!(step(&[], &["log"]), Step::Barrier);
+        assert_eq!(step(&["orders"], &[]), Step::LeftOut);
+    }
 
     #[test]
     fn words_are_whole_words() {
