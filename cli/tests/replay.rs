@@ -1,9 +1,10 @@
 //! `inrush replay` beside `mariadb < dump.sql`: what the second dump of both says, byte for byte.
 //!
 //! In reading order: [`yard`] has the databases, the dumps and the comparison; [`styles`] every way in
-//! which mariadb-dump writes the same databases; [`people`] what people write; [`session`]
-//! what statements see of those before them; [`inputs`] archives, pipes and folders.
+//! which mariadb-dump writes the same databases; [`people`] what people write; [`session`] and
+//! [`asks`] what statements see of those before them; [`inputs`] archives, pipes and folders.
 
+mod asks;
 mod inputs;
 mod people;
 mod session;

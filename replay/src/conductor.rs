@@ -14,6 +14,7 @@ mod barrier;
 mod done;
 mod insert;
 mod session;
+mod transaction;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -24,12 +25,13 @@ use server::identifier::quote_name;
 use sources::sql::{SqlReader, Statement, StatementKind, Syntax, classify};
 
 use self::atomic::Deferred;
+use self::transaction::{Since, Transaction};
 use crate::crew::Crew;
 use crate::dump::{Content, Dump, Part, Script, TableRows};
 use crate::error::Error;
 use crate::journal::{Journal, Spot};
 use crate::naming::Naming;
-use crate::order::{Decode, Order, Step};
+use crate::order::{Decode, Order, Step, has_word};
 use crate::place::Place;
 use crate::reading;
 use crate::report::Report;
@@ -53,10 +55,16 @@ pub(crate) struct Conductor<'scope, 'env> {
     set: BTreeSet<String>,
     /// What the dump's session is set to, where that was asked since it was last changed.
     state: Option<Arc<State>>,
-    /// Whether the dump's session may be in a transaction.
-    in_transaction: bool,
-    /// Whether rows went in that are of one as the dump has it, and stay by themselves.
-    has_open_rows: bool,
+    /// What the dump's session has not committed.
+    transaction: Transaction,
+    /// Whether the dump's session may have temporary tables.
+    has_temporary: bool,
+    /// Names of the functions that the server has stored, where that was asked since the dump may
+    /// have made some.
+    functions: Option<Vec<Vec<u8>>>,
+    /// Tables whose rows the crew could not put in, since they ask the dump's session, and what it
+    /// has tried.
+    returned: BTreeMap<TableName, Vec<String>>,
     /// Rows of the current part that wait for their table.
     rows_of_part: Option<TableRows>,
     /// The last DROP TABLE, and where it was.
@@ -87,6 +95,8 @@ struct Filled {
     to: Spot,
     /// Rows that are in.
     rows: u64,
+    /// Which of them the dump may take back.
+    since: Since,
 }
 
 impl<'scope, 'env> Conductor<'scope, 'env> {
@@ -97,6 +107,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         order: Order,
     ) -> Result<Self, Error> {
         let mut sessions = Sessions::connect(shared.connect)?;
+        let transaction = Transaction::of(&mut sessions.dump)?;
         let mut report = Report {
             dump: shared.options.dump.display().to_string(),
             server: sessions.own.version().to_string(),
@@ -115,8 +126,10 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             filled: BTreeMap::new(),
             set: BTreeSet::new(),
             state: None,
-            in_transaction: false,
-            has_open_rows: false,
+            transaction,
+            has_temporary: false,
+            functions: None,
+            returned: BTreeMap::new(),
             rows_of_part: None,
             dropped: None,
             held: BTreeMap::new(),
@@ -273,7 +286,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     /// What a statement that failed means: the end, or under `--force` a line of the report.
     fn judge(&mut self, place: Place, done: Result<(), Error>) -> Result<(), Error> {
-        match done {
+        match done.map_err(|error| self.named(error)) {
             Err(error) if self.shared.options.force && error.is_passed_over() => {
                 self.pass_over(&place, &error);
                 Ok(())
@@ -282,12 +295,28 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         }
     }
 
+    /// The server's words, of the tables as the dump calls them.
+    fn named(&self, mut error: Error) -> Error {
+        error.reword(&mut |text| {
+            for table in self.tables.pending() {
+                let Some(shadow) = self.tables.shadow(table) else { continue };
+                if text.contains(&shadow.name.table) {
+                    *text = text.replace(&shadow.name.table, &table.table);
+                }
+            }
+        });
+        error
+    }
+
     fn pass_over(&mut self, place: &Place, error: &Error) {
         self.shared.watch.fail(place, error);
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Error> {
         let step = self.step(statement)?;
+        if let StatementKind::Transaction(bound) = statement.kind {
+            return self.bound(statement, bound);
+        }
         if self.was_done(&step, statement)? {
             // So were the rows that follow it.
             self.rows_of_part.take_if(|rows| *rows.table == *own_name(statement));
@@ -301,8 +330,18 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             // What was dropped was not made again.
             _ => self.run_held_drops()?,
         }
+        if step == Step::LeftOut {
+            self.report.left_out += 1;
+            return Ok(());
+        }
+        self.do_step(step, statement)?;
+        self.after_statement(statement)
+    }
+
+    fn do_step(&mut self, step: Step, statement: &Statement) -> Result<(), Error> {
+        let atomic = self.shared.options.atomic;
         match step {
-            Step::LeftOut => self.report.left_out += 1,
+            Step::LeftOut => {}
             Step::Nothing => {}
             Step::Use(database) => self.enter(&database)?,
             Step::Set(variables) => self.set(statement, variables)?,
@@ -337,6 +376,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 self.once(statement)?;
                 // Whatever it was, it may have changed the session.
                 self.state = None;
+                self.functions = None;
+                self.has_temporary |=
+                    [&b"temporary"[..], b"call"].iter().any(|word| has_word(&statement.text, word));
             }
         }
         Ok(())
@@ -357,7 +399,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         self.filled.remove(table);
         self.journal.gone(table)?;
         self.dropped = Some((table.clone(), self.spot));
-        if self.tables.hold_drop(&mut self.sessions, table, *if_exists)? {
+        let is_of_next = self.state()?.is_of_next();
+        if !is_of_next && self.tables.hold_drop(&mut self.sessions, table, *if_exists)? {
             self.held.insert(table.clone(), self.spot);
             return Ok(());
         }
@@ -387,7 +430,12 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         };
         let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
         let name = table.to_string();
-        match self.tables.create(&mut self.sessions, &text, table, *if_not_exists)? {
+        self.check_written()?;
+        let created = match self.state()?.is_of_next() {
+            true => Created::AsItIs("the dump says what number it has in the log".to_owned()),
+            false => self.tables.create(&mut self.sessions, &text, table, *if_not_exists)?,
+        };
+        match created {
             Created::Shadow => {
                 self.held.remove(table);
                 let from = match self.dropped.take() {

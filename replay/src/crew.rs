@@ -8,11 +8,10 @@ use std::time::Instant;
 
 use server::TableName;
 
-use crate::error::Error;
 use crate::journal::Spot;
 use crate::place::Place;
 use crate::ways::{self, Job, Shared};
-use crate::work::Sent;
+use crate::work::{Sent, Stopped};
 
 /// Runs under way at once: while one is built or imported, the next is read.
 const JOBS_MAX: usize = 2;
@@ -32,7 +31,7 @@ pub(crate) struct Finished {
     /// Where it begins.
     pub(crate) place: Place,
     pub(crate) spot: Spot,
-    pub(crate) outcome: Result<Sent, Error>,
+    pub(crate) outcome: Result<Sent, Stopped>,
     pub(crate) seconds: f64,
 }
 

@@ -47,6 +47,18 @@ impl Error {
         }
     }
 
+    /// Changes what the server said.
+    pub(crate) fn reword(&mut self, change: &mut dyn FnMut(&mut String)) {
+        match self {
+            Error::Server(server::Error::Statement { message, statement, .. }) => {
+                change(message);
+                change(statement);
+            }
+            Error::At { error, .. } => error.reword(change),
+            _ => {}
+        }
+    }
+
     /// Whether `--force` goes on behind it: the server refused a statement, and still answers.
     pub(crate) fn is_passed_over(&self) -> bool {
         match self {

@@ -144,7 +144,9 @@ impl<S: Source> Feed<S> {
 
 fn not_read(error: sources::Error) -> Stopped {
     match error {
-        error @ sources::Error::NotPlain { .. } => unfit(error.to_string()),
+        error @ (sources::Error::NotPlain { .. } | sources::Error::RecordTooLong { .. }) => {
+            unfit(error.to_string())
+        }
         error => error.into(),
     }
 }

@@ -42,7 +42,6 @@ mod token;
 mod ways;
 mod work;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use server::ConnectOptions;
@@ -78,11 +77,7 @@ pub fn replay(
     let started = Instant::now();
     let names = Names::new(options)?;
     let dump = Dump::open(&options.dump, &names)?;
-    let connect = ConnectOptions {
-        interrupt: options.interrupt.clone(),
-        unlogged: Arc::default(),
-        ..connect.clone()
-    };
+    let connect = ConnectOptions { interrupt: options.interrupt.clone(), ..connect.clone() };
     let _watcher = options.interrupt.watch(&connect);
     let watch = Watch::default();
     let (connect, watch) = (&connect, &watch);

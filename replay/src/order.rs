@@ -143,7 +143,7 @@ impl Order {
                 step
             }
             StatementKind::DropView(view) => self.of(view, names, |_| Step::Run)?,
-            StatementKind::Transaction => Step::Run,
+            StatementKind::Transaction(_) => Step::Run,
             StatementKind::Routine if !self.names.takes_routines() => Step::LeftOut,
             StatementKind::Routine | StatementKind::Other => Step::Barrier,
         })

@@ -118,6 +118,8 @@ fn stopped(error: load::Error, is_shadow: bool) -> Stopped {
         error if error.is_not_plain() => false,
         // Somebody wants the end; the dump cannot be read.
         E::Stopped { .. } | E::StoppedAdding { .. } | E::Server(S::Interrupted) => true,
+        // Statements take more than a chunk.
+        E::Source(sources::Error::RecordTooLong { .. }) => false,
         E::Source(_) | E::InputChanged => true,
         // No other way writes its journal elsewhere.
         E::State { .. } => true,

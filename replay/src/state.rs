@@ -19,17 +19,30 @@ const CORE: [&str; 8] = [
 ];
 
 /// Variables that stay with the session that the dump sets them in: what other connections do with
-/// transactions, and how they read answers, is their own affair, and what is for one statement or
-/// transaction, only once.
-const OWN: [&str; 7] = [
-    "autocommit",
-    "character_set_results",
+/// transactions, and how they read answers, is their own affair.
+const OWN: [&str; 3] = ["autocommit", "character_set_results", "sql_notes"];
+
+/// Variables that say what is written of a statement to the binary log, the general log and other
+/// nodes: of whatever a replay does, wherever.
+const WRITTEN: [&str; 12] = [
     "sql_log_bin",
-    "gtid_next",
-    "gtid_seq_no",
-    "insert_id",
-    "sql_notes",
+    "sql_log_off",
+    "binlog_format",
+    "binlog_row_image",
+    "binlog_row_value_options",
+    "binlog_rows_query_log_events",
+    "binlog_annotate_row_events",
+    "binlog_transaction_compression",
+    "skip_replication",
+    "server_id",
+    "gtid_domain_id",
+    "wsrep_on",
 ];
+
+/// Variables that are of the next statement of their session, or its next transaction, and what
+/// they are when they are of none.
+const NEXT: [(&str, &str); 3] =
+    [("gtid_next", "AUTOMATIC"), ("gtid_seq_no", "0"), ("insert_id", "0")];
 
 /// Names in SET that stand for other variables.
 const ALIASES: [&str; 2] = ["names", "charset"];
@@ -90,8 +103,9 @@ impl State {
             session.exec(&format!("USE {}", quote_name(database)))?;
         }
         // The collation last: a character set brings its default one.
-        let (last, first): (Vec<_>, Vec<_>) =
-            self.variables.iter().partition(|(name, _)| *name == "collation_connection");
+        let (last, first): (Vec<_>, Vec<_>) = (self.variables.iter())
+            .filter(|(name, _)| NEXT.iter().all(|(next, _)| next != name))
+            .partition(|(name, _)| *name == "collation_connection");
         let sets: Vec<String> = first
             .into_iter()
             .chain(last)
@@ -101,6 +115,22 @@ impl State {
             return Ok(());
         }
         session.exec(&format!("SET {}", sets.join(", "))).map(drop)
+    }
+
+    /// What the dump has set of what is written of statements, for every connection.
+    pub(crate) fn written(&self) -> Vec<(String, String)> {
+        let set = self.variables.iter().filter(|(name, _)| State::is_written(name));
+        set.map(|(name, value)| (name.clone(), literal(value.as_deref()))).collect()
+    }
+
+    /// Whether a variable is one of [`State::written`].
+    pub(crate) fn is_written(name: &str) -> bool {
+        WRITTEN.contains(&name)
+    }
+
+    /// Whether the dump has said something of the next statement of its session alone.
+    pub(crate) fn is_of_next(&self) -> bool {
+        NEXT.iter().any(|(name, plain)| self.get(name).is_some_and(|value| value != *plain))
     }
 
     /// The value of a variable, where the server has it and it is not NULL.

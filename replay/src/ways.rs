@@ -16,7 +16,6 @@ use crate::dump::TableRows;
 use crate::error::Error;
 use crate::options::{As, ReplayOptions};
 use crate::progress::Watch;
-use crate::serial::Seat;
 use crate::state::State;
 use crate::table::Shadow;
 use crate::work::{Sent, Stopped, Work};
@@ -72,7 +71,7 @@ impl Way {
 }
 
 /// Puts rows where they go: all of them, or an error. A table that is no shadow is then as it was.
-pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Error> {
+pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Stopped> {
     let Job { table, shadow, is_empty, state, input } = job;
     let no_head = InsertHead {
         verb: Verb::Insert,
@@ -84,8 +83,10 @@ pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Error> {
         Input::Run(run) => Some(run.place()),
         Input::Files(_) => None,
     };
+    // Whatever is written of these rows is as the dump has it, whoever sends them.
+    let connect = ConnectOptions { settings: state.written(), ..shared.connect.clone() };
     let work = Work {
-        connect: shared.connect,
+        connect: &connect,
         options: shared.options,
         state: &state,
         head: place.as_ref().map_or(&no_head, RunPlace::head),
@@ -108,7 +109,7 @@ pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Error> {
             runs(&work, again, anew)
         }
         (Input::Files(rows), _) => files(&work, &rows, anew),
-        (Input::Run(_), None) => Err(Error::Refused("a run without a place".to_owned())),
+        (Input::Run(_), None) => Err(Error::Refused("a run without a place".to_owned()).into()),
     }
 }
 
@@ -117,7 +118,7 @@ fn runs(
     work: &Work<'_>,
     mut again: impl FnMut() -> RowRun,
     anew: impl Fn() -> Result<(), Error>,
-) -> Result<Sent, Error> {
+) -> Result<Sent, Stopped> {
     let ways: &[Way] = match work.options.rows_as {
         // What lanes have sent before they give up could not be told from the rows before.
         _ if work.is_shadow && !work.is_empty && !is_lanes_to_the_end(work, again()) => {
@@ -129,7 +130,8 @@ fn runs(
     first(work, ways, anew, |way| match way {
         Way::Rows => rows::load(work, again()),
         Way::Lanes => lanes::send(work, again()),
-        Way::Serial => serial::send(work, again(), &mut session(work)?, Seat::Other),
+        Way::Serial if again().asks_session()? => Err(Stopped::AsksSession(Vec::new())),
+        Way::Serial => serial::send(work, again(), &mut session(work)?, false),
     })
 }
 
@@ -144,7 +146,7 @@ fn files(
     work: &Work<'_>,
     rows: &TableRows,
     anew: impl Fn() -> Result<(), Error>,
-) -> Result<Sent, Error> {
+) -> Result<Sent, Stopped> {
     first(work, &[Way::Rows, Way::Serial], anew, |way| match way {
         Way::Rows => delimited::load(work, rows),
         Way::Lanes | Way::Serial => delimited::serial(work, rows, &mut session(work)?),
@@ -157,7 +159,7 @@ fn first(
     ways: &[Way],
     anew: impl Fn() -> Result<(), Error>,
     mut go: impl FnMut(Way) -> Result<Sent, Stopped>,
-) -> Result<Sent, Error> {
+) -> Result<Sent, Stopped> {
     let mut notes = Vec::new();
     for (index, &way) in ways.iter().enumerate() {
         if index > 0 {
@@ -175,10 +177,11 @@ fn first(
                 notes.push(format!("not by {}: {error}", way.name()));
             }
             Err(Stopped::Unfit(why)) => notes.push(format!("not by {}: {why}", way.name())),
-            Err(Stopped::Failed(error)) => return Err(error),
+            Err(Stopped::AsksSession(_)) => return Err(Stopped::AsksSession(notes)),
+            Err(stopped) => return Err(stopped),
         }
     }
-    Err(Error::Refused(format!("no way into {}: {}", work.table, notes.join("; "))))
+    Err(Error::Refused(format!("no way into {}: {}", work.table, notes.join("; "))).into())
 }
 
 /// A connection set to what the dump's is.

@@ -51,8 +51,25 @@ pub(crate) enum Stopped {
     /// This way is not for these rows, a sentence says why; the next one may be. A shadow may hold
     /// some of them now; a table that is no shadow is as it was.
     Unfit(String),
+    /// Rows ask the dump's own session, for its variables or what it did before: they are none for
+    /// another connection. The shadow is as the run found it. What was tried before, a sentence
+    /// each.
+    AsksSession(Vec<String>),
     /// No way will do.
     Failed(Error),
+}
+
+impl Stopped {
+    /// Where there is no other way.
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Stopped::Failed(error) => error,
+            Stopped::Unfit(why) => Error::Refused(why),
+            Stopped::AsksSession(_) => {
+                Error::Refused("these rows ask the dump's session".to_owned())
+            }
+        }
+    }
 }
 
 impl<E: Into<Error>> From<E> for Stopped {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -76,13 +75,12 @@ pub struct ConnectOptions {
     pub get_server_public_key: Option<bool>,
     /// `time_zone` of the session; default the server's.
     pub time_zone: Option<String>,
+    /// More variables of the session, with their values as SET takes them. Default: none.
+    pub settings: Vec<(String, String)>,
     /// What ends the statements of the connection before their time. Default: nothing does.
     pub interrupt: Interrupt,
     /// What connections by these options, or by a clone of them, found out. Default: nothing yet.
     pub known: Known,
-    /// Whether connections from now on, also by a clone, are `sql_log_bin=0`: replicas do not see
-    /// what they do. Default: no.
-    pub unlogged: Arc<AtomicBool>,
 }
 
 /// What is known of servers from connections before.
@@ -148,9 +146,9 @@ impl ConnectOptions {
             connect_timeout: over.connect_timeout.or(self.connect_timeout),
             compress: over.compress.or(self.compress),
             time_zone: over.time_zone.or(self.time_zone),
+            settings: [self.settings, over.settings].concat(),
             interrupt: self.interrupt,
             known: Known::default(),
-            unlogged: self.unlogged,
             tls: self.tls.overridden_by(over.tls),
             server_public_key: over.server_public_key.or(self.server_public_key),
             get_server_public_key: over.get_server_public_key.or(self.get_server_public_key),

@@ -95,6 +95,16 @@ impl Session {
         &self.options
     }
 
+    /// Sets variables, in this session and in those that [`Session::another`] makes of it. Values
+    /// are as SET takes them.
+    pub fn set_all(&mut self, settings: &[(String, String)]) -> Result<()> {
+        for (name, value) in settings {
+            self.exec(&format!("SET SESSION {name}={value}"))?;
+        }
+        self.options.settings = settings.to_vec();
+        Ok(())
+    }
+
     /// The server's id of this connection, as in SHOW PROCESSLIST.
     pub fn id(&self) -> u64 {
         self.id

@@ -1,6 +1,5 @@
 //! What a session sets for itself, by who made the server.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mysql::Conn;
@@ -67,10 +66,10 @@ pub(crate) fn prepare(conn: &mut Conn, options: &ConnectOptions) -> Result<Versi
         zone.unwrap_or_default(),
         sql_mode(version.flavor)
     );
-    let wishes = wishes(version.flavor);
-    if options.unlogged.load(Ordering::SeqCst) {
-        set(conn, "SESSION sql_log_bin=0")?;
+    for (name, value) in &options.settings {
+        set(conn, &format!("SESSION {name}={value}"))?;
     }
+    let wishes = wishes(version.flavor);
     let result = set(conn, &format!("{needed}, {}", wishes.join(", ")));
     if result.as_ref().is_err_and(|e| e.errno() == Some(ER_UNKNOWN_SYSTEM_VARIABLE)) {
         // Older servers, and others that speak the protocol, lack some: the rest is still good.

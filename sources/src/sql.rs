@@ -44,6 +44,6 @@ pub use literal::Literals;
 pub use problem::Problem;
 pub use reader::{SqlOptions, SqlReader};
 pub use run::{Handback, RowRun, RunOptions, RunPlace, RunStatement};
-pub use statement::{ObjectName, Statement, StatementKind};
+pub use statement::{Bound, ObjectName, Statement, StatementKind};
 pub use token::Comments;
 pub use tuples::Tuples;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use server::Session;
 use server::identifier::{quote_name, quote_text};
-use server::testing::TestServer;
+use server::testing::{TestServer, TestServerOptions};
 
 use crate::support::{Home, Outcome, run};
 
@@ -48,9 +48,17 @@ impl Yard {
         Yard::on(shared, Some(TestServer::start()?), names).map(|yard| yard.filled(names))
     }
 
-    /// As [`Yard::new`], on this server.
-    pub(super) fn with(own: TestServer, names: &[&str]) -> Option<Yard> {
-        Yard::on(TestServer::shared()?, Some(own), names)
+    /// As [`Yard::new`], on a server of its own with these options.
+    pub(super) fn with(extra: &[&str], names: &[&str]) -> Option<Yard> {
+        let shared = TestServer::shared()?;
+        let extra = extra.iter().map(|&option| option.to_owned()).collect();
+        let options = TestServerOptions { extra, ..TestServerOptions::default() };
+        Yard::on(shared, Some(TestServer::start_with(&options)?), names)
+    }
+
+    /// The same on one that writes a binary log.
+    pub(super) fn logging(names: &[&str]) -> Option<Yard> {
+        Yard::with(&["--log-bin=log", "--server-id=1"], names)
     }
 
     fn on(server: &'static TestServer, own: Option<TestServer>, names: &[&str]) -> Option<Yard> {

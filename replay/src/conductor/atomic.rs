@@ -5,7 +5,6 @@
 //! to them.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use sources::sql::{Statement, StatementKind};
 
@@ -46,19 +45,13 @@ impl Conductor<'_, '_> {
                     .to_owned(),
             ));
         }
-        // Tables that are filled apart are in no transaction.
-        if statement.kind != StatementKind::Transaction {
-            let (state, spot) = (self.state()?, self.spot);
-            self.deferred.push(Deferred { statement: statement.clone(), state, spot });
-        }
+        let (state, spot) = (self.state()?, self.spot);
+        self.deferred.push(Deferred { statement: statement.clone(), state, spot });
         Ok(())
     }
 
     /// Does what was left, in its order.
     pub(super) fn run_deferred(&mut self) -> Result<(), Error> {
-        if self.shared.connect.unlogged.load(Ordering::SeqCst) {
-            self.sessions.dump.exec("SET SESSION sql_log_bin=0")?;
-        }
         let mut now: Option<Arc<State>> = None;
         for Deferred { statement, state, spot } in std::mem::take(&mut self.deferred) {
             if !now.as_ref().is_some_and(|now| Arc::ptr_eq(now, &state)) {

@@ -3,6 +3,7 @@
 use server::TableName;
 
 use super::Conductor;
+use super::transaction::Since;
 use crate::error::Error;
 
 impl Conductor<'_, '_> {
@@ -28,10 +29,6 @@ impl Conductor<'_, '_> {
     }
 
     fn publish(&mut self, tables: &[TableName]) -> Result<(), Error> {
-        if self.in_transaction {
-            // Else our own transaction would keep the tables from being renamed.
-            self.sessions.dump.exec("COMMIT")?;
-        }
         for table in tables {
             self.tables.publish(&mut self.sessions, std::slice::from_ref(table))?;
             self.published(table)?;
@@ -42,6 +39,7 @@ impl Conductor<'_, '_> {
     /// A table has its place.
     fn published(&mut self, table: &TableName) -> Result<(), Error> {
         if let Some(filled) = self.filled.remove(table) {
+            self.transaction.passes(table, filled.since);
             self.journal.table(table, filled.from, filled.to, filled.rows)?;
             self.shared.watch.add_table();
         }
@@ -77,14 +75,12 @@ impl Conductor<'_, '_> {
 
     /// The end of the dump.
     pub(super) fn finish(&mut self) -> Result<(), Error> {
+        self.end_of_transaction()?;
         self.barrier()?;
         if self.filled.values().any(|filled| filled.has_failed) {
             // They stay as they were.
             self.tables.abandon(&mut self.sessions.own);
             return Ok(());
-        }
-        if self.in_transaction {
-            self.sessions.dump.exec("COMMIT")?;
         }
         self.tables.finish(&mut self.sessions)?;
         let tables: Vec<TableName> = self.filled.keys().cloned().collect();
@@ -100,6 +96,10 @@ impl Conductor<'_, '_> {
         while !self.crew.is_idle() {
             // The first error is the one that is told.
             result = self.settle(true).and(result);
+        }
+        // What the dump has not committed is not to be taken for finished.
+        for filled in self.filled.values_mut().filter(|filled| filled.since != Since::Nothing) {
+            filled.has_failed = true;
         }
         let _ = self.publish_ready();
         self.tables.abandon(&mut self.sessions.own);

@@ -1,6 +1,7 @@
 //! What was done by a replay that was interrupted, and is passed over.
 
 use server::Session;
+use server::identifier::quote_text;
 use sources::sql::Statement;
 
 use super::Conductor;
@@ -45,8 +46,20 @@ impl Conductor<'_, '_> {
                 self.journal.is_table_done(table, self.spot)
             }
             Step::Set(_) | Step::Use(_) | Step::Nothing | Step::LeftOut => false,
+            Step::Database(name) => {
+                // Somebody may have dropped it to begin anew.
+                self.journal.is_done(self.spot) && self.has_database(name)?
+            }
             _ => self.journal.is_done(self.spot),
         })
+    }
+
+    fn has_database(&mut self, name: &str) -> Result<bool, Error> {
+        let sql = format!(
+            "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME={}",
+            quote_text(name)
+        );
+        Ok(!self.sessions.own.query(&sql)?.is_empty())
     }
 
     /// Runs a statement in the dump's session, and writes down that it is done.

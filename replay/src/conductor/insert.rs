@@ -2,9 +2,12 @@
 
 use server::identifier::quote_text;
 use server::{Session, TableName};
-use sources::sql::{InsertHead, ObjectName, RowRun, RunOptions, SqlReader, Statement};
+use sources::sql::{
+    InsertHead, ObjectName, RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement,
+};
 
-use super::Conductor;
+use super::transaction::Since;
+use super::{Conductor, Filled};
 use crate::crew::Finished;
 use crate::dump::TableRows;
 use crate::error::Error;
@@ -12,10 +15,19 @@ use crate::journal::Spot;
 use crate::naming::Naming;
 use crate::order::{Step, has_word};
 use crate::place::Place;
-use crate::serial::Seat;
+use crate::table::Shadow;
 use crate::ways::{Input, Job};
 use crate::work::{Sent, Stopped, Work};
 use crate::{lanes, serial};
+
+/// What became of a run so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begun {
+    /// It is over.
+    Done,
+    /// The crew has it.
+    ByCrew,
+}
 
 impl Conductor<'_, '_> {
     /// An INSERT, and those behind it by the same words. The reader comes back behind them.
@@ -46,8 +58,15 @@ impl Conductor<'_, '_> {
             Ok(lent) => lent,
             Err(reader) => return (Ok(()), Ok(*reader)),
         };
-        let done = self.run_of_rows(table, run, place);
-        (done, handback.wait().map_err(Error::from))
+        let (run_place, before) = (run.place(), self.filled.get(&table).copied());
+        let done = self.run_of_rows(table.clone(), run, place);
+        // How the dump goes on may depend on rows that ask its session.
+        match (done, handback.wait_to_judge()) {
+            (Ok(Begun::ByCrew), Ok((reader, true))) => {
+                (self.after_crew(&table, before, &run_place), Ok(reader))
+            }
+            (done, back) => (done.map(drop), back.map(|(reader, _)| reader).map_err(Error::from)),
+        }
     }
 
     fn run_of_rows(
@@ -55,7 +74,7 @@ impl Conductor<'_, '_> {
         table: TableName,
         mut run: RowRun,
         place: &Place,
-    ) -> Result<(), Error> {
+    ) -> Result<Begun, Error> {
         if !self.shared.options.atomic {
             self.run_held_drops()?;
         }
@@ -64,25 +83,101 @@ impl Conductor<'_, '_> {
         }
         let filled = self.filled.get(&table).copied();
         if filled.is_some_and(|filled| filled.has_failed) {
-            return Ok(());
+            return Ok(Begun::Done);
+        }
+        if self.has_temporary && self.is_temporary(&table)? {
+            return self.temporary(&table, run).map(|()| Begun::Done);
         }
         let is_small = !run.is_longer_than(self.shared.options.small_bytes_max)?;
+        if is_small && self.tables.shadow(&table).is_some() && run.held_if_asks().is_some() {
+            self.before_rows_that_ask(&table, &run.place())?;
+        }
         let is_ours = self.tables.shadow(&table).is_some();
-        if is_ours && !self.shared.options.atomic && reads_tables(&run) {
-            // What they read has to have its place, they themselves perhaps too.
-            self.barrier()?;
+        if !is_ours && self.before_rows_of_others(&table)? {
+            return Ok(Begun::Done);
         }
-        let shadow = self.tables.shadow(&table).cloned();
-        if shadow.is_none() && self.before_rows_of_others(&table)? {
-            return Ok(());
+        if is_small || (!is_ours && self.transaction.is_open()) || self.state()?.is_of_next() {
+            return self.here(&table, run).map(|()| Begun::Done);
         }
-        let state = self.state()?;
-        let is_of_session =
-            run.held_if_not_plain().is_some_and(|text| serial::is_of_session(text, &state));
-        if is_small || is_of_session || (shadow.is_none() && self.in_transaction) {
-            return self.here(&table, run);
+        self.send(table, Input::Run(Box::new(run)), place).map(|()| Begun::ByCrew)
+    }
+
+    /// A run that asks the dump's session, which the crew has begun with: what it could not do is
+    /// done here, before the dump goes on.
+    fn after_crew(
+        &mut self,
+        table: &TableName,
+        before: Option<Filled>,
+        run: &RunPlace,
+    ) -> Result<(), Error> {
+        while self.crew.is_busy(table) {
+            self.settle(true)?;
         }
-        self.send(table, Input::Run(Box::new(run)), place)
+        let Some(notes) = self.returned.remove(table) else { return Ok(()) };
+        if let Some(before) = before {
+            // It has none of these rows, and is not to be taken for finished behind them.
+            self.filled.insert(table.clone(), before);
+            self.before_rows_that_ask(table, run)?;
+            if self.tables.shadow(table).is_none() && self.before_rows_of_others(table)? {
+                return Ok(());
+            }
+        }
+        self.here(table, run.open(RunOptions::default()))?;
+        self.note_all(table, notes);
+        Ok(())
+    }
+
+    /// Before rows of a table that is filled apart, which ask for more than they hold: what they may
+    /// read has to have its place, they themselves perhaps too.
+    ///
+    /// Errors: `--atomic`, where nothing has its place yet.
+    fn before_rows_that_ask(&mut self, table: &TableName, run: &RunPlace) -> Result<(), Error> {
+        let words = self.words_that_read()?;
+        let (mut run, mut statement) = (run.open(RunOptions::default()), RunStatement::default());
+        while run.next_statement(&mut statement)? {
+            let rows = statement.text.get(run.head().text.len()..).unwrap_or_default();
+            if words.iter().any(|word| has_word(rows, word)) {
+                return match self.shared.options.atomic {
+                    true => Err(reads_under_atomic(table)),
+                    false => self.barrier(),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Words without which rows read no tables: of a subselect, of a change of rows that are there,
+    /// and the functions that the server has stored.
+    fn words_that_read(&mut self) -> Result<Vec<Vec<u8>>, Error> {
+        if self.functions.is_none() {
+            let rows = self.sessions.own.query(
+                "SELECT DISTINCT ROUTINE_NAME FROM information_schema.ROUTINES WHERE \
+                 ROUTINE_TYPE='FUNCTION' AND ROUTINE_SCHEMA NOT IN ('mysql', 'sys')",
+            )?;
+            let names = rows.iter().map(|row| row.bytes(0).unwrap_or_default().to_vec());
+            self.functions = Some(names.collect());
+        }
+        let mut words = vec![b"select".to_vec(), b"update".to_vec()];
+        words.extend(self.functions.iter().flatten().cloned());
+        Ok(words)
+    }
+
+    /// Whether the dump's session has a temporary table of this name, which hides any other.
+    fn is_temporary(&mut self, table: &TableName) -> Result<bool, Error> {
+        match self.sessions.dump.query(&format!("SHOW CREATE TABLE {}", table.quoted())) {
+            Ok(rows) => Ok(rows.first().is_some_and(|row| {
+                row.bytes(1).is_some_and(|text| text.starts_with(b"CREATE TEMPORARY"))
+            })),
+            Err(server::Error::Statement { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Rows of a temporary table, which is the dump's session's alone.
+    fn temporary(&mut self, table: &TableName, run: RowRun) -> Result<(), Error> {
+        let sent = self.play(table, None, run, true)?;
+        self.note(table, sent, 0.0);
+        Ok(())
     }
 
     /// Delimited rows of a table.
@@ -106,12 +201,9 @@ impl Conductor<'_, '_> {
 
     /// Rows for the crew.
     fn send(&mut self, table: TableName, input: Input, place: &Place) -> Result<(), Error> {
+        self.check_written()?;
         while !self.crew.has_room() {
             self.settle(true)?;
-        }
-        if self.in_transaction {
-            // A table that is filled apart is seen by nobody: its rows are in no transaction.
-            self.sessions.dump.exec("COMMIT")?;
         }
         let shadow = self.tables.shadow(&table).cloned();
         let is_empty = match self.filled.get(&table) {
@@ -127,36 +219,53 @@ impl Conductor<'_, '_> {
 
     /// Rows that go in at once, statement by statement.
     fn here(&mut self, table: &TableName, run: RowRun) -> Result<(), Error> {
-        let state = self.state()?;
         let shadow = self.tables.shadow(table).cloned();
-        let run_place = run.place();
-        let has_rows = self.filled.get(table).is_some_and(|filled| filled.has_rows);
-        let work = Work {
-            connect: self.shared.connect,
-            options: self.shared.options,
-            state: &state,
-            head: run_place.head(),
-            table,
-            into: shadow.as_ref().map_or(table, |shadow| &shadow.name),
-            is_shadow: shadow.is_some(),
-            is_empty: shadow.is_some() && !has_rows,
-            threads: self.shared.options.threads,
-            memory_bytes_max: self.shared.options.memory_bytes_max,
-            watch: self.shared.watch,
-        };
+        let in_transaction = shadow.is_none() && self.transaction.is_open();
+        let played = self.play(table, shadow.as_ref(), run, in_transaction);
         self.has_rows(table);
-        let done = match serial::send(&work, run, &mut self.sessions.dump, Seat::Dump) {
-            Ok(sent) => Ok(sent),
-            Err(Stopped::Failed(error)) => Err(error),
-            Err(Stopped::Unfit(why)) => Err(Error::Refused(why)),
-        };
-        match done {
+        match played {
+            Ok(sent) if in_transaction => {
+                self.transaction.holds(table, self.spot, sent.rows);
+                self.note(table, sent, 0.0);
+                Ok(())
+            }
             Ok(sent) => self.sent(table, sent, 0.0, self.spot),
             Err(error) => {
                 self.fail(table);
                 Err(error)
             }
         }
+    }
+
+    /// Statement by statement, in the dump's session.
+    fn play(
+        &mut self,
+        table: &TableName,
+        shadow: Option<&Shadow>,
+        run: RowRun,
+        in_transaction: bool,
+    ) -> Result<Sent, Error> {
+        let state = self.state()?;
+        let run_place = run.place();
+        let work = Work {
+            connect: self.shared.connect,
+            options: self.shared.options,
+            state: &state,
+            head: run_place.head(),
+            table,
+            into: shadow.map_or(table, |shadow| &shadow.name),
+            is_shadow: shadow.is_some(),
+            // Nobody asks that here.
+            is_empty: false,
+            threads: self.shared.options.threads,
+            memory_bytes_max: self.shared.options.memory_bytes_max,
+            watch: self.shared.watch,
+        };
+        let sent = serial::send(&work, run, &mut self.sessions.dump, in_transaction);
+        if state.is_of_next() {
+            self.state = None;
+        }
+        sent.map_err(Stopped::into_error)
     }
 
     /// An INSERT that cannot be taken apart: `text`, of which the first `head_size` bytes are the
@@ -167,6 +276,16 @@ impl Conductor<'_, '_> {
         }
         while self.crew.is_busy(table) {
             self.settle(true)?;
+        }
+        if self.tables.shadow(table).is_some() {
+            let words = self.words_that_read()?;
+            let rows = text.get(head.text.len()..).unwrap_or_default();
+            if words.iter().any(|word| has_word(rows, word)) {
+                match self.shared.options.atomic {
+                    true => return Err(reads_under_atomic(table)),
+                    false => self.barrier()?,
+                }
+            }
         }
         let state = self.state()?;
         let shadow = self.tables.shadow(table).cloned();
@@ -183,7 +302,18 @@ impl Conductor<'_, '_> {
         }
         let rows = serial::count(&done?, head.verb);
         self.shared.watch.add_rows(rows);
-        self.sent(table, Sent { rows, way: "serial", notes: Vec::new() }, 0.0, self.spot)
+        let sent = Sent { rows, way: "serial", notes: Vec::new() };
+        match (self.transaction.is_open(), &shadow) {
+            (true, None) => {
+                self.transaction.holds(table, self.spot, rows);
+                self.note(table, sent, 0.0);
+                return Ok(());
+            }
+            // Nobody waits for a table that is filled apart.
+            (true, Some(_)) => self.sessions.dump.exec("COMMIT").map(drop)?,
+            (false, _) => {}
+        }
+        self.sent(table, sent, 0.0, self.spot)
     }
 
     /// Before rows of a table that the dump has not made: what they refer to has its place. True
@@ -225,8 +355,11 @@ impl Conductor<'_, '_> {
 
     fn has_rows(&mut self, table: &TableName) {
         let spot = self.spot;
-        self.has_open_rows |= self.in_transaction;
         if let Some(filled) = self.filled.get_mut(table) {
+            if self.transaction.is_open() {
+                let is_first = !filled.has_rows || filled.since == Since::All;
+                filled.since = if is_first { Since::All } else { Since::Some };
+            }
             filled.has_rows = true;
             filled.to = spot;
         }
@@ -241,9 +374,13 @@ impl Conductor<'_, '_> {
             let Finished { table, place, spot, outcome, seconds } = finished;
             match outcome {
                 Ok(sent) => self.sent(&table, sent, seconds, spot)?,
-                Err(error) => {
+                // Who has begun it waits for that.
+                Err(Stopped::AsksSession(notes)) => {
+                    self.returned.insert(table, notes);
+                }
+                Err(stopped) => {
                     self.fail(&table);
-                    self.judge(place, Err(error))?;
+                    self.judge(place, Err(stopped.into_error()))?;
                 }
             }
         }
@@ -260,13 +397,7 @@ impl Conductor<'_, '_> {
     ) -> Result<(), Error> {
         match self.filled.get_mut(table) {
             Some(filled) => filled.rows += sent.rows,
-            None => {
-                if self.in_transaction {
-                    // What is written down as done has to stay.
-                    self.sessions.dump.exec("COMMIT")?;
-                }
-                self.journal.table(table, spot, spot, sent.rows)?;
-            }
+            None => self.journal.table(table, spot, spot, sent.rows)?,
         }
         self.note(table, sent, seconds);
         Ok(())
@@ -282,7 +413,17 @@ impl Conductor<'_, '_> {
             }
             line.way.push_str(sent.way);
         }
-        for note in sent.notes {
+        self.note_all(table, sent.notes);
+    }
+
+    fn note_all(&mut self, table: &TableName, notes: Vec<String>) {
+        let shadow = self.tables.shadow(table).map(|shadow| shadow.name.table.clone());
+        let line = self.report.table(&table.to_string());
+        for note in notes {
+            let note = match &shadow {
+                Some(shadow) => note.replace(shadow, &table.table),
+                None => note,
+            };
             if !line.notes.contains(&note) {
                 line.notes.push(note);
             }
@@ -323,9 +464,10 @@ fn takes_rows_back(own: &mut Session, table: &TableName) -> Result<bool, Error> 
     Ok(!own.query(&sql)?.is_empty())
 }
 
-/// Whether rows may look at tables: those that are no plain values, with a SELECT, or that change
-/// rows that are there.
-fn reads_tables(run: &RowRun) -> bool {
-    run.held_if_not_plain()
-        .is_some_and(|text| [&b"select"[..], b"update"].iter().any(|word| has_word(text, word)))
+/// What `--atomic` cannot do.
+fn reads_under_atomic(table: &TableName) -> Error {
+    Error::Refused(format!(
+        "--atomic keeps all tables apart until the end of the dump, and these rows of {table} read \
+         tables: replay without --atomic"
+    ))
 }

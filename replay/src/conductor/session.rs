@@ -1,7 +1,6 @@
 //! The dump's session: what it is set to, and what of that others have to know.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use server::identifier::quote_name;
 use sources::sql::{SqlReader, Statement, StatementKind};
@@ -11,7 +10,6 @@ use crate::error::Error;
 use crate::order::has_word;
 use crate::reading;
 use crate::state::State;
-use crate::token::{Modes, tokens};
 
 /// Variables that change how statements are told apart.
 const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_client"];
@@ -19,36 +17,60 @@ const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_clien
 /// The variable that says whether foreign keys are checked.
 const CHECKS: &str = "foreign_key_checks";
 
-/// The variable that says whether replicas are told.
-const LOG: &str = "sql_log_bin";
-
 impl Conductor<'_, '_> {
     pub(super) fn set(
         &mut self,
         statement: &Statement,
         variables: Vec<String>,
     ) -> Result<(), Error> {
-        let sets_checks = variables.iter().any(|name| name == CHECKS);
         if has_word(&statement.text, b"from") {
             self.before_reading_tables()?;
         }
-        let before = sets_checks.then(|| self.state()).transpose()?;
+        let matters = |name: &String| name == CHECKS || State::is_written(name);
+        let before = match variables.iter().any(matters) {
+            true => Some(self.state()?),
+            false => None,
+        };
         self.exec(statement)?;
-        self.in_transaction |= variables.iter().any(|name| name == "autocommit");
-        if variables.iter().any(|name| name == LOG) {
-            self.follow_log()?;
-        }
         self.set.extend(variables);
         self.state = None;
+        match before {
+            Some(before) => self.changed(&before),
+            None => Ok(()),
+        }
+    }
+
+    /// The dump has set something that matters to all connections.
+    fn changed(&mut self, before: &State) -> Result<(), Error> {
+        let now = self.state()?;
         // From here on the dump counts on its foreign keys, or no longer. Files of rows that say
         // again what holds already are in the midst of their table.
-        let changes = match before {
-            Some(before) => before.is_on(CHECKS) != self.state()?.is_on(CHECKS),
-            None => false,
-        };
-        if changes && !self.shared.options.atomic {
+        let changes_checks = before.is_on(CHECKS) != now.is_on(CHECKS);
+        let written = now.written();
+        let changes_written = before.written() != written;
+        if (changes_checks || changes_written) && !self.shared.options.atomic {
             self.leave_tables();
             self.barrier()?;
+        }
+        // What is made in one way is renamed and dropped in the same.
+        let is_kept = self.shared.options.atomic && self.tables.pending().next().is_some();
+        if changes_written && !is_kept {
+            self.sessions.own.set_all(&written)?;
+        }
+        Ok(())
+    }
+
+    /// Errors: tables that are kept apart until the end would have to be written to the binary log
+    /// in one way and another.
+    pub(super) fn check_written(&mut self) -> Result<(), Error> {
+        if self.shared.options.atomic
+            && self.state()?.written() != self.sessions.own.options().settings
+        {
+            return Err(Error::Refused(
+                "--atomic keeps all tables apart until the end of the dump, which sets before some \
+                 of them what is written to the binary log: replay without --atomic"
+                    .to_owned(),
+            ));
         }
         Ok(())
     }
@@ -66,23 +88,6 @@ impl Conductor<'_, '_> {
         self.barrier()
     }
 
-    /// What the dump keeps from replicas, our other connections keep from them too.
-    fn follow_log(&mut self) -> Result<(), Error> {
-        let sql = format!("SELECT @@SESSION.{LOG}");
-        let is_off = self.sessions.dump.query_text(&sql)?.as_deref() == Some("0");
-        let unlogged = &self.shared.connect.unlogged;
-        // The tables of an atomic replay take their places after its last word.
-        let stays = self.shared.options.atomic && unlogged.load(Ordering::SeqCst);
-        if stays || is_off == unlogged.load(Ordering::SeqCst) {
-            return Ok(());
-        }
-        self.leave_tables();
-        self.barrier()?;
-        self.shared.connect.unlogged.store(is_off, Ordering::SeqCst);
-        self.sessions.own.exec(&format!("SET SESSION {LOG}={}", u8::from(!is_off)))?;
-        Ok(())
-    }
-
     pub(super) fn enter(&mut self, database: &str) -> Result<(), Error> {
         self.sessions.dump.exec(&format!("USE {}", quote_name(database)))?;
         self.state = None;
@@ -92,22 +97,11 @@ impl Conductor<'_, '_> {
     /// Runs a statement in the dump's session.
     pub(super) fn exec(&mut self, statement: &Statement) -> Result<(), Error> {
         let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
-        if self.has_open_rows && first_word_is(&text, "ROLLBACK") {
-            return Err(Error::Refused(
-                "rows before it, back to the START TRANSACTION, are in and stay: each table's are a \
-                 transaction of their own"
-                    .to_owned(),
-            ));
-        }
         self.sessions.dump.exec_bytes(&text)?;
-        if statement.kind == StatementKind::Transaction {
-            self.has_open_rows = false;
-            // COMMIT begins the next one where none ends by itself.
-            self.in_transaction = !first_word_is(&text, "COMMIT")
-                || self.set.contains("autocommit")
-                || has_word(&text, b"chain");
-        }
         self.report.statements += 1;
+        if self.state.as_ref().is_some_and(|state| state.is_of_next()) {
+            self.state = None;
+        }
         Ok(())
     }
 
@@ -133,8 +127,4 @@ impl Conductor<'_, '_> {
         }
         Ok(())
     }
-}
-
-fn first_word_is(text: &[u8], word: &str) -> bool {
-    tokens(text, Modes::default()).next().is_some_and(|first| first.is_word(text, word))
 }

@@ -10,7 +10,6 @@ use sources::sql::{InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, Statem
 use super::*;
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
-use crate::serial::Seat;
 use crate::state::State;
 
 /// A table `t` that the INSERTs of a dump go into.
@@ -79,7 +78,7 @@ impl Scene {
     }
 
     fn serial(&mut self, dump: &[u8]) -> Result<Sent, Stopped> {
-        self.with(dump, |work, run, session| crate::serial::send(work, run, session, Seat::Other))
+        self.with(dump, |work, run, session| crate::serial::send(work, run, session, false))
     }
 
     /// Why lanes are not for this.

@@ -1,7 +1,7 @@
 //! Which kind of statement a text is, by its first words.
 
 use super::lexer::Syntax;
-use super::statement::{ObjectName, StatementKind};
+use super::statement::{Bound, ObjectName, StatementKind};
 use super::token::{Comments, Token, Tokens};
 
 /// What a whole statement is; an INSERT is [`StatementKind::Other`], as its rows are in it.
@@ -16,9 +16,12 @@ pub fn classify(text: &[u8], syntax: Syntax, comments: Comments) -> StatementKin
             b"LOCK" => words.table_word().map(|()| StatementKind::LockTables),
             b"UNLOCK" => words.table_word().map(|()| StatementKind::UnlockTables),
             b"ALTER" => alter(&mut words),
-            b"BEGIN" if !words.accept("NOT") => Some(StatementKind::Transaction),
-            b"START" if words.accept("TRANSACTION") => Some(StatementKind::Transaction),
-            b"COMMIT" => Some(StatementKind::Transaction),
+            b"BEGIN" if !words.accept("NOT") => Some(StatementKind::Transaction(Bound::Begin)),
+            b"START" if words.accept("TRANSACTION") => {
+                Some(StatementKind::Transaction(Bound::Begin))
+            }
+            b"COMMIT" => end(&mut words, Bound::Commit),
+            b"ROLLBACK" => end(&mut words, Bound::Rollback),
             _ => None,
         },
         _ => None,
@@ -133,6 +136,12 @@ impl<'a> Words<'a> {
     fn if_not_exists(&mut self) -> bool {
         self.accept("IF") && self.accept("NOT") && self.accept("EXISTS")
     }
+}
+
+/// Nothing behind it: no CHAIN, no SAVEPOINT.
+fn end(words: &mut Words<'_>, bound: Bound) -> Option<StatementKind> {
+    words.accept("WORK");
+    words.peek().is_none().then_some(StatementKind::Transaction(bound))
 }
 
 fn create(words: &mut Words<'_>) -> Option<StatementKind> {
@@ -459,11 +468,15 @@ mod tests {
             ("CREATE SEQUENCE s", Other),
             ("CREATE UNIQUE INDEX i ON t (a)", Other),
             ("CREATE USER VIEW", Other),
-            ("BEGIN", Transaction),
+            ("BEGIN", Transaction(Bound::Begin)),
             ("BEGIN NOT ATOMIC SELECT 1; END", Other),
-            ("START TRANSACTION READ ONLY", Transaction),
+            ("START TRANSACTION READ ONLY", Transaction(Bound::Begin)),
             ("START SLAVE", Other),
-            ("COMMIT", Transaction),
+            ("COMMIT", Transaction(Bound::Commit)),
+            ("commit work", Transaction(Bound::Commit)),
+            ("COMMIT AND CHAIN", Other),
+            ("ROLLBACK", Transaction(Bound::Rollback)),
+            ("ROLLBACK TO a", Other),
             ("INSERT INTO t VALUES (1)", Other),
             ("/*!99999 CREATE TABLE t (a int) */", Other),
             ("/*M!100000 CREATE TABLE t (a int) */", table(t(), false)),

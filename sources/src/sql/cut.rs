@@ -23,6 +23,7 @@ pub(crate) struct Cutter {
     /// Where the first thing stands that is no part of tuples, and what it is. Nothing after it is
     /// cut, but the end of the run is found.
     not_plain: Option<(usize, &'static str)>,
+    asks: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,7 @@ impl Cutter {
             state: State::Rows,
             cut: 0,
             not_plain: None,
+            asks: false,
         }
     }
 
@@ -81,6 +83,12 @@ impl Cutter {
         self.not_plain
     }
 
+    /// Whether something so far may mean something else in another session than the dump's: what
+    /// [`TupleSink::asks`] tells, or no part of tuples.
+    pub(crate) fn asks(&self) -> bool {
+        self.asks || self.not_plain.is_some()
+    }
+
     /// Where the run ends, once that was found: after the last semicolon.
     pub(crate) fn end(&self) -> Option<usize> {
         (self.state == State::Ended).then_some(self.cursor.position)
@@ -106,7 +114,7 @@ impl Cutter {
     }
 
     fn rows(&mut self, bytes: &[u8], last: bool) -> bool {
-        let mut sink = LastClose { end: self.cut };
+        let mut sink = LastClose { end: self.cut, asks: false };
         let mut stop = Stop::End;
         if self.walk.has_blocks() {
             stop = self.isa.walk(&self.walk, &mut self.cursor, bytes, last, &mut sink);
@@ -114,6 +122,7 @@ impl Cutter {
         if stop == Stop::End {
             stop = self.walk.bytes(&mut self.cursor, bytes, bytes.len(), last, &mut sink);
         }
+        self.asks |= sink.asks;
         if self.not_plain.is_none() {
             self.cut = sink.end;
         }
@@ -163,6 +172,7 @@ impl Cutter {
 /// Remembers the end of the last tuple.
 struct LastClose {
     end: usize,
+    asks: bool,
 }
 
 impl TupleSink for LastClose {
@@ -174,6 +184,10 @@ impl TupleSink for LastClose {
 
     fn close(&mut self, end: usize) {
         self.end = end;
+    }
+
+    fn asks(&mut self) {
+        self.asks = true;
     }
 
     #[inline(always)]

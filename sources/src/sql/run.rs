@@ -22,7 +22,6 @@ use crate::dialect::{Dialect, FieldKind};
 use crate::encoding::{Encoding, Unit};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
-use crate::rows::Rows;
 use crate::scan::Scanner;
 use crate::simd::Isa;
 use crate::source::{InputFile, Source};
@@ -165,6 +164,8 @@ pub struct RowRun {
     /// Bytes in the chunks so far.
     taken: u64,
     ended: bool,
+    /// Whether what was cut so far, or stands in its way, asks the session.
+    asks: bool,
 }
 
 /// The reader, and the way back to who lent it.
@@ -179,6 +180,7 @@ struct Lent {
 struct Returned {
     reader: SqlReader,
     text: RunText,
+    asks: bool,
 }
 
 /// Where the reader of the dump comes back.
@@ -194,11 +196,16 @@ impl Handback {
     ///
     /// Errors: reading.
     pub fn wait(self) -> Result<SqlReader> {
-        let Ok(Returned { mut reader, mut text }) = self.returned.recv() else {
+        self.wait_to_judge().map(|(reader, _)| reader)
+    }
+
+    /// The same, with what [`RowRun::asks_session`] says of the run.
+    pub fn wait_to_judge(self) -> Result<(SqlReader, bool)> {
+        let Ok(Returned { mut reader, mut text, mut asks }) = self.returned.recv() else {
             return Err(Error::Stopped { path: self.place.input.path().to_owned() });
         };
         loop {
-            let Some(window) = &mut reader.window else { return Ok(reader) };
+            let Some(window) = &mut reader.window else { return Ok((reader, asks)) };
             let end = loop {
                 if let Some(end) = text.end() {
                     break end.min(text.bytes.len());
@@ -208,10 +215,11 @@ impl Handback {
                 text.read(window)?;
                 text.look(usize::MAX);
             };
+            asks |= text.cutter.asks();
             match self.place.next_window(&text, end, &reader.ends)? {
                 None => {
                     text.return_to(window);
-                    return Ok(reader);
+                    return Ok((reader, asks));
                 }
                 Some(next) => {
                     text = text.behind(&self.place, &next);
@@ -284,6 +292,7 @@ impl RowRun {
             ordinal: 0,
             taken: 0,
             ended: false,
+            asks: false,
             place,
         }
     }
@@ -322,15 +331,28 @@ impl RowRun {
         }
     }
 
-    /// All that was read ahead, if something in it is no plain row; it may go beyond the run.
-    pub fn held_if_not_plain(&self) -> Option<&[u8]> {
+    /// All that was read ahead, if something in it asks the session; it may go beyond the run.
+    pub fn held_if_asks(&self) -> Option<&[u8]> {
         let mut cutter = self.text.cutter.clone();
         cutter.advance(&self.text.bytes, self.text.ended);
-        let held = &self.text.bytes[..];
-        let mut rows = Rows::new();
-        // What is in a row the cutter does not look at.
-        Scanner::new(&self.dialect).scan(&held[..cutter.cut()], &mut rows);
-        (cutter.not_plain().is_some() || rows.not_plain().is_some()).then_some(held)
+        cutter.asks().then_some(&self.text.bytes[..])
+    }
+
+    /// Whether something in the run may mean something else in another session than the dump's: a
+    /// variable, a function, a subselect, a clause behind the rows. Reads it up to there.
+    ///
+    /// Errors: reading.
+    pub fn asks_session(mut self) -> Result<bool> {
+        let mut chunk = Chunk::default();
+        while !self.asks {
+            match self.next_chunk(&mut chunk) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Error::NotPlain { .. }) => return Ok(true),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.asks)
     }
 
     /// Overwrites `statement` with the next one, whole and as it stands, or returns false behind the
@@ -457,7 +479,7 @@ impl RowRun {
         if let Some(Lent { reader, back }) = self.lent.take() {
             let text = mem::replace(&mut self.text, RunText::new(&self.place));
             // Nobody waits for it where the whole replay has ended.
-            let _ = back.send(Returned { reader, text });
+            let _ = back.send(Returned { reader, text, asks: self.asks });
         }
     }
 
@@ -469,6 +491,7 @@ impl RowRun {
                 self.read()?;
             }
             self.text.look(limit);
+            self.asks |= self.text.cutter.asks();
             let (cut, end) = (self.text.cutter.cut(), self.text.end());
             if cut > 0 {
                 return Ok(Some(cut));

@@ -72,8 +72,19 @@ pub enum StatementKind {
     CreateTrigger(ObjectName),
     /// `CREATE` or `DROP` of a FUNCTION, PROCEDURE, PACKAGE or EVENT, `DROP TRIGGER`.
     Routine,
-    /// `BEGIN`, `START TRANSACTION`, `COMMIT`.
-    Transaction,
+    /// `BEGIN`, `START TRANSACTION`, `COMMIT`, `ROLLBACK`, with nothing else said but how it begins.
+    Transaction(Bound),
     /// Everything else: to the server as it is, in order.
     Other,
+}
+
+/// Where a transaction begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// `BEGIN`, `START TRANSACTION`.
+    Begin,
+    /// `COMMIT`.
+    Commit,
+    /// `ROLLBACK`, of all.
+    Rollback,
 }

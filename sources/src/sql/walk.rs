@@ -89,6 +89,9 @@ pub(crate) trait TupleSink {
     fn field(&mut self, end: usize, flags: u32);
     /// A tuple ends before `end`, its parenthesis included; its last field was told before.
     fn close(&mut self, end: usize);
+    /// In a field stands what only a session can tell: a variable, or something in parentheses of
+    /// its own, a function or a subselect.
+    fn asks(&mut self) {}
     /// What is in one block.
     fn block<B: Block>(&mut self, found: &Found);
 }
@@ -291,7 +294,12 @@ impl Walk {
                     cursor.at_start = true;
                 }
             }
-            (byte, _) => return self.in_field(cursor, rest, byte, at_start, after_close),
+            (byte, _) => {
+                if matches!(byte, b'(' | b'@') {
+                    sink.asks();
+                }
+                return self.in_field(cursor, rest, byte, at_start, after_close);
+            }
         }
         cursor.position += 1;
         Stop::End
@@ -395,6 +403,7 @@ impl Walk {
                     | block.equal(b';')
                     | block.equal(b'/')
                     | block.equal(b'#')
+                    | block.equal(b'@')
                     | block.equal(b'`')));
         if self.ansi_quotes {
             odd |= quotes & block.equal(b'"');
