@@ -146,7 +146,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         self.shared.watch.set_total_bytes(dump.bytes().unwrap_or(0));
         match self.all(dump) {
             Ok(()) => {
-                self.journal.end()?;
+                self.journal.forget()?;
                 self.report.failed = self.shared.watch.failed();
                 self.report.share_notes();
                 Ok(self.report)
@@ -373,12 +373,16 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             Step::Barrier => {
                 self.report.barriers += 1;
                 self.barrier()?;
+                let is_temporary = has_word(&statement.text, b"temporary");
+                if is_temporary {
+                    // What only this session has is not made again for who passes over this.
+                    self.journal.forget()?;
+                }
                 self.once(statement)?;
                 // Whatever it was, it may have changed the session.
                 self.state = None;
                 self.functions = None;
-                self.has_temporary |=
-                    [&b"temporary"[..], b"call"].iter().any(|word| has_word(&statement.text, word));
+                self.has_temporary |= is_temporary || has_word(&statement.text, b"call");
             }
         }
         Ok(())
@@ -393,6 +397,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     fn drop(&mut self, statement: &Statement, table: &TableName) -> Result<(), Error> {
         let StatementKind::DropTable { if_exists, .. } = &statement.kind else { return Ok(()) };
+        if self.has_temporary && self.is_temporary(table)? {
+            return self.exec(statement);
+        }
         while self.crew.is_busy(table) {
             self.settle(true)?;
         }

@@ -230,9 +230,10 @@ impl Journal {
         self.write(Line::Gone { database, table })
     }
 
-    /// Everything is done: there is nothing to go on with.
-    pub(crate) fn end(self) -> Result<(), Error> {
-        if self.file.is_some() {
+    /// There is nothing to go on with any more: everything is done, or what the dump does cannot be
+    /// gone on with. The same command begins anew.
+    pub(crate) fn forget(&mut self) -> Result<(), Error> {
+        if self.file.take().is_some() {
             disk::remove(&self.path, "journal").map_err(|e| state_error(&self.path, e))?;
         }
         Ok(())

@@ -77,7 +77,8 @@ fn a_temporary_table_hides_another() {
     let rows = large("INSERT INTO t VALUES", "(20000,'last')");
     let dump = format!(
         "{TABLE}INSERT INTO t VALUES (7,'seven');\nCREATE TEMPORARY {}{rows}\
-         CREATE TABLE kept AS SELECT COUNT(*) AS n FROM t;\nDROP TEMPORARY TABLE t;\n",
+         CREATE TABLE kept AS SELECT COUNT(*) AS n FROM t;\nDROP TABLE t;\n\
+         INSERT INTO t VALUES (8,'eight');\n",
         &TABLE["CREATE ".len()..]
     );
     as_the_client_does("hides", "", &dump);

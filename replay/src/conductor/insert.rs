@@ -163,7 +163,7 @@ impl Conductor<'_, '_> {
     }
 
     /// Whether the dump's session has a temporary table of this name, which hides any other.
-    fn is_temporary(&mut self, table: &TableName) -> Result<bool, Error> {
+    pub(super) fn is_temporary(&mut self, table: &TableName) -> Result<bool, Error> {
         match self.sessions.dump.query(&format!("SHOW CREATE TABLE {}", table.quoted())) {
             Ok(rows) => Ok(rows.first().is_some_and(|row| {
                 row.bytes(1).is_some_and(|text| text.starts_with(b"CREATE TEMPORARY"))

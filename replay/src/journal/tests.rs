@@ -32,7 +32,7 @@ fn the_same_command_goes_on_where_the_other_ended() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
     written(&options);
-    let journal = Journal::begin(&options, "here").unwrap();
+    let mut journal = Journal::begin(&options, "here").unwrap();
     let (t, u) = (TableName::new("d", "t"), TableName::new("d", "u"));
     let of_t: Vec<u64> =
         (0..100).step_by(5).filter(|&at| journal.is_table_done(&t, spot(at))).collect();
@@ -45,7 +45,7 @@ fn the_same_command_goes_on_where_the_other_ended() {
     assert!(journal.is_unclear(spot(90)) && !journal.is_unclear(spot(80)));
     assert_eq!(journal.finished().collect::<Vec<_>>(), [(&t, 7)]);
     let path = journal.path.clone();
-    journal.end().unwrap();
+    journal.forget().unwrap();
     assert!(!path.exists());
 }
 
@@ -106,7 +106,7 @@ fn what_cannot_be_read_twice_has_none() {
     let options = ReplayOptions { dump: "/dev/null".into(), ..options(folder.path()) };
     let mut journal = Journal::begin(&options, "here").unwrap();
     journal.done(spot(3)).unwrap();
-    journal.end().unwrap();
+    journal.forget().unwrap();
     assert!(!folder.path().join("replays").exists());
 }
 
