@@ -11,6 +11,8 @@
 //! run's end, or when the run is dropped or begins again before; then [`Handback::wait`] passes over
 //! what is left.
 
+mod text;
+
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +36,8 @@ use crate::sql::walk::{Cursor, Walk};
 use crate::sql::window::{PIECE_BYTES, Window};
 use crate::stream::Stream;
 use crate::text::TextOptions;
+
+use self::text::RunText;
 
 /// Leaves room for one more piece in a chunk that can be scanned.
 const RECORD_BYTES_MAX: usize = (1 << 30) - (16 << 20);
@@ -612,109 +616,5 @@ impl Source for RowRun {
 impl Drop for RowRun {
     fn drop(&mut self) {
         self.give_back();
-    }
-}
-
-/// What was read of a run and is not used.
-#[derive(Debug)]
-struct RunText {
-    /// Which of the run's files it is of.
-    file: usize,
-    bytes: Vec<u8>,
-    /// Place of `bytes` in the input.
-    offset: u64,
-    line: u64,
-    /// The input ends with `bytes`.
-    ended: bool,
-    cutter: Cutter,
-    /// Where the run ends, if not the cutter has found it.
-    end: Option<usize>,
-}
-
-impl RunText {
-    fn new(place: &RunPlace) -> RunText {
-        RunText {
-            file: 0,
-            bytes: Vec::new(),
-            offset: place.offset,
-            line: place.line,
-            ended: false,
-            cutter: place.cutter(),
-            end: None,
-        }
-    }
-
-    /// What comes in the next file, which `window` is over.
-    fn behind(&self, place: &RunPlace, window: &Window) -> RunText {
-        RunText {
-            file: self.file + 1,
-            offset: window.offset(),
-            line: window.line(),
-            cutter: self.cutter.anew(),
-            ..RunText::new(place)
-        }
-    }
-
-    /// Reads a piece.
-    fn read(&mut self, window: &mut Window) -> Result<()> {
-        self.ended = !window.pour(&mut self.bytes, PIECE_BYTES)?;
-        Ok(())
-    }
-
-    /// Follows the text up to byte `limit`.
-    fn look(&mut self, limit: usize) {
-        let seen = &self.bytes[..limit.min(self.bytes.len())];
-        // Not so where the input ends right at the limit, which nobody may know yet: where chunks
-        // end follows from the text alone.
-        self.cutter.advance(seen, self.ended && self.bytes.len() < limit);
-    }
-
-    fn end(&self) -> Option<usize> {
-        self.end.or(self.cutter.end())
-    }
-
-    fn has_open_quote(&self) -> bool {
-        self.ended && self.cutter.has_open_quote()
-    }
-
-    /// Moves the first `size` bytes, which are whole tuples, to `out`, which is empty.
-    fn cut_off(&mut self, size: usize, out: &mut Vec<u8>) {
-        mem::swap(&mut self.bytes, out);
-        self.bytes.clear();
-        self.bytes.extend_from_slice(&out[size..]);
-        out.truncate(size);
-        self.cutter.consume(size);
-        self.offset += size as u64;
-        self.line += newlines(out);
-    }
-
-    /// Drops bytes that were looked at.
-    fn consume(&mut self, size: usize) {
-        self.cutter.consume(size);
-        self.drop_front(size);
-    }
-
-    fn drop_front(&mut self, size: usize) {
-        self.offset += size as u64;
-        self.line += newlines(&self.bytes[..size]);
-        self.bytes.drain(..size);
-    }
-
-    /// Where byte `at` is.
-    fn position(&self, place: &RunPlace, at: usize) -> Position {
-        let before = &self.bytes[..at.min(self.bytes.len())];
-        let input = place.onward.inputs.get(self.file).unwrap_or(&place.input);
-        Position {
-            path: input.path().to_owned(),
-            line: self.line + newlines(before),
-            offset: self.offset + before.len() as u64,
-        }
-    }
-
-    /// Puts what is behind the run back.
-    fn return_to(&mut self, window: &mut Window) {
-        let end = self.end().unwrap_or(self.bytes.len()).min(self.bytes.len());
-        let line = self.line + newlines(&self.bytes[..end]);
-        window.put_back(&self.bytes[end..], self.offset + end as u64, line);
     }
 }
