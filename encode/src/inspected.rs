@@ -14,8 +14,8 @@ use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, 
 
 use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
 use crate::clock;
+use crate::column_source;
 use crate::counter::{Generates, Series};
-use crate::defaults;
 use crate::fields::{self, InputFields};
 
 /// Collations by name.
@@ -92,7 +92,7 @@ impl Inspected {
         let labels = learn_label_collations(session, table)?;
         // A trigger may fill in what the input lacks.
         if !table.has_feature("trigger") {
-            defaults::check(&table.columns, &fields)?;
+            column_source::check(&table.columns, &fields)?;
         }
         let (settled, moment) = settle_defaults(session, table, &fields, &mut unfit)?;
         let is_bound = |position: usize| {

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use encode::binding::{BoundColumn, Cut, Input, text_collation};
+use encode::binding::{BoundColumn, Cut, text_collation};
+use encode::column_source::Input;
 use encode::encoder::Line;
 use encode::inspected::Collations;
 use server::Unsupported;
