@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use simd::Isa;
+
 use crate::ahead::Ends;
 use crate::chunk::{Chunk, newlines};
 use crate::compression::Compression;
@@ -14,7 +16,6 @@ use crate::input::{self, Input};
 use crate::lexer::Lexer;
 use crate::rows::{Rows, Value};
 use crate::scan::Scanner;
-use crate::simd::Isa;
 use crate::source::{InputFile, Source};
 use crate::split::Splitter;
 use crate::sql::Literals;

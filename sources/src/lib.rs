@@ -16,9 +16,9 @@
 //! `encoding` UTF-16 and UTF-32, `text` all of these in a row, `ahead` on a thread, `stream` or
 //! not, `files` one input after the other, `sample` parts of them to guess from. Then rows: `split`
 //! where to cut, `lexer` the rules byte by byte, `multibyte` characters of several bytes, `fixed`
-//! rows without separators, `simd` the same 64 bytes at a time, `scan` and `rows` the fields of a
+//! rows without separators, `blocks` the same 64 bytes at a time, `scan` and `rows` the fields of a
 //! chunk, `decode` what a field means.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod dialect;
 mod multibyte;
@@ -44,9 +44,9 @@ mod sample;
 
 mod split;
 
+mod blocks;
 mod fixed;
 mod lexer;
-mod simd;
 
 mod scan;
 

@@ -12,15 +12,15 @@
 
 use std::sync::Arc;
 
+use simd::POSITION_MAX;
+
 use crate::decode::{self, Rules};
 use crate::sql::literal::StringRules;
 
 /// Flag of a field end: the bytes are not the value; escapes or quotes in it must be undone.
-pub(crate) const DECODE: u32 = 1 << 31;
+pub(crate) const DECODE: u32 = simd::FLAGS[0];
 /// Flag of a field end: the field begins with an opening quote.
-pub(crate) const QUOTED: u32 = 1 << 30;
-/// Positions are below this, so that the flags fit.
-pub(crate) const POSITION_MAX: u32 = (1 << 30) - 1;
+pub(crate) const QUOTED: u32 = simd::FLAGS[1];
 
 /// Rows of one chunk, made by [`crate::Scanner::scan`]; reused from chunk to chunk.
 #[derive(Clone, Debug, Default)]

@@ -38,7 +38,6 @@ mod window;
 
 pub use classify::classify;
 pub use insert::{InsertHead, Verb};
-pub(crate) use lexer::Lexer;
 pub use lexer::Syntax;
 pub use literal::Literals;
 pub use problem::Problem;

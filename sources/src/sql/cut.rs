@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::simd::{Block, Isa};
+use simd::{Block, Isa};
+
 use crate::sql::tuples::{Next, Tuples};
 use crate::sql::walk::{Cursor, Found, Stop, TupleSink, Walk};
 
@@ -115,13 +116,7 @@ impl Cutter {
 
     fn rows(&mut self, bytes: &[u8], last: bool) -> bool {
         let mut sink = LastClose { end: self.cut, asks: false };
-        let mut stop = Stop::End;
-        if self.walk.has_blocks() {
-            stop = self.isa.walk(&self.walk, &mut self.cursor, bytes, last, &mut sink);
-        }
-        if stop == Stop::End {
-            stop = self.walk.bytes(&mut self.cursor, bytes, bytes.len(), last, &mut sink);
-        }
+        let stop = self.walk.run(self.isa, &mut self.cursor, bytes, last, &mut sink);
         self.asks |= sink.asks;
         if self.not_plain.is_none() {
             self.cut = sink.end;

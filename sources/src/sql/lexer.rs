@@ -5,8 +5,9 @@
 //! `add_line` in the server's `client/mysql.cc`, `lex_one_token` and `get_text` in
 //! `sql/sql_lex.cc`.
 
+use simd::{Block, Isa, Kernel, escaped_bytes};
+
 use crate::multibyte::MultiByte;
-use crate::simd::{Block, Isa, escaped_bytes};
 
 /// What the session was told that changes how its text is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,7 +143,7 @@ impl Lexer {
                 && matches!(self.inside, Inside::Plain | Inside::Quotes(b'\''))
                 && bytes.len() > self.at + 64
             {
-                self.isa.lex(self, bytes);
+                self.isa.dispatch(Quotes { lexer: self, bytes });
             }
             let stopped = match self.inside {
                 Inside::Plain => self.plain(bytes, last),
@@ -156,50 +157,6 @@ impl Lexer {
                 Some(found) => return found,
             }
         }
-    }
-
-    /// Goes over whole blocks of 64 bytes up to the first byte that may mean something and is
-    /// neither in `'` nor one. The parity of the quotes up to a byte tells whether it is in them.
-    #[inline(always)]
-    pub(crate) fn blocks<B: Block>(&mut self, bytes: &[u8]) {
-        let first = self.delimiter.first().copied().unwrap_or(b';');
-        let escapes = self.syntax.escapes_in(b'\'');
-        let mut inside: u64 = if self.inside == Inside::Plain { 0 } else { !0 };
-        let (mut escaped, mut at) = (0, self.at);
-        while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
-            let block = B::load(block);
-            let backslashes = block.equal(b'\\');
-            let hidden = if escapes { escaped_bytes(backslashes, &mut escaped) } else { 0 };
-            let quotes = block.equal(b'\'') & !hidden;
-            let quoted = B::prefix_parity(quotes) ^ inside;
-            let dashes = block.equal(b'-');
-            // Two of them, or one whose neighbour is in the next block.
-            let dashes = dashes & (dashes >> 1 | 1 << 63);
-            let special = backslashes
-                | block.equal(b'"')
-                | block.equal(b'`')
-                | block.equal(b'#')
-                | block.equal(b'/')
-                | block.equal(first)
-                | dashes;
-            let special = special & !quoted & !quotes;
-            let opens = quotes & quoted;
-            let here = special & special.wrapping_neg();
-            // Of a block that is left early only what is before counts.
-            let opens = if special == 0 { opens } else { opens & (here - 1) };
-            if opens != 0 {
-                self.opened = Some(at + 63 - opens.leading_zeros() as usize);
-            }
-            if special != 0 {
-                self.inside = Inside::Plain;
-                self.at = at + special.trailing_zeros() as usize;
-                return;
-            }
-            inside = ((quoted as i64) >> 63) as u64;
-            at += 64;
-        }
-        self.inside = if inside == 0 { Inside::Plain } else { Inside::Quotes(b'\'') };
-        self.at = at + escaped as usize;
     }
 
     /// The input ends.
@@ -340,6 +297,60 @@ impl Lexer {
         }
         self.at = bytes.len().max(self.at);
         Some(Found::More)
+    }
+}
+
+/// Goes over whole blocks of 64 bytes up to the first byte that may mean something and is
+/// neither in `'` nor one. The parity of the quotes up to a byte tells whether it is in them.
+struct Quotes<'a> {
+    lexer: &'a mut Lexer,
+    bytes: &'a [u8],
+}
+
+impl Kernel for Quotes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Block>(self) {
+        let Quotes { lexer, bytes } = self;
+        let first = lexer.delimiter.first().copied().unwrap_or(b';');
+        let escapes = lexer.syntax.escapes_in(b'\'');
+        let mut inside: u64 = if lexer.inside == Inside::Plain { 0 } else { !0 };
+        let (mut escaped, mut at) = (0, lexer.at);
+        while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
+            let block = B::load(block);
+            let backslashes = block.equal(b'\\');
+            let hidden = if escapes { escaped_bytes(backslashes, &mut escaped) } else { 0 };
+            let quotes = block.equal(b'\'') & !hidden;
+            let quoted = B::prefix_parity(quotes) ^ inside;
+            let dashes = block.equal(b'-');
+            // Two of them, or one whose neighbour is in the next block.
+            let dashes = dashes & (dashes >> 1 | 1 << 63);
+            let special = backslashes
+                | block.equal(b'"')
+                | block.equal(b'`')
+                | block.equal(b'#')
+                | block.equal(b'/')
+                | block.equal(first)
+                | dashes;
+            let special = special & !quoted & !quotes;
+            let opens = quotes & quoted;
+            let here = special & special.wrapping_neg();
+            // Of a block that is left early only what is before counts.
+            let opens = if special == 0 { opens } else { opens & (here - 1) };
+            if opens != 0 {
+                lexer.opened = Some(at + 63 - opens.leading_zeros() as usize);
+            }
+            if special != 0 {
+                lexer.inside = Inside::Plain;
+                lexer.at = at + special.trailing_zeros() as usize;
+                return;
+            }
+            inside = ((quoted as i64) >> 63) as u64;
+            at += 64;
+        }
+        lexer.inside = if inside == 0 { Inside::Plain } else { Inside::Quotes(b'\'') };
+        lexer.at = at + escaped as usize;
     }
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use simd::Isa;
+
 use super::blank::skip_blank;
 use super::classify::classify;
 use super::command::{CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size};
@@ -19,7 +21,6 @@ use crate::ahead::Ends;
 use crate::encoding::Encoding;
 use crate::error::{Error, Result};
 use crate::input::{self, Input};
-use crate::simd::Isa;
 use crate::source::InputFile;
 use crate::stream::Stream;
 use crate::text::TextOptions;

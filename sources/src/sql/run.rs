@@ -18,6 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use simd::Isa;
+
 use crate::ahead::Ends;
 use crate::chunk::{Chunk, newlines};
 use crate::dialect::{Dialect, FieldKind};
@@ -25,7 +27,6 @@ use crate::encoding::{Encoding, Unit};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
 use crate::scan::Scanner;
-use crate::simd::Isa;
 use crate::source::{InputFile, Source};
 use crate::sql::cut::Cutter;
 use crate::sql::insert::InsertHead;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use simd::{Block, Isa, POSITION_MAX};
+
 use crate::dialect::{Dialect, FieldKind};
-use crate::rows::{DECODE, Mark, NotPlain, POSITION_MAX, QUOTED, Rows};
-use crate::simd::{Block, Isa};
+use crate::rows::{DECODE, Mark, NotPlain, QUOTED, Rows};
 use crate::sql::lexer::Syntax;
 use crate::sql::literal::{Literals, StringRules, trim};
 use crate::sql::walk::{Cursor, Found, Stop, TupleSink, Walk, comment, is_space};
@@ -117,14 +118,7 @@ impl TupleScanner {
         let mut sink = TupleRows { rows };
         let mut cursor = Cursor::new(0);
         loop {
-            let mut stop = Stop::End;
-            if self.walk.has_blocks() {
-                stop = isa.walk(&self.walk, &mut cursor, chunk, true, &mut sink);
-            }
-            if stop == Stop::End {
-                stop = self.walk.bytes(&mut cursor, chunk, chunk.len(), true, &mut sink);
-            }
-            match stop {
+            match self.walk.run(isa, &mut cursor, chunk, true, &mut sink) {
                 Stop::End if cursor.is_between() => return None,
                 Stop::End => return not_plain(chunk.len(), "a row that is not closed"),
                 Stop::NotPlain(what) => return not_plain(cursor.position, what),

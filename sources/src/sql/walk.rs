@@ -13,9 +13,10 @@
 //!
 //! Source: `lex_one_token` and `get_text` in the server's `sql/sql_lex.cc`.
 
+use simd::{Block, Isa, Kernel, after_any, escaped_bytes};
+
 use crate::multibyte::MultiByte;
 use crate::rows::{DECODE, QUOTED};
-use crate::simd::{Block, after_any, escaped_bytes};
 use crate::sql::lexer::Syntax;
 
 /// Bytes that must be there to tell what a byte outside of quotes means.
@@ -142,14 +143,29 @@ impl Walk {
         }
     }
 
-    /// Whether blocks may be read.
-    pub(crate) fn has_blocks(&self) -> bool {
-        !self.by_character
+    /// Reads on until there is a reason to stop, block by block where these instructions have
+    /// blocks; `last` as in [`Walk::bytes`].
+    pub(crate) fn run<S: TupleSink>(
+        &self,
+        isa: Isa,
+        cursor: &mut Cursor,
+        bytes: &[u8],
+        last: bool,
+        sink: &mut S,
+    ) -> Stop {
+        if !self.by_character {
+            let blocks = Blocks { walk: self, cursor: &mut *cursor, bytes, last, sink: &mut *sink };
+            match isa.dispatch(blocks) {
+                None | Some(Stop::End) => {}
+                Some(stop) => return stop,
+            }
+        }
+        self.bytes(cursor, bytes, bytes.len(), last, sink)
     }
 
     /// Reads bytes one by one until the cursor is at or after `stop`, or there is a reason to stop
     /// earlier. Unless the input ends with `bytes` (`last`), leaves the last few for later.
-    pub(crate) fn bytes<S: TupleSink>(
+    fn bytes<S: TupleSink>(
         &self,
         cursor: &mut Cursor,
         bytes: &[u8],
@@ -343,10 +359,9 @@ impl Walk {
         Stop::End
     }
 
-    /// Runs over all whole blocks that have a byte after them, and over what else is in them byte
-    /// by byte.
+    /// What [`Blocks`] does.
     #[inline(always)]
-    pub(crate) fn blocks<B: Block, S: TupleSink>(
+    fn blocks<B: Block, S: TupleSink>(
         &self,
         cursor: &mut Cursor,
         bytes: &[u8],
@@ -458,6 +473,26 @@ impl Walk {
         cursor.after_close = if closing >> 63 != 0 { last_closed } else { 0 };
         cursor.at_start = fields >> 63 != 0;
         true
+    }
+}
+
+/// Runs over all whole blocks that have a byte after them, and over what else is in them byte by
+/// byte.
+struct Blocks<'a, S: TupleSink> {
+    walk: &'a Walk,
+    cursor: &'a mut Cursor,
+    bytes: &'a [u8],
+    last: bool,
+    sink: &'a mut S,
+}
+
+impl<S: TupleSink> Kernel for Blocks<'_, S> {
+    type Output = Stop;
+
+    #[inline(always)]
+    fn run<B: Block>(self) -> Stop {
+        let Blocks { walk, cursor, bytes, last, sink } = self;
+        walk.blocks::<B, S>(cursor, bytes, last, sink)
     }
 }
 

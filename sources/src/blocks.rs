@@ -12,7 +12,8 @@
 //! rules allow, is read byte by byte. So the result is exact for any input, and fast for usual
 //! input. Between blocks a few bits are carried, which [`Carry`] turns from and into a [`Cursor`].
 
-use super::Block;
+use simd::{Block, Isa, Kernel, after_any, escaped_bytes};
+
 use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
 use crate::rows::{DECODE, QUOTED};
 
@@ -39,8 +40,11 @@ enum Lines {
 
 impl Plan {
     /// None if the dialect is one for the byte-wise lexer only: a long separator or terminator, a
-    /// prefix, or a byte with two meanings.
-    pub(crate) fn new(lexer: &Lexer) -> Option<Plan> {
+    /// prefix, or a byte with two meanings; or if the instructions have no blocks.
+    pub(crate) fn new(lexer: &Lexer, isa: Isa) -> Option<Plan> {
+        if !isa.has_blocks() {
+            return None;
+        }
         let &[separator] = lexer.separator.as_slice() else {
             return None;
         };
@@ -69,10 +73,29 @@ impl Plan {
     }
 }
 
-/// Runs the lexer over all blocks that have a byte after them, from the cursor on, and leaves the
-/// cursor between two tokens.
+/// Runs the lexer over all blocks of `bytes` that have a byte after them, from the cursor on, and
+/// leaves the cursor between two tokens. `last` as in [`Lexer::run`], which has to do the rest.
+pub(crate) struct Blocks<'a, S: Sink> {
+    pub(crate) plan: Plan,
+    pub(crate) lexer: &'a Lexer,
+    pub(crate) cursor: &'a mut Cursor,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) last: bool,
+    pub(crate) sink: &'a mut S,
+}
+
+impl<S: Sink> Kernel for Blocks<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Block>(self) {
+        let Blocks { plan, lexer, cursor, bytes, last, sink } = self;
+        run::<B, S>(plan, lexer, cursor, bytes, last, sink);
+    }
+}
+
 #[inline(always)]
-pub(super) fn run<B: Block, S: Sink>(
+fn run<B: Block, S: Sink>(
     plan: Plan,
     lexer: &Lexer,
     cursor: &mut Cursor,
@@ -194,37 +217,6 @@ fn before_newline(newlines: u64, next: u8) -> u64 {
     (newlines >> 1) | (u64::from(next == b'\n') << 63)
 }
 
-/// The ends whose field has one of the `special` bits, none of which is an end. `carry` is 1 if
-/// the field open at the end of the block has one.
-///
-/// Adding a bit to the run of ones that is a field makes it carry into the end of that field.
-#[inline(always)]
-pub(crate) fn after_any(special: u64, ends: u64, carry: &mut u64) -> u64 {
-    let (sum, first) = (!ends).overflowing_add(special);
-    let (sum, second) = sum.overflowing_add(*carry);
-    *carry = u64::from(first | second);
-    sum & ends
-}
-
-/// Bits of the bytes that an escape stands before. An escape that is escaped escapes nothing.
-/// `carry` is 1 if the first byte is escaped, then if the first one of the next block is.
-#[inline(always)]
-pub(crate) fn escaped_bytes(escapes: u64, carry: &mut u64) -> u64 {
-    if escapes == 0 {
-        return std::mem::take(carry);
-    }
-    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-    // Escapes that may escape; the first one of a run does if the run does not start escaped.
-    let active = escapes & !*carry;
-    // Subtracting the runs from the odd bits tells in which run an escape sits at an even
-    // distance from the first (John Keiser's and Daniel Lemire's trick in simdjson).
-    let alternating = ((active << 1) | ODD).wrapping_sub(active) ^ ODD;
-    let escaping = alternating & escapes;
-    let escaped = alternating ^ (escapes | *carry);
-    *carry = escaping >> 63;
-    escaped
-}
-
 /// What one block tells the next.
 #[derive(Clone, Copy)]
 struct Carry {
@@ -288,47 +280,6 @@ impl Carry {
         } else {
             self.field_starts = ends >> 63;
             (ends << 1) | before
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn carry(escaped: u64) -> Carry {
-        Carry { inside: 0, escaped, after_close: 0, field_starts: 0, decode: 0, quoted: 0 }
-    }
-
-    proptest! {
-        #[test]
-        fn escaped_bytes_are_those_a_loop_finds(bits in any::<u64>(), dense in any::<bool>(), first in 0u64..2) {
-            let escapes = if dense { bits | (bits << 1) | (bits >> 3) } else { bits & (bits >> 7) };
-            let (mut expected, mut escaped) = (0u64, first);
-            for bit in 0..64 {
-                expected |= escaped << bit;
-                escaped = u64::from(escaped == 0 && escapes >> bit & 1 == 1);
-            }
-            let mut carry = carry(first);
-            prop_assert_eq!(carry.escaped_bytes(escapes), expected);
-            prop_assert_eq!(carry.escaped, escaped);
-        }
-
-        #[test]
-        fn an_end_is_flagged_if_its_field_has_a_special_bit(ends in any::<u64>(), special in any::<u64>(), first in 0u64..2) {
-            let special = special & !ends;
-            let (mut expected, mut open) = (0u64, first);
-            for bit in 0..64 {
-                open |= special >> bit & 1;
-                if ends >> bit & 1 == 1 {
-                    expected |= open << bit;
-                    open = 0;
-                }
-            }
-            let mut carry = first;
-            prop_assert_eq!(after_any(special, ends, &mut carry), expected);
-            prop_assert_eq!(carry, open);
         }
     }
 }

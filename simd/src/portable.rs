@@ -1,11 +1,10 @@
 //! Blocks in eight ordinary registers: for every processor, without `unsafe`.
 
-use super::Block;
-use crate::rows::{DECODE, QUOTED};
+use crate::block::{Block, FLAGS};
 
 /// Eight words of eight bytes, the first byte lowest.
 #[derive(Clone, Copy)]
-pub(super) struct Words([u64; 8]);
+pub(crate) struct Words([u64; 8]);
 
 const LOW_SEVEN: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -59,24 +58,24 @@ impl Block for Words {
     }
 
     #[inline(always)]
-    fn store(base: u32, ends: u64, decode: u64, quoted: u64, out: &mut [u32; 64]) {
+    fn store(base: u32, ends: u64, first: u64, second: u64, out: &mut [u32; 64]) {
         let mut left = ends;
         for slot in out.iter_mut() {
             if left == 0 {
                 break;
             }
             let bit = left.trailing_zeros();
-            *slot = (base + bit) | flags(decode, quoted, bit);
+            *slot = (base + bit) | flags(first, second, bit);
             left &= left - 1;
         }
     }
 }
 
-/// The flags of the field that ends at this bit.
+/// The flags of the position of this bit.
 #[inline(always)]
-pub(super) fn flags(decode: u64, quoted: u64, bit: u32) -> u32 {
-    const { assert!(DECODE == 1 << 31 && QUOTED == 1 << 30) }
-    ((decode >> bit) as u32 & 1) << 31 | ((quoted >> bit) as u32 & 1) << 30
+pub(crate) fn flags(first: u64, second: u64, bit: u32) -> u32 {
+    const { assert!(FLAGS[0] == 1 << 31 && FLAGS[1] == 1 << 30) }
+    ((first >> bit) as u32 & 1) << 31 | ((second >> bit) as u32 & 1) << 30
 }
 
 #[cfg(test)]

@@ -6,13 +6,12 @@ use std::arch::x86_64::{
     _mm256_sub_epi8,
 };
 
-use super::{Block, Plan, blocks, portable};
-use crate::lexer::{Cursor, Lexer, Sink};
-use crate::sql;
-use crate::sql::walk::{self, TupleSink, Walk};
+use crate::block::Block;
+use crate::isa::Kernel;
+use crate::portable;
 
 /// True if this processor has every instruction used here.
-pub(super) fn detected() -> bool {
+pub(crate) fn detected() -> bool {
     is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
@@ -20,67 +19,18 @@ pub(super) fn detected() -> bool {
         && is_x86_feature_detected!("pclmulqdq")
 }
 
-/// [`blocks::run`] with these instructions. Only reached through an `Isa` made after `detected`.
-pub(super) fn run<S: Sink>(
-    plan: Plan,
-    lexer: &Lexer,
-    cursor: &mut Cursor,
-    bytes: &[u8],
-    last: bool,
-    sink: &mut S,
-) {
+/// Runs a kernel with these instructions. Only reached through an `Isa` made after `detected`.
+pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
     // SAFETY: `Isa::available` hands out AVX2 only where `detected` found all these features.
-    unsafe { run_detected(plan, lexer, cursor, bytes, last, sink) }
+    unsafe { run_detected(kernel) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
-fn run_detected<S: Sink>(
-    plan: Plan,
-    lexer: &Lexer,
-    cursor: &mut Cursor,
-    bytes: &[u8],
-    last: bool,
-    sink: &mut S,
-) {
-    blocks::run::<Halves, S>(plan, lexer, cursor, bytes, last, sink);
+fn run_detected<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<Halves>()
 }
 
-/// [`Walk::blocks`] with these instructions. Only reached through an `Isa` made after `detected`.
-pub(super) fn walk<S: TupleSink>(
-    walk: &Walk,
-    cursor: &mut walk::Cursor,
-    bytes: &[u8],
-    last: bool,
-    sink: &mut S,
-) -> walk::Stop {
-    // SAFETY: `Isa::available` hands out AVX2 only where `detected` found all these features.
-    unsafe { walk_detected(walk, cursor, bytes, last, sink) }
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
-fn walk_detected<S: TupleSink>(
-    walk: &Walk,
-    cursor: &mut walk::Cursor,
-    bytes: &[u8],
-    last: bool,
-    sink: &mut S,
-) -> walk::Stop {
-    walk.blocks::<Halves, S>(cursor, bytes, last, sink)
-}
-
-/// [`sql::Lexer::blocks`] with these instructions. Only reached through an `Isa` made after
-/// `detected`.
-pub(super) fn lex(lexer: &mut sql::Lexer, bytes: &[u8]) {
-    // SAFETY: `Isa::available` hands out AVX2 only where `detected` found all these features.
-    unsafe { lex_detected(lexer, bytes) }
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
-fn lex_detected(lexer: &mut sql::Lexer, bytes: &[u8]) {
-    lexer.blocks::<Halves>(bytes);
-}
-
-/// 64 bytes, the first 32 first. Made only inside the functions `.._detected`.
+/// 64 bytes, the first 32 first. Made only inside `run_detected`.
 #[derive(Clone, Copy)]
 struct Halves([__m256i; 2]);
 
@@ -120,14 +70,14 @@ impl Block for Halves {
     }
 
     #[inline(always)]
-    fn store(base: u32, ends: u64, decode: u64, quoted: u64, out: &mut [u32; 64]) {
+    fn store(base: u32, ends: u64, first: u64, second: u64, out: &mut [u32; 64]) {
         let count = ends.count_ones() as usize;
         let mut left = ends;
         // Eight at a time, without a test for each: what is stored too much is undefined anyway.
         for eight in out.as_chunks_mut::<8>().0.iter_mut().take(count.div_ceil(8)) {
             for slot in eight {
                 let bit = left.trailing_zeros() & 63;
-                *slot = (base + bit) | portable::flags(decode, quoted, bit);
+                *slot = (base + bit) | portable::flags(first, second, bit);
                 left &= left.wrapping_sub(1);
             }
         }
@@ -137,7 +87,7 @@ impl Block for Halves {
 /// Carry-less multiplication by all ones is the parity of all bits up to each.
 #[inline]
 #[target_feature(enable = "pclmulqdq")]
-pub(super) fn parity(bits: u64) -> u64 {
+pub(crate) fn parity(bits: u64) -> u64 {
     let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits as i64), _mm_set1_epi8(-1));
     _mm_cvtsi128_si64(product) as u64
 }

@@ -8,14 +8,12 @@ use std::arch::x86_64::{
     _mm512_storeu_si512, _mm512_sub_epi8, _pext_u64,
 };
 
-use super::{Block, Plan, avx2, blocks};
-use crate::lexer::{Cursor, Lexer, Sink};
-use crate::rows::{DECODE, QUOTED};
-use crate::sql;
-use crate::sql::walk::{self, TupleSink, Walk};
+use crate::avx2;
+use crate::block::{Block, FLAGS};
+use crate::isa::Kernel;
 
 /// True if this processor has every instruction used here.
-pub(super) fn detected() -> bool {
+pub(crate) fn detected() -> bool {
     avx2::detected()
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
@@ -23,70 +21,19 @@ pub(super) fn detected() -> bool {
         && is_x86_feature_detected!("avx512vbmi2")
 }
 
-/// [`blocks::run`] with these instructions. Only reached through an `Isa` made after `detected`.
-pub(super) fn run<S: Sink>(
-    plan: Plan,
-    lexer: &Lexer,
-    cursor: &mut Cursor,
-    bytes: &[u8],
-    last: bool,
-    sink: &mut S,
-) {
+/// Runs a kernel with these instructions. Only reached through an `Isa` made after `detected`.
+pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
     // SAFETY: `Isa::available` hands out AVX-512 only where `detected` found all these features.
-    unsafe { run_detected(plan, lexer, cursor, bytes, last, sink) }
+    unsafe { run_detected(kernel) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
-fn run_detected<S: Sink>(
-    plan: Plan,
-    lexer: &Lexer,
-    cursor: &mut Cursor,
-    bytes: &[u8],
-    last: bool,
-    sink: &mut S,
-) {
-    blocks::run::<Whole, S>(plan, lexer, cursor, bytes, last, sink);
+fn run_detected<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<Whole>()
 }
 
-/// [`Walk::blocks`] with these instructions. Only reached through an `Isa` made after `detected`.
-pub(super) fn walk<S: TupleSink>(
-    walk: &Walk,
-    cursor: &mut walk::Cursor,
-    bytes: &[u8],
-    last: bool,
-    sink: &mut S,
-) -> walk::Stop {
-    // SAFETY: `Isa::available` hands out AVX-512 only where `detected` found all these features.
-    unsafe { walk_detected(walk, cursor, bytes, last, sink) }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2")]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
-fn walk_detected<S: TupleSink>(
-    walk: &Walk,
-    cursor: &mut walk::Cursor,
-    bytes: &[u8],
-    last: bool,
-    sink: &mut S,
-) -> walk::Stop {
-    walk.blocks::<Whole, S>(cursor, bytes, last, sink)
-}
-
-/// [`sql::Lexer::blocks`] with these instructions. Only reached through an `Isa` made after
-/// `detected`.
-pub(super) fn lex(lexer: &mut sql::Lexer, bytes: &[u8]) {
-    // SAFETY: `Isa::available` hands out AVX-512 only where `detected` found all these features.
-    unsafe { lex_detected(lexer, bytes) }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2")]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
-fn lex_detected(lexer: &mut sql::Lexer, bytes: &[u8]) {
-    lexer.blocks::<Whole>(bytes);
-}
-
-/// 64 bytes. Made only inside the functions `.._detected`.
+/// 64 bytes. Made only inside `run_detected`.
 #[derive(Clone, Copy)]
 struct Whole(__m512i);
 
@@ -130,27 +77,28 @@ impl Block for Whole {
     }
 
     #[inline(always)]
-    fn store(base: u32, ends: u64, decode: u64, quoted: u64, out: &mut [u32; 64]) {
+    fn store(base: u32, ends: u64, first: u64, second: u64, out: &mut [u32; 64]) {
         // SAFETY: the features are there, and the four stores of 16 positions are inside `out`.
-        unsafe { store(base, ends, decode, quoted, out) }
+        unsafe { store(base, ends, first, second, out) }
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2")]
-fn store(base: u32, ends: u64, decode: u64, quoted: u64, out: &mut [u32; 64]) {
+fn store(base: u32, ends: u64, first: u64, second: u64, out: &mut [u32; 64]) {
     let places = Whole::load(&PLACES).0;
     let places = _mm512_maskz_compress_epi8(ends, places);
     let base = _mm512_set1_epi32(base as i32);
-    let (decode, quoted) = (_pext_u64(decode, ends), _pext_u64(quoted, ends));
+    let (first, second) = (_pext_u64(first, ends), _pext_u64(second, ends));
     let groups = out.as_chunks_mut::<16>().0;
     let put = |group: usize, sixteen: __m512i, out: &mut [u32; 16]| {
         let shift = 16 * group;
         let positions = _mm512_add_epi32(sixteen, base);
-        let flag = _mm512_set1_epi32(DECODE as i32);
-        let positions = _mm512_mask_or_epi32(positions, (decode >> shift) as u16, positions, flag);
-        let flag = _mm512_set1_epi32(QUOTED as i32);
-        let positions = _mm512_mask_or_epi32(positions, (quoted >> shift) as u16, positions, flag);
+        let (first, second) = ((first >> shift) as u16, (second >> shift) as u16);
+        let flag = _mm512_set1_epi32(FLAGS[0] as i32);
+        let positions = _mm512_mask_or_epi32(positions, first, positions, flag);
+        let flag = _mm512_set1_epi32(FLAGS[1] as i32);
+        let positions = _mm512_mask_or_epi32(positions, second, positions, flag);
         // SAFETY: 16 numbers of 4 bytes are 64 bytes, no alignment needed.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), positions) };
     };
