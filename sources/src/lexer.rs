@@ -9,8 +9,8 @@ use simd::Block;
 
 use crate::dialect::Dialect;
 use crate::fixed::Fixed;
-use crate::multibyte::MultiByte;
 use crate::rows::{DECODE, QUOTED};
+use values::MultiByte;
 
 /// The special bytes of a dialect.
 #[derive(Clone, Debug)]

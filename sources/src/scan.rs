@@ -7,9 +7,9 @@ use simd::{Block, Isa, POSITION_MAX};
 use crate::blocks::{Blocks, Plan};
 use crate::decode::Rules;
 use crate::dialect::Dialect;
+use crate::dump::scan::TupleScanner;
 use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
 use crate::rows::{DECODE, Mark, Rows, Shape};
-use crate::sql::tuples::TupleScanner;
 
 /// Finds the fields of chunks of one dialect. Cheap to make; one per thread.
 #[derive(Clone, Debug)]

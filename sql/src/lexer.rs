@@ -7,38 +7,11 @@
 
 use simd::{Block, Isa, Kernel, escaped_bytes};
 
-use crate::multibyte::MultiByte;
-
-/// What the session was told that changes how its text is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Syntax {
-    /// `sql_mode` has NO_BACKSLASH_ESCAPES: a backslash in a string is one.
-    pub no_backslash_escapes: bool,
-    /// `sql_mode` has ANSI_QUOTES: `"` quotes names.
-    pub ansi_quotes: bool,
-    /// How the bytes of `character_set_client` make characters.
-    pub characters: MultiByte,
-}
-
-impl Syntax {
-    /// Whether a backslash escapes inside these quotes.
-    pub(crate) fn escapes_in(self, quote: u8) -> bool {
-        match quote {
-            b'`' => false,
-            b'"' => !self.no_backslash_escapes && !self.ansi_quotes,
-            _ => !self.no_backslash_escapes,
-        }
-    }
-
-    /// Whether a byte below 0x80 may be a part of a character here.
-    pub(crate) fn hides_ascii(self) -> bool {
-        self.characters.may_hold(b'\\')
-    }
-}
+use crate::syntax::Syntax;
 
 /// What the lexer came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub enum Found {
     /// The delimiter, or the end of the input: where the statement ends, and what is behind it.
     End {
         /// Bytes of the statement.
@@ -56,7 +29,7 @@ pub(crate) enum Found {
 
 /// What a byte is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Inside {
+pub enum Inside {
     /// A statement.
     Plain,
     /// Quotes of this kind.
@@ -69,7 +42,7 @@ pub(crate) enum Inside {
 
 /// Goes through one statement, as its bytes come.
 #[derive(Clone, Debug)]
-pub(crate) struct Lexer {
+pub struct Lexer {
     syntax: Syntax,
     delimiter: Vec<u8>,
     inside: Inside,
@@ -86,7 +59,7 @@ pub(crate) struct Lexer {
 
 impl Lexer {
     /// At the start of a statement.
-    pub(crate) fn new(syntax: Syntax, delimiter: &[u8], isa: Isa) -> Lexer {
+    pub fn new(syntax: Syntax, delimiter: &[u8], isa: Isa) -> Lexer {
         let mut special = [false; 256];
         let first = delimiter.first().copied().unwrap_or(b';');
         for byte in [b'\'', b'"', b'`', b'\\', b'/', b'-', b'#', first] {
@@ -110,34 +83,34 @@ impl Lexer {
     }
 
     /// At the start of the next statement.
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         (self.inside, self.opened, self.at) = (Inside::Plain, None, 0);
     }
 
     /// Bytes that were looked at and need not be kept: to be followed by [`Lexer::forget`].
-    pub(crate) fn seen(&self) -> usize {
+    pub fn seen(&self) -> usize {
         self.at
     }
 
     /// Where the quotes or the comment begin in which it stands, if that is not forgotten.
-    pub(crate) fn opened(&self) -> Option<usize> {
+    pub fn opened(&self) -> Option<usize> {
         if self.inside == Inside::Plain { None } else { self.opened }
     }
 
     /// The first `size` bytes, all of them seen, are gone.
-    pub(crate) fn forget(&mut self, size: usize) {
+    pub fn forget(&mut self, size: usize) {
         self.at -= size;
         self.opened = self.opened.and_then(|at| at.checked_sub(size));
     }
 
     /// Goes on behind a command at this byte.
-    pub(crate) fn step_over(&mut self, at: usize) {
+    pub fn step_over(&mut self, at: usize) {
         self.at = at + 1;
     }
 
     /// Goes on in `bytes`, which begin where the statement does and hold at least what they held
     /// before. `last`: nothing comes behind them.
-    pub(crate) fn run(&mut self, bytes: &[u8], last: bool) -> Found {
+    pub fn run(&mut self, bytes: &[u8], last: bool) -> Found {
         loop {
             if self.has_blocks
                 && matches!(self.inside, Inside::Plain | Inside::Quotes(b'\''))

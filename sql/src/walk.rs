@@ -14,43 +14,48 @@
 //! Source: `lex_one_token` and `get_text` in the server's `sql/sql_lex.cc`.
 
 use simd::{Block, Isa, Kernel, after_any, escaped_bytes};
+use values::MultiByte;
 
-use crate::multibyte::MultiByte;
-use crate::rows::{DECODE, QUOTED};
-use crate::sql::lexer::Syntax;
+use crate::syntax::Syntax;
 
 /// Bytes that must be there to tell what a byte outside of quotes means.
 const LOOKAHEAD: usize = 3;
 
 /// The rules by which the text of tuples is walked over.
 #[derive(Clone, Debug)]
-pub(crate) struct Walk {
-    pub(crate) backslash_escapes: bool,
-    pub(crate) ansi_quotes: bool,
-    pub(crate) charset: MultiByte,
+pub struct Walk {
+    backslash_escapes: bool,
+    ansi_quotes: bool,
+    charset: MultiByte,
     /// Whether a backslash may be part of a longer character: no blocks then.
     by_character: bool,
 }
 
 /// Where a walk is, between two bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cursor {
-    pub(crate) position: usize,
+pub struct Cursor {
+    /// The next byte.
+    pub position: usize,
     /// Parentheses that are open.
-    pub(crate) depth: u32,
+    pub depth: u32,
     /// The quote that is open; 0 outside.
-    pub(crate) quote: u8,
-    pub(crate) comment: Comment,
+    pub quote: u8,
+    /// The comment that is open.
+    pub comment: Comment,
     /// A backslash inside quotes stands before.
-    pub(crate) escaped: bool,
+    pub escaped: bool,
     /// The quote that the byte before closed; 0 if it closed none.
-    pub(crate) after_close: u8,
+    pub after_close: u8,
     /// A field starts here.
-    pub(crate) at_start: bool,
+    pub at_start: bool,
     /// `DECODE`, `QUOTED` and `OTHER` of the field so far.
-    pub(crate) flags: u32,
+    pub flags: u32,
 }
 
+/// Flag of a field: it is more than a number or a string without escapes.
+pub const DECODE: u32 = simd::FLAGS[0];
+/// Flag of a field: it is one string.
+pub const QUOTED: u32 = simd::FLAGS[1];
 /// Flag of a field that is neither one number nor one string: QUOTED does not count then.
 const OTHER: u32 = 1;
 
@@ -61,7 +66,8 @@ fn told(flags: u32) -> u32 {
 
 /// A comment that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comment {
+pub enum Comment {
+    /// None.
     None,
     /// To the end of the line.
     Line,
@@ -71,7 +77,7 @@ pub(crate) enum Comment {
 
 /// Why a walk stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// The bytes, or those that can be told without more.
     End,
     /// A semicolon between tuples; the cursor is after it.
@@ -81,7 +87,7 @@ pub(crate) enum Stop {
 }
 
 /// Takes what the walk finds, in order.
-pub(crate) trait TupleSink {
+pub trait TupleSink {
     /// Whether it wants to know of fields.
     const FIELDS: bool;
     /// A tuple opens at `at`.
@@ -98,23 +104,24 @@ pub(crate) trait TupleSink {
 }
 
 /// Tuples in the 64 bytes from `base`; bit 0 is the first byte.
-pub(crate) struct Found {
-    pub(crate) base: usize,
+pub struct Found {
+    /// The byte that bit 0 is.
+    pub base: usize,
     /// Opening parentheses of tuples.
-    pub(crate) opens: u64,
+    pub opens: u64,
     /// Closing ones.
-    pub(crate) closes: u64,
+    pub closes: u64,
     /// Bytes that end a field: commas in tuples, and `closes`.
-    pub(crate) ends: u64,
+    pub ends: u64,
     /// The ends whose field is more than a number or a string without escapes.
-    pub(crate) decode: u64,
+    pub decode: u64,
     /// The ends whose field is one string.
-    pub(crate) quoted: u64,
+    pub quoted: u64,
 }
 
 impl Cursor {
     /// Between tuples.
-    pub(crate) fn new(position: usize) -> Cursor {
+    pub fn new(position: usize) -> Cursor {
         Cursor {
             position,
             depth: 0,
@@ -128,13 +135,14 @@ impl Cursor {
     }
 
     /// Whether nothing is open.
-    pub(crate) fn is_between(&self) -> bool {
+    pub fn is_between(&self) -> bool {
         self.depth == 0 && self.quote == 0 && self.comment != Comment::Block
     }
 }
 
 impl Walk {
-    pub(crate) fn new(syntax: Syntax) -> Walk {
+    /// Those of a session.
+    pub fn new(syntax: Syntax) -> Walk {
         Walk {
             backslash_escapes: !syntax.no_backslash_escapes,
             ansi_quotes: syntax.ansi_quotes,
@@ -145,7 +153,7 @@ impl Walk {
 
     /// Reads on until there is a reason to stop, block by block where these instructions have
     /// blocks; `last` as in [`Walk::bytes`].
-    pub(crate) fn run<S: TupleSink>(
+    pub fn run<S: TupleSink>(
         &self,
         isa: Isa,
         cursor: &mut Cursor,
@@ -188,7 +196,7 @@ impl Walk {
 
     /// Goes on to after the semicolon that ends a statement, whatever it holds; false if it is not
     /// in `bytes`.
-    pub(crate) fn tail(&self, cursor: &mut Cursor, bytes: &[u8], last: bool) -> bool {
+    pub fn tail(&self, cursor: &mut Cursor, bytes: &[u8], last: bool) -> bool {
         let stop = self.stop(bytes, bytes.len(), last);
         while cursor.position < stop {
             if !self.is_code(cursor, bytes) {

@@ -1,14 +1,17 @@
 //! Which kind of statement a text is, by its first words.
 
-use super::lexer::Syntax;
-use super::statement::{Bound, ObjectName, StatementKind};
-use super::token::{Comments, Token, Tokens};
+use crate::assignments::{Assignments, Target};
+use crate::name::ObjectName;
+use crate::statement::{Bound, StatementKind};
+use crate::syntax::{Comments, Syntax};
+use crate::token::{TokenKind, Tokens};
+use crate::words::Words;
 
 /// What a whole statement is; an INSERT is [`StatementKind::Other`], as its rows are in it.
 pub fn classify(text: &[u8], syntax: Syntax, comments: Comments) -> StatementKind {
     let mut words = Words::new(Tokens::new(text, syntax, comments));
     let kind = match words.next() {
-        Some(Token::Word(first)) => match first.to_ascii_uppercase().as_slice() {
+        Some(TokenKind::Word(first)) => match first.to_ascii_uppercase().as_slice() {
             b"SET" => set(&mut words),
             b"USE" => words.last_name().map(StatementKind::Use),
             b"CREATE" => create(&mut words),
@@ -29,115 +32,6 @@ pub fn classify(text: &[u8], syntax: Syntax, comments: Comments) -> StatementKin
     kind.unwrap_or(StatementKind::Other)
 }
 
-/// Words of a statement, one of them looked at.
-pub(crate) struct Words<'a> {
-    tokens: Tokens<'a>,
-    peeked: Option<Token<'a>>,
-    /// Byte behind the last word that was taken.
-    end: usize,
-    /// Byte behind the one that was looked at.
-    peeked_end: usize,
-}
-
-impl<'a> Words<'a> {
-    pub(crate) fn new(mut tokens: Tokens<'a>) -> Words<'a> {
-        let peeked = tokens.next();
-        let peeked_end = tokens.at();
-        Words { tokens, peeked, end: 0, peeked_end }
-    }
-
-    pub(crate) fn next(&mut self) -> Option<Token<'a>> {
-        self.end = self.peeked_end;
-        let taken = std::mem::replace(&mut self.peeked, self.tokens.next());
-        self.peeked_end = self.tokens.at();
-        taken
-    }
-
-    /// Byte behind the last word that was taken.
-    pub(crate) fn end(&self) -> usize {
-        self.end
-    }
-
-    /// Whether the word that was looked at is in a version comment.
-    pub(crate) fn was_in_comment(&self) -> bool {
-        self.tokens.is_in_comment()
-    }
-
-    /// Byte up to which was looked.
-    pub(crate) fn seen(&self) -> usize {
-        self.peeked_end
-    }
-
-    pub(crate) fn peek(&self) -> Option<&Token<'a>> {
-        self.peeked.as_ref()
-    }
-
-    pub(crate) fn is(&self, word: &str) -> bool {
-        self.peek().is_some_and(|token| token.is(word))
-    }
-
-    pub(crate) fn is_sign(&self, sign: u8) -> bool {
-        self.peek() == Some(&Token::Sign(sign))
-    }
-
-    /// Takes this word if it comes.
-    pub(crate) fn accept(&mut self, word: &str) -> bool {
-        let found = self.is(word);
-        if found {
-            self.next();
-        }
-        found
-    }
-
-    pub(crate) fn accept_sign(&mut self, sign: u8) -> bool {
-        let found = self.is_sign(sign);
-        if found {
-            self.next();
-        }
-        found
-    }
-
-    /// A name, in quotes or not.
-    pub(crate) fn name(&mut self) -> Option<Vec<u8>> {
-        match self.peek()? {
-            Token::Word(_) | Token::Name(_) => match self.next()? {
-                Token::Word(name) => Some(name.to_vec()),
-                Token::Name(name) => Some(name.into_owned()),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// A name that a database may stand before.
-    pub(crate) fn object(&mut self) -> Option<ObjectName> {
-        let first = self.name()?;
-        if !self.accept_sign(b'.') {
-            return Some(ObjectName { database: None, name: first });
-        }
-        let name = self.name()?;
-        Some(ObjectName { database: Some(first), name })
-    }
-
-    /// A name with nothing behind it.
-    fn last_name(&mut self) -> Option<Vec<u8>> {
-        let name = self.name()?;
-        self.peek().is_none().then_some(name)
-    }
-
-    fn table_word(&mut self) -> Option<()> {
-        (self.accept("TABLES") || self.accept("TABLE")).then_some(())
-    }
-
-    fn if_exists(&mut self) -> bool {
-        self.accept("IF") && self.accept("EXISTS")
-    }
-
-    fn if_not_exists(&mut self) -> bool {
-        self.accept("IF") && self.accept("NOT") && self.accept("EXISTS")
-    }
-}
-
 /// Nothing behind it: no CHAIN, no SAVEPOINT.
 fn end(words: &mut Words<'_>, bound: Bound) -> Option<StatementKind> {
     words.accept("WORK");
@@ -148,7 +42,7 @@ fn create(words: &mut Words<'_>) -> Option<StatementKind> {
     let or_replace = words.accept("OR") && words.accept("REPLACE");
     // ALGORITHM, DEFINER, SQL SECURITY, AGGREGATE, TEMPORARY, ONLINE, UNIQUE ..
     while let Some(token) = words.next() {
-        let Token::Word(word) = token else { continue };
+        let TokenKind::Word(word) = token else { continue };
         return match word.to_ascii_uppercase().as_slice() {
             b"TABLE" => create_table(words).filter(|_| !or_replace),
             b"DATABASE" | b"SCHEMA" => {
@@ -218,7 +112,7 @@ fn create_trigger(words: &mut Words<'_>) -> Option<StatementKind> {
 }
 
 fn drop_(words: &mut Words<'_>) -> Option<StatementKind> {
-    let Some(Token::Word(what)) = words.next() else { return None };
+    let Some(TokenKind::Word(what)) = words.next() else { return None };
     let if_exists = words.if_exists();
     let kind = match what.to_ascii_uppercase().as_slice() {
         b"DATABASE" | b"SCHEMA" => StatementKind::DropDatabase(words.name()?),
@@ -252,126 +146,6 @@ fn set(words: &mut Words<'_>) -> Option<StatementKind> {
         }
     }
     Some(StatementKind::Set { variables })
-}
-
-/// What one part of a SET sets.
-pub(crate) enum Target {
-    /// `@name`.
-    User(Vec<u8>),
-    /// A variable of the session, lower case; `names` and `charset` too.
-    Session(String),
-}
-
-/// The parts of a SET, from behind the word on; None for one that is not only the session's.
-pub(crate) struct Assignments<'w, 'a> {
-    words: &'w mut Words<'a>,
-    /// Words of the value of the last part.
-    pub(crate) value: Vec<Token<'a>>,
-    started: bool,
-    failed: bool,
-}
-
-impl<'w, 'a> Assignments<'w, 'a> {
-    pub(crate) fn new(words: &'w mut Words<'a>) -> Assignments<'w, 'a> {
-        Assignments { words, value: Vec::new(), started: false, failed: false }
-    }
-
-    fn target(&mut self) -> Option<Target> {
-        let words = &mut *self.words;
-        if words.accept_sign(b'@') {
-            if !words.accept_sign(b'@') {
-                let name = match words.next()? {
-                    Token::Word(name) => dotted(name.to_vec(), words),
-                    Token::Name(name) => name.into_owned(),
-                    Token::Text(text) => text.get(1..text.len().max(2) - 1)?.to_vec(),
-                    Token::Sign(_) => return None,
-                };
-                self.assigned()?;
-                return Some(Target::User(name));
-            }
-            let first = lower(&words.name()?);
-            let name = match first.as_str() {
-                "session" | "local" if words.accept_sign(b'.') => lower(&words.name()?),
-                "global" => return None,
-                _ => first,
-            };
-            self.assigned()?;
-            return Some(Target::Session(name));
-        }
-        if words.accept("NAMES") {
-            return self.value_of("names");
-        }
-        let is_charset = words.accept("CHARSET")
-            || ((words.accept("CHARACTER") || words.accept("CHAR")) && words.accept("SET"));
-        if is_charset {
-            return self.value_of("charset");
-        }
-        let _ = words.accept("SESSION") || words.accept("LOCAL");
-        let name = lower(&words.name()?);
-        // SET PASSWORD, ROLE, DEFAULT ROLE, TRANSACTION, STATEMENT, GLOBAL: no `=` behind it.
-        let no_variable = matches!(name.as_str(), "password" | "global" | "persist");
-        self.assigned()?;
-        (!no_variable).then_some(Target::Session(name))
-    }
-
-    fn value_of(&mut self, name: &str) -> Option<Target> {
-        self.take_value();
-        Some(Target::Session(name.to_owned()))
-    }
-
-    /// `=` or `:=`, and the value.
-    fn assigned(&mut self) -> Option<()> {
-        self.words.accept_sign(b':');
-        if !self.words.accept_sign(b'=') {
-            return None;
-        }
-        self.take_value();
-        Some(())
-    }
-
-    fn take_value(&mut self) {
-        self.value.clear();
-        let mut depth = 0_usize;
-        while let Some(token) = self.words.peek() {
-            match token {
-                Token::Sign(b'(') => depth += 1,
-                Token::Sign(b')') => depth = depth.saturating_sub(1),
-                Token::Sign(b',') if depth == 0 => return,
-                _ => {}
-            }
-            self.value.extend(self.words.next());
-        }
-    }
-}
-
-impl Iterator for Assignments<'_, '_> {
-    type Item = Option<Target>;
-
-    fn next(&mut self) -> Option<Option<Target>> {
-        if self.failed || (self.started && !self.words.accept_sign(b',')) {
-            return None;
-        }
-        self.started = true;
-        let target = self.target();
-        self.failed = target.is_none();
-        Some(target)
-    }
-}
-
-/// The rest of a user variable's name: dots are letters in it.
-fn dotted(mut name: Vec<u8>, words: &mut Words<'_>) -> Vec<u8> {
-    while words.accept_sign(b'.') {
-        name.push(b'.');
-        if let Some(Token::Word(more)) = words.peek() {
-            name.extend_from_slice(more);
-            words.next();
-        }
-    }
-    name
-}
-
-fn lower(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -19,22 +19,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use simd::Isa;
+use sql::walk::{Cursor, Walk};
+use sql::{Cutter, InsertHead, Next, Tuples, is_blank};
 
 use crate::ahead::Ends;
 use crate::chunk::{Chunk, newlines};
 use crate::dialect::{Dialect, FieldKind};
+use crate::dump::onward::Onward;
+use crate::dump::reader::{Pending, SqlReader};
+use crate::dump::window::{PIECE_BYTES, Window};
 use crate::encoding::{Encoding, Unit};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
 use crate::scan::Scanner;
 use crate::source::{InputFile, Source};
-use crate::sql::cut::Cutter;
-use crate::sql::insert::InsertHead;
-use crate::sql::onward::Onward;
-use crate::sql::reader::{Pending, SqlReader};
-use crate::sql::tuples::{Next, Tuples, is_blank};
-use crate::sql::walk::{Cursor, Walk};
-use crate::sql::window::{PIECE_BYTES, Window};
 use crate::stream::Stream;
 use crate::text::TextOptions;
 

@@ -3,84 +3,11 @@
 use std::sync::Arc;
 
 use simd::{Block, Isa, POSITION_MAX};
+use sql::walk::{Cursor, DECODE, Found, QUOTED, Stop, TupleSink, Walk};
+use sql::{Literals, Next, StringRules, Tuples};
 
 use crate::dialect::{Dialect, FieldKind};
-use crate::rows::{DECODE, Mark, NotPlain, QUOTED, Rows};
-use crate::sql::lexer::Syntax;
-use crate::sql::literal::{Literals, StringRules, trim};
-use crate::sql::walk::{Cursor, Found, Stop, TupleSink, Walk, comment, is_space};
-
-/// How the tuples of a run of INSERTs are read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tuples {
-    /// The words that each further statement of the run begins with: [`super::InsertHead::text`].
-    pub head: Vec<u8>,
-    /// How strings are written.
-    pub syntax: Syntax,
-}
-
-/// What comes after a semicolon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// A statement of the same run, whose head ends after so many bytes.
-    Same(usize),
-    /// Something else.
-    Other,
-    /// That cannot be told yet.
-    Unknown,
-}
-
-impl Tuples {
-    /// Looks at what comes after a semicolon; `last` if the input ends with `bytes`.
-    pub(crate) fn after_statement(&self, bytes: &[u8], last: bool) -> Next {
-        let Some(start) = skip(bytes, last) else { return Next::Unknown };
-        let rest = &bytes[start..];
-        if rest.len() <= self.head.len() && !last && self.head.starts_with(rest) {
-            return Next::Unknown;
-        }
-        match rest.starts_with(&self.head) {
-            true => match skip(&rest[self.head.len()..], last) {
-                None => Next::Unknown,
-                Some(size) => match rest.get(self.head.len() + size) {
-                    Some(b'(') => Next::Same(start + self.head.len()),
-                    None if !last => Next::Unknown,
-                    _ => Next::Other,
-                },
-            },
-            false => Next::Other,
-        }
-    }
-}
-
-/// Whether this, up to the end of the input, is white space and comments.
-pub(crate) fn is_blank(bytes: &[u8]) -> bool {
-    skip(bytes, true) == Some(bytes.len())
-}
-
-/// Bytes of white space and comments at the start of `bytes`; None if more may come.
-fn skip(bytes: &[u8], last: bool) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        let rest = &bytes[at..];
-        match rest {
-            [byte, ..] if is_space(*byte) => at += 1,
-            // Those that the server runs are no comments.
-            [b'/', b'*', b'!' | b'M', ..] => return Some(at),
-            [b'/', b'*', _, ..] => match memchr::memmem::find(&rest[2..], b"*/") {
-                Some(end) => at += 2 + end + 2,
-                None => return last.then_some(bytes.len()),
-            },
-            [b'#' | b'-' | b'/', ..] if rest.len() < 3 && !last => return None,
-            _ => match comment(rest) {
-                Some(_) => match memchr::memchr(b'\n', rest) {
-                    Some(end) => at += end + 1,
-                    None => return last.then_some(bytes.len()),
-                },
-                None => return Some(at),
-            },
-        }
-    }
-}
+use crate::rows::{Mark, NotPlain, Rows};
 
 /// Finds the fields of chunks of tuples.
 #[derive(Clone, Debug)]
@@ -142,7 +69,7 @@ impl TupleScanner {
             match between {
                 b"," | b",\n" => {}
                 b"" if is_first => {}
-                _ if self.is_gap(between, is_first) => {}
+                _ if self.tuples.is_gap(between, is_first) => {}
                 _ => return not_plain(end, "something else between two rows"),
             }
             let ends = &rows.ends[fields..mark.fields as usize];
@@ -155,9 +82,9 @@ impl TupleScanner {
             fields = mark.fields as usize;
             end = mark.end as usize;
         }
-        match trim(&chunk[end..]) {
-            Ok(b"") => None,
-            _ => not_plain(end, "something else after the rows"),
+        match sql::is_nothing(&chunk[end..]) {
+            true => None,
+            false => not_plain(end, "something else after the rows"),
         }
     }
 
@@ -187,30 +114,7 @@ impl TupleScanner {
     /// Looks at what is no string.
     #[inline(never)]
     fn check_field(&self, raw: &[u8], index: usize) -> Result<(), &'static str> {
-        let literal = self.rules.parse(raw)?;
-        match self.fields.get(index) {
-            Some(kind) => kind.literals.takes(literal),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether this may stand between two rows: one comma, or the words of the next statement.
-    #[inline(never)]
-    fn is_gap(&self, between: &[u8], is_first: bool) -> bool {
-        let rest = |text| skip(text, true).map_or(&[][..], |size| &text[size..]);
-        match rest(between) {
-            [] => is_first,
-            [b',', behind @ ..] => rest(behind).is_empty(),
-            [b';', behind @ ..] => self.is_head(behind),
-            _ => false,
-        }
-    }
-
-    /// Whether this is the words of a statement of the run. What begins with them was looked at by
-    /// the walk, before the parenthesis that it ends before.
-    fn is_head(&self, text: &[u8]) -> bool {
-        let Some(start) = skip(text, true) else { return false };
-        text[start..].starts_with(&self.tuples.head)
+        self.rules.check(raw, self.fields.get(index).map(|kind| kind.literals))
     }
 }
 

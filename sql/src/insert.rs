@@ -1,9 +1,9 @@
 //! The words of an INSERT before its rows.
 
-use super::classify::Words;
-use super::lexer::Syntax;
-use super::statement::ObjectName;
-use super::token::{Comments, Tokens};
+use crate::name::ObjectName;
+use crate::syntax::{Comments, Syntax};
+use crate::token::Tokens;
+use crate::words::Words;
 
 /// INSERT or REPLACE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct InsertHead {
 
 /// What the start of a statement is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Head {
+pub enum Head {
     /// An INSERT or REPLACE with rows.
     Rows(InsertHead),
     /// Something else.
@@ -44,7 +44,7 @@ pub(crate) enum Head {
 }
 
 /// Looks whether a statement that begins with `text` is an INSERT of rows. `last`: `text` is all.
-pub(crate) fn head(text: &[u8], last: bool, syntax: Syntax, comments: Comments) -> Head {
+pub fn head(text: &[u8], last: bool, syntax: Syntax, comments: Comments) -> Head {
     // A version comment around all of it would have to be closed behind the rows.
     let may_be = match text.first() {
         None => !last,

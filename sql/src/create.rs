@@ -15,37 +15,31 @@
 //! plain KEY of the same name takes its place, so that the table's indexes are in the same order.
 //! Source: MariaDB 10.11, sql/sql_table.cc, `mysql_prepare_create_table_finalize`.
 
-mod tokens;
+use std::borrow::Cow;
 
-use self::tokens::{Token, tokens};
-use crate::keys::{ForeignKey, Parent};
+use crate::foreign_key::{ForeignKey, Parent};
+use crate::lexer::Inside;
+use crate::name::quoted;
+use crate::syntax::Syntax;
+use crate::token::{Token, TokenKind, Tokens};
 
 /// Why the text of a CREATE TABLE is left as it is, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unread(pub(crate) &'static str);
-
-/// How a session reads what stands between quotes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Quotes {
-    /// `"a"` is a name.
-    pub(crate) ansi: bool,
-    /// A backslash stands for itself.
-    pub(crate) no_backslash_escapes: bool,
-}
+pub struct Unread(pub &'static str);
 
 /// A CREATE TABLE taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CreateTable {
+pub struct CreateTable {
     /// Everything before the name.
     before: Vec<u8>,
     /// Everything after it, without foreign keys.
     after: Vec<u8>,
     /// Whether the name stands there with its database.
-    pub(crate) is_qualified: bool,
+    pub is_qualified: bool,
     /// `ENGINE=`, where it is said, in lower case.
-    pub(crate) engine: Option<String>,
+    pub engine: Option<String>,
     /// The foreign keys that were taken out.
-    pub(crate) keys: Vec<ForeignKey>,
+    pub keys: Vec<ForeignKey>,
 }
 
 impl CreateTable {
@@ -53,19 +47,19 @@ impl CreateTable {
     ///
     /// Errors: [`Unread`] where the table cannot be made under another name and without its
     /// foreign keys by changing the text.
-    pub(crate) fn read(text: &[u8], quotes: Quotes) -> Result<CreateTable, Unread> {
-        let all = tokens(text, quotes)?;
-        let mut at = Cursor { text, tokens: &all, next: 0 };
+    pub fn read(text: &[u8], syntax: Syntax) -> Result<CreateTable, Unread> {
+        let all = tokens(text, syntax)?;
+        let mut at = Cursor { tokens: &all, next: 0 };
         while !at.word("TABLE") {
             at.step().ok_or(Unread("it is no CREATE TABLE"))?;
         }
         if at.word("IF") && !(at.word("NOT") && at.word("EXISTS")) {
             return Err(Unread("IF is not followed by NOT EXISTS"));
         }
-        let start = at.here().ok_or(Unread("it has no name"))?.start;
+        let start = at.here().ok_or(Unread("it has no name"))?.place.start;
         let (database, _) = at.qualified()?;
         let end = at.before();
-        if !at.punct(b'(') {
+        if !at.sign(b'(') {
             return Err(Unread("its columns are not listed"));
         }
         let elements = at.elements()?;
@@ -81,21 +75,32 @@ impl CreateTable {
     }
 
     /// Whether it is written in ASCII alone.
-    pub(crate) fn is_ascii(&self) -> bool {
+    pub fn is_ascii(&self) -> bool {
         self.before.is_ascii()
             && self.after.is_ascii()
             && self.keys.iter().all(ForeignKey::is_ascii)
     }
 
     /// The statement with another name, `name` being quoted.
-    pub(crate) fn named(&self, name: &str) -> Vec<u8> {
+    pub fn named(&self, name: &str) -> Vec<u8> {
         [&self.before, name.as_bytes(), &self.after].concat()
+    }
+}
+
+/// Errors: a quote or comment that is not closed.
+fn tokens(text: &[u8], syntax: Syntax) -> Result<Vec<Token<'_>>, Unread> {
+    let mut tokens = Tokens::of_any_server(text, syntax);
+    let all = tokens.by_ref().collect();
+    match tokens.open() {
+        None => Ok(all),
+        Some(Inside::Quotes(_)) => Err(Unread("a quote is not closed")),
+        Some(_) => Err(Unread("a comment is not closed")),
     }
 }
 
 /// One of what is listed between the parentheses: a column, a key, a constraint.
 struct Element<'a> {
-    tokens: &'a [Token],
+    tokens: &'a [Token<'a>],
     /// Where its comma, or the closing parenthesis, is.
     end: usize,
 }
@@ -108,17 +113,17 @@ fn without_keys(
 ) -> Result<(Vec<u8>, Vec<ForeignKey>), Unread> {
     let mut indexed = Vec::new();
     for element in elements {
-        indexed.extend(index_columns(text, element.tokens));
+        indexed.extend(index_columns(element.tokens));
     }
     let (mut keys, mut made): (Vec<ForeignKey>, Vec<Vec<Vec<u8>>>) = (Vec::new(), Vec::new());
     let (mut out, mut copied) = (Vec::new(), name_end);
     for (index, element) in elements.iter().enumerate() {
         let Some(key) = foreign_key(text, element.tokens)? else {
-            refuse_hidden_key(text, element.tokens)?;
+            refuse_hidden_key(element.tokens)?;
             continue;
         };
-        let first = element.tokens.first().map_or(element.end, |token| token.start);
-        let last = element.tokens.last().map_or(element.end, |token| token.end);
+        let first = element.tokens.first().map_or(element.end, |token| token.place.start);
+        let last = element.tokens.last().map_or(element.end, |token| token.place.end);
         let is_covered = indexed.iter().any(|columns| starts_with(columns, &key.columns));
         if is_covered {
             // With the comma before it.
@@ -165,8 +170,8 @@ impl Found {
 }
 
 /// `[CONSTRAINT [symbol]] FOREIGN KEY [IF NOT EXISTS] [name] (..) REFERENCES t (..) ..`.
-fn foreign_key(text: &[u8], element: &[Token]) -> Result<Option<Found>, Unread> {
-    let mut at = Cursor { text, tokens: element, next: 0 };
+fn foreign_key(text: &[u8], element: &[Token<'_>]) -> Result<Option<Found>, Unread> {
+    let mut at = Cursor { tokens: element, next: 0 };
     let mut symbol = None;
     if at.word("CONSTRAINT") && !at.is_word("FOREIGN") {
         symbol = Some(at.name()?);
@@ -183,7 +188,7 @@ fn foreign_key(text: &[u8], element: &[Token]) -> Result<Option<Found>, Unread> 
     if at.is_word("IF") {
         return Err(Unread("a foreign key has IF NOT EXISTS"));
     }
-    let name = if at.is_punct(b'(') { None } else { Some(at.name()?) };
+    let name = if at.is_sign(b'(') { None } else { Some(at.name()?) };
     let columns = at.columns()?;
     if !at.word("REFERENCES") {
         return Err(Unread("a foreign key has no REFERENCES"));
@@ -200,10 +205,9 @@ fn foreign_key(text: &[u8], element: &[Token]) -> Result<Option<Found>, Unread> 
 }
 
 /// A column can refer to another table too, and a foreign key stand where this does not look.
-fn refuse_hidden_key(text: &[u8], element: &[Token]) -> Result<(), Unread> {
-    let hides = |token: &Token| {
-        token.is_word(text, "REFERENCES") || token.is_word(text, "FOREIGN") && token.is_versioned
-    };
+fn refuse_hidden_key(element: &[Token<'_>]) -> Result<(), Unread> {
+    let hides =
+        |token: &Token<'_>| token.is("REFERENCES") || token.is("FOREIGN") && token.is_versioned;
     match element.iter().any(hides) {
         true => Err(Unread("a foreign key is written at its column")),
         false => Ok(()),
@@ -211,8 +215,8 @@ fn refuse_hidden_key(text: &[u8], element: &[Token]) -> Result<(), Unread> {
 }
 
 /// The columns of the indexes that a key, or a column, makes.
-fn index_columns(text: &[u8], element: &[Token]) -> Option<Vec<Vec<u8>>> {
-    let mut at = Cursor { text, tokens: element, next: 0 };
+fn index_columns(element: &[Token<'_>]) -> Option<Vec<Vec<u8>>> {
+    let mut at = Cursor { tokens: element, next: 0 };
     if at.word("CONSTRAINT") && !["PRIMARY", "UNIQUE", "FOREIGN"].iter().any(|w| at.is_word(w)) {
         at.name().ok()?;
     }
@@ -221,7 +225,7 @@ fn index_columns(text: &[u8], element: &[Token]) -> Option<Vec<Vec<u8>>> {
     }
     let is_key = at.word("PRIMARY") || at.word("UNIQUE");
     if at.word("KEY") || at.word("INDEX") || is_key {
-        while !at.is_punct(b'(') {
+        while !at.is_sign(b'(') {
             at.step()?;
         }
         return at.columns().ok();
@@ -229,7 +233,7 @@ fn index_columns(text: &[u8], element: &[Token]) -> Option<Vec<Vec<u8>>> {
     // A column: `a INT UNIQUE`, `a INT PRIMARY KEY`, `a INT KEY`.
     let name = at.name().ok()?;
     let rest = &element[at.next..];
-    let has = |word: &str| rest.iter().any(|token| token.is_word(text, word));
+    let has = |word: &str| rest.iter().any(|token| token.is(word));
     (has("UNIQUE") || has("KEY")).then(|| vec![name])
 }
 
@@ -243,7 +247,7 @@ fn starts_with(columns: &[Vec<u8>], wanted: &[Vec<u8>]) -> bool {
 fn engine(at: &mut Cursor<'_>) -> Option<String> {
     loop {
         if at.word("ENGINE") || at.word("TYPE") {
-            at.punct(b'=');
+            at.sign(b'=');
             let name = at.name().ok()?;
             return Some(String::from_utf8_lossy(&name).to_ascii_lowercase());
         }
@@ -251,29 +255,16 @@ fn engine(at: &mut Cursor<'_>) -> Option<String> {
     }
 }
 
-/// A name in backquotes.
-fn quoted(name: &[u8]) -> Vec<u8> {
-    let mut out = vec![b'`'];
-    for &byte in name {
-        if byte == b'`' {
-            out.push(b'`');
-        }
-        out.push(byte);
-    }
-    out.push(b'`');
-    out
-}
-
 /// Tokens as text for any `sql_mode`: names in backquotes, a space between all.
-fn render(text: &[u8], tokens: &[Token]) -> Result<String, Unread> {
+fn render(text: &[u8], tokens: &[Token<'_>]) -> Result<String, Unread> {
     let mut out = Vec::new();
     for token in tokens {
         if !out.is_empty() {
             out.push(b' ');
         }
-        match token.name(text) {
-            Some(name) if token.is_quoted() => out.extend_from_slice(&quoted(&name)),
-            _ => out.extend_from_slice(&text[token.start..token.end]),
+        match &token.kind {
+            TokenKind::Name(name) => out.extend_from_slice(&quoted(name)),
+            _ => out.extend_from_slice(&text[token.place.clone()]),
         }
     }
     String::from_utf8(out).map_err(|_| Unread("a foreign key is not UTF-8"))
@@ -281,29 +272,28 @@ fn render(text: &[u8], tokens: &[Token]) -> Result<String, Unread> {
 
 /// A place among tokens.
 struct Cursor<'a> {
-    text: &'a [u8],
-    tokens: &'a [Token],
+    tokens: &'a [Token<'a>],
     next: usize,
 }
 
 impl<'a> Cursor<'a> {
-    fn here(&self) -> Option<&'a Token> {
+    fn here(&self) -> Option<&'a Token<'a>> {
         self.tokens.get(self.next)
     }
 
     /// Where the token before this place ends.
     fn before(&self) -> usize {
-        self.next.checked_sub(1).map_or(0, |last| self.tokens[last].end)
+        self.next.checked_sub(1).map_or(0, |last| self.tokens[last].place.end)
     }
 
-    fn step(&mut self) -> Option<&'a Token> {
+    fn step(&mut self) -> Option<&'a Token<'a>> {
         let token = self.here()?;
         self.next += 1;
         Some(token)
     }
 
     fn is_word(&self, word: &str) -> bool {
-        self.here().is_some_and(|token| token.is_word(self.text, word))
+        self.here().is_some_and(|token| token.is(word))
     }
 
     fn word(&mut self, word: &str) -> bool {
@@ -312,25 +302,25 @@ impl<'a> Cursor<'a> {
         is
     }
 
-    fn is_punct(&self, byte: u8) -> bool {
-        self.here().is_some_and(|token| token.is_punct(byte))
+    fn is_sign(&self, byte: u8) -> bool {
+        self.here().is_some_and(|token| token.is_sign(byte))
     }
 
-    fn punct(&mut self, byte: u8) -> bool {
-        let is = self.is_punct(byte);
+    fn sign(&mut self, byte: u8) -> bool {
+        let is = self.is_sign(byte);
         self.next += usize::from(is);
         is
     }
 
     fn name(&mut self) -> Result<Vec<u8>, Unread> {
         let token = self.step().ok_or(Unread("a name is missing"))?;
-        token.name(self.text).ok_or(Unread("a name is not one"))
+        token.name().map(Cow::into_owned).ok_or(Unread("a name is not one"))
     }
 
     /// `name` or `db.name`.
     fn qualified(&mut self) -> Result<(Option<Vec<u8>>, Vec<u8>), Unread> {
         let first = self.name()?;
-        if !self.punct(b'.') {
+        if !self.sign(b'.') {
             return Ok((None, first));
         }
         Ok((Some(first), self.name()?))
@@ -338,17 +328,17 @@ impl<'a> Cursor<'a> {
 
     /// `(a, b(10) DESC, ..)`: the names.
     fn columns(&mut self) -> Result<Vec<Vec<u8>>, Unread> {
-        if !self.punct(b'(') {
+        if !self.sign(b'(') {
             return Err(Unread("columns are not listed"));
         }
         let mut columns = vec![self.name()?];
         let mut depth = 1;
         while depth > 0 {
             let token = self.step().ok_or(Unread("a parenthesis is not closed"))?;
-            match token.punct() {
-                Some(b'(') => depth += 1,
-                Some(b')') => depth -= 1,
-                Some(b',') if depth == 1 => columns.push(self.name()?),
+            match token.kind {
+                TokenKind::Sign(b'(') => depth += 1,
+                TokenKind::Sign(b')') => depth -= 1,
+                TokenKind::Sign(b',') if depth == 1 => columns.push(self.name()?),
                 _ => {}
             }
         }
@@ -362,18 +352,18 @@ impl<'a> Cursor<'a> {
         loop {
             let at = self.next;
             let token = self.step().ok_or(Unread("a parenthesis is not closed"))?;
-            match token.punct() {
-                Some(b'(') => depth += 1,
-                Some(b')') => depth -= 1,
-                Some(b',') if depth == 1 => {}
+            match token.kind {
+                TokenKind::Sign(b'(') => depth += 1,
+                TokenKind::Sign(b')') => depth -= 1,
+                TokenKind::Sign(b',') if depth == 1 => {}
                 _ => continue,
             }
             let is_end = depth == 0;
-            if is_end || token.is_punct(b',') && depth == 1 {
+            if is_end || token.is_sign(b',') && depth == 1 {
                 if token.is_versioned != all_versioned {
                     return Err(Unread("a version comment goes over the end of a column"));
                 }
-                elements.push(Element { tokens: &self.tokens[first..at], end: token.start });
+                elements.push(Element { tokens: &self.tokens[first..at], end: token.place.start });
                 first = self.next;
             }
             if is_end {

@@ -2,11 +2,12 @@
 
 use std::mem;
 
+use sql::Cutter;
+
 use super::RunPlace;
 use crate::chunk::newlines;
+use crate::dump::window::{PIECE_BYTES, Window};
 use crate::error::{Position, Result};
-use crate::sql::cut::Cutter;
-use crate::sql::window::{PIECE_BYTES, Window};
 
 /// What was read of a run and is not used.
 #[derive(Debug)]

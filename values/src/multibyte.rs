@@ -59,7 +59,7 @@ impl MultiByte {
     }
 
     /// Most bytes of a character.
-    pub(crate) fn char_bytes_max(self) -> usize {
+    pub fn char_bytes_max(self) -> usize {
         match self {
             MultiByte::None => 1,
             MultiByte::Utf8mb4 => 4,
@@ -72,7 +72,7 @@ impl MultiByte {
     ///
     /// The bytes that a damaged UTF-8 character takes with it are not counted: such text is
     /// refused by every column that is read by characters.
-    pub(crate) fn may_hold(self, byte: u8) -> bool {
+    pub fn may_hold(self, byte: u8) -> bool {
         match self {
             MultiByte::None => false,
             MultiByte::Big5 | MultiByte::Gbk | MultiByte::Sjis => {
@@ -85,7 +85,7 @@ impl MultiByte {
 
     /// Bytes that the server takes as one when it reads a field at the start of `rest`, which is
     /// not empty: a byte that makes a character impossible is left for later.
-    pub(crate) fn token_size(self, rest: &[u8]) -> usize {
+    pub fn token_size(self, rest: &[u8]) -> usize {
         if rest[0] < 0x80 {
             return 1;
         }
@@ -100,7 +100,7 @@ impl MultiByte {
     }
 
     /// The same when it skips to the end of a line: there such a byte is skipped too.
-    pub(crate) fn skip_size(self, rest: &[u8]) -> usize {
+    pub fn skip_size(self, rest: &[u8]) -> usize {
         if rest[0] < 0x80 {
             return 1;
         }

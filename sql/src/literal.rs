@@ -9,10 +9,10 @@
 //! `Item_*::save_in_field` in `sql/item.cc` and `Field_*::store` in `sql/field.cc`; each rule was
 //! tried on MariaDB 10.11 with random values (`load/tests/tuples.rs`).
 
-use crate::multibyte::MultiByte;
-use crate::rows::Value;
-use crate::sql::lexer::Syntax;
-use crate::sql::walk::is_space;
+use values::{MultiByte, Value};
+
+use crate::syntax::Syntax;
+use crate::walk::is_space;
 
 /// Most digits of a number that the server reads exactly, whatever becomes of it.
 const DIGITS_MAX: usize = 60;
@@ -51,7 +51,7 @@ pub enum Literals {
 
 /// A literal as it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Literal<'a> {
+enum Literal<'a> {
     Null,
     /// With its sign.
     Number(&'a [u8]),
@@ -72,7 +72,7 @@ pub(crate) enum Literal<'a> {
 
 /// What there is to know of the way strings are written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct StringRules {
+pub struct StringRules {
     backslash_escapes: bool,
     ansi_quotes: bool,
     /// Only where a backslash may be a part of a character.
@@ -80,7 +80,8 @@ pub(crate) struct StringRules {
 }
 
 impl StringRules {
-    pub(crate) fn new(syntax: Syntax) -> StringRules {
+    /// Those of a session.
+    pub fn new(syntax: Syntax) -> StringRules {
         StringRules {
             backslash_escapes: !syntax.no_backslash_escapes,
             ansi_quotes: syntax.ansi_quotes,
@@ -88,10 +89,19 @@ impl StringRules {
         }
     }
 
+    /// Looks whether the text of a value, white space and comments around it included, is a literal
+    /// that a column takes; every literal counts for one of which nothing is known.
+    ///
+    /// Errors: what it is instead: a noun with its article.
+    pub fn check(&self, raw: &[u8], column: Option<Literals>) -> Result<(), &'static str> {
+        let literal = self.parse(raw)?;
+        column.map_or(Ok(()), |column| column.takes(literal))
+    }
+
     /// Reads the text of a value, white space and comments around it included.
     ///
     /// Errors: what it is instead of a plain literal.
-    pub(crate) fn parse<'a>(&self, raw: &'a [u8]) -> Result<Literal<'a>, &'static str> {
+    fn parse<'a>(&self, raw: &'a [u8]) -> Result<Literal<'a>, &'static str> {
         let text = trim(raw)?;
         let (&first, rest) = text.split_first().ok_or("a value that is missing")?;
         if text.eq_ignore_ascii_case(b"NULL") {
@@ -173,12 +183,7 @@ impl StringRules {
     /// What a value of which the scanner said that it has to be undone holds. What is no literal,
     /// which the scanner has refused, stays as it is.
     #[inline(never)]
-    pub(crate) fn decode<'a>(
-        &self,
-        raw: &'a [u8],
-        is_string: bool,
-        out: &'a mut Vec<u8>,
-    ) -> Value<'a> {
+    pub fn decode<'a>(&self, raw: &'a [u8], is_string: bool, out: &'a mut Vec<u8>) -> Value<'a> {
         if raw == b"NULL" {
             return Value::Null;
         }
@@ -199,7 +204,7 @@ impl StringRules {
     }
 
     /// Undoes escapes and doubled quotes.
-    fn unescape(&self, body: &[u8], quote: u8, out: &mut Vec<u8>) {
+    pub(crate) fn unescape(&self, body: &[u8], quote: u8, out: &mut Vec<u8>) {
         out.clear();
         // Another quote has to be found where a backslash is none.
         let escape = if self.backslash_escapes { b'\\' } else { quote };
@@ -254,7 +259,7 @@ impl Literals {
     /// Whether a column takes a number, `text`, that the scanner found: digits and points, perhaps
     /// a minus sign before them.
     #[inline]
-    pub(crate) fn takes_number(self, text: &[u8]) -> bool {
+    pub fn takes_number(self, text: &[u8]) -> bool {
         match self {
             Literals::Whole if !text.is_empty() && text.len() < SCALE_MAX => !text.contains(&b'.'),
             Literals::Exact | Literals::Real if !text.is_empty() && text.len() < SCALE_MAX => true,
@@ -276,7 +281,7 @@ impl Literals {
     }
 
     /// Whether a column takes a literal.
-    pub(crate) fn takes(self, literal: Literal<'_>) -> Result<(), &'static str> {
+    fn takes(self, literal: Literal<'_>) -> Result<(), &'static str> {
         let (taken, what) = match literal {
             Literal::Null | Literal::Text { has_introducer: false, .. } => (true, ""),
             Literal::Number(text) => (
@@ -367,6 +372,8 @@ fn is_shown_as_written(text: &[u8]) -> bool {
 }
 
 /// Takes white space and comments off both ends. Those that a server runs are no comments.
+///
+/// Errors: what else is there, and is no value: a noun with its article.
 pub(crate) fn trim(raw: &[u8]) -> Result<&[u8], &'static str> {
     let mut text = raw;
     loop {

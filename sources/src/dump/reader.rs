@@ -5,17 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use simd::Isa;
+use sql::command::{CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size};
+use sql::insert::{self, Head, InsertHead};
+use sql::{Comments, Found, Lexer, Problem, Session, StatementKind, Syntax, classify};
 
 use super::blank::skip_blank;
-use super::classify::classify;
-use super::command::{CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size};
-use super::insert::{self, Head, InsertHead};
-use super::lexer::{Found, Lexer, Syntax};
-use super::onward::Lead;
-use super::problem::{Problem, begin, open, problem};
-use super::session::Session;
-use super::statement::{Statement, StatementKind};
-use super::token::Comments;
+use super::lead::Lead;
+use super::problem::{begin, problem};
+use super::statement::Statement;
 use super::window::{PIECE_BYTES, Window};
 use crate::ahead::Ends;
 use crate::encoding::Encoding;
@@ -239,7 +236,7 @@ impl SqlReader {
                     let at = here.or(opened).unwrap_or_else(|| window.position(0));
                     let statement = begin(&head, b"");
                     window.take(window.bytes().len());
-                    return Err(Error::Sql { at, problem: open(inside), statement });
+                    return Err(Error::Sql { at, problem: Problem::of_open(inside), statement });
                 }
             }
         }
@@ -304,7 +301,11 @@ impl SqlReader {
             let word = first_word(window.bytes());
             if word.eq_ignore_ascii_case(b"DELIMITER") {
                 self.lead = None;
-                self.delimiter = delimiter(window)?;
+                let size = line_size(window.bytes());
+                let found = delimiter(&window.bytes()[..size]);
+                let found = found.ok_or_else(|| problem(window, 0, Problem::Delimiter, b""));
+                window.take(size);
+                self.delimiter = found?;
                 continue;
             }
             if CLIENT_COMMANDS.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes())) {
@@ -411,7 +412,9 @@ impl SqlReader {
                     lexer.step_over(at);
                     (at, Problem::ClientCommand { command })
                 }
-                Found::Open(inside) => (lexer.opened().unwrap_or_default(), open(inside)),
+                Found::Open(inside) => {
+                    (lexer.opened().unwrap_or_default(), Problem::of_open(inside))
+                }
             };
             let error = problem(window, at, problem_, head);
             match found {

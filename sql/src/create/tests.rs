@@ -3,7 +3,7 @@
 use super::*;
 
 fn read(text: &str) -> Result<CreateTable, Unread> {
-    CreateTable::read(text.as_bytes(), Quotes::default())
+    CreateTable::read(text.as_bytes(), Syntax::default())
 }
 
 fn named(text: &str) -> String {
@@ -11,9 +11,12 @@ fn named(text: &str) -> String {
 }
 
 fn keys(text: &str) -> Vec<String> {
-    let child = server::TableName::new("d", "t");
     let keys = read(text).unwrap().keys;
-    keys.iter().map(|key| format!("{} {} {}", key.head, key.parent_of(&child), key.tail)).collect()
+    let parent = |key: &ForeignKey| {
+        let database = key.parent.database.as_deref().unwrap_or("d");
+        format!("{database}.{}", key.parent.table)
+    };
+    keys.iter().map(|key| format!("{} {} {}", key.head, parent(key), key.tail)).collect()
 }
 
 #[test]
@@ -94,31 +97,31 @@ fn what_cannot_be_changed_by_its_text_is_left_alone() {
 
 #[test]
 fn quotes_are_read_as_the_session_reads_them() {
-    let ansi = Quotes { ansi: true, no_backslash_escapes: false };
+    let ansi = Syntax { ansi_quotes: true, ..Syntax::default() };
     let text =
         br#"CREATE TABLE "t" ("a" int, KEY ("a"), FOREIGN KEY ("a") REFERENCES "p""q" ("i"))"#;
     let create = CreateTable::read(text, ansi).unwrap();
     assert_eq!(create.named("`s`"), br#"CREATE TABLE `s` ("a" int, KEY ("a"))"#);
     assert_eq!(create.keys[0].parent.table, "p\"q");
     assert_eq!(create.keys[0].tail, "( `i` )");
-    let plain = Quotes { ansi: false, no_backslash_escapes: true };
+    let plain = Syntax { no_backslash_escapes: true, ..Syntax::default() };
     let text = br"CREATE TABLE t (a text DEFAULT '\', b int)";
     assert!(CreateTable::read(text, plain).is_ok());
-    assert!(CreateTable::read(text, Quotes::default()).is_err());
+    assert!(CreateTable::read(text, Syntax::default()).is_err());
 }
 
 proptest::proptest! {
     #[test]
-    fn no_text_makes_it_panic(text: Vec<u8>, ansi: bool, no_backslash_escapes: bool) {
-        let _ = CreateTable::read(&text, Quotes { ansi, no_backslash_escapes });
+    fn no_text_makes_it_panic(text: Vec<u8>, ansi_quotes: bool, no_backslash_escapes: bool) {
+        let _ = CreateTable::read(&text, Syntax { ansi_quotes, no_backslash_escapes, ..Syntax::default() });
     }
 
     #[test]
     fn no_pieces_make_it_panic(pieces in proptest::collection::vec(piece(), 0..40)) {
         let text = format!("CREATE TABLE t ( a int , {}", pieces.join(" "));
-        if let Ok(create) = CreateTable::read(text.as_bytes(), Quotes::default()) {
+        if let Ok(create) = CreateTable::read(text.as_bytes(), Syntax::default()) {
             // What is left of it has the same columns and no foreign key.
-            let again = CreateTable::read(&create.named("`s`"), Quotes::default()).unwrap();
+            let again = CreateTable::read(&create.named("`s`"), Syntax::default()).unwrap();
             proptest::prop_assert!(again.keys.is_empty());
         }
     }

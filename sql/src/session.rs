@@ -2,28 +2,31 @@
 
 use std::collections::HashMap;
 
-use super::classify::{Assignments, Target, Words};
-use super::lexer::Syntax;
-use super::token::{Comments, Token, Tokens};
-use crate::multibyte::MultiByte;
+use values::MultiByte;
+
+use crate::assignments::{Assignments, Target};
+use crate::syntax::{Comments, Syntax};
+use crate::token::{TokenKind, Tokens};
+use crate::words::Words;
 
 /// Follows the SETs of a dump, as far as its own text tells their values: literals, and what was
 /// put aside in a user variable.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
-    pub(crate) syntax: Syntax,
+pub struct Session {
+    /// How its text is read now.
+    pub syntax: Syntax,
     /// By name in lower case.
     aside: HashMap<Vec<u8>, Syntax>,
 }
 
 impl Session {
     /// One that begins so.
-    pub(crate) fn new(syntax: Syntax) -> Session {
+    pub fn new(syntax: Syntax) -> Session {
         Session { syntax, aside: HashMap::new() }
     }
 
     /// Takes notice of a SET.
-    pub(crate) fn follow(&mut self, text: &[u8], comments: Comments) {
+    pub fn follow(&mut self, text: &[u8], comments: Comments) {
         let mut words = Words::new(Tokens::new(text, self.syntax, comments));
         if !words.accept("SET") {
             return;
@@ -41,18 +44,18 @@ impl Session {
     }
 
     /// `@a = @@sql_mode`, `@a = @@character_set_client`: what either is comes back by `@a`.
-    fn put_aside(&mut self, name: Vec<u8>, value: &[Token<'_>], before: Syntax) {
+    fn put_aside(&mut self, name: Vec<u8>, value: &[TokenKind<'_>], before: Syntax) {
         if variable(value).is_some() {
             self.aside.insert(name.to_ascii_lowercase(), before);
         }
     }
 
-    fn set(&mut self, name: &str, value: &[Token<'_>], before: Syntax) {
+    fn set(&mut self, name: &str, value: &[TokenKind<'_>], before: Syntax) {
         let source = match value {
-            [Token::Sign(b'@'), Token::Word(user)] => {
+            [TokenKind::Sign(b'@'), TokenKind::Word(user)] => {
                 self.aside.get(&user.to_ascii_lowercase()).copied()
             }
-            [Token::Sign(b'@'), Token::Name(user)] => {
+            [TokenKind::Sign(b'@'), TokenKind::Name(user)] => {
                 self.aside.get(&user.to_ascii_lowercase()).copied()
             }
             _ => variable(value).map(|_| before),
@@ -67,7 +70,7 @@ impl Session {
                 self.syntax.characters = source.characters;
             }
             ("names" | "charset" | "character_set_client", None) => {
-                if let [Token::Word(name) | Token::Text(name), ..] = value {
+                if let [TokenKind::Word(name) | TokenKind::Text(name), ..] = value {
                     self.syntax.characters = characters(name);
                 }
             }
@@ -77,11 +80,11 @@ impl Session {
 
     /// Whatever the value is made of, the modes it names count: of an expression the caller learns
     /// from the server what came of it.
-    fn set_mode(&mut self, value: &[Token<'_>]) {
+    fn set_mode(&mut self, value: &[TokenKind<'_>]) {
         let mut names: Vec<Vec<u8>> = Vec::new();
         for token in value {
             match token {
-                Token::Text(text) | Token::Word(text) => {
+                TokenKind::Text(text) | TokenKind::Word(text) => {
                     let upper = text.to_ascii_uppercase();
                     let split = upper.split(|byte| matches!(byte, b',' | b'\'' | b'"'));
                     names.extend(split.map(|name| name.trim_ascii().to_vec()));
@@ -103,15 +106,15 @@ const ANSI_MODES: [&str; 7] =
     ["ANSI_QUOTES", "ANSI", "DB2", "MAXDB", "MSSQL", "ORACLE", "POSTGRESQL"];
 
 /// The system variable that a value is, if it is just that.
-fn variable<'t>(value: &'t [Token<'_>]) -> Option<&'t [u8]> {
+fn variable<'t>(value: &'t [TokenKind<'_>]) -> Option<&'t [u8]> {
     match value {
-        [Token::Sign(b'@'), Token::Sign(b'@'), Token::Word(name)]
+        [TokenKind::Sign(b'@'), TokenKind::Sign(b'@'), TokenKind::Word(name)]
         | [
-            Token::Sign(b'@'),
-            Token::Sign(b'@'),
-            Token::Word(_),
-            Token::Sign(b'.'),
-            Token::Word(name),
+            TokenKind::Sign(b'@'),
+            TokenKind::Sign(b'@'),
+            TokenKind::Word(_),
+            TokenKind::Sign(b'.'),
+            TokenKind::Word(name),
         ] => Some(name),
         _ => None,
     }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use simd::{Block, Isa};
 
-use crate::sql::tuples::{Next, Tuples};
-use crate::sql::walk::{Cursor, Found, Stop, TupleSink, Walk};
+use crate::tuples::{Next, Tuples};
+use crate::walk::{Cursor, Found, Stop, TupleSink, Walk};
 
 /// Follows the text of a run as it comes, in a buffer that begins where a tuple may.
 #[derive(Clone, Debug)]
-pub(crate) struct Cutter {
+pub struct Cutter {
     tuples: Arc<Tuples>,
     walk: Walk,
     isa: Isa,
@@ -41,7 +41,7 @@ enum State {
 
 impl Cutter {
     /// Before the first tuple.
-    pub(crate) fn new(tuples: &Arc<Tuples>, isa: Isa) -> Cutter {
+    pub fn new(tuples: &Arc<Tuples>, isa: Isa) -> Cutter {
         Cutter {
             walk: Walk::new(tuples.syntax),
             tuples: Arc::clone(tuples),
@@ -55,12 +55,12 @@ impl Cutter {
     }
 
     /// The same before the first tuple of another text.
-    pub(crate) fn anew(&self) -> Cutter {
+    pub fn anew(&self) -> Cutter {
         Cutter::new(&self.tuples, self.isa)
     }
 
     /// Looks at what was added to `bytes` since the last call; `last`: the input ends with them.
-    pub(crate) fn advance(&mut self, bytes: &[u8], last: bool) {
+    pub fn advance(&mut self, bytes: &[u8], last: bool) {
         loop {
             let go_on = match self.state {
                 State::Rows => self.rows(bytes, last),
@@ -75,38 +75,38 @@ impl Cutter {
     }
 
     /// End of the last whole tuple before anything that is none; 0 if there is none.
-    pub(crate) fn cut(&self) -> usize {
+    pub fn cut(&self) -> usize {
         self.cut
     }
 
     /// What is no part of tuples, and where.
-    pub(crate) fn not_plain(&self) -> Option<(usize, &'static str)> {
+    pub fn not_plain(&self) -> Option<(usize, &'static str)> {
         self.not_plain
     }
 
     /// Whether something so far may mean something else in another session than the dump's: what
     /// [`TupleSink::asks`] tells, or no part of tuples.
-    pub(crate) fn asks(&self) -> bool {
+    pub fn asks(&self) -> bool {
         self.asks || self.not_plain.is_some()
     }
 
     /// Where the run ends, once that was found: after the last semicolon.
-    pub(crate) fn end(&self) -> Option<usize> {
+    pub fn end(&self) -> Option<usize> {
         (self.state == State::Ended).then_some(self.cursor.position)
     }
 
     /// The quote that is open.
-    pub(crate) fn has_open_quote(&self) -> bool {
+    pub fn has_open_quote(&self) -> bool {
         self.cursor.quote != 0
     }
 
     /// How far was looked.
-    pub(crate) fn seen(&self) -> usize {
+    pub fn seen(&self) -> usize {
         self.cursor.position
     }
 
     /// The first `size` bytes of the buffer are gone; not more than were looked at.
-    pub(crate) fn consume(&mut self, size: usize) {
+    pub fn consume(&mut self, size: usize) {
         self.cursor.position -= size;
         self.cut = self.cut.saturating_sub(size);
         if let Some((at, _)) = &mut self.not_plain {

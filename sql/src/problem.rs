@@ -1,11 +1,6 @@
 //! What a dump can have that cannot be played.
 
-use super::lexer::Inside;
-use super::window::Window;
-use crate::error::Error;
-
-/// Bytes of a statement in messages.
-const SHOWN_BYTES: usize = 80;
+use crate::lexer::Inside;
 
 /// Why a statement cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,25 +35,15 @@ pub enum Problem {
     Delimiter,
 }
 
-/// What is open at the end of an input.
-pub(super) fn open(inside: Inside) -> Problem {
-    let what = match inside {
-        Inside::Quotes(b'"') => "a quote (\")",
-        Inside::Quotes(b'`') => "a quoted name (`)",
-        Inside::Quotes(_) => "a quote (')",
-        _ => "a comment (/*)",
-    };
-    Problem::Open { what }
-}
-
-/// An error at `bytes()[at]` of a statement of which `head` was taken.
-pub(super) fn problem(window: &Window, at: usize, problem: Problem, head: &[u8]) -> Error {
-    Error::Sql { at: window.position(at), problem, statement: begin(head, window.bytes()) }
-}
-
-/// How a statement of these two parts begins, for messages.
-pub(super) fn begin(head: &[u8], rest: &[u8]) -> String {
-    let shown: Vec<u8> = head.iter().chain(rest).copied().take(SHOWN_BYTES).collect();
-    let line = shown.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    String::from_utf8_lossy(line).trim_end().to_owned()
+impl Problem {
+    /// What is open at the end of an input.
+    pub fn of_open(inside: Inside) -> Problem {
+        let what = match inside {
+            Inside::Quotes(b'"') => "a quote (\")",
+            Inside::Quotes(b'`') => "a quoted name (`)",
+            Inside::Quotes(_) => "a quote (')",
+            _ => "a comment (/*)",
+        };
+        Problem::Open { what }
+    }
 }

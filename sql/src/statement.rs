@@ -1,30 +1,7 @@
 //! What a statement is, as far as its order among others depends on it.
 
-use super::insert::InsertHead;
-
-/// A name as it is in the server: quotes undone. Bytes, in the dump's character set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ObjectName {
-    /// The database, where the statement names it.
-    pub database: Option<Vec<u8>>,
-    /// The table's name, or that of what else it is.
-    pub name: Vec<u8>,
-}
-
-/// One statement. `text` is empty for [`StatementKind::Insert`]: its rows were not read yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statement {
-    /// What it is.
-    pub kind: StatementKind,
-    /// Its bytes without the delimiter, comments before it left out, version comments kept.
-    pub text: Vec<u8>,
-    /// Index of its input among those of the reader.
-    pub file: u32,
-    /// Byte of the (unpacked) input at which `text` begins.
-    pub offset: u64,
-    /// Line of the input, from 1.
-    pub line: u64,
-}
+use crate::insert::InsertHead;
+use crate::name::ObjectName;
 
 /// What a statement is. Version comments that the server runs are seen through.
 #[derive(Clone, Debug, PartialEq, Eq)]
