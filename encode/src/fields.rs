@@ -3,8 +3,8 @@
 use job::error::Error;
 use job::options::{LoadOptions, RowRules};
 use server::{Session, Table, identifier};
-use sources::sql::Literals;
 use sources::{Dialect, FieldKind, Source};
+use sql::Literals;
 use values::{Charset, Column, SqlType};
 
 /// Bytes that a BLOB or TEXT counts for the size of a row of fixed size.

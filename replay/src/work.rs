@@ -1,7 +1,7 @@
 //! A run of rows on its way into one table.
 
 use server::{ConnectOptions, TableName};
-use sources::sql::InsertHead;
+use sql::InsertHead;
 
 use crate::error::Error;
 use crate::options::ReplayOptions;

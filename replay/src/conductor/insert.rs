@@ -2,9 +2,8 @@
 
 use server::identifier::quote_text;
 use server::{Session, TableName};
-use sources::sql::{
-    InsertHead, ObjectName, RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement,
-};
+use sources::dump::{RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement};
+use sql::{InsertHead, ObjectName};
 
 use super::transaction::Since;
 use super::{Conductor, Filled};

@@ -5,7 +5,8 @@
 //! its rows came since the last COMMIT, and is refused else.
 
 use server::{Session, TableName};
-use sources::sql::{Bound, Statement, StatementKind};
+use sources::dump::Statement;
+use sql::{Bound, StatementKind};
 
 use super::Conductor;
 use crate::error::Error;

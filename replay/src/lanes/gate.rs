@@ -3,7 +3,7 @@
 use server::catalog::Table;
 use server::{Session, TableName};
 use sources::MultiByte;
-use sources::sql::{InsertHead, Verb};
+use sql::{InsertHead, Verb};
 use values::DefaultValue;
 
 use super::tuples::Rules;

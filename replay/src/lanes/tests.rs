@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use server::testing::TestServer;
 use server::{Session, TableName};
-use sources::sql::{InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, StatementKind, Syntax};
+use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader};
+use sql::{InsertHead, StatementKind, Syntax};
 
 use super::*;
 use crate::options::ReplayOptions;
