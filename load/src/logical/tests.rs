@@ -12,9 +12,9 @@ mod values;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use server::testing::TestServer;
 use server::{ServerFacts, Session, Table, TableName};
 use sources::{Chunk, Dialect, FileSource, MultiByte, Scanner, Source, SourceOptions};
+use testkit::TestServer;
 
 use crate::inspected::Inspected;
 use crate::logical::columns::Columns;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use server::testing::TestServer;
 use server::{Session, TableName};
 use sources::sql::{InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, StatementKind, Syntax};
+use testkit::TestServer;
 
 use super::*;
 use crate::options::ReplayOptions;

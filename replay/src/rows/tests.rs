@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use server::identifier::TableName;
 use server::session::Session;
-use server::testing::TestServer;
 use sources::sql::{RunOptions, SqlReader, StatementKind};
+use testkit::TestServer;
 
 use super::*;
 use crate::As;

@@ -1,7 +1,7 @@
 //! Rows that the server refuses, and rows with keys of others.
 
 use super::*;
-use server::testing::TestServerOptions;
+use testkit::TestServerOptions;
 
 fn send(scene: &Scene, form: Form, batch: Batch, lines: &[&str]) -> Result<Sent, Trouble> {
     scene.sender().send(&mut portion(0, form, lines), batch, &mut Notes::default())
