@@ -18,6 +18,7 @@ mod bench;
 #[path = "no_bench.rs"]
 mod bench;
 mod connect;
+mod dialect;
 mod failure;
 mod input;
 mod inspect;

@@ -66,7 +66,8 @@ impl Column {
                 year => format!("{}", 1900 + year),
             },
             Kind::Bit(bits) => {
-                let value = random.next_u64() & (u64::MAX >> (64 - bits)) & spread_mask(self.spread);
+                let value =
+                    random.next_u64() & (u64::MAX >> (64 - bits)) & spread_mask(self.spread);
                 let bytes = value.to_be_bytes();
                 let used = bits.div_ceil(8);
                 return match file {
