@@ -1,7 +1,5 @@
 //! Which server is meant, from what was typed.
 
-use std::ffi::OsString;
-
 use secrecy::SecretString;
 use server::sandbox::Status;
 use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions, TableName};
@@ -118,25 +116,6 @@ pub(crate) fn named(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
         password,
         ..args.secure.options()?
     }))
-}
-
-/// The same arguments for another run of this program, less the password.
-pub(crate) fn arguments(args: &ConnectArgs) -> Vec<OsString> {
-    let mut arguments = Vec::new();
-    let mut add = |name: &str, value: Option<OsString>| {
-        if let Some(value) = value {
-            arguments.push(name.into());
-            arguments.push(value);
-        }
-    };
-    add("--host", args.host.clone().map(Into::into));
-    add("--port", args.port.map(|port| port.to_string().into()));
-    add("--socket", args.socket.clone().map(Into::into));
-    add("--user", args.user.clone().map(Into::into));
-    add("--defaults-file", args.defaults_file.clone().map(Into::into));
-    add("--defaults-extra-file", args.defaults_extra_file.clone().map(Into::into));
-    arguments.extend(args.secure.arguments());
-    arguments
 }
 
 /// Reads `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use server::TableName;
 use server::import::Names;
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};
 use crate::support::{finish, names, resume, run, start, wait_paused};

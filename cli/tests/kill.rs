@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use server::TableName;
 use server::import::Names;
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, PLACES, SWAPPED, Scene, swapped_from};
 use crate::support::{

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Desk, Home, finish, lines, names, resume, run, start, wait_paused};

@@ -14,9 +14,9 @@ use std::sync::OnceLock;
 
 use encode::inspected::Inspected;
 use job::options::{LoadOptions, OnDuplicate};
-use server::testing::TestServer;
 use server::{ServerFacts, Session, Table, TableName};
 use sources::{Chunk, Dialect, FileSource, MultiByte, Scanner, Source, SourceOptions};
+use testkit::TestServer;
 
 use crate::columns::Columns;
 use crate::encoder::{Encoder, Numbers, Shared};

@@ -285,7 +285,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Error {
+    /// A disk that refused: `doing` something to `path`.
+    pub fn io(doing: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Error {
         Error::Io { doing, path: path.as_ref().to_owned(), source }
     }
 

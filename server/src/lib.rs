@@ -3,7 +3,7 @@
 //! ```text
 //! options -> session -> version, catalog: what is there and may it be loaded directly
 //!                    -> import: shadow, template, place, IMPORT   -> publish: the swap
-//! sandbox: a private server       testing: many short-lived ones
+//! mariadbd: the installed server   sandbox: a private one
 //! ```
 //!
 //! In reading order: [`options`], [`tls`] and [`option_file`] say how to connect, [`session`] talks,
@@ -25,7 +25,7 @@ pub mod identity;
 pub mod import;
 pub mod interrupt;
 pub mod learn;
-mod mariadbd;
+pub mod mariadbd;
 pub mod option_file;
 pub mod options;
 pub mod pressure;
@@ -37,8 +37,6 @@ pub mod sandbox;
 pub mod secondary;
 pub mod session;
 mod setup;
-#[doc(hidden)]
-pub mod testing;
 pub mod tls;
 mod twin;
 pub mod version;

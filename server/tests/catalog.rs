@@ -1,8 +1,8 @@
 //! Tables of every type and feature as the catalog describes them.
 
 use server::catalog::{RowFormat, Table};
-use server::testing::{TestServer, TestServerOptions};
 use server::{Error, ServerFacts, Session, TableName};
+use testkit::{TestServer, TestServerOptions};
 use values::{Charset, DefaultValue, SqlType, TextType};
 
 fn read(session: &mut Session, database: &str, table: &str) -> Table {

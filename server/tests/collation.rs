@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use server::learn::{self, CollationCache, learn};
-use server::testing::TestServer;
 use server::{Row, Session};
+use testkit::TestServer;
 use values::collation::Verdict;
 use values::{
     Charset, Collation, Column, ConvertOptions, Converter, DefaultValue, KeyPart, SqlType, TextType,

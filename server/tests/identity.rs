@@ -2,8 +2,8 @@
 
 use server::identity::Identity;
 use server::import::Target;
-use server::testing::{TestServer, TestServerOptions};
 use server::{ConnectOptions, Error, Session, TableName, TargetOptions};
+use testkit::{TestServer, TestServerOptions};
 
 fn identity_for(session: Session, database: &str, table: &str) -> Identity {
     let name = TableName::new(database, table);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use server::catalog::Table;
 use server::import::{Target, TargetOptions, Template};
 use server::publish::Mode;
-use server::testing::{TestServer, TestServerOptions};
 use server::{Error, Session, TableName};
+use testkit::{TestServer, TestServerOptions};
 
 const COLUMNS: &str = "(a INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(20) DEFAULT 'x', KEY (b)) \
                        COMMENT='kept' AUTO_INCREMENT=50";

@@ -9,10 +9,10 @@ use server::learn::{self, CollationCache};
 use server::options::Protocol;
 use server::pressure::{Following, Gauge};
 use server::replicas::{self, Replica};
-use server::testing::TestServer;
 use server::{
     ConnectOptions, Encryption, Error, ServerFacts, Session, Table, TableName, TlsOptions, Verify,
 };
+use testkit::TestServer;
 use values::{DefaultValue, SqlType};
 
 const PASSWORD: &str = "sw0rdfish-9310";

@@ -6,8 +6,8 @@ use server::catalog::Table;
 use server::import::Target;
 use server::publish::Mode;
 use server::secondary::Defer;
-use server::testing::{TestServer, TestServerOptions};
 use server::{Error, Session, TableName, TargetOptions};
+use testkit::{TestServer, TestServerOptions};
 
 fn target(server: &TestServer, database: &str, table: &str) -> Target {
     let name = TableName::new(database, table);

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use server::import::Target;
-use server::testing::{TestServer, TestServerOptions};
 use server::whole::RowsThere;
 use server::{Error, Session, TableName, TargetOptions};
+use testkit::{TestServer, TestServerOptions};
 
 fn target(server: &TestServer, database: &str) -> Target {
     let options = TargetOptions { lock_wait: Duration::from_secs(5), ..TargetOptions::default() };

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use server::testing::TestServer;
 use server::{Session, TableName};
 use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader};
 use sql::{InsertHead, StatementKind, Syntax};
+use testkit::TestServer;
 
 use super::*;
 use crate::options::ReplayOptions;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use server::identifier::TableName;
 use server::session::Session;
-use server::testing::TestServer;
 use sources::dump::{RunOptions, SqlReader};
 use sql::StatementKind;
+use testkit::TestServer;
 
 use super::*;
 use crate::As;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use server::identifier::quote_name;
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use super::*;
 

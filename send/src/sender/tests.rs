@@ -14,8 +14,8 @@ use job::options::OnDuplicate;
 use server::identifier::TableName;
 use server::import::Names;
 use server::session::Session;
-use server::testing::TestServer;
 use sources::Chunk;
+use testkit::TestServer;
 
 use super::lines::numbers;
 use super::trouble::Cause;

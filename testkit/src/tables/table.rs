@@ -1,38 +1,52 @@
 //! Random tables: columns, and every kind of key over them.
 
-use crate::column::{Column, Kind};
-use crate::random::Random;
+use crate::Random;
+use crate::tables::column::{Column, Kind};
 
+/// A random table.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
-    pub(crate) columns: Vec<Column>,
-    pub(crate) keys: Vec<Key>,
+pub struct Table {
+    /// In the order of CREATE TABLE.
+    pub columns: Vec<Column>,
+    /// In the order of CREATE TABLE.
+    pub keys: Vec<Key>,
     row_format: &'static str,
 }
 
+/// What a key is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyKind {
+pub enum KeyKind {
+    /// PRIMARY KEY.
     Primary,
+    /// UNIQUE KEY.
     Unique,
+    /// KEY.
     Plain,
 }
 
+/// A key of a random table.
 #[derive(Clone, Debug)]
-pub(crate) struct Key {
-    pub(crate) name: String,
-    pub(crate) kind: KeyKind,
-    pub(crate) parts: Vec<Part>,
+pub struct Key {
+    /// Its name; `PRIMARY` for that one.
+    pub name: String,
+    /// What it is for.
+    pub kind: KeyKind,
+    /// Its columns, in order.
+    pub parts: Vec<Part>,
 }
 
+/// A column in a key.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub(crate) column: usize,
+pub struct Part {
+    /// Its position in the table.
+    pub column: usize,
     prefix: Option<usize>,
     descending: bool,
 }
 
 impl Table {
-    pub(crate) fn random(random: &mut Random) -> Table {
+    /// A table that most servers take.
+    pub fn random(random: &mut Random) -> Table {
         let count = random.pick(&[1, 2, 3, 5, 5, 8, 8, 12]);
         let mut long = 0;
         let mut columns: Vec<Column> = (0..count)
@@ -69,7 +83,7 @@ impl Table {
     }
 
     /// CREATE TABLE, perhaps without its keys; `extra` are further columns.
-    pub(crate) fn sql(&self, name: &str, with_keys: bool, extra: &str) -> String {
+    pub fn sql(&self, name: &str, with_keys: bool, extra: &str) -> String {
         let mut lines: Vec<String> = self.columns.iter().map(Column::sql).collect();
         if !extra.is_empty() {
             lines.push(extra.to_owned());
@@ -85,7 +99,7 @@ impl Table {
     }
 
     /// Name of its AUTO_INCREMENT column.
-    pub(crate) fn auto_increment(&self) -> Option<&str> {
+    pub fn auto_increment(&self) -> Option<&str> {
         let column = self.columns.iter().find(|column| column.auto_increment)?;
         Some(&column.name)
     }
@@ -93,7 +107,7 @@ impl Table {
 
 impl Key {
     /// Whether the server clusters the table by it, unless another such key comes before.
-    pub(crate) fn is_clustered_candidate(&self, columns: &[Column]) -> bool {
+    pub fn is_clustered_candidate(&self, columns: &[Column]) -> bool {
         match self.kind {
             KeyKind::Primary => true,
             KeyKind::Unique => self

@@ -6,17 +6,19 @@ use std::path::Path;
 use serde_json::Value;
 
 /// File, line and byte at which a row begins.
-pub(crate) type Place = (String, u64, u64);
+pub type Place = (String, u64, u64);
 
 /// The file of reasons, line by line.
-pub(crate) struct Reasons {
-    pub(crate) places: Vec<Place>,
-    pub(crate) lines: Vec<Value>,
+pub struct Reasons {
+    /// Where the refused rows are.
+    pub places: Vec<Place>,
+    /// All that is said of each.
+    pub lines: Vec<Value>,
 }
 
 impl Reasons {
     /// Of the load that wrote its refused rows to `rejects`.
-    pub(crate) fn of(rejects: &Path) -> Reasons {
+    pub fn of(rejects: &Path) -> Reasons {
         let path = format!("{}.reasons.jsonl", rejects.display());
         let text = std::fs::read_to_string(path).unwrap();
         let lines: Vec<Value> =
@@ -30,7 +32,7 @@ impl Reasons {
 
     /// Exactly the rows at `wanted` were refused; `raw` shows one that was not, or should not.
     #[track_caller]
-    pub(crate) fn are_of(&self, wanted: &[Place], raw: impl Fn(&Place) -> String) {
+    pub fn are_of(&self, wanted: &[Place], raw: impl Fn(&Place) -> String) {
         if self.places == wanted {
             return;
         }

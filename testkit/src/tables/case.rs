@@ -8,51 +8,58 @@ use std::path::{Path, PathBuf};
 
 use load::{LoadOptions, Memory};
 
-use crate::column::Kind;
-use crate::format::{Format, Written};
-use crate::oracle;
-use crate::random::Random;
-use crate::server::Db;
-use crate::table::{KeyKind, Table};
-use crate::value::Field;
+use crate::Random;
+use crate::tables::column::Kind;
+use crate::tables::format::{Format, Written};
+use crate::tables::oracle;
+use crate::tables::server::Db;
+use crate::tables::table::{KeyKind, Table};
+use crate::tables::value::Field;
 
-pub(crate) type Line = Vec<Field>;
+/// The fields of a row of a file.
+pub type Line = Vec<Field>;
 
-pub(crate) struct Case {
-    pub(crate) table: Table,
-    pub(crate) format: Format,
+/// A table, and how files for it are written.
+pub struct Case {
+    /// The table, which is there as `a` and as `b`.
+    pub table: Table,
+    /// How its files are written.
+    pub format: Format,
     /// Columns of the fields of a line, as positions in the table.
     fields: Vec<usize>,
 }
 
 /// How the rows of a file are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrangement {
+pub enum Arrangement {
+    /// As the clustered index has them.
     Sorted,
+    /// So at first, or but for one row.
     PartlySorted,
+    /// In any order.
     Shuffled,
 }
 
 /// Rows sorted out by the server.
-pub(crate) struct Sorted {
+pub struct Sorted {
     /// Rows that load, as they are arranged in the file.
-    pub(crate) good: Vec<Line>,
+    pub good: Vec<Line>,
     /// Whether these are in the order of the clustered index, where that is known.
-    pub(crate) in_order: Option<bool>,
+    pub in_order: Option<bool>,
     /// Rows whose values strict mode refuses.
-    pub(crate) bad: Vec<Line>,
+    pub bad: Vec<Line>,
     /// Rows with a key that a row before them has.
-    pub(crate) duplicates: Vec<Line>,
+    pub duplicates: Vec<Line>,
 }
 
 impl Case {
     /// A table that the server takes; created as `a` and as `b`.
-    pub(crate) fn random(random: &mut Random, db: &mut Db) -> Case {
+    pub fn random(random: &mut Random, db: &mut Db) -> Case {
         Case::random_with(random, db, |_, _| ())
     }
 
     /// The same, its table changed before it is created.
-    pub(crate) fn random_with(
+    pub fn random_with(
         random: &mut Random,
         db: &mut Db,
         change: impl Fn(&mut Random, &mut Table),
@@ -74,12 +81,12 @@ impl Case {
     }
 
     /// Names of the columns in the file.
-    pub(crate) fn names(&self) -> Vec<&str> {
+    pub fn names(&self) -> Vec<&str> {
         self.fields.iter().map(|&column| self.table.columns[column].name.as_str()).collect()
     }
 
     /// A random row; `number` makes given AUTO_INCREMENT values ascend.
-    pub(crate) fn line(&self, random: &mut Random, number: usize) -> Line {
+    pub fn line(&self, random: &mut Random, number: usize) -> Line {
         self.fields
             .iter()
             .map(|&position| {
@@ -103,7 +110,7 @@ impl Case {
     }
 
     /// A row of which something may be wrong.
-    pub(crate) fn bad_line(&self, random: &mut Random, number: usize) -> Line {
+    pub fn bad_line(&self, random: &mut Random, number: usize) -> Line {
         let mut line = self.line(random, number);
         let at = random.below(line.len());
         // Where a separator ends the line, LOAD DATA counts fields with the help of `@rest`, so
@@ -134,14 +141,14 @@ impl Case {
     }
 
     /// Writes rows to a file.
-    pub(crate) fn write(&self, random: &mut Random, path: &Path, rows: &[&Line]) -> Written {
+    pub fn write(&self, random: &mut Random, path: &Path, rows: &[&Line]) -> Written {
         let written = self.format.write(random, &self.names(), rows);
         std::fs::write(path, &written.bytes).unwrap();
         written
     }
 
     /// Has the server sort rows out.
-    pub(crate) fn sort_out(
+    pub fn sort_out(
         &self,
         random: &mut Random,
         db: &mut Db,
@@ -173,7 +180,7 @@ impl Case {
     }
 
     /// Has the server part rows into those whose values it takes and those it refuses.
-    pub(crate) fn part(
+    pub fn part(
         &self,
         random: &mut Random,
         db: &mut Db,
@@ -191,7 +198,7 @@ impl Case {
     }
 
     /// Rows that the keys let in, the first of each key, in the order of the clustered index.
-    pub(crate) fn order(
+    pub fn order(
         &self,
         random: &mut Random,
         db: &mut Db,
@@ -204,12 +211,12 @@ impl Case {
     }
 
     /// Whether rows can have keys in common.
-    pub(crate) fn has_unique_key(&self) -> bool {
+    pub fn has_unique_key(&self) -> bool {
         self.table.keys.iter().any(|key| key.kind != KeyKind::Plain)
     }
 
     /// Options of the load of `paths`.
-    pub(crate) fn options(&self, mut options: LoadOptions, paths: Vec<PathBuf>) -> LoadOptions {
+    pub fn options(&self, mut options: LoadOptions, paths: Vec<PathBuf>) -> LoadOptions {
         options.files = paths;
         options.dialect = self.format.dialect.clone();
         options.charset = self.format.charset.name().to_owned();
@@ -222,13 +229,14 @@ impl Case {
     }
 
     /// Whether rows have a key of their own that they are stored by: not a hidden number.
-    pub(crate) fn has_clustered_key(&self) -> bool {
+    pub fn has_clustered_key(&self) -> bool {
         self.table.keys.iter().any(|key| key.is_clustered_candidate(&self.table.columns))
     }
 }
 
 impl Arrangement {
-    pub(crate) fn random(random: &mut Random) -> Arrangement {
+    /// One of them.
+    pub fn random(random: &mut Random) -> Arrangement {
         random.pick(&[Arrangement::Sorted, Arrangement::PartlySorted, Arrangement::Shuffled])
     }
 
@@ -268,7 +276,7 @@ fn fields(random: &mut Random, table: &Table) -> Vec<usize> {
 }
 
 /// Shares so small that a few hundred rows make chunks, hand-overs, runs, spills and ranges.
-pub(crate) fn tiny_shares(random: &mut Random, stores: usize) -> Memory {
+pub fn tiny_shares(random: &mut Random, stores: usize) -> Memory {
     let threads = random.between(1, 4);
     Memory {
         threads,

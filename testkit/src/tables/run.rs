@@ -4,22 +4,23 @@ use std::path::{Path, PathBuf};
 
 use load::{Error, LoadOptions, Report};
 
-use crate::case::{Case, Line, tiny_shares};
-use crate::format::Written;
-use crate::random::Random;
-use crate::reasons::{Place, Reasons};
-use crate::server::{Db, Server};
+use crate::Random;
+use crate::tables::case::{Case, Line, tiny_shares};
+use crate::tables::format::Written;
+use crate::tables::reasons::{Place, Reasons};
+use crate::tables::server::{Db, Server};
 
 /// Written input files.
-pub(crate) struct Input {
-    pub(crate) files: Vec<(PathBuf, Written)>,
+pub struct Input {
+    /// The files, in the order in which they are loaded.
+    pub files: Vec<(PathBuf, Written)>,
     /// The rows to be refused, in order: file and row of it.
     bad: Vec<(usize, usize)>,
 }
 
 impl Input {
     /// Writes bad rows among good ones, whose order stays; now and then to two files.
-    pub(crate) fn write(
+    pub fn write(
         random: &mut Random,
         case: &Case,
         folder: &Path,
@@ -45,13 +46,13 @@ impl Input {
     }
 
     /// Number of rows to be refused.
-    pub(crate) fn rejects(&self) -> usize {
+    pub fn rejects(&self) -> usize {
         self.bad.len()
     }
 
     /// Exactly the rows to be refused are in the file `rejects` and its reasons, byte for byte.
     #[track_caller]
-    pub(crate) fn were_refused(&self, rejects: &Path, terminator: &[u8]) {
+    pub fn were_refused(&self, rejects: &Path, terminator: &[u8]) {
         let wanted: Vec<Place> = self.bad.iter().map(|row| self.place(row)).collect();
         Reasons::of(rejects).are_of(&wanted, |place| self.show(place));
         let raw: Vec<u8> = self.bad.iter().flat_map(|row| self.raw(row, terminator)).collect();
@@ -93,15 +94,18 @@ fn mix<'a>(random: &mut Random, good: &'a [Line], bad: &'a [Line]) -> Vec<(bool,
 }
 
 /// One case, and where its files go.
-pub(crate) struct Run<'a> {
-    pub(crate) server: &'a Server,
-    pub(crate) case: &'a Case,
-    pub(crate) folder: &'a Path,
+pub struct Run<'a> {
+    /// The server of both loads.
+    pub server: &'a Server,
+    /// The table and how its files are written.
+    pub case: &'a Case,
+    /// Where its files go.
+    pub folder: &'a Path,
 }
 
 impl Run<'_> {
     /// Random memory, threads and fill.
-    pub(crate) fn options(&self, random: &mut Random, db: &Db) -> LoadOptions {
+    pub fn options(&self, random: &mut Random, db: &Db) -> LoadOptions {
         let mut options = self.server.options(db, "b", Vec::new());
         if random.chance(2) {
             options.fill.secondary_reserve = 0;
@@ -119,7 +123,7 @@ impl Run<'_> {
     }
 
     /// Our load of `input`; exactly its bad rows are refused, byte for byte.
-    pub(crate) fn load(&self, options: LoadOptions, input: &Input) -> Report {
+    pub fn load(&self, options: LoadOptions, input: &Input) -> Report {
         let rejects = self.folder.join("rejects");
         let paths = input.files.iter().map(|(path, _)| path.clone()).collect();
         let mut options = self.case.options(options, paths);
@@ -132,7 +136,7 @@ impl Run<'_> {
     }
 
     /// Puts rows into `b` that a load is to replace.
-    pub(crate) fn fill_with_others(&self, random: &mut Random, db: &mut Db) {
+    pub fn fill_with_others(&self, random: &mut Random, db: &mut Db) {
         let path = self.folder.join("others");
         let lines: Vec<Line> = (0..20).map(|number| self.case.line(random, number)).collect();
         self.case.write(random, &path, &lines.iter().collect::<Vec<_>>());
@@ -140,7 +144,7 @@ impl Run<'_> {
     }
 
     /// The server's load of the good rows alone.
-    pub(crate) fn load_data(&self, random: &mut Random, db: &mut Db, good: &[Line]) {
+    pub fn load_data(&self, random: &mut Random, db: &mut Db, good: &[Line]) {
         let path = self.folder.join("theirs");
         self.case.write(random, &path, &good.iter().collect::<Vec<_>>());
         db.sql(&self.case.format.load_data(&path, "", "a", &self.case.names()));
@@ -148,7 +152,7 @@ impl Run<'_> {
 
     /// With one duplicate among the rows nothing is loaded, and the two rows named are duplicates
     /// to the server too.
-    pub(crate) fn duplicates_stop_the_load(
+    pub fn duplicates_stop_the_load(
         &self,
         random: &mut Random,
         db: &mut Db,

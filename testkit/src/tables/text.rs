@@ -2,7 +2,7 @@
 
 use values::Charset;
 
-use crate::random::Random;
+use crate::Random;
 
 /// What a column's strings look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use values::Charset;
 
-use crate::column::{Column, Kind};
-use crate::random::Random;
-use crate::text::encode;
+use crate::Random;
+use crate::tables::column::{Column, Kind};
+use crate::tables::text::encode;
 
 /// A field: NULL, or its bytes before quoting and escaping.
 pub(crate) type Field = Option<Vec<u8>>;
@@ -66,7 +66,8 @@ impl Column {
                 year => format!("{}", 1900 + year),
             },
             Kind::Bit(bits) => {
-                let value = random.next() & (u64::MAX >> (64 - bits)) & spread_mask(self.spread);
+                let value =
+                    random.next_u64() & (u64::MAX >> (64 - bits)) & spread_mask(self.spread);
                 let bytes = value.to_be_bytes();
                 let used = bits.div_ceil(8);
                 return match file {
@@ -106,7 +107,7 @@ impl Column {
         let bits = bytes * 8;
         let max = u64::MAX >> (64 - bits);
         let near = random.chance(50);
-        let number = random.next() % (self.spread as u64).min(max.saturating_add(1)).max(1);
+        let number = random.next_u64() % (self.spread as u64).min(max.saturating_add(1)).max(1);
         match (unsigned, near) {
             (true, true) => (max - number).to_string(),
             (true, false) => number.to_string(),
@@ -120,8 +121,8 @@ impl Column {
     /// Of every version, in time order or not; the 16 bytes for a file without characters.
     fn uuid(&self, random: &mut Random, file: Charset) -> Vec<u8> {
         let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&random.next().to_be_bytes());
-        bytes[8..].copy_from_slice(&(random.next() % self.spread as u64).to_be_bytes());
+        bytes[..8].copy_from_slice(&random.next_u64().to_be_bytes());
+        bytes[8..].copy_from_slice(&(random.next_u64() % self.spread as u64).to_be_bytes());
         bytes[6] = random.pick(&[0, 0x10, 0x45, 0x4f, 0x60, 0x70, 0x7f, 0x80, 0xff]);
         bytes[8] |= random.pick(&[0x81, 0xbf, 0xff]);
         if random.chance(3) {
@@ -137,7 +138,7 @@ impl Column {
     }
 
     fn address(&self, random: &mut Random, file: Charset) -> Vec<u8> {
-        let number = random.next() % self.spread as u64;
+        let number = random.next_u64() % self.spread as u64;
         let inet4 = std::net::Ipv4Addr::from_bits(number as u32 ^ 0xc0a8_0000);
         let inet6 = match random.below(3) {
             0 => inet4.to_ipv6_mapped(),
@@ -190,7 +191,7 @@ impl Column {
         if matches!(file, Charset::Binary | Charset::Latin1) && random.chance(2) {
             let count = random.below(most.min(1 + self.spread.ilog2() as usize) + 1);
             let count = if most > 255 && random.chance(3) { random.below(most) } else { count };
-            return (0..count).map(|_| random.next() as u8).collect();
+            return (0..count).map(|_| random.next_u64() as u8).collect();
         }
         let mut text = encode(file, &self.style.string(random, most, self.spread, &[file]));
         while text.len() > bytes {

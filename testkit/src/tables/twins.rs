@@ -4,24 +4,31 @@ use std::path::Path;
 
 use load::{Fill, Mode, Report};
 
-use crate::case::{Arrangement, Case, Line, Sorted};
-use crate::change;
-use crate::compare::{Exported, same_rows, same_stored};
-use crate::random::Random;
-use crate::run::{Input, Run};
+use crate::Random;
 use crate::say;
-use crate::server::{Db, Server};
+use crate::tables::case::{Arrangement, Case, Line, Sorted};
+use crate::tables::change;
+use crate::tables::compare::{Exported, same_rows, same_stored};
+use crate::tables::run::{Input, Run};
+use crate::tables::server::{Db, Server};
 
 /// How much of what was met.
 #[derive(Debug, Default)]
-pub(crate) struct Totals {
-    pub(crate) rows: u64,
-    pub(crate) rejects: usize,
-    pub(crate) duplicates: usize,
-    pub(crate) sorted: usize,
-    pub(crate) spilled: usize,
-    pub(crate) same_pages: usize,
-    pub(crate) without_rows: usize,
+pub struct Totals {
+    /// Rows loaded.
+    pub rows: u64,
+    /// Rows refused for their values.
+    pub rejects: usize,
+    /// Rows with a key that another row has.
+    pub duplicates: usize,
+    /// Loads whose rows came in the order of the clustered index.
+    pub sorted: usize,
+    /// Loads that wrote runs to files.
+    pub spilled: usize,
+    /// Tables whose pages were the server's own.
+    pub same_pages: usize,
+    /// Loads of nothing.
+    pub without_rows: usize,
 }
 
 impl Totals {
@@ -41,13 +48,14 @@ impl Totals {
 }
 
 /// Two loaded tables, kept over a restart.
-pub(crate) struct Twins {
+pub struct Twins {
     database: String,
     indexes: Vec<String>,
 }
 
 impl Twins {
-    pub(crate) fn compare_again(self, server: &Server) {
+    /// Compares the two again, then drops their database.
+    pub fn compare_again(self, server: &Server) {
         let mut db = server.session(&self.database);
         self.compare(&mut db);
         db.sql(&format!("DROP DATABASE {}", self.database));
@@ -61,7 +69,7 @@ impl Twins {
 }
 
 /// One table from beginning to end.
-pub(crate) fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
+pub fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
     let random = &mut Random::new(seed);
     let mut db = server.database();
     let folder = server.folder(&db.name);
@@ -107,7 +115,7 @@ pub(crate) fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
 }
 
 /// Random rows for the case, sorted out by the server.
-pub(crate) fn rows(random: &mut Random, db: &mut Db, case: &Case, folder: &Path) -> Sorted {
+pub fn rows(random: &mut Random, db: &mut Db, case: &Case, folder: &Path) -> Sorted {
     let count = match random.below(30) {
         0 => 15_000,
         _ => random.pick(&[0, 1, 2, 7, 60, 60, 300, 300, 1000, 4000]),

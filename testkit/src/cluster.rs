@@ -3,10 +3,11 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use super::{TestServer, TestServerOptions};
-use crate::error::{Error, Result};
-use crate::options::{ConnectOptions, Protocol};
-use crate::session::Session;
+use server::error::{Error, Result};
+use server::options::{ConnectOptions, Protocol};
+use server::session::Session;
+
+use crate::test_server::{TestServer, TestServerOptions};
 
 /// The account that replicates, and by which the tests ask over TCP.
 const ACCOUNT: &str = "'repl'@'127.0.0.1'";

@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::column::Kind;
-use crate::format::Format;
-use crate::server::Db;
-use crate::table::Table;
+use crate::tables::column::Kind;
+use crate::tables::format::Format;
+use crate::tables::server::Db;
+use crate::tables::table::Table;
 
 /// Rows of the file at `path` that strict mode refuses, for their values alone.
 pub(crate) fn refused(

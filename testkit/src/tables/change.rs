@@ -4,11 +4,11 @@ use std::path::Path;
 
 use server::identifier::quote_text;
 
-use crate::case::{Case, Line};
-use crate::column::{Column, Kind};
-use crate::oracle;
-use crate::random::Random;
-use crate::server::Db;
+use crate::Random;
+use crate::tables::case::{Case, Line};
+use crate::tables::column::{Column, Kind};
+use crate::tables::oracle;
+use crate::tables::server::Db;
 
 /// Inserts, updates (of keys too), deletes, and a rollback, in tables `a` and `b`.
 pub(crate) fn change(random: &mut Random, db: &mut Db, case: &Case, folder: &Path, rows: usize) {

@@ -3,8 +3,8 @@
 use server::identifier::quote_text;
 use values::Charset;
 
-use crate::random::Random;
-use crate::text::Style;
+use crate::Random;
+use crate::tables::text::Style;
 
 /// What a column's values are made of.
 #[derive(Clone, Debug)]
@@ -41,9 +41,11 @@ pub(crate) enum Kind {
     Inet6,
 }
 
+/// A column of a random table.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
-    pub(crate) name: String,
+pub struct Column {
+    /// Its name, which needs no quotes.
+    pub name: String,
     pub(crate) kind: Kind,
     /// Type and character set as CREATE TABLE has them.
     pub(crate) declaration: String,
@@ -51,7 +53,8 @@ pub(crate) struct Column {
     pub(crate) nullable: bool,
     /// DEFAULT, as an SQL literal.
     pub(crate) default: Option<String>,
-    pub(crate) auto_increment: bool,
+    /// Whether the server numbers its rows.
+    pub auto_increment: bool,
     /// About how many different values it has.
     pub(crate) spread: usize,
     pub(crate) style: Style,
@@ -91,7 +94,7 @@ const COLLATIONS: [(Charset, &[&str]); 7] = [
 
 impl Column {
     /// `long` allows a type whose values leave their page.
-    pub(crate) fn random(random: &mut Random, name: String, long: bool) -> Column {
+    pub fn random(random: &mut Random, name: String, long: bool) -> Column {
         let (kind, mut type_name) = kind(random, long);
         let mut column = Column {
             name,
@@ -131,7 +134,7 @@ impl Column {
     }
 
     /// Its line in CREATE TABLE.
-    pub(crate) fn sql(&self) -> String {
+    pub fn sql(&self) -> String {
         let null = if self.nullable { "NULL" } else { "NOT NULL" };
         let mut sql = format!("`{}` {} {null}", self.name, self.declaration);
         if let Some(default) = &self.default {
@@ -144,12 +147,12 @@ impl Column {
     }
 
     /// TEXT, BLOB, JSON: a key on it must be a prefix.
-    pub(crate) fn is_long(&self) -> bool {
+    pub fn is_long(&self) -> bool {
         ["TEXT", "BLOB", "JSON"].iter().any(|name| self.declaration.contains(name))
     }
 
     /// Whether a load may leave it out.
-    pub(crate) fn is_optional(&self) -> bool {
+    pub fn is_optional(&self) -> bool {
         self.nullable || self.default.is_some() || self.auto_increment
     }
 

@@ -6,44 +6,51 @@ use std::path::Path;
 use sources::Dialect;
 use values::Charset;
 
-use crate::random::Random;
-use crate::value::Field;
+use crate::Random;
+use crate::tables::value::Field;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How a file is written, and read.
 #[derive(Clone, Debug)]
-pub(crate) struct Format {
-    pub(crate) dialect: Dialect,
-    pub(crate) charset: Charset,
+pub struct Format {
+    /// Its separators.
+    pub dialect: Dialect,
+    /// Its character set.
+    pub charset: Charset,
     /// Line end that is written: `\n` or `\r\n` where the dialect takes both.
-    pub(crate) newline: &'static [u8],
-    pub(crate) skip_lines: u64,
-    pub(crate) header: bool,
+    pub newline: &'static [u8],
+    /// Lines above the header.
+    pub skip_lines: u64,
+    /// Whether a line of names stands above the rows.
+    pub header: bool,
 }
 
 /// A written file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Written {
-    pub(crate) bytes: Vec<u8>,
+pub struct Written {
+    /// All of it.
+    pub bytes: Vec<u8>,
     /// Bytes of each row, terminator included.
-    pub(crate) rows: Vec<Range<usize>>,
+    pub rows: Vec<Range<usize>>,
 }
 
 impl Written {
     /// Line of the file on which a row begins, from 1.
-    pub(crate) fn line_of(&self, row: usize) -> u64 {
+    pub fn line_of(&self, row: usize) -> u64 {
         let before = &self.bytes[..self.rows[row].start];
         1 + before.iter().filter(|&&byte| byte == b'\n').count() as u64
     }
 
-    pub(crate) fn raw(&self, row: usize) -> &[u8] {
+    /// The bytes of a row, terminator included.
+    pub fn raw(&self, row: usize) -> &[u8] {
         &self.bytes[self.rows[row].clone()]
     }
 }
 
 impl Format {
-    pub(crate) fn random(random: &mut Random) -> Format {
+    /// One of those that are common, or one that is not.
+    pub fn random(random: &mut Random) -> Format {
         let (dialect, newline): (Dialect, &[u8]) = match random.below(9) {
             0 | 1 => (Dialect::csv(), random.pick(&[b"\n".as_slice(), b"\r\n"])),
             2 => (Dialect::tsv(), random.pick(&[b"\n".as_slice(), b"\r\n"])),
@@ -67,12 +74,12 @@ impl Format {
     }
 
     /// Whether a field can be NULL.
-    pub(crate) fn has_null(&self) -> bool {
+    pub fn has_null(&self) -> bool {
         self.dialect.escaped_by.is_some() || self.dialect.enclosed_by.is_some()
     }
 
     /// What must not be in a field, because nothing can escape it.
-    pub(crate) fn tame(&self, field: &mut Vec<u8>) {
+    pub fn tame(&self, field: &mut Vec<u8>) {
         // At the start of the file we skip it, as every CSV reader does, and LOAD DATA reads it.
         while self.dialect.any_newline && field.starts_with(BYTE_ORDER_MARK) {
             field.drain(..BYTE_ORDER_MARK.len());
@@ -83,12 +90,7 @@ impl Format {
     }
 
     /// Writes rows below the lines to skip and the header.
-    pub(crate) fn write(
-        &self,
-        random: &mut Random,
-        names: &[&str],
-        rows: &[&Vec<Field>],
-    ) -> Written {
+    pub fn write(&self, random: &mut Random, names: &[&str], rows: &[&Vec<Field>]) -> Written {
         let mut written = Written::default();
         for number in 0..self.skip_lines {
             written.bytes.extend_from_slice(format!("line {number} is not read").as_bytes());
@@ -190,13 +192,7 @@ impl Format {
     }
 
     /// The server's statement for a file of ours. `how` is nothing, IGNORE or REPLACE.
-    pub(crate) fn load_data(
-        &self,
-        path: &Path,
-        how: &str,
-        table: &str,
-        columns: &[&str],
-    ) -> String {
+    pub fn load_data(&self, path: &Path, how: &str, table: &str, columns: &[&str]) -> String {
         let byte = |byte: Option<u8>| byte.map_or("''".to_owned(), |byte| format!("x'{byte:02x}'"));
         let hex =
             |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };

@@ -14,8 +14,8 @@ use server::Row;
 use server::learn::{self, CollationCache};
 use values::Collation;
 
-use crate::server::{Db, Server};
-use crate::source::Source;
+use crate::tables::server::{Db, Server};
+use crate::tablespace::Source;
 
 /// Purge is done with a test's changes within this time.
 const PURGE: Duration = Duration::from_secs(20);
@@ -40,7 +40,7 @@ fn verdict(db: &mut Db, table: &str) -> Vec<String> {
 
 /// Every row through every index, in its order, and the server's opinion of `ours`.
 #[track_caller]
-pub(crate) fn same_rows(db: &mut Db, ours: &str, theirs: &str, indexes: &[&str]) {
+pub fn same_rows(db: &mut Db, ours: &str, theirs: &str, indexes: &[&str]) {
     assert_eq!(verdict(db, ours), ["OK"], "CHECK TABLE {ours} EXTENDED");
     let sums = db.rows(&format!("CHECKSUM TABLE `{ours}`, `{theirs}`"));
     assert_eq!(sums[0].text_lossy(1), sums[1].text_lossy(1), "CHECKSUM of {ours} and {theirs}");
@@ -58,7 +58,7 @@ pub(crate) fn same_rows(db: &mut Db, ours: &str, theirs: &str, indexes: &[&str])
 
 /// All rows in the order of an index, or of the clustered one. Prefix indexes serve no ORDER BY,
 /// but HANDLER reads any.
-pub(crate) fn scan(db: &mut Db, table: &str, index: Option<&str>) -> Vec<Row> {
+pub fn scan(db: &mut Db, table: &str, index: Option<&str>) -> Vec<Row> {
     let by = index.map_or(String::new(), |name| format!("`{name}`"));
     db.sql(&format!("HANDLER `{table}` OPEN"));
     let rows = db.rows(&format!("HANDLER `{table}` READ {by} FIRST LIMIT 1000000000"));
@@ -70,7 +70,8 @@ fn same_values(a: &Row, b: &Row) -> bool {
     a.len() == b.len() && (0..a.len()).all(|column| a.bytes(column) == b.bytes(column))
 }
 
-pub(crate) fn show(row: &Row) -> String {
+/// A row for people, its fields escaped.
+pub fn show(row: &Row) -> String {
     let field = |at| row.bytes(at).map_or("NULL".to_owned(), |b| b.escape_ascii().to_string());
     let fields: Vec<String> = (0..row.len()).map(field).collect();
     let text = fields.join(" | ");
@@ -78,13 +79,16 @@ pub(crate) fn show(row: &Row) -> String {
 }
 
 /// A table's files as the server exports them.
-pub(crate) struct Exported {
-    pub(crate) source: Source,
-    pub(crate) cfg: Cfg,
+pub struct Exported {
+    /// The tablespace.
+    pub source: Source,
+    /// What its `.cfg` says of it.
+    pub cfg: Cfg,
 }
 
 impl Exported {
-    pub(crate) fn new(server: &Server, db: &mut Db, table: &str) -> Exported {
+    /// Exports a table of the database.
+    pub fn new(server: &Server, db: &mut Db, table: &str) -> Exported {
         let path = |suffix| {
             server.test_server().datadir().join(&db.name).join(format!("{table}.{suffix}"))
         };
@@ -98,7 +102,7 @@ impl Exported {
 
     /// No structural rule is broken, and the server's own tool finds nothing either.
     #[track_caller]
-    pub(crate) fn verify(&self, db: &mut Db, folder: &Path) {
+    pub fn verify(&self, db: &mut Db, folder: &Path) {
         let collations = self.collations(db);
         let known = |id: u32, is_trimmed: bool| -> Option<Compare> {
             let collation = Arc::clone(collations.get(&id)?);
@@ -139,7 +143,7 @@ impl Exported {
 
     /// Records of every index, by its name, in order: what is stored, less transactions, hidden
     /// row ids and the places of off-page values.
-    pub(crate) fn stored(&self) -> HashMap<String, Vec<Stored>> {
+    pub fn stored(&self) -> HashMap<String, Vec<Stored>> {
         self.cfg.indexes.iter().map(|index| (index.name.clone(), self.records(index))).collect()
     }
 
@@ -169,7 +173,7 @@ impl Exported {
 
     /// Leaf and non-leaf pages of every index equal those of `theirs`, what must differ masked.
     #[track_caller]
-    pub(crate) fn same_pages(&self, theirs: &Exported) {
+    pub fn same_pages(&self, theirs: &Exported) {
         for ours in &self.cfg.indexes {
             let name = &ours.name;
             let their_index = theirs.cfg.indexes.iter().find(|index| index.name == *name).unwrap();
@@ -191,7 +195,7 @@ impl Exported {
 
 /// Stored bytes of every index are the same.
 #[track_caller]
-pub(crate) fn same_stored(ours: &Exported, theirs: &Exported) {
+pub fn same_stored(ours: &Exported, theirs: &Exported) {
     let (our_indexes, mut their_indexes) = (ours.stored(), theirs.stored());
     for (name, our_records) in our_indexes {
         let their_records = their_indexes.remove(&name).unwrap();

@@ -7,12 +7,15 @@ use innodb::page::{BODY, FilHeader};
 use innodb::record::{FieldSpan, RecordShape, SystemColumn};
 use zerocopy::FromBytes;
 
-pub(crate) struct Source {
-    pub(crate) file: Vec<u8>,
+/// A tablespace in memory.
+pub struct Source {
+    /// All its pages.
+    pub file: Vec<u8>,
 }
 
 impl Source {
-    pub(crate) fn page(&self, page_no: u32) -> &[u8] {
+    /// The bytes of a page.
+    pub fn page(&self, page_no: u32) -> &[u8] {
         &self.file[page_no as usize * PAGE_SIZE..][..PAGE_SIZE]
     }
 
@@ -21,7 +24,7 @@ impl Source {
     }
 
     /// Origins of the records of a page.
-    pub(crate) fn origins(&self, page_no: u32) -> Vec<usize> {
+    pub fn origins(&self, page_no: u32) -> Vec<usize> {
         let page = self.page(page_no);
         let (mut origin, mut origins) = (INFIMUM, Vec::new());
         loop {
@@ -35,7 +38,7 @@ impl Source {
     }
 
     /// Pages of a tree, level by level from the root, each from left to right.
-    pub(crate) fn levels(&self, root: u32, node: &RecordShape) -> Vec<Vec<u32>> {
+    pub fn levels(&self, root: u32, node: &RecordShape) -> Vec<Vec<u32>> {
         let (mut levels, mut leftmost) = (Vec::new(), root);
         loop {
             let (mut pages, mut page_no) = (Vec::new(), leftmost);
@@ -56,7 +59,7 @@ impl Source {
     }
 
     /// The value of a field, off-page part included; `None` for NULL.
-    pub(crate) fn value(&self, page_no: u32, span: &FieldSpan) -> Option<Vec<u8>> {
+    pub fn value(&self, page_no: u32, span: &FieldSpan) -> Option<Vec<u8>> {
         let mut value = span.of(self.page(page_no))?.to_vec();
         if span.is_external {
             let reference = value.split_off(value.len() - 20);
@@ -76,7 +79,7 @@ impl Source {
 
     /// A page of a tree without what may differ: page numbers, LSN, space id, index id, max trx
     /// id, segment headers, checksum, and in records transaction, child page and off-page place.
-    pub(crate) fn masked(&self, page_no: u32, leaf: &RecordShape) -> Vec<u8> {
+    pub fn masked(&self, page_no: u32, leaf: &RecordShape) -> Vec<u8> {
         let mut page = self.page(page_no).to_vec();
         for range in [4..24, 26..38, 56..64, 66..94, PAGE_SIZE - 8..PAGE_SIZE] {
             page[range].fill(0);

@@ -1,9 +1,6 @@
 //! Servers for tests: started in a quarter of a second, gone with the test.
 //!
-//! A template data directory is installed once per server version and kept beside the build
-//! (or in the temporary folder); each server runs on a sparse copy of it.
-
-mod cluster;
+//! Each runs on a sparse copy of a data directory that is made once (`template`).
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -14,20 +11,22 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
-use crate::identifier::{digest, quote_name};
-use crate::mariadbd::{Binary, Place, Wrapper, child_end};
-use crate::options::ConnectOptions;
-use crate::session::Session;
-use crate::version::{Flavor, Version};
+use server::error::{Error, Result};
+use server::identifier::quote_name;
+use server::mariadbd::{Binary, Place, Wrapper, child_end};
+use server::version::Version;
+use server::{ConnectOptions, Session};
 
-pub use self::cluster::Cluster;
+use crate::template;
 
 /// Environment variable that names another `mariadbd` for the tests.
 pub const BINARY_VARIABLE: &str = "INRUSH_TEST_MARIADBD";
 
 /// Environment variable that names a `mysqld` for the tests that want MySQL.
 pub const MYSQL_VARIABLE: &str = "INRUSH_TEST_MYSQLD";
+
+/// Environment variable that keeps a server's folder until tests run again.
+const KEEP_VARIABLE: &str = "INRUSH_KEEP";
 
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -40,31 +39,6 @@ const FAST: [&str; 6] = [
     "--innodb-buffer-pool-dump-at-shutdown=0",
     "--innodb-stats-persistent-sample-pages=8",
 ];
-/// In every profile, also when the template is made.
-const COMMON: [&str; 8] = [
-    "--innodb-data-file-path=ibdata1:10M:autoextend",
-    "--innodb-log-file-size=32M",
-    "--innodb-buffer-pool-size=64M",
-    "--key-buffer-size=1M",
-    "--aria-pagecache-buffer-size=1M",
-    "--max-connections=64",
-    "--local-infile=1",
-    "--table-open-cache=200",
-];
-
-/// The same for MySQL, whose options are others; nor has it a port for another protocol.
-const COMMON_MYSQL: [&str; 10] = [
-    "--innodb-data-file-path=ibdata1:12M:autoextend",
-    "--innodb-redo-log-capacity=64M",
-    "--innodb-buffer-pool-size=64M",
-    "--key-buffer-size=1M",
-    "--max-connections=64",
-    "--local-infile=1",
-    "--table-open-cache=200",
-    "--mysqlx=OFF",
-    "--disable-log-bin",
-    "--secure-file-priv=",
-];
 
 /// How a test's server is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,14 +49,19 @@ pub struct TestServerOptions {
     pub extra: Vec<String>,
     /// The `mariadbd` to run; None takes the one tests run on.
     pub binary: Option<PathBuf>,
+    /// Options that the data directory is made with and every start needs: the size of pages.
+    pub datadir: Vec<String>,
+    /// Environment variables of the server's process.
+    pub environment: Vec<(&'static str, String)>,
 }
 
 /// A server of a test. Killed, and its files removed, when it is dropped or the process ends.
 pub struct TestServer {
     dir: PathBuf,
     place: Place,
-    binary: Binary,
+    pub(crate) binary: Binary,
     arguments: Vec<String>,
+    environment: Vec<(&'static str, String)>,
     child: Mutex<Option<Child>>,
 }
 
@@ -117,7 +96,7 @@ impl TestServer {
             return None;
         };
         let binary = Some(PathBuf::from(path));
-        TestServer::start_with(&TestServerOptions { binary, extra, durable: false })
+        TestServer::start_with(&TestServerOptions { binary, extra, ..Default::default() })
     }
 
     /// One server for all tests of this process, for tests that keep to a database of their own.
@@ -130,10 +109,12 @@ impl TestServer {
         let binary = match (&options.binary, std::env::var_os(BINARY_VARIABLE)) {
             (Some(path), _) => Binary::at(path.clone(), "the test's server")?,
             (None, Some(_)) => Binary::find(BINARY_VARIABLE)?,
-            (None, None) => Binary::find(crate::sandbox::BINARY_VARIABLE)?,
+            (None, None) => Binary::find(server::sandbox::BINARY_VARIABLE)?,
         };
         remove_dead_dirs();
-        let template = template(&binary)?;
+        let mut arguments = template::common(&binary);
+        arguments.extend(options.datadir.iter().cloned());
+        let template = template::of(&binary, &arguments)?;
         let number = DIRS.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("inrush-test-{}-{number}", std::process::id()));
         make_dir(&dir)?;
@@ -146,13 +127,14 @@ impl TestServer {
             wrapper: Wrapper::DiesWithUs,
         };
         make_dir(&place.tmpdir)?;
-        copy_sparse(&template, &place.datadir)?;
-        let mut arguments = common(&binary);
+        template::copy(&template, &place.datadir)?;
         if !options.durable {
             arguments.extend(FAST.map(str::to_owned));
         }
         arguments.extend(options.extra.iter().cloned());
-        let server = TestServer { dir, place, binary, arguments, child: Mutex::new(None) };
+        let environment = options.environment.clone();
+        let child = Mutex::new(None);
+        let server = TestServer { dir, place, binary, arguments, environment, child };
         server.launch()?;
         Ok(server)
     }
@@ -220,7 +202,8 @@ impl TestServer {
         self.launch_with(&arguments)
     }
 
-    fn stop(&self) -> Result<()> {
+    /// Ends the server cleanly; nothing if it does not run.
+    pub fn stop(&self) -> Result<()> {
         if self.slot().is_some() {
             self.connect()?.exec("SHUTDOWN")?;
             if let Some(mut child) = self.slot().take() {
@@ -246,7 +229,8 @@ impl TestServer {
             let _ = fs::remove_file(stale);
         }
         let from = self.place.log_len();
-        let command = self.binary.command(&self.place, arguments);
+        let mut command = self.binary.command(&self.place, arguments);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let mut child = spawn_from_lasting_thread(command)
             .map_err(|e| Error::io("running", &self.binary.path, e))?;
         match self.place.wait_for_connection(START_TIMEOUT, || child_end(&mut child)) {
@@ -272,7 +256,9 @@ impl TestServer {
 impl Drop for TestServer {
     fn drop(&mut self) {
         let _ = self.kill_9();
-        let _ = fs::remove_dir_all(&self.dir);
+        if std::env::var_os(KEEP_VARIABLE).is_none() {
+            let _ = fs::remove_dir_all(&self.dir);
+        }
     }
 }
 
@@ -300,61 +286,6 @@ fn spawn_from_lasting_thread(command: Command) -> std::io::Result<Child> {
         .send((command, answer))
         .map_err(|_| std::io::Error::other("the starting thread has gone"))?;
     result.recv().map_err(lost)?
-}
-
-/// What is in every profile of `binary`, also when the template is made.
-fn common(binary: &Binary) -> Vec<String> {
-    let options: &[&str] = match binary.version.flavor {
-        Flavor::MariaDb => &COMMON,
-        Flavor::MySql => &COMMON_MYSQL,
-    };
-    options.iter().map(|&option| option.to_owned()).collect()
-}
-
-/// A data directory for `binary`, made once and then only read.
-fn template(binary: &Binary) -> Result<PathBuf> {
-    // Tests of one process start servers at the same time: one of them makes the template.
-    static MAKING: Mutex<()> = Mutex::new(());
-    let _one = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let common = common(binary);
-    let key = format!("{} {} {common:?}", binary.path.display(), binary.version);
-    let parent = build_dir().unwrap_or_else(std::env::temp_dir).join("inrush-test-template");
-    let dir = parent.join(format!("{:016x}", digest(key.as_bytes())));
-    if dir.exists() {
-        return Ok(dir);
-    }
-    fs::create_dir_all(&parent).map_err(|e| Error::io("making", &parent, e))?;
-    let fresh = parent.join(format!("new-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&fresh);
-    binary.install(&fresh, &common)?;
-    match fs::rename(&fresh, &dir) {
-        // Another process was faster.
-        Err(_) if dir.exists() => {
-            let _ = fs::remove_dir_all(&fresh);
-            Ok(dir)
-        }
-        Err(e) => Err(Error::io("renaming", &fresh, e)),
-        Ok(()) => Ok(dir),
-    }
-}
-
-/// The `target` folder this test binary was built in.
-fn build_dir() -> Option<PathBuf> {
-    let exe = std::env::current_exe().ok()?;
-    let deps = exe.ancestors().find(|path| path.ends_with("deps"))?;
-    Some(deps.parent()?.parent()?.to_owned())
-}
-
-fn copy_sparse(from: &Path, to: &Path) -> Result<()> {
-    let status = Command::new("cp")
-        .args(["-a", "--sparse=always", "--reflink=auto"])
-        .args([from, to])
-        .status()
-        .map_err(|e| Error::io("copying", from, e))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Error::io("copying", from, std::io::Error::other(format!("cp ended with {status}"))))
 }
 
 /// Folders of test processes that were killed before they could tidy up.
