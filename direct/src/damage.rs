@@ -5,7 +5,7 @@
 
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::{PageBytes, page_type, seal};
-use innodb::reader::PageSource;
+use innodb::source::PageSource;
 use job::error::Error;
 use job::failpoint;
 
@@ -110,7 +110,7 @@ struct Space<'a> {
 
 impl Space<'_> {
     fn read(&self, page_no: u32) -> Result<Box<PageBytes>, Error> {
-        let mut page = innodb::reader::page_buffer();
+        let mut page = innodb::source::page_buffer();
         let read = self.file.read(PageNo(page_no), &mut page[..]);
         read.map_err(Error::io("reading", self.file.path()))?;
         Ok(page)

@@ -12,7 +12,7 @@ use zerocopy::byteorder::big_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::ids::PAGE_SIZE;
-use crate::page::{BODY, TRAILER};
+use crate::page::{BODY, PageBytes, TRAILER, u16_at, view};
 use crate::segment::SegmentHeader;
 
 /// Header of an index page. 56 bytes at byte [`PAGE_HEADER`].
@@ -78,3 +78,16 @@ const _: () = {
     assert!(FREE_SPACE_EMPTY == 16_252);
     assert!(HEAP < PAGE_SIZE);
 };
+
+/// The header of an index page.
+pub(crate) fn index_header(page: &PageBytes) -> &PageHeader {
+    view(page, PAGE_HEADER)
+}
+
+/// Origin of the record after the one at `origin`, taken from its header: on the page, though not
+/// always at a record; 0 if it would leave the page.
+#[inline(always)]
+pub(crate) fn next_record(page: &PageBytes, origin: usize) -> usize {
+    let next = usize::from((origin as u16).wrapping_add(u16_at(page, origin - 2)));
+    if next < PAGE_SIZE { next } else { 0 }
+}

@@ -10,15 +10,13 @@ use crate::blob::BlobHeader;
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, NODE, state};
 use crate::ids::{FIL_NULL, PAGE_SIZE, PAGES_PER_EXTENT, PageNo};
 use crate::index_page::{
-    COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM,
+    COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM, next_record,
 };
 use crate::list::{FilAddr, ListBase};
-use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum};
-use crate::reader::{
-    PageSource, ReadError, fil_header, next_record, page_buffer, read_page, u16_at, u32_at, view,
-};
+use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum, fil_header, u16_at, u32_at, view};
 use crate::record::RECORD_HEADER;
 use crate::segment::{INODES, INODES_PER_PAGE, SegmentInode};
+use crate::source::{PageSource, ReadError, page_buffer, read_page};
 use crate::space_map::SpaceMap;
 use crate::verify::{Context, IndexReport, PageKind, PageSummary, RUN_PAGES, Report, Verifier};
 

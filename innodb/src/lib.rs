@@ -30,8 +30,6 @@ pub mod index_page;
 pub mod cfg;
 pub mod record;
 
-mod record_writer;
-
 // Building: a template, its pages given out, leaves, the tree above them, and what goes off page.
 pub mod template;
 
@@ -48,8 +46,12 @@ pub mod blob;
 pub mod layout;
 
 // Reading: who owns which page, records in order, every rule of the format, and words for people.
-pub mod reader;
+pub mod source;
+
 pub mod space_map;
+
+pub mod reader;
+
 pub mod verify;
 
 pub mod inspect;

@@ -17,7 +17,9 @@ use crate::cfg::{Cfg, CfgField, CfgIndex, mtype};
 use crate::error::{Error, Result};
 use crate::ids::{FIL_NULL, PAGE_SIZE};
 
-pub use crate::record_writer::{EncodedRecord, RecordWriter};
+mod writer;
+
+pub use writer::{EncodedRecord, RecordWriter};
 
 /// Bytes of the fixed part of a record's header (`REC_N_NEW_EXTRA_BYTES`).
 pub const RECORD_HEADER: usize = 5;

@@ -1,6 +1,6 @@
 //! Writing records, field by field.
 
-use crate::record::{EXTERNAL, FieldShape, NOT_NULLABLE, RECORD_HEADER, RecordShape, TWO_BYTES};
+use super::{EXTERNAL, FieldShape, NOT_NULLABLE, RECORD_HEADER, RecordShape, TWO_BYTES};
 
 /// Writes records into one buffer that it keeps: no allocation per record once warm.
 ///
