@@ -30,6 +30,8 @@ pub mod index_page;
 pub mod cfg;
 pub mod record;
 
+mod order;
+
 // Building: a template, its pages given out, leaves, the tree above them, and what goes off page.
 pub mod template;
 

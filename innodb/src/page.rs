@@ -76,12 +76,14 @@ pub const BODY: usize = size_of::<FilHeader>();
 /// First byte of the trailer.
 pub const TRAILER: usize = PAGE_SIZE - size_of::<FilTrailer>();
 /// First byte of the checksum; it covers everything before.
-pub const CHECKSUM: usize = PAGE_SIZE - 4;
+pub const CHECKSUM: usize = TRAILER + offset_of!(FilTrailer, checksum);
 
 const _: () = {
     assert!(BODY == 38);
     assert!(offset_of!(FilHeader, space_id) == 34);
+    assert!(size_of::<FilTrailer>() == 8);
     assert!(TRAILER == 16_376);
+    assert!(CHECKSUM + size_of::<U32>() == PAGE_SIZE);
 };
 
 /// Bytes of one page.
@@ -162,6 +164,7 @@ pub fn checksum(page: &[u8]) -> u32 {
 
 /// Writes the checksum of a page whose every other byte is final.
 pub fn seal(page: &mut [u8]) {
+    assert!(page.len() == PAGE_SIZE, "a page is sealed as a whole");
     let sum = checksum(page);
     page[CHECKSUM..PAGE_SIZE].copy_from_slice(&sum.to_be_bytes());
 }

@@ -92,6 +92,7 @@ impl RecordWriter {
     #[inline]
     pub fn end_field(&mut self, is_null: bool, is_external: bool) {
         let end = self.bytes.len();
+        debug_assert!(end >= self.end, "bytes are appended only");
         let len = end - self.end;
         self.end = end;
         let field = &mut self.fields[self.field];

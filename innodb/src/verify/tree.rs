@@ -248,7 +248,7 @@ impl<'a> Tree<'a> {
         if !found.is_some_and(|(plan, origin)| plan.key_spans(&page, origin, &mut spans)) {
             return Ok(None);
         }
-        Ok(rules.order.compare(key_page, key, &page, &spans).ordering)
+        Ok(rules.order.compare(key_page, key, &page[..], &spans).ordering)
     }
 
     /// Every page of the index but its root was reached.
