@@ -49,6 +49,20 @@ pub struct FilTrailer {
     pub checksum: U32,
 }
 
+impl FilHeader {
+    /// The header of a page, of which `bytes` is at least the beginning; None of fewer bytes.
+    ///
+    /// ```
+    /// let page = std::fs::read("testdata/mariadb-10.11/orders.ibd")?;
+    /// let header = innodb::page::FilHeader::parse(&page).expect("a file has a first page");
+    /// assert_eq!(header.page_type.get(), innodb::page::page_type::FSP_HDR);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn parse(bytes: &[u8]) -> Option<FilHeader> {
+        FilHeader::read_from_prefix(bytes).ok().map(|(header, _)| header)
+    }
+}
+
 /// Values of [`FilHeader::page_type`].
 pub mod page_type {
     /// Never used since the file was extended, or freed (`FIL_PAGE_TYPE_ALLOCATED`).

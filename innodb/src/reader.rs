@@ -9,6 +9,25 @@ use crate::source::{PageSource, ReadError, page_buffer, read_page};
 use crate::space_map::{IndexRoot, SpaceMap};
 
 /// An existing tablespace.
+///
+/// ```
+/// use innodb::{cfg::Cfg, reader::SpaceReader, record::RecordShape};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let cfg = Cfg::parse(&std::fs::read("testdata/mariadb-10.11/orders.cfg")?)?;
+/// let file = std::fs::File::open("testdata/mariadb-10.11/orders.ibd")?;
+/// let space = SpaceReader::open(&file, file.metadata()?.len())?;
+/// let shape = RecordShape::leaf(&cfg, &cfg.indexes[0])?;
+/// let mut records = space.records(innodb::ids::PageNo(cfg.indexes[0].root), &shape)?;
+/// let mut count = 0;
+/// while let Some(record) = records.advance()? {
+///     assert!(record.field(0).is_some(), "the primary key is never NULL");
+///     count += 1;
+/// }
+/// assert!(count > 0);
+/// # Ok(())
+/// # }
+/// ```
 pub struct SpaceReader<'a> {
     source: &'a dyn PageSource,
     map: SpaceMap,

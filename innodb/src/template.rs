@@ -87,6 +87,17 @@ impl Template {
     /// Errors: [`Error::Unsupported`] for a table this crate does not write,
     /// [`Error::Template`] for a file that is not demonstrably empty, errors of
     /// [`RecordShape::leaf`].
+    ///
+    /// ```
+    /// use innodb::{cfg::Cfg, template::Template};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cfg = Cfg::parse(&std::fs::read("testdata/mariadb-10.11/t.cfg")?)?;
+    /// let template = Template::parse(&std::fs::read("testdata/mariadb-10.11/t.ibd")?, &cfg)?;
+    /// assert_eq!(template.clustered().root, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn parse(ibd: &[u8], cfg: &Cfg) -> Result<Template> {
         let row_format = cfg.row_format()?;
         check_cfg(cfg)?;

@@ -324,6 +324,20 @@ impl<'a> Verifier<'a> {
 ///
 /// Errors: a source that fails, or a file this crate does not read. A broken rule is no error
 /// but part of the report.
+///
+/// ```
+/// use innodb::verify::{Context, verify_space};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let file = std::fs::File::open("testdata/mariadb-10.11/orders.ibd")?;
+/// let report = verify_space(&file, file.metadata()?.len(), Context::unknown())?;
+/// for violation in report.violations.kept() {
+///     println!("{violation}");
+/// }
+/// assert!(report.violations.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 pub fn verify_space(
     source: &dyn PageSource,
     file_bytes: u64,

@@ -6,6 +6,25 @@ use super::{EXTERNAL, FieldShape, NOT_NULLABLE, RECORD_HEADER, RecordShape, TWO_
 ///
 /// For each record: [`begin`](Self::begin); for each field append its stored bytes to
 /// [`data`](Self::data) and call [`end_field`](Self::end_field); [`finish`](Self::finish).
+///
+/// ```
+/// use innodb::{cfg::Cfg, record::{RecordShape, RecordWriter}};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let cfg = Cfg::parse(&std::fs::read("testdata/mariadb-10.11/t.cfg")?)?;
+/// // An index of CHAR(4) and the primary key, an INT.
+/// let shape = RecordShape::leaf(&cfg, &cfg.indexes[3])?;
+/// let mut writer = RecordWriter::new(&shape);
+/// writer.begin();
+/// for field in [&b"char"[..], &7_u32.to_be_bytes()] {
+///     writer.data().extend_from_slice(field);
+///     writer.end_field(false, false);
+/// }
+/// let record = writer.finish();
+/// assert_eq!(record.bytes[record.origin..], *b"char\0\0\0\x07");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct RecordWriter {
     shape: RecordShape,
