@@ -177,7 +177,7 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
         drop(turn);
     }
     if let Some(appended) = appended {
-        stage.sink.write(appended, &mut worker.batch, last)?;
+        stage.sink.write(appended)?;
     }
     if let Some(finished) = finished {
         stage.sink.write_finished(finished)?;

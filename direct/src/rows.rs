@@ -370,7 +370,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             drop(turn);
         }
         if let Some(appended) = appended {
-            self.stage.sink.write(appended, &mut self.batch, last)?;
+            self.stage.sink.write(appended)?;
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use innodb::leaf::LeafBatch;
 use innodb::page_fill::Fill;
 use innodb::record::{DELETED, RECORD_HEADER, RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR};
 use innodb::template::{Template, TemplateIndex};
-use innodb::tree::{Appended, IndexBuilder};
+use innodb::tree::{IndexBuilder, Sealed};
 use innodb::verify::{Context, Writer, verify_space};
 
 use crate::cases::{CASES, Case, NARROW};
@@ -181,8 +181,8 @@ impl Build<'_> {
         place.copy_from_slice(bytes);
     }
 
-    fn write_all(&mut self, appended: &Appended, batch: &LeafBatch) {
-        for (offset, bytes) in appended.writes(batch) {
+    fn write_all(&mut self, sealed: &Sealed<'_>) {
+        for (offset, bytes) in sealed.writes() {
             self.write(offset, bytes);
         }
     }
@@ -207,15 +207,12 @@ impl Build<'_> {
                 encoder.push(self, source, page_no, origin, &mut batch);
             }
             if batch.pages() > BATCH_PAGES {
-                let mut appended = builder.append_closed(&batch, &mut self.allocator).unwrap();
-                appended.seal(&mut batch);
-                self.write_all(&appended, &batch);
-                batch.clear_closed();
+                let appended = builder.append_closed(&mut batch, &mut self.allocator).unwrap();
+                self.write_all(&appended.seal());
             }
         }
-        let mut appended = builder.append(&mut batch, &mut self.allocator).unwrap();
-        appended.seal(&mut batch);
-        self.write_all(&appended, &batch);
+        let appended = builder.append(&mut batch, &mut self.allocator).unwrap();
+        self.write_all(&appended.seal());
         for page in builder.finish(autoinc, &mut self.allocator).unwrap() {
             self.write(page.page_no.file_offset(), &page.bytes[..]);
         }

@@ -95,7 +95,7 @@ impl Memory {
         }
         let reason = format!(
             "verifying a file of {} takes {} MiB",
-            crate::space::show(file_bytes),
+            disk::size::show(file_bytes),
             needed.div_ceil(1 << 20)
         );
         Err(Error::Memory { given_bytes, reason })

@@ -8,6 +8,9 @@ use encode::binding::BoundColumn;
 use encode::column_source::Input;
 use encode::encoder::Line;
 use encode::inspected::Inspected;
+use innodb::blob::{needs_off_page, pages_needed};
+use innodb::ids::PAGE_SIZE;
+use innodb::record::{self, RECORD_HEADER, ROLL_PTR_BYTES, TRX_ID_BYTES};
 use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
@@ -20,18 +23,14 @@ use crate::speeds::Speeds;
 /// Rows that are converted.
 const SAMPLE_ROWS: usize = 2_000;
 /// Bytes of a record besides its values: header, DB_TRX_ID, DB_ROLL_PTR.
-const RECORD_BYTES: f64 = 5.0 + 6.0 + 7.0;
+const RECORD_BYTES: f64 = (RECORD_HEADER + TRX_ID_BYTES + ROLL_PTR_BYTES) as f64;
 /// Bytes of an index entry besides its values.
-const ENTRY_BYTES: f64 = 5.0;
+const ENTRY_BYTES: f64 = RECORD_HEADER as f64;
 /// Bytes of DB_ROW_ID, the key of a table without one.
-const ROW_ID_BYTES: f64 = 6.0;
+const ROW_ID_BYTES: f64 = record::ROW_ID_BYTES as f64;
 /// What page headers, directories and the levels above the leaves take.
 const PAGE_OVERHEAD: f64 = 1.03;
-/// Values beyond this go to pages of their own.
-const OFF_PAGE_BYTES: f64 = 8_000.0;
-const PAGE_BYTES: f64 = 16_384.0;
-/// What is left on a page after headers.
-const BODY_BYTES: f64 = 16_327.0;
+const PAGE_BYTES: f64 = PAGE_SIZE as f64;
 /// What a file takes at least; and once it grows by extents, what is left free in them.
 const SPACE_BYTES_MIN: f64 = 100_000.0;
 const EXTENTS_FROM_BYTES: f64 = 1e6;
@@ -147,11 +146,10 @@ impl Sample {
                     Input::Constant(Some(value)) => stored.extend_from_slice(value),
                     _ => {}
                 }
-                let bytes = stored.len() as f64;
-                if bytes > OFF_PAGE_BYTES {
-                    sample.off_page += (bytes / BODY_BYTES).ceil() * PAGE_BYTES;
+                if needs_off_page(stored.len()) {
+                    sample.off_page += (pages_needed(stored.len()) * PAGE_SIZE) as f64;
                 } else {
-                    sample.stored[index] += bytes;
+                    sample.stored[index] += stored.len() as f64;
                 }
             }
             taken += 1;

@@ -17,6 +17,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use disk::File;
+use innodb::page::FilHeader;
 
 use crate::catalog::{Table, definition, row_format_of};
 use crate::checkpoint::Checkpoint;
@@ -592,14 +593,13 @@ impl Target {
 }
 
 /// The tablespace number in the header of a file's first page; None when the file is shorter.
-/// Source: MariaDB 10.11, fil0fil.h, FIL_PAGE_SPACE_ID.
 fn space_id(mut file: impl Read) -> std::io::Result<Option<u32>> {
-    let mut header = [0; 38];
+    let mut header = [0; size_of::<FilHeader>()];
     match file.read_exact(&mut header) {
         Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
         read => read?,
     }
-    Ok(header[34..].first_chunk().map(|bytes| u32::from_be_bytes(*bytes)))
+    Ok(FilHeader::parse(&header).map(|header| header.space_id.get()))
 }
 
 /// Why the target is missing: never there, or put aside by a swap that was not atomic.

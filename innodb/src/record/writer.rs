@@ -1,11 +1,30 @@
 //! Writing records, field by field.
 
-use crate::record::{EXTERNAL, FieldShape, NOT_NULLABLE, RECORD_HEADER, RecordShape, TWO_BYTES};
+use super::{EXTERNAL, FieldShape, NOT_NULLABLE, RECORD_HEADER, RecordShape, TWO_BYTES};
 
 /// Writes records into one buffer that it keeps: no allocation per record once warm.
 ///
 /// For each record: [`begin`](Self::begin); for each field append its stored bytes to
 /// [`data`](Self::data) and call [`end_field`](Self::end_field); [`finish`](Self::finish).
+///
+/// ```
+/// use innodb::{cfg::Cfg, record::{RecordShape, RecordWriter}};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let cfg = Cfg::parse(&std::fs::read("testdata/mariadb-10.11/t.cfg")?)?;
+/// // An index of CHAR(4) and the primary key, an INT.
+/// let shape = RecordShape::leaf(&cfg, &cfg.indexes[3])?;
+/// let mut writer = RecordWriter::new(&shape);
+/// writer.begin();
+/// for field in [&b"char"[..], &7_u32.to_be_bytes()] {
+///     writer.data().extend_from_slice(field);
+///     writer.end_field(false, false);
+/// }
+/// let record = writer.finish();
+/// assert_eq!(record.bytes[record.origin..], *b"char\0\0\0\x07");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct RecordWriter {
     shape: RecordShape,
@@ -92,6 +111,7 @@ impl RecordWriter {
     #[inline]
     pub fn end_field(&mut self, is_null: bool, is_external: bool) {
         let end = self.bytes.len();
+        debug_assert!(end >= self.end, "bytes are appended only");
         let len = end - self.end;
         self.end = end;
         let field = &mut self.fields[self.field];
