@@ -1,7 +1,8 @@
 //! Values that the input does not have: of columns it leaves out, and of NULL where there is none.
 
+use schema::{Column, DefaultValue};
 use server::catalog::Moment;
-use values::{Charset, Column, ConvertOptions, Converter, DefaultValue, SqlMode, SqlType, Zone};
+use values::{Charset, ConvertOptions, Converter, SqlMode, SqlType, Zone};
 
 use crate::binding::Input;
 use crate::error::Error;
@@ -67,9 +68,14 @@ fn stored(convert: &ConvertOptions, column: &Column, text: &[u8]) -> Result<Vec<
         ..convert.clone()
     };
     let mut stored = Vec::new();
-    Converter::new(column, &options)?.convert(text, &mut stored).map_err(|reason| {
-        Error::Usage(format!("the DEFAULT of column `{}` cannot be stored: {reason}", column.name))
-    })?;
+    Converter::new(&column.name, &column.sql_type, &options)?.convert(text, &mut stored).map_err(
+        |reason| {
+            Error::Usage(format!(
+                "the DEFAULT of column `{}` cannot be stored: {reason}",
+                column.name
+            ))
+        },
+    )?;
     Ok(stored)
 }
 

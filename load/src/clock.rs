@@ -1,8 +1,9 @@
 //! The time zone in which the server reads TIMESTAMP values.
 
+use schema::Column;
 use server::{ServerFacts, Session};
 use values::habits::Habits;
-use values::{Column, ConvertOptions, Converter, DefaultValue, SqlType, Zone};
+use values::{ConvertOptions, Converter, SqlType, Zone};
 
 use crate::error::Error;
 
@@ -29,15 +30,9 @@ pub(crate) fn zone(
         .collect();
     let asked: Vec<String> = texts.iter().map(|text| format!("UNIX_TIMESTAMP('{text}')")).collect();
     let answer = session.query_row(&format!("SELECT {}", asked.join(", ")))?;
-    let column = Column {
-        name: "timestamp".to_owned(),
-        sql_type: SqlType::Timestamp { digits: 0 },
-        nullable: false,
-        auto_increment: false,
-        default: DefaultValue::None,
-    };
+    let sql_type = SqlType::Timestamp { digits: 0 };
     let options = ConvertOptions { time_zone: zone.clone(), habits, ..ConvertOptions::default() };
-    let mut converter = Converter::new(&column, &options)?;
+    let mut converter = Converter::new("timestamp", &sql_type, &options)?;
     for (position, text) in texts.iter().enumerate() {
         let mut stored = Vec::new();
         let ours = converter.convert(text.as_bytes(), &mut stored);

@@ -13,7 +13,7 @@ use server::publish;
 use sources::Source;
 use values::Collation;
 
-use crate::binding::{Binding, Parts, text_collation};
+use crate::binding::{Binding, Parts};
 use crate::build::{Attempt, Build, Built, Tried};
 use crate::error::Error;
 use crate::failpoint;
@@ -124,7 +124,7 @@ impl Work<'_> {
             .iter()
             .filter_map(|bound| {
                 let collation =
-                    self.inspected.collations.get(text_collation(&bound.column.sql_type)?)?;
+                    self.inspected.collations.get(bound.column.sql_type.collation()?)?;
                 let id = innodb::verify::collation_of(named(&bound.column.name)?)?;
                 Some((id, Arc::clone(collation)))
             })

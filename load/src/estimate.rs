@@ -4,8 +4,8 @@
 //! follow from the stored sizes of their columns; text keys are taken to sort by as many bytes as
 //! they store.
 
+use schema::Table;
 use serde::Serialize;
-use server::Table;
 use sources::{Chunk, Rows, Scanner, Source, Value};
 
 use crate::binding::{BoundColumn, Input};
@@ -170,7 +170,7 @@ impl Sample {
         options: &LoadOptions,
         memory: &Memory,
     ) -> Estimate {
-        let key_bytes = |columns: &[server::catalog::IndexColumn]| -> f64 {
+        let key_bytes = |columns: &[schema::IndexColumn]| -> f64 {
             let stored = columns.iter().map(|part| {
                 let column = table.columns.iter().position(|column| column.name == part.name);
                 let stored = column.and_then(|column| self.stored.get(column)).copied();

@@ -1,7 +1,8 @@
 //! Why a row is refused.
 
+use schema::Column;
 use sources::Value;
-use values::{Column, Reason};
+use values::Reason;
 
 use crate::binding::Binding;
 use crate::encode::Line;

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use server::{ConnectOptions, Session, Table, TableName, Target};
+use server::{ConnectOptions, Session, TableName, Target, catalog};
 use sources::Source;
 
 use crate::ddl::{self, Made};
@@ -186,7 +186,7 @@ fn forget_ledger(target: &mut Target, options: &LoadOptions, way: Option<Way>) -
 
 fn drop_ledger(target: &mut Target, ledger: &TableName) -> server::Result<()> {
     target.reconnect()?;
-    if Table::exists(&mut target.session, ledger)? {
+    if catalog::exists(&mut target.session, ledger)? {
         target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use serde::Serialize;
-use server::{ConnectOptions, Session, Table, TableName, Target, TargetOptions};
+use server::{ConnectOptions, Session, TableName, Target, TargetOptions, catalog};
 use sources::FileSource;
 
 use crate::ddl;
@@ -82,7 +82,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         compression: compression(options)?,
     };
     let exists = match &mut session {
-        Some(session) => Table::exists(session, &name)?,
+        Some(session) => catalog::exists(session, &name)?,
         None => false,
     };
     let Some(session) = session.filter(|_| exists) else {

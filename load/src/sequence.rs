@@ -12,7 +12,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use values::Column;
+use schema::Column;
 
 use crate::binding::Binding;
 use crate::counter::{Counter, Generates, Series};

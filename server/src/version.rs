@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::Unsupported;
+use crate::unsupported::Unsupported;
 
 /// Who made the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,17 +56,34 @@ impl Version {
 
     /// Why the direct path does not build files for this server; None when it does.
     pub fn unsupported(&self) -> Option<Unsupported> {
-        let refuse = |why: &str| Some(Unsupported::new("server version", format!("{self}: {why}")));
-        if self.flavor == Flavor::MySql {
-            return refuse("MySQL's tablespaces are not built yet");
-        }
-        if self.number < MARIADB_MIN {
-            return refuse("MariaDB 10.11 or newer is needed");
-        }
-        if self.number.0 >= MARIADB_MAJOR_UNKNOWN {
-            return refuse("this version's files have not been tried");
-        }
-        None
+        let unfit = match self.flavor {
+            Flavor::MySql => UnfitVersion::MySql,
+            Flavor::MariaDb if self.number < MARIADB_MIN => UnfitVersion::TooOld,
+            Flavor::MariaDb if self.number.0 >= MARIADB_MAJOR_UNKNOWN => UnfitVersion::Untried,
+            Flavor::MariaDb => return None,
+        };
+        Some(Unsupported::ServerVersion(self.clone(), unfit))
+    }
+}
+
+/// Why the direct path does not build files for a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnfitVersion {
+    /// It is MySQL's.
+    MySql,
+    /// It writes files as they were before.
+    TooOld,
+    /// It came later than Inrush.
+    Untried,
+}
+
+impl fmt::Display for UnfitVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            UnfitVersion::MySql => "MySQL's tablespaces are not built yet",
+            UnfitVersion::TooOld => "MariaDB 10.11 or newer is needed",
+            UnfitVersion::Untried => "this version's files have not been tried",
+        })
     }
 }
 

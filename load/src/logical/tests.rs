@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use server::testing::TestServer;
-use server::{ServerFacts, Session, Table, TableName};
+use server::{ServerFacts, Session, TableName, catalog};
 use sources::{Chunk, Dialect, FileSource, MultiByte, Scanner, Source, SourceOptions};
 
 use crate::inspected::Inspected;
@@ -207,7 +207,7 @@ impl Bench {
         let mut source = FileSource::new(&files, &dialect, source_options).unwrap();
         let session = &mut self.session;
         session.exec(&format!("SET SESSION sql_mode='{SQL_MODE}'")).unwrap();
-        let table = Table::read(session, &TableName::new(&self.database, "tuples")).unwrap();
+        let table = catalog::read(session, &TableName::new(&self.database, "tuples")).unwrap();
         let facts = ServerFacts::read(session).unwrap();
         let inspected =
             Inspected::of_table(session, &table, &facts, &self.options, &mut source).unwrap();

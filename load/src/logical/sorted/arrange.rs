@@ -1,6 +1,6 @@
 //! Whether the input is sorted before it is loaded, and then the sorting of it.
 
-use server::catalog::Table;
+use schema::Table;
 use sources::Source;
 
 use super::{SortPlan, Sorted, Sorting};
