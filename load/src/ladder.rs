@@ -3,19 +3,22 @@
 //! Each rung is refused by name and with reasons, so that whoever wonders why a load is slow reads
 //! it in the report.
 
+use encode::inspected::Inspected;
+use job::error::Error;
+use job::memory::Memory;
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use send::{Ask, Landing};
 use serde::Serialize;
 use server::Target;
 use sources::Source;
 
-use crate::error::Error;
 use crate::estimate::Estimate;
-use crate::inspected::Inspected;
-use crate::logical::landing::{Ask, Landing};
-use crate::logical::resume;
-use crate::memory::Memory;
-use crate::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use crate::plan;
 use crate::space;
+
+/// Why the direct path is taken, when it is.
+const WHY_DIRECT: &str =
+    "the server's files are reachable and the table has nothing the direct path cannot build";
 
 /// The rungs, from the top.
 const LADDER: [LoadPath; 3] = [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert];
@@ -58,18 +61,6 @@ pub(crate) enum Purpose {
     Load,
 }
 
-impl LoadPath {
-    /// As `--path` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            LoadPath::Auto => "auto",
-            LoadPath::Direct => "direct",
-            LoadPath::Stream => "stream",
-            LoadPath::Insert => "insert",
-        }
-    }
-}
-
 /// The first rung that options, server, account and table allow.
 ///
 /// Errors: options that do not fit the table; a disk that is too small. That all rungs are refused
@@ -90,7 +81,7 @@ pub(crate) fn climb(
     };
     if purpose == Purpose::Load {
         // Where this account cannot look, it has left nothing.
-        let _ = resume::sweep(target);
+        let _ = send::sweep(target);
     }
     let is_empty = target.is_empty()?;
     if options.mode == Mode::Insert && !is_empty {
@@ -229,7 +220,7 @@ impl Ladder {
 
 fn why(path: LoadPath, options: &LoadOptions, refused: &[Refused]) -> String {
     if path == LoadPath::Direct {
-        return plan::WHY_DIRECT.to_owned();
+        return WHY_DIRECT.to_owned();
     }
     if options.path == path {
         return format!("--path {} asks for it", path.name());

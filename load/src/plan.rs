@@ -3,18 +3,18 @@
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use encode::input;
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, LoadPath, OnDuplicate};
+use job::space::free_bytes;
 use serde::Serialize;
 use server::{ConnectOptions, Session, TableName, Target, TargetOptions, catalog};
 use sources::FileSource;
 
 use crate::ddl;
-use crate::error::Error;
 use crate::estimate::Estimate;
-use crate::failpoint;
-use crate::input;
 use crate::ladder::{self, Purpose, Refused};
-use crate::options::{LoadOptions, LoadPath, OnDuplicate};
-use crate::space;
 
 /// What a load would do.
 #[derive(Clone, Debug, Serialize)]
@@ -46,10 +46,6 @@ pub struct Plan {
     /// How the input is compressed: each kind once.
     pub compression: Vec<String>,
 }
-
-/// Why the direct path is taken, when it is.
-pub(crate) const WHY_DIRECT: &str =
-    "the server's files are reachable and the table has nothing the direct path cannot build";
 
 /// Refuses what can be refused without a server: options and files. Changes nothing.
 pub fn check(options: &LoadOptions) -> Result<(), Error> {
@@ -104,7 +100,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         }
         let folder = target.build_path()?;
         let folder = folder.parent().unwrap_or(&folder);
-        plan.free_bytes = Some([space::free_bytes(folder)?, space::free_bytes(&options.temp_dir)?]);
+        plan.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.temp_dir)?]);
         if let Err(error) = ladder::check_room(&target, options, plan.estimate.as_ref()) {
             let (path, reason) = (rung.path.name(), error.to_string());
             plan.refused.push(Refused { path, reason });
