@@ -22,7 +22,8 @@ use server::Target;
 use sources::Source;
 use values::Collation;
 
-use crate::build::{Attempt, Build, Built, Tried};
+use crate::attempt::{Attempt, Built, Tried};
+use crate::build::Build;
 use crate::space_file::SpaceFile;
 use crate::verify::{self, Expected};
 

@@ -14,29 +14,8 @@ use server::catalog::Moment;
 use values::key::KeyPart;
 use values::{Charset, Collation, ConvertOptions, Converter, SqlType};
 
-use crate::defaults;
+use crate::column_source::{self, Input};
 use crate::fields::InputFields;
-
-/// Where a column's value comes from.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// Field of the line, from 0.
-    Field(usize),
-    /// The column is not in the input: its default in stored form; `None` is NULL.
-    Constant(Option<Vec<u8>>),
-    /// AUTO_INCREMENT: the field, if the input has it, else always assigned.
-    AutoIncrement(Option<usize>),
-}
-
-impl Input {
-    /// Field of the line that the value is taken from.
-    pub fn field(&self) -> Option<usize> {
-        match self {
-            Input::Field(field) | Input::AutoIncrement(Some(field)) => Some(*field),
-            _ => None,
-        }
-    }
-}
 
 /// One column of the table.
 #[derive(Clone, Debug)]
@@ -239,8 +218,8 @@ pub fn bind_columns(
             let label_text = column.sql_type.label_text();
             let labels = label_text.and_then(|text| label_collations.get(&text.collation).cloned());
             Ok(BoundColumn {
-                input: defaults::input(convert, column, field)?,
-                on_null: defaults::on_null(convert, column, moment)?,
+                input: column_source::input(convert, column, field)?,
+                on_null: column_source::on_null(convert, column, moment)?,
                 converter: Converter::with_collation(
                     &column.name,
                     &column.sql_type,

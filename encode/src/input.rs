@@ -15,7 +15,7 @@ use crate::read_ahead::Reading;
 pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Error> {
     options.check()?;
     let reading = Reading::of(options)?;
-    let memory = Memory::of(options, reading.bytes())?;
+    let memory = options.memory(reading.bytes())?;
     let source_options = SourceOptions {
         chunk_bytes: memory.chunk_bytes,
         record_bytes_max: memory.record_bytes_max,
@@ -43,7 +43,7 @@ pub fn adopt(
     let files = source.files().iter().map(|file| file.path.clone()).collect();
     let options = LoadOptions { files, dialect: source.dialect().clone(), ..options.clone() };
     options.check()?;
-    let memory = Memory::of(&options, source.held_bytes())?;
+    let memory = options.memory(source.held_bytes())?;
     source.set_chunks(memory.chunk_bytes, memory.record_bytes_max)?;
     Ok((memory, options))
 }

@@ -15,8 +15,8 @@ use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 
 use crate::binding::{BoundColumn, bind_columns};
 use crate::clock;
+use crate::column_source;
 use crate::counter::{Generates, Series};
-use crate::defaults;
 use crate::fields::{self, InputFields};
 
 /// Collations by name.
@@ -92,7 +92,7 @@ impl Inspected {
         let convert = ConvertOptions { file_charset, sql_mode: sql_flags, time_zone, habits };
         let labels = learn_label_collations(session, table)?;
         if !table.features().iter().any(fills_in) {
-            defaults::check(&table.columns, &fields)?;
+            column_source::check(&table.columns, &fields)?;
         }
         let (settled, moment) = settle_defaults(session, table, &fields, &mut unfit)?;
         let is_bound = |position: usize| {
@@ -336,4 +336,22 @@ fn key_collations(table: &Table) -> BTreeMap<String, String> {
         Some((collation.to_owned(), column.name.clone()))
     };
     table.columns.iter().filter(|column| in_key(&column.name)).filter_map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::{Check, Trigger};
+
+    use super::*;
+
+    #[test]
+    fn only_triggers_fill_in_what_is_lacking() {
+        assert!(fills_in(&Feature::Trigger(Trigger { name: "t".to_owned() })));
+        let check = Check { name: "c".to_owned(), clause: "`a` > 1".to_owned() };
+        for feature in
+            [Feature::Check(check), Feature::View, Feature::GeneratedColumn("g".to_owned())]
+        {
+            assert!(!fills_in(&feature), "{feature}");
+        }
+    }
 }

@@ -13,7 +13,6 @@ use innodb::ids::PAGE_SIZE;
 
 use crate::error::Error;
 use crate::machine;
-use crate::options::LoadOptions;
 
 /// Code, stacks, collations, the connection: what every load has.
 pub const PROGRAM_BYTES: u64 = 20 << 20;
@@ -56,31 +55,29 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The shares of a load, of what reading ahead leaves.
-    pub fn of(options: &LoadOptions, reading_bytes: u64) -> Result<Memory, Error> {
-        let given_bytes = options.memory_bytes_max;
+    /// The shares of a load that was given so many bytes, of what reading ahead leaves.
+    pub fn of(given_bytes: u64, threads: usize, reading_bytes: u64) -> Result<Memory, Error> {
         let there = machine::memory_bytes();
-        match options.shares {
-            Some(shares) => Ok(shares),
-            None if given_bytes > there => Err(Error::Usage(format!(
+        if given_bytes > there {
+            return Err(Error::Usage(format!(
                 "--memory {} MiB is more than the {} MiB that this machine has, or that limits \
                  leave to the process",
                 given_bytes >> 20,
                 there >> 20
-            ))),
-            None => Memory::split(given_bytes.saturating_sub(reading_bytes), options.threads)
-                .map_err(|error| match reading_bytes {
-                    0 => error,
-                    _ => Error::Memory {
-                        given_bytes,
-                        reason: format!(
-                            "unpacking the input takes {} MiB, the rest at least {} MiB",
-                            reading_bytes.div_ceil(1 << 20),
-                            LEAST_BYTES >> 20
-                        ),
-                    },
-                }),
+            )));
         }
+        let shares = Memory::split(given_bytes.saturating_sub(reading_bytes), threads);
+        shares.map_err(|error| match reading_bytes {
+            0 => error,
+            _ => Error::Memory {
+                given_bytes,
+                reason: format!(
+                    "unpacking the input takes {} MiB, the rest at least {} MiB",
+                    reading_bytes.div_ceil(1 << 20),
+                    LEAST_BYTES >> 20
+                ),
+            },
+        })
     }
 
     /// Refuses a file whose verification would not fit.

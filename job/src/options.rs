@@ -255,6 +255,16 @@ impl LoadOptions {
         }
     }
 
+    /// Who may use how much of the memory, of what reading ahead leaves.
+    ///
+    /// Errors: [`Error::Memory`], [`Error::Usage`] where it is too little, or more than there is.
+    pub fn memory(&self, reading_bytes: u64) -> Result<Memory, Error> {
+        match self.shares {
+            Some(shares) => Ok(shares),
+            None => Memory::of(self.memory_bytes_max, self.threads, reading_bytes),
+        }
+    }
+
     /// Refuses what can be seen to fail, before anything is done.
     pub fn check(&self) -> Result<(), Error> {
         check_folder("--temp-dir", &self.temp_dir)?;

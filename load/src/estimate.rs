@@ -4,7 +4,8 @@
 //! follow from the stored sizes of their columns; text keys are taken to sort by as many bytes as
 //! they store.
 
-use encode::binding::{BoundColumn, Input};
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
 use encode::encoder::Line;
 use encode::inspected::Inspected;
 use job::error::Error;

@@ -13,7 +13,6 @@ use server::Target;
 use sources::Source;
 
 use crate::estimate::Estimate;
-use crate::plan;
 use crate::space;
 
 /// Why the direct path is taken, when it is.
@@ -86,7 +85,7 @@ pub(crate) fn climb(
     let is_empty = target.is_empty()?;
     if options.mode == Mode::Insert && !is_empty {
         let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
-        ladder.refuse_all(&plan::not_empty(options, was_swapped));
+        ladder.refuse_all(&not_empty(options, was_swapped));
     }
     if options.mode == Mode::Append && !is_empty {
         let reason = "the table is not empty, and the direct path adds no rows to those there yet";
@@ -148,7 +147,7 @@ impl Ladder {
             path => vec![path],
         };
         let mut ladder = Ladder { rungs, refused: Vec::new(), landing: None };
-        for reason in plan::refusals(target) {
+        for reason in refusals(target) {
             ladder.refuse(LoadPath::Direct, reason);
         }
         if options.on_duplicate == OnDuplicate::Update {
@@ -276,6 +275,22 @@ impl Climbed {
             };
             Error::Unfit { target: target.table.name.to_string(), path, reasons }
         })
+    }
+}
+
+/// What keeps the direct path from a table, one sentence each.
+fn refusals(target: &Target) -> Vec<String> {
+    target.unsupported.iter().map(ToString::to_string).collect()
+}
+
+/// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
+/// was killed after its swap.
+fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
+    match options.mode {
+        _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
+             --mode replace would put this input's in their place"
+            .to_owned(),
+        _ => "the table is not empty; --mode replace swaps its rows for the input's".to_owned(),
     }
 }
 

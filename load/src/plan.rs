@@ -162,19 +162,3 @@ pub(crate) fn lock(
 fn no_table(name: &str) -> Error {
     Error::Usage(format!("table {name} does not exist; --ddl FILE or --create would make it"))
 }
-
-/// What keeps the direct path from a table, one sentence each.
-pub(crate) fn refusals(target: &Target) -> Vec<String> {
-    target.unsupported.iter().map(ToString::to_string).collect()
-}
-
-/// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
-/// was killed after its swap.
-pub(crate) fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
-    match options.mode {
-        _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
-             --mode replace would put this input's in their place"
-            .to_owned(),
-        _ => "the table is not empty; --mode replace swaps its rows for the input's".to_owned(),
-    }
-}

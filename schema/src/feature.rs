@@ -17,15 +17,15 @@ pub enum Feature {
     /// A column whose values are the server's, by name.
     GeneratedColumn(String),
     /// A column in the temporal format of servers before 10.1.
-    OldTemporal(ColumnText),
+    OldTemporal(NamedText),
     /// A column whose values are compressed.
-    CompressedColumn(ColumnText),
+    CompressedColumn(NamedText),
     /// YEAR(2), with the column's name.
     TwoDigitYear(String),
     /// A column in a character set that is not known here.
-    UnknownCharset(ColumnText),
+    UnknownCharset(NamedText),
     /// A column of a type that is not known here.
-    UnknownType(ColumnText),
+    UnknownType(NamedText),
     /// No table of its own.
     View,
     /// A table of one row that counts.
@@ -60,8 +60,8 @@ pub enum Feature {
     HashIndex(String),
     /// A VECTOR index, by name.
     VectorIndex(String),
-    /// An index of a kind that is not known here: its name and its kind.
-    OtherIndex((String, String)),
+    /// An index of a kind that is not known here, with its kind.
+    OtherIndex(NamedText),
     /// A foreign key, in either direction.
     ForeignKey(ForeignKey),
     /// A trigger.
@@ -71,14 +71,14 @@ pub enum Feature {
     /// UUIDs that are stored turned round.
     OldUuids(OldUuids),
     /// A default of FLOAT that a copy of the table would not have.
-    RoundedDefault(ColumnText),
+    RoundedDefault(NamedText),
 }
 
-/// A column and a text about it, in the server's words.
+/// A column or an index, and a text about it in the server's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ColumnText {
+pub struct NamedText {
     /// Its name.
-    pub column: String,
+    pub name: String,
     /// The text.
     pub text: String,
 }
@@ -127,7 +127,7 @@ impl Feature {
             | Feature::CompressedColumn(seen)
             | Feature::UnknownCharset(seen)
             | Feature::UnknownType(seen)
-            | Feature::RoundedDefault(seen) => format!("column {}: {}", seen.column, seen.text),
+            | Feature::RoundedDefault(seen) => format!("column {}: {}", seen.name, seen.text),
             Feature::TwoDigitYear(column) => format!("column {column}: two-digit year"),
             Feature::View => "not a table".to_owned(),
             Feature::Sequence => "not a table of rows".to_owned(),
@@ -146,7 +146,7 @@ impl Feature {
             | Feature::SpatialIndex(name)
             | Feature::HashIndex(name)
             | Feature::VectorIndex(name) => format!("index {name}"),
-            Feature::OtherIndex((name, kind)) => format!("index {name} is {kind}"),
+            Feature::OtherIndex(seen) => format!("index {} is {}", seen.name, seen.text),
             Feature::ForeignKey(key) => key.to_string(),
             Feature::Trigger(trigger) => trigger.name.clone(),
             Feature::Check(check) => format!("{}: {}", check.name, check.clause),
@@ -213,7 +213,7 @@ impl Table {
 }
 
 fn of_column(column: &Column) -> impl Iterator<Item = Feature> + use<> {
-    let seen = |text: &String| ColumnText { column: column.name.clone(), text: text.clone() };
+    let seen = |text: &String| NamedText { name: column.name.clone(), text: text.clone() };
     let generated = column.generated.map(|_| Feature::GeneratedColumn(column.name.clone()));
     let stored = match &column.storage {
         Storage::Usual => None,
@@ -228,7 +228,7 @@ fn of_column(column: &Column) -> impl Iterator<Item = Feature> + use<> {
 
 fn of_default(column: &Column) -> Option<Feature> {
     let text = column.rounded_default.clone()?;
-    Some(Feature::RoundedDefault(ColumnText { column: column.name.clone(), text }))
+    Some(Feature::RoundedDefault(NamedText { name: column.name.clone(), text }))
 }
 
 fn of_kind(kind: &TableKind) -> Option<Feature> {
@@ -265,6 +265,112 @@ fn of_index(index: &Index) -> Option<Feature> {
         IndexKind::Spatial => Some(Feature::SpatialIndex(name)),
         IndexKind::Hash => Some(Feature::HashIndex(name)),
         IndexKind::Vector => Some(Feature::VectorIndex(name)),
-        IndexKind::Other(kind) => Some(Feature::OtherIndex((name, kind.clone()))),
+        IndexKind::Other(kind) => Some(Feature::OtherIndex(NamedText { name, text: kind.clone() })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use values::SqlType;
+
+    use super::*;
+    use crate::column::Generated;
+    use crate::constraint::KeyEnd;
+    use crate::name::TableName;
+
+    fn plain() -> Table {
+        Table {
+            name: TableName::new("d", "t"),
+            kind: TableKind::Base,
+            engine: Engine::InnoDb,
+            row_format: RowFormat::Dynamic,
+            options: Vec::new(),
+            partitioning: None,
+            auto_increment: Some(7),
+            columns: vec![Column::new("a", SqlType::Year)],
+            period: None,
+            indexes: vec![index("PRIMARY", IndexKind::BTree)],
+            foreign_keys: Vec::new(),
+            triggers: Vec::new(),
+            checks: Vec::new(),
+            old_uuids: None,
+            definition: String::new(),
+        }
+    }
+
+    fn index(name: &str, kind: IndexKind) -> Index {
+        let name = name.to_owned();
+        Index { name, unique: true, kind, columns: Vec::new(), without_overlaps: None }
+    }
+
+    #[test]
+    fn a_plain_table_has_no_features() {
+        assert_eq!(plain().features(), []);
+    }
+
+    #[test]
+    fn features_are_told_in_one_order() {
+        let mut table = plain();
+        let text = |text: &str| text.to_owned();
+        table.columns.push(Column {
+            generated: Some(Generated::Stored),
+            storage: Storage::UnknownType(text("point")),
+            ..Column::new("g", SqlType::Opaque { declared: text("point"), is_text: false })
+        });
+        table.columns.push(Column {
+            rounded_default: Some(text("16777216")),
+            ..Column::new("f", SqlType::Float { unsigned: false, digits: None })
+        });
+        table.engine = Engine::named("MRG_MyISAM");
+        table.row_format = RowFormat::Redundant;
+        table.options.push(CreateOption::Encrypted(text("encrypted=yes")));
+        table.partitioning = Some(Partitioning { method: None });
+        table.period = Some(text("PERIOD FOR `p` (`s`, `e`)"));
+        table.indexes.push(index("r", IndexKind::Other(text("RING"))));
+        table.indexes[1].without_overlaps = Some(text("UNIQUE KEY `r` (`p` WITHOUT OVERLAPS)"));
+        let key = |end| ForeignKey { name: text("d/f"), end, other: None };
+        table.foreign_keys = vec![key(KeyEnd::Child), key(KeyEnd::Parent)];
+        table.triggers.push(Trigger { name: text("tr") });
+        table.checks.push(Check { name: text("c"), clause: text("`a` > 1") });
+        let maker = UuidMaker::EarlierServer;
+        table.old_uuids = Some(OldUuids { column: text("u"), maker });
+        let words: Vec<String> = table.features().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            words,
+            [
+                "generated column (g)",
+                "column type (column g: point)",
+                "storage engine (MRG_MyISAM)",
+                "ROW_FORMAT=REDUNDANT (old row layout)",
+                "partitions (partitioned table)",
+                "encrypted table (encrypted=yes)",
+                "application-time period (PERIOD FOR `p` (`s`, `e`))",
+                "WITHOUT OVERLAPS (UNIQUE KEY `r` (`p` WITHOUT OVERLAPS))",
+                "index type (index r is RING)",
+                "foreign key (d/f)",
+                "foreign key (d/f refers to this table)",
+                "trigger (tr)",
+                "CHECK constraint (c: `a` > 1)",
+                "UUID of an older kind (column u: made by a server before 10.11.5; rebuild the \
+                 table)",
+                "FLOAT default of more than 6 digits (column f: 16777216)",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_table_of_rows_is_told_by_its_kind() {
+        let words = |kind, engine| {
+            let table = Table { kind, engine, ..plain() };
+            table.features().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(words(TableKind::View, Engine::None), ["view (not a table)"]);
+        let expected = ["view (not a table)", "storage engine (MEMORY)"];
+        assert_eq!(words(TableKind::SystemView, Engine::Memory), expected);
+        assert_eq!(words(TableKind::Sequence, Engine::InnoDb), ["sequence (not a table of rows)"]);
+        let expected = ["system versioning (WITH SYSTEM VERSIONING)"];
+        assert_eq!(words(TableKind::SystemVersioned, Engine::InnoDb), expected);
+        let temporary = TableKind::named("TEMPORARY");
+        assert_eq!(words(temporary, Engine::InnoDb), ["table type (temporary)"]);
     }
 }

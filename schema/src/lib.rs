@@ -21,7 +21,7 @@ mod table;
 pub use column::{Column, DefaultValue, Generated, Storage};
 pub use constraint::{Check, ForeignKey, KeyEnd, Trigger};
 pub use engine::Engine;
-pub use feature::{ColumnText, Feature};
+pub use feature::{Feature, NamedText};
 pub use index::{Index, IndexColumn, IndexKind};
 pub use name::{NAME_CHARS_MAX, NameError, TableName, quote_name};
 pub use table::{

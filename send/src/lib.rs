@@ -38,7 +38,8 @@ pub use resume::sweep;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use encode::binding::{BoundColumn, Input};
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;

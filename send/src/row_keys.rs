@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use encode::binding::{BoundColumn, Cut, Input};
+use encode::binding::{BoundColumn, Cut};
+use encode::column_source::Input;
 use encode::encoder::Line;
 use encode::inspected::Collations;
 use schema::{Column, Index};

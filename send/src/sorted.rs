@@ -15,13 +15,15 @@
 //! the same too: what a ledger says of them holds for a second run.
 
 mod arrange;
+mod row_origin;
 mod scatter;
 mod sorter;
 mod source;
 
 use std::path::{Path, PathBuf};
 
-use encode::binding::{BoundColumn, Input};
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;

@@ -214,6 +214,18 @@ mod tests {
     }
 
     #[test]
+    fn triggers_and_history_tell_the_order_of_rows() {
+        let trigger = Feature::Trigger(schema::Trigger { name: "t".to_owned() });
+        assert!(adds_by_order(&trigger) && adds_by_order(&Feature::SystemVersioning));
+        assert!(!adds_by_order(&Feature::Sequence));
+        // As the table is told to have one.
+        assert_eq!(
+            [trigger.name(), Feature::SystemVersioning.name()],
+            ["trigger", "system versioning"]
+        );
+    }
+
+    #[test]
     fn character_sets_that_hide_quotes_are_known() {
         assert!(["sjis", "cp932", "gbk", "big5", "gb18030"].into_iter().all(hides_ascii));
         assert!(!["utf8mb4", "latin1", "euckr", "ujis", "binary"].into_iter().any(hides_ascii));

@@ -175,3 +175,26 @@ impl KeyCollector {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::{ForeignKey, Trigger};
+
+    use super::*;
+
+    fn order(features: &[Feature]) -> RowOrder {
+        let mut order = RowOrder::default();
+        features.iter().for_each(|feature| order.heed(feature));
+        order
+    }
+
+    #[test]
+    fn rows_wait_for_each_other_where_a_feature_says_so() {
+        let key = |end| Feature::ForeignKey(ForeignKey { name: "f".to_owned(), end, other: None });
+        let free = [key(KeyEnd::Child), key(KeyEnd::Parent), Feature::SystemVersioning];
+        assert_eq!(order(&free), RowOrder::default());
+        assert!(order(&[key(KeyEnd::Both), key(KeyEnd::Child)]).refers_to_itself);
+        assert!(order(&[Feature::Trigger(Trigger { name: "t".to_owned() })]).has_triggers);
+        assert!(order(&[Feature::WithoutOverlaps("UNIQUE KEY".to_owned())]).has_periods);
+    }
+}

@@ -1,12 +1,33 @@
-//! Values that the input does not have: of columns it leaves out, and of NULL where there is none.
+//! Where the values of a column come from: a field, its DEFAULT where the input leaves it out, or the
+//! counter; and what NULL becomes.
 
 use job::error::Error;
 use schema::{Column, DefaultValue};
 use server::catalog::Moment;
 use values::{Charset, ConvertOptions, Converter, SqlMode, SqlType, Zone};
 
-use crate::binding::Input;
 use crate::fields::InputFields;
+
+/// Where a column's value comes from.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Field of the line, from 0.
+    Field(usize),
+    /// The column is not in the input: its default in stored form; `None` is NULL.
+    Constant(Option<Vec<u8>>),
+    /// AUTO_INCREMENT: the field, if the input has it, else always assigned.
+    AutoIncrement(Option<usize>),
+}
+
+impl Input {
+    /// Field of the line that the value is taken from.
+    pub fn field(&self) -> Option<usize> {
+        match self {
+            Input::Field(field) | Input::AutoIncrement(Some(field)) => Some(*field),
+            _ => None,
+        }
+    }
+}
 
 /// Names all columns at once that the input should have.
 pub fn check(columns: &[Column], fields: &InputFields) -> Result<(), Error> {
