@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 
+use schema::TableName;
 use secrecy::SecretString;
 use server::sandbox::Status;
-use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions, TableName};
+use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions};
 
 use crate::args::ConnectArgs;
 use crate::failure::Failure;

@@ -5,7 +5,8 @@
 
 use job::error::Error;
 use job::options::LoadOptions;
-use server::{Session, TableName, catalog, identifier};
+use schema::TableName;
+use server::{Session, catalog, identifier};
 
 /// What a load made before it began.
 #[derive(Debug, Default)]

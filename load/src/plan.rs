@@ -8,8 +8,9 @@ use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::space::free_bytes;
+use schema::TableName;
 use serde::Serialize;
-use server::{ConnectOptions, Session, TableName, Target, TargetOptions, catalog};
+use server::{ConnectOptions, Session, Target, TargetOptions, catalog};
 use sources::FileSource;
 
 use crate::ddl;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use server::TableName;
+use schema::TableName;
 use sources::sql::{
     InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, Statement, StatementKind, Syntax,
     classify,

@@ -28,9 +28,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use disk::File;
+use schema::TableName;
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
-use server::{Session, TableName, catalog};
+use server::{Session, catalog};
 
 use self::dump::Identity;
 use crate::error::Error;

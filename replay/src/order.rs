@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use server::TableName;
+use schema::TableName;
 use sources::sql::{InsertHead, ObjectName, Statement, StatementKind};
 
 use crate::error::Error;

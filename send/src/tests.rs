@@ -14,8 +14,9 @@ use std::sync::OnceLock;
 
 use encode::inspected::Inspected;
 use job::options::{LoadOptions, OnDuplicate};
+use schema::TableName;
 use server::testing::TestServer;
-use server::{ServerFacts, Session, TableName, catalog};
+use server::{ServerFacts, Session, catalog};
 use sources::{Chunk, Dialect, FileSource, MultiByte, Scanner, Source, SourceOptions};
 
 use crate::columns::Columns;

@@ -117,7 +117,9 @@ impl ServerFacts {
     /// Everything about the server that keeps the direct path from `database`; empty when it may
     /// be taken (if the table's shape and the data directory allow it too).
     pub fn unsupported(&self, database: &str) -> Vec<Unsupported> {
-        let mut reasons: Vec<Unsupported> = self.version.unsupported().into_iter().collect();
+        let unfit = self.version.unfit();
+        let unfit = unfit.map(|why| Unsupported::ServerVersion(self.version.clone(), why));
+        let mut reasons: Vec<Unsupported> = unfit.into_iter().collect();
         if self.version.flavor == Flavor::MySql {
             // What else is different follows from it.
             return reasons;

@@ -57,7 +57,6 @@ pub use interrupt::Interrupt;
 pub use option_file::OptionFiles;
 pub use options::ConnectOptions;
 pub use sandbox::{Sandbox, SandboxOptions};
-pub use schema::TableName;
 pub use session::{Row, Session};
 pub use tls::{Encryption, TlsOptions, Verify};
 pub use unsupported::Unsupported;

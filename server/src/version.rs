@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::unsupported::Unsupported;
-
 /// Who made the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Flavor {
@@ -55,14 +53,15 @@ impl Version {
     }
 
     /// Why the direct path does not build files for this server; None when it does.
-    pub fn unsupported(&self) -> Option<Unsupported> {
-        let unfit = match self.flavor {
-            Flavor::MySql => UnfitVersion::MySql,
-            Flavor::MariaDb if self.number < MARIADB_MIN => UnfitVersion::TooOld,
-            Flavor::MariaDb if self.number.0 >= MARIADB_MAJOR_UNKNOWN => UnfitVersion::Untried,
-            Flavor::MariaDb => return None,
-        };
-        Some(Unsupported::ServerVersion(self.clone(), unfit))
+    pub fn unfit(&self) -> Option<UnfitVersion> {
+        match self.flavor {
+            Flavor::MySql => Some(UnfitVersion::MySql),
+            Flavor::MariaDb if self.number < MARIADB_MIN => Some(UnfitVersion::TooOld),
+            Flavor::MariaDb if self.number.0 >= MARIADB_MAJOR_UNKNOWN => {
+                Some(UnfitVersion::Untried)
+            }
+            Flavor::MariaDb => None,
+        }
     }
 }
 
@@ -111,7 +110,7 @@ mod tests {
         for (text, flavor, number, good) in cases {
             let version = Version::parse(text).unwrap();
             assert_eq!((version.flavor, version.number), (flavor, number), "{text}");
-            assert_eq!(version.unsupported().is_none(), good, "{text}");
+            assert_eq!(version.unfit().is_none(), good, "{text}");
         }
         assert_eq!(Version::parse("MariaDB"), None);
         assert_eq!(Version::parse(""), None);

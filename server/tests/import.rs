@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use schema::TableName;
 use server::catalog;
 use server::import::{Target, TargetOptions, Template};
 use server::publish::Mode;
 use server::testing::{TestServer, TestServerOptions};
-use server::{Error, Session, TableName};
+use server::{Error, Session};
 
 const COLUMNS: &str = "(a INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(20) DEFAULT 'x', KEY (b)) \
                        COMMENT='kept' AUTO_INCREMENT=50";

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use schema::TableName;
 use server::catalog;
 use server::import::Target;
 use server::publish::Mode;
 use server::secondary::Defer;
 use server::testing::{TestServer, TestServerOptions};
-use server::{Error, Session, TableName, TargetOptions};
+use server::{Error, Session, TargetOptions};
 
 fn target(server: &TestServer, database: &str, table: &str) -> Target {
     let name = TableName::new(database, table);

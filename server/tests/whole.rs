@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use schema::TableName;
 use server::import::Target;
 use server::testing::{TestServer, TestServerOptions};
 use server::whole::RowsThere;
-use server::{Error, Session, TableName, TargetOptions};
+use server::{Error, Session, TargetOptions};
 
 fn target(server: &TestServer, database: &str) -> Target {
     let options = TargetOptions { lock_wait: Duration::from_secs(5), ..TargetOptions::default() };

@@ -1,7 +1,8 @@
 //! Rows: small runs at once, others to the crew.
 
+use schema::TableName;
+use server::Session;
 use server::identifier::quote_text;
-use server::{Session, TableName};
 use sources::sql::{
     InsertHead, ObjectName, RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement,
 };

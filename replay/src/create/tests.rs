@@ -11,7 +11,7 @@ fn named(text: &str) -> String {
 }
 
 fn keys(text: &str) -> Vec<String> {
-    let child = server::TableName::new("d", "t");
+    let child = schema::TableName::new("d", "t");
     let keys = read(text).unwrap().keys;
     keys.iter().map(|key| format!("{} {} {}", key.head, key.parent_of(&child), key.tail)).collect()
 }

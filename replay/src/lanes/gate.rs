@@ -1,7 +1,7 @@
 //! Whether the rows of a run may go in as other statements than the dump's, and in which order.
 
-use schema::{DefaultValue, Engine, Feature, Table};
-use server::{Session, TableName, catalog};
+use schema::{DefaultValue, Engine, Feature, Table, TableName};
+use server::{Session, catalog};
 use sources::MultiByte;
 use sources::sql::{InsertHead, Verb};
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use schema::TableName;
+use server::Session;
 use server::testing::TestServer;
-use server::{Session, TableName};
 use sources::sql::{InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, StatementKind, Syntax};
 
 use super::*;

@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use schema::TableName;
 use server::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
-use server::{Session, TableName, catalog};
+use server::{Session, catalog};
 
 use super::shadow::{Shadow, aside_of};
 use crate::keys;
