@@ -4,8 +4,8 @@ use job::error::Error;
 use job::options::{LoadOptions, RowRules};
 use schema::{Column, Table};
 use server::{Session, identifier};
-use sources::sql::Literals;
 use sources::{Dialect, FieldKind, Source};
+use sql::Literals;
 use values::{Family, SqlType};
 
 /// Bytes that a BLOB or TEXT counts for the size of a row of fixed size.

@@ -6,8 +6,9 @@
 //! the server judges them.
 
 use load::{LoadPath, RowRules};
-use sources::sql::{Literals, RunOptions, SqlOptions, SqlReader, Syntax, Tuples};
+use sources::dump::{RunOptions, SqlOptions, SqlReader};
 use sources::{Dialect, FieldKind, MultiByte, Rows, Scanner};
+use sql::{Literals, Syntax, Tuples};
 
 use crate::random::Random;
 use crate::server::{Db, Server};

@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 use schema::TableName;
 use server::identifier::quote_name;
-use sources::sql::{SqlReader, Statement, StatementKind, Syntax, classify};
+use sources::dump::{SqlReader, Statement};
+use sql::{StatementKind, Syntax, classify};
 
 use self::atomic::Deferred;
 use self::transaction::{Since, Transaction};

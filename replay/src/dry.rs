@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use schema::TableName;
-use sources::sql::{
-    InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, Statement, StatementKind, Syntax,
-    classify,
-};
+use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader, Statement};
 use sources::{Chunk, Rows, Scanner, Source};
+use sql::{InsertHead, StatementKind, Syntax, classify};
 
 use crate::dump::{Content, Dump, Part, Script, TableRows};
 use crate::error::Error;

@@ -18,42 +18,15 @@ use schema::TableName;
 use server::Session;
 use server::identifier::{filename, quote_text};
 use server::version::Flavor;
+use sql::ForeignKey;
 
 /// Server errors of an account that may not look.
 const ER_ACCESS: [u16; 2] = [1142, 1227];
 
-/// A foreign key as a CREATE TABLE has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ForeignKey {
-    /// `` CONSTRAINT `f` FOREIGN KEY ( `a` ) REFERENCES ``.
-    pub(crate) head: String,
-    /// The table it refers to.
-    pub(crate) parent: Parent,
-    /// `` ( `id` ) ON DELETE CASCADE ``.
-    pub(crate) tail: String,
-}
-
-/// A table that a foreign key refers to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Parent {
-    /// Its database, where the dump names it: else that of the table with the foreign key.
-    pub(crate) database: Option<String>,
-    /// Its name.
-    pub(crate) table: String,
-}
-
-impl ForeignKey {
-    /// Whether it is written in ASCII alone, so that it reads the same in every character set.
-    pub(crate) fn is_ascii(&self) -> bool {
-        let parts = [&self.head, &self.tail, &self.parent.table];
-        parts.into_iter().chain(&self.parent.database).all(|part| part.is_ascii())
-    }
-
-    /// The table it refers to, where `child` has it.
-    pub(crate) fn parent_of(&self, child: &TableName) -> TableName {
-        let database = self.parent.database.as_ref().unwrap_or(&child.database);
-        TableName::new(database.as_str(), self.parent.table.as_str())
-    }
+/// The table that a foreign key of `child` refers to.
+pub(crate) fn parent_of(key: &ForeignKey, child: &TableName) -> TableName {
+    let database = key.parent.database.as_ref().unwrap_or(&child.database);
+    TableName::new(database.as_str(), key.parent.table.as_str())
 }
 
 /// `ALTER TABLE table ADD ..` of all foreign keys of `child`, which has the name `table` now; so have
@@ -67,7 +40,7 @@ pub(crate) fn add_all(
     let adds: Vec<String> = keys
         .iter()
         .map(|key| {
-            let parent = now(&key.parent_of(child)).quoted();
+            let parent = now(&parent_of(key, child)).quoted();
             format!("ADD {} {parent} {}", key.head, key.tail)
         })
         .collect();

@@ -8,15 +8,14 @@
 //! In reading order: [`options`] what is asked for; [`dump`] the files of a dump, [`names`] what of it
 //! and into which database, `naming` its names as text, `reading` its statements; `order` which
 //! statement may run when, `conductor` that done, by two `sessions`, `state` what one was set to;
-//! `table` a table from its CREATE to the moment it takes its place, by `create`, its text under
-//! another name, with `token`, and `keys`, its foreign keys; `work` a run of rows on its way, `ways`
+//! `table` a table from its CREATE to the moment it takes its place, with `keys`, its
+//! foreign keys; `work` a run of rows on its way, `ways`
 //! the ways it may take, `crew` those under way: `rows` by the load engine, `lanes` as statements over
 //! several connections, `serial` as they stand, `delimited` those in files of their own; `journal`
 //! what is done, for the same command after a crash; `dry` a replay that is only looked at;
 //! [`report`], [`progress`], `place` and `error`.
 
 mod conductor;
-mod create;
 mod crew;
 mod delimited;
 mod dry;
@@ -38,7 +37,6 @@ mod serial;
 mod sessions;
 mod state;
 mod table;
-mod token;
 mod ways;
 mod work;
 

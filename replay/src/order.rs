@@ -11,7 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schema::TableName;
-use sources::sql::{InsertHead, ObjectName, Statement, StatementKind};
+use sources::dump::Statement;
+use sql::{InsertHead, ObjectName, StatementKind};
 
 use crate::error::Error;
 use crate::names::Names;

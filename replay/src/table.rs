@@ -26,11 +26,11 @@ use schema::TableName;
 use server::Session;
 use server::identifier::quote_text;
 use server::import::Names;
+use sql::{CreateTable, ForeignKey, Syntax};
 
 pub(crate) use self::shadow::Shadow;
-use crate::create::{CreateTable, Quotes};
 use crate::error::Error;
-use crate::keys::{self, ForeignKey};
+use crate::keys;
 use crate::options::ReplayOptions;
 use crate::sessions::Sessions;
 
@@ -171,7 +171,7 @@ impl Tables {
             Kind::Table | Kind::Nothing => {}
         }
         let reading = Reading::of(&mut sessions.dump)?;
-        let create = match CreateTable::read(text, reading.quotes) {
+        let create = match CreateTable::read(text, reading.syntax) {
             Ok(create) => create,
             Err(unread) => return as_it_is(unread.0),
         };
@@ -243,7 +243,8 @@ impl Tables {
     /// goes on with the next table.
     pub(crate) fn add_keys(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
         let waiting = |tables: &Tables, child: &TableName, keys: &[ForeignKey]| {
-            keys.iter().any(|key| tables.entries.contains_key(&tables.fold(&key.parent_of(child))))
+            keys.iter()
+                .any(|key| tables.entries.contains_key(&tables.fold(&keys::parent_of(key, child))))
         };
         let bare = std::mem::take(&mut self.bare);
         let (later, mut now): (Vec<_>, Vec<_>) =
@@ -330,8 +331,8 @@ impl Tables {
     ) -> Result<(), Error> {
         let key = self.key(&mut sessions.own, name)?;
         self.clean(&mut sessions.own, &name.database)?;
-        let quotes = Reading::of(&mut sessions.dump)?.quotes;
-        let Ok(create) = CreateTable::read(text, quotes) else { return Ok(()) };
+        let syntax = Reading::of(&mut sessions.dump)?.syntax;
+        let Ok(create) = CreateTable::read(text, syntax) else { return Ok(()) };
         // All of a table's are added by one statement.
         if !create.keys.is_empty() && !has_keys(&mut sessions.own, name)? {
             self.bare.push((key, create.keys));
@@ -394,7 +395,7 @@ fn fold(name: &TableName, caseless: bool) -> TableName {
 
 /// How the dump's session reads a CREATE TABLE now.
 struct Reading {
-    quotes: Quotes,
+    syntax: Syntax,
     is_utf8: bool,
     /// Whether a byte of a character can look like a quote.
     has_odd_bytes: bool,
@@ -410,9 +411,10 @@ impl Reading {
         let (mode, charset) = (row.text_lossy(0), row.text_lossy(1));
         let has = |flag: &str| mode.split(',').any(|set| set == flag);
         Ok(Reading {
-            quotes: Quotes {
-                ansi: has("ANSI_QUOTES"),
+            syntax: Syntax {
+                ansi_quotes: has("ANSI_QUOTES"),
                 no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
+                ..Syntax::default()
             },
             is_utf8: charset.starts_with("utf8"),
             has_odd_bytes: ["big5", "cp932", "gb18030", "gbk", "sjis"].contains(&&*charset),

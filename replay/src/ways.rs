@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use schema::TableName;
 use server::{ConnectOptions, Session};
-use sources::sql::{InsertHead, ObjectName, RowRun, RunOptions, RunPlace, Verb};
+use sources::dump::{RowRun, RunOptions, RunPlace};
+use sql::{InsertHead, ObjectName, Verb};
 
 use crate::dump::TableRows;
 use crate::error::Error;

@@ -2,7 +2,7 @@
 
 use schema::TableName;
 use server::ConnectOptions;
-use sources::sql::InsertHead;
+use sql::InsertHead;
 
 use crate::error::Error;
 use crate::options::ReplayOptions;

@@ -15,13 +15,12 @@
 //! not change and pipes, `spool` what a pipe gave, `compression` and `decompress` archives,
 //! `encoding` UTF-16 and UTF-32, `text` all of these in a row, `ahead` on a thread, `stream` or
 //! not, `files` one input after the other, `sample` parts of them to guess from. Then rows: `split`
-//! where to cut, `lexer` the rules byte by byte, `multibyte` characters of several bytes, `fixed`
-//! rows without separators, `simd` the same 64 bytes at a time, `scan` and `rows` the fields of a
+//! where to cut, `lexer` the rules byte by byte, `fixed`
+//! rows without separators, `blocks` the same 64 bytes at a time, `scan` and `rows` the fields of a
 //! chunk, `decode` what a field means.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod dialect;
-mod multibyte;
 
 mod chunk;
 mod source;
@@ -44,9 +43,9 @@ mod sample;
 
 mod split;
 
+mod blocks;
 mod fixed;
 mod lexer;
-mod simd;
 
 mod scan;
 
@@ -54,7 +53,7 @@ mod rows;
 
 mod decode;
 
-pub mod sql;
+pub mod dump;
 
 mod error;
 
@@ -66,9 +65,9 @@ pub use error::{Error, Position, Result};
 pub use expand::expand;
 pub use files::{FileSource, SourceOptions};
 pub use input::is_stdin;
-pub use multibyte::MultiByte;
-pub use rows::{Field, Fields, NotPlain, Row, Rows, Value};
+pub use rows::{Field, Fields, NotPlain, Row, Rows};
 pub use sample::{Part, Sample};
 pub use scan::Scanner;
 pub use simd::Isa;
 pub use source::{InputFile, Source};
+pub use values::{MultiByte, Value};

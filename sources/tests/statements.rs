@@ -8,8 +8,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use sources::sql::{RunOptions, SqlOptions, SqlReader, Statement, StatementKind};
+use sources::dump::{RunOptions, SqlOptions, SqlReader, Statement};
 use sources::{Error, Isa};
+use sql::StatementKind;
 
 use crate::oracle::Server;
 

@@ -3,9 +3,8 @@
 use schema::TableName;
 use server::Session;
 use server::identifier::quote_text;
-use sources::sql::{
-    InsertHead, ObjectName, RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement,
-};
+use sources::dump::{RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement};
+use sql::{InsertHead, ObjectName};
 
 use super::transaction::Since;
 use super::{Conductor, Filled};

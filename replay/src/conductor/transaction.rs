@@ -6,7 +6,8 @@
 
 use schema::TableName;
 use server::Session;
-use sources::sql::{Bound, Statement, StatementKind};
+use sources::dump::Statement;
+use sql::{Bound, StatementKind};
 
 use super::Conductor;
 use crate::error::Error;

@@ -3,7 +3,7 @@
 use schema::{DefaultValue, Engine, Feature, Table, TableName};
 use server::{Session, catalog};
 use sources::MultiByte;
-use sources::sql::{InsertHead, Verb};
+use sql::{InsertHead, Verb};
 
 use super::tuples::Rules;
 use crate::error::Error;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use schema::TableName;
 use server::Session;
 use server::testing::TestServer;
-use sources::sql::{InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, StatementKind, Syntax};
+use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader};
+use sql::{InsertHead, StatementKind, Syntax};
 
 use super::*;
 use crate::options::ReplayOptions;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use schema::TableName;
 use server::session::Session;
 use server::testing::TestServer;
-use sources::sql::{RunOptions, SqlReader, StatementKind};
+use sources::dump::{RunOptions, SqlReader};
+use sql::StatementKind;
 
 use super::*;
 use crate::As;
