@@ -1,8 +1,9 @@
 //! Which server is meant, from what was typed.
 
+use schema::TableName;
 use secrecy::SecretString;
 use server::sandbox::Status;
-use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions, TableName};
+use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions};
 
 use crate::args::ConnectArgs;
 use crate::failure::Failure;

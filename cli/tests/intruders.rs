@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use server::TableName;
+use schema::TableName;
 use server::import::Names;
 use testkit::{TestServer, TestServerOptions};
 

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use server::TableName;
+use schema::TableName;
 use server::import::Names;
 use testkit::{TestServer, TestServerOptions};
 

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use schema::TableName;
+use server::Session;
 use server::import::Names;
-use server::{Session, TableName};
 use testkit::TestServer;
 
 use crate::support::{

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use schema::TableName;
 use server::Session;
-use server::TableName;
 use server::import::Names;
 use testkit::{TestServer, TestServerOptions};
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use encode::binding::{Binding, Parts, text_collation};
+use encode::binding::{Binding, Parts};
 use encode::prepared::Prepared;
 use innodb::cfg::Cfg;
 use innodb::template::Template;
@@ -118,7 +118,7 @@ fn collations_by_id(
         .iter()
         .filter_map(|bound| {
             let collation =
-                prepared.inspected.collations.get(text_collation(&bound.column.sql_type)?)?;
+                prepared.inspected.collations.get(bound.column.sql_type.collation()?)?;
             let id = innodb::verify::collation_of(named(&bound.column.name)?)?;
             Some((id, Arc::clone(collation)))
         })

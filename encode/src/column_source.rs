@@ -2,8 +2,9 @@
 //! counter; and what NULL becomes.
 
 use job::error::Error;
+use schema::{Column, DefaultValue};
 use server::catalog::Moment;
-use values::{Charset, Column, ConvertOptions, Converter, DefaultValue, SqlMode, SqlType, Zone};
+use values::{Charset, ConvertOptions, Converter, SqlMode, SqlType, Zone};
 
 use crate::fields::InputFields;
 
@@ -88,9 +89,14 @@ fn stored(convert: &ConvertOptions, column: &Column, text: &[u8]) -> Result<Vec<
         ..convert.clone()
     };
     let mut stored = Vec::new();
-    Converter::new(column, &options)?.convert(text, &mut stored).map_err(|reason| {
-        Error::Usage(format!("the DEFAULT of column `{}` cannot be stored: {reason}", column.name))
-    })?;
+    Converter::new(&column.name, &column.sql_type, &options)?.convert(text, &mut stored).map_err(
+        |reason| {
+            Error::Usage(format!(
+                "the DEFAULT of column `{}` cannot be stored: {reason}",
+                column.name
+            ))
+        },
+    )?;
     Ok(stored)
 }
 

@@ -317,7 +317,6 @@ fn server_status(error: &server::Error) -> u8 {
     use server::Error as E;
     match error {
         E::NoTable(_)
-        | E::Name(_)
         | E::Option(_)
         | E::OptionFile { .. }
         | E::Unsupported { .. }

@@ -5,7 +5,8 @@
 
 use job::error::Error;
 use job::options::LoadOptions;
-use server::{Session, Table, TableName, identifier};
+use schema::TableName;
+use server::{Session, catalog, identifier};
 use sql::Syntax;
 
 /// What a load made before it began.
@@ -20,7 +21,7 @@ impl Made {
     pub(crate) fn undo(&self, session: &mut Session) {
         // What made the load fail is what the user must hear.
         if let Some(name) = &self.table
-            && matches!(Table::is_empty(session, name), Ok(true))
+            && matches!(catalog::is_empty(session, name), Ok(true))
         {
             let _ = session.exec(&format!("DROP TABLE {}", name.quoted()));
         }
@@ -44,7 +45,7 @@ fn is_unused(session: &mut Session, database: &str) -> Result<bool, server::Erro
 /// Makes the target by `--ddl` if it is missing, and its database.
 pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result<Made, Error> {
     let name = TableName::new(&options.database, &options.table);
-    if options.ddl.is_none() || Table::exists(session, &name)? {
+    if options.ddl.is_none() || catalog::exists(session, &name)? {
         return Ok(Made::default());
     }
     let statement = statement(options)?;
@@ -57,7 +58,7 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
     let mut make = || {
         session.exec(&format!("USE {database}")).map_err(refused)?;
         session.exec(statement).map_err(refused)?;
-        if Table::exists(session, &name)? {
+        if catalog::exists(session, &name)? {
             return Ok(());
         }
         Err(Error::Usage(format!("--ddl ran, but made no table {name}")))

@@ -14,8 +14,8 @@ use innodb::record::{self, RECORD_HEADER, ROLL_PTR_BYTES, TRX_ID_BYTES};
 use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
+use schema::Table;
 use serde::Serialize;
-use server::Table;
 use sources::{Chunk, Rows, Scanner, Source, Value};
 
 use crate::speeds::Speeds;
@@ -168,7 +168,7 @@ impl Sample {
         (options, memory): (&LoadOptions, &Memory),
         speeds: &Speeds,
     ) -> Estimate {
-        let key_bytes = |columns: &[server::catalog::IndexColumn]| -> f64 {
+        let key_bytes = |columns: &[schema::IndexColumn]| -> f64 {
             let stored = columns.iter().map(|part| {
                 let column = table.columns.iter().position(|column| column.name == part.name);
                 let stored = column.and_then(|column| self.stored.get(column)).copied();

@@ -8,8 +8,9 @@ use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::space::free_bytes;
+use schema::TableName;
 use serde::Serialize;
-use server::{ConnectOptions, Session, Table, TableName, Target, TargetOptions};
+use server::{ConnectOptions, Session, Target, TargetOptions, catalog};
 use sources::FileSource;
 
 use crate::ddl;
@@ -78,7 +79,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         compression: compression(options)?,
     };
     let exists = match &mut session {
-        Some(session) => Table::exists(session, &name)?,
+        Some(session) => catalog::exists(session, &name)?,
         None => false,
     };
     let Some(session) = session.filter(|_| exists) else {

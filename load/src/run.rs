@@ -11,8 +11,9 @@ use job::options::LoadOptions;
 use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::steps::Steps;
+use schema::TableName;
 use send::Way;
-use server::{ConnectOptions, Session, Table, TableName, Target};
+use server::{ConnectOptions, Session, Target, catalog};
 use sources::Source;
 
 use crate::ddl::{self, Made};
@@ -177,7 +178,7 @@ fn forget_ledger(target: &mut Target, options: &LoadOptions, way: Option<Way>) -
 
 fn drop_ledger(target: &mut Target, ledger: &TableName) -> server::Result<()> {
     target.reconnect()?;
-    if Table::exists(&mut target.session, ledger)? {
+    if catalog::exists(&mut target.session, ledger)? {
         target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
     }
     Ok(())

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use server::TableName;
+use schema::TableName;
 use server::identifier::quote_name;
 use sources::dump::{SqlReader, Statement};
 use sql::{StatementKind, Syntax, classify};

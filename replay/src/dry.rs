@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use server::TableName;
+use schema::TableName;
 use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader, Statement};
 use sources::{Chunk, Rows, Scanner, Source};
 use sql::{InsertHead, StatementKind, Syntax, classify};

@@ -14,9 +14,10 @@
 //! Source: tried on MariaDB 10.11.19 and 11.8.6; MariaDB 10.11, storage/innobase/row/row0mysql.cc,
 //! `row_rename_table_for_mysql`, `dict_load_foreigns`.
 
+use schema::TableName;
+use server::Session;
 use server::identifier::{filename, quote_text};
 use server::version::Flavor;
-use server::{Session, TableName};
 use sql::ForeignKey;
 
 /// Server errors of an account that may not look.

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use server::TableName;
+use schema::TableName;
 use sources::dump::Statement;
 use sql::{InsertHead, ObjectName, StatementKind};
 

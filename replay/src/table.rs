@@ -22,9 +22,10 @@ mod swap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use schema::TableName;
+use server::Session;
 use server::identifier::quote_text;
 use server::import::Names;
-use server::{Session, TableName};
 use sql::{CreateTable, ForeignKey, Syntax};
 
 pub(crate) use self::shadow::Shadow;

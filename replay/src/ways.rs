@@ -9,7 +9,8 @@
 
 use std::sync::Arc;
 
-use server::{ConnectOptions, Session, TableName};
+use schema::TableName;
+use server::{ConnectOptions, Session};
 use sources::dump::{RowRun, RunOptions, RunPlace};
 use sql::{InsertHead, ObjectName, Verb};
 

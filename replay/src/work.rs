@@ -1,6 +1,7 @@
 //! A run of rows on its way into one table.
 
-use server::{ConnectOptions, TableName};
+use schema::TableName;
+use server::ConnectOptions;
 use sql::InsertHead;
 
 use crate::error::Error;

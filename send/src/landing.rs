@@ -6,10 +6,11 @@
 
 use job::error::Error;
 use job::options::{LoadOptions, Mode, OnDuplicate};
+use schema::TableName;
 use server::identity::Identity;
 use server::privileges::InPlace;
 use server::secondary::Defer;
-use server::{Error as ServerError, TableName, Target};
+use server::{Error as ServerError, Target};
 
 /// Which way rows get into the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

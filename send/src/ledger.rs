@@ -12,8 +12,9 @@ use std::path::Path;
 
 use job::error::Error;
 use job::failpoint;
+use schema::TableName;
 use serde::{Deserialize, Serialize};
-use server::identifier::{TableName, digest, quote_text};
+use server::identifier::{digest, quote_text};
 use server::session::{Row, Session};
 
 use crate::portion::Portion;

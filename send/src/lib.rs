@@ -121,7 +121,7 @@ impl Work<'_> {
         } else {
             self.landing.prepare(target, Defer::NotUnique)?;
         }
-        let row_order = RowOrder::of(target)?;
+        let row_order = RowOrder::of(target);
         let arrangement = Arrangement::of(prepared, &target.table, row_order, &mut *source)?;
         let taken = source.held_bytes() + arrangement.store_bytes() as u64;
         let mut shares =

@@ -31,10 +31,11 @@ use connection::{lock_name, reach, sleep};
 use encode::rejects::Reject;
 use job::error::Error;
 use job::position::Position;
+use schema::TableName;
+use server::ConnectOptions;
 use server::identifier::digest;
 use server::session::{Prepared, Session};
 use server::version::Flavor;
-use server::{ConnectOptions, TableName};
 use statements::{Place, Statements};
 use trouble::{Again, Class, Trouble, classify};
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::unsupported::Unsupported;
 use crate::version::Version;
 use crate::waiting::holders_text;
 
@@ -10,27 +11,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Statements in error texts are cut to this many characters.
 const STATEMENT_CHARS_MAX: usize = 200;
-
-/// A feature the direct path does not handle (yet), found before anything was done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsupported {
-    /// Name of the feature, as the documentation lists it: `FULLTEXT index`.
-    pub feature: &'static str,
-    /// What was seen, in words: `index ft_body of shop.articles`.
-    pub detail: String,
-}
-
-impl Unsupported {
-    pub(crate) fn new(feature: &'static str, detail: impl Into<String>) -> Unsupported {
-        Unsupported { feature, detail: detail.into() }
-    }
-}
-
-impl std::fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({})", self.feature, self.detail)
-    }
-}
 
 /// Failure of a request to a server, or of what surrounds it. Holds no password.
 #[derive(Debug, thiserror::Error)]
@@ -140,9 +120,6 @@ pub enum Error {
         /// Those it has.
         known: String,
     },
-    /// A name that MariaDB would not take.
-    #[error("{0}")]
-    Name(String),
     /// The table or the server has features the direct path does not handle.
     #[error("the direct path cannot load {target}: {}", list(.reasons))]
     Unsupported {

@@ -5,15 +5,13 @@
 //! foreign keys, triggers, history, and where its files lie. Engines that are a door to another
 //! server are refused.
 
-use crate::error::{Result, Unsupported};
-use crate::identifier::{TableName, quote_text};
-use crate::import::Target;
-use crate::version::Flavor;
+use schema::{Engine, Feature, TableKind, TableName};
 
-/// Engines with transactions whose tables are their own: a copy is another table.
-const OWN_ROWS: [&str; 3] = ["InnoDB", "ROCKSDB", "TokuDB"];
-/// Engines without, whose tables are their own: their twin is one of InnoDB until its end.
-const STAGED: [&str; 5] = ["MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"];
+use crate::error::Result;
+use crate::identifier::quote_text;
+use crate::import::Target;
+use crate::unsupported::Unsupported;
+use crate::version::Flavor;
 
 /// Where rows for a target may go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,10 +22,6 @@ pub struct Identity {
     pub is_unsafe: bool,
     /// What keeps every way of sending rows from it.
     pub refused: Vec<Unsupported>,
-    /// Whether the target refers to others, or they to it.
-    pub has_foreign_keys: bool,
-    /// Whether statements on it run triggers.
-    pub has_triggers: bool,
 }
 
 impl Target {
@@ -38,8 +32,7 @@ impl Target {
         self.engine(&mut found)?;
         self.invisible(&mut found);
         if found.refused.is_empty() && self.has_history()? {
-            let detail = "rows that are gone from it are kept in it".to_owned();
-            found.ties.push(Unsupported::new("system versioning", detail));
+            found.ties.push(Unsupported::History);
         }
         Ok(found)
     }
@@ -65,74 +58,43 @@ impl Target {
         rows.iter().map(word).collect()
     }
 
-    /// Whether rows of the target refer to others of it: one can go in after that one only.
-    pub fn refers_to_itself(&mut self) -> Result<bool> {
-        let TableName { database, table } = self.table.name.clone();
-        let (database, table) = (quote_text(&database), quote_text(&table));
-        let rows = self.session.query(&format!(
-            "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS \
-             WHERE CONSTRAINT_SCHEMA={database} AND TABLE_NAME={table} \
-             AND UNIQUE_CONSTRAINT_SCHEMA={database} AND REFERENCED_TABLE_NAME={table}"
-        ))?;
-        Ok(!rows.is_empty())
-    }
-
     /// Sorts what the catalog found by what it means here.
     fn features(&self, found: &mut Identity) {
-        for reason in &self.table.unsupported {
-            match reason.feature {
-                "view" | "sequence" | "table type" => found.refused.push(reason.clone()),
-                "foreign key" => {
-                    found.has_foreign_keys = true;
-                    found.ties.push(reason.clone());
-                }
-                "trigger" => {
-                    found.has_triggers = true;
-                    found.ties.push(reason.clone());
-                }
-                "DATA DIRECTORY" => found.ties.push(reason.clone()),
-                // The server's copy gives CHECK constraints names of its own.
-                "CHECK constraint" if self.session.version().flavor == Flavor::MySql => {
-                    found.ties.push(reason.clone());
-                }
-                _ => {}
+        let flavor = self.session.version().flavor;
+        for feature in self.table.features() {
+            match meaning(&feature, flavor) {
+                Meaning::Nothing => {}
+                Meaning::Tie => found.ties.push(Unsupported::Table(feature)),
+                Meaning::Refusal => found.refused.push(Unsupported::Table(feature)),
             }
         }
-        let read_only = &self.facts.read_only;
-        if !read_only.is_empty() {
-            let detail = format!("{} is set", read_only.join(" and "));
-            found.refused.push(Unsupported::new("read-only server", detail));
+        if !self.facts.read_only.is_empty() {
+            found.refused.push(Unsupported::ReadOnly(self.facts.read_only.clone()));
         }
     }
 
     /// What the storage engine is like.
     fn engine(&mut self, found: &mut Identity) -> Result<()> {
         let engine = self.table.engine.clone();
-        let is_in = |list: &[&str]| list.iter().any(|name| name.eq_ignore_ascii_case(&engine));
-        if is_in(&OWN_ROWS) || !found.refused.is_empty() {
+        let rows = rows_of(&engine);
+        if rows == EngineRows::Own || !found.refused.is_empty() {
             return Ok(());
         }
         let sql = format!(
             "SELECT TRANSACTIONS FROM information_schema.ENGINES WHERE ENGINE={}",
-            quote_text(&engine)
+            quote_text(&engine.to_string())
         );
         let transactions = self.session.query_text(&sql)?;
         found.is_unsafe = transactions.as_deref() != Some("YES");
         // ARCHIVE takes rows in the order of their numbers only, and above its counter.
         let counts = self.table.columns.iter().any(|column| column.auto_increment);
-        if is_in(&STAGED) && !(counts && is_in(&["ARCHIVE"])) {
+        if rows == EngineRows::Staged && !(counts && engine == Engine::Archive) {
             return Ok(());
         }
-        // FEDERATED of MariaDB 10.11 keeps the first rows of an INSERT that failed, and leaves out
-        // the duplicates of a LOAD DATA LOCAL without a word.
-        let detail = if found.is_unsafe {
-            format!("{engine} has no transactions, so a load could not be taken back")
-        } else {
-            format!(
-                "rows of a {engine} table are another server's, and it undoes no statement alone"
-            )
-        };
-        found.refused.push(Unsupported::new("storage engine", detail));
+        found.refused.push(match found.is_unsafe {
+            true => Unsupported::NoTransactions(engine),
+            false => Unsupported::ForeignRows(engine),
+        });
         Ok(())
     }
 
@@ -140,37 +102,104 @@ impl Target {
     fn invisible(&self, found: &mut Identity) {
         let (privileges, account) = (&self.facts.privileges, &self.facts.account);
         let database = &self.table.name.database;
-        let is_innodb = self.table.engine.eq_ignore_ascii_case("InnoDB");
+        let is_innodb = self.table.engine == Engine::InnoDb;
         if is_innodb && !privileges.on_server("PROCESS") && !privileges.on_server("SELECT") {
-            let detail = format!(
-                "whether tables of other databases refer to it is not visible without GRANT \
-                 PROCESS ON *.* TO {account}"
-            );
-            found.ties.push(Unsupported::new("foreign key", detail));
+            found.ties.push(Unsupported::UnseenForeignKeys(account.clone()));
         }
         // MariaDB shows that there is one to whoever may use the table.
         let is_mysql = self.session.version().flavor == Flavor::MySql;
         if is_mysql && !privileges.on_database("TRIGGER", database) {
-            let detail = format!(
-                "whether it has any is not visible without {}",
-                privileges.grant(&["TRIGGER"], database, account)
-            );
-            found.ties.push(Unsupported::new("trigger", detail));
+            let grant = privileges.grant(&["TRIGGER"], database, account);
+            found.ties.push(Unsupported::UnseenTriggers(grant));
         }
         let missing = privileges.missing_for_twin(database, account);
         if !missing.is_empty() {
-            let detail = format!("to make a twin of it the account needs: {}", missing.join("; "));
-            found.ties.push(Unsupported::new("privileges", detail));
+            found.ties.push(Unsupported::TwinPrivileges(missing));
         }
     }
 
     /// Whether a system-versioned table keeps rows that a swap would take away.
     fn has_history(&mut self) -> Result<bool> {
-        if !self.table.unsupported.iter().any(|reason| reason.feature == "system versioning") {
+        if self.table.kind != TableKind::SystemVersioned {
             return Ok(false);
         }
         let name = self.table.name.quoted();
         let sql = format!("SELECT 1 FROM {name} FOR SYSTEM_TIME ALL LIMIT 1");
         Ok(!self.session.query(&sql)?.is_empty())
+    }
+}
+
+/// What a feature of the target means for a twin, and for rows sent to either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// The server takes rows, and its copy of the table is like it.
+    Nothing,
+    /// It is tied to the table, and a twin would be without.
+    Tie,
+    /// There is nothing to send rows to.
+    Refusal,
+}
+
+fn meaning(feature: &Feature, flavor: Flavor) -> Meaning {
+    use Feature::*;
+    match feature {
+        View | Sequence | TableType(_) => Meaning::Refusal,
+        ForeignKey(_) | Trigger(_) | DataDirectory(_) => Meaning::Tie,
+        // The server's copy gives CHECK constraints names of its own.
+        Check(_) if flavor == Flavor::MySql => Meaning::Tie,
+        Check(_) => Meaning::Nothing,
+        // Asked of the table: whether it has history, and what its engine is like.
+        SystemVersioning | Engine(_) => Meaning::Nothing,
+        CompressedRows | RedundantRows | Partitions(_) => Meaning::Nothing,
+        PageCompression(_) | Encryption(_) | Period(_) | WithoutOverlaps(_) => Meaning::Nothing,
+        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => Meaning::Nothing,
+        UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) => Meaning::Nothing,
+        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) => Meaning::Nothing,
+        // That the copy has another default shows when the two are compared.
+        OtherIndex(_) | RoundedDefault(_) => Meaning::Nothing,
+    }
+}
+
+/// Whose the rows of an engine are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EngineRows {
+    /// Its tables' own, with transactions: a copy is another table.
+    Own,
+    /// Its tables' own, without: their twin is one of InnoDB until its end.
+    Staged,
+    /// Perhaps another server's.
+    Unknown,
+}
+
+fn rows_of(engine: &Engine) -> EngineRows {
+    match engine {
+        Engine::InnoDb | Engine::RocksDb | Engine::TokuDb => EngineRows::Own,
+        Engine::MyIsam | Engine::Aria | Engine::Memory | Engine::Csv | Engine::Archive => {
+            EngineRows::Staged
+        }
+        Engine::Other(_) | Engine::None => EngineRows::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::{Check, Trigger};
+
+    use super::*;
+
+    #[test]
+    fn a_twin_is_refused_for_what_is_no_table_and_tied_by_what_is_not_copied() {
+        let trigger = Feature::Trigger(Trigger { name: "t".to_owned() });
+        let check = Feature::Check(Check { name: "c".to_owned(), clause: "1".to_owned() });
+        for (feature, flavor, expected) in [
+            (Feature::View, Flavor::MariaDb, Meaning::Refusal),
+            (trigger, Flavor::MariaDb, Meaning::Tie),
+            (check.clone(), Flavor::MariaDb, Meaning::Nothing),
+            (check, Flavor::MySql, Meaning::Tie),
+            (Feature::SystemVersioning, Flavor::MariaDb, Meaning::Nothing),
+            (Feature::HashIndex("i".to_owned()), Flavor::MariaDb, Meaning::Nothing),
+        ] {
+            assert_eq!(meaning(&feature, flavor), expected, "{feature} {flavor:?}");
+        }
     }
 }

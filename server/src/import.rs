@@ -18,15 +18,18 @@ use std::time::{Duration, Instant};
 
 use disk::File;
 use innodb::page::FilHeader;
+use schema::Table;
 
-use crate::catalog::{Table, definition, row_format_of};
+use crate::catalog::{self, definition, row_format_of};
 use crate::checkpoint::Checkpoint;
-use crate::error::{Error, Result, Unsupported};
+use crate::direct;
+use crate::error::{Error, Result};
 use crate::facts::{DatabaseDir, READ_ONLY, ServerFacts, is_set};
 use crate::identifier::{TableName, digest, filename, quote_name};
 use crate::recover::RECONNECT_WAIT;
 use crate::session::{Session, Warning};
 use crate::twin::Twin;
+use crate::unsupported::Unsupported;
 use crate::waiting::{Patience, describe};
 
 /// How long a table's lock is waited for, all attempts together.
@@ -162,7 +165,7 @@ impl Target {
         let (wait, told) = (options.lock_wait, options.told.clone());
         let mut patience = Patience { target: name.clone(), wait, told };
         session.set_lock_wait(wait)?;
-        let read = |session: &mut Session| Table::read(session, name);
+        let read = |session: &mut Session| catalog::read(session, name);
         let table = match patience.watch(&mut session, read) {
             Err(Error::NoTable(missing)) => {
                 return Err(missing_target(&mut session, name, missing));
@@ -179,7 +182,7 @@ impl Target {
         // Again, now that nobody else loads it.
         let table = patience.watch(&mut session, read)?;
         let facts = ServerFacts::read(&mut session)?;
-        let mut unsupported = table.unsupported.clone();
+        let mut unsupported = direct::refused(&table);
         unsupported.extend(facts.unsupported(&table.name.database));
         if table.columns.iter().any(|column| column.auto_increment) {
             unsupported.extend(facts.unsupported_step());
@@ -252,13 +255,13 @@ impl Target {
     pub(crate) fn drop_leftovers(&mut self) -> Result<Vec<String>> {
         let mut removed = Vec::new();
         let Names { shadow, replaced, emptied, .. } = Names::of(&self.table.name);
-        if Table::exists(&mut self.session, &emptied)? {
+        if catalog::exists(&mut self.session, &emptied)? {
             self.drop_emptied()?;
             removed.push(format!("table {emptied}"));
         }
         let twins = self.twins()?;
         for table in [shadow, replaced].iter().chain(&twins) {
-            if Table::exists(&mut self.session, table)? {
+            if catalog::exists(&mut self.session, table)? {
                 self.exec(&format!("DROP TABLE {}", table.quoted()))?;
                 removed.push(format!("table {table}"));
             }
@@ -290,7 +293,7 @@ impl Target {
     /// Whether the target has no row that this session can see.
     pub fn is_empty(&mut self) -> Result<bool> {
         let name = self.table.name.clone();
-        self.patience.watch(&mut self.session, |session| Table::is_empty(session, &name))
+        self.patience.watch(&mut self.session, |session| catalog::is_empty(session, &name))
     }
 
     /// Runs a statement that may wait for locks, on our tables or the target.
@@ -305,7 +308,7 @@ impl Target {
             return error;
         }
         let target = self.table.name.clone();
-        let detail = match Table::exists(&mut self.session, &target) {
+        let detail = match catalog::exists(&mut self.session, &target) {
             Ok(true) => format!("the load's own table, {}, was dropped", self.names.shadow),
             _ => "it was dropped or renamed, or its database was".to_owned(),
         };
@@ -347,7 +350,7 @@ impl Target {
             path.display(),
             self.facts.hostname
         );
-        let reasons = vec![Unsupported::new("data directory", detail)];
+        let reasons = vec![Unsupported::DataDirectory(detail)];
         Error::Unsupported { target: self.table.name.to_string(), reasons }
     }
 
@@ -375,7 +378,7 @@ impl Target {
                 "the server makes {made:?} tables now, {target} is {expected:?}: set \
                  innodb_default_row_format, or give the table a ROW_FORMAT"
             );
-            let reasons = vec![Unsupported::new("row format", detail)];
+            let reasons = vec![Unsupported::RowFormat(detail)];
             return Err(Error::Unsupported { target: target.to_string(), reasons });
         }
         Ok(())
@@ -606,7 +609,7 @@ fn space_id(mut file: impl Read) -> std::io::Result<Option<u32>> {
 fn missing_target(session: &mut Session, name: &TableName, missing: String) -> Error {
     let names = Names::of(name);
     for aside in [&names.replaced, &names.emptied] {
-        match Table::exists(session, aside) {
+        match catalog::exists(session, aside) {
             Ok(true) => {
                 return Error::Leftover(format!(
                     "table {missing} does not exist, but {aside}, which a load had put aside for \

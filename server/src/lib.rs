@@ -7,7 +7,8 @@
 //! ```
 //!
 //! In reading order: [`options`], [`tls`] and [`option_file`] say how to connect, [`session`] talks,
-//! [`version`], [`facts`] and [`catalog`] describe the server and the target, [`import`] and
+//! [`version`], [`facts`] and [`catalog`] describe the server and the target, [`direct`] and
+//! [`identity`] judge of it, [`import`] and
 //! [`publish`] are the server's steps of a direct load, [`sandbox`] runs a server of our own.
 
 #![deny(unsafe_code)]
@@ -15,6 +16,7 @@
 pub mod capacity;
 pub mod catalog;
 mod checkpoint;
+pub mod direct;
 pub mod error;
 pub mod facts;
 mod folder;
@@ -39,16 +41,15 @@ pub mod session;
 mod setup;
 pub mod tls;
 mod twin;
+mod unsupported;
 pub mod version;
 pub mod waiting;
 pub mod whole;
 
-pub use catalog::Table;
-pub use error::{Error, Result, Unsupported};
+pub use error::{Error, Result};
 pub use facts::ServerFacts;
 pub use habits::habits;
 pub use handshake::THREAD as CONNECT_THREAD;
-pub use identifier::TableName;
 pub use import::{Target, TargetOptions};
 pub use interrupt::Interrupt;
 pub use option_file::OptionFiles;
@@ -56,4 +57,5 @@ pub use options::ConnectOptions;
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use session::{Row, Session};
 pub use tls::{Encryption, TlsOptions, Verify};
+pub use unsupported::Unsupported;
 pub use version::Version;

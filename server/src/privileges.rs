@@ -1,7 +1,7 @@
 //! What the account may do, read from SHOW GRANTS.
 
 use crate::error::Result;
-use crate::identifier::{TableName, quote_name};
+use crate::identifier::{TableName, quote_name, quoted_name};
 use crate::session::Session;
 
 /// Rights the direct path needs on the target's database: create, fill and swap the shadow.
@@ -129,27 +129,10 @@ fn parse(line: &str) -> Option<Grant> {
         return Some(Grant { privileges, database: None, table: None });
     }
     // `` `data``base`.* TO .. ``
-    let (database, rest) = quoted(rest)?;
+    let (database, rest) = quoted_name(rest)?;
     let rest = rest.strip_prefix('.')?;
-    let table = if rest.starts_with("* ") { None } else { Some(quoted(rest)?.0) };
+    let table = if rest.starts_with("* ") { None } else { Some(quoted_name(rest)?.0) };
     Some(Grant { privileges, database: Some(database), table })
-}
-
-/// A name in backquotes at the start of a text, and what follows.
-fn quoted(text: &str) -> Option<(String, &str)> {
-    let mut name = String::new();
-    let mut rest = text.strip_prefix('`')?;
-    loop {
-        let (part, after) = rest.split_once('`')?;
-        name.push_str(part);
-        match after.strip_prefix('`') {
-            Some(more) => {
-                name.push('`');
-                rest = more;
-            }
-            None => return Some((name, after)),
-        }
-    }
 }
 
 /// LIKE as grants use it: `%` any text, `_` one character, `\` makes the next one plain.

@@ -19,7 +19,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::catalog::{Table, definition, foreign_keys};
+use crate::catalog::{self, definition, foreign_keys};
 use crate::error::{Error, Result};
 use crate::identifier::{TableName, quote_text};
 use crate::import::Target;
@@ -170,7 +170,7 @@ impl Target {
             }
             std::thread::sleep(POLL);
         }
-        Ok(!Table::exists(&mut session, &self.names.shadow)?)
+        Ok(!catalog::exists(&mut session, &self.names.shadow)?)
     }
 
     /// Drops what the swap put aside, over a new connection if the old one was lost.
@@ -183,7 +183,7 @@ impl Target {
                 self.recover()?;
                 // The server may have dropped it before the connection broke.
                 let aside = self.aside(mode).clone();
-                if !Table::exists(&mut self.session, &aside)? {
+                if !catalog::exists(&mut self.session, &aside)? {
                     return Ok(());
                 }
                 self.drop_aside(mode)
@@ -213,7 +213,7 @@ impl Target {
     /// Drops the table that a swap took for empty, if it is.
     pub(crate) fn drop_emptied(&mut self) -> Result<()> {
         let aside = self.names.emptied.clone();
-        if !Table::is_empty(&mut self.session, &aside)? {
+        if !catalog::is_empty(&mut self.session, &aside)? {
             return Err(Error::Leftover(format!(
                 "{aside} holds rows that were inserted into {} while it was being swapped: copy \
                  them, then drop it",

@@ -8,7 +8,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use crate::catalog::{Table, definition};
+use crate::catalog::{self, definition};
 use crate::error::{Error, Result};
 use crate::import::Target;
 use crate::session::Session;
@@ -143,7 +143,7 @@ impl Target {
     fn is_still_there(&mut self) -> Result<bool> {
         if self.twin.is_some() {
             let shadow = self.names.shadow.clone();
-            return Table::exists(&mut self.session, &shadow);
+            return catalog::exists(&mut self.session, &shadow);
         }
         if self.in_place {
             return Ok(true);

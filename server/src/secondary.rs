@@ -8,7 +8,9 @@
 //! to right; row by row it searches a page for each. What to add is known from the target's
 //! definition alone, so a load that was cut off in between goes on, or begins again, without notes.
 
-use crate::catalog::{Index, Table, definition};
+use schema::{Index, IndexKind, Table};
+
+use crate::catalog::definition;
 use crate::error::Result;
 use crate::identifier::{TableName, quote_name};
 use crate::session::Session;
@@ -58,7 +60,10 @@ impl Secondary {
         let leads =
             |index: &Index| index.columns.first().map(|c| &c.name) == counted.map(|c| &c.name);
         let may_go = |index: &Index| {
-            let kind = matches!(index.kind.as_str(), "BTREE" | "SPATIAL" | "RTREE" | "FULLTEXT");
+            let kind = match &index.kind {
+                IndexKind::BTree | IndexKind::Spatial | IndexKind::FullText => true,
+                IndexKind::Hash | IndexKind::Vector | IndexKind::Other(_) => false,
+            };
             let unique = defer == Defer::Unique || !index.unique;
             index.name != "PRIMARY" && kind && unique && defer != Defer::Nothing
         };

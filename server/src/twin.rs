@@ -14,11 +14,14 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::catalog::{RowFormat, definition, row_format_of};
-use crate::error::{Error, Result, Unsupported};
+use schema::RowFormat;
+
+use crate::catalog::{definition, row_format_of};
+use crate::error::{Error, Result};
 use crate::identifier::{TableName, digest, quote_text};
 use crate::import::{Names, Target};
 use crate::secondary::{Defer, Secondary, alter_text};
+use crate::unsupported::Unsupported;
 use crate::version::Flavor;
 
 /// Connections lost in [`Target::finish_twin`] before it gives up.
@@ -60,12 +63,11 @@ impl Target {
         self.copy_target()?;
         let twin = Twin {
             secondary: Secondary::of(&self.table, defer),
-            staged: staged.then(|| self.table.engine.clone()),
+            staged: staged.then(|| self.table.engine.to_string()),
         };
         if !self.try_way_back(&twin)? {
             if staged {
-                let detail = "turned into InnoDB and back it is another table than before";
-                return Err(self.no_twin("storage engine", detail.to_owned()));
+                return Err(self.no_twin(Unsupported::StagedDiffers));
             }
             // Only indexes: they can just as well stay.
             self.drop_twin()?;
@@ -90,14 +92,13 @@ impl Target {
             Flavor::MySql => self.in_sql_mode("ALLOW_INVALID_DATES", &like)?,
         }
         if definition(&mut self.session, &shadow)? != self.table.definition {
-            let detail = "CREATE TABLE .. LIKE makes another table than it".to_owned();
-            return Err(self.no_twin("copy of the table", detail));
+            return Err(self.no_twin(Unsupported::CopyDiffers));
         }
         // Where the table does not say, the server's setting of today does.
         let (made, expected) = (row_format_of(&mut self.session, &shadow)?, self.table.row_format);
         if made != expected && expected != RowFormat::Other {
             let detail = format!("the server makes {made:?} tables now, this is {expected:?}");
-            return Err(self.no_twin("row format", detail));
+            return Err(self.no_twin(Unsupported::RowFormat(detail)));
         }
         Ok(())
     }
@@ -220,9 +221,8 @@ impl Target {
         self.exec(&alter_text(flavor, &self.names.shadow, clauses))
     }
 
-    fn no_twin(&self, feature: &'static str, detail: String) -> Error {
-        let reasons = vec![Unsupported::new(feature, detail)];
-        Error::NoTwin { target: self.table.name.to_string(), reasons }
+    fn no_twin(&self, reason: Unsupported) -> Error {
+        Error::NoTwin { target: self.table.name.to_string(), reasons: vec![reason] }
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use crate::catalog::Table;
+use crate::catalog;
 use crate::error::{Error, Result};
 use crate::identifier::TableName;
 use crate::import::Target;
@@ -147,7 +147,7 @@ impl Target {
         session.exec(&format!("SET SESSION innodb_lock_wait_timeout={seconds}"))?;
         let sql = format!("SELECT 1 FROM {} LOCK IN SHARE MODE", mark.quoted());
         let committed = !session.query(&sql)?.is_empty();
-        if !committed && !Table::exists(&mut session, &mark)? {
+        if !committed && !catalog::exists(&mut session, &mark)? {
             return Err(unknown());
         }
         Ok(committed)

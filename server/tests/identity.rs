@@ -1,8 +1,9 @@
 //! What ties a table to itself, on real servers.
 
+use schema::TableName;
 use server::identity::Identity;
 use server::import::Target;
-use server::{ConnectOptions, Error, Session, TableName, TargetOptions};
+use server::{ConnectOptions, Error, Session, TargetOptions};
 use testkit::{TestServer, TestServerOptions};
 
 fn identity_for(session: Session, database: &str, table: &str) -> Identity {
@@ -12,7 +13,7 @@ fn identity_for(session: Session, database: &str, table: &str) -> Identity {
 }
 
 fn features(reasons: &[server::Unsupported]) -> Vec<&'static str> {
-    reasons.iter().map(|reason| reason.feature).collect()
+    reasons.iter().map(|reason| reason.name()).collect()
 }
 
 #[test]

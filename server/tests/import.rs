@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use server::catalog::Table;
+use schema::TableName;
+use server::catalog;
 use server::import::{Target, TargetOptions, Template};
 use server::publish::Mode;
-use server::{Error, Session, TableName};
+use server::{Error, Session};
 use testkit::{TestServer, TestServerOptions};
 
 const COLUMNS: &str = "(a INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(20) DEFAULT 'x', KEY (b)) \
@@ -113,7 +114,7 @@ fn a_whole_load_keeps_grants_comment_and_counter() {
     let mut session = server.connect().unwrap();
     session.exec(&format!("CREATE USER u_{database}")).unwrap();
     session.exec(&format!("GRANT SELECT ON {database}.t TO u_{database}")).unwrap();
-    let before = Table::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
+    let before = catalog::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
 
     let mut target = setup.target(server);
     assert_eq!(target.cleanup().unwrap(), Vec::<String>::new());
@@ -127,7 +128,7 @@ fn a_whole_load_keeps_grants_comment_and_counter() {
     assert_eq!(setup.count(&mut session), 100);
     let same = format!("SELECT COUNT(*) FROM {database}.t NATURAL JOIN {database}.made");
     assert_eq!(session.query_text(&same).unwrap().as_deref(), Some("100"));
-    let after = Table::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
+    let after = catalog::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
     assert_eq!(after.definition, before.definition);
     assert!(after.definition.contains("COMMENT='kept'"));
     assert_eq!(after.auto_increment, Some(101));
@@ -389,7 +390,7 @@ fn an_offset_beyond_the_step_is_refused_where_there_is_a_counter() {
         session.exec(&format!("SET SESSION {step}")).unwrap();
         let name = TableName::new(setup.database.as_str(), table);
         let target = Target::lock(session, &name, &TargetOptions::default()).unwrap();
-        let features: Vec<&str> = target.unsupported.iter().map(|u| u.feature).collect();
+        let features: Vec<&str> = target.unsupported.iter().map(|u| u.name()).collect();
         let expected: &[&str] = if refused { &["AUTO_INCREMENT step"] } else { &[] };
         assert_eq!(features, expected, "{step} {table}");
     }
@@ -424,7 +425,7 @@ fn another_servers_folder_is_found_out() {
     std::fs::write(&theirs, "being built").unwrap();
     match target.cleanup() {
         Err(Error::Unsupported { reasons, .. }) => {
-            assert!(reasons[0].detail.contains("is not that of the server"), "{reasons:?}");
+            assert!(reasons[0].to_string().contains("is not that of the server"), "{reasons:?}");
         }
         other => panic!("{other:?}"),
     }

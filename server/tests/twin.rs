@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use server::catalog::Table;
+use schema::TableName;
+use server::catalog;
 use server::import::Target;
 use server::publish::Mode;
 use server::secondary::Defer;
-use server::{Error, Session, TableName, TargetOptions};
+use server::{Error, Session, TargetOptions};
 use testkit::{TestServer, TestServerOptions};
 
 fn target(server: &TestServer, database: &str, table: &str) -> Target {
@@ -89,8 +90,8 @@ fn a_filled_twin_becomes_the_very_table_the_target_was() {
         target.create_twin(Defer::NotUnique, identity.is_unsafe).unwrap();
         assert_eq!(target.deferred(), deferred, "{shape}");
         let twin = target.names.shadow.clone();
-        let engine = Table::read(&mut session, &twin).unwrap().engine;
-        assert_eq!(engine, "InnoDB", "{shape}");
+        let engine = catalog::read(&mut session, &twin).unwrap().engine;
+        assert_eq!(engine, schema::Engine::InnoDb, "{shape}");
         session.exec(&format!("INSERT INTO {} VALUES ({row})", twin.quoted())).unwrap();
         let early = target.publish(Mode::Insert);
         assert!(matches!(early, Err(Error::Altered { .. })), "{shape}: {early:?}");
@@ -102,7 +103,7 @@ fn a_filled_twin_becomes_the_very_table_the_target_was() {
         let rows = session.query(&format!("SELECT * FROM {database}.t")).unwrap();
         assert_eq!(rows.len(), 1, "{shape}");
         if shape.contains("AUTO_INCREMENT=70") {
-            let next = Table::read(&mut session, &target.table.name).unwrap().auto_increment;
+            let next = catalog::read(&mut session, &target.table.name).unwrap().auto_increment;
             assert!(next.is_some_and(|next| next >= 70), "{shape}: {next:?}");
         }
         assert!(leftovers(&mut session, &database).is_empty(), "{shape}");
@@ -302,7 +303,7 @@ fn a_twin_becomes_the_table_on_mysql_too() {
         .exec("CREATE TABLE d0.checked (a INT PRIMARY KEY, CONSTRAINT c CHECK (a > 0))")
         .unwrap();
     let mut checked = target(&server, "d0", "checked");
-    assert_eq!(checked.identity().unwrap().ties[0].feature, "CHECK constraint");
+    assert_eq!(checked.identity().unwrap().ties[0].name(), "CHECK constraint");
     let mut rows = checked.begin_whole(server::whole::RowsThere::None).unwrap();
     rows.exec("INSERT INTO d0.checked VALUES (1)").unwrap();
     checked.commit_whole(rows).unwrap();

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use schema::TableName;
 use server::import::Target;
 use server::whole::RowsThere;
-use server::{Error, Session, TableName, TargetOptions};
+use server::{Error, Session, TargetOptions};
 use testkit::{TestServer, TestServerOptions};
 
 fn target(server: &TestServer, database: &str) -> Target {

@@ -1,10 +1,9 @@
 //! Whether the rows of a run may go in as other statements than the dump's, and in which order.
 
-use server::catalog::Table;
-use server::{Session, TableName};
+use schema::{DefaultValue, Engine, Feature, Table, TableName};
+use server::{Session, catalog};
 use sources::MultiByte;
 use sql::{InsertHead, Verb};
-use values::DefaultValue;
 
 use super::tuples::Rules;
 use crate::error::Error;
@@ -35,16 +34,13 @@ impl Gate {
         if hides_ascii(charset) {
             return Err(unfit(format!("characters of {charset} can hold quotes")));
         }
-        let table = Table::read(session, work.into)?;
-        if !table.engine.eq_ignore_ascii_case("InnoDB") {
+        let table = catalog::read(session, work.into)?;
+        if table.engine != Engine::InnoDb {
             let engine = &table.engine;
             return Err(unfit(format!("tables of the engine {engine} have no transactions")));
         }
-        // The server's own words are added to what rows say, in their order.
-        for feature in ["trigger", "system versioning"] {
-            if table.has_feature(feature) {
-                return Err(unfit(format!("the table has a {feature}")));
-            }
+        if let Some(feature) = table.features().iter().rfind(|feature| adds_by_order(feature)) {
+            return Err(unfit(format!("the table has a {}", feature.name())));
         }
         let rules = Rules {
             escapes: !work.state.has_mode("NO_BACKSLASH_ESCAPES"),
@@ -64,6 +60,21 @@ impl Gate {
             table,
             rules,
         })
+    }
+}
+
+/// Whether the server adds to what rows say, in the order in which they come.
+fn adds_by_order(feature: &Feature) -> bool {
+    use Feature::*;
+    match feature {
+        Trigger(_) | SystemVersioning => true,
+        View | Sequence | TableType(_) | Engine(_) => false,
+        CompressedRows | RedundantRows | Partitions(_) => false,
+        PageCompression(_) | Encryption(_) | DataDirectory(_) => false,
+        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => false,
+        UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) | RoundedDefault(_) => false,
+        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => false,
+        ForeignKey(_) | Check(_) | Period(_) | WithoutOverlaps(_) => false,
     }
 }
 
@@ -88,7 +99,7 @@ fn counted(table: &Table, head: &InsertHead) -> Result<Option<usize>, Stopped> {
     let field = match &head.columns {
         Some(names) => names.iter().position(|name| is_named(name, &column.name)),
         None => {
-            let visible = table.columns.iter().filter(|c| !table.invisible.contains(&c.name));
+            let visible = table.columns.iter().filter(|column| !column.is_invisible);
             visible.map(|c| &c.name).position(|name| *name == column.name)
         }
     };
@@ -105,7 +116,7 @@ fn in_order_by_default(table: &Table, head: &InsertHead) -> Result<(), Stopped> 
     for column in &table.columns {
         let is_given = match &head.columns {
             Some(names) => names.iter().any(|name| is_named(name, &column.name)),
-            None => !table.invisible.contains(&column.name),
+            None => !column.is_invisible,
         };
         match &column.default {
             DefaultValue::Expression(text) if !is_given && counts(text) => {
@@ -200,6 +211,18 @@ mod tests {
         // A character of gbk whose second byte is a backquote.
         assert_eq!(quote(b"\x81`", true), b"\x81`");
         assert_eq!(quote(b"\xe4`", false), b"\xe4``");
+    }
+
+    #[test]
+    fn triggers_and_history_tell_the_order_of_rows() {
+        let trigger = Feature::Trigger(schema::Trigger { name: "t".to_owned() });
+        assert!(adds_by_order(&trigger) && adds_by_order(&Feature::SystemVersioning));
+        assert!(!adds_by_order(&Feature::Sequence));
+        // As the table is told to have one.
+        assert_eq!(
+            [trigger.name(), Feature::SystemVersioning.name()],
+            ["trigger", "system versioning"]
+        );
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use server::{Session, TableName};
+use schema::TableName;
+use server::Session;
 use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader};
 use sql::{InsertHead, StatementKind, Syntax};
 use testkit::TestServer;

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use server::identifier::TableName;
+use schema::TableName;
 use server::session::Session;
 use sources::dump::{RunOptions, SqlReader};
 use sql::StatementKind;

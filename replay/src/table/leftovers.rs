@@ -11,8 +11,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schema::TableName;
 use server::identifier::quote_text;
-use server::{Session, TableName, Target, TargetOptions};
+use server::{Session, Target, TargetOptions};
 
 use super::shadow::{ASIDE, SHADOW, suffix};
 use super::{Tables, swap};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use schema::TableName;
+use server::Session;
 use server::identifier::digest;
 use server::version::Flavor;
-use server::{Session, TableName};
 
 /// Characters of the table's name in the names of ours: 64 less prefix and digest.
 const NAME_CHARS: usize = 30;

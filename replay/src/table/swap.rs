@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use schema::TableName;
 use server::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
-use server::{Session, Table, TableName};
+use server::{Session, catalog};
 
 use super::shadow::{Shadow, aside_of};
 use crate::keys;
@@ -45,7 +46,7 @@ pub(super) fn swap(
             // The rest needs a connection too; the locks of the lost one are nobody's now.
             *own = own.another()?;
             own.set_lock_wait(lock_wait)?;
-            if Table::exists(own, &first.name)? {
+            if catalog::exists(own, &first.name)? {
                 return Err(server::Error::Lost { message, statement });
             }
         }

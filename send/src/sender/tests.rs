@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::options::OnDuplicate;
-use server::identifier::TableName;
+use schema::TableName;
 use server::import::Names;
 use server::session::Session;
 use sources::Chunk;

@@ -7,7 +7,7 @@ use job::memory::Memory;
 use job::progress::Stage;
 use job::space;
 use job::steps::Steps;
-use server::catalog::Table;
+use schema::Table;
 use sources::Source;
 
 use super::{SortPlan, Sorted, Sorting};

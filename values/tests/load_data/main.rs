@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use values::{Column, ConvertOptions, Converter, DefaultValue, Reason};
+use values::{ConvertOptions, Converter, Reason};
 
 use crate::cases::Case;
 use crate::random::Random;
@@ -177,20 +177,13 @@ fn compare(server: &Server, loaded: &Loaded) -> (usize, usize) {
 }
 
 fn converter(server: &Server, case: &Case) -> Converter {
-    let column = Column {
-        name: "v".into(),
-        sql_type: case.sql_type.clone(),
-        nullable: false,
-        auto_increment: false,
-        default: DefaultValue::None,
-    };
     let options = ConvertOptions {
         file_charset: case.file_charset,
         sql_mode: values::SqlMode::parse(case.sql_mode),
         time_zone: case.zone(),
         habits: server.habits,
     };
-    Converter::new(&column, &options).unwrap()
+    Converter::new("v", &case.sql_type, &options).unwrap()
 }
 
 fn session(case: &Case) -> String {
