@@ -3,12 +3,12 @@
 use std::sync::PoisonError;
 
 use crate::batch::{BatchBuffers, BatchMerge};
+use crate::budget::Budget;
 use crate::buffer::common_len;
 use crate::entry::EntryShape;
 use crate::error::Result;
 use crate::file::RunFile;
 use crate::ordered::AddedRun;
-use crate::plan::Plan;
 use crate::run::{Entries, MemoryRun};
 use crate::source::{BlockBuffers, EntrySource, KeySource, Rest};
 use crate::store::Runs;
@@ -41,7 +41,7 @@ impl<'a> Merge<'a> {
     /// Merges the entries from `start` on and before `end` (None: to the last).
     pub(crate) fn new(
         shape: EntryShape,
-        plan: &Plan,
+        budget: &Budget,
         runs: MergeRuns<'a>,
         (start, end): (&'a [u8], Option<&'a [u8]>),
         buffers: BatchBuffers,
@@ -49,7 +49,7 @@ impl<'a> Merge<'a> {
         let MergeRuns { memory, files, added } = runs;
         let spilled = |run: &'a RunFile| Rest::spilled(run, start, end);
         let ordered =
-            |run: &'a AddedRun| Rest::ordered(run.blocks(shape, plan, start, end), start, end);
+            |run: &'a AddedRun| Rest::ordered(run.blocks(shape, budget, start, end), start, end);
         let engine = if let Some(len) = shape.stride() {
             let memory = memory.iter().filter_map(|run| match &run.entries {
                 Entries::Keys(keys) => Some(KeySource::memory(keys, start, end)),
@@ -60,7 +60,7 @@ impl<'a> Merge<'a> {
                 .chain(blocks.map(|rest| KeySource::blocks(len, rest)))
                 .filter(|source| !source.window().is_empty() || source.has_more());
             let sources = sources.collect();
-            Engine::Batch(Box::new(BatchMerge::new(len, plan.batch_entries, sources, buffers)))
+            Engine::Batch(Box::new(BatchMerge::new(len, budget.batch_entries, sources, buffers)))
         } else {
             let memory = memory.iter().filter_map(|run| match &run.entries {
                 Entries::Keys(_) => None,
