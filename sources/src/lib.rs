@@ -10,6 +10,30 @@
 //! The rules of a delimited file are those of the server's LOAD DATA (`READ_INFO::read_field` in
 //! `sql/sql_load.cc`), see [`Dialect`].
 //!
+//! ```
+//! use sources::{Chunk, Dialect, FileSource, Rows, Scanner, Source, SourceOptions, Value};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let path = std::env::temp_dir().join(format!("sources-{}.csv", std::process::id()));
+//! std::fs::write(&path, "1,one\n2,\"two, or three\"\n")?;
+//! let mut source = FileSource::new(&[path.clone()], &Dialect::csv(), SourceOptions::default())?;
+//! let mut scanner = Scanner::new(source.dialect());
+//! let (mut chunk, mut rows, mut scratch) = (Chunk::default(), Rows::new(), Vec::new());
+//! let mut texts = Vec::new();
+//! while source.next_chunk(&mut chunk)? {
+//!     scanner.scan(&chunk.bytes, &mut rows);
+//!     for row in rows.iter() {
+//!         if let Value::Bytes(text) = rows.value(&chunk.bytes, row.field(1), &mut scratch) {
+//!             texts.push(String::from_utf8(text.to_vec())?);
+//!         }
+//!     }
+//! }
+//! assert_eq!(texts, ["one", "two, or three"]);
+//! # std::fs::remove_file(&path)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! In reading order: [`dialect`] what a file looks like, `chunk` and `source` the seam other kinds
 //! of input fit in. Then where bytes come from: `expand` names to paths, `input` files that must
 //! not change and pipes, `spool` what a pipe gave, `stdin`, `compression` and `decompress` archives,

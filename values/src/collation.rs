@@ -29,6 +29,20 @@ pub use data::{CollationData, Level, Verdict};
 pub use weights::{Weights, WeightsBuilder};
 
 /// A collation that can order text. Shared by all workers through `Arc`.
+///
+/// ```
+/// use std::cmp::Ordering;
+/// use values::{Charset, Collation};
+///
+/// // Pads with spaces, as `latin1_bin` and `utf8mb4_bin` do.
+/// let bin = Collation::bytewise(Charset::Utf8mb4, true);
+/// assert_eq!(bin.compare(b"a", b"a  "), Ordering::Equal);
+/// let mut keys = [Vec::new(), Vec::new()];
+/// bin.push_key(b"a", &mut keys[0])?;
+/// bin.push_key(b"ab", &mut keys[1])?;
+/// assert!(keys[0] < keys[1], "keys compare as bytes");
+/// # Ok::<(), values::Reason>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Collation {
     name: String,
