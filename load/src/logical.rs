@@ -35,7 +35,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use server::secondary::Defer;
-use server::whole::RowsThere;
+use server::transaction::RowsThere;
 use server::{ConnectOptions, Session, Target};
 use sources::{Scanner, Source};
 

@@ -169,6 +169,6 @@ fn a_read_only_server_is_refused() {
     assert_eq!(features(&found.refused), ["read-only server"]);
     let name = TableName::new(database.as_str(), "t");
     let mut target = Target::lock(session, &name, &TargetOptions::default()).unwrap();
-    let begun = target.begin_whole(server::whole::RowsThere::Kept);
+    let begun = target.begin_whole(server::transaction::RowsThere::Kept);
     assert!(matches!(begun, Err(Error::ReadOnly { .. })));
 }

@@ -191,7 +191,7 @@ fn a_server_killed_after_any_step_is_cleaned_up() {
     server.restart().unwrap();
     let removed = setup.target(&server).cleanup().unwrap();
     assert_eq!(removed.len(), 1, "{removed:?}");
-    // Without a checkpoint after the DISCARD the table is empty here: see src/checkpoint.rs.
+    // Without a checkpoint after the DISCARD the table is empty here: see src/target/checkpoint.rs.
     let mut session = server.connect().unwrap();
     assert_eq!(setup.count(&mut session), 100);
     let table = target.table.name.quoted();

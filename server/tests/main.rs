@@ -14,5 +14,5 @@ mod option_files;
 mod replicas;
 mod sandbox;
 mod session;
+mod transaction;
 mod twin;
-mod whole;

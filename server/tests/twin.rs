@@ -303,7 +303,7 @@ fn a_twin_becomes_the_table_on_mysql_too() {
         .unwrap();
     let mut checked = target(&server, "d0", "checked");
     assert_eq!(checked.identity().unwrap().ties[0].feature, "CHECK constraint");
-    let mut rows = checked.begin_whole(server::whole::RowsThere::None).unwrap();
+    let mut rows = checked.begin_whole(server::transaction::RowsThere::None).unwrap();
     rows.exec("INSERT INTO d0.checked VALUES (1)").unwrap();
     checked.commit_whole(rows).unwrap();
     assert_eq!(session.query("SELECT * FROM d0.checked").unwrap().len(), 1);
@@ -339,7 +339,7 @@ fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_whole() {
     assert!(target.facts.galera && target.identity().unwrap().ties.is_empty());
     target.finish_twin().unwrap();
     check_published(&server, &mut target, &database, 3000);
-    let mut rows = target.begin_whole(server::whole::RowsThere::Deleted).unwrap();
+    let mut rows = target.begin_whole(server::transaction::RowsThere::Deleted).unwrap();
     rows.exec(&format!("INSERT INTO {database}.t VALUES (1, 2, 'x')")).unwrap();
     target.commit_whole(rows).unwrap();
     let mut session = server.connect().unwrap();

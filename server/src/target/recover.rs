@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::catalog::{Table, definition};
 use crate::error::{Error, Result};
-use crate::import::Target;
 use crate::session::Session;
-use crate::waiting::describe;
+use crate::target::import::Target;
+use crate::target::waiting::describe;
 
 /// How long a server that does not answer is tried, by default.
 pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);

@@ -7,7 +7,7 @@
 
 use crate::error::{Result, Unsupported};
 use crate::identifier::{TableName, quote_text};
-use crate::import::Target;
+use crate::target::import::Target;
 use crate::version::Flavor;
 
 /// Engines with transactions whose tables are their own: a copy is another table.

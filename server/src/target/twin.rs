@@ -17,8 +17,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::catalog::{RowFormat, definition, row_format_of};
 use crate::error::{Error, Result, Unsupported};
 use crate::identifier::{TableName, digest, quote_text};
-use crate::import::{Names, Target};
-use crate::secondary::{Defer, Secondary, alter_text};
+use crate::target::import::{Names, Target};
+use crate::target::secondary::{Defer, Secondary, alter_text};
 use crate::version::Flavor;
 
 /// Connections lost in [`Target::finish_twin`] before it gives up.

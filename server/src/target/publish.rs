@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 use crate::catalog::{Table, definition, foreign_keys};
 use crate::error::{Error, Result};
 use crate::identifier::{TableName, quote_text};
-use crate::import::Target;
 use crate::session::Session;
-use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
+use crate::target::import::Target;
+use crate::target::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 
 /// Server errors of a killed statement and of a killed connection: sent also when the statement
 /// was through before it noticed (sql/sql_parse.cc, `mysql_execute_command`, at `finish`).

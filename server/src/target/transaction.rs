@@ -12,9 +12,9 @@ use std::time::Duration;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::identifier::TableName;
-use crate::import::Target;
 use crate::session::Session;
-use crate::twin::twin_name;
+use crate::target::import::Target;
+use crate::target::twin::twin_name;
 
 /// Longest wait for a lock of a row, in seconds, that the server takes.
 const ROW_LOCK_SECONDS_MAX: u64 = 1_073_741_824;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use server::import::Target;
 use server::testing::{TestServer, TestServerOptions};
-use server::whole::RowsThere;
+use server::transaction::RowsThere;
 use server::{Error, Session, TableName, TargetOptions};
 
 fn target(server: &TestServer, database: &str) -> Target {

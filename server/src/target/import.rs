@@ -19,14 +19,14 @@ use std::time::{Duration, Instant};
 use disk::File;
 
 use crate::catalog::{Table, definition, row_format_of};
-use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result, Unsupported};
 use crate::facts::{DatabaseDir, READ_ONLY, ServerFacts, is_set};
 use crate::identifier::{TableName, digest, filename, quote_name};
-use crate::recover::RECONNECT_WAIT;
 use crate::session::{Session, Warning};
-use crate::twin::Twin;
-use crate::waiting::{Patience, describe};
+use crate::target::checkpoint::Checkpoint;
+use crate::target::recover::RECONNECT_WAIT;
+use crate::target::twin::Twin;
+use crate::target::waiting::{Patience, describe};
 
 /// How long a table's lock is waited for, all attempts together.
 pub const LOCK_WAIT: Duration = Duration::from_secs(60);
