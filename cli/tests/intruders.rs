@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use server::Names;
 use server::TableName;
-use server::import::Names;
 use server::testing::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};

@@ -3,8 +3,8 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
+use server::Names;
 use server::TableName;
-use server::import::Names;
 use server::testing::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, PLACES, SWAPPED, Scene, swapped_from};

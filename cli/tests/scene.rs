@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use server::import::Names;
+use server::Names;
 use server::testing::TestServer;
 use server::{Session, TableName};
 

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use server::Names;
 use server::Session;
 use server::TableName;
-use server::import::Names;
 use server::testing::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};

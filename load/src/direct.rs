@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use innodb::cfg::Cfg;
 use innodb::template::Template;
-use server::Target;
-use server::publish;
+use server::publish::Filled;
+use server::{Direct, Lock, swap};
 use sources::Source;
 use values::Collation;
 
@@ -31,15 +31,15 @@ use crate::verify::{self, Expected};
 /// Loads a target that was found fit for it.
 pub(crate) fn run(
     job: &Job<'_>,
-    target: &mut Target,
+    direct: &mut Direct<'_>,
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
     let Job { options, progress, memory, rung } = *job;
     let work = Work { options, progress, memory, inspected: &rung.inspected };
-    let done = work.run(target, source, steps)?;
+    let done = work.run(direct, source, steps)?;
     steps.stopwatch.stop();
-    Ok(report(target, options, memory, steps, done))
+    Ok(report(direct.lock, options, memory, steps, done))
 }
 
 /// A load that is done.
@@ -59,18 +59,18 @@ struct Work<'a> {
 impl Work<'_> {
     fn run(
         &self,
-        target: &mut Target,
+        direct: &mut Direct<'_>,
         source: Box<dyn Source>,
         steps: &mut Steps<'_>,
     ) -> Result<Done, Error> {
-        let (template, mut cfg) = steps.step(Stage::Shadow, || {
-            target.create_shadow()?;
+        let (template, mut cfg, discarded) = steps.step(Stage::Shadow, || {
+            let shadow = direct.create_shadow()?;
             failpoint::hit("shadow.created");
-            let exported = target.export_template()?;
-            target.discard()?;
+            let (template, exported) = shadow.export_template()?;
+            let discarded = exported.discard()?;
             failpoint::hit("shadow.discarded");
-            let cfg = Cfg::parse(&exported.cfg)?;
-            Ok((Template::parse(&exported.ibd, &cfg)?, cfg))
+            let cfg = Cfg::parse(&template.cfg)?;
+            Ok((Template::parse(&template.ibd, &cfg)?, cfg, discarded))
         })?;
         let binding = Binding::new(Parts {
             columns: self.inspected.columns.clone(),
@@ -78,7 +78,8 @@ impl Work<'_> {
             fields: &self.inspected.fields,
             collations: &self.inspected.collations,
         })?;
-        let file = SpaceFile::new(target.create_build_file()?, target.build_path()?);
+        let (file, mut building) = discarded.create_build_file()?;
+        let file = SpaceFile::new(file, building.path());
         let build = Build {
             options: self.options,
             memory: self.memory,
@@ -104,15 +105,16 @@ impl Work<'_> {
             verify::verify(&file, &expected, self.progress)
         })?;
         drop(file);
-        steps.step(Stage::Import, || {
+        let filled = steps.step(Stage::Import, || {
             cfg.autoinc = built.next_auto_increment.unwrap_or(0);
-            target.ensure_session()?;
-            target.place(&cfg.to_bytes())?;
+            building.ensure_session()?;
+            let placed = building.place(&cfg.to_bytes())?;
             failpoint::hit("import.placed");
-            target.import()?;
-            Ok(target.check_indexes(built.rows)?)
+            let mut imported = placed.import()?;
+            imported.check_indexes(built.rows)?;
+            Ok(imported.filled())
         })?;
-        let warnings = steps.last_step(Stage::Publish, || publish(target, self.options))?;
+        let warnings = steps.last_step(Stage::Publish, || publish(filled, self.options))?;
         Ok(Done { built, warnings })
     }
 
@@ -157,38 +159,39 @@ fn try_build(
 }
 
 /// Swaps the new table in. What goes wrong after that no longer makes the load a failure.
-pub(crate) fn publish(target: &mut Target, options: &LoadOptions) -> Result<Vec<String>, Error> {
-    let mode = publish_mode(options.mode);
-    target.ensure_session()?;
-    target.publish(mode).map_err(|error| match error {
+pub(crate) fn publish(mut filled: Filled<'_>, options: &LoadOptions) -> Result<Vec<String>, Error> {
+    let target = filled.lock.table.name.to_string();
+    filled.ensure_session()?;
+    let swapped = filled.publish(swap_mode(options.mode)).map_err(|error| match error {
         server::Error::Unanswered(_) => {
-            let (target, reason) = (target.table.name.to_string(), error.to_string());
+            let reason = error.to_string();
             Error::SwapUnknown { target, reason }
         }
         error => error.into(),
-    })?;
+    });
+    let mut swapped = swapped?;
     // The rows are in: no wish to stop takes them out again.
     let _shield = options.interrupt.shield();
     failpoint::hit("publish.swapped");
-    match target.drop_old(mode) {
+    match swapped.drop_old() {
         Ok(()) => Ok(Vec::new()),
         Err(error @ server::Error::Leftover(_)) => Ok(vec![error.to_string()]),
         Err(error) => Ok(vec![format!(
             "the old table, {}, could not be dropped, the next load of this table drops it: {error}",
-            target.aside(mode)
+            swapped.aside()
         )]),
     }
 }
 
-fn publish_mode(mode: Mode) -> publish::Mode {
+fn swap_mode(mode: Mode) -> swap::Mode {
     match mode {
-        Mode::Insert | Mode::Append => publish::Mode::Insert,
-        Mode::Replace => publish::Mode::Replace,
+        Mode::Insert | Mode::Append => swap::Mode::Insert,
+        Mode::Replace => swap::Mode::Replace,
     }
 }
 
 fn report(
-    target: &Target,
+    target: &Lock,
     options: &LoadOptions,
     memory: &Memory,
     steps: &mut Steps<'_>,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use server::Target;
+use server::Lock;
 
 use crate::position::Position;
 use crate::space::show;
@@ -262,7 +262,7 @@ impl Error {
     pub(crate) fn in_step(
         self,
         step: &'static str,
-        target: &Target,
+        target: &Lock,
         cleaned: Result<(), server::Error>,
     ) -> Error {
         use server::Error as E;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
-use server::{ServerFacts, Session, Table, Target, identifier};
+use server::{Lock, ServerFacts, Session, Table, identifier};
 use sources::{Dialect, Source};
 use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType, Zone};
 
@@ -52,11 +52,11 @@ pub(crate) struct Inspected {
 impl Inspected {
     /// Asks server and input; the errors are those of a table or of options that do not fit.
     pub(crate) fn new(
-        target: &mut Target,
+        target: &mut Lock,
         options: &LoadOptions,
         source: &mut dyn Source,
     ) -> Result<Inspected, Error> {
-        let Target { session, table, facts, .. } = target;
+        let Lock { session, table, facts, .. } = target;
         Inspected::of_table(session, table, facts, options, source)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use server::{ConnectOptions, Session, Table, TableName, Target};
+use server::{ConnectOptions, Direct, Lock, Session, Table, TableName};
 use sources::Source;
 
 use crate::ddl::{self, Made};
@@ -109,9 +109,19 @@ fn run(
     let job = Job { options, progress, memory, rung: &rung };
     let outcome = match rung.path {
         LoadPath::Stream | LoadPath::Insert => {
-            logical::run(&job, connect, &mut target, source, steps)
+            let sent = logical::run(&job, connect, &mut target, source, steps);
+            sent.map_err(|error| {
+                let _shield = options.interrupt.shield();
+                (error, target.abandon())
+            })
         }
-        LoadPath::Auto | LoadPath::Direct => direct::run(&job, &mut target, source, steps),
+        LoadPath::Auto | LoadPath::Direct => {
+            let mut direct = Direct::new(&mut target);
+            direct::run(&job, &mut direct, source, steps).map_err(|error| {
+                let _shield = options.interrupt.shield();
+                (error, direct.abandon())
+            })
+        }
     };
     match outcome {
         Ok(mut report) => {
@@ -119,9 +129,8 @@ fn run(
             report.warnings.extend(forget_ledger(&mut target, options, way));
             Ok(report)
         }
-        Err(error) => {
+        Err((error, cleaned)) => {
             let _shield = options.interrupt.shield();
-            let cleaned = target.abandon();
             made.undo(&mut target.session);
             Err(match error {
                 error @ Error::Appended { .. } => error,
@@ -138,7 +147,7 @@ fn inspect(
     memory: &Memory,
     source: &mut dyn Source,
     told: &Sender<String>,
-) -> Result<(Target, Made, Rung), Error> {
+) -> Result<(Lock, Made, Rung), Error> {
     let mut session = Session::connect(connect)?;
     let made = ddl::make_table(&mut session, options)?;
     let mut target = match plan::lock(session, options, Some(told)) {
@@ -164,7 +173,7 @@ fn inspect(
 /// Removes the ledger: of a load that is done, and of those before it that were interrupted, whose
 /// rows are gone or whose rest is in now. Gives a warning where that cannot be done and rows are
 /// sent in such a `way` that there is one.
-fn forget_ledger(target: &mut Target, options: &LoadOptions, way: Option<Way>) -> Option<String> {
+fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> Option<String> {
     let _shield = options.interrupt.shield();
     failpoint::hit("ledger.done");
     let ledger = target.names.ledger.clone();
@@ -179,12 +188,12 @@ fn forget_ledger(target: &mut Target, options: &LoadOptions, way: Option<Way>) -
             "no other input can be added before: DROP TABLE {}; the same command would add nothing",
             ledger.quoted()
         ),
-        Way::Shadow | Way::Whole => "the next load removes it".to_owned(),
+        Way::Shadow | Way::Transaction => "the next load removes it".to_owned(),
     };
     Some(format!("all rows are in, but the ledger {ledger} could not be removed ({error}): {then}"))
 }
 
-fn drop_ledger(target: &mut Target, ledger: &TableName) -> server::Result<()> {
+fn drop_ledger(target: &mut Lock, ledger: &TableName) -> server::Result<()> {
     target.reconnect()?;
     if Table::exists(&mut target.session, ledger)? {
         target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
@@ -193,7 +202,7 @@ fn drop_ledger(target: &mut Target, ledger: &TableName) -> server::Result<()> {
 }
 
 /// Takes back what a load made that ends before its shadow.
-fn undo(target: &mut Target, made: &Made, options: &LoadOptions) {
+fn undo(target: &mut Lock, made: &Made, options: &LoadOptions) {
     let _shield = options.interrupt.shield();
     // Where the server has gone, the error that is reported says so.
     let _ = target.reconnect();

@@ -4,7 +4,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use serde::Serialize;
-use server::{ConnectOptions, Session, Table, TableName, Target, TargetOptions};
+use server::{ConnectOptions, Lock, LockOptions, Session, Table, TableName};
 use sources::FileSource;
 
 use crate::ddl;
@@ -151,13 +151,13 @@ pub(crate) fn lock(
     session: Session,
     options: &LoadOptions,
     told: Option<&Sender<String>>,
-) -> Result<Target, Error> {
+) -> Result<Lock, Error> {
     let name = TableName::new(&options.database, &options.table);
     let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
     let reconnect_wait = failpoint::reconnect_wait(server::recover::RECONNECT_WAIT);
-    let target_options =
-        TargetOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
-    Target::lock(session, &name, &target_options).map_err(|error| match error {
+    let lock_options =
+        LockOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
+    Lock::take(session, &name, &lock_options).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
         error => error.into(),
     })
@@ -168,7 +168,7 @@ fn no_table(name: &str) -> Error {
 }
 
 /// What keeps the direct path from a table, one sentence each.
-pub(crate) fn refusals(target: &Target) -> Vec<String> {
+pub(crate) fn refusals(target: &Lock) -> Vec<String> {
     target.unsupported.iter().map(ToString::to_string).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Within what the controller may choose: what server, memory and the user allow.
 
-use server::Target;
+use server::Lock;
 use server::capacity::Capacity;
 
 use crate::controller::Limits;
@@ -21,7 +21,7 @@ const ROWS_BYTES_MIN: u64 = 1 << 10;
 /// The limits of a load into `target`.
 ///
 /// Errors: `--connections` that do not fit `--memory`.
-pub(crate) fn limits(job: &Job<'_>, target: &mut Target, shares: &Shares) -> Result<Limits, Error> {
+pub(crate) fn limits(job: &Job<'_>, target: &mut Lock, shares: &Shares) -> Result<Limits, Error> {
     let batches = job.options.batches;
     let capacity = Capacity::read(&mut target.session)?;
     let connections_max = match batches.connections {

@@ -7,7 +7,7 @@
 
 use crate::error::{Result, Unsupported};
 use crate::identifier::{TableName, quote_text};
-use crate::target::import::Target;
+use crate::target::lock::Lock;
 use crate::version::Flavor;
 
 /// Engines with transactions whose tables are their own: a copy is another table.
@@ -30,7 +30,7 @@ pub struct Identity {
     pub has_triggers: bool,
 }
 
-impl Target {
+impl Lock {
     /// Looks for everything that ties the target to itself. Changes nothing.
     pub fn identity(&mut self) -> Result<Identity> {
         let mut found = Identity::default();

@@ -1,7 +1,7 @@
 //! The empty twin of a target that rows are sent to, and its way back into the target's shape.
 //!
 //! ```text
-//! create_twin -> (rows go in) -> finish_twin -> publish -> drop_old
+//! Twin::create -> (rows go in) -> finish -> filled -> publish
 //! ```
 //!
 //! Unlike the direct path's shadow a twin has a name of its own in each load. The named lock of a
@@ -12,124 +12,100 @@
 //! table of an engine without transactions is one of InnoDB. That the way back leads to the very
 //! definition of the target is tried on the empty twin, before any row is sent.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use crate::catalog::{RowFormat, definition, row_format_of};
 use crate::error::{Error, Result, Unsupported};
-use crate::identifier::{TableName, digest, quote_text};
-use crate::target::import::{Names, Target};
+use crate::identifier::quote_text;
+use crate::target::lock::Lock;
+use crate::target::names::twin_name;
+use crate::target::publish::Filled;
 use crate::target::secondary::{Defer, Secondary, alter_text};
 use crate::version::Flavor;
 
-/// Connections lost in [`Target::finish_twin`] before it gives up.
+/// Connections lost in [`Twin::finish`] before it gives up.
 const FINISH_TRIES: usize = 4;
 const ER_CONNECTION_KILLED: u16 = 1927;
 
-/// What is still to be done to a twin before it is the target's like.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Twin {
+/// A table that rows for the target are sent to, [`Names::shadow`](super::names::Names::shadow) as
+/// long as it is there, and what is still to be done before it is the target's like.
+#[derive(Clone, Debug)]
+pub struct Twin {
     /// Indexes that are built when the rows are in.
     secondary: Secondary,
     /// The target's engine, where the twin is of InnoDB until the end.
     staged: Option<String>,
+    /// Its next AUTO_INCREMENT value.
+    next: Option<u64>,
 }
 
-impl Target {
-    /// Makes the empty twin, [`Names::shadow`] from then on, without the indexes that `defer`
-    /// leaves for later; `staged` makes it a table of InnoDB for the time.
+impl Twin {
+    /// Makes the empty twin without the indexes that `defer` leaves for later; `staged` makes it a
+    /// table of InnoDB for the time.
     ///
     /// AUTO_INCREMENT goes on where the target's does.
     ///
-    /// Killed after it: an empty table, which [`Target::cleanup_tables`] finds.
+    /// Killed after it: an empty table, which [`Lock::cleanup_tables`] finds.
     ///
-    /// Errors: [`Error::Unsupported`] when the server's copy is another table than the target, the
-    /// twin then gone again; the server's.
-    pub fn create_twin(&mut self, defer: Defer, staged: bool) -> Result<()> {
-        self.names.shadow = twin_name(&self.table.name, self.session.id());
-        self.twin = Some(Twin::default());
-        let made = self.shape_twin(defer, staged);
+    /// Errors: [`Error::NoTwin`] when the server's copy is another table than the target, the twin
+    /// then gone again; the server's.
+    pub fn create(lock: &mut Lock, defer: Defer, staged: bool) -> Result<Twin> {
+        lock.names.shadow = twin_name(&lock.table.name, lock.session.id());
+        let made = Twin::shape(lock, defer, staged);
         if made.is_err() {
-            let _shield = self.session.options().interrupt.shield();
+            let _shield = lock.session.options().interrupt.shield();
             // The error that is reported says why; what stays the next load removes.
-            let _ = self.drop_twin();
+            let _ = drop_twin(lock);
         }
         made
     }
 
-    fn shape_twin(&mut self, defer: Defer, staged: bool) -> Result<()> {
-        self.copy_target()?;
-        let twin = Twin {
-            secondary: Secondary::of(&self.table, defer),
-            staged: staged.then(|| self.table.engine.clone()),
+    fn shape(lock: &mut Lock, defer: Defer, staged: bool) -> Result<Twin> {
+        copy_target(lock)?;
+        let mut twin = Twin {
+            secondary: Secondary::of(&lock.table, defer),
+            staged: staged.then(|| lock.table.engine.clone()),
+            next: lock.table.auto_increment,
         };
-        if !self.try_way_back(&twin)? {
+        if !twin.try_way_back(lock)? {
             if staged {
                 let detail = "turned into InnoDB and back it is another table than before";
-                return Err(self.no_twin("storage engine", detail.to_owned()));
+                return Err(no_twin(lock, "storage engine", detail.to_owned()));
             }
             // Only indexes: they can just as well stay.
-            self.drop_twin()?;
-            self.copy_target()?;
-            self.twin = Some(Twin::default());
+            drop_twin(lock)?;
+            copy_target(lock)?;
+            twin.secondary = Secondary::default();
         }
-        if let Some(next) = self.table.auto_increment.filter(|&next| next > 1) {
-            self.alter_twin(&[format!("AUTO_INCREMENT={next}")])?;
+        if let Some(next) = twin.next.filter(|&next| next > 1) {
+            alter_twin(lock, &[format!("AUTO_INCREMENT={next}")])?;
         }
-        Ok(())
-    }
-
-    /// CREATE TABLE .. LIKE, and whether that made the same table.
-    fn copy_target(&mut self) -> Result<()> {
-        let (shadow, target) = (self.names.shadow.clone(), self.table.name.clone());
-        let like = format!("CREATE TABLE {} LIKE {}", shadow.quoted(), target.quoted());
-        // Strict mode would refuse zero dates in defaults, and rows too wide for a page.
-        match self.session.version().flavor {
-            Flavor::MariaDb => self.exec(&format!(
-                "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR {like}"
-            ))?,
-            Flavor::MySql => self.in_sql_mode("ALLOW_INVALID_DATES", &like)?,
-        }
-        if definition(&mut self.session, &shadow)? != self.table.definition {
-            let detail = "CREATE TABLE .. LIKE makes another table than it".to_owned();
-            return Err(self.no_twin("copy of the table", detail));
-        }
-        // Where the table does not say, the server's setting of today does.
-        let (made, expected) = (row_format_of(&mut self.session, &shadow)?, self.table.row_format);
-        if made != expected && expected != RowFormat::Other {
-            let detail = format!("the server makes {made:?} tables now, this is {expected:?}");
-            return Err(self.no_twin("row format", detail));
-        }
-        Ok(())
-    }
-
-    /// A statement under another `sql_mode`, for servers without SET STATEMENT.
-    fn in_sql_mode(&mut self, mode: &str, sql: &str) -> Result<()> {
-        let before = self.session.query_row("SELECT @@SESSION.sql_mode")?.text(0)?;
-        self.session.exec(&format!("SET SESSION sql_mode={}", quote_text(mode)))?;
-        let done = self.exec(sql);
-        self.session.exec(&format!("SET SESSION sql_mode={}", quote_text(&before)))?;
-        done
+        Ok(twin)
     }
 
     /// Gives the empty twin the shape rows are sent to, brings it back, and if that leads to the
     /// target's definition takes it there again; false if it does not.
-    fn try_way_back(&mut self, twin: &Twin) -> Result<bool> {
-        let there = twin.there();
+    fn try_way_back(&self, lock: &mut Lock) -> Result<bool> {
+        let there = self.there();
         if there.is_empty() {
             return Ok(true);
         }
-        self.alter_twin(&there)?;
-        let shadow = self.names.shadow.clone();
-        let before = definition(&mut self.session, &shadow)?;
-        for back in twin.back(&before, None) {
-            self.alter_twin(&back)?;
+        alter_twin(lock, &there)?;
+        let shadow = lock.names.shadow.clone();
+        let before = definition(&mut lock.session, &shadow)?;
+        for back in self.back(&before, None) {
+            alter_twin(lock, &back)?;
         }
-        if definition(&mut self.session, &shadow)? != self.table.definition {
+        if definition(&mut lock.session, &shadow)? != lock.table.definition {
             return Ok(false);
         }
-        self.alter_twin(&there)?;
-        self.twin = Some(twin.clone());
+        alter_twin(lock, &there)?;
         Ok(true)
+    }
+
+    /// Sees to it that the session works. One that was lost is made again, if the twin is there.
+    ///
+    /// Errors: [`Error::Overtaken`], [`Error::Busy`]; a server that cannot be reached.
+    pub fn ensure_session(&self, lock: &mut Lock) -> Result<()> {
+        lock.ensure_session_if(Lock::has_shadow).map(drop)
     }
 
     /// Gives the filled twin the indexes and the engine of the target; does nothing the second
@@ -138,95 +114,45 @@ impl Target {
     /// Killed in it, or the server: a table that lacks indexes and is never published.
     ///
     /// Errors: two rows with one key, where unique keys were left for later; the server's.
-    pub fn finish_twin(&mut self) -> Result<()> {
+    pub fn finish(&self, lock: &mut Lock) -> Result<()> {
         let mut tries = 0;
         loop {
-            match self.finish_once() {
+            match self.finish_once(lock) {
                 Err(error) if is_cut(&error) && tries < FINISH_TRIES => {
                     tries += 1;
-                    self.ensure_session()?;
+                    self.ensure_session(lock)?;
                 }
                 done => return done,
             }
         }
     }
 
-    fn finish_once(&mut self) -> Result<()> {
-        let Some(twin) = self.twin.clone() else { return Ok(()) };
-        let shadow = self.names.shadow.clone();
-        let now = definition(&mut self.session, &shadow)?;
-        for alter in twin.back(&now, self.table.auto_increment) {
-            self.alter_twin(&alter)?;
+    fn finish_once(&self, lock: &mut Lock) -> Result<()> {
+        let shadow = lock.names.shadow.clone();
+        let now = definition(&mut lock.session, &shadow)?;
+        for alter in self.back(&now, self.next) {
+            alter_twin(lock, &alter)?;
         }
-        self.check_twin()
+        lock.check_shadow()
     }
 
-    /// Has the twin's AUTO_INCREMENT go on at `next`, and the target's after the swap.
-    pub fn number_twin(&mut self, next: u64) -> Result<()> {
-        self.table.auto_increment = Some(next);
-        self.alter_twin(&[format!("AUTO_INCREMENT={next}")])
+    /// Has its AUTO_INCREMENT go on at `next`, and the target's after the swap.
+    pub fn number(&mut self, lock: &mut Lock, next: u64) -> Result<()> {
+        self.next = Some(next);
+        alter_twin(lock, &[format!("AUTO_INCREMENT={next}")])
     }
 
-    /// Names of the indexes that [`Target::finish_twin`] builds.
+    /// Names of the indexes that [`Twin::finish`] builds.
     pub fn deferred(&self) -> Vec<&str> {
-        self.twin.iter().flat_map(|twin| twin.secondary.names()).collect()
+        self.secondary.names().collect()
     }
 
-    /// The twin is what the target is, in every index: else it is not swapped in.
-    pub(crate) fn check_twin(&mut self) -> Result<()> {
-        if self.twin.is_none() {
-            return Ok(());
-        }
-        let shadow = self.names.shadow.clone();
-        if definition(&mut self.session, &shadow)? == self.table.definition {
-            return Ok(());
-        }
-        let detail = format!("the load's own table, {shadow}, is not like it yet");
-        Err(Error::Altered { target: self.table.name.to_string(), detail })
+    /// The twin as what takes the target's place. That it is what the target is, in every index, is
+    /// looked at before the swap.
+    pub fn filled<'l>(&self, lock: &'l mut Lock) -> Filled<'l> {
+        Filled::sent(lock)
     }
 
-    /// Removes the tables that a killed load of this target left, of either path; gives their
-    /// names. Files that the direct path left are removed where they can be reached.
-    ///
-    /// Errors: [`Error::Leftover`] as [`Target::cleanup`]; a lock that does not come.
-    pub fn cleanup_tables(&mut self) -> Result<Vec<String>> {
-        let mut removed = self.drop_leftovers()?;
-        // Of another server than this, they are none of our business here.
-        removed.extend(self.remove_files().unwrap_or_default());
-        Ok(removed)
-    }
-
-    /// Twins of this load and of others of the same target, which has but one load at a time.
-    pub(crate) fn twins(&mut self) -> Result<Vec<TableName>> {
-        let database = self.table.name.database.clone();
-        let prefix = twin_prefix(&self.table.name);
-        let sql = format!(
-            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
-             AND TABLE_NAME LIKE {}",
-            quote_text(&database),
-            quote_text(&format!("{}%", prefix.replace('_', "\\_")))
-        );
-        let rows = self.session.query(&sql)?;
-        rows.iter().map(|row| Ok(TableName::new(database.as_str(), row.text(0)?))).collect()
-    }
-
-    fn drop_twin(&mut self) -> Result<()> {
-        let sql = format!("DROP TABLE IF EXISTS {}", self.names.shadow.quoted());
-        self.exec(&sql)
-    }
-
-    fn alter_twin(&mut self, clauses: &[String]) -> Result<()> {
-        let flavor = self.session.version().flavor;
-        self.exec(&alter_text(flavor, &self.names.shadow, clauses))
-    }
-
-    fn no_twin(&self, feature: &'static str, detail: String) -> Error {
-        let reasons = vec![Unsupported::new(feature, detail)];
-        Error::NoTwin { target: self.table.name.to_string(), reasons }
-    }
-}
-
-impl Twin {
     /// From the target's shape to the one rows are sent to.
     fn there(&self) -> Vec<String> {
         let mut clauses = self.secondary.drops();
@@ -256,18 +182,55 @@ fn is_cut(error: &Error) -> bool {
     matches!(error, Error::Lost { .. }) || error.errno() == Some(ER_CONNECTION_KILLED)
 }
 
-fn twin_prefix(target: &TableName) -> String {
-    let names = Names::of(target);
-    // The digest is in the lock's name, and nothing else of the target's.
-    format!("_{}_", names.lock.replacen("inrush_", "inrush_twin_", 1))
+/// CREATE TABLE .. LIKE.
+///
+/// Errors: [`Error::NoTwin`] where that made another table.
+fn copy_target(lock: &mut Lock) -> Result<()> {
+    let (shadow, target) = (lock.names.shadow.clone(), lock.table.name.clone());
+    let like = format!("CREATE TABLE {} LIKE {}", shadow.quoted(), target.quoted());
+    // Strict mode would refuse zero dates in defaults, and rows too wide for a page.
+    match lock.session.version().flavor {
+        Flavor::MariaDb => lock.exec(&format!(
+            "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR {like}"
+        ))?,
+        Flavor::MySql => in_sql_mode(lock, "ALLOW_INVALID_DATES", &like)?,
+    }
+    if definition(&mut lock.session, &shadow)? != lock.table.definition {
+        let detail = "CREATE TABLE .. LIKE makes another table than it".to_owned();
+        return Err(no_twin(lock, "copy of the table", detail));
+    }
+    // Where the table does not say, the server's setting of today does.
+    let (made, expected) = (row_format_of(&mut lock.session, &shadow)?, lock.table.row_format);
+    if made != expected && expected != RowFormat::Other {
+        let detail = format!("the server makes {made:?} tables now, this is {expected:?}");
+        return Err(no_twin(lock, "row format", detail));
+    }
+    Ok(())
 }
 
-/// A name that no other load gives: by time, process and connection.
-pub(crate) fn twin_name(target: &TableName, connection: u64) -> TableName {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let word = format!("{} {} {connection}", since.as_nanos(), std::process::id());
-    let token = digest(word.as_bytes());
-    TableName::new(target.database.clone(), format!("{}{token:016x}", twin_prefix(target)))
+/// A statement under another `sql_mode`, for servers without SET STATEMENT.
+fn in_sql_mode(lock: &mut Lock, mode: &str, sql: &str) -> Result<()> {
+    let before = lock.session.query_row("SELECT @@SESSION.sql_mode")?.text(0)?;
+    lock.session.exec(&format!("SET SESSION sql_mode={}", quote_text(mode)))?;
+    let done = lock.exec(sql);
+    lock.session.exec(&format!("SET SESSION sql_mode={}", quote_text(&before)))?;
+    done
+}
+
+fn drop_twin(lock: &mut Lock) -> Result<()> {
+    let sql = format!("DROP TABLE IF EXISTS {}", lock.names.shadow.quoted());
+    lock.exec(&sql)
+}
+
+fn alter_twin(lock: &mut Lock, clauses: &[String]) -> Result<()> {
+    let flavor = lock.session.version().flavor;
+    let sql = alter_text(flavor, &lock.names.shadow, clauses);
+    lock.exec(&sql)
+}
+
+fn no_twin(lock: &Lock, feature: &'static str, detail: String) -> Error {
+    let reasons = vec![Unsupported::new(feature, detail)];
+    Error::NoTwin { target: lock.table.name.to_string(), reasons }
 }
 
 #[cfg(test)]
@@ -275,17 +238,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_twins_differ_and_are_found() {
-        let target = TableName::new("d", "t".repeat(64));
-        let (one, other) = (twin_name(&target, 1), twin_name(&target, 2));
-        assert_ne!(one, other);
-        assert!(one.table.starts_with(&twin_prefix(&target)) && one.table.len() <= 64, "{one}");
-        assert!(!one.table.starts_with(&twin_prefix(&TableName::new("e", "t".repeat(64)))));
-    }
-
-    #[test]
     fn the_way_back_names_only_what_is_missing() {
-        let twin = Twin { secondary: Secondary::default(), staged: Some("Aria".to_owned()) };
+        let twin =
+            Twin { secondary: Secondary::default(), staged: Some("Aria".to_owned()), next: None };
         assert_eq!(
             twin.back("  `a` int\n) ENGINE=InnoDB", Some(7)),
             [["ENGINE=Aria", "AUTO_INCREMENT=7"]]

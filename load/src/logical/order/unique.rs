@@ -1,6 +1,6 @@
 //! Which keys a portion has: those of its rows in every unique index of the table.
 
-use server::Target;
+use server::Lock;
 use server::catalog::{Index, Table};
 use server::version::Flavor;
 use sources::{Chunk, Rows};
@@ -26,7 +26,7 @@ pub(crate) struct RowOrder {
 
 impl RowOrder {
     /// Looks at the target.
-    pub(crate) fn of(target: &mut Target) -> Result<RowOrder, server::Error> {
+    pub(crate) fn of(target: &mut Lock) -> Result<RowOrder, server::Error> {
         Ok(RowOrder {
             refers_to_itself: target.table.has_feature("foreign key")
                 && target.refers_to_itself()?,

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use server::Names;
 use server::identifier::TableName;
-use server::import::Names;
 use server::session::Session;
 use server::testing::TestServer;
 use sources::Chunk;
