@@ -17,6 +17,7 @@ pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::replay_bench::ReplayBenchArgs;
 pub(crate) use self::secure::SecureArgs;
 use crate::failure::Failure;
+use crate::input::DialectArg;
 
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
 #[derive(Debug, Parser)]
@@ -311,18 +312,6 @@ pub(crate) enum PathArg {
     Stream,
     /// INSERT of many rows.
     Insert,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DialectArg {
-    /// LOAD DATA's default: tabs, backslash escapes, also under NO_BACKSLASH_ESCAPES.
-    Mysql,
-    /// RFC 4180: commas, doubled quotes, newlines in quotes.
-    Csv,
-    /// Tabs, no quotes, no escapes.
-    Tsv,
-    /// Vertical bars, also at the line's end (dbgen).
-    Tbl,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

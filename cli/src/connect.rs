@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use secrecy::SecretString;
 use server::sandbox::Status;
-use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions};
+use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions, TableName};
 
 use crate::args::ConnectArgs;
 use crate::failure::Failure;
@@ -137,4 +137,28 @@ pub(crate) fn arguments(args: &ConnectArgs) -> Vec<OsString> {
     add("--defaults-extra-file", args.defaults_extra_file.clone().map(Into::into));
     arguments.extend(args.secure.arguments());
     arguments
+}
+
+/// Reads `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.
+pub(crate) fn target(into: &str) -> Result<TableName, Failure> {
+    TableName::parse(into, None).map_err(|error| Failure::usage(format!("--into {error}")))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_split_at_the_dot_outside_backquotes() {
+        let parts = |into| {
+            let TableName { database, table } = target(into).unwrap();
+            (database, table)
+        };
+        assert_eq!(parts("tpch.lineitem"), ("tpch".to_owned(), "lineitem".to_owned()));
+        assert_eq!(parts("`a.b`.`c``.d`"), ("a.b".to_owned(), "c`.d".to_owned()));
+        for wrong in ["lineitem", ".t", "d.", "`a`", "a.b.c", "`a.b", ""] {
+            assert!(target(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ mod allocator;
 mod args;
 mod bench;
 mod connect;
+mod dialect;
 mod failure;
 mod input;
 mod inspect;

@@ -3,10 +3,9 @@
 //! Such files come from mariadb-dump as often as from a keyboard: with comments, DROP TABLE, SET
 //! and other tables in them. Of all that only the target's CREATE TABLE is run.
 
+use job::error::Error;
+use job::options::LoadOptions;
 use server::{Session, Table, TableName, identifier};
-
-use crate::error::Error;
-use crate::options::LoadOptions;
 
 /// What a load made before it began.
 #[derive(Debug, Default)]

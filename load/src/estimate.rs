@@ -4,16 +4,16 @@
 //! follow from the stored sizes of their columns; text keys are taken to sort by as many bytes as
 //! they store.
 
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
+use encode::encoder::Line;
+use encode::inspected::Inspected;
+use job::error::Error;
+use job::memory::Memory;
+use job::options::LoadOptions;
 use serde::Serialize;
 use server::Table;
 use sources::{Chunk, Rows, Scanner, Source, Value};
-
-use crate::binding::{BoundColumn, Input};
-use crate::encode::Line;
-use crate::error::Error;
-use crate::inspected::Inspected;
-use crate::memory::Memory;
-use crate::options::LoadOptions;
 
 /// Rows that are converted.
 const SAMPLE_ROWS: usize = 2_000;

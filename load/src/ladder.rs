@@ -3,19 +3,21 @@
 //! Each rung is refused by name and with reasons, so that whoever wonders why a load is slow reads
 //! it in the report.
 
+use encode::inspected::Inspected;
+use job::error::Error;
+use job::memory::Memory;
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use send::{Ask, Landing};
 use serde::Serialize;
 use server::{Direct, Lock};
 use sources::Source;
 
-use crate::error::Error;
 use crate::estimate::Estimate;
-use crate::inspected::Inspected;
-use crate::logical::landing::{Ask, Landing};
-use crate::logical::resume;
-use crate::memory::Memory;
-use crate::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
-use crate::plan;
 use crate::space;
+
+/// Why the direct path is taken, when it is.
+const WHY_DIRECT: &str =
+    "the server's files are reachable and the table has nothing the direct path cannot build";
 
 /// The rungs, from the top.
 const LADDER: [LoadPath; 3] = [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert];
@@ -58,18 +60,6 @@ pub(crate) enum Purpose {
     Load,
 }
 
-impl LoadPath {
-    /// As `--path` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            LoadPath::Auto => "auto",
-            LoadPath::Direct => "direct",
-            LoadPath::Stream => "stream",
-            LoadPath::Insert => "insert",
-        }
-    }
-}
-
 /// The first rung that options, server, account and table allow.
 ///
 /// Errors: options that do not fit the table; a disk that is too small. That all rungs are refused
@@ -90,12 +80,12 @@ pub(crate) fn climb(
     };
     if purpose == Purpose::Load {
         // Where this account cannot look, it has left nothing.
-        let _ = resume::sweep(target);
+        let _ = send::sweep(target);
     }
     let is_empty = target.is_empty()?;
     if options.mode == Mode::Insert && !is_empty {
         let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
-        ladder.refuse_all(&plan::not_empty(options, was_swapped));
+        ladder.refuse_all(&not_empty(options, was_swapped));
     }
     if options.mode == Mode::Append && !is_empty {
         let reason = "the table is not empty, and the direct path adds no rows to those there yet";
@@ -157,7 +147,7 @@ impl Ladder {
             path => vec![path],
         };
         let mut ladder = Ladder { rungs, refused: Vec::new(), landing: None };
-        for reason in plan::refusals(target) {
+        for reason in refusals(target) {
             ladder.refuse(LoadPath::Direct, reason);
         }
         if options.on_duplicate == OnDuplicate::Update {
@@ -229,7 +219,7 @@ impl Ladder {
 
 fn why(path: LoadPath, options: &LoadOptions, refused: &[Refused]) -> String {
     if path == LoadPath::Direct {
-        return plan::WHY_DIRECT.to_owned();
+        return WHY_DIRECT.to_owned();
     }
     if options.path == path {
         return format!("--path {} asks for it", path.name());
@@ -285,6 +275,22 @@ impl Climbed {
             };
             Error::Unfit { target: target.table.name.to_string(), path, reasons }
         })
+    }
+}
+
+/// What keeps the direct path from a table, one sentence each.
+fn refusals(target: &Lock) -> Vec<String> {
+    target.unsupported.iter().map(ToString::to_string).collect()
+}
+
+/// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
+/// was killed after its swap.
+fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
+    match options.mode {
+        _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
+             --mode replace would put this input's in their place"
+            .to_owned(),
+        _ => "the table is not empty; --mode replace swaps its rows for the input's".to_owned(),
     }
 }
 

@@ -3,18 +3,18 @@
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use encode::input;
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, LoadPath, OnDuplicate};
+use job::space::free_bytes;
 use serde::Serialize;
 use server::{ConnectOptions, Lock, LockOptions, Session, Table, TableName};
 use sources::FileSource;
 
 use crate::ddl;
-use crate::error::Error;
 use crate::estimate::Estimate;
-use crate::failpoint;
-use crate::input;
 use crate::ladder::{self, Purpose, Refused};
-use crate::options::{LoadOptions, LoadPath, OnDuplicate};
-use crate::space;
 
 /// What a load would do.
 #[derive(Clone, Debug, Serialize)]
@@ -46,10 +46,6 @@ pub struct Plan {
     /// How the input is compressed: each kind once.
     pub compression: Vec<String>,
 }
-
-/// Why the direct path is taken, when it is.
-pub(crate) const WHY_DIRECT: &str =
-    "the server's files are reachable and the table has nothing the direct path cannot build";
 
 /// Refuses what can be refused without a server: options and files. Changes nothing.
 pub fn check(options: &LoadOptions) -> Result<(), Error> {
@@ -104,7 +100,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         }
         let folder = target.build_path()?;
         let folder = folder.parent().unwrap_or(&folder);
-        plan.free_bytes = Some([space::free_bytes(folder)?, space::free_bytes(&options.temp_dir)?]);
+        plan.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.temp_dir)?]);
         if let Err(error) = ladder::check_room(&target, options, plan.estimate.as_ref()) {
             let (path, reason) = (rung.path.name(), error.to_string());
             plan.refused.push(Refused { path, reason });
@@ -165,20 +161,4 @@ pub(crate) fn lock(
 
 fn no_table(name: &str) -> Error {
     Error::Usage(format!("table {name} does not exist; --ddl FILE or --create would make it"))
-}
-
-/// What keeps the direct path from a table, one sentence each.
-pub(crate) fn refusals(target: &Lock) -> Vec<String> {
-    target.unsupported.iter().map(ToString::to_string).collect()
-}
-
-/// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
-/// was killed after its swap.
-pub(crate) fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
-    match options.mode {
-        _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
-             --mode replace would put this input's in their place"
-            .to_owned(),
-        _ => "the table is not empty; --mode replace swaps its rows for the input's".to_owned(),
-    }
 }

@@ -16,13 +16,12 @@ mod seen;
 
 use std::path::PathBuf;
 
-use sources::{Compression, Dialect, Encoding, Sample};
-
-use crate::error::Error;
 use dialect::Guess;
 use header::Header;
+use job::error::Error;
 use records::Records;
 use seen::Seen;
+use sources::{Compression, Dialect, Encoding, Sample};
 
 /// What is looked at, and what is known already.
 #[derive(Clone, Debug)]

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{stat, statvfs};
+use job::error::Error;
+use job::space::free_bytes;
+use rustix::fs::stat;
 
-use crate::error::Error;
 use crate::estimate::Estimate;
 
 /// Refuses a load that will not fit: its file beside `build_path`, its sorted runs in `temp_dir`.
@@ -36,29 +37,9 @@ fn fits(folder: &Path, table_bytes: u64, temporary_bytes: u64) -> Result<(), Err
     Err(Error::NoSpace { path: PathBuf::from(folder), free_bytes, table_bytes, temporary_bytes })
 }
 
-/// Bytes that may still be written to the file system of a folder.
-pub(crate) fn free_bytes(folder: &Path) -> Result<u64, Error> {
-    let stat = statvfs(folder)
-        .map_err(|errno| Error::io("looking for free space in", folder)(errno.into()))?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
-}
-
 fn device(folder: &Path) -> Result<u64, Error> {
     let stat = stat(folder).map_err(|errno| Error::io("looking at", folder)(errno.into()))?;
     Ok(stat.st_dev)
-}
-
-/// Bytes as people read them: `1.2 GB`.
-pub(crate) fn show(bytes: u64) -> String {
-    let units = ["bytes", "kB", "MB", "GB", "TB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let digits = usize::from(unit > 0);
-    format!("{value:.digits$} {}", units[unit])
 }
 
 #[cfg(test)]

@@ -1,0 +1,134 @@
+//! What a build is made from, and what its stages share.
+
+use std::sync::{Mutex, PoisonError};
+
+use encode::binding::Binding;
+use encode::counter::Series;
+use encode::sequence::Sequence;
+use innodb::template::Template;
+use job::error::Error;
+use job::memory::Memory;
+use job::options::LoadOptions;
+use job::progress::Progress;
+use job::stop::Stop;
+use sort::{EntryShape, RunStore, StoreOptions};
+use sources::{Scanner, Source};
+
+use crate::locate;
+use crate::space_file::SpaceFile;
+
+/// Bytes an entry with a record is guessed to take, to share memory among indexes.
+const RECORD_ENTRY_BYTES: usize = 128;
+/// Bytes that few entries with a record exceed.
+const LONG_ENTRY_BYTES: usize = 16 << 10;
+
+/// What a build is made from.
+pub(crate) struct Build<'a> {
+    pub(crate) options: &'a LoadOptions,
+    pub(crate) memory: &'a Memory,
+    pub(crate) binding: &'a Binding,
+    pub(crate) template: &'a Template,
+    pub(crate) file: &'a SpaceFile,
+    pub(crate) source: &'a Mutex<Box<dyn Source>>,
+    /// How AUTO_INCREMENT values go on.
+    pub(crate) series: Series,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+impl Build<'_> {
+    /// Whether rows may be refused and the others loaded.
+    pub(crate) fn may_refuse(&self) -> bool {
+        self.options.rejects_max > 0
+    }
+
+    /// Empties the file and goes back to the start of the input.
+    pub(crate) fn begin_again(&self) -> Result<(), Error> {
+        self.file.set_size(0)?;
+        Ok(self.lock_source().restart()?)
+    }
+
+    /// What the user hears of a stage that stopped: of a duplicate, which two rows.
+    pub(crate) fn explain(&self, stop: Stop) -> Error {
+        let stop = match stop {
+            Stop::Duplicate(key) => {
+                let scanner = Scanner::new(&self.options.dialect);
+                let careful = self.options.rejects_max > 0;
+                let sequence = Sequence::new(self.binding, self.series, careful);
+                let sequence = (&sequence, self.series.zero_is_value);
+                let mut source = self.lock_source();
+                let interrupt = &self.options.interrupt;
+                locate::duplicate(
+                    self.binding,
+                    (&mut **source, &self.options.files),
+                    &scanner,
+                    sequence,
+                    &key,
+                    interrupt,
+                )
+                .map_or_else(|stop| stop, Stop::Failed)
+            }
+            stop => stop,
+        };
+        match stop {
+            Stop::Failed(Error::Sort(sort::Error::BudgetTooSmall { given, needed })) => {
+                let given_bytes = self.options.memory_bytes_max;
+                let reason = format!(
+                    "the input has so many entries to sort that one sort needs {needed} bytes, and \
+                     its share is {given}; give it more"
+                );
+                Error::Memory { given_bytes, reason }
+            }
+            Stop::Failed(error) => error,
+            // Only a worker that stopped for another reason makes the rest say these.
+            Stop::Unsorted | Stop::Renumber | Stop::Abandoned | Stop::Duplicate(_) => {
+                Error::BadFile("the sorted build met rows out of order".to_owned())
+            }
+        }
+    }
+
+    /// A store for each of `shapes`: what each needs at least, and of the rest by what entries
+    /// take. `besides` bytes of the memory for runs are for others.
+    pub(crate) fn stores(
+        &self,
+        shapes: &[EntryShape],
+        besides: usize,
+    ) -> Result<Vec<RunStore>, Stop> {
+        let threads = self.memory.threads;
+        let run_bytes = self.memory.run_bytes.saturating_sub(besides);
+        let weight = |shape: &EntryShape| {
+            let record = if shape.payload { RECORD_ENTRY_BYTES } else { 0 };
+            shape.key_len.unwrap_or(RECORD_ENTRY_BYTES / 2) + record
+        };
+        // A merge keeps an entry of each of its sources.
+        let least = |shape: &EntryShape| {
+            let is_long = shape.payload || shape.key_len.is_none();
+            let entries = if is_long { 4 * threads.max(2) * LONG_ENTRY_BYTES } else { 0 };
+            RunStore::memory_bytes_min(shape, threads) + entries
+        };
+        let total_weight: usize = shapes.iter().map(weight).sum();
+        let total_least: usize = shapes.iter().map(least).sum();
+        let Some(rest) = run_bytes.checked_sub(total_least) else {
+            let reason = format!(
+                "sorting {} indexes on {threads} thread(s) takes {total_least} bytes, {run_bytes} \
+                 are left for it",
+                shapes.len()
+            );
+            return Err(Error::Memory { given_bytes: self.options.memory_bytes_max, reason }.into());
+        };
+        let store = |shape: &EntryShape| {
+            let share = rest as u128 * weight(shape) as u128 / total_weight as u128;
+            let options = StoreOptions {
+                memory_bytes_max: least(shape) + share as usize,
+                temp_dir: self.options.temp_dir.clone(),
+                threads,
+                stop: self.options.interrupt.flag(),
+            };
+            Ok(RunStore::with_options(*shape, options)?)
+        };
+        shapes.iter().map(store).collect()
+    }
+
+    pub(crate) fn lock_source(&self) -> std::sync::MutexGuard<'_, Box<dyn Source>> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

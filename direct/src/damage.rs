@@ -1,0 +1,195 @@
+//! Ways to break a built file that its verification must notice.
+//!
+//! They know their prey: a table whose primary key is one INT, with off-page values and enough
+//! rows for two levels. Unless a kind is about checksums, these are made right again afterwards.
+
+use innodb::ids::{PAGE_SIZE, PageNo};
+use innodb::page::{PageBytes, page_type, seal};
+use innodb::reader::PageSource;
+use job::error::Error;
+use job::failpoint;
+
+use crate::space_file::SpaceFile;
+
+/// `FIL_PAGE_OFFSET`, `_PREV`, `_NEXT`, `_TYPE` and `_SPACE_ID` of every page.
+const PAGE_NO: usize = 4;
+const PREV: usize = 8;
+const NEXT: usize = 12;
+const TYPE: usize = 24;
+const SPACE_ID: usize = 34;
+/// In page 0: `FSP_SIZE`, the list `FSP_FREE_FRAG`, the bitmap of the first extent.
+const SPACE_SIZE: usize = 46;
+const FREE_FRAG: usize = 78;
+const BITMAP: usize = 174;
+/// In the inode page: `FSEG_NOT_FULL_N_USED` of the first segment.
+const NOT_FULL_USED: usize = 58;
+/// In index pages: `PAGE_N_RECS`, `PAGE_LEVEL`, the origin of the infimum, directory slot 1.
+const RECORDS: usize = 54;
+const LEVEL: usize = 64;
+const INFIMUM: usize = 99;
+const SLOT_1: usize = PAGE_SIZE - 8 - 4;
+
+/// Breaks the file as the failpoint says, if it does.
+pub(crate) fn at_failpoint(file: &SpaceFile) -> Result<(), Error> {
+    failpoint::damage().map_or(Ok(()), |kind| damage(file, &kind))
+}
+
+/// Breaks the file in the way of this name.
+fn damage(file: &SpaceFile, kind: &str) -> Result<(), Error> {
+    let space = Space { file };
+    let pages = space.file.size()? / PAGE_SIZE as u64;
+    let resize = |bytes: i64| file.set_size(file.size()?.saturating_add_signed(bytes));
+    match kind {
+        "flipped-byte" => {
+            let (page_no, mut page) = space.leaf(0)?;
+            page[5_000] ^= 1;
+            space.write(page_no, &page)
+        }
+        "longer-file" => resize(PAGE_SIZE as i64),
+        "shorter-file" => resize(-(64 * PAGE_SIZE as i64)),
+        "torn-file" => resize(-100),
+        "wrong-size" => space.edit(0, |page| add(page, SPACE_SIZE, 64)),
+        "broken-list" => space.edit(0, |page| page[FREE_FRAG + 9] ^= 40),
+        "wrong-list-length" => space.edit(0, |page| add(page, FREE_FRAG, 1)),
+        "used-page-marked-free" => space.edit(0, |page| page[BITMAP] ^= 1),
+        "wrong-inode" => space.edit(2, |page| add(page, NOT_FULL_USED, 1)),
+        "swapped-records" => space.edit_leaf(|page| {
+            let [a, b, c] = first_records(page);
+            link(page, INFIMUM, b);
+            link(page, b, a);
+            link(page, a, c);
+        }),
+        "lost-record" => space.edit_leaf(|page| {
+            let [a, _, c] = first_records(page);
+            link(page, a, c);
+        }),
+        "record-loop" => space.edit_leaf(|page| {
+            let [a, b, _] = first_records(page);
+            link(page, b, a);
+        }),
+        "repeated-key" => space.edit_leaf(|page| {
+            let [a, b, _] = first_records(page);
+            page.copy_within(a..a + 4, b);
+        }),
+        "wrong-record-count" => space.edit_leaf(|page| page[RECORDS + 1] ^= 1),
+        "wrong-slot" => space.edit_leaf(|page| page[SLOT_1 + 1] ^= 4),
+        "wrong-next-page" => space.edit_leaf(|page| add(page, NEXT, 1)),
+        "wrong-previous-page" => space.edit_leaf(|page| add(page, PREV, 1)),
+        "wrong-space" => space.edit_leaf(|page| add(page, SPACE_ID, 1)),
+        "swapped-pages" => {
+            let ((a_no, a), (b_no, b)) = (space.leaf(0)?, space.leaf(1)?);
+            space.write(a_no, &b)?;
+            space.write(b_no, &a)
+        }
+        "swapped-page-contents" => {
+            let ((a_no, mut a), (b_no, mut b)) = (space.leaf(0)?, space.leaf(1)?);
+            a[PAGE_NO..PREV + 8].swap_with_slice(&mut b[PAGE_NO..PREV + 8]);
+            space.write_sealed(a_no, &mut b)?;
+            space.write_sealed(b_no, &mut a)
+        }
+        "wrong-child" => {
+            let (page_no, mut page) =
+                space.find(0, |page| is_index(page) && page[LEVEL + 1] > 0)?;
+            let [_, b, _] = first_records(&page);
+            add(&mut page, b + 4, 1);
+            space.write_sealed(page_no, &mut page)
+        }
+        "wrong-off-page-length" => {
+            let (page_no, mut page) =
+                space.find(0, |page| u16_at(page, TYPE) == page_type::BLOB)?;
+            add(&mut page, 38, 1);
+            space.write_sealed(page_no, &mut page)
+        }
+        _ => Err(Error::Usage(format!("no damage of {pages} pages is called {kind}"))),
+    }
+}
+
+struct Space<'a> {
+    file: &'a SpaceFile,
+}
+
+impl Space<'_> {
+    fn read(&self, page_no: u32) -> Result<Box<PageBytes>, Error> {
+        let mut page = innodb::reader::page_buffer();
+        let read = self.file.read(PageNo(page_no), &mut page[..]);
+        read.map_err(Error::io("reading", self.file.path()))?;
+        Ok(page)
+    }
+
+    fn write(&self, page_no: u32, page: &PageBytes) -> Result<(), Error> {
+        self.file.write(PageNo(page_no).file_offset(), page)
+    }
+
+    fn write_sealed(&self, page_no: u32, page: &mut PageBytes) -> Result<(), Error> {
+        seal(page);
+        self.write(page_no, page)
+    }
+
+    fn edit(&self, page_no: u32, change: impl FnOnce(&mut PageBytes)) -> Result<(), Error> {
+        let mut page = self.read(page_no)?;
+        change(&mut page);
+        self.write_sealed(page_no, &mut page)
+    }
+
+    fn edit_leaf(&self, change: impl FnOnce(&mut PageBytes)) -> Result<(), Error> {
+        self.edit(self.leaf(0)?.0, change)
+    }
+
+    /// The `nth` leaf of the clustered index with neighbours on both sides.
+    fn leaf(&self, nth: usize) -> Result<(u32, Box<PageBytes>), Error> {
+        let root = self.read(3)?;
+        self.find(nth, |page| {
+            let siblings = [PREV, NEXT].map(|at| page[at..at + 4] != [0xFF; 4]);
+            let same_index = page[66..74] == root[66..74];
+            is_index(page) && page[LEVEL + 1] == 0 && same_index && siblings == [true, true]
+        })
+    }
+
+    /// The `nth` page, from page 3 on, that `wanted` takes.
+    fn find(
+        &self,
+        nth: usize,
+        wanted: impl Fn(&PageBytes) -> bool,
+    ) -> Result<(u32, Box<PageBytes>), Error> {
+        let pages = (self.file.size()? / PAGE_SIZE as u64) as u32;
+        let mut left = nth;
+        for page_no in 3..pages {
+            let page = self.read(page_no)?;
+            if wanted(&page) {
+                if left == 0 {
+                    return Ok((page_no, page));
+                }
+                left -= 1;
+            }
+        }
+        Err(Error::Usage("the table has no page to damage".to_owned()))
+    }
+}
+
+fn is_index(page: &PageBytes) -> bool {
+    u16_at(page, TYPE) == page_type::INDEX
+}
+
+fn u16_at(page: &PageBytes, at: usize) -> u16 {
+    u16::from_be_bytes([page[at], page[at + 1]])
+}
+
+/// Adds to the four-byte number at `at`.
+fn add(page: &mut PageBytes, at: usize, more: u32) {
+    let number = page[at..at + 4].iter().fold(0u32, |sum, &byte| sum << 8 | u32::from(byte));
+    page[at..at + 4].copy_from_slice(&number.wrapping_add(more).to_be_bytes());
+}
+
+/// Origins of the first three records.
+fn first_records(page: &PageBytes) -> [usize; 3] {
+    let next = |at: usize| (at + usize::from(u16_at(page, at - 2))) % (1 << 16);
+    let a = next(INFIMUM);
+    let b = next(a);
+    [a, b, next(b)]
+}
+
+/// Makes the record at `from` point at the one at `to`.
+fn link(page: &mut PageBytes, from: usize, to: usize) {
+    let distance = to.wrapping_sub(from) as u16;
+    page[from - 2..from].copy_from_slice(&distance.to_be_bytes());
+}

@@ -1,0 +1,192 @@
+//! Second stage: sorted runs to the remaining indexes.
+//!
+//! The keys of each index are cut into ranges. Workers merge a range each into
+//! leaf pages; what numbers the pages goes in range order, so an index comes out
+//! as if one thread had built it. Neighbours are compared on the way: this is
+//! where duplicates of unique keys are found.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use encode::binding::Binding;
+use encode::entry::{Rebuilder, unpack};
+use innodb::leaf::LeafBatch;
+use innodb::tree::IndexBuilder;
+use job::memory::Memory;
+use job::progress::{Progress, Snapshot, Stage};
+use job::stop::Stop;
+use job::turn::Turnstile;
+use server::Interrupt;
+use sort::Runs;
+
+use crate::key_ranges::Task;
+use crate::pages::PageSink;
+use crate::unique_part::UniquePart;
+
+/// What the stage works on, shared by its workers.
+pub(crate) struct IndexesStage<'a> {
+    pub(crate) binding: &'a Binding,
+    pub(crate) memory: &'a Memory,
+    /// One an index to build, as the stores of the first stage.
+    pub(crate) runs: &'a [Runs],
+    /// Number in the table of the index that `runs[0]` belongs to: 0 if the clustered one is sorted.
+    pub(crate) first_index: usize,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) sink: &'a PageSink<'a>,
+    pub(crate) commit: Turnstile<Vec<IndexState>>,
+    pub(crate) progress: &'a dyn Progress,
+    /// Ends the stage early.
+    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) rows: u64,
+    /// For the root of the clustered index, if it is built here.
+    pub(crate) last_auto_increment: u64,
+    /// Bytes of all entries.
+    pub(crate) total_bytes: u64,
+    pub(crate) next_task: AtomicU64,
+    pub(crate) done_bytes: AtomicU64,
+    pub(crate) stop: AtomicBool,
+}
+
+/// An index that is being built.
+pub(crate) struct IndexState {
+    /// Taken when the last range is in.
+    pub(crate) builder: Option<IndexBuilder>,
+    /// Unique part of the last entry that has one.
+    pub(crate) last_unique: Vec<u8>,
+}
+
+impl IndexesStage<'_> {
+    /// Runs one worker until no range is left, or to the first failure of any.
+    pub(crate) fn work(&self) -> Result<(), Stop> {
+        let mut worker = None;
+        while !self.stop.load(Ordering::Relaxed) {
+            let ticket = self.next_task.fetch_add(1, Ordering::Relaxed);
+            let Some(task) = self.tasks.get(ticket as usize) else { return Ok(()) };
+            let worker = match &mut worker {
+                Some(Worker { slot, .. }) if *slot != task.slot => {
+                    worker.insert(self.worker(task.slot))
+                }
+                Some(worker) => worker,
+                none => none.insert(self.worker(task.slot)),
+            };
+            worker.take(ticket, task)?;
+        }
+        Err(Stop::Abandoned)
+    }
+
+    /// Lets no worker begin or wait any more.
+    pub(crate) fn close(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.commit.close();
+    }
+
+    fn worker(&self, slot: usize) -> Worker<'_> {
+        let index = self.first_index + slot;
+        let secondary = index.checked_sub(1).map(|position| &self.binding.secondaries[position]);
+        Worker {
+            stage: self,
+            slot,
+            batch: self.sink.batch(index, self.memory.batch_bytes),
+            rebuilder: secondary.map(Rebuilder::new),
+            unique: secondary.map_or(UniquePart::Whole, UniquePart::of),
+            first_unique: Vec::new(),
+            last_unique: Vec::new(),
+        }
+    }
+}
+
+struct Worker<'a> {
+    stage: &'a IndexesStage<'a>,
+    slot: usize,
+    batch: LeafBatch,
+    /// None for the clustered index, whose entries carry their record.
+    rebuilder: Option<Rebuilder>,
+    unique: UniquePart,
+    first_unique: Vec<u8>,
+    last_unique: Vec<u8>,
+}
+
+impl Worker<'_> {
+    /// Merges one range into pages.
+    fn take(&mut self, ticket: u64, task: &Task) -> Result<(), Stop> {
+        self.first_unique.clear();
+        self.last_unique.clear();
+        let mut merge = self.stage.runs[task.slot].merge(&task.range)?;
+        let mut bytes = 0;
+        while let Some((key, payload)) = merge.next()? {
+            let unique = self.unique.cut(key, payload);
+            if !unique.is_empty() {
+                if unique == self.last_unique {
+                    return Err(self.duplicate(unique));
+                }
+                if self.first_unique.is_empty() {
+                    self.first_unique.extend_from_slice(unique);
+                }
+                self.last_unique.clear();
+                self.last_unique.extend_from_slice(unique);
+            }
+            let record = match &mut self.rebuilder {
+                Some(rebuilder) => rebuilder.record(key, payload),
+                None => unpack(payload).1,
+            };
+            self.batch.push(record.bytes, record.origin)?;
+            bytes += (key.len() + payload.len()) as u64;
+            if self.batch.bytes() > self.stage.memory.batch_bytes {
+                hand_over(self, ticket, None)?;
+            }
+        }
+        self.stage.done_bytes.fetch_add(bytes, Ordering::Relaxed);
+        hand_over(self, ticket, Some(task))
+    }
+
+    fn duplicate(&self, key: &[u8]) -> Stop {
+        Stop::duplicate(self.stage.first_index + self.slot, key)
+    }
+}
+
+/// Numbers the pages built so far and writes them; at the end of a range lets the next pass, and
+/// at the end of an index finishes it.
+fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Result<(), Stop> {
+    let stage = worker.stage;
+    let index = stage.first_index + worker.slot;
+    stage.interrupt.check()?;
+    let mut turn = stage.commit.wait(ticket)?;
+    let state = &mut turn.state()[worker.slot];
+    if !worker.first_unique.is_empty() {
+        if state.last_unique == worker.first_unique {
+            return Err(worker.duplicate(&worker.first_unique));
+        }
+        state.last_unique.clone_from(&worker.last_unique);
+        worker.first_unique.clear();
+    }
+    let last = ended.is_some();
+    let mut appended = None;
+    if let (Some(builder), false) = (&mut state.builder, worker.batch.is_empty()) {
+        appended = Some(stage.sink.number(index, builder, &mut worker.batch, last)?);
+    }
+    let finished = match ended {
+        Some(task) if task.is_last => state.builder.take(),
+        _ => None,
+    };
+    // The last pages are numbered in their turn too, so that runs of pages stay in index order.
+    let finished = finished
+        .map(|builder| stage.sink.finish(index, builder, stage.last_auto_increment))
+        .transpose()?;
+    if last {
+        turn.pass();
+    } else {
+        drop(turn);
+    }
+    if let Some(appended) = appended {
+        stage.sink.write(appended, &mut worker.batch, last)?;
+    }
+    if let Some(finished) = finished {
+        stage.sink.write_finished(finished)?;
+    }
+    stage.progress.update(Snapshot {
+        stage: Stage::Indexes,
+        rows: stage.rows,
+        done_bytes: stage.done_bytes.load(Ordering::Relaxed),
+        total_bytes: Some(stage.total_bytes),
+    });
+    Ok(())
+}

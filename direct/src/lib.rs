@@ -1,0 +1,31 @@
+//! The direct path: build the tablespace, have the server adopt it, swap it in.
+//!
+//! ```text
+//! rows (a chunk a worker) -> sorted runs -> indexes (a key range a worker) -> verify -> import
+//!   rows                      sort           indexes                           verify    server
+//! ```
+//!
+//! In reading order: `load` the steps, `build` what its stages share, `attempt` how they
+//! are joined, `rows` the first and `indexes` the second, in some `order`, by `key_ranges`;
+//! `off_page` long values, `pages` and `space_file` where pages go, `unique_part` of an entry, `verify`
+//! the finished file; `locate` which rows have a key, `duplicates` those that lose. `damage` is the
+//! tests' own.
+
+mod attempt;
+mod build;
+#[cfg(feature = "failpoints")]
+mod damage;
+mod duplicates;
+mod indexes;
+mod key_ranges;
+mod load;
+mod locate;
+mod off_page;
+mod order;
+mod pages;
+mod rows;
+mod space_file;
+mod unique_part;
+mod verify;
+
+pub use load::run;

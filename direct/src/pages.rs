@@ -1,0 +1,160 @@
+//! Where built pages go: numbered under one lock, written by whoever built them.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use innodb::allocator::Allocator;
+use innodb::layout::Layout;
+use innodb::leaf::LeafBatch;
+use innodb::page_fill;
+use innodb::template::{Template, TemplateIndex};
+use innodb::tree::{Appended, FinishedPage, IndexBuilder};
+use job::error::Error;
+use job::options::Fill;
+use job::report::IndexReport;
+
+use crate::space_file::SpaceFile;
+
+/// The tablespace that is being built.
+#[derive(Debug)]
+pub(crate) struct PageSink<'a> {
+    template: &'a Template,
+    file: &'a SpaceFile,
+    fill: Fill,
+    allocator: Mutex<Allocator>,
+    reports: Mutex<Vec<IndexReport>>,
+}
+
+impl<'a> PageSink<'a> {
+    /// An empty tablespace.
+    pub(crate) fn new(template: &'a Template, file: &'a SpaceFile, fill: Fill) -> PageSink<'a> {
+        let report = |index: &TemplateIndex| IndexReport {
+            name: index.name.clone(),
+            records: 0,
+            leaf_pages: 0,
+            height: 1,
+        };
+        PageSink {
+            template,
+            file,
+            fill,
+            allocator: Mutex::new(Allocator::new(template)),
+            reports: Mutex::new(template.indexes.iter().map(report).collect()),
+        }
+    }
+
+    /// A builder of index `index` of the table.
+    pub(crate) fn builder(&self, index: usize) -> IndexBuilder {
+        IndexBuilder::new(&self.template.indexes[index], self.fill_of(index))
+    }
+
+    /// An empty batch of leaves of index `index` with room for `bytes`.
+    pub(crate) fn batch(&self, index: usize, bytes: usize) -> LeafBatch {
+        let pages = bytes / innodb::ids::PAGE_SIZE + 2;
+        LeafBatch::new(&self.template.indexes[index], self.fill_of(index), pages)
+    }
+
+    /// Gives the pages of a batch their numbers: all of them at the `end` of an ordered piece of
+    /// work, else all but the one that is still being filled.
+    pub(crate) fn number(
+        &self,
+        index: usize,
+        builder: &mut IndexBuilder,
+        batch: &mut LeafBatch,
+        end: bool,
+    ) -> Result<Appended, Error> {
+        // The open page stays where it is unless the piece has ended.
+        let leaf_pages = batch.pages() - usize::from(!end);
+        let mut allocator = self.allocator();
+        let appended = if end {
+            builder.append(batch, &mut allocator)?
+        } else {
+            builder.append_closed(batch, &mut allocator)?
+        };
+        drop(allocator);
+        self.note(index, |report| report.leaf_pages += leaf_pages as u64);
+        Ok(appended)
+    }
+
+    /// Seals and writes what [`PageSink::number`] numbered, and empties the batch.
+    pub(crate) fn write(
+        &self,
+        mut appended: Appended,
+        batch: &mut LeafBatch,
+        end: bool,
+    ) -> Result<(), Error> {
+        appended.seal(batch);
+        for (offset, bytes) in appended.writes(batch) {
+            self.file.write(offset, bytes)?;
+        }
+        if end {
+            batch.clear();
+        } else {
+            batch.clear_closed();
+        }
+        Ok(())
+    }
+
+    /// Ends an index: its last pages, for [`PageSink::write_finished`].
+    ///
+    /// `auto_increment` is the last value used, for the clustered index.
+    pub(crate) fn finish(
+        &self,
+        index: usize,
+        builder: IndexBuilder,
+        auto_increment: u64,
+    ) -> Result<Vec<FinishedPage>, Error> {
+        let levels = builder.levels().max(1);
+        self.note(index, |report| report.height = levels as u16);
+        Ok(builder.finish(auto_increment, &mut self.allocator())?)
+    }
+
+    /// Writes the last pages of an index.
+    pub(crate) fn write_finished(&self, pages: Vec<FinishedPage>) -> Result<(), Error> {
+        for page in pages {
+            self.file.write(page.page_no.file_offset(), &page.bytes[..])?;
+        }
+        Ok(())
+    }
+
+    /// Notes what became of index `index`.
+    fn note(&self, index: usize, change: impl FnOnce(&mut IndexReport)) {
+        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut reports[index]);
+    }
+
+    /// Ends the tablespace: its allocation pages and its size. Gives the size in bytes.
+    pub(crate) fn seal(self) -> Result<(u64, Vec<IndexReport>), Error> {
+        let allocator = self.allocator.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let layout = Layout::new(self.template, &allocator);
+        for (page_no, page) in layout.pages() {
+            self.file.write(page_no.file_offset(), &page[..])?;
+        }
+        self.file.set_size(layout.size_bytes())?;
+        self.file.allocate(layout.size_bytes())?;
+        let reports = self.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((layout.size_bytes(), reports))
+    }
+
+    /// The allocator, for off-page columns.
+    pub(crate) fn allocator(&self) -> MutexGuard<'_, Allocator> {
+        self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The empty table this one is made from.
+    pub(crate) fn template(&self) -> &'a Template {
+        self.template
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> &'a SpaceFile {
+        self.file
+    }
+
+    fn fill_of(&self, index: usize) -> page_fill::Fill {
+        let reserve = match index {
+            0 => self.fill.clustered_reserve,
+            _ => self.fill.secondary_reserve,
+        };
+        page_fill::Fill { leaf_reserve_bytes: reserve, node_reserve_bytes: reserve }
+    }
+}

@@ -1,0 +1,55 @@
+//! The time zone in which the server reads TIMESTAMP values.
+
+use job::error::Error;
+use server::{ServerFacts, Session};
+use values::habits::Habits;
+use values::{Column, ConvertOptions, Converter, DefaultValue, SqlType, Zone};
+
+/// The session's zone, checked against the server's own clock when a column depends on it.
+///
+/// `SYSTEM` is the zone the server was started with, which need not be this process's; so for
+/// every week of the years that TIMESTAMP has, the server's answer is compared with ours.
+pub fn zone(
+    session: &mut Session,
+    facts: &ServerFacts,
+    columns: &[Column],
+    habits: Habits,
+) -> Result<Zone, Error> {
+    let is_timestamp = |column: &Column| matches!(column.sql_type, SqlType::Timestamp { .. });
+    if !columns.iter().any(is_timestamp) {
+        return Ok(Zone::UTC);
+    }
+    let zone = Zone::parse(&facts.time_zone)?;
+    let texts: Vec<String> = (1971..if habits.timestamp_to_2106 { 2106 } else { 2038 })
+        .flat_map(|year| (1..=12).map(move |month| (year, month)))
+        .flat_map(|(year, month)| {
+            [1, 8, 15, 22].map(|day| format!("{year}-{month:02}-{day:02} 12:00:00"))
+        })
+        .collect();
+    let asked: Vec<String> = texts.iter().map(|text| format!("UNIX_TIMESTAMP('{text}')")).collect();
+    let answer = session.query_row(&format!("SELECT {}", asked.join(", ")))?;
+    let column = Column {
+        name: "timestamp".to_owned(),
+        sql_type: SqlType::Timestamp { digits: 0 },
+        nullable: false,
+        auto_increment: false,
+        default: DefaultValue::None,
+    };
+    let options = ConvertOptions { time_zone: zone.clone(), habits, ..ConvertOptions::default() };
+    let mut converter = Converter::new(&column, &options)?;
+    for (position, text) in texts.iter().enumerate() {
+        let mut stored = Vec::new();
+        let ours = converter.convert(text.as_bytes(), &mut stored);
+        let seconds = stored.iter().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
+        let theirs: String = answer.text(position)?;
+        let whole = theirs.split('.').next().unwrap_or_default();
+        if ours.is_err() || whole.parse() != Ok(seconds) {
+            return Err(Error::Usage(format!(
+                "the server's time zone {} differs from this machine's: {text} is {theirs} s \
+                 there and {seconds} s here; set time_zone to a named zone or an offset",
+                facts.time_zone
+            )));
+        }
+    }
+    Ok(zone)
+}

@@ -1,0 +1,115 @@
+//! Why a row is refused.
+
+use job::position::Position;
+use sources::Value;
+use values::{Column, Reason};
+
+use crate::binding::Binding;
+use crate::encoder::Line;
+use crate::rejects::Reject;
+
+/// Why a row is refused, and by which field.
+#[derive(Debug)]
+pub struct RowFault {
+    /// Field of the line, from 0.
+    pub field: Option<usize>,
+    /// Column of the table.
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+impl RowFault {
+    /// A line with too few or too many fields, where `needed` to `expected` are right; of too few,
+    /// the first column without is named. `fields` has the field of each column, if it gets one.
+    #[cold]
+    pub fn field_count(
+        seen: usize,
+        (needed, expected): (usize, usize),
+        mut fields: impl Iterator<Item = Option<usize>>,
+    ) -> RowFault {
+        let is_missing = |field: usize| (seen..needed).contains(&field);
+        let column = fields.position(|field| field.is_some_and(is_missing));
+        RowFault { field: None, column, kind: FaultKind::FieldCount { seen, expected } }
+    }
+
+    /// The refused row at `position`, of whose columns `column` is the one at fault.
+    #[cold]
+    pub fn reject(&self, line: &Line<'_>, column: Option<&Column>, position: Position) -> Reject {
+        let mut scratch = Vec::new();
+        let field = self.field.filter(|&field| field < line.row.field_count());
+        let value = match field.map(|field| line.value(field, &mut scratch)) {
+            Some(Value::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        };
+        let reason = match (&self.kind, value, column) {
+            (FaultKind::Value(reason), Some(value), Some(column)) => {
+                reason.explain(value, &column.sql_type).to_string()
+            }
+            (kind, ..) => kind.to_string(),
+        };
+        let (start, end) = line.row.raw();
+        Reject {
+            position,
+            field: self.field.map(|field| field + 1),
+            column: column.map(|column| column.name.clone()),
+            value: value.map(Reject::cut),
+            reason,
+            raw: line.chunk[start..end].to_owned(),
+        }
+    }
+
+    /// Whether it is a generated AUTO_INCREMENT value that its column cannot hold.
+    pub fn is_generated(&self, binding: &Binding) -> bool {
+        matches!(self.kind, FaultKind::Value(_))
+            && self.field.is_none()
+            && self.column.is_some()
+            && self.column == binding.auto_increment
+    }
+}
+
+/// What is wrong with a row.
+#[derive(Debug)]
+pub enum FaultKind {
+    /// A value, by its column's type.
+    Value(Reason),
+    /// NULL where the column is NOT NULL.
+    Null,
+    /// No value is left for the AUTO_INCREMENT column, or the given one cannot be counted.
+    NoNumber,
+    /// Too few or too many fields.
+    FieldCount {
+        /// Fields of the line.
+        seen: usize,
+        /// Fields that are right.
+        expected: usize,
+    },
+    /// The record is too large for a page and nothing is left to store off page.
+    TooLarge {
+        /// Of the record.
+        bytes: usize,
+    },
+}
+
+impl std::fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FaultKind::Value(reason) => write!(f, "{reason}"),
+            FaultKind::Null => write!(f, "NULL, but the column is NOT NULL"),
+            FaultKind::NoNumber => {
+                write!(f, "no AUTO_INCREMENT value that the column's type can hold")
+            }
+            FaultKind::FieldCount { seen, expected } => {
+                let fields = if *seen == 1 { "field" } else { "fields" };
+                write!(f, "the line has {seen} {fields}, expected {expected}")?;
+                match seen < expected {
+                    true => write!(f, ": columns are left without data"),
+                    false => write!(f, ": it has more than there are columns for"),
+                }
+            }
+            FaultKind::TooLarge { bytes } => {
+                write!(f, "the row takes {bytes} bytes in its page, more than half a page")
+            }
+        }
+    }
+}

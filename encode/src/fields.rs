@@ -1,0 +1,274 @@
+//! Which column each field of a line goes to: by `--columns`, by a header, or in table order.
+
+use job::error::Error;
+use job::options::{LoadOptions, RowRules};
+use server::{Session, Table, identifier};
+use sources::sql::Literals;
+use sources::{Dialect, FieldKind, Source};
+use values::{Charset, Column, SqlType};
+
+/// Bytes that a BLOB or TEXT counts for the size of a row of fixed size.
+///
+/// Source: `Load_data_param::add_outvar_field` in the server's `sql/sql_load.cc`.
+const BLOB_ROW_BYTES: u32 = 256;
+
+/// The fields of a line in order.
+#[derive(Clone, Debug)]
+pub struct InputFields {
+    /// Column of the table that each goes to; none for one that is left out.
+    pub columns: Vec<Option<usize>>,
+}
+
+impl InputFields {
+    /// Takes the column list if there is one, else the header, else all visible columns.
+    ///
+    /// Errors are the user's: names that are no column or are given twice. All of them are said at
+    /// once.
+    pub fn new(
+        session: &mut Session,
+        table: &Table,
+        options: &LoadOptions,
+        header: Option<&[String]>,
+    ) -> Result<InputFields, Error> {
+        let (names, from_header) = match (&options.columns, header) {
+            (Some(names), _) => (names.as_slice(), false),
+            (None, Some(names)) => (names, true),
+            (None, None) => {
+                let visible = |column: &Column| !table.invisible.contains(&column.name);
+                let columns = (0..table.columns.len()).filter(|&at| visible(&table.columns[at]));
+                return Ok(InputFields { columns: columns.map(Some).collect() });
+            }
+        };
+        let mut fields = InputFields { columns: Vec::with_capacity(names.len()) };
+        let (mut unknown, mut twice) = (Vec::new(), Vec::new());
+        for name in names {
+            let column = match find(session, table, name)? {
+                Some(column) => Some(column),
+                None if name.starts_with('@') && options.rules == RowRules::LoadData => None,
+                None => {
+                    unknown.push(format!("`{name}`"));
+                    continue;
+                }
+            };
+            if column.is_some() && fields.columns.contains(&column) {
+                twice.push(format!("column `{name}` is given twice"));
+            }
+            fields.columns.push(column);
+        }
+        if !unknown.is_empty() {
+            return Err(Error::Usage(no_column(table, names, &unknown, from_header)));
+        }
+        match twice.first() {
+            Some(twice) => Err(Error::Usage(twice.clone())),
+            None => Ok(fields),
+        }
+    }
+
+    /// Refuses values for columns that the server computes: whether it leaves them out or refuses
+    /// the row is its affair.
+    pub fn check_generated(&self, table: &Table) -> Result<(), Error> {
+        let named = self.columns.iter().flatten().map(|&column| &table.columns[column].name);
+        let mut generated = named.filter(|name| table.generated.contains(name));
+        match generated.next() {
+            None => Ok(()),
+            Some(name) => Err(Error::NotPlain(format!("values for the generated column `{name}`"))),
+        }
+    }
+
+    /// Field that a column gets.
+    pub fn field_of(&self, column: usize) -> Option<usize> {
+        self.columns.iter().position(|target| *target == Some(column))
+    }
+
+    /// Fields a line must have: those after them that are left out anyway may be missing.
+    pub fn needed(&self) -> usize {
+        self.columns.iter().rposition(Option::is_some).map_or(0, |last| last + 1)
+    }
+
+    /// What the reader must know of each field.
+    ///
+    /// Errors: rows of fixed size, and a field that can have none.
+    pub fn kinds(
+        &self,
+        session: &mut Session,
+        table: &Table,
+        dialect: &Dialect,
+    ) -> Result<Vec<FieldKind>, Error> {
+        let widths = match dialect.is_fixed() {
+            true => self.widths(session, table, dialect)?,
+            false => vec![0; self.columns.len()],
+        };
+        let kind = |(column, bytes_max): (&Option<usize>, u32)| {
+            let sql_type = column.map(|column| &table.columns[column].sql_type);
+            let is_long = sql_type.is_some_and(|sql_type| long_bytes(sql_type).is_some());
+            FieldKind {
+                is_text: sql_type.is_some_and(is_text),
+                bytes_max,
+                row_bytes: if is_long { BLOB_ROW_BYTES } else { bytes_max },
+                literals: sql_type.map(literals).unwrap_or_default(),
+            }
+        };
+        Ok(self.columns.iter().zip(widths).map(kind).collect())
+    }
+
+    /// Bytes of each field in a row of fixed size: the server's display width of its column.
+    fn widths(
+        &self,
+        session: &mut Session,
+        table: &Table,
+        dialect: &Dialect,
+    ) -> Result<Vec<u32>, Error> {
+        let names: Vec<String> =
+            table.columns.iter().map(|column| identifier::quote_name(&column.name)).collect();
+        let sql = format!("SELECT {} FROM {} LIMIT 0", names.join(", "), table.name.quoted());
+        let widths = session.column_bytes(&sql)?;
+        let width = |column: &Option<usize>| {
+            let Some(column) = *column else {
+                return Err(Error::Usage(
+                    "rows of fixed size cannot have fields that are left out (@): a field is as \
+                     wide as its column"
+                        .to_owned(),
+                ));
+            };
+            let Column { sql_type, name, .. } = &table.columns[column];
+            match long_bytes(sql_type) {
+                None => Ok(widths.get(column).copied().unwrap_or_default()),
+                Some(_) if dialect.lines_terminated_by.is_empty() => Err(Error::Usage(format!(
+                    "column `{name}` is a BLOB or TEXT, which rows of fixed size can only hold \
+                     where lines have a terminator"
+                ))),
+                Some(bytes) => Ok(bytes),
+            }
+        };
+        self.columns.iter().map(width).collect()
+    }
+}
+
+/// The names in the header, if there is one. Those that are no UTF-8 the server converts from the
+/// file's character set.
+pub fn header(
+    session: &mut Session,
+    options: &LoadOptions,
+    source: &mut dyn Source,
+) -> Result<Option<Vec<String>>, Error> {
+    let names = source.header_bytes().map_err(|error| Error::Usage(error.to_string()))?;
+    let Some(names) = names else { return Ok(None) };
+    let charset = options.charset.as_str();
+    let is_utf8 = matches!(charset, "utf8mb4" | "utf8mb3" | "utf8" | "binary");
+    let text = |name: &Vec<u8>| {
+        if is_utf8 || name.is_ascii() {
+            return Ok(String::from_utf8_lossy(name).into_owned());
+        }
+        let hex: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+        let charset = identifier::quote_name(charset);
+        let sql = format!("SELECT CONVERT(CONVERT(x'{hex}' USING {charset}) USING utf8mb4)");
+        Ok(session.query_text(&sql)?.unwrap_or_default())
+    };
+    names.iter().map(text).collect::<Result<_, Error>>().map(Some)
+}
+
+/// The column of this name as the server compares names. It is asked where letters beyond ASCII
+/// are in question.
+fn find(session: &mut Session, table: &Table, name: &str) -> Result<Option<usize>, Error> {
+    let position =
+        |same: &dyn Fn(&str) -> bool| table.columns.iter().position(|column| same(&column.name));
+    let found = position(&|column| column == name)
+        .or_else(|| position(&|column| column.eq_ignore_ascii_case(name)));
+    let is_ascii = name.is_ascii() && table.columns.iter().all(|column| column.name.is_ascii());
+    if found.is_some() || is_ascii || name.is_empty() {
+        return Ok(found);
+    }
+    for (at, column) in table.columns.iter().enumerate() {
+        if session.is_same_name(&column.name, name)? {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// Says which names are no column, and what can be done.
+fn no_column(table: &Table, names: &[String], unknown: &[String], from_header: bool) -> String {
+    let columns: Vec<String> =
+        table.columns.iter().map(|column| format!("`{}`", column.name)).collect();
+    let is_given =
+        |column: &Column| names.iter().any(|name| column.name.eq_ignore_ascii_case(name));
+    let missing: Vec<String> = table
+        .columns
+        .iter()
+        .filter(|column| !is_given(column))
+        .map(|column| format!("`{}`", column.name))
+        .collect();
+    let (unknown, columns) = (unknown.join(", "), columns.join(", "));
+    let missing = match missing.is_empty() {
+        true => String::new(),
+        false => format!("; not in the header: {}", missing.join(", ")),
+    };
+    match from_header {
+        true => format!(
+            "the header names {unknown}, which the table does not have, only {columns}{missing}; to \
+             leave a field out give the columns of all fields in order, with @ before what is left \
+             out: --columns a,@x,b"
+        ),
+        false => format!(
+            "the table has no column {unknown}, only {columns}; a field that goes nowhere is named \
+             with @ before it: @x"
+        ),
+    }
+}
+
+/// Whether a column is read by characters: `Field::binary` of the server says it is not.
+fn is_text(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::Char { text, .. }
+        | SqlType::VarChar { text, .. }
+        | SqlType::Text { text, .. }
+        | SqlType::Enum { text, .. }
+        | SqlType::Set { text, .. } => text.charset != Charset::Binary,
+        SqlType::Json | SqlType::Uuid | SqlType::Inet4 | SqlType::Inet6 => true,
+        SqlType::Opaque { is_text, .. } => *is_text,
+        _ => false,
+    }
+}
+
+/// Which SQL literals a column takes as it takes the same text in a file.
+fn literals(sql_type: &SqlType) -> Literals {
+    match sql_type {
+        SqlType::Integer { .. } => Literals::Whole,
+        SqlType::Decimal { .. } => Literals::Exact,
+        SqlType::Float { .. } | SqlType::Double { .. } => Literals::Real,
+        SqlType::Char { text, .. } | SqlType::VarChar { text, .. } | SqlType::Text { text, .. }
+            if !text.charset.is_ascii_superset() =>
+        {
+            Literals::Strings
+        }
+        SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text { .. } | SqlType::Json => {
+            Literals::Text
+        }
+        SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. } => {
+            Literals::Bytes
+        }
+        SqlType::Bit { .. } | SqlType::Opaque { is_text: false, .. } => Literals::Binary,
+        SqlType::Year => Literals::Year,
+        SqlType::Date
+        | SqlType::Time { .. }
+        | SqlType::DateTime { .. }
+        | SqlType::Timestamp { .. }
+        | SqlType::Enum { .. }
+        | SqlType::Set { .. }
+        | SqlType::Uuid
+        | SqlType::Inet4
+        | SqlType::Inet6
+        | SqlType::Opaque { is_text: true, .. } => Literals::Strings,
+    }
+}
+
+/// Most bytes of a BLOB, TEXT or JSON column.
+fn long_bytes(sql_type: &SqlType) -> Option<u32> {
+    match sql_type {
+        SqlType::Text { bytes_max, .. } | SqlType::Blob { bytes_max } => {
+            Some(u32::try_from(*bytes_max).unwrap_or(u32::MAX))
+        }
+        SqlType::Json => Some(u32::MAX),
+        _ => None,
+    }
+}

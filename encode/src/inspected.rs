@@ -1,0 +1,325 @@
+//! What a build needs to know of server and input beyond the template.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use job::error::Error;
+use job::options::{LoadOptions, OnDuplicate, RowRules};
+use server::catalog::Moment;
+use server::learn::{self, CollationCache};
+use server::version::Flavor;
+use server::{Lock, ServerFacts, Session, Table, identifier};
+use sources::{Dialect, Source};
+use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType, Zone};
+
+use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
+use crate::clock;
+use crate::column_source;
+use crate::counter::{Generates, Series};
+use crate::fields::{self, InputFields};
+
+/// Collations by name.
+pub type Collations = HashMap<String, Arc<Collation>>;
+
+/// Columns bound to the input, and how their keys compare.
+pub struct Inspected {
+    /// All columns of the table in order, if `unfit` is empty; else those whose values follow from
+    /// the input.
+    pub columns: Vec<BoundColumn>,
+    /// Where the fields of a line go.
+    pub fields: InputFields,
+    /// The dialect, with what the table tells of its fields.
+    pub dialect: Dialect,
+    /// How AUTO_INCREMENT values go on.
+    pub series: Series,
+    /// What texts mean as values.
+    pub convert: ConvertOptions,
+    /// Whether the zone of TIMESTAMP values is known; that of `convert` is else UTC.
+    pub is_zone_known: bool,
+    /// The collations by which labels of ENUM and SET columns are found, by name.
+    pub labels: Collations,
+    /// Collations of key columns, by name; those that can be ordered.
+    pub collations: Collations,
+    /// What of the columns the direct path cannot do, a sentence each: keys in no order, values
+    /// that only the server can make.
+    pub unfit: Vec<String>,
+    /// The flags that values are read by, as a session is told.
+    pub sql_mode: String,
+    /// Whose rules say what becomes of a row.
+    pub rules: RowRules,
+}
+
+impl Inspected {
+    /// Asks server and input; the errors are those of a table or of options that do not fit.
+    pub fn new(
+        target: &mut Lock,
+        options: &LoadOptions,
+        source: &mut dyn Source,
+    ) -> Result<Inspected, Error> {
+        let Lock { session, table, facts, .. } = target;
+        Inspected::of_table(session, table, facts, options, source)
+    }
+
+    /// As [`Inspected::new`], of a table that nobody has taken.
+    pub fn of_table(
+        session: &mut Session,
+        table: &Table,
+        facts: &ServerFacts,
+        options: &LoadOptions,
+        source: &mut dyn Source,
+    ) -> Result<Inspected, Error> {
+        let header = fields::header(session, options, source)?;
+        let fields = InputFields::new(session, table, options, header.as_deref())?;
+        if options.rules == RowRules::Insert {
+            fields.check_generated(table)?;
+        }
+        let kinds = fields.kinds(session, table, source.dialect())?;
+        source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
+        let habits = server::habits(session)?;
+        let file_charset = file_charset(session, &options.charset)?;
+        check_null_token(file_charset, options)?;
+        let sql_mode = sql_mode(session, facts, options)?;
+        let (time_zone, mut unfit) = match clock::zone(session, facts, &table.columns, habits) {
+            Ok(zone) => (zone, Vec::new()),
+            Err(problem @ (Error::Usage(_) | Error::Values(_))) => {
+                (Zone::UTC, vec![problem.to_string()])
+            }
+            Err(error) => return Err(error),
+        };
+        let is_zone_known = unfit.is_empty();
+        let sql_flags = SqlMode::parse(&sql_mode);
+        let convert = ConvertOptions { file_charset, sql_mode: sql_flags, time_zone, habits };
+        let labels = learn_label_collations(session, table)?;
+        // A trigger may fill in what the input lacks.
+        if !table.has_feature("trigger") {
+            column_source::check(&table.columns, &fields)?;
+        }
+        let (settled, moment) = settle_defaults(session, table, &fields, &mut unfit)?;
+        let is_bound = |position: usize| {
+            let column = &settled[position];
+            let is_given = fields.field_of(position).is_some();
+            let is_known = match column.sql_type {
+                SqlType::Opaque { .. } => false,
+                SqlType::Timestamp { .. } => is_zone_known,
+                _ => true,
+            };
+            let has_value = is_given || column.default.is_value() || column.auto_increment;
+            is_known && has_value && !table.generated.contains(&column.name)
+        };
+        let moment = moment.as_ref().filter(|_| options.rules == RowRules::LoadData);
+        let columns = bind_columns(&settled, &fields, &convert, &labels, moment, is_bound)?;
+        let (collations, unordered) = learn_collations(session, table)?;
+        unfit.extend(unordered);
+        let series = series(session, facts, table, sql_flags, options)?;
+        let dialect = source.dialect().clone();
+        Ok(Inspected {
+            columns,
+            fields,
+            dialect,
+            series,
+            convert,
+            is_zone_known,
+            labels,
+            collations,
+            unfit,
+            sql_mode,
+            rules: options.rules,
+        })
+    }
+}
+
+/// The table's columns with the DEFAULT expressions evaluated that the load needs, and the moment
+/// at which they were; none if nothing depends on it. Expressions without one value for all rows
+/// stay, and `unfit` hears of them; so do all where the direct path is out of the question anyway.
+fn settle_defaults(
+    session: &mut Session,
+    table: &Table,
+    fields: &InputFields,
+    unfit: &mut Vec<String>,
+) -> Result<(Vec<Column>, Option<Moment>), Error> {
+    let mut columns = table.columns.clone();
+    let is_given = |position: usize| fields.field_of(position).is_some();
+    let is_mariadb = session.version().flavor == Flavor::MariaDb;
+    let needed = |&position: &usize| {
+        let is_expression = matches!(columns[position].default, DefaultValue::Expression(_));
+        !is_given(position) && is_expression && table.unsupported.is_empty() && is_mariadb
+    };
+    let wanted: Vec<usize> = (0..columns.len()).filter(needed).collect();
+    let takes_null = |position: usize| {
+        let column = &columns[position];
+        let is_timestamp = matches!(column.sql_type, SqlType::Timestamp { .. });
+        is_given(position) && is_timestamp && !column.nullable
+    };
+    if wanted.is_empty() && !(0..columns.len()).any(takes_null) {
+        return Ok((columns, None));
+    }
+    let moment = Moment::now(session)?;
+    match table.evaluate_defaults(session, &wanted, &moment) {
+        Ok(values) => {
+            for (position, value) in values {
+                columns[position].default = value;
+            }
+        }
+        Err(error) if error.errno().is_some() => unfit.push(error.to_string()),
+        Err(error @ server::Error::Default { .. }) => unfit.push(error.to_string()),
+        Err(error) => return Err(error.into()),
+    }
+    Ok((columns, Some(moment)))
+}
+
+/// How LOAD DATA would number rows in a session of the server's.
+fn series(
+    session: &mut Session,
+    facts: &ServerFacts,
+    table: &Table,
+    sql_mode: SqlMode,
+    options: &LoadOptions,
+) -> Result<Series, Error> {
+    let (increment, offset) = facts.auto_increment_step;
+    let lock_mode = session.query_row("SELECT @@innodb_autoinc_lock_mode")?.text(0)?;
+    Ok(Series {
+        start: table.auto_increment.unwrap_or(1),
+        increment,
+        offset,
+        zero_is_value: sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO),
+        // Of INSERT with a list the server knows how many there are.
+        reserves: lock_mode != "0" && options.rules == RowRules::LoadData,
+        generates: match (options.rules, options.on_duplicate) {
+            (RowRules::LoadData, _) => Generates::Any,
+            (RowRules::Insert, OnDuplicate::Fail) => Generates::AllOrNone,
+            // Whether a row that is left out uses up its number, only the server knows.
+            (RowRules::Insert, _) => Generates::None,
+        },
+    })
+}
+
+/// The flags that values are read by: those of a session of the server's, unless the user wants
+/// others. The server says whether these are flags, and what one that stands for several stands for.
+fn sql_mode(
+    session: &mut Session,
+    facts: &ServerFacts,
+    options: &LoadOptions,
+) -> Result<String, Error> {
+    const ER_WRONG_VALUE_FOR_VAR: u16 = 1231;
+    let Some(typed) = &options.sql_mode else {
+        check_escape(&facts.sql_mode, options)?;
+        return Ok(facts.sql_mode.clone());
+    };
+    let flags: Vec<&str> = typed.split(',').map(str::trim).collect();
+    match tried(session, &flags.join(",")) {
+        Err(error) if error.errno() == Some(ER_WRONG_VALUE_FOR_VAR) => Err(Error::Usage(format!(
+            "--sql-mode {typed} holds what is no flag of the server's sql_mode"
+        ))),
+        flags => {
+            let flags = flags?.unwrap_or_default();
+            check_escape(&flags, options)?;
+            Ok(flags)
+        }
+    }
+}
+
+/// What the server makes of flags, in a session that stays as it is.
+fn tried(session: &mut Session, flags: &str) -> Result<Option<String>, server::Error> {
+    let flags = identifier::quote_text(flags);
+    if session.version().flavor == Flavor::MariaDb {
+        return session
+            .query_text(&format!("SET STATEMENT sql_mode={flags} FOR SELECT @@sql_mode"));
+    }
+    let before = session.query_text("SELECT @@SESSION.sql_mode")?.unwrap_or_default();
+    session.exec(&format!("SET SESSION sql_mode={flags}"))?;
+    let made = session.query_text("SELECT @@SESSION.sql_mode");
+    session.exec(&format!("SET SESSION sql_mode={}", identifier::quote_text(&before)))?;
+    made
+}
+
+/// Refuses to guess whether a backslash is text.
+fn check_escape(flags: &str, options: &LoadOptions) -> Result<(), Error> {
+    let assumed = options.escape_is_assumed && options.dialect.escaped_by.is_some();
+    if assumed && flags.split(',').any(|flag| flag == "NO_BACKSLASH_ESCAPES") {
+        return Err(Error::Usage(
+            "sql_mode has NO_BACKSLASH_ESCAPES, under which LOAD DATA reads \\N and \\t as text; \
+             --fields-escaped-by '' does so, --dialect mysql takes them for NULL and a tab"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// The character set the input is written in.
+fn file_charset(session: &mut Session, name: &str) -> Result<Charset, Error> {
+    let charset = match learn::charset(session, name, &CollationCache::of_user()) {
+        Err(error @ server::Error::UnknownCharset { .. }) => {
+            return Err(Error::Usage(error.to_string()));
+        }
+        charset => charset?,
+    };
+    match charset.char_bytes_min() {
+        1 => Ok(charset),
+        _ => Err(Error::Usage(format!("a file cannot be read as {name}, only a column be it"))),
+    }
+}
+
+/// Refuses a token that would never be met: it is typed in UTF-8 and compared byte by byte.
+fn check_null_token(file: Charset, options: &LoadOptions) -> Result<(), Error> {
+    let is_utf8 = matches!(file, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
+    match &options.dialect.null_token {
+        Some(token) if !is_utf8 && !token.is_ascii() => Err(Error::Usage(format!(
+            "--null-token {} is not ASCII, which a token must be in a file in {}",
+            String::from_utf8_lossy(token),
+            file.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The collations that order some index, by name, and why some cannot be learned, with a column
+/// that has each.
+fn learn_collations(
+    session: &mut Session,
+    table: &Table,
+) -> Result<(Collations, Vec<String>), Error> {
+    let mut collations = HashMap::new();
+    let mut reasons = Vec::new();
+    for (name, column) in key_collations(table) {
+        match learn::collation(session, &name, &CollationCache::of_user()) {
+            Ok(collation) => drop(collations.insert(name, collation)),
+            Err(server::Error::Collation(why)) => {
+                reasons.push(format!("key column `{column}`: {why}"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok((collations, reasons))
+}
+
+/// The collations by which ENUM and SET columns find their labels. Where one cannot be learned,
+/// labels are found by their ASCII letters, which refuses too much but takes nothing for another.
+fn learn_label_collations(
+    session: &mut Session,
+    table: &Table,
+) -> Result<HashMap<String, Arc<Collation>>, Error> {
+    let mut collations = HashMap::new();
+    for name in table.columns.iter().filter_map(|column| label_collation(&column.sql_type)) {
+        if collations.contains_key(name) {
+            continue;
+        }
+        match learn::collation(session, name, &CollationCache::of_user()) {
+            Ok(collation) => drop(collations.insert(name.to_owned(), collation)),
+            Err(server::Error::Collation(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(collations)
+}
+
+/// Names of the collations that order some index, each with one of its columns.
+fn key_collations(table: &Table) -> BTreeMap<String, String> {
+    let in_key = |name: &str| {
+        table.indexes.iter().flat_map(|index| &index.columns).any(|column| column.name == name)
+    };
+    let named = |column: &Column| {
+        let collation = text_collation(&column.sql_type)?;
+        Some((collation.to_owned(), column.name.clone()))
+    };
+    table.columns.iter().filter(|column| in_key(&column.name)).filter_map(named).collect()
+}

@@ -1,0 +1,24 @@
+//! A load that is about to begin: what is asked, what may be used, what was seen, which way.
+
+use job::memory::Memory;
+use job::options::{LoadOptions, LoadPath};
+use job::progress::Progress;
+
+use crate::inspected::Inspected;
+
+/// What every way into the server begins with.
+#[derive(Clone, Copy)]
+pub struct Prepared<'a> {
+    /// What is asked for; the dialect is the one that knows the table.
+    pub options: &'a LoadOptions,
+    /// Who watches.
+    pub progress: &'a dyn Progress,
+    /// Who may use how much memory.
+    pub memory: &'a Memory,
+    /// What server and input say of the table.
+    pub inspected: &'a Inspected,
+    /// The way; never [`LoadPath::Auto`].
+    pub path: LoadPath,
+    /// Why that one.
+    pub why: &'a str,
+}

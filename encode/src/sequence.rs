@@ -1,0 +1,255 @@
+//! Numbers that depend on every row before: AUTO_INCREMENT values and hidden row ids.
+//!
+//! Chunks are converted in parallel, so each takes its numbers in input order
+//! right after it was cut into rows, before anything is converted. Only tables
+//! that need such numbers pay for it.
+//!
+//! A refused row must not use up a number, but that it is refused shows only when it is
+//! converted. So all rows are taken to be good until one with a say in the numbers is not; then
+//! the stage stops with [`Stop::Renumber`] and begins again with care: every chunk is converted
+//! once to see which rows are good, and then again with their numbers.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use job::error::Error;
+use job::stop::Stop;
+use job::turn::Turnstile;
+use values::Column;
+
+use crate::binding::Binding;
+use crate::counter::{Counter, Generates, Series};
+use crate::encoder::{AutoValue, RowNumbers};
+use crate::explicit::{Given, limits};
+use crate::left_out::LeftOut;
+
+/// What each chunk passes to the next.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    counter: Counter,
+    row_id: u64,
+}
+
+/// Gives out numbers in chunk order.
+#[derive(Debug)]
+pub struct Sequence {
+    gate: Option<Turnstile<Next>>,
+    counts: bool,
+    careful: bool,
+    generates: Generates,
+    /// The table's AUTO_INCREMENT after the last chunk so far, and that chunk.
+    reached: Mutex<(u64, u64)>,
+    /// Whether any value was given, or generated, or any row refused.
+    given: AtomicBool,
+    generated: AtomicBool,
+    refused: AtomicBool,
+    /// Largest values given by a row, and by a refused one.
+    given_max: AtomicU64,
+    refused_max: AtomicU64,
+}
+
+/// The numbers of one chunk's rows.
+#[derive(Debug, Default)]
+pub struct ChunkNumbers {
+    first_row_id: u64,
+    /// Of each row, if the table has an AUTO_INCREMENT column.
+    auto_increment: Vec<AutoValue>,
+    /// What the input says of each row.
+    pub given: Vec<Given>,
+}
+
+impl ChunkNumbers {
+    /// Of no chunk yet.
+    pub fn new() -> ChunkNumbers {
+        ChunkNumbers::default()
+    }
+
+    /// The numbers of row `row` of the chunk.
+    #[inline]
+    pub fn of(&self, row: usize) -> RowNumbers {
+        RowNumbers {
+            auto_increment: self.auto_increment.get(row).copied().unwrap_or_default(),
+            row_id: self.first_row_id + row as u64,
+        }
+    }
+
+    /// Numbers to try by whether the rows are good.
+    pub fn try_on(&mut self) {
+        self.auto_increment.clear();
+        self.auto_increment.extend(self.given.iter().map(|given| match given {
+            Given::Nothing => AutoValue::Generated(1),
+            Given::Overflow => AutoValue::Uncountable,
+            _ => AutoValue::Given,
+        }));
+    }
+
+    /// A row that is not to count.
+    pub fn leave_out(&mut self, row: usize) {
+        if let Some(given) = self.given.get_mut(row) {
+            *given = Given::Refused;
+        }
+    }
+}
+
+impl Sequence {
+    /// Numbers for a table whose AUTO_INCREMENT goes on as `series` says. With `careful`, rows that
+    /// are refused are told by [`ChunkNumbers::leave_out`].
+    pub fn new(binding: &Binding, series: Series, careful: bool) -> Sequence {
+        let column = binding.auto_increment.map(|column| &binding.columns[column].column);
+        Sequence::of_column(column, binding.clustered.has_row_id, series, careful)
+    }
+
+    /// Numbers for a table with this AUTO_INCREMENT column, if any, and perhaps hidden row ids.
+    pub fn of_column(
+        column: Option<&Column>,
+        has_row_id: bool,
+        series: Series,
+        careful: bool,
+    ) -> Sequence {
+        let needed = column.is_some() || has_row_id;
+        let (counted_max, value_max) = column.map_or((1, 1), |column| limits(&column.sql_type));
+        let counter = Counter::new(series, counted_max, value_max);
+        Sequence {
+            gate: needed.then(|| Turnstile::new(Next { counter, row_id: 1 })),
+            counts: column.is_some(),
+            careful: careful && column.is_some(),
+            generates: series.generates,
+            reached: Mutex::new((0, counter.table_next())),
+            given: AtomicBool::new(false),
+            generated: AtomicBool::new(false),
+            refused: AtomicBool::new(false),
+            given_max: AtomicU64::new(0),
+            refused_max: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether chunks must say which rows are refused before they take their numbers.
+    pub fn is_careful(&self) -> bool {
+        self.careful
+    }
+
+    /// Numbers the `rows` rows of chunk `ordinal`, of which `numbers.given` says what the input
+    /// gives; waits for the chunks before. Rows in `left_out` get the number they would have had,
+    /// and the next row has it too.
+    pub fn take(
+        &self,
+        ordinal: u64,
+        rows: usize,
+        left_out: &LeftOut,
+        numbers: &mut ChunkNumbers,
+    ) -> Result<(), Stop> {
+        let Some(gate) = &self.gate else { return Ok(()) };
+        numbers.auto_increment.clear();
+        let mut turn = gate.wait(ordinal)?;
+        let next = turn.state();
+        numbers.first_row_id = next.row_id;
+        next.row_id += rows as u64;
+        let (mut given_any, mut generated, mut given_max) = (false, false, 0);
+        for (row, given) in numbers.given.iter().enumerate() {
+            given_any |= *given != Given::Nothing;
+            numbers.auto_increment.push(match *given {
+                Given::Nothing => {
+                    generated = true;
+                    let value = match left_out.has(row) {
+                        true => next.counter.generate_again(),
+                        false => next.counter.generate(),
+                    };
+                    value.map_or(AutoValue::Exhausted, AutoValue::Generated)
+                }
+                Given::Value(_) if left_out.has(row) => {
+                    next.counter.skip();
+                    AutoValue::Given
+                }
+                Given::Value(value) => {
+                    given_max = given_max.max(value);
+                    next.counter.give(value);
+                    AutoValue::Given
+                }
+                Given::Low => {
+                    next.counter.skip();
+                    AutoValue::Given
+                }
+                Given::Refused => AutoValue::Given,
+                Given::Overflow => AutoValue::Uncountable,
+            });
+        }
+        let reached = next.counter.table_next();
+        turn.pass();
+        if let Ok(mut last) = self.reached.lock()
+            && ordinal >= last.0
+        {
+            *last = (ordinal, reached);
+        }
+        self.given_max.fetch_max(given_max, Ordering::SeqCst);
+        if given_any {
+            self.given.store(true, Ordering::SeqCst);
+        }
+        if generated {
+            self.generated.store(true, Ordering::SeqCst);
+        }
+        if !self.may_generate() {
+            return Err(Stop::Failed(Error::NotPlain(
+                "rows that get AUTO_INCREMENT values generated, with such that give them or for \
+                 which duplicates are no failure"
+                    .to_owned(),
+            )));
+        }
+        if self.is_inexact() { Err(Stop::Renumber) } else { Ok(()) }
+    }
+
+    /// Whether as many values were generated so far as may be.
+    fn may_generate(&self) -> bool {
+        match self.generates {
+            Generates::Any => true,
+            Generates::AllOrNone => !self.ended_mixed(),
+            Generates::None => !self.generated.load(Ordering::SeqCst),
+        }
+    }
+
+    /// Row `row` of a chunk is refused, and the load goes on without it.
+    pub fn refuse(&self, row: usize, numbers: &ChunkNumbers) -> Result<(), Stop> {
+        if !self.counts || self.careful {
+            return Ok(());
+        }
+        if let Some(Given::Value(value)) = numbers.given.get(row) {
+            self.refused_max.fetch_max(*value, Ordering::SeqCst);
+        }
+        self.refused.store(true, Ordering::SeqCst);
+        match self.generated.load(Ordering::SeqCst) {
+            true => Err(Stop::Renumber),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether values were generated though a row was refused.
+    fn is_inexact(&self) -> bool {
+        !self.careful
+            && self.refused.load(Ordering::SeqCst)
+            && self.generated.load(Ordering::SeqCst)
+    }
+
+    /// Whether a refused row had a say in any number, now that all rows were seen or the stage
+    /// stopped.
+    pub fn needs_care(&self) -> bool {
+        let refused_max = self.refused_max.load(Ordering::SeqCst);
+        let is_largest = refused_max > 0 && refused_max >= self.given_max.load(Ordering::SeqCst);
+        self.is_inexact() || (!self.careful && is_largest)
+    }
+
+    /// Turns away whoever waits, after a failure.
+    pub fn close(&self) {
+        if let Some(gate) = &self.gate {
+            gate.close();
+        }
+    }
+
+    /// After all rows: whether some AUTO_INCREMENT values were generated and others given.
+    pub fn ended_mixed(&self) -> bool {
+        self.given.load(Ordering::SeqCst) && self.generated.load(Ordering::SeqCst)
+    }
+
+    /// Next AUTO_INCREMENT value after all rows.
+    pub fn next_auto_increment(&self) -> u64 {
+        self.reached.lock().map_or(1, |last| last.1)
+    }
+}

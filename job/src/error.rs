@@ -1,0 +1,329 @@
+//! Why a load did not happen.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use server::Lock;
+
+use crate::position::Position;
+use crate::space::show;
+
+/// Everything that ends a load. The target is as it was before, whatever the variant.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option that cannot be meant.
+    #[error("{0}")]
+    Usage(String),
+    /// No way that may be taken can load this table, or not on this server; nothing was started.
+    #[error("{target} cannot be loaded{}: {}", by(*path), .reasons.join("; "))]
+    Unfit {
+        /// `database.table`.
+        target: String,
+        /// The way, where only one may be taken.
+        path: Option<&'static str>,
+        /// Each feature in the way, as a sentence.
+        reasons: Vec<String>,
+    },
+    /// More rows were refused than allowed.
+    #[error("{rejects} row{} refused and --rejects-max is {rejects_max}; the last one: {last}", if *rejects == 1 { "" } else { "s" })]
+    Rejected {
+        /// Rows refused so far, in input order.
+        rejects: u64,
+        /// How many were allowed.
+        rejects_max: u64,
+        /// The one that was too many: position, column, value, reason.
+        last: String,
+    },
+    /// Two rows have the same key.
+    #[error(
+        "{second} has the same {index} key as {first}: {key}; --on-duplicate skip or replace would load one of them"
+    )]
+    Duplicate {
+        /// The index, quoted.
+        index: String,
+        /// The row that comes first in the input.
+        first: Box<Position>,
+        /// The row that comes later.
+        second: Box<Position>,
+        /// The key's values, as text.
+        key: String,
+    },
+    /// Two rows have the same key, and the input cannot tell any more which.
+    #[error("two rows have the same {index} key; which rows is not known: {reason}")]
+    UnknownDuplicate {
+        /// The index, quoted.
+        index: String,
+        /// Why the input could not be asked.
+        reason: String,
+    },
+    /// The server refused a row for its key, which another row has, here or in the table before.
+    #[error(
+        "{position}: the server has a row with this key already ({message}); --on-duplicate skip, replace or update says what becomes of such rows"
+    )]
+    DuplicateRow {
+        /// Where the row is.
+        position: Box<Position>,
+        /// The server's words.
+        message: String,
+    },
+    /// The server did not take rows for a reason that should have passed.
+    #[error(
+        "the rows from {position} on were sent {tries} times in {seconds} s and did not go in; the last time: {error}"
+    )]
+    GaveUp {
+        /// Where the first of the rows is.
+        position: Box<Position>,
+        /// How often they were sent.
+        tries: u32,
+        /// For how long.
+        seconds: u64,
+        /// What the server said last.
+        error: server::Error,
+    },
+    /// The server crashed and came up without transactions that it had committed.
+    #[error(
+        "the server has {kept_rows} of the {sent_rows} rows that it had committed: it went down while the load ran and lost the last {portions} portions, which a server may whose innodb_flush_log_at_trx_commit is not 1; run the same command again"
+    )]
+    LostCommits {
+        /// Rows that were committed.
+        sent_rows: u64,
+        /// Rows that are there.
+        kept_rows: u64,
+        /// Portions that are not there.
+        portions: u64,
+    },
+    /// A table that keeps what a transaction has put into it, whatever becomes of that.
+    #[error(
+        "the server could not undo rows that went into {target} ({message}): its engine has no transactions, or a trigger writes to a table without; rows of the load may be in it"
+    )]
+    NotRolledBack {
+        /// `database.table`.
+        target: String,
+        /// The server's words.
+        message: String,
+    },
+    /// The input was not the same when it was read again.
+    #[error(
+        "the input changed while it was read; load it again when nothing writes to its files any more"
+    )]
+    InputChanged,
+    /// The input is not that of the interrupted load that this one would go on with.
+    #[error(
+        "the input was changed since the load that was interrupted: other bytes than those whose rows are in; only with the input as it was can it go on"
+    )]
+    InputChangedSince,
+    /// Rows of INSERTs of which only the server knows what becomes.
+    #[error("{0}: what INSERT makes of that, only the server knows")]
+    NotPlain(String),
+    /// A file of ours could not be read or written.
+    #[error("{doing} {}: {source}{}", path.display(), disk::advice(source))]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No journal could be begun.
+    #[error(
+        "creating the journal in {}: {source}; the variable XDG_STATE_HOME names another place for it", path.display()
+    )]
+    State {
+        /// The state folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Too little room for what the load will write.
+    #[error(
+        "{} has {} free, the load needs about {} there ({} for the table, {} for sorted runs): free some, or put sorted runs elsewhere by --temp-dir",
+        path.display(), show(*free_bytes), show(table_bytes + temporary_bytes), show(*table_bytes),
+        show(*temporary_bytes)
+    )]
+    NoSpace {
+        /// The folder.
+        path: PathBuf,
+        /// Bytes free there.
+        free_bytes: u64,
+        /// Bytes of the tablespace, if it goes there.
+        table_bytes: u64,
+        /// Bytes of sorted runs, if they go there.
+        temporary_bytes: u64,
+    },
+    /// `--memory` is too little even for one row at a time.
+    #[error("--memory {given_bytes} bytes is too little: {reason}")]
+    Memory {
+        /// What was given.
+        given_bytes: u64,
+        /// What does not fit.
+        reason: String,
+    },
+    /// Somebody asked for the end of the load, by a signal.
+    #[error("stopped by {by} during {stage}; {target} is as it was")]
+    Stopped {
+        /// Name of the signal.
+        by: &'static str,
+        /// [`crate::Stage::name`] of what was being done.
+        stage: &'static str,
+        /// `database.table`.
+        target: String,
+    },
+    /// The connection broke while the server was asked to swap the tables.
+    #[error(
+        "{target} is the old table or the new one, whole in either case, because the connection broke during the swap: look which, and load again if it is the old one ({reason})"
+    )]
+    SwapUnknown {
+        /// `database.table`.
+        target: String,
+        /// What was being done when the connection broke.
+        reason: String,
+    },
+    /// A load that adds rows ended early: some are in.
+    #[error("{error}; {}", added(target, *rows))]
+    Appended {
+        /// What ended it.
+        error: Box<Error>,
+        /// `database.table`.
+        target: String,
+        /// Rows that are in; none where the server could not be asked.
+        rows: Option<u64>,
+    },
+    /// Somebody asked for the end of a load that adds rows.
+    #[error("stopped by {by} during {stage}")]
+    StoppedAdding {
+        /// Name of the signal.
+        by: &'static str,
+        /// [`crate::Stage::name`] of what was being done.
+        stage: &'static str,
+    },
+    /// The server failed, or could not be reached to remove what a failed load had made.
+    #[error("{error}; that was in step {step}: {state}")]
+    Step {
+        /// The step, as the journal has it.
+        step: &'static str,
+        /// What failed.
+        error: Box<Error>,
+        /// What the target is now, and what is left of the load.
+        state: String,
+        /// Whether nothing is left.
+        clean: bool,
+    },
+    /// The built file broke a rule of the format. It was not given to the server.
+    #[error("the built file is wrong and was not imported, please report this: {0}")]
+    BadFile(String),
+    /// A bug of ours.
+    #[error("an internal error stopped the load, please report it: {0}")]
+    Internal(String),
+    /// The input.
+    #[error(transparent)]
+    Source(#[from] sources::Error),
+    /// A value, a collation.
+    #[error(transparent)]
+    Values(#[from] values::Error),
+    /// Sorted runs.
+    #[error(transparent)]
+    Sort(#[from] sort::Error),
+    /// The tablespace format.
+    #[error(transparent)]
+    Innodb(#[from] innodb::error::Error),
+    /// The server.
+    #[error(transparent)]
+    Server(#[from] server::Error),
+}
+
+impl Error {
+    /// Exit status of the program: 2 when nothing was started, else 1.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Error::Usage(_)
+            | Error::Unfit { .. }
+            | Error::NoSpace { .. }
+            | Error::Memory { .. } => 2,
+            Error::Server(error) => server_status(error),
+            Error::Step { error, .. } => error.exit_status(),
+            _ => 1,
+        }
+    }
+
+    /// Whether the rows of an INSERT are none that can be loaded without the server reading them as
+    /// statements: [`crate::load_from`] gives up at the first such row, and the target is as it was.
+    pub fn is_not_plain(&self) -> bool {
+        match self {
+            Error::NotPlain(_) | Error::Source(sources::Error::NotPlain { .. }) => true,
+            Error::Step { error, .. } => error.is_not_plain(),
+            _ => false,
+        }
+    }
+
+    /// The error of a step, with what is left of the load after `cleaned` up. What says enough by
+    /// itself stays as it is.
+    pub fn in_step(
+        self,
+        step: &'static str,
+        target: &Lock,
+        cleaned: Result<(), server::Error>,
+    ) -> Error {
+        use server::Error as E;
+        let plain = !matches!(
+            &self,
+            Error::Server(
+                E::Lost { .. } | E::Statement { .. } | E::Connect { .. } | E::Answer { .. }
+            )
+        );
+        let name = &target.table.name;
+        let now = match self {
+            Error::SwapUnknown { .. } | Error::Server(E::CommitUnknown(_)) => String::new(),
+            _ => format!("{name} is as it was, "),
+        };
+        let clean = cleaned.is_ok();
+        let state = match cleaned {
+            Ok(()) if plain => return self,
+            Ok(()) => format!("{now}nothing of the load is left; load again"),
+            Err(error) => format!(
+                "{now}what the load made ({} and its files) could not be removed, the next load \
+                 of the table does it ({error})",
+                target.names.shadow
+            ),
+        };
+        Error::Step { step, error: Box::new(self), state, clean }
+    }
+
+    /// An I/O error with what was being done to which file.
+    pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { doing, path, source }
+    }
+}
+
+fn added(target: &str, rows: Option<u64>) -> String {
+    match rows {
+        Some(rows) => format!(
+            "{rows} row{} in {target}, the same command goes on with the rest",
+            if rows == 1 { " is" } else { "s are" }
+        ),
+        None => format!("rows may be in {target}, the same command goes on with the rest"),
+    }
+}
+
+fn by(path: Option<&str>) -> String {
+    path.map_or(String::new(), |path| format!(" by the {path} path"))
+}
+
+/// What the user has to change is a usage error, also when it is the server that says so. These
+/// come before anything is done.
+fn server_status(error: &server::Error) -> u8 {
+    use server::Error as E;
+    match error {
+        E::NoTable(_)
+        | E::Name(_)
+        | E::Option(_)
+        | E::OptionFile { .. }
+        | E::Unsupported { .. }
+        | E::Collation(_)
+        | E::NoServer(..)
+        | E::Downgrade { .. } => 2,
+        _ => 1,
+    }
+}

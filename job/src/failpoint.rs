@@ -1,0 +1,68 @@
+//! Places at which a test can have the process killed, stopped, or its file damaged.
+//!
+//! With feature `failpoints`, `INRUSH_FAILPOINT=import.begin=kill` ends the process at that
+//! place as `kill -9` would; `=pause` stops it there as SIGSTOP would, until a SIGCONT;
+//! `verify.begin=damage:<kind>` breaks the built file before it is verified.
+//! Without the feature this is nothing.
+
+use std::time::Duration;
+
+/// A place of this name was reached.
+#[cfg(feature = "failpoints")]
+pub fn hit(name: &str) {
+    let Some(action) = action_at(name) else { return };
+    let me = rustix::process::getpid();
+    let signal = match action.as_str() {
+        "kill" => rustix::process::Signal::KILL,
+        "pause" => rustix::process::Signal::STOP,
+        _ => return,
+    };
+    let _ = rustix::process::kill_process(me, signal);
+    // The signal is on its way: no step of ours after it.
+    std::thread::sleep(Duration::from_millis(100));
+}
+
+/// A place of this name was reached; it can be named by its number too, among all of this kind that
+/// the process has reached: `step.1` the first.
+#[cfg(feature = "failpoints")]
+pub fn step(name: &str) {
+    static REACHED: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let before = REACHED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    hit(name);
+    hit(&format!("step.{}", before + 1));
+}
+
+/// The damage that a built file is to take before it is verified.
+#[cfg(feature = "failpoints")]
+pub fn damage() -> Option<String> {
+    Some(action_at("verify.begin")?.strip_prefix("damage:")?.to_owned())
+}
+
+/// How long a server that went away is tried: the variable INRUSH_RECONNECT_MS says, if set.
+#[cfg(feature = "failpoints")]
+pub fn reconnect_wait(default: Duration) -> Duration {
+    let millis = std::env::var("INRUSH_RECONNECT_MS").ok().and_then(|text| text.parse().ok());
+    millis.map_or(default, Duration::from_millis)
+}
+
+/// How long a server that went away is tried.
+#[cfg(not(feature = "failpoints"))]
+pub fn reconnect_wait(default: Duration) -> Duration {
+    default
+}
+
+/// What is to be done at the place of this name.
+#[cfg(feature = "failpoints")]
+fn action_at(name: &str) -> Option<String> {
+    let wanted = std::env::var("INRUSH_FAILPOINT").ok()?;
+    let (place, action) = wanted.split_once('=')?;
+    (place == name).then(|| action.to_owned())
+}
+
+/// A place of this name was reached.
+#[cfg(not(feature = "failpoints"))]
+pub fn hit(_: &str) {}
+
+/// A place of this name was reached.
+#[cfg(not(feature = "failpoints"))]
+pub fn step(_: &str) {}

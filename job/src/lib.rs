@@ -1,0 +1,33 @@
+//! What is asked of a load, what it may use, and what it tells: the same for every way into a server.
+//!
+//! In reading order: [`options`] what is asked for; [`machine`], [`memory`] and [`space`] what there
+//! is; [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end; [`position`]
+//! where a row is, [`row_log`] files of rows that are not loaded; [`progress`], [`settled`] and
+//! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`error`] why there was
+//! no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
+
+pub mod error;
+#[doc(hidden)]
+pub mod failpoint;
+pub mod journal;
+pub mod machine;
+pub mod memory;
+pub mod options;
+pub mod pool;
+pub mod position;
+pub mod progress;
+pub mod publish;
+pub mod report;
+pub mod row_log;
+pub mod settled;
+pub mod space;
+pub mod steps;
+pub mod stop;
+pub mod turn;
+
+pub use error::Error;
+pub use memory::Memory;
+pub use options::LoadOptions;
+pub use position::Position;
+pub use progress::{Progress, Snapshot, Stage};
+pub use report::Report;

@@ -1,0 +1,145 @@
+//! Who may use how much memory: decided once, before the load starts.
+//!
+//! ```text
+//! --memory = program + reading ahead (`reading`) + threads x worker + runs
+//! worker   = chunk of input + its index of fields + pages being built + entries being sorted
+//! ```
+//!
+//! Nothing grows with the input: a worker whose pages or entries reach their share hands them on
+//! in mid-chunk, and runs beyond theirs spill. A record longer than a worker's
+//! share is the only one there is at its time, and runs spill to make room for the copies of it.
+
+use innodb::ids::PAGE_SIZE;
+
+use crate::error::Error;
+use crate::machine;
+
+/// Code, stacks, collations, the connection: what every load has.
+pub const PROGRAM_BYTES: u64 = 20 << 20;
+/// Least share of a worker: below this, chunks are too small to be worth a thread.
+const WORKER_BYTES_MIN: u64 = 4 << 20;
+/// Share of a worker beyond which nothing gets faster.
+const WORKER_BYTES_MAX: u64 = 96 << 20;
+/// Input beyond which a chunk leaves the processor's caches before it is done.
+const CHUNK_BYTES_MAX: usize = 4 << 20;
+/// Pages beyond which a batch gains nothing.
+const BATCH_BYTES_MAX: usize = 12 << 20;
+/// Copies of a long record at once: as read, without escapes, as encoded, and half of one for what
+/// grows. Sorted runs make room for it while it is there.
+pub const COPIES_OF_A_RECORD: f64 = 3.5;
+/// Part of the memory for runs that a record may take from them.
+const RECORD_SHARE: f64 = 0.9;
+/// What verification keeps of a page: its summary, and a reference if a value begins there.
+const VERIFY_PAGE_BYTES: u64 = 64;
+/// Least memory for runs.
+const RUN_BYTES_MIN: u64 = 4 << 20;
+/// Below this there is no room for one worker.
+const LEAST_BYTES: u64 = PROGRAM_BYTES + WORKER_BYTES_MIN + RUN_BYTES_MIN;
+
+/// The shares, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Workers that fit.
+    pub threads: usize,
+    /// Input that a worker takes at once.
+    pub chunk_bytes: usize,
+    /// Longest record; a longer one stops the load.
+    pub record_bytes_max: usize,
+    /// Pages a worker builds before it hands them on.
+    pub batch_bytes: usize,
+    /// Entries of all indexes that a worker collects before it sorts them into runs. Sorting takes
+    /// up to twice as much again.
+    pub entry_bytes: usize,
+    /// Sorted runs of all indexes together.
+    pub run_bytes: usize,
+}
+
+impl Memory {
+    /// The shares of a load that was given so many bytes, of what reading ahead leaves.
+    pub fn of(given_bytes: u64, threads: usize, reading_bytes: u64) -> Result<Memory, Error> {
+        let there = machine::memory_bytes();
+        if given_bytes > there {
+            return Err(Error::Usage(format!(
+                "--memory {} MiB is more than the {} MiB that this machine has, or that limits \
+                 leave to the process",
+                given_bytes >> 20,
+                there >> 20
+            )));
+        }
+        let shares = Memory::split(given_bytes.saturating_sub(reading_bytes), threads);
+        shares.map_err(|error| match reading_bytes {
+            0 => error,
+            _ => Error::Memory {
+                given_bytes,
+                reason: format!(
+                    "unpacking the input takes {} MiB, the rest at least {} MiB",
+                    reading_bytes.div_ceil(1 << 20),
+                    LEAST_BYTES >> 20
+                ),
+            },
+        })
+    }
+
+    /// Refuses a file whose verification would not fit.
+    pub fn check_verify(given_bytes: u64, file_bytes: u64) -> Result<(), Error> {
+        let needed = PROGRAM_BYTES + file_bytes / PAGE_SIZE as u64 * VERIFY_PAGE_BYTES;
+        if needed <= given_bytes {
+            return Ok(());
+        }
+        let reason = format!(
+            "verifying a file of {} takes {} MiB",
+            crate::space::show(file_bytes),
+            needed.div_ceil(1 << 20)
+        );
+        Err(Error::Memory { given_bytes, reason })
+    }
+
+    /// Splits `memory_bytes_max` among at most `threads` workers.
+    pub fn split(memory_bytes_max: u64, threads: usize) -> Result<Memory, Error> {
+        if memory_bytes_max < LEAST_BYTES {
+            return Err(Error::Memory {
+                given_bytes: memory_bytes_max,
+                reason: format!("the least is {} MiB", LEAST_BYTES >> 20),
+            });
+        }
+        let available = memory_bytes_max - PROGRAM_BYTES;
+        let threads = threads.max(1).min((available / 2 / WORKER_BYTES_MIN).max(1) as usize);
+        let worker = (available / 3 / threads as u64).clamp(WORKER_BYTES_MIN, WORKER_BYTES_MAX);
+        let runs = available.saturating_sub(worker * threads as u64).max(RUN_BYTES_MIN);
+        let record = RECORD_SHARE * runs as f64 / COPIES_OF_A_RECORD;
+        let worker = worker as usize;
+        Ok(Memory {
+            threads,
+            chunk_bytes: (worker / 12).min(CHUNK_BYTES_MAX),
+            record_bytes_max: record as usize,
+            batch_bytes: (worker / 4).min(BATCH_BYTES_MAX),
+            entry_bytes: worker / 6,
+            run_bytes: usize::try_from(runs).unwrap_or(usize::MAX),
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_stay_within_what_was_given() {
+        for mib in [28u64, 64, 256, 1024, 65536] {
+            for threads in [1, 2, 8, 128] {
+                let given = mib << 20;
+                let memory = Memory::split(given, threads).unwrap();
+                let worker = memory.chunk_bytes * 12;
+                let used = PROGRAM_BYTES + (worker * memory.threads + memory.run_bytes) as u64;
+                assert!(used <= given, "{mib} MiB, {threads} threads: {memory:?}");
+                assert!(memory.record_bytes_max * 7 / 2 < memory.run_bytes);
+                assert!(memory.threads >= 1 && memory.threads <= threads);
+            }
+        }
+        assert!(Memory::split(27 << 20, 1).is_err());
+        assert!(Memory::check_verify(64 << 20, 10 << 30).is_ok());
+        let error = Memory::check_verify(64 << 20, 1 << 40).unwrap_err().to_string();
+        assert!(error.ends_with("verifying a file of 1.1 TB takes 4116 MiB"), "{error}");
+    }
+}

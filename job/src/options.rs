@@ -1,0 +1,393 @@
+//! What a load is asked to do: one plain struct, every field with its default.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::Access;
+use server::Interrupt;
+use sources::{Dialect, Encoding};
+
+use crate::error::Error;
+use crate::machine;
+use crate::memory::Memory;
+use crate::row_log;
+
+/// What may be in the target before the load, and what becomes of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The target must be empty. The default, because it destroys nothing.
+    #[default]
+    Insert,
+    /// Rows are added; on the direct path the target must be empty too.
+    Append,
+    /// The target's rows are replaced by those of the input in one step.
+    Replace,
+}
+
+/// What becomes of rows that have a primary or unique key in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// The first that is met fails the load. The default, because it loses nothing.
+    #[default]
+    Fail,
+    /// As LOAD DATA IGNORE: in input order, a row is left out if one that stays before it has any
+    /// of its keys.
+    Skip,
+    /// As LOAD DATA REPLACE: in input order, a row takes the place of all rows before it that
+    /// have any of its keys.
+    Replace,
+    /// As INSERT .. ON DUPLICATE KEY UPDATE of the columns that the input has: in input order, a
+    /// row that shares a key with one that is there changes that one. Only by INSERT.
+    Update,
+}
+
+impl OnDuplicate {
+    /// As `--on-duplicate` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnDuplicate::Fail => "fail",
+            OnDuplicate::Skip => "skip",
+            OnDuplicate::Replace => "replace",
+            OnDuplicate::Update => "update",
+        }
+    }
+}
+
+/// Whose rules say what becomes of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowRules {
+    /// LOAD DATA's under strict mode.
+    #[default]
+    LoadData,
+    /// Those of INSERTs with a list of rows. NULL is refused for a TIMESTAMP that is NOT NULL, which
+    /// LOAD DATA gives the time, and so are values for generated columns; generated AUTO_INCREMENT
+    /// values are not reserved in portions. Where they depend on which statement a row is in, the
+    /// load fails: [`Error::is_not_plain`].
+    Insert,
+}
+
+/// Way into the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadPath {
+    /// The first of the others that table, server and account allow.
+    #[default]
+    Auto,
+    /// A finished tablespace that the server adopts.
+    Direct,
+    /// LOAD DATA LOCAL from memory, over several connections.
+    Stream,
+    /// INSERT of many rows, over several connections.
+    Insert,
+}
+
+impl LoadPath {
+    /// As `--path` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            LoadPath::Auto => "auto",
+            LoadPath::Direct => "direct",
+            LoadPath::Stream => "stream",
+            LoadPath::Insert => "insert",
+        }
+    }
+}
+
+/// What the logical path otherwise finds by itself while it loads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Batches {
+    /// Rows of a statement. Default: found, from about 1,000.
+    pub rows: Option<u64>,
+    /// Bytes of a statement. Default: found, below `max_allowed_packet` and 8 MiB.
+    pub bytes: Option<u64>,
+    /// Connections that load. Default: found, from few to 64.
+    pub connections: Option<usize>,
+    /// Bytes of input a second that are not exceeded. Default: no limit.
+    pub bytes_per_second_max: Option<u64>,
+}
+
+/// Whom the logical path does not leave behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replicas {
+    /// `HOST[:PORT]` of replicas that the primary does not know, or not by an address that can be
+    /// reached from here. Those that it knows are found.
+    pub named: Vec<String>,
+    /// How far they may be behind before the load waits for them; None does not look. Default 30 s.
+    pub lag_max: Option<Duration>,
+}
+
+impl Default for Replicas {
+    fn default() -> Replicas {
+        Replicas { named: Vec::new(), lag_max: Some(Duration::from_secs(30)) }
+    }
+}
+
+/// Space left free in each built page, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// Pages of the clustered index. Default 1,024, a sixteenth, as the server's own sorted build.
+    pub clustered_reserve: usize,
+    /// Pages of secondary indexes. Default 1,024 too. The server leaves nothing, and a full
+    /// index of 154 pages splits into 307 after 5 % random inserts, one with this reserve into 177.
+    pub secondary_reserve: usize,
+}
+
+impl Default for Fill {
+    fn default() -> Fill {
+        Fill { clustered_reserve: 1024, secondary_reserve: 1024 }
+    }
+}
+
+/// Everything about one load that is not the connection.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// Input files, in the order their rows are taken.
+    pub files: Vec<PathBuf>,
+    /// Database of the target.
+    pub database: String,
+    /// Name of the target table.
+    pub table: String,
+    /// SQL that makes the target when it is missing. Its database is made too.
+    pub ddl: Option<String>,
+    /// What may be in the target before.
+    pub mode: Mode,
+    /// Way into the server. Default: the fastest that is open.
+    pub path: LoadPath,
+    /// What is fixed of the logical path's batches. Default nothing.
+    pub batches: Batches,
+    /// Replicas that the logical path waits for. Default: those that the primary knows.
+    pub replicas: Replicas,
+    /// Whether rows that are appended become visible all at once: one connection, one
+    /// transaction. Default no.
+    pub atomic: bool,
+    /// How the input is cut into fields.
+    pub dialect: Dialect,
+    /// Whose rules say what becomes of a row. Default: LOAD DATA's.
+    pub rules: RowRules,
+    /// Columns the fields of a line go to, in order. Default: the header's, or all in
+    /// table order but the INVISIBLE ones.
+    pub columns: Option<Vec<String>>,
+    /// Whether the first line of each file names the columns.
+    pub header: bool,
+    /// Lines to leave out at the start of each file, before the header.
+    pub skip_lines: u64,
+    /// Character set of the input. Default utf8mb4.
+    pub charset: String,
+    /// Whether the input is UTF-16 or UTF-32, which become UTF-8 before `charset` is asked.
+    /// Default: if a byte order mark says so.
+    pub encoding: Encoding,
+    /// Whether the dialect's escape is only what LOAD DATA takes when nothing is said: with
+    /// NO_BACKSLASH_ESCAPES that is none, and the load is refused. Default no.
+    pub escape_is_assumed: bool,
+    /// Flags of `sql_mode` by which values are read, besides strict mode. Default: the server's.
+    pub sql_mode: Option<String>,
+    /// Time zone of the input's TIMESTAMP values. Default: that of the server's sessions.
+    pub time_zone: Option<String>,
+    /// Where refused rows go, byte for byte; `<file>.reasons.jsonl` says why.
+    pub rejects: Option<PathBuf>,
+    /// Refused rows that are tolerated. Default 0: the first one fails the load.
+    pub rejects_max: u64,
+    /// What becomes of rows with one key. Default: they fail the load.
+    pub on_duplicate: OnDuplicate,
+    /// Where rows go that are left out as duplicates, byte for byte; `<file>.reasons.jsonl` says to
+    /// which row each lost. Only for [`OnDuplicate::Skip`] and [`OnDuplicate::Replace`].
+    pub duplicates: Option<PathBuf>,
+    /// Threads that parse, sort and build. Default: one a core.
+    pub threads: usize,
+    /// Memory of the whole process, in bytes. Default a quarter of the machine's.
+    pub memory_bytes_max: u64,
+    /// The shares of that memory, which otherwise follow from it. For tests: small ones make many
+    /// chunks, hand-overs and spills of little input.
+    #[doc(hidden)]
+    pub shares: Option<Memory>,
+    /// Whether the logical path sorts rows by primary key first. For tests and benchmarks. Default:
+    /// where it pays.
+    #[doc(hidden)]
+    pub sort_input: Option<bool>,
+    /// Where sorted runs spill to. Default: the system's temporary folder.
+    pub temp_dir: PathBuf,
+    /// Where the journal is kept. Default: `inrush` in the user's state folder.
+    pub state_dir: PathBuf,
+    /// Free space in built pages.
+    pub fill: Fill,
+    /// Seconds to wait for others who hold the table. Default 60.
+    pub lock_wait_seconds: u32,
+    /// Whoever wants the load to end early says so here.
+    pub interrupt: Interrupt,
+}
+
+impl LoadOptions {
+    /// A load of `files` into `database.table`, everything else at its default.
+    pub fn new(files: Vec<PathBuf>, database: &str, table: &str) -> LoadOptions {
+        LoadOptions {
+            files,
+            database: database.to_owned(),
+            table: table.to_owned(),
+            ddl: None,
+            mode: Mode::Insert,
+            path: LoadPath::Auto,
+            batches: Batches::default(),
+            replicas: Replicas::default(),
+            atomic: false,
+            dialect: Dialect::mysql(),
+            rules: RowRules::LoadData,
+            columns: None,
+            header: false,
+            skip_lines: 0,
+            charset: "utf8mb4".to_owned(),
+            encoding: Encoding::default(),
+            escape_is_assumed: false,
+            sql_mode: None,
+            time_zone: None,
+            rejects: None,
+            rejects_max: 0,
+            on_duplicate: OnDuplicate::Fail,
+            duplicates: None,
+            threads: default_threads(),
+            memory_bytes_max: default_memory_bytes(),
+            shares: None,
+            sort_input: None,
+            temp_dir: std::env::temp_dir(),
+            state_dir: default_state_dir(),
+            fill: Fill::default(),
+            lock_wait_seconds: 60,
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    /// Who may use how much of the memory, of what reading ahead leaves.
+    ///
+    /// Errors: [`Error::Memory`], [`Error::Usage`] where it is too little, or more than there is.
+    pub fn memory(&self, reading_bytes: u64) -> Result<Memory, Error> {
+        match self.shares {
+            Some(shares) => Ok(shares),
+            None => Memory::of(self.memory_bytes_max, self.threads, reading_bytes),
+        }
+    }
+
+    /// Refuses what can be seen to fail, before anything is done.
+    pub fn check(&self) -> Result<(), Error> {
+        check_folder("--temp-dir", &self.temp_dir)?;
+        if self.duplicates.is_some() && self.on_duplicate == OnDuplicate::Fail {
+            return Err(Error::Usage(
+                "--duplicates needs --on-duplicate skip or replace: without it the first duplicate \
+                 fails the load, and the message names both rows"
+                    .to_owned(),
+            ));
+        }
+        self.batches.check()?;
+        let logs = [("--rejects", &self.rejects), ("--duplicates", &self.duplicates)];
+        for (option, path) in logs {
+            path.as_deref().map_or(Ok(()), |path| self.check_log(option, path))?;
+        }
+        match (&self.rejects, &self.duplicates) {
+            (Some(rejects), Some(duplicates)) => check_apart(rejects, duplicates),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a file for rows that are not loaded where it cannot be made, or would destroy input.
+    fn check_log(&self, option: &str, path: &Path) -> Result<(), Error> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        check_folder(&format!("the folder of {option}"), folder.unwrap_or(Path::new(".")))?;
+        let wrong = |what: &str| {
+            Err(Error::Usage(format!("{option} {} {what}; name another file", path.display())))
+        };
+        if path.is_dir() {
+            return wrong("is a directory");
+        }
+        // Both files are emptied when the load begins.
+        for output in [path.to_owned(), row_log::reasons_path(path)] {
+            if self.files.iter().any(|input| is_same_file(input, &output)) {
+                let output = output.display();
+                return wrong(&format!(
+                    "would overwrite {output}, which is one of the input files"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Batches {
+    /// Refuses nothing at a time.
+    fn check(&self) -> Result<(), Error> {
+        let given = [
+            ("--batch-rows", self.rows),
+            ("--batch-bytes", self.bytes),
+            ("--connections", self.connections.map(|count| count as u64)),
+            ("--max-rate", self.bytes_per_second_max),
+        ];
+        match given.iter().find(|(_, value)| *value == Some(0)) {
+            Some((option, _)) => Err(Error::Usage(format!("{option} 0 would load nothing"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses two logs that would write into each other's files.
+fn check_apart(rejects: &Path, duplicates: &Path) -> Result<(), Error> {
+    let files = |path: &Path| [path.to_owned(), row_log::reasons_path(path)];
+    for (ours, theirs) in files(rejects).iter().flat_map(|ours| {
+        let theirs = files(duplicates);
+        theirs.into_iter().map(move |theirs| (ours.clone(), theirs))
+    }) {
+        if is_same_name(&ours, &theirs) || is_same_file(&ours, &theirs) {
+            return Err(Error::Usage(format!(
+                "--rejects and --duplicates would both write to {}; name different files",
+                theirs.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two names, of files that may be missing, are the same in the same folder.
+fn is_same_name(a: &Path, b: &Path) -> bool {
+    let folder = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.unwrap_or(Path::new(".")).to_owned()
+    };
+    a.file_name() == b.file_name() && is_same_file(&folder(a), &folder(b))
+}
+
+/// Whether two names, links included, are one file.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (std::fs::metadata(a), std::fs::metadata(b)) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+/// Refuses a folder that is not there or cannot be written to.
+fn check_folder(what: &str, folder: &Path) -> Result<(), Error> {
+    let wrong = |reason: &str| Err(Error::Usage(format!("{what}, {}, {reason}", folder.display())));
+    match std::fs::metadata(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => wrong("does not exist"),
+        Err(error) => wrong(&format!("cannot be used: {error}")),
+        Ok(meta) if !meta.is_dir() => wrong("is not a folder"),
+        Ok(_) => match rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK) {
+            Err(error) => wrong(&format!("cannot be written to: {error}")),
+            Ok(()) => Ok(()),
+        },
+    }
+}
+
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+/// A quarter of the memory that the process may use: of the machine's, of its control group's, or
+/// of what `ulimit` leaves.
+pub fn default_memory_bytes() -> u64 {
+    machine::memory_bytes() / 4
+}
+
+fn default_state_dir() -> PathBuf {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    std::env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .or_else(home)
+        .unwrap_or_else(std::env::temp_dir)
+        .join("inrush")
+}

@@ -1,0 +1,95 @@
+//! The workers of a stage.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::Error;
+use crate::stop::Stop;
+
+/// Runs `work` in `threads` threads to its end.
+///
+/// The first worker that stops, by error or panic, has `close` called, which must wake and turn
+/// away the others. Its reason is the result.
+pub fn run(
+    threads: usize,
+    work: impl Fn() -> Result<(), Stop> + Sync,
+    close: impl Fn() + Sync,
+) -> Result<(), Stop> {
+    let guarded = || {
+        let outcome = catch(&work).unwrap_or_else(|error| Err(Stop::Failed(error)));
+        if outcome.is_err() {
+            close();
+        }
+        outcome
+    };
+    let mut outcomes = Vec::with_capacity(threads);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(guarded)).collect();
+        outcomes.push(guarded());
+        outcomes.extend(others.into_iter().filter_map(|other| other.join().ok()));
+    });
+    let mut abandoned = Ok(());
+    for outcome in outcomes {
+        match outcome {
+            Ok(()) => {}
+            Err(Stop::Abandoned) => abandoned = Err(Stop::Abandoned),
+            stopped => return stopped,
+        }
+    }
+    abandoned
+}
+
+/// What `work` gives, or an error that says where it panicked: a load must clean up after a bug of
+/// ours as after anything else.
+pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
+    // What a worker shares is behind locks, and nobody goes on with it after a failure.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Error::Internal(text.unwrap_or("a panic without words").to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::Turnstile;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn the_reason_of_the_first_to_stop_counts_and_nobody_is_left_waiting() {
+        let gate = Turnstile::new(());
+        let next = AtomicU64::new(0);
+        let outcome = run(
+            4,
+            || {
+                let ticket = next.fetch_add(1, Ordering::Relaxed);
+                if ticket == 0 {
+                    return Err(Stop::Failed(Error::Usage("the reason".to_owned())));
+                }
+                gate.wait(ticket)?.pass();
+                Ok(())
+            },
+            || gate.close(),
+        );
+        assert!(
+            matches!(outcome, Err(Stop::Failed(Error::Usage(reason))) if reason == "the reason")
+        );
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_nobody_is_left_waiting() {
+        let gate = Turnstile::new(());
+        let next = AtomicU64::new(0);
+        let outcome = run(
+            3,
+            || {
+                let ticket = next.fetch_add(1, Ordering::Relaxed);
+                assert!(ticket > 0, "the bug");
+                gate.wait(ticket)?.pass();
+                Ok(())
+            },
+            || gate.close(),
+        );
+        assert!(matches!(outcome, Err(Stop::Failed(Error::Internal(text))) if text == "the bug"));
+    }
+}

@@ -1,0 +1,154 @@
+//! What a finished load says of itself.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::progress::Stage;
+use crate::settled::Settled;
+
+/// Wall time of one stage.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageTime {
+    /// [`Stage::name`].
+    pub name: &'static str,
+    /// Seconds from its start to its end.
+    pub seconds: f64,
+}
+
+/// One index of the finished table.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexReport {
+    /// Its name; the clustered index of a table without a key is `GEN_CLUST_INDEX`.
+    pub name: String,
+    /// Its entries.
+    pub records: u64,
+    /// Its leaf pages.
+    pub leaf_pages: u64,
+    /// Levels, 1 when the root is a leaf.
+    pub height: u16,
+}
+
+/// How rows were sent by the paths stream and insert.
+#[derive(Clone, Debug, Serialize)]
+pub struct LogicalReport {
+    /// What the controller found.
+    #[serde(flatten)]
+    pub settled: Settled,
+    /// Where rows went: `shadow`, a twin that was swapped in; `whole`, the table itself in one
+    /// transaction; `append`, the table itself in many.
+    pub landing: &'static str,
+    /// Pieces of input, a transaction each unless all is one.
+    pub portions: u64,
+    /// Whether the rows were sorted by primary key before they were sent.
+    pub sorted: bool,
+    /// Times that a portion was sent again: for a deadlock, a lock, a lost connection.
+    pub retries: usize,
+    /// Rows that an interrupted load of the same input had left in the table.
+    pub rows_before: u64,
+}
+
+/// Outcome of a load.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// `database.table`.
+    pub target: String,
+    /// Name of the job in the journal.
+    pub job: String,
+    /// `direct`, `stream` or `insert`.
+    pub path: &'static str,
+    /// Why that path.
+    pub why: String,
+    /// Version of the server.
+    pub server: String,
+    /// Rows in the table that came from the input.
+    pub rows: u64,
+    /// Rows of the input that were refused.
+    pub rejects: u64,
+    /// What became of rows that share keys: `fail`, `skip`, `replace` or `update`.
+    pub on_duplicate: &'static str,
+    /// Rows of the input that were left out because others have their keys. Of the paths stream and
+    /// insert: under `replace` rows that were replaced, of the input or there before; under
+    /// `update` rows of the input that went into others. Both count as loaded there.
+    pub duplicates: u64,
+    /// Bytes read from the input.
+    pub bytes: u64,
+    /// Bytes of the finished tablespace.
+    pub file_bytes: u64,
+    /// Bytes of sorted runs that went to the temporary folder.
+    pub spilled_bytes: u64,
+    /// Whether the input came in primary key order, as far as anybody looked.
+    pub sorted_input: bool,
+    /// Wall time of the load.
+    pub seconds: f64,
+    /// Rows a second over the whole load.
+    pub rows_per_second: f64,
+    /// Input megabytes (10^6) a second over the whole load.
+    pub megabytes_per_second: f64,
+    /// Wall time of each stage, in order.
+    pub stages: Vec<StageTime>,
+    /// Highest resident memory of the process.
+    pub memory_peak_bytes: u64,
+    /// Threads used.
+    pub threads: usize,
+    /// The indexes, clustered first; of the direct path.
+    pub indexes: Vec<IndexReport>,
+    /// What the paths stream and insert found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logical: Option<LogicalReport>,
+    /// What the user should know: no binlog, backup to take, and the like.
+    pub notes: Vec<String>,
+    /// What did not work once the rows were in place, one sentence each; usually nothing.
+    pub warnings: Vec<String>,
+}
+
+/// Measures stages one after the other.
+#[derive(Debug)]
+pub struct Stopwatch {
+    started: Instant,
+    stage: Option<(Stage, Instant)>,
+    times: Vec<StageTime>,
+}
+
+impl Stopwatch {
+    /// Starts now.
+    pub fn start() -> Stopwatch {
+        Stopwatch { started: Instant::now(), stage: None, times: Vec::new() }
+    }
+
+    /// Ends the running stage and begins `stage`.
+    pub fn enter(&mut self, stage: Stage) {
+        self.stop();
+        self.stage = Some((stage, Instant::now()));
+    }
+
+    /// Ends the running stage.
+    pub fn stop(&mut self) {
+        if let Some((stage, since)) = self.stage.take() {
+            let seconds = since.elapsed().as_secs_f64();
+            match self.times.iter_mut().find(|time| time.name == stage.name()) {
+                Some(time) => time.seconds += seconds,
+                None => self.times.push(StageTime { name: stage.name(), seconds }),
+            }
+        }
+    }
+
+    /// Seconds from its start to its stop.
+    pub fn total_seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Times of the stages that have ended, in order.
+    pub fn times(&self) -> Vec<StageTime> {
+        self.times.clone()
+    }
+}
+
+/// Highest resident memory of this process so far, in bytes; 0 where the kernel does not say.
+pub fn memory_peak_bytes() -> u64 {
+    let Ok(text) = std::fs::read_to_string("/proc/self/status") else { return 0 };
+    text.lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+        .map_or(0, |kib| kib * 1024)
+}

@@ -1,0 +1,122 @@
+//! Rows that are not loaded: their bytes to one file, the reasons to another beside it.
+
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use disk::File;
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// Why rows are in a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Refused.
+    Rejects,
+    /// Left out for another with the same key.
+    Duplicates,
+}
+
+impl Kind {
+    fn what(self) -> &'static str {
+        match self {
+            Kind::Rejects => "rejects",
+            Kind::Duplicates => "duplicates",
+        }
+    }
+
+    fn creating(self) -> &'static str {
+        match self {
+            Kind::Rejects => "creating the rejects file",
+            Kind::Duplicates => "creating the duplicates file",
+        }
+    }
+
+    fn writing(self) -> &'static str {
+        match self {
+            Kind::Rejects => "writing the rejects file",
+            Kind::Duplicates => "writing the duplicates file",
+        }
+    }
+}
+
+/// Writes rows down, byte for byte, and a JSON object for each.
+#[derive(Debug)]
+pub struct RowLog {
+    kind: Kind,
+    terminator: Vec<u8>,
+    rows: BufWriter<File>,
+    rows_path: PathBuf,
+    reasons: BufWriter<File>,
+    reasons_path: PathBuf,
+}
+
+impl RowLog {
+    /// Begins empty files at `path` and beside it, replacing what is there.
+    /// `terminator` ends a row that has none: the last of a file.
+    pub fn create(kind: Kind, path: &Path, terminator: &[u8]) -> Result<RowLog, Error> {
+        let reasons_path = reasons_path(path);
+        let open = |path: &Path| {
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true).mode(0o600);
+            disk::open(&options, path, kind.what())
+                .map(BufWriter::new)
+                .map_err(Error::io(kind.creating(), path))
+        };
+        Ok(RowLog {
+            kind,
+            terminator: terminator.to_owned(),
+            rows: open(path)?,
+            rows_path: path.to_owned(),
+            reasons: open(&reasons_path)?,
+            reasons_path,
+        })
+    }
+
+    /// Writes one row, and one line that tells why.
+    pub fn write(&mut self, raw: &[u8], reason: &impl Serialize) -> Result<(), Error> {
+        let failed = || Error::io(self.kind.writing(), &self.rows_path);
+        self.rows.write_all(raw).map_err(failed())?;
+        if !raw.ends_with(&self.terminator) {
+            self.rows.write_all(&self.terminator).map_err(failed())?;
+        }
+        let failed = || Error::io("writing the reasons file", &self.reasons_path);
+        serde_json::to_writer(&mut self.reasons, reason).map_err(|e| failed()(e.into()))?;
+        self.reasons.write_all(b"\n").map_err(failed())
+    }
+
+    /// Hands everything to the system.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.rows.flush().map_err(Error::io(self.kind.writing(), &self.rows_path))?;
+        self.reasons.flush().map_err(Error::io("writing the reasons file", &self.reasons_path))
+    }
+}
+
+/// Where the reasons for the rows in `rows_path` go.
+pub fn reasons_path(rows_path: &Path) -> PathBuf {
+    let mut path = rows_path.as_os_str().to_owned();
+    path.push(".reasons.jsonl");
+    PathBuf::from(path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_ends_as_a_line_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rejects");
+        let mut log = RowLog::create(Kind::Rejects, &path, b"|").unwrap();
+        // The second is the last of a file that an editor ended with a newline.
+        for raw in ["a|", "b\n", "c"] {
+            log.write(raw.as_bytes(), &raw).unwrap();
+        }
+        log.flush().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"a|b\n|c|");
+        assert_eq!(std::fs::read_to_string(reasons_path(&path)).unwrap().lines().count(), 3);
+    }
+}

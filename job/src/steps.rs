@@ -1,0 +1,143 @@
+//! The steps of a load: timed, shown to whoever watches, and written to the journal.
+
+use std::path::Path;
+
+use server::Interrupt;
+
+use crate::error::Error;
+use crate::failpoint;
+use crate::journal::{Event, Journal};
+use crate::progress::{Progress, Snapshot, Stage};
+use crate::report::Stopwatch;
+
+/// Goes through the stages one after the other.
+pub struct Steps<'a> {
+    journal: Journal,
+    /// Times them.
+    pub stopwatch: Stopwatch,
+    progress: &'a dyn Progress,
+    target: String,
+    interrupt: Interrupt,
+    /// The step that was entered last.
+    pub stage: Stage,
+}
+
+impl<'a> Steps<'a> {
+    /// Begins a job.
+    pub fn begin(
+        state_dir: &Path,
+        target: &str,
+        progress: &'a dyn Progress,
+        interrupt: Interrupt,
+    ) -> Result<Steps<'a>, Error> {
+        let journal = Journal::create(state_dir)
+            .map_err(|source| Error::State { path: state_dir.to_owned(), source })?;
+        let mut steps = Steps {
+            journal,
+            stopwatch: Stopwatch::start(),
+            progress,
+            target: target.to_owned(),
+            interrupt,
+            stage: Stage::Inspect,
+        };
+        steps.write("job", Event::Begin, target)?;
+        Ok(steps)
+    }
+
+    /// Does one step between its two journal lines.
+    pub fn step<T>(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.step_or_undo(stage, work, drop)
+    }
+
+    /// As [`Steps::step`], for work that `undo` takes back where its end cannot be written down.
+    pub fn step_or_undo<T>(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce() -> Result<T, Error>,
+        undo: impl FnOnce(T),
+    ) -> Result<T, Error> {
+        self.enter(stage)?;
+        let outcome = work()?;
+        let target = self.target.clone();
+        match self.write(stage.name(), Event::End, &target) {
+            Ok(()) => Ok(outcome),
+            Err(error) => {
+                undo(outcome);
+                Err(error)
+            }
+        }
+    }
+
+    fn enter(&mut self, stage: Stage) -> Result<(), Error> {
+        self.interrupt.check()?;
+        self.stage = stage;
+        self.stopwatch.enter(stage);
+        let (rows, done_bytes, total_bytes) = (0, 0, None);
+        self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes });
+        let target = self.target.clone();
+        self.write(stage.name(), Event::Begin, &target)
+    }
+
+    /// As [`Steps::step`], for the step after which the load has succeeded whatever comes: a
+    /// journal that cannot be written then is a warning.
+    pub fn last_step(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce() -> Result<Vec<String>, Error>,
+    ) -> Result<Vec<String>, Error> {
+        self.enter(stage)?;
+        let mut warnings = work()?;
+        let target = self.target.clone();
+        if let Err(error) = self.write(stage.name(), Event::End, &target) {
+            warnings.push(error.to_string());
+        }
+        Ok(warnings)
+    }
+
+    /// Ends the job. An error that cannot be written down must not hide the one it is about.
+    pub fn end<T>(&mut self, outcome: &Result<T, Error>) {
+        self.stopwatch.stop();
+        let target = self.target.clone();
+        let _ = match outcome {
+            Ok(_) => self.write("job", Event::End, &target),
+            Err(error) => self.write("job", Event::Failed, &format!("{target}: {error}")),
+        };
+    }
+
+    /// What the user hears of a load that ended early: that a signal ended it, if one did. What
+    /// else failed then failed because of it.
+    pub fn explain(&self, error: Error) -> Error {
+        let Some(by) = self.interrupt.requested() else { return error };
+        let stage = self.stage.name();
+        let stopped = Error::Stopped { by, stage, target: self.target.clone() };
+        match error {
+            error
+            @ (Error::SwapUnknown { .. } | Error::Server(server::Error::CommitUnknown(_))) => error,
+            Error::Appended { target, rows, .. } => Error::Appended {
+                error: Box::new(Error::StoppedAdding { by, stage }),
+                target,
+                rows,
+            },
+            Error::Step { step, state, clean: false, .. } => {
+                Error::Step { step, error: Box::new(stopped), state, clean: false }
+            }
+            _ => stopped,
+        }
+    }
+
+    /// Name of the job.
+    pub fn job(&self) -> &str {
+        self.journal.job()
+    }
+
+    fn write(&mut self, step: &str, event: Event, detail: &str) -> Result<(), Error> {
+        let path = self.journal.path().to_owned();
+        self.journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))?;
+        failpoint::hit(&format!("{step}.{}", event.name()));
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! Why a stage ended early, as its workers say it to each other.
+
+use crate::error::Error;
+use crate::turn::Closed;
+
+/// What ends the workers of a stage.
+#[derive(Debug)]
+pub enum Stop {
+    /// A row came before the one in front of it: build again, sorting.
+    Unsorted,
+    /// A refused row had a say in AUTO_INCREMENT values: build again, without it.
+    Renumber,
+    /// Two entries of an index are equal: which rows they are is still to be found.
+    Duplicate(DuplicateKey),
+    /// Another worker stopped first; its reason is the one that counts.
+    Abandoned,
+    /// An error to report.
+    Failed(Error),
+}
+
+/// Two rows with one key: which index, and the part of the key that is equal.
+#[derive(Clone, Debug)]
+pub struct DuplicateKey {
+    /// 0 is the clustered index, then the secondary ones.
+    pub index: usize,
+    /// The equal part.
+    pub key: Vec<u8>,
+}
+
+impl Stop {
+    /// A duplicate in index `index`.
+    pub fn duplicate(index: usize, key: &[u8]) -> Stop {
+        Stop::Duplicate(DuplicateKey { index, key: key.to_owned() })
+    }
+}
+
+impl From<Closed> for Stop {
+    fn from(_: Closed) -> Stop {
+        Stop::Abandoned
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+impl From<sources::Error> for Stop {
+    fn from(error: sources::Error) -> Stop {
+        match error {
+            // It was given up, or all of the load is to end: nothing of its own.
+            sources::Error::Stopped { .. } => Stop::Abandoned,
+            error => Stop::Failed(error.into()),
+        }
+    }
+}
+
+impl From<server::Error> for Stop {
+    fn from(error: server::Error) -> Stop {
+        Stop::Failed(error.into())
+    }
+}
+
+impl From<sort::Error> for Stop {
+    fn from(error: sort::Error) -> Stop {
+        Stop::Failed(error.into())
+    }
+}
+
+impl From<innodb::error::Error> for Stop {
+    fn from(error: innodb::error::Error) -> Stop {
+        Stop::Failed(error.into())
+    }
+}

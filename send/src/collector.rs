@@ -1,0 +1,281 @@
+//! What lanes tell of their portions, put in input order again: refused rows, and how many went in.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use encode::rejects::{Reject, Rejects};
+use job::error::Error;
+use job::stop::Stop;
+
+/// Bytes of refused rows that may wait for portions before theirs.
+const HELD_BYTES_MAX: usize = 4 << 20;
+
+/// What came of all portions.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) rows: u64,
+    pub(crate) duplicates: u64,
+    pub(crate) rejects: u64,
+    pub(crate) portions: u64,
+}
+
+/// Takes what lanes tell, in any order.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    inner: Mutex<Inner>,
+    moved: Condvar,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// The portion whose turn it is.
+    next: u64,
+    held: BTreeMap<u64, Vec<Reject>>,
+    held_bytes: usize,
+    rejects: Rejects,
+    /// Where portions are not in input order.
+    unordered: Option<Unordered>,
+    /// Refused rows, those that wait included.
+    refused: u64,
+    went_in: WentIn,
+    closed: bool,
+}
+
+/// What went in of one portion, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WentIn {
+    pub(crate) rows: u64,
+    /// Rows that were left out, replaced or changed for others with the same key.
+    pub(crate) duplicates: u64,
+}
+
+/// Refused rows that wait for the end, to be put in input order.
+#[derive(Debug)]
+struct Unordered {
+    files: Vec<PathBuf>,
+    rejects: Vec<Reject>,
+}
+
+impl Unordered {
+    /// Number of its file, and byte there.
+    fn place(&self, reject: &Reject) -> (Option<usize>, u64) {
+        let file = &reject.position.file;
+        (self.files.iter().position(|known| known == file), reject.position.offset)
+    }
+}
+
+impl Collector {
+    pub(crate) fn new(rejects: Rejects) -> Collector {
+        let inner = Inner {
+            unordered: None,
+            next: 0,
+            held: BTreeMap::new(),
+            held_bytes: 0,
+            rejects,
+            refused: 0,
+            went_in: WentIn::default(),
+            closed: false,
+        };
+        Collector { inner: Mutex::new(inner), moved: Condvar::new() }
+    }
+
+    /// For portions whose rows, of these files, were sorted. Refused ones are written in input order
+    /// all the same, as long as they are not very many.
+    pub(crate) fn of_sorted(mut self, files: &[PathBuf]) -> Collector {
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        inner.unordered = Some(Unordered { files: files.to_vec(), rejects: Vec::new() });
+        self
+    }
+
+    /// Takes what came of portion `ordinal`. Waits where too many refused rows already wait for
+    /// their turn.
+    ///
+    /// Errors: one more row was refused than is tolerated.
+    pub(crate) fn take(
+        &self,
+        ordinal: u64,
+        went_in: WentIn,
+        rejects: Vec<Reject>,
+    ) -> Result<(), Stop> {
+        let mut inner = self.lock();
+        inner.went_in.rows += went_in.rows;
+        inner.went_in.duplicates += went_in.duplicates;
+        inner.refused += rejects.len() as u64;
+        let bytes: usize = rejects.iter().map(|reject| reject.raw.len()).sum();
+        while ordinal != inner.next && inner.held_bytes + bytes > HELD_BYTES_MAX && !inner.closed {
+            inner = self.moved.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+        if inner.closed {
+            return Err(Stop::Abandoned);
+        }
+        inner.held_bytes += bytes;
+        inner.held.insert(ordinal, rejects);
+        let written = inner.write_down();
+        self.moved.notify_all();
+        Ok(written?)
+    }
+
+    /// Whether more rows were refused than are tolerated: no portion need be begun any more. Which
+    /// row was one too many shows when those before are through.
+    pub(crate) fn is_full(&self) -> bool {
+        let inner = self.lock();
+        inner.refused > inner.rejects.max()
+    }
+
+    /// Rows that went in so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.lock().went_in.rows
+    }
+
+    /// Turns away whoever waits.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.moved.notify_all();
+    }
+
+    /// After all portions.
+    pub(crate) fn finish(self) -> Result<Collected, Error> {
+        let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        inner.write_in_order()?;
+        inner.rejects.flush()?;
+        let WentIn { rows, duplicates } = inner.went_in;
+        Ok(Collected { rows, duplicates, rejects: inner.rejects.count(), portions: inner.next })
+    }
+
+    // Whoever panics closes the collector, and nobody goes on with it.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Writes down what has its turn.
+    fn write_down(&mut self) -> Result<(), Error> {
+        while let Some(rejects) = self.held.remove(&self.next) {
+            self.next += 1;
+            for reject in rejects {
+                match &mut self.unordered {
+                    Some(unordered) => unordered.rejects.push(reject),
+                    None => {
+                        self.held_bytes -= reject.raw.len();
+                        self.rejects.push(&reject)?;
+                    }
+                }
+            }
+        }
+        let waiting = self.unordered.as_ref().map_or(0, |of| of.rejects.len() as u64);
+        let is_full = self.rejects.count() + waiting > self.rejects.max();
+        match is_full || self.held_bytes > HELD_BYTES_MAX {
+            true => self.write_in_order(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes down refused rows of sorted portions, in input order.
+    fn write_in_order(&mut self) -> Result<(), Error> {
+        let Some(unordered) = &mut self.unordered else { return Ok(()) };
+        let mut rejects = std::mem::take(&mut unordered.rejects);
+        rejects.sort_by_cached_key(|reject| unordered.place(reject));
+        for reject in rejects {
+            self.held_bytes -= reject.raw.len();
+            self.rejects.push(&reject)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use job::position::Position;
+
+    fn reject(line: u64, bytes: usize) -> Reject {
+        Reject {
+            position: Position { file: "f".into(), line, offset: 0 },
+            field: None,
+            column: None,
+            value: None,
+            reason: "no".to_owned(),
+            raw: vec![b'x'; bytes],
+        }
+    }
+
+    fn collector(max: u64) -> Collector {
+        Collector::new(Rejects::create(None, max, b"\n").unwrap())
+    }
+
+    fn rows(rows: u64) -> WentIn {
+        WentIn { rows, duplicates: 0 }
+    }
+
+    #[test]
+    fn the_row_that_is_one_too_many_is_that_of_the_input_whoever_comes_first() {
+        let collector = collector(1);
+        collector.take(2, rows(5), vec![reject(9, 1), reject(10, 1)]).unwrap();
+        assert!(collector.is_full());
+        collector.take(1, rows(5), vec![reject(5, 1)]).unwrap();
+        let error = match collector.take(0, rows(5), vec![reject(3, 1)]) {
+            Err(Stop::Failed(error)) => error.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert!(error.contains("f line 5 "), "{error}");
+    }
+
+    #[test]
+    fn many_refused_rows_wait_for_their_turn_outside() {
+        let collector = collector(100);
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                for ordinal in 1..20 {
+                    collector.take(ordinal, rows(1), vec![reject(ordinal, 1 << 20)]).unwrap();
+                }
+            });
+            while collector.lock().held_bytes < 4 << 20 {
+                std::thread::yield_now();
+            }
+            assert!(!late.is_finished());
+            collector.take(0, rows(1), Vec::new()).unwrap();
+            late.join().unwrap();
+        });
+        let collected = collector.finish().unwrap();
+        assert_eq!((collected.rows, collected.rejects, collected.portions), (20, 19, 20));
+    }
+
+    #[test]
+    fn whoever_waits_is_turned_away() {
+        let collector = collector(100);
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                collector.take(1, rows(0), vec![reject(1, 4 << 20)]).unwrap();
+                collector.take(2, rows(0), vec![reject(2, 4 << 20)])
+            });
+            while collector.lock().held_bytes == 0 {
+                std::thread::yield_now();
+            }
+            collector.close();
+            assert!(matches!(late.join().unwrap(), Err(Stop::Abandoned)));
+        });
+    }
+
+    #[test]
+    fn refused_rows_of_sorted_portions_are_written_in_input_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rejects");
+        let rejects = Rejects::create(Some(&path), 10, b"\n").unwrap();
+        let files = ["b", "a"].map(PathBuf::from);
+        let collector = Collector::new(rejects).of_sorted(&files);
+        let reject = |file: &str, offset| {
+            let position = Position { file: file.into(), line: 1, offset };
+            let raw = format!("{file}{offset}\n").into_bytes();
+            Reject { position, raw, ..reject(1, 0) }
+        };
+        let none = WentIn::default();
+        collector.take(1, none, vec![reject("a", 3), reject("b", 7)]).unwrap();
+        collector.take(0, none, vec![reject("a", 1), reject("b", 20)]).unwrap();
+        collector.take(2, none, vec![reject("b", 9)]).unwrap();
+        assert_eq!(collector.finish().unwrap().rejects, 5);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "b7\nb9\nb20\na1\na3\n");
+    }
+}

@@ -1,0 +1,348 @@
+//! How many connections load at once, and how much each statement holds: found by feedback.
+//!
+//! ```text
+//! lane -> enter: gate (connections), rate, back-off -> Permit -> done: a measured portion
+//!                   ^                                              |
+//!                   '-- search, trial: what would be faster? <-----'      observe: the server's pressure
+//! ```
+//!
+//! A lane has a [`Permit`] from before it takes its chunk until the chunk's rows are committed.
+//! How long that took beside how many others is all that the controller learns from; nobody tells
+//! it what the server is.
+
+mod backoff;
+mod rate;
+mod sample;
+mod search;
+
+#[cfg(test)]
+mod simulated;
+mod statement;
+mod tuner;
+
+use std::sync::mpsc::Receiver;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use job::progress::Progress;
+use job::settled::Settled;
+use server::Interrupt;
+use server::pressure::Pressure;
+
+pub(crate) use self::backoff::Trouble;
+use self::tuner::{Begun, Tuner};
+
+/// Longest sleep of a waiting lane before it looks whether the load is to end.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Time until it is said again what holds the load back.
+const TELL_EVERY: Duration = Duration::from_secs(5);
+
+/// Within what the controller may choose. What is fixed is not searched for.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// Most connections: what memory, the server and the user allow; at least 1.
+    pub(crate) connections_max: usize,
+    /// Processors of the server, where they are known: what the search starts from.
+    pub(crate) server_cores: Option<usize>,
+    /// `--connections`: exactly so many.
+    pub(crate) connections: Option<usize>,
+    /// `--batch-rows`: exactly so many rows a statement.
+    pub(crate) batch_rows: Option<usize>,
+    /// Most bytes of a statement: `--batch-bytes`, or what max_allowed_packet allows.
+    pub(crate) batch_bytes_max: usize,
+    /// Whether the size of statements matters; else each takes all of a portion.
+    pub(crate) tune_batch: bool,
+    /// `--max-rate`: bytes of input a second.
+    pub(crate) rate_bytes: Option<u64>,
+    /// `--max-lag`: how far replicas may be behind.
+    pub(crate) lag_max: Duration,
+    /// Bytes of a chunk: what a portion takes of the rate before its size is known.
+    pub(crate) portion_bytes: usize,
+}
+
+/// How much one statement holds: it ends before the row that would exceed either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// Rows, at least 1.
+    pub(crate) rows: usize,
+    /// Bytes of its text; a longer row goes alone.
+    pub(crate) bytes: usize,
+}
+
+/// Decides who may load, and with what batch.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    began: Instant,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    tuner: Tuner,
+    closed: bool,
+}
+
+/// Leave to load one portion. Dropped without [`Permit::done`], nothing was measured.
+#[derive(Debug)]
+pub(crate) struct Permit<'a> {
+    controller: &'a Controller,
+    begun: Begun,
+}
+
+impl Controller {
+    /// Begins in the middle of the known good region, within `limits`.
+    pub(crate) fn new(limits: Limits) -> Controller {
+        let state = State { tuner: Tuner::new(&limits), closed: false };
+        Controller { began: Instant::now(), state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Waits until lane number `lane` (0, 1, 2, ..) may load a portion. None when nobody may any
+    /// more: the input is at its end ([`Controller::close`]) or the load is to stop.
+    ///
+    /// The lanes with the lowest numbers go first, so the connections of the others need not even
+    /// be opened.
+    pub(crate) fn enter(&self, lane: usize, interrupt: &Interrupt) -> Option<Permit<'_>> {
+        let mut state = self.lock();
+        loop {
+            if state.closed || interrupt.is_requested() {
+                return None;
+            }
+            let now = self.began.elapsed();
+            let wait = state.tuner.wait(lane, now);
+            if wait.is_zero() {
+                let begun = state.tuner.begin(now);
+                return Some(Permit { controller: self, begun });
+            }
+            let waited = self.changed.wait_timeout(state, wait.min(NAP));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Lets go all who wait: there is nothing left to load.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Takes note of `samples` until the load is at its end, and tells `progress` what holds it
+    /// back. For a thread of its own.
+    pub(crate) fn watch(
+        &self,
+        samples: &Receiver<Pressure>,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) {
+        let mut told: Option<Instant> = None;
+        loop {
+            for pressure in samples.try_iter() {
+                self.observe(&pressure);
+            }
+            match self.holding() {
+                Some(text) if told.is_none_or(|at| at.elapsed() >= TELL_EVERY) => {
+                    progress.waiting(&text);
+                    told = Some(Instant::now());
+                }
+                Some(_) => {}
+                None => told = None,
+            }
+            if !self.sleep(NAP, interrupt) {
+                return;
+            }
+        }
+    }
+
+    /// Sleeps; false when the load is at its end.
+    fn sleep(&self, time: Duration, interrupt: &Interrupt) -> bool {
+        let until = Instant::now() + time;
+        let mut state = self.lock();
+        loop {
+            if state.closed || interrupt.is_requested() {
+                return false;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            let waited = self.changed.wait_timeout(state, left.min(NAP));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Takes note of what the server suffers.
+    pub(crate) fn observe(&self, pressure: &Pressure) {
+        let mut state = self.lock();
+        let now = self.began.elapsed();
+        state.tuner.observe(pressure, now);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// What the load is held back for now, as a sentence; None when it is not.
+    pub(crate) fn holding(&self) -> Option<String> {
+        self.lock().tuner.holding()
+    }
+
+    /// What was found, for the report.
+    pub(crate) fn settled(&self) -> Settled {
+        self.lock().tuner.settled()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Permit<'_> {
+    /// How much a statement of this portion holds.
+    pub(crate) fn batch(&self) -> Batch {
+        self.begun.batch
+    }
+
+    /// The portion is committed: `rows` of it, from `bytes` of input.
+    pub(crate) fn done(self, rows: u64, bytes: u64) {
+        let mut state = self.controller.lock();
+        let now = self.controller.began.elapsed();
+        state.tuner.done(&self.begun, rows, bytes, now);
+    }
+
+    /// The portion has to be loaded again because of `trouble`; the permit stays valid.
+    pub(crate) fn troubled(&self, trouble: Trouble) {
+        let mut state = self.controller.lock();
+        let now = self.controller.began.elapsed();
+        state.tuner.troubled(trouble, now);
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        let mut state = self.controller.lock();
+        let now = self.controller.began.elapsed();
+        state.tuner.leave(now);
+        drop(state);
+        self.controller.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use server::pressure::{Following, Lag};
+
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits {
+            connections_max: 8,
+            server_cores: Some(2),
+            connections: None,
+            batch_rows: None,
+            batch_bytes_max: 1 << 20,
+            tune_batch: true,
+            rate_bytes: None,
+            lag_max: Duration::from_secs(10),
+            portion_bytes: 1 << 20,
+        }
+    }
+
+    fn lag(following: Following) -> Pressure {
+        let lag = Some(Lag { replica: "db2:3306".to_owned(), following });
+        Pressure { lag, ..Pressure::default() }
+    }
+
+    /// Lane 0 asks once; what it got.
+    fn ask<'s>(
+        scope: &'s std::thread::Scope<'s, '_>,
+        controller: &'s Controller,
+        interrupt: &'s Interrupt,
+    ) -> Receiver<bool> {
+        let (sender, receiver) = channel();
+        scope.spawn(move || sender.send(controller.enter(0, interrupt).is_some()));
+        receiver
+    }
+
+    #[test]
+    fn a_pause_ends_when_the_replica_has_come_after_or_nobody_knows() {
+        let controller = Controller::new(limits());
+        let interrupt = Interrupt::default();
+        assert_eq!(controller.holding(), None);
+        for (bad, good) in [
+            (lag(Following::Stopped), Pressure::default()),
+            (lag(Following::Behind(Duration::from_secs(94))), Pressure::default()),
+        ] {
+            controller.observe(&bad);
+            let text = controller.holding().unwrap();
+            assert!(
+                text.starts_with("nothing is loaded because of replica lag (db2:3306 "),
+                "{text}"
+            );
+            std::thread::scope(|scope| {
+                let got = ask(scope, &controller, &interrupt);
+                assert!(got.recv_timeout(Duration::from_millis(50)).is_err(), "it has to wait");
+                // A change has a second to show its effect.
+                std::thread::sleep(CALM_AND_MORE);
+                controller.observe(&good);
+                assert!(got.recv_timeout(Duration::from_secs(5)).unwrap());
+            });
+        }
+        let held = controller.settled().held_back;
+        assert_eq!((held.len(), held[0].cause, held[0].times), (1, "replica lag", 2));
+        assert!(held[0].paused_seconds >= 2.0, "{held:?}");
+    }
+
+    const CALM_AND_MORE: Duration = Duration::from_millis(1050);
+
+    #[test]
+    fn the_end_of_the_load_and_a_wish_to_stop_let_go_who_waits() {
+        for wish in [false, true] {
+            let controller = Controller::new(limits());
+            let interrupt = Interrupt::default();
+            controller.observe(&lag(Following::Unreachable));
+            std::thread::scope(|scope| {
+                let got = ask(scope, &controller, &interrupt);
+                assert!(got.recv_timeout(Duration::from_millis(50)).is_err());
+                if wish {
+                    interrupt.request("SIGINT")
+                } else {
+                    controller.close()
+                }
+                assert!(!got.recv_timeout(Duration::from_secs(5)).unwrap());
+            });
+        }
+    }
+
+    #[test]
+    fn the_lanes_with_the_lowest_numbers_load() {
+        let controller = Controller::new(Limits { connections: Some(2), ..limits() });
+        let interrupt = Interrupt::default();
+        std::thread::scope(|scope| {
+            let third = scope.spawn(|| controller.enter(2, &interrupt).is_some());
+            let permits = [controller.enter(0, &interrupt), controller.enter(1, &interrupt)];
+            assert!(permits.iter().all(Option::is_some));
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!third.is_finished());
+            drop(permits);
+            controller.close();
+            assert!(!third.join().unwrap());
+        });
+        assert_eq!(controller.settled().connections_max, 2);
+    }
+
+    #[test]
+    fn a_permit_says_the_batch_and_counts_what_was_loaded() {
+        let controller = Controller::new(Limits { batch_rows: Some(50), ..limits() });
+        let permit = controller.enter(0, &Interrupt::default()).unwrap();
+        assert_eq!(permit.batch(), Batch { rows: 50, bytes: 1 << 20 });
+        permit.troubled(Trouble::Deadlock);
+        permit.done(1000, 200_000);
+        let settled = controller.settled();
+        assert_eq!((settled.batch_rows, settled.batch_bytes), (Some(50), Some(10_000)));
+        assert_eq!((settled.held_back[0].cause, settled.held_back[0].times), ("deadlocks", 1));
+        let whole = Controller::new(Limits { tune_batch: false, ..limits() });
+        let permit = whole.enter(0, &Interrupt::default()).unwrap();
+        assert_eq!((permit.batch().rows, whole.settled().batch_rows), (usize::MAX, None));
+    }
+}

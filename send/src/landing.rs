@@ -1,0 +1,195 @@
+//! Where rows go on the logical path, and why there.
+//!
+//! ```text
+//! choose -> prepare -> (lanes send rows to `table`) -> Twin::finish -> publish
+//! ```
+
+use job::error::Error;
+use job::options::{LoadOptions, Mode, OnDuplicate};
+use server::identity::Identity;
+use server::privileges::InPlace;
+use server::secondary::Defer;
+use server::{Error as ServerError, Lock, TableName, Twin};
+
+/// Which way rows get into the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Into a twin, over many connections, that takes the target's place at the end.
+    Shadow,
+    /// Into the target, in one transaction of one connection.
+    Transaction,
+    /// Into the target, over many connections, a transaction a portion; a ledger says which are in.
+    Append,
+}
+
+/// What of the options decides where rows go.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    /// What becomes of rows that are there.
+    pub mode: Mode,
+    /// `--atomic`: all rows or none also where they are added.
+    pub atomic: bool,
+    /// Whether rows that are there can go, as under `--on-duplicate replace`.
+    pub deletes: bool,
+    /// Whether they can be changed, as under `--on-duplicate update`.
+    pub updates: bool,
+}
+
+/// Where the rows of one load go.
+#[derive(Clone, Debug)]
+pub struct Landing {
+    /// Which way they get there.
+    pub way: Way,
+    /// Why, in words for plan and report.
+    pub why: String,
+    /// Whether the target's engine has no transactions, so that a twin is one of InnoDB first.
+    staged: bool,
+    ask: Ask,
+    identity: Identity,
+}
+
+impl Way {
+    /// As reports have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Shadow => "shadow",
+            Way::Transaction => "whole",
+            Way::Append => "append",
+        }
+    }
+}
+
+impl Ask {
+    /// Takes it from the options.
+    pub fn of(options: &LoadOptions) -> Ask {
+        Ask {
+            mode: options.mode,
+            atomic: options.atomic,
+            deletes: options.on_duplicate == OnDuplicate::Replace,
+            updates: options.on_duplicate == OnDuplicate::Update,
+        }
+    }
+}
+
+impl Landing {
+    /// Looks at the target. Changes nothing.
+    ///
+    /// Errors: the inner one is the sentences of what keeps every way from the target.
+    pub fn choose(target: &mut Lock, ask: Ask) -> Result<Result<Landing, Vec<String>>, Error> {
+        let identity = target.identity()?;
+        let mut landing = Landing {
+            way: Way::Shadow,
+            why: "rows go into a twin of the table, which takes its place when it is complete"
+                .to_owned(),
+            staged: identity.is_unsafe,
+            ask,
+            identity,
+        };
+        if ask.mode == Mode::Append {
+            landing.append();
+        } else if !landing.identity.ties.is_empty() {
+            landing.transaction(list(&landing.identity.ties));
+        }
+        let refused = landing.refused(target)?;
+        Ok(if refused.is_empty() { Ok(landing) } else { Err(refused) })
+    }
+
+    fn append(&mut self) {
+        if self.ask.atomic {
+            self.way = Way::Transaction;
+            self.why = "one transaction, since --atomic adds all rows or none".to_owned();
+        } else {
+            self.way = Way::Append;
+            self.why = "rows are added to the table, a transaction a portion".to_owned();
+        }
+    }
+
+    fn transaction(&mut self, ties: String) {
+        self.way = Way::Transaction;
+        self.why = format!(
+            "one transaction into the table itself, since no twin can take its place: {ties}"
+        );
+    }
+
+    fn refused(&self, target: &mut Lock) -> Result<Vec<String>, Error> {
+        let mut refused: Vec<String> =
+            self.identity.refused.iter().map(ToString::to_string).collect();
+        if !refused.is_empty() || self.way == Way::Shadow {
+            return Ok(refused);
+        }
+        let engine = &target.table.engine;
+        if self.identity.is_unsafe {
+            let ties = list(&self.identity.ties);
+            refused.push(match self.ask.mode {
+                Mode::Append => format!(
+                    "storage engine ({engine} has no transactions: rows added to it could not be taken back)"
+                ),
+                _ => format!(
+                    "storage engine ({engine} has no transactions, and no twin can take the table's place: {ties})"
+                ),
+            });
+        }
+        if self.ask.mode == Mode::Replace {
+            let cascades = target.cascades()?;
+            if !cascades.is_empty() {
+                refused.push(format!(
+                    "foreign key (deleting the rows there would delete or change rows of {})",
+                    cascades.join(", ")
+                ));
+            }
+        }
+        let facts = &target.facts;
+        let missing = |ledger| {
+            let need = InPlace {
+                deletes: self.ask.deletes || self.ask.mode == Mode::Replace,
+                updates: self.ask.updates,
+                ledger,
+            };
+            facts.privileges.missing_in_place(&target.table.name, need, &facts.account)
+        };
+        let missed = missing(self.way == Way::Append).join("; ");
+        if !missed.is_empty() {
+            let or = match self.way == Way::Append && missing(false).is_empty() {
+                true => ", or --atomic, which makes no table beside this one",
+                false => "",
+            };
+            refused.push(format!("privileges (the account needs: {missed}{or})"));
+        }
+        Ok(refused)
+    }
+
+    /// Makes the twin that rows are sent to, if they are. One that the server does not make like
+    /// the target turns the landing into [`Way::Transaction`], which `why` then says.
+    pub(crate) fn prepare(
+        &mut self,
+        target: &mut Lock,
+        defer: Defer,
+    ) -> Result<Option<Twin>, Error> {
+        if self.way == Way::Shadow {
+            match Twin::create(target, defer, self.staged) {
+                Err(ServerError::NoTwin { reasons, .. }) if !self.staged => {
+                    self.transaction(list(&reasons));
+                    let refused = self.refused(target)?;
+                    if !refused.is_empty() {
+                        let target = target.table.name.to_string();
+                        return Err(Error::Unfit { target, path: None, reasons: refused });
+                    }
+                }
+                made => return Ok(Some(made?)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The table rows are sent to.
+    pub(crate) fn table<'a>(&self, target: &'a Lock) -> &'a TableName {
+        match self.way {
+            Way::Shadow => &target.names.shadow,
+            Way::Transaction | Way::Append => &target.table.name,
+        }
+    }
+}
+
+fn list(reasons: &[server::Unsupported]) -> String {
+    reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,349 @@
+//! One connection at work: portions in, transactions out.
+//!
+//! A lane waits for the controller's leave, takes a chunk under the source's lock, writes its rows
+//! out, has them loaded, and tells the collector. Nothing queues: what a lane holds is its portion.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use encode::prepared::Prepared;
+use encode::rejects::{Reject, Rejects};
+use job::error::Error;
+use job::failpoint;
+use job::pool;
+use job::progress::{Snapshot, Stage};
+use job::settled::Settled;
+use job::stop::Stop;
+use server::Session;
+use sources::Source;
+
+use super::budget::{Budget, Loan, Shares};
+use super::collector::{Collected, Collector, WentIn};
+use super::encoder::{Encoder, Shared};
+use super::order::{KeyCollector, OrderGate, UniqueKeys};
+use super::portion::{Form, Portion};
+use super::resume::Resume;
+use super::sender::trouble::{Again, Trouble};
+use super::sender::{Batch, Caller, Sender, SenderOptions, Sent};
+use super::watch::Watch;
+use crate::controller::{Controller, Limits, Permit};
+
+/// What lanes work by.
+pub(crate) struct Plan<'a> {
+    pub(crate) prepared: &'a Prepared<'a>,
+    pub(crate) limits: Limits,
+    pub(crate) shares: Shares,
+    pub(crate) encoder: Shared<'a>,
+    pub(crate) sender: Arc<SenderOptions>,
+    /// What an earlier run has loaded; none where all is one transaction.
+    pub(crate) resume: Option<&'a Resume>,
+    /// Whether rows are in another order than the input's.
+    pub(crate) is_sorted: bool,
+    /// The keys by which portions may not overtake each other; none where they always may.
+    pub(crate) keys: Option<&'a UniqueKeys>,
+    /// The connection of the one lane, in the transaction that holds all rows.
+    pub(crate) session: Option<Session>,
+}
+
+/// What the lanes share.
+pub(crate) struct Lanes<'a> {
+    plan: Plan<'a>,
+    source: &'a Mutex<Box<dyn Source>>,
+    controller: Controller,
+    lanes: usize,
+    budget: Budget,
+    order: Option<OrderGate>,
+    collector: Collector,
+    session: Mutex<Option<Session>>,
+    given_up: Arc<AtomicBool>,
+    bytes_total: Option<u64>,
+    next_lane: AtomicUsize,
+    tries_failed: AtomicUsize,
+    stop: AtomicBool,
+}
+
+/// What came of all lanes.
+pub(crate) struct Loaded {
+    pub(crate) collected: Collected,
+    pub(crate) settled: Settled,
+    /// Tries to send a portion that failed and were made again.
+    pub(crate) retries: usize,
+    pub(crate) bytes_read: u64,
+    /// The connection that was given, its transaction still open.
+    pub(crate) session: Option<Session>,
+}
+
+impl<'a> Lanes<'a> {
+    pub(crate) fn new(
+        mut plan: Plan<'a>,
+        source: &'a Mutex<Box<dyn Source>>,
+    ) -> Result<Lanes<'a>, Error> {
+        let options = plan.prepared.options;
+        let rejects = Rejects::create(
+            options.rejects.as_deref(),
+            options.rejects_max,
+            &options.dialect.lines_terminated_by,
+        )?;
+        let (given_up, bytes_total) = {
+            let source = source.lock().unwrap_or_else(PoisonError::into_inner);
+            (source.given_up(), source.bytes_total())
+        };
+        let collector = match plan.is_sorted {
+            true => Collector::new(rejects).of_sorted(&options.files),
+            false => Collector::new(rejects),
+        };
+        let session = plan.session.take();
+        if session.is_some() {
+            plan.limits.connections = Some(1);
+        }
+        Ok(Lanes {
+            source,
+            lanes: plan.limits.connections.unwrap_or(plan.limits.connections_max),
+            controller: Controller::new(plan.limits.clone()),
+            budget: Budget::new(&plan.shares),
+            order: plan.keys.map(|_| OrderGate::new()),
+            collector,
+            session: Mutex::new(session),
+            given_up,
+            bytes_total,
+            next_lane: AtomicUsize::new(0),
+            tries_failed: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            plan,
+        })
+    }
+
+    /// Runs the lanes to the end of the input.
+    pub(crate) fn run(self, watch: &mut Watch) -> Result<Loaded, Error> {
+        let ended = watch.during(&self.controller, self.plan.prepared, || {
+            pool::run(self.lanes, || self.work(), || self.close())
+        });
+        ended.map_err(explain)?;
+        let bytes_read = self.lock_source().bytes_read();
+        Ok(Loaded {
+            settled: self.controller.settled(),
+            collected: self.collector.finish()?,
+            retries: self.tries_failed.into_inner(),
+            bytes_read,
+            session: self.session.into_inner().unwrap_or_else(PoisonError::into_inner),
+        })
+    }
+
+    /// Runs one lane to the end of the input, or to the first failure of any.
+    fn work(&self) -> Result<(), Stop> {
+        let number = self.next_lane.fetch_add(1, Ordering::Relaxed);
+        let mut lane = Lane::new(self);
+        let interrupt = &self.plan.prepared.options.interrupt;
+        let ended = loop {
+            let Some(permit) = self.controller.enter(number, interrupt) else { break Ok(()) };
+            match lane.take(permit) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.controller.close();
+                    break Ok(());
+                }
+                // The reason of the lane that stopped first is the one that counts.
+                Err(_) if self.is_stopped() => break Err(Stop::Abandoned),
+                Err(stop) => break Err(stop),
+            }
+        };
+        lane.give_back();
+        ended?;
+        interrupt.check()?;
+        if self.is_stopped() { Err(Stop::Abandoned) } else { Ok(()) }
+    }
+
+    /// Takes the next chunk; none at the end of the input, or if there is no need to go on.
+    fn next_chunk(&self, portion: &mut Portion) -> Result<Option<Loan<'_>>, Stop> {
+        let prepared = self.plan.prepared;
+        prepared.options.interrupt.check()?;
+        let mut source = self.lock_source();
+        if self.is_stopped() {
+            return Err(Stop::Abandoned);
+        }
+        if self.collector.is_full() {
+            return Ok(None);
+        }
+        let more = source.next_chunk(&mut portion.chunk)?;
+        prepared.progress.update(Snapshot {
+            stage: Stage::Rows,
+            rows: self.collector.rows(),
+            done_bytes: source.bytes_read(),
+            total_bytes: self.bytes_total,
+        });
+        // Waited for with the source locked, so that nobody reads another meanwhile.
+        Ok(more.then(|| self.budget.borrow(portion.chunk.bytes.len())))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Lets no lane begin a portion or wait any more.
+    fn close(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.given_up.store(true, Ordering::SeqCst);
+        self.controller.close();
+        if let Some(numbers) = self.plan.encoder.numbers {
+            numbers.close();
+        }
+        if let Some(order) = &self.order {
+            order.close();
+        }
+        self.collector.close();
+    }
+
+    fn lock_source(&self) -> MutexGuard<'_, Box<dyn Source>> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn explain(stop: Stop) -> Error {
+    match stop {
+        Stop::Failed(error) => error,
+        _ => Error::Internal("lanes stopped without a reason".to_owned()),
+    }
+}
+
+/// A connection, and what writes its rows.
+struct Lane<'l, 'a> {
+    lanes: &'l Lanes<'a>,
+    encoder: Encoder<'a>,
+    portion: Portion,
+    keys: Option<KeyCollector>,
+    /// None before the first portion.
+    sender: Option<Sender>,
+}
+
+impl<'l, 'a> Lane<'l, 'a> {
+    fn new(lanes: &'l Lanes<'a>) -> Lane<'l, 'a> {
+        Lane {
+            lanes,
+            encoder: Encoder::new(lanes.plan.encoder),
+            portion: Portion::default(),
+            keys: lanes.plan.keys.map(UniqueKeys::collector),
+            sender: None,
+        }
+    }
+
+    /// Loads one portion; false at the end of the input.
+    fn take(&mut self, permit: Permit<'_>) -> Result<bool, Stop> {
+        let lanes = self.lanes;
+        let Some(loan) = lanes.next_chunk(&mut self.portion)? else { return Ok(false) };
+        let chunk = &self.portion.chunk;
+        let (ordinal, bytes) = (chunk.ordinal, chunk.bytes.len());
+        let before = lanes.plan.resume.map_or(Ok(None), |resume| resume.loaded(chunk))?;
+        if let Some(before) = before.filter(|before| !before.has_rejects) {
+            drop((loan, permit));
+            if let Some(order) = &lanes.order {
+                order.pass_over(ordinal);
+            }
+            let went_in = WentIn { rows: before.rows, duplicates: before.duplicates };
+            lanes.collector.take(ordinal, went_in, Vec::new())?;
+            return Ok(true);
+        }
+        failpoint::hit(&format!("portion.{ordinal}.read"));
+        self.encoder.encode(&mut self.portion, lanes.plan.sender.form)?;
+        let pass = match (&lanes.order, &mut self.keys) {
+            (Some(order), Some(keys)) => {
+                let keys = keys.collect(&self.portion.chunk, self.encoder.scanned());
+                Some(order.enter(ordinal, keys)?)
+            }
+            _ => None,
+        };
+        let rejects_max = lanes.plan.prepared.options.rejects_max;
+        let sent = match self.portion.rejects.len() as u64 > rejects_max {
+            // The encoder has left the rest of the portion out: it must not be written down as in.
+            true => not_loaded(std::mem::take(&mut self.portion.rejects)),
+            false => self.send(&permit)?,
+        };
+        failpoint::hit(&format!("portion.{ordinal}.loaded"));
+        // With more refused rows than are tolerated it is not loaded: nobody may overtake it.
+        let is_in = sent.rejects.len() as u64 <= rejects_max;
+        if let Some(pass) = pass.filter(|_| is_in) {
+            pass.done();
+        }
+        if bytes > 2 * lanes.plan.shares.chunk_bytes {
+            // Its buffers have grown with the record: give them back before the loan.
+            self.portion = Portion::default();
+            self.encoder = Encoder::new(lanes.plan.encoder);
+        }
+        drop(loan);
+        let Sent { entry, rejects, was_loaded, .. } = sent;
+        match was_loaded {
+            true => drop(permit),
+            false => permit.done(entry.rows, bytes as u64),
+        }
+        let went_in = WentIn { rows: entry.rows, duplicates: entry.duplicates };
+        lanes.collector.take(ordinal, went_in, rejects)?;
+        Ok(true)
+    }
+
+    fn send(&mut self, permit: &Permit<'_>) -> Result<Sent, Stop> {
+        let lanes = self.lanes;
+        let options = &lanes.plan.sender;
+        let sender = match &mut self.sender {
+            Some(sender) => sender,
+            none => {
+                let given = lanes.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+                none.insert(match given {
+                    Some(session) => Sender::with(session, options)?,
+                    None => Sender::connect(options)?,
+                })
+            }
+        };
+        let batch = permit.batch();
+        let batch = Batch { rows: batch.rows, bytes: batch.bytes };
+        let mut caller = LaneCaller { lanes, encoder: &mut self.encoder, permit };
+        let sent = sender.send(&mut self.portion, batch, &mut caller);
+        sent.or_else(|trouble| match trouble.into_error() {
+            Ok(error) => Err(error.into()),
+            Err(rejects) => Ok(not_loaded(rejects)),
+        })
+    }
+
+    /// Hands back the connection that was given.
+    fn give_back(self) {
+        if let Some(session) = self.sender.and_then(Sender::into_session) {
+            let mut given = self.lanes.session.lock().unwrap_or_else(PoisonError::into_inner);
+            given.get_or_insert(session);
+        }
+    }
+}
+
+/// What becomes of a portion with more refused rows than are tolerated: the collector says so when
+/// it has those before them.
+fn not_loaded(rejects: Vec<Reject>) -> Sent {
+    Sent { rejects, was_loaded: true, ..Sent::default() }
+}
+
+/// What a sender asks of its lane.
+struct LaneCaller<'c, 'l, 'a> {
+    lanes: &'l Lanes<'a>,
+    encoder: &'c mut Encoder<'a>,
+    permit: &'c Permit<'c>,
+}
+
+impl Caller for LaneCaller<'_, '_, '_> {
+    fn tuples(&mut self, portion: &mut Portion) -> Result<(), Error> {
+        self.encoder.encode_as(portion, Form::Tuples)
+    }
+
+    fn again(&mut self, again: &Again) -> Result<(), Error> {
+        self.lanes.tries_failed.fetch_add(1, Ordering::Relaxed);
+        self.permit.troubled(again.cause.into());
+        if self.lanes.is_stopped() {
+            return Err(server::Error::Interrupted.into());
+        }
+        Ok(())
+    }
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Stop {
+        match trouble.into_error() {
+            Ok(error) => Stop::Failed(error),
+            Err(_) => Stop::Abandoned,
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Which portions are loaded: rows of a table beside the target, committed with the portions' own.
+//!
+//! A portion's row is inserted before the portion's rows and in the same transaction. Whoever
+//! sends the portion again, because the answer to COMMIT was lost or because the load was killed,
+//! inserts the same ledger row: that waits for a transaction which still runs, and then is a
+//! duplicate if it was committed and new if it was not. So a portion is loaded exactly once,
+//! whatever keys the target has.
+
+use std::fmt::Write as _;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use job::error::Error;
+use job::failpoint;
+use serde::{Deserialize, Serialize};
+use server::identifier::{TableName, digest, quote_text};
+use server::session::{Row, Session};
+
+use crate::portion::Portion;
+
+/// The row that says which job it is, before those of its portions.
+const JOB_ROW: i64 = -1;
+const ER_NO_SUCH_TABLE: u16 = 1146;
+
+/// What makes two loads the same: the second may go on where the first ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Job {
+    /// The input, in order.
+    pub(crate) files: Vec<JobFile>,
+    /// Every option that decides which bytes are a portion or what becomes of its rows.
+    pub(crate) options: String,
+    /// Bytes of input that the source was asked for at once.
+    pub(crate) chunk_bytes: u64,
+}
+
+/// A file as it was when the load began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct JobFile {
+    /// Its path, as it was named.
+    pub(crate) path: String,
+    /// Its size; none of a pipe.
+    pub(crate) bytes: Option<u64>,
+    /// When it was last written to, in nanoseconds since 1970; none of a pipe.
+    pub(crate) modified_ns: Option<i128>,
+}
+
+impl Job {
+    /// A load of `files`, by `options`, in chunks of `chunk_bytes`.
+    pub(crate) fn new<'a>(
+        files: impl IntoIterator<Item = &'a Path>,
+        options: String,
+        chunk_bytes: u64,
+    ) -> Job {
+        Job { files: files.into_iter().map(JobFile::at).collect(), options, chunk_bytes }
+    }
+
+    /// As it is kept, and compared.
+    pub(crate) fn text(&self) -> Result<String, Error> {
+        serde_json::to_string(self).map_err(|e| Error::Internal(format!("a job as JSON: {e}")))
+    }
+}
+
+impl JobFile {
+    /// The file at `path` as it is now.
+    pub(crate) fn at(path: &Path) -> JobFile {
+        let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+        let modified = |meta: &std::fs::Metadata| {
+            i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec())
+        };
+        JobFile {
+            path: path.to_string_lossy().into_owned(),
+            bytes: meta.as_ref().map(std::fs::Metadata::len),
+            modified_ns: meta.as_ref().map(modified),
+        }
+    }
+}
+
+/// The ledger of one job. Cheap to copy: each lane has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ledger {
+    table: TableName,
+    /// Digest of the job's text, in hex.
+    job: String,
+}
+
+/// What was loaded of one portion.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// [`Portion::ordinal`].
+    pub(crate) portion: u64,
+    /// Index of its file among the source's.
+    pub(crate) file: u32,
+    /// Byte of the file at which it begins.
+    pub(crate) offset: u64,
+    /// Bytes of input, as the source gave them.
+    pub(crate) bytes: u64,
+    /// Their crc32c.
+    pub(crate) crc: u32,
+    /// Rows that went into the table.
+    pub(crate) rows: u64,
+    /// Rows left out, or replaced or updated, for others with the same key.
+    pub(crate) duplicates: u64,
+    /// Rows that were refused by the conversion.
+    pub(crate) rejects: u64,
+    /// Rows that were refused by the server.
+    pub(crate) refused: Vec<Refused>,
+}
+
+/// A row that the server refused: its reason cannot be had again without asking it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Refused {
+    /// First byte of the row in the chunk.
+    pub(crate) begin: usize,
+    /// End of the row, terminator included.
+    pub(crate) end: usize,
+    /// The server's error number.
+    pub(crate) errno: u16,
+    /// The server's words.
+    pub(crate) message: String,
+}
+
+/// Sums over a job's portions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    /// Portions that are in.
+    pub(crate) portions: u64,
+    /// [`Entry::rows`] of all.
+    pub(crate) rows: u64,
+}
+
+impl Entry {
+    /// The entry of a portion all of whose accepted rows are loaded.
+    pub(crate) fn of(portion: &Portion) -> Entry {
+        Entry {
+            portion: portion.ordinal,
+            file: portion.chunk.file,
+            offset: portion.chunk.offset,
+            bytes: portion.chunk.bytes.len() as u64,
+            crc: crc32c::crc32c(&portion.chunk.bytes),
+            rows: portion.rows.len() as u64,
+            duplicates: 0,
+            rejects: portion.rejects.len() as u64,
+            refused: Vec::new(),
+        }
+    }
+
+    /// Whether both are of the same bytes of the same input.
+    pub(crate) fn is_of_same_input(&self, other: &Entry) -> bool {
+        let input = |e: &Entry| (e.portion, e.file, e.offset, e.bytes, e.crc);
+        input(self) == input(other)
+    }
+
+    fn read(row: &Row) -> Result<Entry, Error> {
+        let refused = match row.text_or_null(8)? {
+            None => Vec::new(),
+            Some(text) => serde_json::from_str(&text).map_err(|e| {
+                Error::Internal(format!("refused rows in the ledger that are no JSON: {e}"))
+            })?,
+        };
+        Ok(Entry {
+            portion: row.number(0)?,
+            file: row.number(1)?,
+            offset: row.number(2)?,
+            bytes: row.number(3)?,
+            crc: row.number(4)?,
+            rows: row.number(5)?,
+            duplicates: row.number(6)?,
+            rejects: row.number(7)?,
+            refused,
+        })
+    }
+}
+
+/// The columns of [`Entry::read`].
+const ENTRY_COLUMNS: &str =
+    "ordinal, file, first_byte, bytes, crc32c, row_count, duplicates, rejects, note";
+
+impl Ledger {
+    /// Makes the ledger `table`, [`server::Names::ledger`], if it is missing, and writes
+    /// the job down in it if that is missing. Killed after it: an empty table is left, or one
+    /// whose job has no portions.
+    pub(crate) fn create(
+        session: &mut Session,
+        table: &TableName,
+        job: &Job,
+    ) -> Result<Ledger, Error> {
+        session.exec(&format!(
+            "CREATE TABLE IF NOT EXISTS {} (\
+             job CHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, \
+             ordinal BIGINT NOT NULL, \
+             file INT UNSIGNED NOT NULL, \
+             first_byte BIGINT UNSIGNED NOT NULL, \
+             bytes BIGINT UNSIGNED NOT NULL, \
+             crc32c INT UNSIGNED NOT NULL, \
+             row_count BIGINT UNSIGNED NOT NULL, \
+             duplicates BIGINT UNSIGNED NOT NULL, \
+             rejects BIGINT UNSIGNED NOT NULL, \
+             note LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL, \
+             PRIMARY KEY (job, ordinal)\
+             ) ENGINE=InnoDB COMMENT='portions that a load by inrush has committed'",
+            table.quoted()
+        ))?;
+        failpoint::hit("ledger.created");
+        let text = job.text()?;
+        let ledger = Ledger { table: table.clone(), job: id(&text) };
+        session.exec_rows(
+            &format!(
+                "INSERT IGNORE INTO {} VALUES ({}, {JOB_ROW}, 0, 0, 0, 0, 0, 0, 0, {})",
+                table.quoted(),
+                quote_text(&ledger.job),
+                quote_text(&text)
+            ),
+            "INSERT of the job into the ledger",
+        )?;
+        Ok(ledger)
+    }
+
+    /// The jobs whose ledger was left by loads that did not end, and what is in of each.
+    pub(crate) fn find(
+        session: &mut Session,
+        table: &TableName,
+    ) -> Result<Vec<(Job, Ledger, Totals)>, Error> {
+        let jobs = session.query(&format!(
+            "SELECT job, note FROM {} WHERE ordinal={JOB_ROW} ORDER BY job",
+            table.quoted()
+        ));
+        let jobs = match jobs {
+            Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(Vec::new()),
+            jobs => jobs?,
+        };
+        let mut found = Vec::with_capacity(jobs.len());
+        for row in jobs {
+            let ledger = Ledger { table: table.clone(), job: row.text(0)? };
+            let job = serde_json::from_str(&row.text_lossy(1)).map_err(|e| {
+                Error::Internal(format!("{table} holds a job that is no JSON ({e})"))
+            })?;
+            let totals = ledger.totals(session)?;
+            found.push((job, ledger, totals));
+        }
+        Ok(found)
+    }
+
+    /// The ledger's table.
+    #[cfg(test)]
+    pub(crate) fn table(&self) -> &TableName {
+        &self.table
+    }
+
+    /// All portions that are in, by number.
+    pub(crate) fn entries(&self, session: &mut Session) -> Result<Vec<Entry>, Error> {
+        let rows = session.query(&format!("{} AND ordinal>=0 ORDER BY ordinal", self.select()))?;
+        rows.iter().map(Entry::read).collect()
+    }
+
+    /// How much is in. After a restart of the server this may be less than was committed: by its
+    /// settings it may lose the last transactions, with their ledger rows.
+    pub(crate) fn totals(&self, session: &mut Session) -> Result<Totals, Error> {
+        let row = session.query_row(&format!(
+            "SELECT COUNT(*), COALESCE(SUM(row_count), 0) FROM {} WHERE job={} AND ordinal>=0",
+            self.table.quoted(),
+            quote_text(&self.job)
+        ))?;
+        Ok(Totals { portions: row.number(0)?, rows: row.number(1)? })
+    }
+
+    /// Sees to it that all that was committed is there, before anything is built on it.
+    ///
+    /// Errors: [`Error::LostCommits`], of a server that crashed while the load ran.
+    pub(crate) fn require(&self, session: &mut Session, sent: Totals) -> Result<(), Error> {
+        let kept = self.totals(session)?;
+        if kept == sent {
+            return Ok(());
+        }
+        Err(Error::LostCommits {
+            sent_rows: sent.rows,
+            kept_rows: kept.rows,
+            portions: sent.portions.saturating_sub(kept.portions),
+        })
+    }
+
+    /// The entry of one portion, if it is in.
+    pub(crate) fn entry(
+        &self,
+        session: &mut Session,
+        portion: u64,
+    ) -> Result<Option<Entry>, Error> {
+        let rows = session.query(&format!("{} AND ordinal={portion}", self.select()))?;
+        rows.first().map(Entry::read).transpose()
+    }
+
+    /// Writes a portion down, first in its transaction: error 1062 of the server says that it is
+    /// loaded.
+    pub(crate) fn insert(&self, session: &mut Session, entry: &Entry) -> server::Result<()> {
+        let sql = format!(
+            "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, NULL)",
+            self.table.quoted(),
+            quote_text(&self.job),
+            entry.portion,
+            entry.file,
+            entry.offset,
+            entry.bytes,
+            entry.crc,
+            entry.rows,
+            entry.duplicates,
+            entry.rejects,
+        );
+        session.exec_rows(&sql, "INSERT into the ledger").map(drop)
+    }
+
+    /// Corrects what became of a portion's rows, last in its transaction.
+    pub(crate) fn update(&self, session: &mut Session, entry: &Entry) -> Result<(), Error> {
+        let mut sql = format!(
+            "UPDATE {} SET row_count={}, duplicates={}",
+            self.table.quoted(),
+            entry.rows,
+            entry.duplicates
+        );
+        if !entry.refused.is_empty() {
+            let note = serde_json::to_string(&entry.refused)
+                .map_err(|e| Error::Internal(format!("refused rows as JSON: {e}")))?;
+            // Writing to a text does not fail.
+            let _ = write!(sql, ", note={}", quote_text(&note));
+        }
+        let job = quote_text(&self.job);
+        let _ = write!(sql, " WHERE job={job} AND ordinal={}", entry.portion);
+        session.exec_rows(&sql, "UPDATE of the ledger")?;
+        Ok(())
+    }
+
+    /// Forgets the job, and removes the table if no other job is in it. Done again, it does
+    /// nothing.
+    pub(crate) fn remove(&self, session: &mut Session) -> Result<(), Error> {
+        let table = self.table.quoted();
+        let job = quote_text(&self.job);
+        let others = session.query_text(&format!(
+            "SELECT COUNT(*) FROM {table} WHERE ordinal={JOB_ROW} AND job<>{job}"
+        ));
+        let others = match others {
+            Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(()),
+            others => others?,
+        };
+        if others.as_deref() == Some("0") {
+            session.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
+        } else {
+            session.exec(&format!("DELETE FROM {table} WHERE job={job}"))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the table if it is there and no job is in it.
+    pub(crate) fn remove_empty(session: &mut Session, table: &TableName) -> Result<(), Error> {
+        let table = table.quoted();
+        match session.query_text(&format!("SELECT COUNT(*) FROM {table}")) {
+            Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => Ok(()),
+            Ok(Some(jobs)) if jobs == "0" => {
+                session.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
+                Ok(())
+            }
+            other => Ok(other.map(drop)?),
+        }
+    }
+
+    fn select(&self) -> String {
+        let job = quote_text(&self.job);
+        format!("SELECT {ENTRY_COLUMNS} FROM {} WHERE job={job}", self.table.quoted())
+    }
+}
+
+/// Names a job by its text.
+fn id(text: &str) -> String {
+    format!("{:016x}", digest(text.as_bytes()))
+}

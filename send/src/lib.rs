@@ -1,0 +1,408 @@
+//! The logical path: the server gets the rows as text, over several connections.
+//!
+//! ```text
+//! source -> portion -> sender (LOAD DATA LOCAL, or INSERT) -> shadow -> swap
+//!           encoder    one a lane, as many as `controller` allows
+//! ```
+//!
+//! In reading order: `landing` where rows go, `columns` what is sent for each column, `text` how,
+//! `encoder` rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is
+//! loaded once, `resume` what an earlier load left, `order` which portions may overtake others by
+//! their `row_keys`, `sorted` rows in key order, `lane` a connection at work, `limits` of their
+//! number, `watch` the server meanwhile, `budget` the memory of all, `collector` what they tell, in
+//! input order.
+
+mod budget;
+mod collector;
+mod columns;
+mod controller;
+mod encoder;
+pub mod landing;
+mod lane;
+mod ledger;
+mod limits;
+mod order;
+mod portion;
+mod resume;
+mod row_keys;
+mod sender;
+mod sorted;
+#[cfg(test)]
+mod tests;
+mod text;
+mod watch;
+
+pub use landing::{Ask, Landing, Way};
+pub use resume::sweep;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
+use encode::prepared::Prepared;
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadPath, Mode, OnDuplicate};
+use job::progress::Stage;
+use job::publish::publish;
+use job::report::{LogicalReport, Report, memory_peak_bytes};
+use job::steps::Steps;
+use server::secondary::Defer;
+use server::transaction::RowsThere;
+use server::{ConnectOptions, Lock, Session, Transaction};
+use sources::{Scanner, Source};
+
+use self::budget::Shares;
+use self::columns::Columns;
+use self::encoder::{Numbers, Shared};
+use self::lane::{Lanes, Loaded, Plan};
+use self::ledger::Totals;
+use self::order::{RowOrder, UniqueKeys};
+use self::portion::Form;
+use self::resume::Resume;
+use self::sender::statements::Place;
+use self::sender::{Commit, SenderOptions};
+use self::sorted::{Arrangement, InputOrder};
+use self::watch::Watch;
+
+const ER_NO_SUCH_TABLE: u16 = 1146;
+
+/// Loads a target by statements.
+pub fn run(
+    prepared: &Prepared<'_>,
+    connect: &ConnectOptions,
+    landing: Landing,
+    target: &mut Lock,
+    source: Box<dyn Source>,
+    steps: &mut Steps<'_>,
+) -> Result<Report, Error> {
+    let mut work =
+        Work { prepared, connect, landing, resume: None, next_number: None, notes: Vec::new() };
+    match work.run(target, source, steps) {
+        Ok(done) => {
+            steps.stopwatch.stop();
+            Ok(work.report(target, steps, done))
+        }
+        Err(error) => Err(work.failed(target, error)),
+    }
+}
+
+struct Work<'a> {
+    prepared: &'a Prepared<'a>,
+    connect: &'a ConnectOptions,
+    landing: Landing,
+    resume: Option<Resume>,
+    /// The table's AUTO_INCREMENT after all rows, where it was counted here.
+    next_number: Option<u64>,
+    notes: Vec<String>,
+}
+
+/// A load that is done.
+struct Done {
+    loaded: Loaded,
+    order: InputOrder,
+    /// What did not work after the target had its rows.
+    warnings: Vec<String>,
+}
+
+impl Work<'_> {
+    fn run(
+        &mut self,
+        target: &mut Lock,
+        mut source: Box<dyn Source>,
+        steps: &mut Steps<'_>,
+    ) -> Result<Done, Error> {
+        let prepared = self.prepared;
+        let mut watch = Watch::begin(prepared, self.connect, &mut target.session)?;
+        self.notes.append(&mut watch.notes);
+        let twin = match self.landing.way {
+            Way::Shadow => {
+                steps.step(Stage::Shadow, || self.landing.prepare(target, Defer::NotUnique))?
+            }
+            Way::Transaction | Way::Append => None,
+        };
+        let row_order = RowOrder::of(target)?;
+        let arrangement = Arrangement::of(prepared, &target.table, row_order, &mut *source)?;
+        let taken = source.held_bytes() + arrangement.store_bytes() as u64;
+        let mut shares = Shares::of(prepared.options, prepared.path, taken, source.bytes_total())?;
+        let part = source.part();
+        self.open_ledger(target, (arrangement.is_sorted(), &part), &mut shares)?;
+        source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
+        if let Some(resume) = self.resume.as_ref().filter(|_| !arrangement.is_sorted()) {
+            resume.check(&mut *source, &prepared.options.interrupt)?;
+        }
+        let (source, order) = arrangement.apply(prepared, source, &shares, steps)?;
+        let source = Mutex::new(source);
+        let (mut loaded, transaction) = steps.step(Stage::Rows, || {
+            self.rows(target, shares, (&source, order, row_order), &mut watch)
+        })?;
+        let session = loaded.session.take();
+        self.check_ledger(target, &loaded)?;
+        let warnings = match (twin, transaction) {
+            (Some(mut twin), _) => {
+                steps.step(Stage::Indexes, || {
+                    twin.ensure_session(target)?;
+                    self.next_number.map_or(Ok(()), |next| twin.number(target, next))?;
+                    Ok(twin.finish(target)?)
+                })?;
+                let filled = twin.filled(target);
+                steps.last_step(Stage::Publish, || publish(filled, prepared.options))?
+            }
+            (None, Some(transaction)) => {
+                steps.last_step(Stage::Publish, || commit(target, transaction, session))?
+            }
+            (None, None) => Vec::new(),
+        };
+        Ok(Done { loaded, order, warnings })
+    }
+
+    /// Begins the ledger, or finds the one to go on with, which says how large chunks are.
+    fn open_ledger(
+        &mut self,
+        target: &mut Lock,
+        (is_sorted, part): (bool, &str),
+        shares: &mut Shares,
+    ) -> Result<(), Error> {
+        if self.landing.way == Way::Transaction {
+            return resume::refuse_interrupted(target, self.prepared.options.mode);
+        }
+        let prepared = self.prepared;
+        let inspected = prepared.inspected;
+        let words = resume::input_words(prepared.options, inspected, part, is_sorted);
+        let resume =
+            Resume::open(target, &self.landing, prepared.options, words, shares.chunk_bytes)?;
+        shares.chunk_bytes = resume.chunk_bytes;
+        let before = resume.before();
+        if before.portions > 0 {
+            self.notes.push(format!(
+                "{} rows were in already, of a load of this input that was interrupted",
+                before.rows
+            ));
+        }
+        failpoint::hit("ledger.opened");
+        self.resume = Some(resume);
+        Ok(())
+    }
+
+    /// Sends all rows; gives the transaction that they are in, if they are in one.
+    fn rows(
+        &mut self,
+        target: &mut Lock,
+        shares: Shares,
+        (source, order, row_order): (&Mutex<Box<dyn Source>>, InputOrder, RowOrder),
+        watch: &mut Watch,
+    ) -> Result<(Loaded, Option<Transaction>), Error> {
+        let Prepared { options, inspected, .. } = *self.prepared;
+        let limits = limits::limits(self.prepared, target, &shares)?;
+        let keys = self.keys(target, row_order);
+        let columns = Columns::new(&mut target.session, &target.table, inspected)?;
+        // Rows that are added get theirs from the server, as those of others do meanwhile.
+        let numbers = match options.mode {
+            Mode::Append => None,
+            Mode::Insert | Mode::Replace => Numbers::new(&columns, inspected.series),
+        };
+        let scanner = Scanner::new(&options.dialect);
+        let encoder = Shared {
+            columns: &columns,
+            scanner: &scanner,
+            files: &options.files,
+            rejects_max: options.rejects_max,
+            numbers: numbers.as_ref(),
+        };
+        let (transaction, session) = match self.landing.way {
+            Way::Transaction => Some(Transaction::begin(target, self.rows_there())?),
+            Way::Shadow | Way::Append => None,
+        }
+        .unzip();
+        let plan = Plan {
+            prepared: self.prepared,
+            limits,
+            shares,
+            encoder,
+            sender: Arc::new(self.sender(target, &columns)?),
+            resume: self.resume.as_ref(),
+            is_sorted: order.is_sorted,
+            keys: keys.as_ref(),
+            session,
+        };
+        let loaded = Lanes::new(plan, source)?.run(watch)?;
+        self.next_number = numbers.map(|numbers| numbers.next());
+        Ok((loaded, transaction))
+    }
+
+    /// A server that went down and up again may have lost what it had committed last.
+    fn check_ledger(&self, target: &mut Lock, loaded: &Loaded) -> Result<(), Error> {
+        let Some(resume) = &self.resume else { return Ok(()) };
+        target.reconnect()?;
+        let (portions, rows) = (loaded.collected.portions, loaded.collected.rows);
+        resume.ledger.require(&mut target.session, Totals { portions, rows })
+    }
+
+    /// The keys by which portions wait for each other, where rows with one key are no failure, or
+    /// where a row goes in after the one that it refers to.
+    fn keys(&mut self, target: &Lock, row_order: RowOrder) -> Option<UniqueKeys> {
+        let Prepared { options, inspected, .. } = *self.prepared;
+        let is_free = options.on_duplicate == OnDuplicate::Fail && !row_order.refers_to_itself;
+        if is_free || self.landing.way == Way::Transaction {
+            return None;
+        }
+        let updates = options.on_duplicate == OnDuplicate::Update;
+        let keys = UniqueKeys::new(&target.table, inspected, updates, row_order);
+        if let Some(why) = keys.serial() {
+            self.notes.push(format!("portions were loaded one after the other: {why}"));
+        }
+        Some(keys)
+    }
+
+    fn sender(&self, target: &mut Lock, columns: &Columns) -> Result<SenderOptions, Error> {
+        let options = self.prepared.options;
+        let form = match self.prepared.path {
+            LoadPath::Insert => {
+                let table = self.landing.table(target).clone();
+                sender::insert_form(&mut target.session, &table, columns)?
+            }
+            _ => Form::Lines,
+        };
+        let commit = match &self.resume {
+            Some(resume) => Commit::Portions(resume.ledger.clone()),
+            None => Commit::Whole { savepoints: true },
+        };
+        Ok(SenderOptions {
+            connect: self.connect.clone(),
+            place: Place {
+                table: self.landing.table(target).clone(),
+                target: target.table.name.clone(),
+                charset: columns.file.name().to_owned(),
+                escape: columns.escape,
+                load_columns: columns.load_columns(),
+                insert_columns: columns.names(),
+                rule: options.on_duplicate,
+            },
+            commit,
+            form,
+            setup: vec![format!("SET SESSION sql_mode='{}'", columns.sql_mode())],
+            files: options.files.clone().into(),
+            rejects_max: options.rejects_max,
+            lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
+            reconnect_wait: failpoint::reconnect_wait(server::recover::RECONNECT_WAIT),
+        })
+    }
+
+    /// What becomes of rows that are in the table when all go in by one transaction.
+    fn rows_there(&self) -> RowsThere {
+        match self.prepared.options.mode {
+            Mode::Insert => RowsThere::None,
+            Mode::Replace => RowsThere::Deleted,
+            Mode::Append => RowsThere::Kept,
+        }
+    }
+
+    /// What is left of a load that failed, besides what the target's own cleaning up removes.
+    fn failed(&self, target: &mut Lock, error: Error) -> Error {
+        let _shield = self.prepared.options.interrupt.shield();
+        let Some(resume) = &self.resume else {
+            // It may have been opening it.
+            if target.reconnect().is_ok() {
+                let _ = resume::give_up(target);
+            }
+            return error;
+        };
+        // Where the server cannot be asked, the next load finds the ledger.
+        let reached = target.reconnect().map_err(Error::from);
+        let totals = reached.and_then(|()| resume.ledger.totals(&mut target.session));
+        let name = target.table.name.to_string();
+        // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
+        let has_rows = match target.is_empty() {
+            Ok(is_empty) => !is_empty,
+            Err(error) => error.errno() != Some(ER_NO_SUCH_TABLE),
+        };
+        match (self.landing.way, totals) {
+            (Way::Append, Ok(totals)) if totals.rows > 0 && has_rows => {
+                Error::Appended { error: Box::new(error), target: name, rows: Some(totals.rows) }
+            }
+            (Way::Append, Err(_)) => {
+                Error::Appended { error: Box::new(error), target: name, rows: None }
+            }
+            (_, Ok(_)) => {
+                let _ = resume.ledger.remove(&mut target.session);
+                error
+            }
+            (_, Err(_)) => error,
+        }
+    }
+
+    fn report(&self, target: &Lock, steps: &mut Steps<'_>, done: Done) -> Report {
+        let Prepared { options, inspected, .. } = *self.prepared;
+        let Done { loaded, order, mut warnings } = done;
+        let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
+        warnings.extend(target.remarks.iter().cloned());
+        let seconds = steps.stopwatch.total_seconds();
+        let mut notes = vec![self.landing.why.clone()];
+        notes.extend(order.note().map(str::to_owned));
+        notes.extend(self.notes.iter().cloned());
+        if options.mode == Mode::Replace && collected.rows == 0 {
+            let why = match collected.rejects {
+                0 => "the input had no rows",
+                _ => "every row of the input was refused",
+            };
+            notes.push(format!("{why}, so that the table is empty now"));
+        }
+        let counts = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(None));
+        let is_skipped = options.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;
+        if is_skipped && inspected.columns.iter().any(counts) {
+            notes.push(
+                "rows that were skipped have used up AUTO_INCREMENT values, which LOAD DATA IGNORE \
+                 would have given to the next rows"
+                    .to_owned(),
+            );
+        }
+        let before = self.resume.as_ref().map(Resume::before).unwrap_or_default();
+        Report {
+            target: target.table.name.to_string(),
+            job: steps.job().to_owned(),
+            path: self.prepared.path.name(),
+            why: self.prepared.why.to_owned(),
+            server: target.facts.version.text.clone(),
+            rows: collected.rows,
+            rejects: collected.rejects,
+            on_duplicate: options.on_duplicate.name(),
+            duplicates: collected.duplicates,
+            bytes: bytes_read,
+            file_bytes: 0,
+            spilled_bytes: order.spilled_bytes,
+            sorted_input: order.is_in_order,
+            seconds,
+            rows_per_second: collected.rows.saturating_sub(before.rows) as f64 / seconds,
+            megabytes_per_second: bytes_read as f64 / 1e6 / seconds,
+            stages: steps.stopwatch.times(),
+            memory_peak_bytes: memory_peak_bytes(),
+            threads: settled.connections_max,
+            indexes: Vec::new(),
+            logical: Some(LogicalReport {
+                landing: self.landing.way.name(),
+                settled,
+                portions: collected.portions,
+                sorted: order.is_sorted,
+                retries,
+                rows_before: before.rows,
+            }),
+            notes,
+            warnings,
+        }
+    }
+}
+
+/// Has the rows of the one transaction stay, which its lane has given back the connection of.
+fn commit(
+    target: &mut Lock,
+    transaction: Transaction,
+    session: Option<Session>,
+) -> Result<Vec<String>, Error> {
+    let session = session
+        .ok_or_else(|| Error::Internal("the transaction's connection is gone".to_owned()))?;
+    failpoint::hit("publish.commit");
+    transaction.commit(target, session)?;
+    failpoint::hit("publish.committed");
+    Ok(Vec::new())
+}

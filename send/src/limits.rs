@@ -1,0 +1,62 @@
+//! Within what the controller may choose: what server, memory and the user allow.
+
+use encode::prepared::Prepared;
+use job::error::Error;
+use job::options::LoadPath;
+use server::Lock;
+use server::capacity::Capacity;
+
+use crate::budget::Shares;
+use crate::controller::Limits;
+
+/// Most connections where nothing is said of them.
+const CONNECTIONS_MAX: usize = 64;
+/// Bytes of a statement beyond which nothing gets faster.
+const STATEMENT_BYTES_MAX: u64 = 8 << 20;
+/// What a statement is besides its rows.
+const STATEMENT_BYTES: u64 = 64 << 10;
+/// Least that is left for rows where packets are small.
+const ROWS_BYTES_MIN: u64 = 1 << 10;
+
+/// The limits of a load into `target`.
+///
+/// Errors: `--connections` that do not fit `--memory`.
+pub(crate) fn limits(
+    prepared: &Prepared<'_>,
+    target: &mut Lock,
+    shares: &Shares,
+) -> Result<Limits, Error> {
+    let batches = prepared.options.batches;
+    let capacity = Capacity::read(&mut target.session)?;
+    let connections_max = match batches.connections {
+        Some(connections) if connections > shares.lanes_max => {
+            return Err(Error::Memory {
+                given_bytes: prepared.options.memory_bytes_max,
+                reason: format!(
+                    "there is room for {} connections, --connections asks for {connections}",
+                    shares.lanes_max
+                ),
+            });
+        }
+        Some(connections) => connections,
+        None => {
+            let room = capacity.connections.unwrap_or(usize::MAX);
+            room.min(shares.lanes_max).clamp(1, CONNECTIONS_MAX)
+        }
+    };
+    let packet = target.session.query_row("SELECT @@max_allowed_packet")?.number::<u64>(0)?;
+    let packet = packet.saturating_sub(STATEMENT_BYTES).max(ROWS_BYTES_MIN);
+    let wanted = batches.bytes.unwrap_or(STATEMENT_BYTES_MAX);
+    let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    Ok(Limits {
+        connections_max,
+        server_cores: capacity.cores,
+        connections: batches.connections,
+        batch_rows: batches.rows.map(whole),
+        batch_bytes_max: whole(wanted.min(packet)),
+        tune_batch: prepared.path == LoadPath::Insert,
+        rate_bytes: batches.bytes_per_second_max,
+        lag_max: prepared.options.replicas.lag_max.unwrap_or_default(),
+        portion_bytes: shares.chunk_bytes,
+    })
+}

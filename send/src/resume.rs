@@ -1,0 +1,225 @@
+//! Where a load begins: at the first portion, or where one that was interrupted ended.
+//!
+//! Only rows that are added to a table outlive an interrupted load. Its ledger, beside the target,
+//! says which input and options it had, and which portions are in; the same command goes on with
+//! the others. A twin's ledger is of no use once its load has ended, and goes with it.
+
+use std::collections::HashMap;
+
+use encode::inspected::Inspected;
+use job::error::Error;
+use job::options::{LoadOptions, Mode};
+use server::{Interrupt, Lock};
+use sources::{Chunk, Source};
+
+use crate::landing::{Landing, Way};
+use crate::ledger::{Entry, Job, Ledger, Totals};
+
+/// Begins the options of a job whose rows went into a twin.
+const TWIN_MARK: &str = "twin ";
+
+/// What is in already, and where the rest is written down.
+#[derive(Debug)]
+pub(crate) struct Resume {
+    pub(crate) ledger: Ledger,
+    /// Bytes of input that the source must be asked for at once.
+    pub(crate) chunk_bytes: usize,
+    /// Portions that are in, by number.
+    loaded: HashMap<u64, Loaded>,
+}
+
+/// A portion that is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loaded {
+    pub(crate) rows: u64,
+    pub(crate) duplicates: u64,
+    /// Whether rows of it were refused, so that it has to be read again for their sake.
+    pub(crate) has_rejects: bool,
+    bytes: u64,
+    crc: u32,
+}
+
+impl Resume {
+    /// Finds the load that this one goes on with, or begins a ledger. Rows go into the twin, if
+    /// there is one, that is made by now.
+    ///
+    /// Errors: the interrupted load was another one, and rows of it are in.
+    pub(crate) fn open(
+        target: &mut Lock,
+        landing: &Landing,
+        options: &LoadOptions,
+        input_words: String,
+        chunk_bytes: usize,
+    ) -> Result<Resume, Error> {
+        let table = target.names.ledger.clone();
+        let files = || options.files.iter().map(|file| file.as_path());
+        let is_twin = landing.way == Way::Shadow;
+        let words = match is_twin {
+            true => format!("{TWIN_MARK}{}", target.names.shadow),
+            false => input_words,
+        };
+        let mut ours = Job::new(files(), words, chunk_bytes as u64);
+        let mut begun = None;
+        for (job, ledger, totals) in Ledger::find(&mut target.session, &table)? {
+            let is_ours = Job { chunk_bytes: ours.chunk_bytes, ..job.clone() } == ours;
+            if job.options.starts_with(TWIN_MARK) || totals.rows == 0 && !is_ours {
+                ledger.remove(&mut target.session)?;
+            } else if is_twin {
+                // Its rows stay as long as the swap has not come.
+            } else if target.is_empty()? {
+                // Its rows were deleted since.
+                ledger.remove(&mut target.session)?;
+            } else if is_ours {
+                begun = Some(job.chunk_bytes);
+            } else {
+                return Err(interrupted(target, &job, totals, Some(&ours)));
+            }
+        }
+        ours.chunk_bytes = begun.unwrap_or(ours.chunk_bytes);
+        let ledger = Ledger::create(&mut target.session, &table, &ours)?;
+        let mut loaded = HashMap::new();
+        if begun.is_some() {
+            for entry in ledger.entries(&mut target.session)? {
+                loaded.insert(entry.portion, Loaded::of(&entry));
+            }
+        }
+        let chunk_bytes = usize::try_from(ours.chunk_bytes).unwrap_or(usize::MAX);
+        Ok(Resume { ledger, chunk_bytes, loaded })
+    }
+
+    /// Looks for all portions that are in before any other is sent: of an input that changed, not
+    /// one row may go in, or neither it nor the one before could be gone on with. The source is at
+    /// its start then. A pipe is looked at as it comes.
+    ///
+    /// Errors: the input was another one then.
+    pub(crate) fn check(
+        &self,
+        source: &mut dyn Source,
+        interrupt: &Interrupt,
+    ) -> Result<(), Error> {
+        if self.loaded.is_empty() || source.bytes_total().is_none() {
+            return Ok(());
+        }
+        let mut missing = self.loaded.len();
+        let mut chunk = Chunk::default();
+        while missing > 0 {
+            interrupt.check()?;
+            if !source.next_chunk(&mut chunk)? {
+                return Err(Error::InputChangedSince);
+            }
+            missing -= usize::from(self.loaded(&chunk)?.is_some());
+        }
+        source.restart()?;
+        Ok(())
+    }
+
+    /// What is known of a portion that an earlier run has loaded.
+    ///
+    /// Errors: its input was another one then.
+    pub(crate) fn loaded(&self, chunk: &Chunk) -> Result<Option<Loaded>, Error> {
+        let Some(&loaded) = self.loaded.get(&chunk.ordinal) else { return Ok(None) };
+        let is_same =
+            loaded.bytes == chunk.bytes.len() as u64 && loaded.crc == crc32c::crc32c(&chunk.bytes);
+        if is_same { Ok(Some(loaded)) } else { Err(Error::InputChangedSince) }
+    }
+
+    /// Portions and rows that an earlier run has loaded.
+    pub(crate) fn before(&self) -> Totals {
+        Totals {
+            portions: self.loaded.len() as u64,
+            rows: self.loaded.values().map(|loaded| loaded.rows).sum(),
+        }
+    }
+}
+
+impl Loaded {
+    fn of(entry: &Entry) -> Loaded {
+        Loaded {
+            rows: entry.rows,
+            duplicates: entry.duplicates,
+            has_rejects: entry.rejects > 0 || !entry.refused.is_empty(),
+            bytes: entry.bytes,
+            crc: entry.crc,
+        }
+    }
+}
+
+/// Forgets the loads into twins that were killed: their twins are gone.
+pub fn sweep(target: &mut Lock) -> Result<(), Error> {
+    let table = target.names.ledger.clone();
+    for (job, ledger, _) in Ledger::find(&mut target.session, &table)? {
+        if job.options.starts_with(TWIN_MARK) {
+            ledger.remove(&mut target.session)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what a load that ended while it opened its ledger may have made of it. Rows that another
+/// load has added stay written down.
+pub(crate) fn give_up(target: &mut Lock) -> Result<(), Error> {
+    let table = target.names.ledger.clone();
+    let found = Ledger::find(&mut target.session, &table)?;
+    for (job, ledger, totals) in &found {
+        if job.options.starts_with(TWIN_MARK) || totals.rows == 0 {
+            ledger.remove(&mut target.session)?;
+        }
+    }
+    match found.is_empty() {
+        true => Ledger::remove_empty(&mut target.session, &table),
+        false => Ok(()),
+    }
+}
+
+/// Every option that decides which bytes are a row, and what its values are.
+pub(crate) fn input_words(
+    options: &LoadOptions,
+    inspected: &Inspected,
+    part: &str,
+    is_sorted: bool,
+) -> String {
+    let part = if part.is_empty() { String::new() } else { format!(" part {part}") };
+    format!(
+        "{:?} {:?} header {} skip {} charset {} encoding {:?} sql_mode {} zone {:?} sorted {is_sorted}{part}",
+        options.dialect,
+        options.columns,
+        options.header,
+        options.skip_lines,
+        options.charset,
+        options.encoding,
+        inspected.sql_mode,
+        options.time_zone
+    )
+}
+
+/// Refuses to add rows at once to those of a load that was interrupted.
+pub(crate) fn refuse_interrupted(target: &mut Lock, mode: Mode) -> Result<(), Error> {
+    if mode != Mode::Append || target.is_empty()? {
+        return Ok(());
+    }
+    let table = target.names.ledger.clone();
+    for (job, _, totals) in Ledger::find(&mut target.session, &table)? {
+        if totals.rows > 0 && !job.options.starts_with(TWIN_MARK) {
+            return Err(interrupted(target, &job, totals, None));
+        }
+    }
+    Ok(())
+}
+
+/// Another load was interrupted than `ours`, if that could go on with one.
+fn interrupted(target: &Lock, job: &Job, totals: Totals, ours: Option<&Job>) -> Error {
+    let (name, rows) = (&target.table.name, totals.rows);
+    let paths = |job: &Job| job.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+    let differs = match ours {
+        Some(ours) if paths(ours) != paths(job) => "",
+        Some(ours) if ours.files != job.files => " (this is it, but a file was written to since)",
+        Some(_) => " (this one has other options for the input)",
+        None => "",
+    };
+    Error::Usage(format!(
+        "a load that added {} to {name} was interrupted when {rows} rows were in; its own command \
+         goes on with the rest{differs}; to give the rest up, and keep these rows: DROP TABLE {}",
+        paths(job).join(", "),
+        target.names.ledger.quoted()
+    ))
+}

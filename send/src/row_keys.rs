@@ -1,0 +1,307 @@
+//! The keys of rows, from the fields of their lines: just the columns that some key has.
+//!
+//! Keys are those of the direct path (`values::key`): memcmp orders them as the server orders the
+//! index, and equal ones are equal to the server.
+
+use std::sync::Arc;
+
+use encode::binding::{BoundColumn, Cut, text_collation};
+use encode::column_source::Input;
+use encode::encoder::Line;
+use encode::inspected::Collations;
+use server::Unsupported;
+use server::catalog::{Index, Table};
+use sources::Value;
+use values::key::KeyPart;
+use values::{Charset, Column, Converter, SqlType};
+
+/// How the keys of an index are made.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexKey {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    /// Index into the key columns.
+    column: usize,
+    cut: Option<Cut>,
+    part: KeyPart,
+}
+
+/// What is known of the indexes of a table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeyPlan {
+    columns: Vec<KeyColumn>,
+    /// In the order they were asked for; none where keys cannot be made here.
+    indexes: Vec<Option<IndexKey>>,
+}
+
+/// A column that some key has.
+#[derive(Clone, Debug)]
+struct KeyColumn {
+    name: String,
+    input: Input,
+    nullable: bool,
+    on_null: Option<Vec<u8>>,
+    converter: Converter,
+    sql_type: SqlType,
+    /// Whether a 0 in it is a value, if it is AUTO_INCREMENT.
+    zero_is_value: bool,
+}
+
+/// Why a row has no key in an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoKey {
+    /// A part is NULL: equal to nothing.
+    Null,
+    /// It has one, but it cannot be told here: a number that is yet to be generated, a text that
+    /// its collation does not order.
+    Unknown,
+}
+
+impl KeyPlan {
+    /// Plans the keys of some indexes of a table, `columns` being those of the table whose values
+    /// follow from the input alone, `zero_is_value` whether NO_AUTO_VALUE_ON_ZERO is set.
+    pub(crate) fn new(
+        indexes: &[&Index],
+        columns: &[&BoundColumn],
+        collations: &Collations,
+        zero_is_value: bool,
+    ) -> KeyPlan {
+        let mut plan = KeyPlan::default();
+        for index in indexes {
+            let before = plan.columns.len();
+            let parts = index.columns.iter().map(|wanted| {
+                let bound = columns.iter().find(|bound| bound.column.name == wanted.name)?;
+                let column = plan.column(bound, zero_is_value);
+                part(column, &bound.column, wanted.prefix, wanted.descending, collations)
+            });
+            let parts: Option<Vec<Part>> = parts.collect();
+            if parts.is_none() {
+                plan.columns.truncate(before);
+            }
+            plan.indexes.push(parts.map(|parts| IndexKey { parts }));
+        }
+        plan
+    }
+
+    /// Whether the keys of an index can be made here.
+    pub(crate) fn has(&self, index: usize) -> bool {
+        matches!(self.indexes.get(index), Some(Some(_)))
+    }
+
+    /// Number of indexes.
+    pub(crate) fn index_count(&self) -> usize {
+        self.indexes.len()
+    }
+
+    /// Whether each row of the input gets a new number that is part of an index's keys.
+    pub(crate) fn always_generates(&self, index: usize) -> bool {
+        self.index_columns(index).any(|column| matches!(column.input, Input::AutoIncrement(None)))
+    }
+
+    /// Bytes of each key of an index, if they are all of one length.
+    pub(crate) fn fixed_len(&self, index: usize) -> Option<usize> {
+        let key = self.indexes.get(index)?.as_ref()?;
+        key.parts.iter().map(|part| part.part.fixed_len(None)).sum()
+    }
+
+    fn index_columns(&self, index: usize) -> impl Iterator<Item = &KeyColumn> {
+        let parts = self.indexes.get(index).and_then(Option::as_ref);
+        parts.into_iter().flat_map(|key| &key.parts).map(|part| &self.columns[part.column])
+    }
+
+    fn column(&mut self, bound: &BoundColumn, zero_is_value: bool) -> usize {
+        let BoundColumn { column, input, on_null, converter } = bound;
+        let is_same = |known: &KeyColumn| known.name == column.name;
+        self.columns.iter().position(is_same).unwrap_or_else(|| {
+            self.columns.push(KeyColumn {
+                name: column.name.clone(),
+                input: input.clone(),
+                nullable: column.nullable,
+                on_null: on_null.clone(),
+                converter: converter.clone(),
+                sql_type: column.sql_type.clone(),
+                zero_is_value,
+            });
+            self.columns.len() - 1
+        })
+    }
+}
+
+/// The part of a key that a column is; none if its collation is not known.
+fn part(
+    position: usize,
+    column: &Column,
+    prefix: Option<u32>,
+    descending: bool,
+    collations: &Collations,
+) -> Option<Part> {
+    let Column { sql_type, nullable, .. } = column;
+    let collation = match text_collation(sql_type) {
+        None => None,
+        Some(name) => Some(Arc::clone(collations.get(name)?)),
+    };
+    let part = KeyPart::new(sql_type, collation, *nullable, descending);
+    let cut = prefix.map(|length| cut(sql_type, length as usize));
+    Some(match cut {
+        Some(Cut::Bytes(length) | Cut::Chars(_, length)) => {
+            Part { column: position, cut, part: part.with_prefix(length) }
+        }
+        None => Part { column: position, cut: None, part },
+    })
+}
+
+/// A prefix of so many characters, or bytes for binary types.
+fn cut(sql_type: &SqlType, length: usize) -> Cut {
+    let charset = match sql_type {
+        SqlType::Char { text, .. } | SqlType::VarChar { text, .. } | SqlType::Text { text, .. } => {
+            text.charset
+        }
+        SqlType::Json => Charset::Utf8mb4,
+        _ => Charset::Binary,
+    };
+    match charset.char_bytes_max() {
+        1 => Cut::Bytes(length),
+        _ => Cut::Chars(charset, length),
+    }
+}
+
+/// The columns of a table whose values follow from the input alone: all but the generated ones.
+pub(crate) fn plain_columns<'c>(table: &Table, columns: &'c [BoundColumn]) -> Vec<&'c BoundColumn> {
+    let is_generated = |bound: &BoundColumn| {
+        let is_it = |unsupported: &Unsupported| {
+            unsupported.feature == "generated column" && unsupported.detail == bound.column.name
+        };
+        table.unsupported.iter().any(is_it)
+    };
+    columns.iter().filter(|bound| !is_generated(bound)).collect()
+}
+
+/// Reads the keys of rows, for one worker.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyReader {
+    plan: KeyPlan,
+    /// One a key column: what the row at hand has in it.
+    stored: Vec<Stored>,
+    scratch: Vec<u8>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Stored {
+    bytes: Vec<u8>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Value,
+    Null,
+    /// A number that is yet to be generated.
+    Generated,
+}
+
+impl KeyReader {
+    pub(crate) fn new(plan: KeyPlan) -> KeyReader {
+        let stored = vec![Stored::default(); plan.columns.len()];
+        KeyReader { plan, stored, scratch: Vec::new() }
+    }
+
+    /// Converts what keys are made of. False if the row will be refused: then it has no keys.
+    #[inline]
+    pub(crate) fn read(&mut self, line: &Line<'_>) -> bool {
+        for (column, stored) in self.plan.columns.iter_mut().zip(&mut self.stored) {
+            stored.bytes.clear();
+            match column.read(line, &mut self.scratch, &mut stored.bytes) {
+                Some(state) => stored.state = state,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Appends the row's key in index `index` of the plan. Without one, `out` is as before.
+    #[inline]
+    pub(crate) fn push(&self, index: usize, out: &mut Vec<u8>) -> Result<(), NoKey> {
+        let start = out.len();
+        let Some(Some(key)) = self.plan.indexes.get(index) else { return Err(NoKey::Unknown) };
+        let mut no_key = None;
+        for part in &key.parts {
+            let Stored { bytes, state } = &self.stored[part.column];
+            let pushed = match state {
+                State::Value => {
+                    let cut = part.cut.map_or(bytes.as_slice(), |cut| cut.of(bytes));
+                    part.part.push(Some(cut), out).map_err(|_| NoKey::Unknown)
+                }
+                State::Null => Err(NoKey::Null),
+                State::Generated => Err(NoKey::Unknown),
+            };
+            match pushed {
+                // A NULL decides, wherever it is.
+                Err(why) if no_key != Some(NoKey::Null) => no_key = Some(why),
+                _ => {}
+            }
+        }
+        match no_key {
+            None => Ok(()),
+            Some(why) => {
+                out.truncate(start);
+                Err(why)
+            }
+        }
+    }
+
+    /// Whether the row's key in index `index` has a number that is yet to be generated.
+    pub(crate) fn is_generated(&self, index: usize) -> bool {
+        let key = self.plan.indexes.get(index).and_then(Option::as_ref);
+        let is_generated = |part: &Part| self.stored[part.column].state == State::Generated;
+        key.is_some_and(|key| key.parts.iter().any(is_generated))
+    }
+}
+
+impl KeyColumn {
+    /// Appends the stored value; none if the row will be refused.
+    #[inline]
+    fn read(&mut self, line: &Line<'_>, scratch: &mut Vec<u8>, out: &mut Vec<u8>) -> Option<State> {
+        let (field, is_numbered) = match &self.input {
+            Input::Field(field) => (*field, false),
+            Input::AutoIncrement(Some(field)) => (*field, true),
+            Input::AutoIncrement(None) => return Some(State::Generated),
+            Input::Constant(None) => return Some(State::Null),
+            Input::Constant(Some(stored)) => {
+                out.extend_from_slice(stored);
+                return Some(State::Value);
+            }
+        };
+        if field >= line.row.field_count() {
+            return None;
+        }
+        match line.value(field, scratch) {
+            Value::Bytes(text) => {
+                self.converter.convert(text, out).ok()?;
+                let is_generated = is_numbered && !self.zero_is_value && self.may_be_zero(out);
+                Some(if is_generated { State::Generated } else { State::Value })
+            }
+            Value::Null if is_numbered => Some(State::Generated),
+            Value::Null if self.nullable => Some(State::Null),
+            Value::Null => {
+                out.extend_from_slice(self.on_null.as_ref()?);
+                Some(State::Value)
+            }
+        }
+    }
+
+    /// Whether a stored number may be one that the server generates another for: 0. Of integers
+    /// the sign bit is inverted; of others it is not worth knowing what rounds to 0.
+    fn may_be_zero(&self, stored: &[u8]) -> bool {
+        let SqlType::Integer { unsigned, .. } = self.sql_type else { return true };
+        let first_of_zero = if unsigned { 0 } else { 0x80 };
+        stored.iter().enumerate().all(|(at, &byte)| byte == if at == 0 { first_of_zero } else { 0 })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(super) mod tests;

@@ -1,0 +1,180 @@
+//! The connection of a sender: made, made again, and fit for rows.
+
+use std::time::{Duration, Instant};
+
+use job::error::Error;
+use server::identifier::digest;
+use server::session::{Done, Session};
+use server::{ConnectOptions, Interrupt};
+
+use super::trouble::Trouble;
+use super::{Commit, PACKET_BYTES_DEFAULT, Sender, WARNINGS_MAX, again_or_failed, no_session};
+
+/// Seconds without a packet of ours after which the server takes the connection for lost. Rows
+/// are in memory when they are sent.
+const NET_READ_SECONDS: u32 = 120;
+/// A lock of a row is not waited for longer at once: the wait is then begun anew, and counted.
+const ROW_LOCK_SECONDS_MAX: u32 = 50;
+/// Between two tries to connect, doubled up to the second.
+const CONNECT_PAUSE_MIN: Duration = Duration::from_millis(50);
+const CONNECT_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// How long the end of a connection that broke is waited for, on the server's side.
+const ENDING_WAIT: Duration = Duration::from_secs(30);
+/// Room that a statement leaves in a packet.
+const PACKET_RESERVE: usize = 1024;
+/// Character set of our sessions.
+pub(super) const NAMES: &str = "utf8mb4";
+/// A connection was refused for a reason that passes: the server is full, or going down.
+const ER_CONNECT_PASSES: [u16; 6] = [1040, 1203, 1226, 1053, 1047, 1129];
+
+impl Sender {
+    /// Has the session take text as it is in the file, or as UTF-8.
+    pub(super) fn set_names(&mut self, is_file: bool) -> Result<(), Trouble> {
+        let charset = &self.statements.place.charset;
+        if self.is_in_file_charset == is_file || charset == NAMES {
+            return Ok(());
+        }
+        let charset = if is_file { charset } else { NAMES };
+        // Messages stay in UTF-8.
+        let sql = format!("SET character_set_client={charset}, character_set_connection={charset}");
+        self.exec(&sql)?;
+        self.is_in_file_charset = is_file;
+        Ok(())
+    }
+
+    /// Runs a statement of ours.
+    pub(super) fn exec(&mut self, sql: &str) -> Result<Done, Trouble> {
+        self.with_session(|session| session.exec(sql))
+    }
+
+    pub(super) fn with_session<T>(
+        &mut self,
+        ask: impl FnOnce(&mut Session) -> server::Result<T>,
+    ) -> Result<T, Trouble> {
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        ask(session).map_err(again_or_failed)
+    }
+
+    /// Sees to it that there is a session, in no transaction of its own.
+    pub(super) fn reconnect(&mut self) -> Result<(), Trouble> {
+        if matches!(self.options.commit, Commit::Whole { .. }) {
+            return Ok(());
+        }
+        if let Some(session) = &mut self.session {
+            if !self.is_open {
+                return Ok(());
+            }
+            match session.exec("ROLLBACK") {
+                Ok(_) => {
+                    self.is_open = false;
+                    return Ok(());
+                }
+                Err(error @ server::Error::Interrupted) => return Err(Error::from(error).into()),
+                Err(_) => self.session = None,
+            }
+        }
+        self.is_open = false;
+        let session = reach(&self.options.connect, self.options.reconnect_wait)?;
+        match self.adopt(session) {
+            Err(Error::Server(e)) => Err(again_or_failed(e)),
+            adopted => Ok(adopted?),
+        }
+    }
+
+    /// Makes a session fit for rows. What the one before it was doing is ended.
+    pub(super) fn adopt(&mut self, mut session: Session) -> Result<(), Error> {
+        take_name(&mut session, &self.lock)?;
+        let is_whole = matches!(self.options.commit, Commit::Whole { .. });
+        // Nice to have: not every server knows all of them.
+        let mut optional = vec![format!("SET SESSION net_read_timeout={NET_READ_SECONDS}")];
+        if !is_whole {
+            // Else nothing is begun anew, and who began the transaction has said how long.
+            optional.push(format!(
+                "SET SESSION innodb_lock_wait_timeout=\
+                 LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX})"
+            ));
+        }
+        for sql in optional {
+            passed_over(session.exec(&sql))?;
+        }
+        session.exec(&format!("SET SESSION sql_notes=0, max_error_count={WARNINGS_MAX}"))?;
+        let format = passed_over(session.query_text("SELECT @@SESSION.binlog_format"))?.flatten();
+        if !is_whole && format.is_none_or(|format| format != "STATEMENT") {
+            // Fewer locks between rows. The log's old format takes no row by it.
+            session.exec("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
+        }
+        for sql in &self.options.setup {
+            session.exec(sql)?;
+        }
+        let packet = session.query_text("SELECT @@max_allowed_packet")?;
+        let packet = packet.and_then(|text| text.parse().ok()).unwrap_or(PACKET_BYTES_DEFAULT);
+        let around = self.statements.insert.len() + self.statements.tail.len() + PACKET_RESERVE;
+        self.packet_bytes = packet.saturating_sub(around);
+        self.prepared = [None, None];
+        self.is_in_file_charset = false;
+        self.session = Some(session);
+        Ok(())
+    }
+
+    /// Lets go of a transaction that is not to be: the server rolls it back.
+    pub(super) fn give_up(&mut self) {
+        self.session = None;
+    }
+}
+
+/// Has the session hold a name, after ending the one that holds it: a connection of ours that
+/// broke, and whose transaction the server may not have given up yet.
+fn take_name(session: &mut Session, name: &str) -> Result<(), Error> {
+    let taken = passed_over(session.lock_name(name, Duration::ZERO))?;
+    if taken != Some(false) {
+        return Ok(());
+    }
+    if let Some(holder) = session.lock_holder(name)? {
+        passed_over(session.kill(holder))?;
+    }
+    // If it does not come, the ledger's own locks make us wait.
+    passed_over(session.lock_name(name, ENDING_WAIT))?;
+    Ok(())
+}
+
+/// None for a statement that this server does not know.
+fn passed_over<T>(outcome: server::Result<T>) -> Result<Option<T>, Error> {
+    match outcome {
+        Err(server::Error::Statement { .. }) => Ok(None),
+        outcome => Ok(Some(outcome?)),
+    }
+}
+
+/// A name that no other connection has.
+pub(super) fn lock_name(session: &Session) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let text = format!("{} {} {now:?}", std::process::id(), session.id());
+    format!("inrush_send_{:016x}", digest(text.as_bytes()))
+}
+
+/// Connects to a server that may be restarting, or full.
+pub(super) fn reach(connect: &ConnectOptions, wait: Duration) -> Result<Session, Error> {
+    let passes = |e: &server::Error| match e {
+        server::Error::Connect { errno: None, .. } | server::Error::Lost { .. } => true,
+        e => e.errno().is_some_and(|n| ER_CONNECT_PASSES.contains(&n)),
+    };
+    let (begun, mut pause) = (Instant::now(), CONNECT_PAUSE_MIN);
+    loop {
+        match Session::connect(connect) {
+            Err(error) if passes(&error) && begun.elapsed() < wait => {
+                sleep(pause, &connect.interrupt);
+                pause = (pause * 2).min(CONNECT_PAUSE_MAX);
+            }
+            session => return Ok(session?),
+        }
+    }
+}
+
+/// Sleeps, but not when somebody has asked for the end.
+pub(super) fn sleep(pause: Duration, interrupt: &Interrupt) {
+    const SLICE: Duration = Duration::from_millis(50);
+    let begun = Instant::now();
+    while begun.elapsed() < pause && !interrupt.is_requested() {
+        std::thread::sleep(SLICE.min(pause.saturating_sub(begun.elapsed())));
+    }
+}

@@ -1,0 +1,293 @@
+//! Rows by multi-row INSERTs, down to the single row where one is refused.
+
+use std::ops::Range;
+
+use job::error::Error;
+use job::options::OnDuplicate;
+use server::session::Done;
+
+use super::lines::numbers;
+use super::trouble::{Class, Trouble, classify};
+use super::{Batch, Sender, Sent, again_or_failed, internal, merged, no_session, parameters};
+use crate::ledger::Refused;
+use crate::portion::{Form, Portion};
+
+/// Server error of a packet that is larger than `max_allowed_packet`.
+const ER_PACKET_TOO_LARGE: u16 = 1153;
+
+/// Most values of one statement of [`Form::Values`]: each takes 64 bytes here while it is sent.
+const VALUES_MAX: usize = 1 << 15;
+
+/// What became of the rows of one statement.
+enum Outcome {
+    /// They are in, or left out for their keys.
+    In { rows: u64, duplicates: u64 },
+    /// The statement cannot refuse, and bent a value or skipped a row for no key.
+    Bent,
+    /// None is in: one of them is at fault.
+    Refused { errno: u16, message: String, is_duplicate: bool },
+}
+
+impl Sender {
+    /// Inserts a portion's tuples. Without `is_strict`, duplicates are skipped by INSERT IGNORE
+    /// where that is the rule, and the result is false when that did anything else as well.
+    pub(super) fn insert(
+        &mut self,
+        portion: &Portion,
+        batch: Batch,
+        is_strict: bool,
+        sent: &mut Sent,
+    ) -> Result<bool, Trouble> {
+        sent.entry.rows = 0;
+        if portion.form == Form::Values && !portion.rows.is_empty() {
+            self.set_names(false)?;
+            self.prepare(is_strict)?;
+            self.set_names(true)?;
+        }
+        let outcome = self.insert_all(portion, batch, is_strict, sent);
+        // The ledger is in UTF-8; after a failure the connection is one to undo by, if any.
+        if outcome.is_ok() {
+            self.set_names(false)?;
+        }
+        outcome
+    }
+
+    fn insert_all(
+        &mut self,
+        portion: &Portion,
+        batch: Batch,
+        is_strict: bool,
+        sent: &mut Sent,
+    ) -> Result<bool, Trouble> {
+        let mut at = 0;
+        while at < portion.rows.len() {
+            let rows = self.next_batch(portion, at, batch);
+            at = rows.end;
+            // A server that waits for rows ends nothing by itself.
+            self.options.connect.interrupt.check().map_err(Error::from)?;
+            if !self.insert_rows(portion, rows, is_strict, sent)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The rows of the next statement.
+    fn next_batch(&self, portion: &Portion, at: usize, batch: Batch) -> Range<usize> {
+        let begin = at.checked_sub(1).map_or(0, |before| portion.rows[before].end);
+        let bytes = batch.bytes.min(self.packet_bytes);
+        let mut rows = batch.rows;
+        if portion.form == Form::Values {
+            rows = rows.min(VALUES_MAX / self.statements.place.insert_columns.len().max(1));
+        }
+        let last = (at + rows.max(1)).min(portion.rows.len());
+        let fits = portion.rows[at..last].partition_point(|row| row.end - begin <= bytes);
+        at..at + fits.max(1)
+    }
+
+    /// Inserts rows by one statement, or, if one of them is refused, by as many as it takes to
+    /// find which.
+    fn insert_rows(
+        &mut self,
+        portion: &Portion,
+        rows: Range<usize>,
+        is_strict: bool,
+        sent: &mut Sent,
+    ) -> Result<bool, Trouble> {
+        // Not by recursion: each of very many rows may be refused by its name.
+        let mut left = vec![rows];
+        while let Some(rows) = left.pop() {
+            let (errno, message, is_duplicate) = match self.ask(portion, rows.clone(), is_strict)? {
+                Outcome::In { rows, duplicates } => {
+                    sent.entry.rows += rows;
+                    sent.entry.duplicates += duplicates;
+                    continue;
+                }
+                Outcome::Bent => return Ok(false),
+                Outcome::Refused { errno, message, is_duplicate } => (errno, message, is_duplicate),
+            };
+            if rows.len() == 1 {
+                self.refuse(portion, rows.start, errno, &message, is_duplicate, sent)?;
+            } else {
+                left.extend(parts(rows, row_named(&message)).into_iter().rev());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes down a single row that was refused.
+    fn refuse(
+        &self,
+        portion: &Portion,
+        row: usize,
+        errno: u16,
+        message: &str,
+        is_duplicate: bool,
+        sent: &mut Sent,
+    ) -> Result<(), Trouble> {
+        let raw = portion.rows[row].raw.clone();
+        let message = self.statements.clean(message);
+        if is_duplicate {
+            if self.statements.place.rule == OnDuplicate::Skip {
+                sent.entry.duplicates += 1;
+                return Ok(());
+            }
+            let position = super::position(portion, raw.start, &self.options.files);
+            return Err(Trouble::Duplicate { position, message });
+        }
+        sent.entry.refused.push(Refused { begin: raw.start, end: raw.end, errno, message });
+        let refused = portion.rejects.len() + sent.entry.refused.len();
+        if refused as u64 > self.options.rejects_max {
+            let rejects = merged(portion, &sent.entry.refused, &self.options.files);
+            return Err(Trouble::Rejected(rejects));
+        }
+        Ok(())
+    }
+
+    /// One statement with some rows.
+    fn ask(
+        &mut self,
+        portion: &Portion,
+        rows: Range<usize>,
+        is_strict: bool,
+    ) -> Result<Outcome, Trouble> {
+        let count = rows.len() as u64;
+        let text = portion.text_of(rows);
+        if text.len() > self.packet_bytes {
+            return Ok(Outcome::Refused {
+                errno: ER_PACKET_TOO_LARGE,
+                message: format!(
+                    "the row takes {} bytes in a statement, and max_allowed_packet of the server \
+                     leaves room for {}",
+                    text.len(),
+                    self.packet_bytes
+                ),
+                is_duplicate: false,
+            });
+        }
+        let done = match portion.form {
+            Form::Values => self.ask_by_values(text, is_strict)?,
+            _ => self.ask_by_text(text, is_strict)?,
+        };
+        match done {
+            Ok(done) => self.outcome(&done, count, is_strict),
+            Err(error) => refusal(error),
+        }
+    }
+
+    fn ask_by_text(
+        &mut self,
+        text: &[u8],
+        is_strict: bool,
+    ) -> Result<server::Result<Done>, Trouble> {
+        let text = std::str::from_utf8(text)
+            .map_err(|e| internal(&format!("tuples that are no UTF-8: {e}")))?;
+        let statements = &self.statements;
+        let insert = if is_strict { &statements.insert_strict } else { &statements.insert };
+        self.sql.clear();
+        self.sql.push_str(insert);
+        self.sql.push_str(text);
+        self.sql.push_str(&statements.tail);
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        Ok(session.exec_rows(&self.sql, &statements.insert_label))
+    }
+
+    fn ask_by_values(
+        &mut self,
+        text: &[u8],
+        is_strict: bool,
+    ) -> Result<server::Result<Done>, Trouble> {
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        let prepared = self.prepared[usize::from(is_strict)]
+            .as_ref()
+            .ok_or_else(|| internal("values are sent before their statement was prepared"))?;
+        let rows = parameters::rows(text, self.statements.place.insert_columns.len());
+        Ok(session.exec_bulk(prepared, rows, &self.statements.insert_label))
+    }
+
+    /// Prepares the INSERT of [`Form::Values`], while the session is in UTF-8 as its names are.
+    fn prepare(&mut self, is_strict: bool) -> Result<(), Trouble> {
+        if self.prepared[usize::from(is_strict)].is_some() {
+            return Ok(());
+        }
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        let sql = self.statements.prepared(is_strict);
+        let prepared = session.prepare(&sql, &self.statements.insert_label);
+        self.prepared[usize::from(is_strict)] = Some(prepared.map_err(again_or_failed)?);
+        Ok(())
+    }
+
+    /// What a statement did that was not refused.
+    fn outcome(&mut self, done: &Done, count: u64, is_strict: bool) -> Result<Outcome, Trouble> {
+        let affected = done.affected_rows;
+        // `Records: 3  Duplicates: 1  Warnings: 0`; a statement of one row has no summary. It is to
+        // be preferred, because with triggers the other number may have rows of their statements.
+        let duplicates = match numbers(&done.info) {
+            [Some(_), duplicates, ..] => duplicates,
+            _ => None,
+        };
+        let whole = |rows: u64, duplicates: u64| Ok(Outcome::In { rows, duplicates });
+        match self.statements.place.rule {
+            OnDuplicate::Skip if !is_strict => {
+                let skipped = duplicates.unwrap_or(count.saturating_sub(affected)).min(count);
+                if self.is_clean(done, skipped)? {
+                    whole(count - skipped, skipped)
+                } else {
+                    Ok(Outcome::Bent)
+                }
+            }
+            OnDuplicate::Fail | OnDuplicate::Skip if affected >= count => whole(count, 0),
+            OnDuplicate::Fail | OnDuplicate::Skip => Err(internal(&format!(
+                "the server inserted {affected} of {count} rows and refused none: {}",
+                done.info
+            ))
+            .into()),
+            // Each row counts, and each one that it replaced.
+            OnDuplicate::Replace => {
+                whole(count, duplicates.unwrap_or(affected.saturating_sub(count)))
+            }
+            // A row that is inserted counts once, one that changes another twice and is in the
+            // summary; one that finds all as it should be is in neither.
+            OnDuplicate::Update => {
+                let changed = duplicates.unwrap_or(u64::from(affected > 1)).min(count);
+                let inserted = affected.saturating_sub(2 * changed).min(count - changed);
+                whole(count, count - inserted)
+            }
+        }
+    }
+}
+
+/// What the refusal of a statement means.
+fn refusal(error: server::Error) -> Result<Outcome, Trouble> {
+    let class = classify(&error);
+    match (class, error) {
+        (Class::Row | Class::Duplicate, server::Error::Statement { errno, message, .. }) => {
+            Ok(Outcome::Refused { errno, message, is_duplicate: class == Class::Duplicate })
+        }
+        (_, error) => Err(again_or_failed(error)),
+    }
+}
+
+/// The parts in which rows are sent again, in order, after a refusal that names one of them, from
+/// 1, or none.
+fn parts(rows: Range<usize>, named: Option<usize>) -> Vec<Range<usize>> {
+    let named = named.filter(|row| (1..=rows.len()).contains(row));
+    let parts = match named {
+        // It is the first one at fault: those before it go in at once.
+        Some(row) => {
+            let bad = rows.start + row - 1;
+            [rows.start..bad, bad..bad + 1, bad + 1..rows.end]
+        }
+        None => {
+            let middle = rows.start + rows.len() / 2;
+            [rows.start..middle, middle..rows.end, rows.end..rows.end]
+        }
+    };
+    parts.into_iter().filter(|part| !part.is_empty()).collect()
+}
+
+/// The row of the statement, from 1, that a message of the server's ends with.
+fn row_named(message: &str) -> Option<usize> {
+    let at = message.rfind(" at row ")?;
+    message[at + " at row ".len()..].parse().ok()
+}

@@ -1,0 +1,150 @@
+//! Whether the input is sorted before it is loaded, and then the sorting of it.
+
+use encode::prepared::Prepared;
+use job::error::Error;
+use job::memory::Memory;
+use job::progress::Stage;
+use job::space;
+use job::steps::Steps;
+use server::catalog::Table;
+use sources::Source;
+
+use super::{SortPlan, Sorted, Sorting};
+use crate::budget::Shares;
+use crate::order::RowOrder;
+
+/// Of less input it makes no difference.
+const INPUT_BYTES_MIN: u64 = 32 << 20;
+/// Rows that are farther apart than this part of the input, on average, are worth sorting.
+const DISTANCE_MIN: f64 = 0.02;
+/// Chunks by which it is decided: the same whatever memory there is, for a load that goes on where
+/// another ended.
+const LOOK_BYTES: usize = 1 << 20;
+
+/// What is to become of the input's order.
+#[derive(Debug)]
+pub(crate) struct Arrangement {
+    /// How rows are sorted, if they are.
+    plan: Option<SortPlan>,
+    /// For sorted runs; part of that is still held when rows are loaded.
+    store_bytes: usize,
+    is_in_order: bool,
+}
+
+/// What was found of the order of rows, and done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InputOrder {
+    /// Whether rows came in key order, or so nearly that it did not matter; also said where nobody
+    /// looked.
+    pub(crate) is_in_order: bool,
+    /// Whether they were sorted.
+    pub(crate) is_sorted: bool,
+    /// Bytes that sorted runs took on disk.
+    pub(crate) spilled_bytes: u64,
+}
+
+impl InputOrder {
+    /// What the report says of it, if anything.
+    pub(crate) fn note(&self) -> Option<&'static str> {
+        match (self.is_sorted, self.is_in_order) {
+            (true, _) => Some("rows came out of primary key order and were sorted first"),
+            (false, false) => Some(
+                "rows came out of primary key order and were sent so: memory or --temp-dir has no \
+                 room to sort them, or some get AUTO_INCREMENT values by their order",
+            ),
+            (false, true) => None,
+        }
+    }
+}
+
+impl Arrangement {
+    /// Looks at the first rows. They are sorted where they are far from primary key order and may
+    /// be loaded in that instead; the source is at its start then.
+    pub(crate) fn of(
+        prepared: &Prepared<'_>,
+        table: &Table,
+        row_order: RowOrder,
+        source: &mut dyn Source,
+    ) -> Result<Arrangement, Error> {
+        let options = prepared.options;
+        let none = Arrangement { plan: None, store_bytes: 0, is_in_order: true };
+        let plan = SortPlan::new(table, prepared.inspected, options.on_duplicate, row_order);
+        let is_large = source.bytes_total().is_none_or(|bytes| bytes >= INPUT_BYTES_MIN);
+        let Some(plan) = plan.filter(|_| options.sort_input.unwrap_or(is_large)) else {
+            return Ok(none);
+        };
+        source.set_chunks(LOOK_BYTES, prepared.memory.record_bytes_max)?;
+        let memory = Memory { chunk_bytes: LOOK_BYTES, ..*prepared.memory };
+        let store_bytes = memory.run_bytes / 2;
+        let sorting = sorting(prepared, &plan, &memory, store_bytes);
+        let is_in_order = sorting.look(source)?.distance < DISTANCE_MIN;
+        let can_be = sorting.fits() && has_room(prepared, source, store_bytes);
+        let is_sorted = can_be && (!is_in_order || options.sort_input == Some(true));
+        Ok(match is_sorted {
+            true => Arrangement { plan: Some(plan), store_bytes, is_in_order },
+            false => Arrangement { is_in_order, ..none },
+        })
+    }
+
+    /// Whether rows are to be sorted.
+    pub(crate) fn is_sorted(&self) -> bool {
+        self.plan.is_some()
+    }
+
+    /// Bytes of memory that are taken as long as rows are loaded.
+    pub(crate) fn store_bytes(&self) -> usize {
+        self.store_bytes
+    }
+
+    /// The input as it is to be loaded, in chunks of the lanes'.
+    pub(crate) fn apply(
+        &self,
+        prepared: &Prepared<'_>,
+        source: Box<dyn Source>,
+        shares: &Shares,
+        steps: &mut Steps<'_>,
+    ) -> Result<(Box<dyn Source>, InputOrder), Error> {
+        let is_in_order = self.is_in_order;
+        let as_it_is = InputOrder { is_in_order, is_sorted: false, spilled_bytes: 0 };
+        let Some(plan) = &self.plan else { return Ok((source, as_it_is)) };
+        let memory = Memory {
+            chunk_bytes: shares.chunk_bytes,
+            record_bytes_max: shares.record_bytes_max,
+            ..*prepared.memory
+        };
+        let sorting = sorting(prepared, plan, &memory, self.store_bytes);
+        Ok(match steps.step(Stage::Sort, || sorting.sort(source))? {
+            Sorted::Rows(rows) => {
+                let spilled_bytes = rows.spilled_bytes();
+                (rows, InputOrder { is_in_order, is_sorted: true, spilled_bytes })
+            }
+            Sorted::NotSorted(source) => (source, as_it_is),
+        })
+    }
+}
+
+fn sorting<'s>(
+    prepared: &'s Prepared<'_>,
+    plan: &'s SortPlan,
+    memory: &'s Memory,
+    store_bytes: usize,
+) -> Sorting<'s> {
+    Sorting {
+        plan,
+        dialect: &prepared.options.dialect,
+        files: &prepared.options.files,
+        memory,
+        store_bytes,
+        temp_dir: &prepared.options.temp_dir,
+        progress: prepared.progress,
+        interrupt: &prepared.options.interrupt,
+    }
+}
+
+/// Whether runs that do not fit in memory would fit on disk. Where that cannot be told, they do.
+fn has_room(prepared: &Prepared<'_>, source: &dyn Source, store_bytes: usize) -> bool {
+    match (source.bytes_total(), space::free_bytes(&prepared.options.temp_dir)) {
+        (Some(bytes), Ok(free)) => bytes <= store_bytes as u64 || bytes < free,
+        _ => true,
+    }
+}

@@ -1,0 +1,240 @@
+//! Sorted runs as input: chunks of rows, in key order.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use sort::{KeyRange, Runs};
+use sources::{Chunk, Dialect, FieldKind, InputFile, RecordPlace, Scanner, Source};
+
+use super::row_origin::{Origin, RowHead, RowPlace};
+
+/// Bytes that the place of a row takes in a chunk.
+const PLACE_BYTES: usize = size_of::<RecordPlace>();
+/// Chunks that may wait for a lane.
+const CHUNKS_AHEAD: usize = 1;
+
+/// All rows of the input, sorted.
+#[derive(Debug)]
+pub(super) struct SortedRows {
+    pub(super) runs: Runs,
+    /// One a chunk of the input.
+    pub(super) origins: Vec<Origin>,
+    pub(super) chunk_bytes: usize,
+    pub(super) spilled_bytes: u64,
+}
+
+/// The rows in key order. A thread of its own merges them, a chunk ahead of the lanes.
+#[derive(Debug)]
+pub(crate) struct SortedSource {
+    rows: Arc<SortedRows>,
+    files: Vec<InputFile>,
+    dialect: Dialect,
+    merging: Option<Merging>,
+    given_up: Arc<AtomicBool>,
+    /// Bytes of all rows, and of those that were handed out.
+    bytes: u64,
+    handed_out: u64,
+    /// Bytes of the input as it was.
+    input_bytes: u64,
+}
+
+/// The thread that merges; ends with this.
+#[derive(Debug)]
+struct Merging {
+    filled: Option<Receiver<Result<Chunk, String>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Merging {
+    fn drop(&mut self) {
+        drop(self.filled.take());
+        // That it panicked was told by the channel, which ended early.
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl SortedSource {
+    pub(super) fn new(
+        rows: Arc<SortedRows>,
+        files: Vec<InputFile>,
+        dialect: &Dialect,
+        bytes: u64,
+    ) -> SortedSource {
+        SortedSource {
+            rows,
+            files,
+            dialect: dialect.clone(),
+            merging: None,
+            given_up: Arc::default(),
+            bytes,
+            handed_out: 0,
+            input_bytes: bytes,
+        }
+    }
+
+    /// Counts progress in bytes of the input, which may have been compressed.
+    pub(super) fn of_input(self, input_bytes: u64) -> SortedSource {
+        SortedSource { input_bytes, ..self }
+    }
+
+    /// Bytes that sorted runs took on disk.
+    pub(crate) fn spilled_bytes(&self) -> u64 {
+        self.rows.spilled_bytes
+    }
+
+    /// The next chunk, from the thread, which begins with the first; none at the end, or if the
+    /// thread has gone.
+    fn receive(&mut self) -> sources::Result<Option<Result<Chunk, String>>> {
+        let merging = match self.merging.take() {
+            Some(merging) => merging,
+            None => {
+                let (sender, filled) = sync_channel(CHUNKS_AHEAD);
+                let rows = Arc::clone(&self.rows);
+                let work = move || {
+                    if let Err(error) = rows.merge(&sender) {
+                        // Whoever has gone needs no reason.
+                        let _ = sender.send(Err(error));
+                    }
+                };
+                let thread = std::thread::Builder::new().name("merge".to_owned()).spawn(work);
+                let thread = thread.map_err(|error| {
+                    sources::Error::Sorted(format!("no thread for it: {error}"))
+                })?;
+                Merging { filled: Some(filled), thread: Some(thread) }
+            }
+        };
+        let merging = self.merging.insert(merging);
+        Ok(merging.filled.as_ref().and_then(|filled| filled.recv().ok()))
+    }
+
+    #[cfg(test)]
+    pub(super) fn rows(&self) -> &Arc<SortedRows> {
+        &self.rows
+    }
+}
+
+impl Source for SortedSource {
+    fn next_chunk(&mut self, chunk: &mut Chunk) -> sources::Result<bool> {
+        *chunk = Chunk::default();
+        if self.given_up.load(Ordering::Relaxed) {
+            let path = self.files.first().map_or_else(PathBuf::new, |file| file.path.clone());
+            return Err(sources::Error::Stopped { path });
+        }
+        match self.receive()? {
+            Some(Ok(next)) => {
+                self.handed_out += next.bytes.len() as u64;
+                *chunk = next;
+                Ok(true)
+            }
+            Some(Err(reason)) => Err(sources::Error::Sorted(reason)),
+            None if self.handed_out == self.bytes => Ok(false),
+            None => Err(sources::Error::Sorted("some are missing".to_owned())),
+        }
+    }
+
+    fn files(&self) -> &[InputFile] {
+        &self.files
+    }
+
+    fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    fn set_fields(&mut self, fields: Vec<FieldKind>) -> sources::Result<()> {
+        self.dialect.fields = fields;
+        Ok(())
+    }
+
+    /// Chunks are as they were sorted for.
+    fn set_chunks(&mut self, _: usize, _: usize) -> sources::Result<()> {
+        self.restart()
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        Some(self.input_bytes)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        let product = u128::from(self.input_bytes) * u128::from(self.handed_out);
+        (product / u128::from(self.bytes.max(1))) as u64
+    }
+
+    fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.given_up)
+    }
+
+    fn restart(&mut self) -> sources::Result<()> {
+        self.merging = None;
+        self.handed_out = 0;
+        self.given_up.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl SortedRows {
+    /// Merges all rows into chunks, until the end or until nobody takes them.
+    fn merge(&self, sender: &SyncSender<Result<Chunk, String>>) -> Result<(), String> {
+        let all = KeyRange::all();
+        let mut merge = self.runs.merge(&all).map_err(|error| error.to_string())?;
+        let mut chunk = Chunk::default();
+        let mut is_cut = false;
+        while let Some((key, payload)) = merge.next().map_err(|error| error.to_string())? {
+            let (place, head, row) = RowPlace::of_key(key)
+                .zip(RowHead::split(payload))
+                .map(|(place, (head, row))| (place, head, row))
+                .ok_or("an entry is cut short")?;
+            let origin = self.origin(place)?;
+            if is_cut || self.is_full(&chunk, row.len()) {
+                let ordinal = chunk.ordinal + 1;
+                if sender.send(Ok(std::mem::take(&mut chunk))).is_err() {
+                    return Ok(());
+                }
+                chunk.ordinal = ordinal;
+            }
+            is_cut = self.is_last_of_file(place);
+            let record = RecordPlace {
+                at: chunk.bytes.len(),
+                file: origin.file,
+                offset: origin.offset + u64::from(head.file_bytes),
+                line: origin.first_line + u64::from(head.lines),
+            };
+            if chunk.places.is_empty() {
+                (chunk.file, chunk.offset, chunk.first_line) =
+                    (record.file, record.offset, record.line);
+                chunk.bytes.reserve(self.chunk_bytes.min(Scanner::CHUNK_BYTES_MAX));
+            }
+            chunk.places.push(record);
+            chunk.bytes.extend_from_slice(row);
+        }
+        if !chunk.places.is_empty() {
+            let _ = sender.send(Ok(chunk));
+        }
+        Ok(())
+    }
+
+    /// Whether a row goes into the next chunk. Only sizes decide.
+    fn is_full(&self, chunk: &Chunk, row_bytes: usize) -> bool {
+        let taken = chunk.bytes.len() + PLACE_BYTES * chunk.places.len();
+        !chunk.places.is_empty() && taken + row_bytes > self.chunk_bytes
+    }
+
+    fn origin(&self, place: RowPlace) -> Result<&Origin, String> {
+        let origin = self.origins.get(place.chunk as usize);
+        origin.ok_or_else(|| "an entry is of a chunk that there was not".to_owned())
+    }
+
+    /// Whether a row is the last one of its file: it may lack its terminator, so none may follow it
+    /// in a chunk.
+    fn is_last_of_file(&self, place: RowPlace) -> bool {
+        let at = place.chunk as usize;
+        let is_last = |origin: &Origin| {
+            let is_last_chunk =
+                self.origins.get(at + 1).is_none_or(|next| next.file != origin.file);
+            is_last_chunk && origin.last_start == place.start
+        };
+        self.origins.get(at).is_some_and(is_last)
+    }
+}

@@ -1,0 +1,114 @@
+//! The thread that looks at the server and its replicas while lanes load.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use encode::prepared::Prepared;
+use job::error::Error;
+use server::pressure::{Gauge, Pressure};
+use server::replicas::{self, Replica};
+use server::{ConnectOptions, Session};
+
+use crate::controller::Controller;
+
+/// Time between two looks at the server.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long the end of a load waits for an answer that nobody needs any more.
+const END_WAIT: Duration = Duration::from_secs(2);
+
+/// What is looked at, and what has to be said of it.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// None once it is at work.
+    gauge: Option<Gauge>,
+    /// Replicas that nobody waits for, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Watch {
+    /// The server that `session` is connected to, its replicas that it knows, and those named.
+    ///
+    /// Errors: a named one does not answer, or is no replica.
+    pub(crate) fn begin(
+        prepared: &Prepared<'_>,
+        connect: &ConnectOptions,
+        session: &mut Session,
+    ) -> Result<Watch, Error> {
+        let asked = &prepared.options.replicas;
+        let mut notes = Vec::new();
+        let mut all = Vec::new();
+        if asked.lag_max.is_some() {
+            for address in &asked.named {
+                all.push(Replica::named(address, connect)?);
+            }
+            let found = replicas::find(session, &mut notes);
+            let is_named = |replica: &Replica| all.iter().any(|named| named.is_same(replica));
+            let others: Vec<Replica> = found.into_iter().filter(|r| !is_named(r)).collect();
+            all.extend(others);
+        }
+        Ok(Watch { gauge: Some(Gauge::new(connect, all)), notes })
+    }
+
+    /// Runs `load` with the server watched on behalf of `controller`, which is closed afterwards.
+    pub(crate) fn during<T>(
+        &mut self,
+        controller: &Controller,
+        prepared: &Prepared<'_>,
+        load: impl FnOnce() -> T,
+    ) -> T {
+        let eyes = self.gauge.take().and_then(Eyes::open);
+        std::thread::scope(|scope| {
+            if let Some(eyes) = &eyes {
+                let samples = &eyes.samples;
+                scope.spawn(|| {
+                    // A receiver cannot be shared between threads, a lock around it can.
+                    let samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+                    controller.watch(&samples, &prepared.options.interrupt, prepared.progress);
+                });
+            }
+            let done = load();
+            controller.close();
+            done
+        })
+    }
+}
+
+/// The thread that asks. Nobody waits for it longer than [`END_WAIT`]: a server that is cut off
+/// answers when the connection times out, and a replica when its `STOP SLAVE` is through.
+struct Eyes {
+    samples: Mutex<Receiver<Pressure>>,
+    /// Dropped, it ends the thread.
+    stop: Option<Sender<()>>,
+    thread: JoinHandle<()>,
+}
+
+impl Eyes {
+    fn open(mut gauge: Gauge) -> Option<Eyes> {
+        let (stop, stopped) = channel::<()>();
+        let (sender, samples) = channel();
+        let asking = move || {
+            loop {
+                if sender.send(gauge.sample()).is_err()
+                    || stopped.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout)
+                {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("gauge".to_owned()).spawn(asking).ok()?;
+        Some(Eyes { samples: Mutex::new(samples), stop: Some(stop), thread })
+    }
+}
+
+impl Drop for Eyes {
+    fn drop(&mut self) {
+        self.stop = None;
+        let begun = Instant::now();
+        while !self.thread.is_finished() && begun.elapsed() < END_WAIT {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
