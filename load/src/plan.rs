@@ -150,7 +150,7 @@ pub(crate) fn lock(
 ) -> Result<Lock, Error> {
     let name = TableName::new(&options.database, &options.table);
     let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
-    let reconnect_wait = failpoint::reconnect_wait(server::recover::RECONNECT_WAIT);
+    let reconnect_wait = failpoint::reconnect_wait(server::RECONNECT_WAIT);
     let lock_options =
         LockOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
     Lock::take(session, &name, &lock_options).map_err(|error| match error {

@@ -285,7 +285,7 @@ impl Work<'_> {
             files: options.files.clone().into(),
             rejects_max: options.rejects_max,
             lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
-            reconnect_wait: failpoint::reconnect_wait(server::recover::RECONNECT_WAIT),
+            reconnect_wait: failpoint::reconnect_wait(server::RECONNECT_WAIT),
         })
     }
 

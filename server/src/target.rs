@@ -7,9 +7,10 @@
 //! ```
 //!
 //! [`lock`] is the target taken, with [`names`] of what is made for it; `leftovers` removes what a
-//! killed load left; [`recover`] goes on after a connection was lost; [`waiting`] is for locks of
+//! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
 //! others; [`identity`] says whether another table may take the target's place.
 
+mod built_file;
 mod checkpoint;
 mod folder;
 pub mod foreign_keys;
@@ -19,7 +20,7 @@ mod leftovers;
 pub mod lock;
 pub mod names;
 pub mod publish;
-pub mod recover;
+mod recover;
 pub mod secondary;
 pub mod shadow;
 pub mod swap;

@@ -11,14 +11,13 @@ use std::path::PathBuf;
 
 use disk::File;
 
-use crate::catalog::definition;
 use crate::error::{Error, Result};
 use crate::identifier::quote_name;
 use crate::session::Warning;
+use crate::target::built_file::{BuiltFile, FileId};
 use crate::target::checkpoint::Checkpoint;
-use crate::target::lock::Lock;
 use crate::target::publish::Filled;
-use crate::target::shadow::{Discarded, FileId, Shadow, space_id};
+use crate::target::shadow::{Discarded, Shadow, space_id};
 
 /// IMPORT's warning for an index it had to mark corrupt.
 const ER_INDEX_CORRUPT: u16 = 1817;
@@ -44,29 +43,6 @@ pub struct Imported<'d> {
     file: BuiltFile,
     /// The server's, of the IMPORT.
     pub warnings: Vec<Warning>,
-}
-
-/// The file that was made to build in, and where it can be.
-#[derive(Debug)]
-pub(super) struct BuiltFile {
-    id: FileId,
-    /// Where it is built, and where it is placed.
-    paths: [PathBuf; 2],
-}
-
-impl BuiltFile {
-    /// Whether no other load has cleaned up: the file, placed or not, and the shadow are there.
-    pub(super) fn is_still_there(&self, lock: &mut Lock) -> Result<bool> {
-        if !self.paths.iter().any(|path| FileId::at(path) == Some(self.id)) {
-            return Ok(false);
-        }
-        let shadow = lock.names.shadow.clone();
-        match definition(&mut lock.session, &shadow) {
-            Ok(definition) => Ok(definition == lock.table.definition),
-            Err(Error::Statement { .. }) => Ok(false),
-            Err(e) => Err(e),
-        }
-    }
 }
 
 impl<'d> Discarded<'d> {

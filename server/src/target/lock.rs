@@ -14,11 +14,12 @@ use crate::identifier::TableName;
 use crate::session::Session;
 use crate::target::folder::Folder;
 use crate::target::names::Names;
-use crate::target::recover::RECONNECT_WAIT;
 use crate::target::waiting::{Patience, describe};
 
 /// How long a table's lock is waited for, all attempts together.
 pub const LOCK_WAIT: Duration = Duration::from_secs(60);
+/// How long a server that does not answer is tried, by default.
+pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);
 /// A predecessor that was killed may still hold its lock while the server ends its statement.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Server errors of a table or a database that is not there.

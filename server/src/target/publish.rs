@@ -3,7 +3,7 @@
 use crate::catalog::{Table, definition};
 use crate::error::{Error, Result};
 use crate::identifier::TableName;
-use crate::target::import::BuiltFile;
+use crate::target::built_file::BuiltFile;
 use crate::target::lock::Lock;
 use crate::target::names::Names;
 use crate::target::swap::{Before, Mode, Pair, Swap};

@@ -12,8 +12,6 @@ use crate::session::Session;
 use crate::target::lock::Lock;
 use crate::target::waiting::describe;
 
-/// How long a server that does not answer is tried, by default.
-pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);
 /// The same when somebody has asked for the end of the load.
 const STOPPING_WAIT: Duration = Duration::from_secs(3);
 /// Between two tries, doubled up to the second.

@@ -10,13 +10,13 @@
 //! removes the rest.
 
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::{definition, row_format_of};
 use crate::error::{Error, Result, Unsupported};
 use crate::facts::DatabaseDir;
 use crate::identifier::filename;
+use crate::target::built_file::FileId;
 use crate::target::checkpoint::Checkpoint;
 use crate::target::lock::Lock;
 
@@ -37,10 +37,6 @@ pub(super) struct Made {
     /// since, and nobody knows of it.
     pub(super) checkpoint: Option<Checkpoint>,
 }
-
-/// Which file it is, whatever its name: device and inode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileId(u64, u64);
 
 /// An empty table as the server exports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,17 +140,6 @@ impl<'l> Direct<'l> {
             // The error that is reported is the server's; the next load tries again.
             let _ = disk::remove(&path, "leftover");
         }
-    }
-}
-
-impl FileId {
-    /// What has the name `path`; None if nothing has.
-    pub(super) fn at(path: &Path) -> Option<FileId> {
-        std::fs::symlink_metadata(path).ok().map(|meta| FileId::of(&meta))
-    }
-
-    pub(super) fn of(meta: &std::fs::Metadata) -> FileId {
-        FileId(meta.dev(), meta.ino())
     }
 }
 

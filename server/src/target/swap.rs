@@ -31,8 +31,8 @@ use crate::error::{Error, Result};
 use crate::identifier::{TableName, quote_text};
 use crate::session::Session;
 use crate::target::foreign_keys::unchecked;
-use crate::target::lock::Lock;
-use crate::target::recover::{RECONNECT_WAIT, reach, second};
+use crate::target::lock::{Lock, RECONNECT_WAIT};
+use crate::target::recover::{reach, second};
 use crate::target::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience, lock_holders};
 
 /// Server errors of a killed statement and of a killed connection: sent also when the statement
