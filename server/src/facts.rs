@@ -1,6 +1,11 @@
 //! The server as a whole: settings, replication, the account's rights, and whether its data
 //! directory is one we can write to.
 
+pub mod capacity;
+pub mod habits;
+pub mod privileges;
+pub mod version;
+
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
