@@ -4,7 +4,6 @@
 pub mod capacity;
 pub mod habits;
 pub mod privileges;
-pub mod version;
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -14,7 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use crate::error::Result;
-use crate::identifier::{filename, quote_name};
+use crate::filename::filename;
+use crate::identifier::quote_name;
 use crate::privileges::Privileges;
 use crate::session::Session;
 use crate::unsupported::Unsupported;

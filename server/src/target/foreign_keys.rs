@@ -9,7 +9,8 @@
 //! `row_rename_table_for_mysql`, `dict_load_foreigns`.
 
 use crate::error::Result;
-use crate::identifier::{TableName, filename, quote_text};
+use crate::filename::filename;
+use crate::identifier::{TableName, quote_text};
 use crate::session::Session;
 use crate::version::Flavor;
 

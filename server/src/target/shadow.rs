@@ -17,7 +17,7 @@ use innodb::page::FilHeader;
 use crate::catalog::{definition, row_format_of};
 use crate::error::{Error, Result};
 use crate::facts::DatabaseDir;
-use crate::identifier::filename;
+use crate::filename::filename;
 use crate::target::built_file::FileId;
 use crate::target::checkpoint::Checkpoint;
 use crate::target::lock::Lock;
