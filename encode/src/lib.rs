@@ -5,7 +5,7 @@
 //!          input   fields    binding, column_source    encoder                    entry
 //! ```
 //!
-//! In reading order: [`input`] and [`read_ahead`] what is read; [`inspected`] what server and input
+//! In reading order: [`input`] what is read; [`inspected`] what server and input
 //! say of a table, with [`fields`] which column a field goes to, [`column_source`] where a column's
 //! values come from, [`clock`] the zone of its times; [`binding`] the fields of each index,
 //! [`encoder`] one row, [`entry`] what is sorted of it; numbers: [`sequence`] for every row, of
@@ -27,7 +27,6 @@ pub mod inspected;
 pub mod left_out;
 pub mod long_records;
 pub mod prepared;
-pub mod read_ahead;
 pub mod rejects;
 pub mod sequence;
 

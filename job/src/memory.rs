@@ -1,16 +1,23 @@
 //! Who may use how much memory: decided once, before the load starts.
 //!
 //! ```text
-//! --memory = program + reading ahead (`reading`) + threads x worker + runs
+//! --memory = program + reading ahead (`read_ahead`) + building or sending
+//! building = threads x worker + runs
 //! worker   = chunk of input + its index of fields + pages being built + entries being sorted
+//! sending  = lanes (`lanes`): chunk of input, written out, as packets
 //! ```
 //!
 //! Nothing grows with the input: a worker whose pages or entries reach their share hands them on
 //! in mid-chunk, and runs beyond theirs spill. A record longer than a worker's
 //! share is the only one there is at its time, and runs spill to make room for the copies of it.
 
+mod lanes;
+mod read_ahead;
+
 use innodb::ids::PAGE_SIZE;
 
+pub use self::lanes::{LaneShares, Sending};
+pub use self::read_ahead::ReadAhead;
 use crate::error::Error;
 use crate::machine;
 

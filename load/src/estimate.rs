@@ -10,10 +10,12 @@ use encode::encoder::Line;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
-use job::options::LoadOptions;
+use job::options::{LoadOptions, LoadPath};
 use serde::Serialize;
 use server::Table;
 use sources::{Chunk, Rows, Scanner, Source, Value};
+
+use crate::speeds::Speeds;
 
 /// Rows that are converted.
 const SAMPLE_ROWS: usize = 2_000;
@@ -37,18 +39,6 @@ const EXTENTS_FREE_BYTES: f64 = 2e6;
 /// Part of the runs' memory that is filled before they spill.
 const RUNS_IN_MEMORY: f64 = 0.75;
 
-// Speeds of the machine of docs/benchmarks.md, in bytes a second.
-/// Parsing, converting, encoding, building: input of one core.
-const BUILD_SPEED: f64 = 300e6;
-/// Sorting rows that do not come in key order: their records, one core.
-const SORT_SPEED: f64 = 400e6;
-/// Reading the finished file again, one core.
-const VERIFY_SPEED: f64 = 1.1e9;
-/// The server's import.
-const IMPORT_SPEED: f64 = 1.05e9;
-/// Rows sent in statements, two secondary indexes built afterwards: input of the whole machine,
-/// which the server has most of.
-const SEND_SPEED: f64 = 36e6;
 /// Everything that does not depend on size, in seconds.
 const CONSTANT_SECONDS: f64 = 0.1;
 
@@ -64,7 +54,10 @@ pub struct Estimate {
     pub temporary_bytes: u64,
     /// The same if they do not come in that order.
     pub temporary_bytes_unordered: u64,
-    /// Seconds at the speed of docs/benchmarks.md, the rows in primary key order.
+    /// Loads of this machine by whose speed `seconds` are; with none it is that of the machine of
+    /// docs/benchmarks.md.
+    pub loads_measured: u32,
+    /// Seconds, the rows in primary key order.
     pub seconds: f64,
     /// The same if they do not come in that order.
     pub seconds_unordered: f64,
@@ -82,15 +75,21 @@ struct Sample {
 impl Estimate {
     /// The same rows sent in statements. What is sorted for that are the rows as they are in the
     /// input, of `input_bytes`.
-    pub(crate) fn sent(self, input_bytes: u64, memory: &Memory) -> Estimate {
+    pub(crate) fn sent(
+        self,
+        input_bytes: u64,
+        memory: &Memory,
+        path: LoadPath,
+        speeds: &Speeds,
+    ) -> Estimate {
         let input = input_bytes as f64;
         let fits = input <= RUNS_IN_MEMORY * memory.run_bytes as f64;
-        let seconds = CONSTANT_SECONDS + input / SEND_SPEED;
+        let seconds = CONSTANT_SECONDS + input / speeds.of_sending(path);
         Estimate {
             temporary_bytes: 0,
             temporary_bytes_unordered: if fits { 0 } else { input_bytes },
             seconds,
-            seconds_unordered: seconds + input / SORT_SPEED,
+            seconds_unordered: seconds + input / speeds.sort,
             ..self
         }
     }
@@ -103,6 +102,7 @@ impl Estimate {
         inspected: &Inspected,
         options: &LoadOptions,
         memory: &Memory,
+        speeds: &Speeds,
     ) -> Result<Option<Estimate>, Error> {
         let Some(total) = source.bytes_total() else { return Ok(None) };
         if source.files().iter().any(|file| file.bytes.is_none()) {
@@ -119,7 +119,7 @@ impl Estimate {
         }
         let sample = Sample::of(&chunk, &rows, &inspected.columns);
         let rows = sample.rows * (total as f64 / part.max(1) as f64).max(1.0);
-        Ok(Some(sample.estimate(rows, total, table, options, memory)))
+        Ok(Some(sample.estimate(rows, total, table, (options, memory), speeds)))
     }
 }
 
@@ -167,8 +167,8 @@ impl Sample {
         rows: f64,
         total: u64,
         table: &Table,
-        options: &LoadOptions,
-        memory: &Memory,
+        (options, memory): (&LoadOptions, &Memory),
+        speeds: &Speeds,
     ) -> Estimate {
         let key_bytes = |columns: &[server::catalog::IndexColumn]| -> f64 {
             let stored = columns.iter().map(|part| {
@@ -202,16 +202,17 @@ impl Sample {
         let clustered = rows * (record + primary_bytes);
         let threads = memory.threads as f64;
         let seconds = CONSTANT_SECONDS
-            + total as f64 / BUILD_SPEED / threads
-            + table_bytes / VERIFY_SPEED / threads
-            + table_bytes / IMPORT_SPEED;
+            + total as f64 / speeds.build / threads
+            + table_bytes / speeds.verify / threads
+            + table_bytes / speeds.import;
         Estimate {
             rows: rows as u64,
             table_bytes: table_bytes as u64,
             temporary_bytes: spilled(rows * entries),
             temporary_bytes_unordered: spilled(rows * entries + clustered),
+            loads_measured: speeds.loads,
             seconds,
-            seconds_unordered: seconds + clustered / SORT_SPEED / threads,
+            seconds_unordered: seconds + clustered / speeds.sort / threads,
         }
     }
 }

@@ -14,6 +14,7 @@ use sources::Source;
 
 use crate::estimate::Estimate;
 use crate::space;
+use crate::speeds::Speeds;
 
 /// Why the direct path is taken, when it is.
 const WHY_DIRECT: &str =
@@ -101,8 +102,10 @@ pub(crate) fn climb(
     let Some(path) = ladder.first_landing(target, options)? else { return Ok(ladder.give_up()) };
     let landing = ladder.landing.take().filter(|_| path != LoadPath::Direct);
     let mut climbed = ladder.give_up();
+    let speeds = Speeds::of(&options.state_dir);
     if path == LoadPath::Direct || purpose == Purpose::Plan {
-        climbed.estimate = Estimate::of(source, &target.table, &inspected, options, memory)?;
+        climbed.estimate =
+            Estimate::of(source, &target.table, &inspected, options, memory, &speeds)?;
     }
     match (path, purpose) {
         (LoadPath::Direct, Purpose::Load) => {
@@ -111,7 +114,8 @@ pub(crate) fn climb(
         (LoadPath::Direct, Purpose::Plan) => {}
         _ => {
             let input_bytes = source.bytes_total().unwrap_or(0);
-            climbed.estimate = climbed.estimate.map(|direct| direct.sent(input_bytes, memory));
+            climbed.estimate =
+                climbed.estimate.map(|direct| direct.sent(input_bytes, memory, path, &speeds));
         }
     }
     let why = why(path, options, &climbed.refused);

@@ -18,6 +18,7 @@ use sources::Source;
 use crate::ddl::{self, Made};
 use crate::ladder::{self, Purpose, Rung};
 use crate::plan;
+use crate::speeds::Speeds;
 
 /// Loads files into a table: all of it, or nothing.
 ///
@@ -106,6 +107,7 @@ fn run(
         Ok(mut report) => {
             let way = rung.landing.as_ref().map(|landing| landing.way);
             report.warnings.extend(forget_ledger(&mut target, options, way));
+            Speeds::remember(&options.state_dir, rung.path, &report);
             Ok(report)
         }
         Err(error) => {

@@ -53,6 +53,7 @@ mod tests {
             table_bytes,
             temporary_bytes,
             temporary_bytes_unordered: temporary_bytes,
+            loads_measured: 0,
             seconds: 1.0,
             seconds_unordered: 1.0,
         }

@@ -10,6 +10,7 @@ use encode::prepared::Prepared;
 use encode::rejects::{Reject, Rejects};
 use job::error::Error;
 use job::failpoint;
+use job::memory::LaneShares;
 use job::pool;
 use job::progress::{Snapshot, Stage};
 use job::settled::Settled;
@@ -17,7 +18,7 @@ use job::stop::Stop;
 use server::Session;
 use sources::Source;
 
-use super::budget::{Budget, Loan, Shares};
+use super::budget::{Budget, Loan};
 use super::collector::{Collected, Collector, WentIn};
 use super::encoder::{Encoder, Shared};
 use super::order::{KeyCollector, OrderGate, UniqueKeys};
@@ -32,7 +33,7 @@ use crate::controller::{Controller, Limits, Permit};
 pub(crate) struct Plan<'a> {
     pub(crate) prepared: &'a Prepared<'a>,
     pub(crate) limits: Limits,
-    pub(crate) shares: Shares,
+    pub(crate) shares: LaneShares,
     pub(crate) encoder: Shared<'a>,
     pub(crate) sender: Arc<SenderOptions>,
     /// What an earlier run has loaded; none where all is one transaction.

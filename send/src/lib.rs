@@ -43,6 +43,7 @@ use encode::column_source::Input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
+use job::memory::LaneShares;
 use job::options::{LoadPath, Mode, OnDuplicate};
 use job::progress::Stage;
 use job::publish::publish;
@@ -53,7 +54,6 @@ use server::whole::RowsThere;
 use server::{ConnectOptions, Session, Target};
 use sources::{Scanner, Source};
 
-use self::budget::Shares;
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
 use self::lane::{Lanes, Loaded, Plan};
@@ -124,7 +124,8 @@ impl Work<'_> {
         let row_order = RowOrder::of(target)?;
         let arrangement = Arrangement::of(prepared, &target.table, row_order, &mut *source)?;
         let taken = source.held_bytes() + arrangement.store_bytes() as u64;
-        let mut shares = Shares::of(prepared.options, prepared.path, taken, source.bytes_total())?;
+        let mut shares =
+            prepared.options.lane_shares(prepared.path, taken, source.bytes_total())?;
         let part = source.part();
         self.open_ledger(target, (arrangement.is_sorted(), &part), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
@@ -158,7 +159,7 @@ impl Work<'_> {
         &mut self,
         target: &mut Target,
         (is_sorted, part): (bool, &str),
-        shares: &mut Shares,
+        shares: &mut LaneShares,
     ) -> Result<(), Error> {
         if self.landing.way == Way::Whole {
             return resume::refuse_interrupted(target, self.prepared.options.mode);
@@ -185,7 +186,7 @@ impl Work<'_> {
     fn rows(
         &mut self,
         target: &mut Target,
-        shares: Shares,
+        shares: LaneShares,
         (source, order, row_order): (&Mutex<Box<dyn Source>>, InputOrder, RowOrder),
         watch: &mut Watch,
     ) -> Result<Loaded, Error> {

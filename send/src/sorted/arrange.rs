@@ -2,6 +2,7 @@
 
 use encode::prepared::Prepared;
 use job::error::Error;
+use job::memory::LaneShares;
 use job::memory::Memory;
 use job::progress::Stage;
 use job::space;
@@ -10,7 +11,6 @@ use server::catalog::Table;
 use sources::Source;
 
 use super::{SortPlan, Sorted, Sorting};
-use crate::budget::Shares;
 use crate::order::RowOrder;
 
 /// Of less input it makes no difference.
@@ -101,7 +101,7 @@ impl Arrangement {
         &self,
         prepared: &Prepared<'_>,
         source: Box<dyn Source>,
-        shares: &Shares,
+        shares: &LaneShares,
         steps: &mut Steps<'_>,
     ) -> Result<(Box<dyn Source>, InputOrder), Error> {
         let is_in_order = self.is_in_order;
