@@ -7,14 +7,14 @@
 //! ```
 //!
 //! In reading order: [`connect`] is how to reach a server and talk to it, [`facts`] and [`catalog`]
-//! describe it and a table of it, [`direct`] judges of it, [`learn`] its collations, [`target`] are its steps of a load,
-//! [`pressure`] is what it and its replicas suffer meanwhile, [`sandbox`] runs a server of our own.
+//! describe it and a table of it, [`learn`] its collations, [`target`] judges of the table and has the
+//! server's steps of a load, [`pressure`] is what it and its replicas suffer meanwhile, [`sandbox`]
+//! runs a server of our own.
 
 #![deny(unsafe_code)]
 
 pub mod catalog;
 pub mod connect;
-pub mod direct;
 pub mod error;
 pub mod facts;
 pub mod filename;
@@ -42,7 +42,7 @@ pub use target::names::Names;
 pub use target::shadow::Direct;
 pub use target::transaction::Transaction;
 pub use target::twin::Twin;
-pub use target::{foreign_keys, identity, names, publish, secondary, swap};
+pub use target::{direct, foreign_keys, identity, names, publish, secondary, swap};
 pub use target::{transaction, waiting};
 pub use tls::{Encryption, TlsOptions, Verify};
 pub use unsupported::Unsupported;
