@@ -3,6 +3,11 @@
 //! Client options are those of the mariadb client, so `-h` is the host and help
 //! is `--help`; field options are those of LOAD DATA.
 
+#[cfg(feature = "bench")]
+pub(crate) mod bench;
+#[cfg(not(feature = "bench"))]
+#[path = "args/no_bench.rs"]
+pub(crate) mod bench;
 mod replay;
 mod secure;
 
@@ -12,9 +17,9 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use self::bench::BenchArgs;
 pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::secure::SecureArgs;
-use crate::bench::BenchArgs;
 use crate::failure::Failure;
 use crate::input::DialectArg;
 

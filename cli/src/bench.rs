@@ -1,7 +1,5 @@
 //! `inrush bench`: our loads beside the server's own.
 
-mod args;
-
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -12,9 +10,10 @@ use bench::replay::{self, ReplayOptions};
 use bench::tpch::Table;
 use bench::tproch::{self, TprochOptions};
 
-pub(crate) use self::args::BenchArgs;
-use self::args::{BatchBenchArgs, BenchCommand, ReplayBenchArgs, SchemaArg, TprochArgs};
 use crate::args::ConnectArgs;
+use crate::args::bench::{
+    BatchBenchArgs, BenchArgs, BenchCommand, ReplayBenchArgs, SchemaArg, TprochArgs,
+};
 use crate::failure::Failure;
 use crate::{connect, signals, size};
 
@@ -100,7 +99,7 @@ fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
     let outcome = batch::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
     if let Some(path) = &args.chart {
         let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
-        std::fs::write(path, outcome.chart()).map_err(said)?;
+        std::fs::write(path, bench::batch::chart::draw(&outcome)).map_err(said)?;
     }
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;

@@ -1,18 +1,7 @@
 //! `inrush bench` of a program that was built without the benchmarks.
 
-use std::ffi::OsString;
-
-use clap::Args;
-
+use crate::args::bench::BenchArgs;
 use crate::failure::Failure;
-
-/// Benchmarks. This program was built without them: `make build` makes one that has them.
-#[derive(Debug, Args)]
-pub(crate) struct BenchArgs {
-    /// Whatever it is that was wanted.
-    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    _which: Vec<OsString>,
-}
 
 /// Says how to come by one that has them.
 pub(crate) fn run(_: &BenchArgs) -> Result<u8, Failure> {

@@ -9,7 +9,7 @@ use schema::{Column, DefaultValue, Feature, Table};
 use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
-use server::{ServerFacts, Session, Target, catalog, identifier};
+use server::{Lock, ServerFacts, Session, catalog, identifier};
 use sources::{Dialect, Source};
 use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 
@@ -53,11 +53,11 @@ pub struct Inspected {
 impl Inspected {
     /// Asks server and input; the errors are those of a table or of options that do not fit.
     pub fn new(
-        target: &mut Target,
+        target: &mut Lock,
         options: &LoadOptions,
         source: &mut dyn Source,
     ) -> Result<Inspected, Error> {
-        let Target { session, table, facts, .. } = target;
+        let Lock { session, table, facts, .. } = target;
         Inspected::of_table(session, table, facts, options, source)
     }
 

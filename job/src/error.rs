@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use disk::size::show;
-use server::Target;
+use server::Lock;
 
 use crate::position::Position;
 
@@ -262,7 +262,7 @@ impl Error {
     pub fn in_step(
         self,
         step: &'static str,
-        target: &Target,
+        target: &Lock,
         cleaned: Result<(), server::Error>,
     ) -> Error {
         use server::Error as E;

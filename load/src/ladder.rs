@@ -9,7 +9,7 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use send::{Ask, Landing};
 use serde::Serialize;
-use server::Target;
+use server::{Direct, Lock};
 use sources::Source;
 
 use crate::estimate::Estimate;
@@ -66,7 +66,7 @@ pub(crate) enum Purpose {
 /// Errors: options that do not fit the table; a disk that is too small. That all rungs are refused
 /// is no error here.
 pub(crate) fn climb(
-    target: &mut Target,
+    target: &mut Lock,
     options: &LoadOptions,
     memory: &Memory,
     source: &mut dyn Source,
@@ -76,7 +76,7 @@ pub(crate) fn climb(
     let removed = match (ladder.first_landing(target, options)?, purpose) {
         (None, _) => return Ok(ladder.give_up()),
         (_, Purpose::Plan) => Vec::new(),
-        (Some(LoadPath::Direct), _) => target.cleanup()?,
+        (Some(LoadPath::Direct), _) => Direct::new(target).cleanup()?,
         (Some(_), _) => target.cleanup_tables()?,
     };
     if purpose == Purpose::Load {
@@ -125,7 +125,7 @@ pub(crate) fn climb(
 
 /// Refuses what will not fit memory or disks.
 pub(crate) fn check_room(
-    target: &Target,
+    target: &Lock,
     options: &LoadOptions,
     estimate: Option<&Estimate>,
 ) -> Result<(), Error> {
@@ -145,7 +145,7 @@ struct Ladder {
 
 impl Ladder {
     /// What can be said before the table is looked into.
-    fn new(target: &mut Target, options: &LoadOptions) -> Result<Ladder, Error> {
+    fn new(target: &mut Lock, options: &LoadOptions) -> Result<Ladder, Error> {
         let rungs = match options.path {
             LoadPath::Auto => LADDER.to_vec(),
             path => vec![path],
@@ -182,7 +182,7 @@ impl Ladder {
     /// The same, once it is known where its rows would go.
     fn first_landing(
         &mut self,
-        target: &mut Target,
+        target: &mut Lock,
         options: &LoadOptions,
     ) -> Result<Option<LoadPath>, Error> {
         let sends = matches!(self.first(), Some(LoadPath::Stream | LoadPath::Insert));
@@ -264,7 +264,7 @@ impl Refused {
 
 impl Climbed {
     /// The rung, or an error with all that is against each.
-    pub(crate) fn require(self, target: &Target, options: &LoadOptions) -> Result<Rung, Error> {
+    pub(crate) fn require(self, target: &Lock, options: &LoadOptions) -> Result<Rung, Error> {
         let Climbed { rung, mut refused, .. } = self;
         rung.ok_or_else(|| {
             let path = (options.path != LoadPath::Auto).then(|| options.path.name());
@@ -283,7 +283,7 @@ impl Climbed {
 }
 
 /// What keeps the direct path from a table, one sentence each.
-fn refusals(target: &Target) -> Vec<String> {
+fn refusals(target: &Lock) -> Vec<String> {
     target.unsupported.iter().map(ToString::to_string).collect()
 }
 

@@ -10,7 +10,7 @@ use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::space::free_bytes;
 use schema::TableName;
 use serde::Serialize;
-use server::{ConnectOptions, Session, Target, TargetOptions, catalog};
+use server::{ConnectOptions, Lock, LockOptions, Session, catalog};
 use sources::FileSource;
 
 use crate::ddl;
@@ -148,13 +148,13 @@ pub(crate) fn lock(
     session: Session,
     options: &LoadOptions,
     told: Option<&Sender<String>>,
-) -> Result<Target, Error> {
+) -> Result<Lock, Error> {
     let name = TableName::new(&options.database, &options.table);
     let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
-    let reconnect_wait = failpoint::reconnect_wait(server::recover::RECONNECT_WAIT);
-    let target_options =
-        TargetOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
-    Target::lock(session, &name, &target_options).map_err(|error| match error {
+    let reconnect_wait = failpoint::reconnect_wait(server::RECONNECT_WAIT);
+    let lock_options =
+        LockOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
+    Lock::take(session, &name, &lock_options).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
         error => error.into(),
     })

@@ -5,23 +5,9 @@
 //! have their names. Cycles are no matter then, nor in which order the tables were filled. What is
 //! added under `foreign_key_checks=0`, as nearly every dump means it, reads no rows and may refer
 //! to a table that is not there.
-//!
-//! InnoDB keeps by name to what a foreign key refers, and follows a table that is renamed: those of
-//! other tables that refer to the old table refer to its new name after the swap, and dangle when it
-//! is dropped. A table that takes a name to which one dangles gets it. So the new table takes the
-//! old one's second name for a moment ([`rebind`]), as a table that is dropped and made again
-//! gets them.
-//! Source: tried on MariaDB 10.11.19 and 11.8.6; MariaDB 10.11, storage/innobase/row/row0mysql.cc,
-//! `row_rename_table_for_mysql`, `dict_load_foreigns`.
 
 use schema::TableName;
-use server::Session;
-use server::identifier::{filename, quote_text};
-use server::version::Flavor;
 use sql::ForeignKey;
-
-/// Server errors of an account that may not look.
-const ER_ACCESS: [u16; 2] = [1142, 1227];
 
 /// The table that a foreign key of `child` refers to.
 pub(crate) fn parent_of(key: &ForeignKey, child: &TableName) -> TableName {
@@ -45,46 +31,6 @@ pub(crate) fn add_all(
         })
         .collect();
     format!("ALTER TABLE {} {}", table.quoted(), adds.join(", "))
-}
-
-/// Whether foreign keys of other tables refer to a table of this name, whether it is there or not.
-pub(crate) fn has_children(session: &mut Session, table: &TableName) -> server::Result<bool> {
-    let database = filename(session, &table.database)?;
-    let file = filename(session, &table.table)?;
-    let internal = quote_text(&format!("{database}/{file}"));
-    let view = match session.version().flavor {
-        Flavor::MariaDb => "INNODB_SYS_FOREIGN",
-        Flavor::MySql => "INNODB_FOREIGN",
-    };
-    let dictionary = format!(
-        "SELECT 1 FROM information_schema.{view} \
-         WHERE REF_NAME={internal} AND FOR_NAME<>{internal} LIMIT 1"
-    );
-    match session.query(&dictionary) {
-        Err(e) if e.errno().is_some_and(|errno| ER_ACCESS.contains(&errno)) => {}
-        rows => return Ok(!rows?.is_empty()),
-    }
-    let (database, name) = (quote_text(&table.database), quote_text(&table.table));
-    let visible = format!(
-        "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS \
-         WHERE UNIQUE_CONSTRAINT_SCHEMA={database} AND REFERENCED_TABLE_NAME={name} \
-         AND NOT (CONSTRAINT_SCHEMA={database} AND TABLE_NAME={name}) LIMIT 1"
-    );
-    Ok(!session.query(&visible)?.is_empty())
-}
-
-/// Has the foreign keys that refer to `aside`, which is no table any more, refer to `table`.
-///
-/// Killed at any point: they refer to either; doing it again is right.
-///
-/// Errors: `table` lacks the columns or the index that one refers to; it is as it was then.
-pub(crate) fn rebind(
-    session: &mut Session,
-    table: &TableName,
-    aside: &TableName,
-) -> server::Result<()> {
-    let (table, aside) = (table.quoted(), aside.quoted());
-    session.exec(&format!("RENAME TABLE {table} TO {aside}, {aside} TO {table}")).map(drop)
 }
 
 /// Names of tables for a statement.

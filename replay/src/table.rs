@@ -23,9 +23,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use schema::TableName;
-use server::Session;
+use server::foreign_keys::{has_children, unchecked};
 use server::identifier::quote_text;
-use server::import::Names;
+use server::{Names, Session};
 use sql::{CreateTable, ForeignKey, Syntax};
 
 pub(crate) use self::shadow::Shadow;
@@ -123,8 +123,7 @@ impl Tables {
             Kind::Nothing | Kind::Other => Ok(false),
             Kind::Table => {
                 // Under foreign_key_checks the server refuses to drop what others refer to.
-                if is_checking(&mut sessions.dump)? && keys::has_children(&mut sessions.own, name)?
-                {
+                if is_checking(&mut sessions.dump)? && has_children(&mut sessions.own, name)? {
                     return Ok(false);
                 }
                 self.held.insert(key, name.clone());
@@ -137,7 +136,7 @@ impl Tables {
     pub(crate) fn run_held_drops(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
         while let Some((key, name)) = self.held.pop_first() {
             let sql = format!("DROP TABLE IF EXISTS {}", name.quoted());
-            if let Err(error) = swap::unchecked(&mut sessions.own, |own| own.exec(&sql).map(drop)) {
+            if let Err(error) = unchecked(&mut sessions.own, |own| own.exec(&sql).map(drop)) {
                 self.held.insert(key, name);
                 return Err(error.into());
             }
@@ -303,7 +302,7 @@ impl Tables {
                 |table: &TableName| names.get(&fold(table, caseless)).unwrap_or(table).clone();
             let shadow = &entry.shadow;
             let sql = keys::add_all(&shadow.table, &shadow.name, &entry.keys, now);
-            match swap::unchecked(own, |own| own.exec(&sql).map(drop)) {
+            match unchecked(own, |own| own.exec(&sql).map(drop)) {
                 Ok(()) => entry.keys.clear(),
                 // When it is published the server says it again, of the table's own name.
                 Err(server::Error::Statement { .. }) => {}
@@ -486,7 +485,7 @@ fn add(
 ) -> server::Result<()> {
     let sql = keys::add_all(child, child, keys, TableName::clone);
     own.set_lock_wait(lock_wait)?;
-    swap::unchecked(own, |own| own.exec(&sql).map(drop))
+    unchecked(own, |own| own.exec(&sql).map(drop))
 }
 
 fn is_checking(dump: &mut Session) -> server::Result<bool> {

@@ -43,7 +43,7 @@ pub(crate) struct Plan<'a> {
     /// The keys by which portions may not overtake each other; none where they always may.
     pub(crate) keys: Option<&'a UniqueKeys>,
     /// The connection of the one lane, in the transaction that holds all rows.
-    pub(crate) whole: Option<Session>,
+    pub(crate) session: Option<Session>,
 }
 
 /// What the lanes share.
@@ -55,7 +55,7 @@ pub(crate) struct Lanes<'a> {
     budget: Budget,
     order: Option<OrderGate>,
     collector: Collector,
-    whole: Mutex<Option<Session>>,
+    session: Mutex<Option<Session>>,
     given_up: Arc<AtomicBool>,
     bytes_total: Option<u64>,
     next_lane: AtomicUsize,
@@ -71,7 +71,7 @@ pub(crate) struct Loaded {
     pub(crate) retries: usize,
     pub(crate) bytes_read: u64,
     /// The connection that was given, its transaction still open.
-    pub(crate) whole: Option<Session>,
+    pub(crate) session: Option<Session>,
 }
 
 impl<'a> Lanes<'a> {
@@ -93,8 +93,8 @@ impl<'a> Lanes<'a> {
             true => Collector::new(rejects).of_sorted(&options.files),
             false => Collector::new(rejects),
         };
-        let whole = plan.whole.take();
-        if whole.is_some() {
+        let session = plan.session.take();
+        if session.is_some() {
             plan.limits.connections = Some(1);
         }
         Ok(Lanes {
@@ -104,7 +104,7 @@ impl<'a> Lanes<'a> {
             budget: Budget::new(&plan.shares),
             order: plan.keys.map(|_| OrderGate::new()),
             collector,
-            whole: Mutex::new(whole),
+            session: Mutex::new(session),
             given_up,
             bytes_total,
             next_lane: AtomicUsize::new(0),
@@ -126,7 +126,7 @@ impl<'a> Lanes<'a> {
             collected: self.collector.finish()?,
             retries: self.tries_failed.into_inner(),
             bytes_read,
-            whole: self.whole.into_inner().unwrap_or_else(PoisonError::into_inner),
+            session: self.session.into_inner().unwrap_or_else(PoisonError::into_inner),
         })
     }
 
@@ -286,8 +286,8 @@ impl<'l, 'a> Lane<'l, 'a> {
         let sender = match &mut self.sender {
             Some(sender) => sender,
             none => {
-                let whole = lanes.whole.lock().unwrap_or_else(PoisonError::into_inner).take();
-                none.insert(match whole {
+                let given = lanes.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+                none.insert(match given {
                     Some(session) => Sender::with(session, options)?,
                     None => Sender::connect(options)?,
                 })
@@ -306,8 +306,8 @@ impl<'l, 'a> Lane<'l, 'a> {
     /// Hands back the connection that was given.
     fn give_back(self) {
         if let Some(session) = self.sender.and_then(Sender::into_session) {
-            let mut whole = self.lanes.whole.lock().unwrap_or_else(PoisonError::into_inner);
-            whole.get_or_insert(session);
+            let mut given = self.lanes.session.lock().unwrap_or_else(PoisonError::into_inner);
+            given.get_or_insert(session);
         }
     }
 }

@@ -4,7 +4,7 @@ use encode::prepared::Prepared;
 use job::error::Error;
 use job::memory::LaneShares;
 use job::options::LoadPath;
-use server::Target;
+use server::Lock;
 use server::capacity::Capacity;
 
 use crate::controller::Limits;
@@ -23,7 +23,7 @@ const ROWS_BYTES_MIN: u64 = 1 << 10;
 /// Errors: `--connections` that do not fit `--memory`.
 pub(crate) fn limits(
     prepared: &Prepared<'_>,
-    target: &mut Target,
+    target: &mut Lock,
     shares: &LaneShares,
 ) -> Result<Limits, Error> {
     let batches = prepared.options.batches;

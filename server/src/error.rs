@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use crate::unsupported::Unsupported;
 use crate::version::Version;
-use crate::waiting::holders_text;
 
 /// Result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -325,6 +324,14 @@ pub(crate) fn driver_text(error: &mysql::Error) -> String {
 fn holds_secret(sql: &str) -> bool {
     let lower = sql.to_ascii_lowercase();
     ["password", "identified", "master_", "secret"].iter().any(|word| lower.contains(word))
+}
+
+/// `it may be held by ..`, for messages.
+pub(crate) fn holders_text(holders: &[String]) -> String {
+    if holders.is_empty() {
+        return "who holds it is not visible to this account".to_owned();
+    }
+    format!("it may be held by {}", holders.join("; "))
 }
 
 /// A statement fit for an error text: one line, cut, hidden when it may hold a password.

@@ -1,6 +1,10 @@
 //! The server as a whole: settings, replication, the account's rights, and whether its data
 //! directory is one we can write to.
 
+pub mod capacity;
+pub mod habits;
+pub mod privileges;
+
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use crate::error::Result;
-use crate::identifier::{filename, quote_name};
+use crate::filename::filename;
+use crate::identifier::quote_name;
 use crate::privileges::Privileges;
 use crate::session::Session;
 use crate::unsupported::Unsupported;
@@ -158,7 +163,7 @@ impl ServerFacts {
     ///
     /// `datadir` overrides the server's own path: a server in a container sees another one.
     /// That a folder of the right name exists proves little; that it is this server's is proven
-    /// when the exported template appears in it ([`crate::import::Target::export_template`]).
+    /// when the exported template appears in it ([`export_template`](crate::target::shadow::Shadow::export_template)).
     pub fn database_dir(
         &self,
         session: &mut Session,

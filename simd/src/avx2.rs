@@ -7,7 +7,7 @@ use std::arch::x86_64::{
 };
 
 use crate::block::Block;
-use crate::isa::Kernel;
+use crate::kernel::Kernel;
 use crate::portable;
 
 /// True if this processor has every instruction used here.

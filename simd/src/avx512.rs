@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 
 use crate::avx2;
 use crate::block::{Block, FLAGS};
-use crate::isa::Kernel;
+use crate::kernel::Kernel;
 
 /// True if this processor has every instruction used here.
 pub(crate) fn detected() -> bool {

@@ -1,20 +1,9 @@
 //! Which instructions there are, and running a kernel with them.
 
+use crate::kernel::Kernel;
+use crate::portable;
 #[cfg(target_arch = "x86_64")]
 use crate::{avx2, avx512};
-use crate::{block::Block, portable};
-
-/// Code over blocks, for [`Isa::dispatch`].
-///
-/// The instructions of a set can only be inlined where the compiler may use them: `run`, and all that
-/// it calls with a `B`, has to be `#[inline(always)]`. Without that it is right, and very slow.
-pub trait Kernel {
-    /// What it gives.
-    type Output;
-
-    /// Runs it with these blocks.
-    fn run<B: Block>(self) -> Self::Output;
-}
 
 /// A set of instructions this processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +78,7 @@ mod tests {
 
     use super::*;
     use crate::FLAGS;
+    use crate::block::Block;
 
     /// All that a block can do.
     struct All<'a> {

@@ -22,9 +22,11 @@ mod avx2;
 mod avx512;
 mod block;
 mod isa;
+mod kernel;
 mod masks;
 mod portable;
 
 pub use block::{Block, FLAGS, POSITION_MAX};
-pub use isa::{Isa, Kernel};
+pub use isa::Isa;
+pub use kernel::Kernel;
 pub use masks::{after_any, escaped_bytes};

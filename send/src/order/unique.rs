@@ -4,7 +4,7 @@ use encode::binding::BoundColumn;
 use encode::encoder::Line;
 use encode::inspected::Inspected;
 use schema::{Feature, Index, KeyEnd, Table};
-use server::Target;
+use server::Lock;
 use server::version::Flavor;
 use sources::{Chunk, Rows};
 use values::Family;
@@ -28,7 +28,7 @@ pub(crate) struct RowOrder {
 
 impl RowOrder {
     /// Looks at the target.
-    pub(crate) fn of(target: &Target) -> RowOrder {
+    pub(crate) fn of(target: &Lock) -> RowOrder {
         let is_mysql = target.session.version().flavor == Flavor::MySql;
         let mut order = RowOrder { is_mysql, ..RowOrder::default() };
         target.table.features().iter().for_each(|feature| order.heed(feature));

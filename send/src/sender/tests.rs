@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use job::options::OnDuplicate;
 use schema::TableName;
-use server::import::Names;
+use server::Names;
 use server::session::Session;
 use sources::Chunk;
 use testkit::TestServer;

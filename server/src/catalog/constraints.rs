@@ -5,7 +5,8 @@ use values::{Charset, SqlType};
 
 use super::only;
 use crate::error::Result;
-use crate::identifier::{filename, quote_name, quote_text};
+use crate::filename::filename;
+use crate::identifier::{quote_name, quote_text};
 use crate::session::{Row, Session};
 use crate::version::Flavor;
 

@@ -133,7 +133,7 @@ fn ask_twin(
     // Not where the server forbids it (secure_timestamp); then a moment later has to do.
     let _ = session.exec(&format!("SET SESSION timestamp={}", moment.unix));
     let answer = read_twin(table, session, asked, &twin);
-    let mode = crate::setup::SQL_MODE;
+    let mode = crate::connect::setup::SQL_MODE;
     let _ = session.exec("SET SESSION timestamp=DEFAULT");
     session.exec(&format!(
         "SET SESSION sql_mode='{mode}', check_constraint_checks=DEFAULT, time_zone={}",

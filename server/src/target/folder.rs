@@ -21,6 +21,14 @@ const BUILD_MODE: u32 = 0o600;
 /// Mode of the server's own files.
 const SERVER_MODE: u32 = 0o660;
 
+/// The folder of the target's database.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) dir: DatabaseDir,
+    /// Whether it is known to be this server's.
+    pub(super) is_proven: bool,
+}
+
 impl DatabaseDir {
     /// Whether a file of ours is there.
     ///

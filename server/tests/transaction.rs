@@ -3,15 +3,14 @@
 use std::time::{Duration, Instant};
 
 use schema::TableName;
-use server::import::Target;
-use server::whole::RowsThere;
-use server::{Error, Session, TargetOptions};
+use server::transaction::{RowsThere, Transaction};
+use server::{Error, Lock, LockOptions, Session};
 use testkit::{TestServer, TestServerOptions};
 
-fn target(server: &TestServer, database: &str) -> Target {
-    let options = TargetOptions { lock_wait: Duration::from_secs(5), ..TargetOptions::default() };
+fn target(server: &TestServer, database: &str) -> Lock {
+    let options = LockOptions { lock_wait: Duration::from_secs(5), ..LockOptions::default() };
     let name = TableName::new(database, "t");
-    Target::lock(server.connect().unwrap(), &name, &options).unwrap()
+    Lock::take(server.connect().unwrap(), &name, &options).unwrap()
 }
 
 fn count(session: &mut Session, database: &str) -> u64 {
@@ -31,28 +30,28 @@ fn rows_appear_with_the_commit_and_nobody_else_inserts_before_it() {
         .exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY, b INT, KEY b (b))"))
         .unwrap();
     let mut target = target(server, &database);
-    let mut session = target.begin_whole(RowsThere::None).unwrap();
+    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
     other.exec("SET innodb_lock_wait_timeout=1").unwrap();
     let late = other.exec(&format!("INSERT INTO {database}.t VALUES (9, 9)")).unwrap_err();
     assert_eq!(late.errno(), Some(1205));
     session.exec(&format!("INSERT INTO {database}.t VALUES (1, 1), (2, 2)")).unwrap();
     assert_eq!(count(&mut other, &database), 0);
-    target.commit_whole(session).unwrap();
+    transaction.commit(&mut target, session).unwrap();
     assert_eq!(count(&mut other, &database), 2);
     assert_eq!(tables(&mut other, &database), 1);
-    assert!(matches!(target.begin_whole(RowsThere::None), Err(Error::NotEmpty(_))));
+    assert!(matches!(Transaction::begin(&mut target, RowsThere::None), Err(Error::NotEmpty(_))));
 
-    let mut session = target.begin_whole(RowsThere::Deleted).unwrap();
+    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1, 1)")).unwrap();
-    target.rollback_whole(session).unwrap();
+    transaction.rollback(&mut target, session).unwrap();
     assert_eq!(count(&mut other, &database), 2);
-    let mut session = target.begin_whole(RowsThere::Deleted).unwrap();
+    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1, 1)")).unwrap();
-    target.commit_whole(session).unwrap();
+    transaction.commit(&mut target, session).unwrap();
     assert_eq!(count(&mut other, &database), 1);
-    let mut session = target.begin_whole(RowsThere::Kept).unwrap();
+    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::Kept).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (7, 7)")).unwrap();
-    target.commit_whole(session).unwrap();
+    transaction.commit(&mut target, session).unwrap();
     assert_eq!(count(&mut other, &database), 2);
     target.cleanup_tables().unwrap();
     assert_eq!(tables(&mut other, &database), 1);
@@ -66,11 +65,11 @@ fn a_lock_that_does_not_come_ends_the_wait_by_name() {
     other.exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY)")).unwrap();
     other.exec("START TRANSACTION").unwrap();
     other.exec(&format!("INSERT INTO {database}.t VALUES (1)")).unwrap();
-    let options = TargetOptions { lock_wait: Duration::from_secs(2), ..TargetOptions::default() };
+    let options = LockOptions { lock_wait: Duration::from_secs(2), ..LockOptions::default() };
     let name = TableName::new(database.as_str(), "t");
-    let mut target = Target::lock(server.connect().unwrap(), &name, &options).unwrap();
+    let mut target = Lock::take(server.connect().unwrap(), &name, &options).unwrap();
     let begun = Instant::now();
-    match target.begin_whole(RowsThere::None) {
+    match Transaction::begin(&mut target, RowsThere::None) {
         Err(Error::LockWait { holders, .. }) => assert!(!holders.is_empty()),
         other => panic!("{other:?}"),
     }
@@ -88,10 +87,10 @@ fn a_connection_that_broke_before_the_commit_has_loaded_nothing() {
     let mut other = server.connect().unwrap();
     other.exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY)")).unwrap();
     let mut target = target(server, &database);
-    let mut session = target.begin_whole(RowsThere::None).unwrap();
+    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1)")).unwrap();
     other.kill(session.id()).unwrap();
-    match target.commit_whole(session) {
+    match transaction.commit(&mut target, session) {
         Err(Error::Lost { .. } | Error::Statement { .. }) => {}
         other => panic!("{other:?}"),
     }
@@ -114,7 +113,8 @@ fn after_a_crash_around_the_commit_it_is_known_whether_it_was_done() {
     for delay_us in [0, 200, 600, 1500, 4000, 12_000] {
         let mut target = target(&server, &database);
         target.cleanup_tables().unwrap();
-        let mut session = target.begin_whole(RowsThere::Deleted).unwrap();
+        let (transaction, mut session) =
+            Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
         let sql =
             format!("INSERT INTO {database}.t SELECT seq, MD5(seq) FROM {database}.seq_1_to_2000");
         session.exec(&sql).unwrap();
@@ -126,7 +126,7 @@ fn after_a_crash_around_the_commit_it_is_known_whether_it_was_done() {
                 server.kill_9().unwrap();
                 server.restart().unwrap();
             });
-            target.commit_whole(session)
+            transaction.commit(&mut target, session)
         });
         let after = count(&mut server.connect().unwrap(), &database);
         match outcome {

@@ -17,11 +17,11 @@ use mysql::{Conn, LocalInfileHandler, Value};
 
 pub use self::bulk::Prepared;
 use crate::error::{Error, Result, shorten};
-use crate::handshake;
 use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
-use crate::setup;
 use crate::version::Version;
+
+use super::{handshake, setup};
 
 /// Bytes read from a source at once for LOAD DATA LOCAL.
 const LOCAL_BYTES: usize = 1 << 20;

@@ -8,31 +8,25 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::options::ConnectOptions;
-use crate::session::Session;
-
-/// Pause between two looks at statements that should have ended.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// Shared by whoever wants the end and those who work.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
-    state: Arc<State>,
+    pub(super) state: Arc<State>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    requested: Arc<AtomicBool>,
+pub(super) struct State {
+    pub(super) requested: Arc<AtomicBool>,
     /// Who asked: `SIGINT`.
     by: Mutex<Option<&'static str>>,
     shields: AtomicU32,
     /// Connections with a statement under way.
     running: Mutex<BTreeSet<u64>>,
-    changed: Condvar,
+    /// Told when a statement begins or ends that a watcher may have to end, and of the wish itself.
+    pub(super) changed: Condvar,
 }
 
 impl Interrupt {
@@ -87,69 +81,11 @@ impl Interrupt {
         drop(running);
         Ok(Statement { state: Arc::clone(&self.state), id: Some(id) })
     }
-
-    /// Starts the thread that ends statements once the end is asked for. It ends with the result.
-    pub fn watch(&self, connect: &ConnectOptions) -> Watcher {
-        let state = Arc::clone(&self.state);
-        let connect = ConnectOptions { interrupt: Interrupt::default(), ..connect.clone() };
-        let ended = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&ended);
-        let thread = std::thread::Builder::new()
-            .name("interrupt".to_owned())
-            .spawn(move || state.watch(&connect, &seen));
-        Watcher { state: Arc::clone(&self.state), ended, thread: thread.ok() }
-    }
 }
 
 impl State {
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn watch(&self, connect: &ConnectOptions, ended: &AtomicBool) {
-        let mut session = None;
-        let mut running = self.lock();
-        while !ended.load(Ordering::SeqCst) {
-            let is_asked = self.requested.load(Ordering::SeqCst);
-            if !is_asked || running.is_empty() {
-                running = self.changed.wait(running).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            }
-            if session.is_none() {
-                drop(running);
-                session = Session::connect(connect).ok();
-                running = self.lock();
-            }
-            // Under the lock, so that no statement ends meanwhile and another one is hit.
-            for &id in running.iter() {
-                if session.as_mut().is_some_and(|session| session.kill_query(id).is_err()) {
-                    session = None;
-                }
-            }
-            let waited = self.changed.wait_timeout(running, PAUSE);
-            running = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-}
-
-/// The thread that ends statements.
-#[derive(Debug)]
-pub struct Watcher {
-    state: Arc<State>,
-    ended: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        let running = self.state.lock();
-        self.ended.store(true, Ordering::SeqCst);
-        drop(running);
-        self.state.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
-            // It has nothing to say.
-            let _ = thread.join();
-        }
     }
 }
 

@@ -5,17 +5,13 @@
 //! lock does not, so another load may have come and cleaned up: it has not while the file that
 //! was built is still there, because cleaning up removes that.
 
-use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use crate::catalog::{self, definition};
 use crate::error::{Error, Result};
-use crate::import::Target;
 use crate::session::Session;
-use crate::waiting::describe;
+use crate::target::lock::Lock;
+use crate::target::waiting::describe;
 
-/// How long a server that does not answer is tried, by default.
-pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);
 /// The same when somebody has asked for the end of the load.
 const STOPPING_WAIT: Duration = Duration::from_secs(3);
 /// Between two tries, doubled up to the second.
@@ -32,46 +28,42 @@ const CLEANUP_WAIT: Duration = Duration::from_secs(5);
 /// Connections lost in cleaning up before it is left to the next load.
 const CLEANUP_TRIES: usize = 2;
 
-impl Target {
+impl Lock {
     /// A second connection: the one that was kept, or a new one as soon as the server has room.
-    pub(crate) fn second(&mut self) -> Result<Session> {
+    pub(super) fn second(&mut self) -> Result<Session> {
         if let Some(mut session) = self.spare.take()
             && session.is_alive()
         {
             return Ok(session);
         }
-        let full = |e: &Error| e.errno().is_some_and(|n| ER_FULL.contains(&n));
-        connect(&self.session, self.patience.wait, full)
+        second(&self.session, self.patience.wait)
     }
 
     /// A connection to a server that may be restarting.
-    pub(crate) fn reach(&self) -> Result<Session> {
-        let passing = |e: &Error| match e {
-            Error::Connect { errno: None, .. } | Error::Lost { .. } => true,
-            e => e.errno().is_some_and(|n| n == ER_SHUTDOWN || ER_FULL.contains(&n)),
-        };
-        // Who asked for the end does not want to wait.
-        let asked = self.session.options().interrupt.is_requested();
-        let wait = if asked { self.reconnect_wait.min(STOPPING_WAIT) } else { self.reconnect_wait };
-        connect(&self.session, wait, passing)
+    pub(super) fn reach(&self) -> Result<Session> {
+        reach(&self.session, self.reconnect_wait)
     }
 
     /// Sees to it that the session works, before a step that needs it. One that was lost while
-    /// nothing was asked of it is made again, if what was built is still there.
+    /// nothing was asked of it is made again, if what the load has made is still there; whether it
+    /// was. Rows that are in the target itself are nobody's to clean up.
     ///
     /// Errors: [`Error::Overtaken`], [`Error::Busy`]; a server that cannot be reached.
-    pub fn ensure_session(&mut self) -> Result<()> {
+    pub(super) fn ensure_session_if(
+        &mut self,
+        is_still_there: impl FnOnce(&mut Lock) -> Result<bool>,
+    ) -> Result<bool> {
         if self.session.is_alive() {
-            return Ok(());
+            return Ok(false);
         }
         self.recover()?;
-        if !self.is_still_there()? {
+        if !is_still_there(self)? {
             return Err(Error::Overtaken(self.table.name.to_string()));
         }
         let id = self.session.id();
         self.remarks
             .push(format!("the connection to the server was lost and made again (now {id})"));
-        Ok(())
+        Ok(true)
     }
 
     /// Connects again if the session was lost, for what is left to be said or undone.
@@ -80,7 +72,7 @@ impl Target {
     }
 
     /// Connects again and takes the target again. What the lost connection was doing is ended.
-    pub(crate) fn recover(&mut self) -> Result<()> {
+    pub(super) fn recover(&mut self) -> Result<()> {
         let mut session = self.reach()?;
         session.set_lock_wait(self.patience.wait)?;
         let lock = &self.names.lock;
@@ -98,78 +90,61 @@ impl Target {
         }
         self.session = session;
         self.spare = None;
-        self.checkpoint = None;
         Ok(())
     }
 
-    /// Removes everything that a load which has failed made, over a new connection if need be.
+    /// Removes the tables that a load which has failed made, over a new connection if need be.
     ///
     /// Errors: what could not be removed is left to the next load of the table.
     pub fn abandon(&mut self) -> Result<()> {
+        self.abandon_by(Lock::cleanup_tables)
+    }
+
+    /// As [`Lock::abandon`], where `clean` removes what there is.
+    pub(super) fn abandon_by(&mut self, clean: fn(&mut Lock) -> Result<Vec<String>>) -> Result<()> {
         self.patience.wait = CLEANUP_WAIT.min(self.patience.wait);
         // Whoever ended the connection of the load may be about to end this one too.
         for _ in 0..CLEANUP_TRIES {
-            match self.abandon_once() {
+            match self.abandon_once(clean) {
                 Err(Error::Lost { .. }) => {}
                 done => return done,
             }
         }
-        self.abandon_once()
+        self.abandon_once(clean)
     }
 
-    fn abandon_once(&mut self) -> Result<()> {
-        if let Err(error) = self.reconnect() {
-            self.remove_build();
-            return Err(error);
-        }
+    fn abandon_once(&mut self, clean: fn(&mut Lock) -> Result<Vec<String>>) -> Result<()> {
+        self.reconnect()?;
         // An export that was broken off may still hold its lock, against our own DROP TABLE too.
         self.session.exec("UNLOCK TABLES")?;
         self.session.set_lock_wait(self.patience.wait)?;
-        let in_server = self.twin.is_some() || self.in_place;
-        if in_server { self.cleanup_tables().map(drop) } else { self.cleanup().map(drop) }
+        clean(self).map(drop)
     }
 
     /// Whether the server has run since the target was locked.
-    pub(crate) fn is_same_server(&self, session: &mut Session) -> Result<bool> {
+    pub(super) fn is_same_server(&self, session: &mut Session) -> Result<bool> {
         let uptime: u64 = session.query_row("SHOW GLOBAL STATUS LIKE 'Uptime'")?.number(1)?;
         // Of whole seconds.
         Ok(uptime + 1 >= self.locked_at.elapsed().as_secs())
     }
+}
 
-    /// Whether no other load has cleaned up: the file that was built, placed or not, and the
-    /// shadow are there.
-    ///
-    /// A twin's name is that of one load alone; the target itself is nobody's to clean up.
-    fn is_still_there(&mut self) -> Result<bool> {
-        if self.twin.is_some() {
-            let shadow = self.names.shadow.clone();
-            return catalog::exists(&mut self.session, &shadow);
-        }
-        if self.in_place {
-            return Ok(true);
-        }
-        let here = |path| std::fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()));
-        let found = [self.build_path()?, self.shadow_path("ibd")?];
-        if self.built.is_none() || !found.into_iter().any(|path| here(path) == self.built) {
-            return Ok(false);
-        }
-        let shadow = self.names.shadow.clone();
-        match definition(&mut self.session, &shadow) {
-            Ok(definition) => Ok(definition == self.table.definition),
-            Err(Error::Statement { .. }) => Ok(false),
-            Err(e) => Err(e),
-        }
-    }
+/// A connection like one, as soon as the server has room.
+pub(super) fn second(like: &Session, wait: Duration) -> Result<Session> {
+    let full = |e: &Error| e.errno().is_some_and(|n| ER_FULL.contains(&n));
+    connect(like, wait, full)
+}
 
-    /// Removes the unfinished file, which is ours whether or not the server can be asked.
-    fn remove_build(&self) {
-        let Ok(path) = self.build_path() else { return };
-        let here = std::fs::symlink_metadata(&path).ok().map(|m| (m.dev(), m.ino()));
-        if here.is_some() && here == self.built {
-            // The error that is reported is the server's; the next load tries again.
-            let _ = disk::remove(&path, "leftover");
-        }
-    }
+/// A connection like one to a server that may be restarting.
+pub(super) fn reach(like: &Session, wait: Duration) -> Result<Session> {
+    let passing = |e: &Error| match e {
+        Error::Connect { errno: None, .. } | Error::Lost { .. } => true,
+        e => e.errno().is_some_and(|n| n == ER_SHUTDOWN || ER_FULL.contains(&n)),
+    };
+    // Who asked for the end does not want to wait.
+    let asked = like.options().interrupt.is_requested();
+    let wait = if asked { wait.min(STOPPING_WAIT) } else { wait };
+    connect(like, wait, passing)
 }
 
 /// Connects as `like` is, again and again while the error is one that passes.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, holders_text};
 use crate::identifier::{TableName, quote_text};
 use crate::options::ConnectOptions;
 use crate::session::{Row, Session};
@@ -192,14 +192,6 @@ fn holder_text(row: &Row) -> Result<String> {
         None => write!(text, " (idle for {} s)", row.text_lossy(3)),
     };
     Ok(text)
-}
-
-/// `it may be held by ..`, for messages.
-pub(crate) fn holders_text(holders: &[String]) -> String {
-    if holders.is_empty() {
-        return "who holds it is not visible to this account".to_owned();
-    }
-    format!("it may be held by {}", holders.join("; "))
 }
 
 /// Who a connection is, for messages: `root@localhost, for 3 s`; empty when it cannot be seen.

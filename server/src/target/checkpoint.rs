@@ -35,8 +35,6 @@ const DROP_WAIT: Duration = Duration::from_secs(5);
 pub(crate) struct Checkpoint {
     /// None once somebody waited for it.
     thread: Option<JoinHandle<(Session, Result<()>)>>,
-    /// The connection it runs on.
-    pub(crate) connection: u64,
 }
 
 impl Drop for Checkpoint {
@@ -53,12 +51,11 @@ impl Checkpoint {
     /// Starts one, on a connection of its own, that takes in everything `session` has done so far.
     pub(crate) fn start(session: &mut Session, mut other: Session) -> Result<Checkpoint> {
         let done_at = status(session, "Innodb_lsn_current")?;
-        let connection = other.id();
         let thread = std::thread::spawn(move || {
             let passed = checkpoint(&mut other, done_at);
             (other, passed)
         });
-        Ok(Checkpoint { thread: Some(thread), connection })
+        Ok(Checkpoint { thread: Some(thread) })
     }
 
     /// Waits until the log starts after what was done before [`Checkpoint::start`]; gives the

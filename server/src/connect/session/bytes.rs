@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_driver_is_the_one_that_was_looked_at() {
-        let lock = include_str!("../../../Cargo.lock");
+        let lock = include_str!("../../../../Cargo.lock");
         assert!(
             lock.contains("name = \"mysql\"\nversion = \"28.0.4\"\n"),
             "look at what Conn::query_iter does with its str, then change this test and with_text"

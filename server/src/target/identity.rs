@@ -9,7 +9,7 @@ use schema::{Engine, Feature, TableKind, TableName};
 
 use crate::error::Result;
 use crate::identifier::quote_text;
-use crate::import::Target;
+use crate::target::lock::Lock;
 use crate::unsupported::Unsupported;
 use crate::version::Flavor;
 
@@ -24,7 +24,7 @@ pub struct Identity {
     pub refused: Vec<Unsupported>,
 }
 
-impl Target {
+impl Lock {
     /// Looks for everything that ties the target to itself. Changes nothing.
     pub fn identity(&mut self) -> Result<Identity> {
         let mut found = Identity::default();
