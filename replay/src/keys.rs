@@ -99,6 +99,17 @@ pub(crate) fn has_children(session: &mut Session, table: &TableName) -> server::
     Ok(!session.query(&visible)?.is_empty())
 }
 
+/// Whether rows of a table refer to others of it.
+pub(crate) fn refers_to_itself(session: &mut Session, table: &TableName) -> server::Result<bool> {
+    let (database, name) = (quote_text(&table.database), quote_text(&table.table));
+    let sql = format!(
+        "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS \
+         WHERE CONSTRAINT_SCHEMA={database} AND TABLE_NAME={name} \
+         AND UNIQUE_CONSTRAINT_SCHEMA={database} AND REFERENCED_TABLE_NAME={name} LIMIT 1"
+    );
+    Ok(!session.query(&sql)?.is_empty())
+}
+
 /// Has the foreign keys that refer to `aside`, which is no table any more, refer to `table`.
 ///
 /// Killed at any point: they refer to either; doing it again is right.

@@ -9,8 +9,8 @@
 //! and into which database, `naming` its names as text, `reading` its statements; `order` which
 //! statement may run when, `conductor` that done, by two `sessions`, `state` what one was set to;
 //! `table` a table from its CREATE to the moment it takes its place, by `create`, its text under
-//! another name, with `token`, and `keys`, its foreign keys; `work` a run of rows on its way, `ways`
-//! the ways it may take, `crew` those under way: `rows` by the load engine, `lanes` as statements over
+//! another name, with `token`, and `keys`, its foreign keys; `filling` rows on their way into a table,
+//! `route` the ways they may take, `crew` those under way: `rows` by the load engine, `lanes` as statements over
 //! several connections, `serial` as they stand, `delimited` those in files of their own; `journal`
 //! what is done, for the same command after a crash; `dry` a replay that is only looked at;
 //! [`report`], [`progress`], `place` and `error`.
@@ -22,6 +22,7 @@ mod delimited;
 mod dry;
 pub mod dump;
 mod error;
+mod filling;
 mod journal;
 mod keys;
 mod lanes;
@@ -33,14 +34,13 @@ mod place;
 pub mod progress;
 mod reading;
 pub mod report;
+mod route;
 mod rows;
 mod serial;
 mod sessions;
 mod state;
 mod table;
 mod token;
-mod ways;
-mod work;
 
 use std::time::Instant;
 
@@ -57,7 +57,7 @@ use crate::order::Order;
 pub use crate::place::Place;
 use crate::progress::{Progress, Watch};
 use crate::report::Report;
-use crate::ways::Shared;
+use crate::route::Shared;
 
 /// Refuses what can be seen to fail without a server.
 pub fn check(options: &ReplayOptions) -> Result<(), Error> {
