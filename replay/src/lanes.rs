@@ -47,7 +47,7 @@ use feed::Feed;
 pub(crate) use gate::head;
 use gate::{Commit, Gate};
 use lane::{Chunks, StatementLane};
-pub(crate) use together::Together;
+pub(crate) use together::{Resolved, Together};
 
 /// Bytes of a chunk, a transaction each: commits are few then, and little is sent again after a
 /// deadlock.

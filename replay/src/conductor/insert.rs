@@ -13,7 +13,7 @@ use crate::dump::TableRows;
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
 use crate::journal::Spot;
-use crate::lanes::{self, Together};
+use crate::lanes::{self, Resolved, Together};
 use crate::naming::Naming;
 use crate::order::{Step, has_word};
 use crate::place::Place;
@@ -335,11 +335,17 @@ impl Conductor<'_, '_> {
             // A temporary table of the dump's session, or none: its session tells.
             return Ok(false);
         }
-        let is_unclear = self.journal.is_unclear(self.spot);
-        if is_unclear && Together::of(table, self.spot).resolve(own)? {
-            self.journal.table(table, self.spot, self.spot, 0)?;
-            return Ok(true);
-        }
+        let is_unclear = match self.journal.is_unclear(self.spot) {
+            true => match Together::of(table, self.spot).resolve(own)? {
+                Resolved::In => {
+                    self.journal.table(table, self.spot, self.spot, 0)?;
+                    return Ok(true);
+                }
+                Resolved::Out => false,
+                Resolved::Nothing => true,
+            },
+            false => false,
+        };
         let is_empty = server::Table::is_empty(own, table)?;
         if is_unclear && !is_empty {
             if self.journal.may_have_filled(self.spot) {

@@ -304,27 +304,17 @@ fn what_was_prepared_by_somebody_who_died_stays_or_goes_as_a_whole() {
     };
     let spot = |offset| Together::of(&name, Spot { part: 0, offset });
     let mut own = scene.server.connect().unwrap();
-    // Their connections take a moment to end.
-    let mut resolve = |together: &Together, scene: &mut Scene| {
-        let mut is_in = false;
-        for _ in 0..100 {
-            is_in |= together.resolve(&mut own).unwrap();
-            if prepared(scene) == 0 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        is_in
-    };
     prepare(&scene, &spot(7), [0, 1]);
-    assert!(!resolve(&spot(7), &mut scene));
+    assert_eq!(spot(7).resolve(&mut own).unwrap(), Resolved::Out);
     assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("0", 0));
     prepare(&scene, &spot(7), [1, 2]);
-    assert!(resolve(&spot(7), &mut scene));
+    assert_eq!(spot(7).resolve(&mut own).unwrap(), Resolved::In);
     assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("2", 0));
     // Of another run of the same table: it is ended too.
     prepare(&scene, &spot(8), [3, 4]);
-    assert!(!resolve(&spot(7), &mut scene));
+    while prepared(&mut scene) > 0 {
+        assert_eq!(spot(7).resolve(&mut own).unwrap(), Resolved::Nothing);
+    }
     assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("4", 0));
 }
 

@@ -16,7 +16,8 @@
 //! | number 0 is not | all before them are committed | they are committed |
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use load::failpoint;
 use send::retry::{self, Cause, Class, classify};
@@ -32,6 +33,9 @@ const FORMAT: u32 = 1;
 /// How long another one of us who ends transactions of the same table is waited for.
 const OTHERS_WAIT: Duration = Duration::from_secs(10);
 
+/// Between two looks at what is left.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// Server error of a transaction that is not there: it was committed, or rolled back.
 const ER_XAER_NOTA: u16 = 1397;
 
@@ -43,6 +47,17 @@ pub(crate) struct Together {
     pub(super) global: String,
     /// Of the run in its dump.
     run: String,
+}
+
+/// What a run is whose transactions were prepared by somebody who was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resolved {
+    /// There was none.
+    Nothing,
+    /// All its rows are in.
+    In,
+    /// None is.
+    Out,
 }
 
 /// One that is prepared.
@@ -148,35 +163,43 @@ impl Together {
         }
     }
 
-    /// Ends what somebody who was killed has left of this table; true if all rows of this run are
-    /// in now that were not before.
-    pub(crate) fn resolve(&self, own: &mut Session) -> Result<bool, Error> {
+    /// Ends what somebody who was killed has left of this table, and says what became of this run.
+    pub(crate) fn resolve(&self, own: &mut Session) -> Result<Resolved, Error> {
         // An account that may not look could not have begun either.
-        let Ok(rows) = own.query("XA RECOVER") else { return Ok(false) };
+        let Ok(rows) = own.query("XA RECOVER") else { return Ok(Resolved::Nothing) };
         if self.prepared(&rows).is_empty() || !own.lock_name(&self.global, OTHERS_WAIT)? {
-            return Ok(false);
+            return Ok(Resolved::Nothing);
         }
         let resolved = self.resolve_locked(own);
         own.exec(&format!("DO RELEASE_LOCK({})", quote_text(&self.global)))?;
         resolved
     }
 
-    fn resolve_locked(&self, own: &mut Session) -> Result<bool, Error> {
-        let rows = own.query("XA RECOVER")?;
-        let left = self.prepared(&rows);
-        let mut is_in = false;
-        for Prepared { run, number } in &left {
-            let is_first_left = left.contains(&Prepared { run: run.clone(), number: 0 });
-            let of = Together { run: run.clone(), ..self.clone() };
-            let verb = if is_first_left { "ROLLBACK" } else { "COMMIT" };
-            match own.exec(&format!("XA {verb} {}", of.name(*number))) {
-                // Its connection is still there, and another one of us at work.
-                Err(error) if error.errno() == Some(ER_XAER_NOTA) => continue,
-                done => done?,
-            };
-            is_in |= !is_first_left && *run == self.run;
+    fn resolve_locked(&self, own: &mut Session) -> Result<Resolved, Error> {
+        let begun = Instant::now();
+        let mut resolved = Resolved::Nothing;
+        loop {
+            let rows = own.query("XA RECOVER")?;
+            let left = self.prepared(&rows);
+            for Prepared { run, number } in &left {
+                let is_first_left = left.contains(&Prepared { run: run.clone(), number: 0 });
+                let of = Together { run: run.clone(), ..self.clone() };
+                let verb = if is_first_left { "ROLLBACK" } else { "COMMIT" };
+                match own.exec(&format!("XA {verb} {}", of.name(*number))) {
+                    // Its connection is still there, of another run at work or not gone yet.
+                    Err(error) if error.errno() == Some(ER_XAER_NOTA) => {}
+                    done => drop(done?),
+                }
+                if *run == self.run {
+                    resolved = if is_first_left { Resolved::Out } else { Resolved::In };
+                }
+            }
+            let is_left = left.iter().any(|prepared| prepared.run == self.run);
+            if !is_left || begun.elapsed() >= OTHERS_WAIT {
+                return Ok(resolved);
+            }
+            sleep(PAUSE);
         }
-        Ok(is_in)
     }
 
     /// Those of this table, of whichever run, in their order.
