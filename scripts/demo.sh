@@ -2,11 +2,11 @@
 # Inrush from nothing: rows, a load into the sandbox, a look at the table and its file, and the
 # same load beside LOAD DATA. Everything stays in one folder, which the next run uses again.
 #
-#   SCALE=1  INRUSH=target/release/inrush  DEMO_DIR=target/tpch  scripts/demo.sh
+#   SCALE=1  INRUSH=target/demo/inrush  DEMO_DIR=target/tpch  scripts/demo.sh
 set -eu
 
 cd "$(dirname "$0")/.."
-inrush=${INRUSH:-target/release/inrush}
+inrush=${INRUSH:-target/demo/inrush}
 scale=${SCALE:-1}
 demo=${DEMO_DIR:-target/tpch}
 mkdir -p "$demo"

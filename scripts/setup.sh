@@ -1,16 +1,18 @@
 #!/bin/sh
 # Installs what building and testing Inrush needs and this machine lacks.
 #
-#   scripts/setup.sh [GIGABYTES]     free disk space wanted here (default 6)
+#   scripts/setup.sh [GIGABYTES [demo]]     free disk space wanted here (default 6)
 #
 # Wanted: a C compiler and linker, MariaDB's server and client programs, Rust. On Debian and its
 # derivatives apt installs them, as root or through sudo; elsewhere this says what to install.
 # Of MariaDB's server only the -core package is taken: it holds the programs, and no service that
 # would start a server of the system's own. Asks nothing, and is done at once when all is there.
+# The demo does without what only tests and benchmarks need.
 set -eu
 
 cd "$(dirname "$0")/.."
 gigabytes=${1:-6}
+purpose=${2:-all}
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { for line in "$@"; do say "$line"; done; exit 1; }
@@ -26,16 +28,21 @@ have mariadbd && have mariadb-install-db && have innochecksum ||
     missing="$missing mariadb-server-core"
 have mariadb && have my_print_defaults || missing="$missing mariadb-client-core"
 # Tests replay what these two write.
-have mariadb-dump || missing="$missing mariadb-client"
-have mydumper || [ ! -e /etc/debian_version ] || missing="$missing mydumper"
+if [ "$purpose" != demo ]; then
+    have mariadb-dump || missing="$missing mariadb-client"
+    have mydumper || [ ! -e /etc/debian_version ] || missing="$missing mydumper"
+fi
 # cargo fetches crates over https.
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ ! -e /etc/debian_version ] ||
     missing="$missing ca-certificates"
 
 rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
 
+# A rustc of rustup's says no version as long as rustup has no default toolchain.
+rust_runs() { have cargo && have rustc && rustc --version >/dev/null 2>&1; }
+
 rust_is_new_enough() {
-    have cargo && have rustc || return 1
+    rust_runs || return 1
     seen=$(rustc --version | sed 's/^rustc \([0-9]*\)\.\([0-9]*\).*/\1 \2/')
     set -- $seen $(printf '%s' "$rust_wanted" | tr . ' ')
     [ "$1" -gt "$3" ] || { [ "$1" -eq "$3" ] && [ "$2" -ge "$4" ]; }
@@ -72,7 +79,7 @@ if [ -n "$missing" ]; then
 fi
 
 if ! rust_is_new_enough; then
-    have rustc && say "Rust $rust_wanted or newer is needed; this is $(rustc --version)."
+    if rust_runs; then say "Rust $rust_wanted or newer is needed; this is $(rustc --version)."; fi
     # Debian 13 and later have it.
     if ! have rustup && have apt-cache && apt-cache policy rustup | grep -q 'Candidate: [0-9]'; then
         apt_install rustup
@@ -82,11 +89,17 @@ if ! rust_is_new_enough; then
         "Install it from https://rustup.rs (needs curl, but no root):" \
         "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c rustfmt -c clippy" \
         "and run this again."
-    rustup toolchain install stable --profile minimal -c rustfmt -c clippy
-    rustup default stable
+    rust_runs || say "rustup has no default toolchain yet: it gets stable."
+    # One that is there already may be new enough.
+    if rustup toolchain list | grep -q '^stable'; then rustup default stable; fi
+    if ! rust_is_new_enough; then
+        rustup toolchain install --no-self-update stable --profile minimal -c rustfmt -c clippy
+        rustup default stable
+    fi
 fi
 
-if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+has_lints() { cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; }
+if [ "$purpose" != demo ] && ! has_lints; then
     have rustup || fail "cargo fmt or cargo clippy is missing; install rustfmt and clippy."
     rustup component add rustfmt clippy
 fi

@@ -11,7 +11,7 @@
 //! In reading order: [`clients`] inserts as one cell does, [`grid`] holds the cells, [`loads`] are the
 //! ways that are compared at the end, [`outcome`] is what is printed and [`chart`] what is drawn.
 
-mod chart;
+pub mod chart;
 mod clients;
 pub mod grid;
 pub mod loads;

@@ -11,15 +11,18 @@
 
 mod client;
 pub mod dump;
+mod maker;
 pub mod outcome;
 mod player;
+mod way;
 
 use std::path::{Path, PathBuf};
 
 use server::Interrupt;
 
 pub use self::dump::Kind;
-pub use self::outcome::{DumpOutcome, ReplayOutcome, Way};
+pub use self::outcome::{DumpOutcome, ReplayOutcome};
+pub use self::way::Way;
 
 use self::dump::Dump;
 use self::player::Player;
@@ -157,7 +160,7 @@ fn make(
         return Ok(found);
     }
     say(&format!("making the {} dump of scale {scale}", kind.name()));
-    dump::make(&dir, kind, scale, player)
+    maker::make(&dir, kind, scale, player)
 }
 
 /// Replays one dump in every way; `first` says which begins, so that it is not always the same.

@@ -272,10 +272,9 @@ impl<'a> Bench<'a> {
                 batch.push(record, origin).map_err(Error::stage("build"))?;
             }
             let appended = builder
-                .append_closed(&batch, &mut self.allocator)
+                .append_closed(&mut batch, &mut self.allocator)
                 .map_err(Error::stage("build"))?;
-            self.write(appended, &mut batch)?;
-            batch.clear_closed();
+            self.write(appended)?;
         }
         self.finish(builder, batch)
     }
@@ -331,10 +330,9 @@ impl<'a> Bench<'a> {
                     batch.push(record, origin).map_err(Error::stage("build"))?;
                 }
                 let appended = builder
-                    .append_closed(&batch, &mut self.allocator)
+                    .append_closed(&mut batch, &mut self.allocator)
                     .map_err(Error::stage("build"))?;
-                self.write(appended, &mut batch)?;
-                batch.clear_closed();
+                self.write(appended)?;
             }
             self.finish(builder, batch)?;
         }
@@ -345,7 +343,7 @@ impl<'a> Bench<'a> {
     fn finish(&mut self, mut builder: IndexBuilder, mut batch: LeafBatch) -> Result<(), Error> {
         let appended =
             builder.append(&mut batch, &mut self.allocator).map_err(Error::stage("build"))?;
-        self.write(appended, &mut batch)?;
+        self.write(appended)?;
         let pages = builder.finish(0, &mut self.allocator).map_err(Error::stage("build"))?;
         self.clock.lap(Stage::Build, page_bytes(&pages));
         for page in &pages {
@@ -356,11 +354,11 @@ impl<'a> Bench<'a> {
     }
 
     /// Seals the pages of a batch and writes them.
-    fn write(&mut self, mut appended: Appended, batch: &mut LeafBatch) -> Result<(), Error> {
+    fn write(&mut self, appended: Appended<'_>) -> Result<(), Error> {
         let bytes = (appended.pages() * innodb::ids::PAGE_SIZE) as u64;
-        appended.seal(batch);
+        let sealed = appended.seal();
         self.clock.lap(Stage::Build, bytes);
-        for (offset, pages) in appended.writes(batch) {
+        for (offset, pages) in sealed.writes() {
             self.write_at(offset, pages)?;
         }
         self.clock.lap(Stage::Write, bytes);

@@ -151,7 +151,7 @@ fn every_cell_is_measured_and_every_way_leaves_the_same_rows() {
     assert_eq!((inrush.reports.len(), &inrush.reports[0]["path"]), (2, &"stand-in".into()));
     let text = outcome.text();
     assert!(text.contains("900 rows into the empty table") && text.contains("LOAD DATA"), "{text}");
-    assert!(outcome.chart().contains("Batch sizes, 3 threads"));
+    assert!(batch::chart::draw(&outcome).contains("Batch sizes, 3 threads"));
     assert!(!folder.0.join("server").exists());
 }
 

@@ -3,8 +3,12 @@
 //! Client options are those of the mariadb client, so `-h` is the host and help
 //! is `--help`; field options are those of LOAD DATA.
 
+#[cfg(feature = "bench")]
+pub(crate) mod bench;
+#[cfg(not(feature = "bench"))]
+#[path = "args/no_bench.rs"]
+pub(crate) mod bench;
 mod replay;
-mod replay_bench;
 mod secure;
 
 use std::ffi::OsString;
@@ -13,10 +17,11 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use self::bench::BenchArgs;
 pub(crate) use self::replay::{AsArg, ReplayArgs};
-pub(crate) use self::replay_bench::ReplayBenchArgs;
 pub(crate) use self::secure::SecureArgs;
 use crate::failure::Failure;
+use crate::input::DialectArg;
 
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
 #[derive(Debug, Parser)]
@@ -86,7 +91,6 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// The private server that is used when none is given.
     Sandbox(SandboxArgs),
-    /// Benchmarks, each beside the server's own way.
     Bench(Box<BenchArgs>),
 }
 
@@ -313,25 +317,6 @@ pub(crate) enum PathArg {
     Insert,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DialectArg {
-    /// LOAD DATA's default: tabs, backslash escapes, also under NO_BACKSLASH_ESCAPES.
-    Mysql,
-    /// RFC 4180: commas, doubled quotes, newlines in quotes.
-    Csv,
-    /// Tabs, no quotes, no escapes.
-    Tsv,
-    /// Vertical bars, also at the line's end (dbgen).
-    Tbl,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemaArg {
-    #[default]
-    Tproch,
-    Dbgen,
-}
-
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SniffArgs {
     /// Files to look at, as for load.
@@ -386,110 +371,4 @@ pub(crate) enum SandboxAction {
     },
     /// Print its folder and socket.
     Path,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchArgs {
-    #[command(subcommand)]
-    pub(crate) which: BenchCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BenchCommand {
-    /// The eight TPC-H tables: LOAD DATA, checked and not, INSERTs, Inrush's three paths.
-    Tproch(TprochArgs),
-    /// Batch sizes and numbers of threads of INSERTs, beside LOAD DATA and Inrush.
-    Batch(BatchBenchArgs),
-    /// A dump of the TPC-H tables: the mariadb client, Inrush as statements and as rows.
-    Replay(ReplayBenchArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BatchBenchArgs {
-    /// Rows that each cell of the grid inserts.
-    #[arg(long, default_value_t = 400_000)]
-    pub(crate) rows: u64,
-    /// Rows of the loads at the end [default: 2000000, or --rows if that is more].
-    #[arg(long, value_name = "ROWS")]
-    pub(crate) load_rows: Option<u64>,
-    /// Batch sizes: rows of an INSERT.
-    #[arg(long, value_delimiter = ',', value_name = "A,B", default_values_t = bench::batch::BATCHES)]
-    pub(crate) batches: Vec<usize>,
-    /// Numbers of threads, each with a connection.
-    #[arg(long, value_delimiter = ',', value_name = "A,B", default_values_t = bench::batch::THREADS)]
-    pub(crate) threads: Vec<usize>,
-    /// The batch size at which numbers of threads are compared.
-    #[arg(long, value_name = "ROWS", default_value_t = 1_000)]
-    pub(crate) at_batch: usize,
-    /// The number of threads at which batch sizes are compared.
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    pub(crate) at_threads: usize,
-    /// Measure these two comparisons only, not every batch size with every number of threads.
-    #[arg(long)]
-    pub(crate) sweeps: bool,
-    /// Runs of each cell of the comparisons or near the best, and of each load.
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub(crate) repeat: usize,
-    /// End a cell's run after so many seconds: slow cells insert fewer rows.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub(crate) seconds: u64,
-    /// Write a picture of it all to this file (SVG).
-    #[arg(long, value_name = "FILE")]
-    pub(crate) chart: Option<PathBuf>,
-    /// Memory for Inrush, as 512M or 4G.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) memory: Option<String>,
-    /// Where the generated rows are kept [default: in the user's cache folder].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// Redo log of the benchmark's server, as 4G.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) log_size: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Keep the benchmark's server afterwards.
-    #[arg(long)]
-    pub(crate) keep: bool,
-    #[command(flatten)]
-    pub(crate) connect: ConnectArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TprochArgs {
-    /// TPC-H scale factor.
-    #[arg(long, default_value_t = 1.0)]
-    pub(crate) scale: f64,
-    /// Only these tables.
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    pub(crate) tables: Option<Vec<String>>,
-    /// Only these ways: load-data, unchecked, clients, direct, stream, insert.
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    pub(crate) ways: Option<Vec<String>>,
-    /// Memory for Inrush, as 512M or 4G.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) memory: Option<String>,
-    /// Threads for Inrush.
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-    /// Where the generated rows are kept [default: in the user's cache folder].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// Tables as in HammerDB's TPROC-H, or lineitem alone in dbgen's column order.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) schema: SchemaArg,
-    /// Redo log of the benchmark's server, as 4G.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) log_size: Option<String>,
-    /// Make the rows and the CREATE TABLE statements, print their folder, and stop.
-    #[arg(long)]
-    pub(crate) rows_only: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Keep the benchmark's server and rows afterwards.
-    #[arg(long)]
-    pub(crate) keep: bool,
-    #[command(flatten)]
-    pub(crate) connect: ConnectArgs,
 }

@@ -1,5 +1,6 @@
 //! `inrush bench`: our loads beside the server's own.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use bench::batch::{self, BatchOptions, Cell};
@@ -9,12 +10,24 @@ use bench::replay::{self, ReplayOptions};
 use bench::tpch::Table;
 use bench::tproch::{self, TprochOptions};
 
-use crate::args::{BatchBenchArgs, ConnectArgs, ReplayBenchArgs, SchemaArg, TprochArgs};
+use crate::args::ConnectArgs;
+use crate::args::bench::{
+    BatchBenchArgs, BenchArgs, BenchCommand, ReplayBenchArgs, SchemaArg, TprochArgs,
+};
 use crate::failure::Failure;
 use crate::{connect, signals, size};
 
+/// Runs the one that was asked for.
+pub(crate) fn run(args: &BenchArgs) -> Result<u8, Failure> {
+    match &args.which {
+        BenchCommand::Tproch(args) => tproch(args),
+        BenchCommand::Batch(args) => batch(args),
+        BenchCommand::Replay(args) => replay(args),
+    }
+}
+
 /// The TPC-H tables.
-pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
+fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
     let ways = args.ways.iter().flatten();
     let mut options = TprochOptions {
         scale: args.scale,
@@ -58,7 +71,7 @@ pub(crate) fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
 }
 
 /// Batch sizes and threads.
-pub(crate) fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
+fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
     let defaults = BatchOptions::default();
     let mut options = BatchOptions {
         rows: args.rows,
@@ -86,7 +99,7 @@ pub(crate) fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
     let outcome = batch::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
     if let Some(path) = &args.chart {
         let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
-        std::fs::write(path, outcome.chart()).map_err(said)?;
+        std::fs::write(path, bench::batch::chart::draw(&outcome)).map_err(said)?;
     }
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
@@ -98,7 +111,7 @@ pub(crate) fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
 }
 
 /// Dumps of the TPC-H tables.
-pub(crate) fn replay(args: &ReplayBenchArgs) -> Result<u8, Failure> {
+fn replay(args: &ReplayBenchArgs) -> Result<u8, Failure> {
     let kinds = args.dumps.iter().flatten();
     let ways = args.ways.iter().flatten();
     let mut options = ReplayOptions {
@@ -145,8 +158,27 @@ fn given_server(args: &ConnectArgs) -> Result<Option<GivenServer>, Failure> {
     if !args.names_a_server() {
         return Ok(None);
     }
-    let (connect, arguments) = (connect::named(args)?, connect::arguments(args));
+    let (connect, arguments) = (connect::named(args)?, arguments(args));
     Ok(Some(GivenServer { connect, arguments }))
+}
+
+/// The same arguments for another run of this program, less the password.
+fn arguments(args: &ConnectArgs) -> Vec<OsString> {
+    let mut arguments = Vec::new();
+    let mut add = |name: &str, value: Option<OsString>| {
+        if let Some(value) = value {
+            arguments.push(name.into());
+            arguments.push(value);
+        }
+    };
+    add("--host", args.host.clone().map(Into::into));
+    add("--port", args.port.map(|port| port.to_string().into()));
+    add("--socket", args.socket.clone().map(Into::into));
+    add("--user", args.user.clone().map(Into::into));
+    add("--defaults-file", args.defaults_file.clone().map(Into::into));
+    add("--defaults-extra-file", args.defaults_extra_file.clone().map(Into::into));
+    arguments.extend(args.secure.arguments());
+    arguments
 }
 
 /// The one of `all` with this name, which `option` was given.

@@ -1,7 +1,6 @@
 //! Which server is meant, from what was typed.
 
-use std::ffi::OsString;
-
+use schema::TableName;
 use secrecy::SecretString;
 use server::sandbox::Status;
 use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions};
@@ -120,21 +119,26 @@ pub(crate) fn named(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
     }))
 }
 
-/// The same arguments for another run of this program, less the password.
-pub(crate) fn arguments(args: &ConnectArgs) -> Vec<OsString> {
-    let mut arguments = Vec::new();
-    let mut add = |name: &str, value: Option<OsString>| {
-        if let Some(value) = value {
-            arguments.push(name.into());
-            arguments.push(value);
+/// Reads `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.
+pub(crate) fn target(into: &str) -> Result<TableName, Failure> {
+    TableName::parse(into, None).map_err(|error| Failure::usage(format!("--into {error}")))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_split_at_the_dot_outside_backquotes() {
+        let parts = |into| {
+            let TableName { database, table } = target(into).unwrap();
+            (database, table)
+        };
+        assert_eq!(parts("tpch.lineitem"), ("tpch".to_owned(), "lineitem".to_owned()));
+        assert_eq!(parts("`a.b`.`c``.d`"), ("a.b".to_owned(), "c`.d".to_owned()));
+        for wrong in ["lineitem", ".t", "d.", "`a`", "a.b.c", "`a.b", ""] {
+            assert!(target(wrong).is_err(), "{wrong}");
         }
-    };
-    add("--host", args.host.clone().map(Into::into));
-    add("--port", args.port.map(|port| port.to_string().into()));
-    add("--socket", args.socket.clone().map(Into::into));
-    add("--user", args.user.clone().map(Into::into));
-    add("--defaults-file", args.defaults_file.clone().map(Into::into));
-    add("--defaults-extra-file", args.defaults_extra_file.clone().map(Into::into));
-    arguments.extend(args.secure.arguments());
-    arguments
+    }
 }

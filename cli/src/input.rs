@@ -2,11 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use load::LoadOptions;
 use sources::Encoding;
 
-use crate::args::DialectArg;
 use crate::failure::Failure;
+
+/// A dialect by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    /// LOAD DATA's default: tabs, backslash escapes, also under NO_BACKSLASH_ESCAPES.
+    Mysql,
+    /// RFC 4180: commas, doubled quotes, newlines in quotes.
+    Csv,
+    /// Tabs, no quotes, no escapes.
+    Tsv,
+    /// Vertical bars, also at the line's end (dbgen).
+    Tbl,
+}
 
 /// Endings of compressed files. What a file is, its first bytes tell; these only hide the ending
 /// that chooses a dialect.

@@ -10,7 +10,7 @@ use std::path::Path;
 use innodb::cfg::{Cfg, table_flags};
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::inspect::{PageView, Survey};
-use innodb::reader::PageSource;
+use innodb::source::PageSource;
 use innodb::verify::{Context, Report};
 
 use crate::args::InspectArgs;
@@ -91,7 +91,7 @@ impl Inspected {
         &self,
         source: &dyn PageSource,
         verify: bool,
-    ) -> Result<Survey, innodb::reader::ReadError> {
+    ) -> Result<Survey, innodb::source::ReadError> {
         let context = Context { cfg: self.cfg.as_ref(), ..Context::unknown() };
         Survey::read(source, self.bytes, context, verify)
     }

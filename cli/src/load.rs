@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use load::{Batches, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas};
-use server::TableName;
-use sources::{Dialect, is_stdin};
+use sources::is_stdin;
 
-use crate::args::{BatchArgs, DialectArg, FormatArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg};
+use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg};
+use crate::dialect::dialect;
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::{connect, input, print, progress, signals, size, sniff};
 
@@ -99,7 +99,7 @@ fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
 }
 
 fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
-    let target = target(&args.into)?;
+    let target = connect::target(&args.into)?;
     let files = input::files(&args.files)?;
     let mut options = LoadOptions::new(files, &target.database, &target.table);
     if args.ddl.as_deref().is_some_and(is_stdin) && options.files.iter().any(|file| is_stdin(file))
@@ -164,11 +164,6 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     Ok(options)
 }
 
-/// Reads `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.
-pub(crate) fn target(into: &str) -> Result<TableName, Failure> {
-    TableName::parse(into, None).map_err(|error| Failure::usage(format!("--into {error}")))
-}
-
 fn read_ddl(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("reading --ddl {}: {error}", path.display())))
@@ -201,90 +196,4 @@ fn fill(percent: f64) -> Result<load::Fill, Failure> {
     }
     let reserve = ((100.0 - percent) / 100.0 * innodb::ids::PAGE_SIZE as f64).round() as usize;
     Ok(load::Fill { clustered_reserve: reserve, secondary_reserve: reserve })
-}
-
-pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
-    let preset = format.dialect.unwrap_or_else(|| input::dialect_by_ending(first_file));
-    let mut dialect = match preset {
-        DialectArg::Mysql => Dialect::mysql(),
-        DialectArg::Csv => Dialect::csv(),
-        DialectArg::Tsv => Dialect::tsv(),
-        DialectArg::Tbl => Dialect::tbl(),
-    };
-    if let Some(text) = &format.fields_terminated_by {
-        dialect.fields_terminated_by = unescape(text);
-    }
-    if let Some(text) = &format.fields_enclosed_by {
-        dialect.enclosed_by = one_byte("--fields-enclosed-by", text)?;
-    }
-    if let Some(text) = &format.fields_escaped_by {
-        dialect.escaped_by = one_byte("--fields-escaped-by", text)?;
-    }
-    if let Some(text) = &format.lines_terminated_by {
-        dialect.lines_terminated_by = unescape(text);
-        // Only LF may also mean CRLF: other terminators are taken at their word.
-        dialect.any_newline &= dialect.lines_terminated_by == b"\n";
-    }
-    if let Some(text) = &format.lines_starting_by {
-        dialect.lines_starting_by = unescape(text);
-    }
-    dialect.null_token = format.null_token.as_ref().map(|text| text.clone().into_bytes());
-    Ok(dialect)
-}
-
-fn one_byte(option: &str, text: &str) -> Result<Option<u8>, Failure> {
-    match unescape(text).as_slice() {
-        [] => Ok(None),
-        [byte] => Ok(Some(*byte)),
-        _ => Err(Failure::usage(format!("{option} {text:?} is more than one byte"))),
-    }
-}
-
-/// Backslash sequences as in a LOAD DATA string; a lone backslash stands for itself.
-fn unescape(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes().peekable();
-    while let Some(byte) = rest.next() {
-        let escaped =
-            if byte == b'\\' { rest.next_if(|next| b"0bnrtZ\\'\"".contains(next)) } else { None };
-        bytes.push(match escaped {
-            Some(b'0') => 0,
-            Some(b'b') => 8,
-            Some(b'n') => b'\n',
-            Some(b'r') => b'\r',
-            Some(b't') => b'\t',
-            Some(b'Z') => 26,
-            Some(other) => other,
-            None => byte,
-        });
-    }
-    bytes
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn targets_are_split_at_the_dot_outside_backquotes() {
-        let parts = |into| {
-            let TableName { database, table } = target(into).unwrap();
-            (database, table)
-        };
-        assert_eq!(parts("tpch.lineitem"), ("tpch".to_owned(), "lineitem".to_owned()));
-        assert_eq!(parts("`a.b`.`c``.d`"), ("a.b".to_owned(), "c`.d".to_owned()));
-        for wrong in ["lineitem", ".t", "d.", "`a`", "a.b.c", "`a.b", ""] {
-            assert!(target(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn separators_are_read_as_in_load_data() {
-        assert_eq!(unescape("\\t"), b"\t");
-        assert_eq!(unescape("\\r\\n"), b"\r\n");
-        assert_eq!(unescape("\\"), b"\\");
-        assert_eq!(unescape("\\\\"), b"\\");
-        assert_eq!(unescape("||"), b"||");
-    }
 }

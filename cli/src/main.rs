@@ -12,8 +12,13 @@ macro_rules! tell {
 
 mod allocator;
 mod args;
+#[cfg(feature = "bench")]
+mod bench;
+#[cfg(not(feature = "bench"))]
+#[path = "no_bench.rs"]
 mod bench;
 mod connect;
+mod dialect;
 mod failure;
 mod input;
 mod inspect;
@@ -30,7 +35,7 @@ mod sniff;
 
 use std::process::ExitCode;
 
-use args::{BenchCommand, Cli, Command};
+use args::{Cli, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
@@ -55,10 +60,6 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Sniff(args) => sniff::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Sandbox(args) => sandbox::run(&args),
-        Command::Bench(args) => match args.which {
-            BenchCommand::Tproch(args) => bench::tproch(&args),
-            BenchCommand::Batch(args) => bench::batch(&args),
-            BenchCommand::Replay(args) => bench::replay(&args),
-        },
+        Command::Bench(args) => bench::run(&args),
     }
 }

@@ -153,7 +153,7 @@ fn estimate(
     estimate: &Estimate,
     free_bytes: Option<[u64; 2]>,
 ) -> io::Result<()> {
-    let Estimate { rows, table_bytes, seconds, seconds_unordered, .. } = estimate;
+    let Estimate { rows, table_bytes, seconds, seconds_unordered, loads_measured, .. } = estimate;
     let (least, most) = (estimate.temporary_bytes, estimate.temporary_bytes_unordered);
     let free = |at: usize| {
         free_bytes.map_or_else(String::new, |bytes| format!(" ({} free)", show(bytes[at])))
@@ -165,9 +165,13 @@ fn estimate(
         write!(out, ", {} if the rows do not come in primary key order", show(most))?;
     }
     writeln!(out, "{}, less what compression saves", free(1))?;
+    let measured = match loads_measured {
+        0 => "on the machine of docs/benchmarks.md: nothing large was loaded here yet".to_owned(),
+        loads => format!("by the speed of {} here", count(u64::from(*loads), "large load")),
+    };
     writeln!(
         out,
         "  time: about {seconds:.1} s, {seconds_unordered:.1} s if the rows do not come in that \
-         order, on the machine of docs/benchmarks.md"
+         order, {measured}"
     )
 }

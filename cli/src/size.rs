@@ -1,4 +1,6 @@
-//! Sizes as people type and read them.
+//! Sizes and numbers as people type and read them.
+
+pub(crate) use disk::size::show;
 
 /// Reads `512M`, `4G`, `1.5g`, `65536`; units are powers of 1,024.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
@@ -19,25 +21,6 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
         return Err(wrong());
     }
     Ok(bytes as u64)
-}
-
-/// `1.09 GB`: powers of 1,000, three digits.
-pub(crate) fn show(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let digits = if unit == 0 || value >= 99.95 {
-        0
-    } else if value >= 9.995 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.digits$} {}", units[unit])
 }
 
 /// `1 row`, `6,001,215 rows`.

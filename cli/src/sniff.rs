@@ -10,7 +10,7 @@ use sources::Dialect;
 use crate::args::{ConnectArgs, FormatArgs, LoadArgs, SniffArgs};
 use crate::failure::Failure;
 use crate::size::count;
-use crate::{input, load as load_args};
+use crate::{connect, dialect, input};
 
 /// Database of a table that nobody named.
 const DATABASE: &str = "test";
@@ -19,7 +19,7 @@ const DATABASE: &str = "test";
 pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let files = input::files(&args.files)?;
     let into = args.into.clone().unwrap_or_else(|| default_target(&files[0]));
-    let target = load_args::target(&into)?;
+    let target = connect::target(&into)?;
     let sniffed = sniff(&files, &target.table, &args.format, &std::env::temp_dir())?;
     let command = command(args, &files, &into, &sniffed)?;
     let mut out = std::io::stdout().lock();
@@ -71,7 +71,7 @@ fn sniff(
     let options = SniffOptions {
         files: files.to_vec(),
         table: table.to_owned(),
-        dialect: says_dialect(format).then(|| load_args::dialect(format, &files[0])).transpose()?,
+        dialect: says_dialect(format).then(|| dialect::dialect(format, &files[0])).transpose()?,
         null_token: format.null_token.clone(),
         header: format.header.then_some(true),
         skip_lines: format.skip_lines,
@@ -129,7 +129,7 @@ fn command(
         false => (sniffed.preset, Dialect::preset(sniffed.preset).unwrap_or_default()),
         true => {
             let only = FormatArgs { dialect: args.format.dialect, ..FormatArgs::default() };
-            let base = load_args::dialect(&only, &files[0])?;
+            let base = dialect::dialect(&only, &files[0])?;
             (input::preset_name(args.format.dialect, &files[0]), base)
         }
     };

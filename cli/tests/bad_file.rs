@@ -1,6 +1,6 @@
 //! A file that is wrong in any way is stopped before the server sees it.
 
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use crate::support::{COLUMNS, Home, contents, lines, names, run, tables};
 

@@ -174,19 +174,10 @@ fn endings_of_file_names_choose_the_dialect_and_files_are_joined() {
 #[test]
 fn help_explains_every_option_of_every_command() {
     let home = Home::new();
-    let commands = [
-        "",
-        "load",
-        "plan",
-        "sniff",
-        "inspect",
-        "sandbox",
-        "sandbox sql",
-        "bench",
-        "bench tproch",
-        "bench batch",
-    ];
-    for command in commands {
+    let commands = ["", "load", "plan", "sniff", "inspect", "sandbox", "sandbox sql", "bench"];
+    let benchmarks = ["bench tproch", "bench batch", "bench replay"];
+    let benchmarks = benchmarks.into_iter().filter(|_| cfg!(feature = "bench"));
+    for command in commands.into_iter().chain(benchmarks) {
         let words = command.split_whitespace().chain(["--help"]);
         let help = run(&mut home.inrush(words));
         assert_eq!((help.code(), help.err.as_str()), (0, ""), "{command}");
@@ -208,4 +199,12 @@ fn help_explains_every_option_of_every_command() {
     let nothing = run(&mut home.inrush::<&str>([]));
     assert_eq!(nothing.code(), 2);
     assert!(nothing.err.contains("Usage: inrush <COMMAND>"), "{nothing:?}");
+}
+
+#[cfg(not(feature = "bench"))]
+#[test]
+fn a_program_without_benchmarks_says_how_to_come_by_one_that_has_them() {
+    let home = Home::new();
+    let outcome = run(&mut home.inrush(["bench", "tproch", "--scale", "0.1"]));
+    outcome.refused(2, &["without the benchmarks", "make build"]);
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use server::Session;
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Outcome, PATIENCE, finish, resume, run, start, wait_paused};

@@ -3,7 +3,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Desk, Outcome, run};

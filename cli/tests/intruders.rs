@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use server::TableName;
-use server::import::Names;
-use server::testing::{TestServer, TestServerOptions};
+use schema::TableName;
+use server::Names;
+use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};
 use crate::support::{finish, names, resume, run, start, wait_paused};

@@ -3,9 +3,9 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use server::TableName;
-use server::import::Names;
-use server::testing::{TestServer, TestServerOptions};
+use schema::TableName;
+use server::Names;
+use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, PLACES, SWAPPED, Scene, swapped_from};
 use crate::support::{

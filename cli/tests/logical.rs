@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Desk, Outcome, finish, resume, run, signal, start, wait_paused};

@@ -1,6 +1,6 @@
 //! What others do to the target between the first look at it and the swap.
 
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Outcome, contents, finish, names, resume, run, start, tables, wait_paused};

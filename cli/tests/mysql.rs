@@ -7,7 +7,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use server::Session;
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use crate::support::{Home, Outcome, run, tables};
 

@@ -73,7 +73,7 @@ fn databases_of_any_name_are_loaded() {
 /// Without case in names: the table is found, and locked, under whatever spelling.
 #[test]
 fn a_server_without_case_in_names_finds_its_tables() {
-    use server::testing::{TestServer, TestServerOptions};
+    use testkit::{TestServer, TestServerOptions};
     let extra = vec!["--lower-case-table-names=1".to_owned()];
     let options = TestServerOptions { extra, ..TestServerOptions::default() };
     let Some(server) = TestServer::start_with(&options) else { return };

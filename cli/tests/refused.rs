@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
-use server::{Sandbox, SandboxOptions, Session};
+use testkit::{TestServer, TestServerOptions};
 
 use crate::support::{COLUMNS, Desk, Home, lines, names, run};
 
@@ -200,59 +199,35 @@ fn a_collation_that_fails_its_self_test_is_refused_by_name() {
     desk.load("t", &file, &[]).done();
 }
 
-/// Stops a server when the test ends, however it ends.
-struct Stop(Sandbox);
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        let _ = self.0.stop();
-    }
-}
-
 /// Pages of 8 KiB, a binary log, a key to encrypt tables with.
 #[test]
 fn an_unfit_server_is_refused_by_name() {
     let home = Home::new();
-    let dir = home.path().join("box");
-    fs::create_dir(&dir).unwrap();
     let key = home.file("keys", "1;00112233445566778899aabbccddeeff\n");
-    let mut install = Command::new("mariadb-install-db");
-    install.args(["--no-defaults", "--skip-test-db", "--skip-name-resolve", "--user=root"]);
-    install.arg(format!("--datadir={}", dir.join("data").display()));
-    install.args(["--innodb-page-size=8k", "--auth-root-socket-user=root"]);
-    install.arg(format!("--tmpdir={}", home.temp_dir().display()));
-    if !install.output().is_ok_and(|output| output.status.success()) {
-        println!("skipped: mariadb-install-db made no server with pages of 8 KiB");
-        return;
-    }
-    let stop = Stop(Sandbox::at(&dir).unwrap());
     let extra = [
-        "--innodb-page-size=8k",
         "--log-bin=b",
         "--plugin-load-add=file_key_management",
         &format!("--loose-file-key-management-filename={}", key.display()),
     ];
-    let options = SandboxOptions {
-        buffer_pool_bytes: Some(32 << 20),
+    let options = TestServerOptions {
+        datadir: vec!["--innodb-page-size=8k".to_owned()],
         extra: extra.map(str::to_owned).into(),
-        ..SandboxOptions::default()
+        ..TestServerOptions::default()
     };
-    stop.0.start(&options).unwrap();
-    let mut session = Session::connect(&stop.0.connect_options()).unwrap();
+    let Some(server) = TestServer::start_with(&options) else { return };
+    let mut session = server.connect().unwrap();
     session.exec("CREATE DATABASE d").unwrap();
     let has_key = session.exec("CREATE TABLE d.t (a INT) ENCRYPTED=YES").is_ok();
     if !has_key {
         session.exec("CREATE TABLE d.t (a INT)").unwrap();
     }
     let file = home.file("rows.txt", "1\n");
-    let load =
-        ["load", file.to_str().unwrap(), "--into", "d.t", "--sandbox", dir.to_str().unwrap()];
-    let outcome = run(home.inrush(load).args(["--path", "direct"]));
+    let outcome = run(&mut home.load(&server, "d.t", &file));
     let binlog =
         "binary log (log_bin is on: replicas and point-in-time recovery would miss the rows)";
     outcome.refused(2, &["page size (innodb_page_size is 8192, 16384 is needed)", binlog]);
     assert_eq!(outcome.err.contains("encrypted table (encrypted=yes)"), has_key, "{outcome:?}");
-    assert_eq!(names(&dir.join("data/d")), ["db.opt", "t.frm", "t.ibd"]);
+    assert_eq!(names(&server.datadir().join("d")), ["db.opt", "t.frm", "t.ibd"]);
 }
 
 /// A database that `--ddl` made goes with the load, unless others use it by then.

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Outcome, finish, names, resume, run, start, wait_paused};

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use server::import::Names;
-use server::testing::TestServer;
-use server::{Session, TableName};
+use schema::TableName;
+use server::Names;
+use server::Session;
+use testkit::TestServer;
 
 use crate::support::{
     COLUMNS, Contents, Home, check_table, contents, lines, names, reference, run, tables,

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
 use crate::support::{Home, Outcome, run};
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use crate::scene::{Mode, PLACES, Scene, swapped_from};
 use crate::support::{Outcome, PATIENCE, finish, resume, run, signal, start, wait_paused};

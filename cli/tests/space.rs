@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Desk, Home, finish, lines, names, resume, run, start, wait_paused};
@@ -88,7 +88,7 @@ fn a_load_that_cannot_fit_is_refused_before_anything_is_done() {
     scene.session.exec(&format!("DROP TABLE {}", scene.table)).unwrap();
     let Some(_small) = Small::over(&folder, "6M") else { return };
     scene.reset();
-    let said = ["MB free, the load needs about ", " for the table, 0 bytes for sorted runs): free"];
+    let said = ["MB free, the load needs about ", " for the table, 0 B for sorted runs): free"];
     run(&mut scene.command()).refused(2, &said);
     assert_eq!(names(&folder), ["t.frm", "t.ibd"]);
     let mut plan = scene.home.inrush(["plan"]);

@@ -10,8 +10,8 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use server::Session;
-use server::testing::TestServer;
 use tempfile::TempDir;
+use testkit::TestServer;
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);

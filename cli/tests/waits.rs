@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use schema::TableName;
+use server::Names;
 use server::Session;
-use server::TableName;
-use server::import::Names;
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Desk, Home, Outcome, finish, lines, resume, run, start, wait_paused};

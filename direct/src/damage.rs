@@ -3,31 +3,40 @@
 //! They know their prey: a table whose primary key is one INT, with off-page values and enough
 //! rows for two levels. Unless a kind is about checksums, these are made right again afterwards.
 
-use innodb::ids::{PAGE_SIZE, PageNo};
-use innodb::page::{PageBytes, page_type, seal};
-use innodb::reader::PageSource;
+use std::mem::offset_of;
+
+use innodb::extent::{DESCRIPTORS, ExtentDescriptor};
+use innodb::ids::{PAGE_SIZE, PAGES_PER_EXTENT, PageNo};
+use innodb::index_page::{DIRECTORY_END, INFIMUM, PAGE_HEADER, PageHeader};
+use innodb::list::{FilAddr, ListBase};
+use innodb::page::{BODY, FilHeader, PageBytes, page_type, seal};
+use innodb::segment::{INODES, SegmentInode};
+use innodb::source::PageSource;
+use innodb::space_header::{SPACE_HEADER, SpaceHeader};
 use job::error::Error;
 use job::failpoint;
 
 use crate::space_file::SpaceFile;
 
-/// `FIL_PAGE_OFFSET`, `_PREV`, `_NEXT`, `_TYPE` and `_SPACE_ID` of every page.
-const PAGE_NO: usize = 4;
-const PREV: usize = 8;
-const NEXT: usize = 12;
-const TYPE: usize = 24;
-const SPACE_ID: usize = 34;
-/// In page 0: `FSP_SIZE`, the list `FSP_FREE_FRAG`, the bitmap of the first extent.
-const SPACE_SIZE: usize = 46;
-const FREE_FRAG: usize = 78;
-const BITMAP: usize = 174;
-/// In the inode page: `FSEG_NOT_FULL_N_USED` of the first segment.
-const NOT_FULL_USED: usize = 58;
-/// In index pages: `PAGE_N_RECS`, `PAGE_LEVEL`, the origin of the infimum, directory slot 1.
-const RECORDS: usize = 54;
-const LEVEL: usize = 64;
-const INFIMUM: usize = 99;
-const SLOT_1: usize = PAGE_SIZE - 8 - 4;
+// Bytes of every page.
+const PAGE_NO: usize = offset_of!(FilHeader, page_no);
+const PREV: usize = offset_of!(FilHeader, prev);
+const NEXT: usize = offset_of!(FilHeader, next);
+const TYPE: usize = offset_of!(FilHeader, page_type);
+const SPACE_ID: usize = offset_of!(FilHeader, space_id);
+// Bytes of page 0: of the space header, and of the first extent's descriptor.
+const SPACE_SIZE: usize = SPACE_HEADER + offset_of!(SpaceHeader, size_pages);
+const FREE_FRAG: usize = SPACE_HEADER + offset_of!(SpaceHeader, free_frag);
+const FREE_FRAG_FIRST: usize =
+    FREE_FRAG + offset_of!(ListBase, first) + offset_of!(FilAddr, offset);
+const BITMAP: usize = DESCRIPTORS + offset_of!(ExtentDescriptor, bitmap);
+/// Byte of the inode page, in the first segment's inode.
+const NOT_FULL_USED: usize = INODES + offset_of!(SegmentInode, not_full_used);
+// Bytes of an index page; the last is that of directory slot 1.
+const RECORDS: usize = PAGE_HEADER + offset_of!(PageHeader, records);
+const LEVEL: usize = PAGE_HEADER + offset_of!(PageHeader, level);
+const INDEX_ID: usize = PAGE_HEADER + offset_of!(PageHeader, index_id);
+const SLOT_1: usize = DIRECTORY_END - 4;
 
 /// Breaks the file as the failpoint says, if it does.
 pub(crate) fn at_failpoint(file: &SpaceFile) -> Result<(), Error> {
@@ -46,10 +55,10 @@ fn damage(file: &SpaceFile, kind: &str) -> Result<(), Error> {
             space.write(page_no, &page)
         }
         "longer-file" => resize(PAGE_SIZE as i64),
-        "shorter-file" => resize(-(64 * PAGE_SIZE as i64)),
+        "shorter-file" => resize(-(i64::from(PAGES_PER_EXTENT) * PAGE_SIZE as i64)),
         "torn-file" => resize(-100),
         "wrong-size" => space.edit(0, |page| add(page, SPACE_SIZE, 64)),
-        "broken-list" => space.edit(0, |page| page[FREE_FRAG + 9] ^= 40),
+        "broken-list" => space.edit(0, |page| page[FREE_FRAG_FIRST + 1] ^= 40),
         "wrong-list-length" => space.edit(0, |page| add(page, FREE_FRAG, 1)),
         "used-page-marked-free" => space.edit(0, |page| page[BITMAP] ^= 1),
         "wrong-inode" => space.edit(2, |page| add(page, NOT_FULL_USED, 1)),
@@ -97,7 +106,7 @@ fn damage(file: &SpaceFile, kind: &str) -> Result<(), Error> {
         "wrong-off-page-length" => {
             let (page_no, mut page) =
                 space.find(0, |page| u16_at(page, TYPE) == page_type::BLOB)?;
-            add(&mut page, 38, 1);
+            add(&mut page, BODY, 1);
             space.write_sealed(page_no, &mut page)
         }
         _ => Err(Error::Usage(format!("no damage of {pages} pages is called {kind}"))),
@@ -110,7 +119,7 @@ struct Space<'a> {
 
 impl Space<'_> {
     fn read(&self, page_no: u32) -> Result<Box<PageBytes>, Error> {
-        let mut page = innodb::reader::page_buffer();
+        let mut page = innodb::source::page_buffer();
         let read = self.file.read(PageNo(page_no), &mut page[..]);
         read.map_err(Error::io("reading", self.file.path()))?;
         Ok(page)
@@ -140,7 +149,7 @@ impl Space<'_> {
         let root = self.read(3)?;
         self.find(nth, |page| {
             let siblings = [PREV, NEXT].map(|at| page[at..at + 4] != [0xFF; 4]);
-            let same_index = page[66..74] == root[66..74];
+            let same_index = page[INDEX_ID..INDEX_ID + 8] == root[INDEX_ID..INDEX_ID + 8];
             is_index(page) && page[LEVEL + 1] == 0 && same_index && siblings == [true, true]
         })
     }

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use encode::binding::{Binding, Entry, SecondaryBinding};
+use encode::binding::Binding;
 use encode::entry::{Rebuilder, unpack};
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
@@ -16,10 +16,11 @@ use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
 use job::turn::Turnstile;
 use server::Interrupt;
-use sort::{KeyRange, Runs};
+use sort::Runs;
 
+use crate::key_ranges::Task;
 use crate::pages::PageSink;
-use crate::rows::Order;
+use crate::unique_part::UniquePart;
 
 /// What the stage works on, shared by its workers.
 pub(crate) struct IndexesStage<'a> {
@@ -45,38 +46,12 @@ pub(crate) struct IndexesStage<'a> {
     pub(crate) stop: AtomicBool,
 }
 
-/// One range of one index.
-#[derive(Debug)]
-pub(crate) struct Task {
-    /// Index into the runs.
-    pub(crate) slot: usize,
-    pub(crate) range: KeyRange,
-    is_last: bool,
-}
-
 /// An index that is being built.
 pub(crate) struct IndexState {
     /// Taken when the last range is in.
     pub(crate) builder: Option<IndexBuilder>,
     /// Unique part of the last entry that has one.
     pub(crate) last_unique: Vec<u8>,
-}
-
-/// Cuts all runs into ranges of about `range_bytes`, index by index. An index without entries
-/// still has one range, so that somebody finishes it.
-pub(crate) fn tasks(runs: &[Runs], range_bytes: usize) -> Vec<Task> {
-    let mut tasks = Vec::new();
-    for (slot, runs) in runs.iter().enumerate() {
-        tasks.extend(runs.ranges(range_bytes).into_iter().map(|range| Task {
-            slot,
-            range,
-            is_last: false,
-        }));
-        if let Some(task) = tasks.last_mut() {
-            task.is_last = true;
-        }
-    }
-    tasks
 }
 
 impl IndexesStage<'_> {
@@ -115,62 +90,6 @@ impl IndexesStage<'_> {
             unique: secondary.map_or(UniquePart::Whole, UniquePart::of),
             first_unique: Vec::new(),
             last_unique: Vec::new(),
-        }
-    }
-}
-
-/// Which part of an entry no other may have.
-#[derive(Clone, Debug)]
-pub(crate) enum UniquePart {
-    /// The whole key: the clustered index.
-    Whole,
-    /// None: the index is not UNIQUE.
-    None,
-    /// The first bytes, unless one of the null markers at `markers` says NULL.
-    Fixed { bytes: usize, markers: Vec<(usize, u8)> },
-    /// As the entry says.
-    InPayload,
-}
-
-impl UniquePart {
-    /// Of a secondary index.
-    pub(crate) fn of(index: &SecondaryBinding) -> UniquePart {
-        if index.unique_fields == 0 {
-            return UniquePart::None;
-        }
-        if index.entry == Entry::WithRecord {
-            return UniquePart::InPayload;
-        }
-        let mut bytes = 0;
-        let mut markers = Vec::new();
-        for (part, field) in index.key.iter().zip(&index.shape.fields).take(index.unique_fields) {
-            if part.nullable {
-                markers.push((bytes, if part.descending { 0xFF } else { 0 }));
-            }
-            bytes += field.fixed_len as usize + usize::from(part.nullable);
-        }
-        UniquePart::Fixed { bytes, markers }
-    }
-
-    /// Bytes of every unique part, where that is constant and the entry does not tell.
-    pub(crate) fn fixed_len(&self) -> Option<usize> {
-        match self {
-            UniquePart::Fixed { bytes, .. } => Some(*bytes),
-            _ => None,
-        }
-    }
-
-    /// The unique part of an entry; empty if it has none.
-    #[inline]
-    pub(crate) fn cut<'k>(&self, key: &'k [u8], payload: &[u8]) -> &'k [u8] {
-        match self {
-            UniquePart::Whole => key,
-            UniquePart::None => &[],
-            UniquePart::Fixed { bytes, markers } => {
-                let has_null = markers.iter().any(|&(at, null)| key[at] == null);
-                if has_null { &[] } else { &key[..*bytes] }
-            }
-            UniquePart::InPayload => &key[..unpack(payload).0],
         }
     }
 }
@@ -258,7 +177,7 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
         drop(turn);
     }
     if let Some(appended) = appended {
-        stage.sink.write(appended, &mut worker.batch, last)?;
+        stage.sink.write(appended)?;
     }
     if let Some(finished) = finished {
         stage.sink.write_finished(finished)?;
@@ -270,12 +189,4 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
         total_bytes: Some(stage.total_bytes),
     });
     Ok(())
-}
-
-/// The stage for indexes in [`Order`]: which table index the first store belongs to.
-pub(crate) fn first_index(order: Order) -> usize {
-    match order {
-        Order::Sorted => 0,
-        Order::AsRead => 1,
-    }
 }

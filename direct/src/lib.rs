@@ -5,22 +5,27 @@
 //!   rows                      sort           indexes                           verify    server
 //! ```
 //!
-//! In reading order: `load` the steps, `build` what joins the stages, `rows` the first and
-//! `indexes` the second, `off_page` long values, `pages` and `space_file` where pages go, `verify`
+//! In reading order: `load` the steps, `build` what its stages share, `attempt` how they
+//! are joined, `rows` the first and `indexes` the second, in some `order`, by `key_ranges`;
+//! `off_page` long values, `pages` and `space_file` where pages go, `unique_part` of an entry, `verify`
 //! the finished file; `locate` which rows have a key, `duplicates` those that lose. `damage` is the
 //! tests' own.
 
+mod attempt;
 mod build;
 #[cfg(feature = "failpoints")]
 mod damage;
 mod duplicates;
 mod indexes;
+mod key_ranges;
 mod load;
 mod locate;
 mod off_page;
+mod order;
 mod pages;
 mod rows;
 mod space_file;
+mod unique_part;
 mod verify;
 
 pub use load::run;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use encode::binding::{Binding, Parts, text_collation};
+use encode::binding::{Binding, Parts};
 use encode::prepared::Prepared;
 use innodb::cfg::Cfg;
 use innodb::template::Template;
@@ -18,24 +18,25 @@ use job::progress::Stage;
 use job::publish::publish;
 use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
-use server::Target;
+use server::{Direct, Lock};
 use sources::Source;
 use values::Collation;
 
-use crate::build::{Attempt, Build, Built, Tried};
+use crate::attempt::{Attempt, Built, Tried};
+use crate::build::Build;
 use crate::space_file::SpaceFile;
 use crate::verify::{self, Expected};
 
 /// Loads a target that was found fit for it.
 pub fn run(
     prepared: &Prepared<'_>,
-    target: &mut Target,
+    direct: &mut Direct<'_>,
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
-    let done = load(prepared, target, source, steps)?;
+    let done = load(prepared, direct, source, steps)?;
     steps.stopwatch.stop();
-    Ok(report(prepared, target, steps, done))
+    Ok(report(prepared, direct.lock, steps, done))
 }
 
 /// A load that is done.
@@ -47,18 +48,18 @@ struct Done {
 
 fn load(
     prepared: &Prepared<'_>,
-    target: &mut Target,
+    direct: &mut Direct<'_>,
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
 ) -> Result<Done, Error> {
-    let (template, mut cfg) = steps.step(Stage::Shadow, || {
-        target.create_shadow()?;
+    let (template, mut cfg, discarded) = steps.step(Stage::Shadow, || {
+        let shadow = direct.create_shadow()?;
         failpoint::hit("shadow.created");
-        let exported = target.export_template()?;
-        target.discard()?;
+        let (template, exported) = shadow.export_template()?;
+        let discarded = exported.discard()?;
         failpoint::hit("shadow.discarded");
-        let cfg = Cfg::parse(&exported.cfg)?;
-        Ok((Template::parse(&exported.ibd, &cfg)?, cfg))
+        let cfg = Cfg::parse(&template.cfg)?;
+        Ok((Template::parse(&template.ibd, &cfg)?, cfg, discarded))
     })?;
     let binding = Binding::new(Parts {
         columns: prepared.inspected.columns.clone(),
@@ -66,7 +67,8 @@ fn load(
         fields: &prepared.inspected.fields,
         collations: &prepared.inspected.collations,
     })?;
-    let file = SpaceFile::new(target.create_build_file()?, target.build_path()?);
+    let (file, mut building) = discarded.create_build_file()?;
+    let file = SpaceFile::new(file, building.path());
     let build = Build {
         options: prepared.options,
         memory: prepared.memory,
@@ -93,15 +95,16 @@ fn load(
         verify::verify(&file, &expected, prepared.progress)
     })?;
     drop(file);
-    steps.step(Stage::Import, || {
+    let filled = steps.step(Stage::Import, || {
         cfg.autoinc = built.next_auto_increment.unwrap_or(0);
-        target.ensure_session()?;
-        target.place(&cfg.to_bytes())?;
+        building.ensure_session()?;
+        let placed = building.place(&cfg.to_bytes())?;
         failpoint::hit("import.placed");
-        target.import()?;
-        Ok(target.check_indexes(built.rows)?)
+        let mut imported = placed.import()?;
+        imported.check_indexes(built.rows)?;
+        Ok(imported.filled())
     })?;
-    let warnings = steps.last_step(Stage::Publish, || publish(target, prepared.options))?;
+    let warnings = steps.last_step(Stage::Publish, || publish(filled, prepared.options))?;
     Ok(Done { built, warnings })
 }
 
@@ -117,7 +120,7 @@ fn collations_by_id(
         .iter()
         .filter_map(|bound| {
             let collation =
-                prepared.inspected.collations.get(text_collation(&bound.column.sql_type)?)?;
+                prepared.inspected.collations.get(bound.column.sql_type.collation()?)?;
             let id = innodb::verify::collation_of(named(&bound.column.name)?)?;
             Some((id, Arc::clone(collation)))
         })
@@ -148,7 +151,7 @@ fn try_build(
     }
 }
 
-fn report(prepared: &Prepared<'_>, target: &Target, steps: &mut Steps<'_>, done: Done) -> Report {
+fn report(prepared: &Prepared<'_>, target: &Lock, steps: &mut Steps<'_>, done: Done) -> Report {
     let Prepared { options, memory, why, .. } = *prepared;
     let Done { built, mut warnings } = done;
     warnings.extend(target.remarks.iter().cloned());

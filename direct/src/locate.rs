@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use encode::binding::{Binding, Input};
+use encode::binding::Binding;
+use encode::column_source::Input;
 use encode::encoder::{Encoder, Line};
 use encode::entry::unpack;
 use encode::explicit::Explicit;

@@ -55,13 +55,13 @@ impl<'a> PageSink<'a> {
 
     /// Gives the pages of a batch their numbers: all of them at the `end` of an ordered piece of
     /// work, else all but the one that is still being filled.
-    pub(crate) fn number(
+    pub(crate) fn number<'b>(
         &self,
         index: usize,
         builder: &mut IndexBuilder,
-        batch: &mut LeafBatch,
+        batch: &'b mut LeafBatch,
         end: bool,
-    ) -> Result<Appended, Error> {
+    ) -> Result<Appended<'b>, Error> {
         // The open page stays where it is unless the piece has ended.
         let leaf_pages = batch.pages() - usize::from(!end);
         let mut allocator = self.allocator();
@@ -76,20 +76,9 @@ impl<'a> PageSink<'a> {
     }
 
     /// Seals and writes what [`PageSink::number`] numbered, and empties the batch.
-    pub(crate) fn write(
-        &self,
-        mut appended: Appended,
-        batch: &mut LeafBatch,
-        end: bool,
-    ) -> Result<(), Error> {
-        appended.seal(batch);
-        for (offset, bytes) in appended.writes(batch) {
+    pub(crate) fn write(&self, appended: Appended<'_>) -> Result<(), Error> {
+        for (offset, bytes) in appended.seal().writes() {
             self.file.write(offset, bytes)?;
-        }
-        if end {
-            batch.clear();
-        } else {
-            batch.clear_closed();
         }
         Ok(())
     }

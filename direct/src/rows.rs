@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use encode::binding::{Binding, Entry, SecondaryBinding};
+use encode::binding::Binding;
 use encode::encoder::{Encoder, Line};
 use encode::entry::pack;
 use encode::explicit::Explicit;
@@ -32,12 +32,13 @@ use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
 use job::turn::Turnstile;
 use server::Interrupt;
-use sort::{EntryShape, RunStore, SortBuffer};
+use sort::{RunStore, SortBuffer};
 use sources::{Chunk, Rows, Scanner, Source};
 
 use crate::duplicates::gate::RowGate;
 use crate::duplicates::log::{CutChunk, DuplicateLog};
 use crate::off_page;
+use crate::order::{Order, entry_shapes};
 use crate::pages::PageSink;
 
 /// Rows after which a worker looks at how much it holds.
@@ -48,15 +49,6 @@ const LONG_RECORD_BYTES: usize = 1024;
 const ENTRY_BYTES: usize = 16;
 /// Refused rows that a worker holds before it hands them on.
 const REJECTS_HELD_MAX: usize = 1000;
-
-/// How the clustered index is had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Rows come in key order: pages are built as they come.
-    AsRead,
-    /// They do not: clustered records are sorted as payload of their keys.
-    Sorted,
-}
 
 /// What the stage works on, shared by its workers.
 pub(crate) struct RowsStage<'a, 'l> {
@@ -378,7 +370,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             drop(turn);
         }
         if let Some(appended) = appended {
-            self.stage.sink.write(appended, &mut self.batch, last)?;
+            self.stage.sink.write(appended)?;
         }
         Ok(())
     }
@@ -421,20 +413,4 @@ fn check_order(last: &[u8], key: &[u8]) -> Result<(), Stop> {
         std::cmp::Ordering::Equal => Err(Stop::duplicate(0, key)),
         std::cmp::Ordering::Greater => Err(Stop::Unsorted),
     }
-}
-
-/// Shapes of the entries that are sorted, one a store.
-pub(crate) fn entry_shapes(binding: &Binding, order: Order) -> Vec<EntryShape> {
-    let clustered =
-        EntryShape { key_len: binding.clustered.key_is_data, tail_len: 0, payload: true };
-    let secondary = |index: &SecondaryBinding| EntryShape {
-        key_len: index.key_len,
-        tail_len: 0,
-        payload: index.entry == Entry::WithRecord,
-    };
-    (order == Order::Sorted)
-        .then_some(clustered)
-        .into_iter()
-        .chain(binding.secondaries.iter().map(secondary))
-        .collect()
 }

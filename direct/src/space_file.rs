@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use disk::File;
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::AlignedPage;
-use innodb::reader::PageSource;
+use innodb::source::PageSource;
 use job::error::Error;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use innodb::cfg::Cfg;
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::AlignedPage;
-use innodb::reader::{PageSource, ReadError};
+use innodb::source::{PageSource, ReadError};
 use innodb::verify::{self, Context, PageSummary, RUN_PAGES, Verifier, Worker, Writer};
 use job::error::Error;
 use job::pool;

@@ -1,4 +1,4 @@
-//! The files that Inrush makes, and every operation on them.
+//! The files that Inrush makes, every operation on them, and sizes in words.
 //!
 //! Whatever is written to a disk goes through here: the tablespace, spilled runs, the journal,
 //! files of refused rows. With feature `faults` a test has the nth of these operations fail, as a
@@ -10,6 +10,7 @@ mod faults;
 mod file;
 #[cfg(not(feature = "faults"))]
 mod no_faults;
+pub mod size;
 
 #[cfg(not(feature = "faults"))]
 use no_faults as faults;

@@ -9,33 +9,13 @@ use std::sync::Arc;
 use innodb::cfg::{Cfg, CfgIndex};
 use innodb::record::{RecordShape, SystemColumn};
 use job::error::Error;
+use schema::Column;
 use server::catalog::Moment;
 use values::key::KeyPart;
-use values::{Charset, Collation, Column, ConvertOptions, Converter, SqlType};
+use values::{Charset, Collation, ConvertOptions, Converter, SqlType};
 
-use crate::defaults;
+use crate::column_source::{self, Input};
 use crate::fields::InputFields;
-
-/// Where a column's value comes from.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// Field of the line, from 0.
-    Field(usize),
-    /// The column is not in the input: its default in stored form; `None` is NULL.
-    Constant(Option<Vec<u8>>),
-    /// AUTO_INCREMENT: the field, if the input has it, else always assigned.
-    AutoIncrement(Option<usize>),
-}
-
-impl Input {
-    /// Field of the line that the value is taken from.
-    pub fn field(&self) -> Option<usize> {
-        match self {
-            Input::Field(field) | Input::AutoIncrement(Some(field)) => Some(*field),
-            _ => None,
-        }
-    }
-}
 
 /// One column of the table.
 #[derive(Clone, Debug)]
@@ -65,7 +45,7 @@ pub enum Cut {
 impl Cut {
     /// For a prefix of `bytes` bytes, which stands for whole characters where they vary in width.
     fn new(sql_type: &SqlType, bytes: usize) -> Cut {
-        match charset(sql_type) {
+        match sql_type.charset() {
             Some(charset) if charset.char_bytes_max() > 1 => {
                 Cut::Chars(charset, bytes / charset.char_bytes_max())
             }
@@ -235,12 +215,17 @@ pub fn bind_columns(
     bound
         .map(|(position, column)| {
             let field = fields.field_of(position);
-            let labels = label_collation(&column.sql_type)
-                .and_then(|name| label_collations.get(name).cloned());
+            let label_text = column.sql_type.label_text();
+            let labels = label_text.and_then(|text| label_collations.get(&text.collation).cloned());
             Ok(BoundColumn {
-                input: defaults::input(convert, column, field)?,
-                on_null: defaults::on_null(convert, column, moment)?,
-                converter: Converter::with_collation(column, convert, labels)?,
+                input: column_source::input(convert, column, field)?,
+                on_null: column_source::on_null(convert, column, moment)?,
+                converter: Converter::with_collation(
+                    &column.name,
+                    &column.sql_type,
+                    convert,
+                    labels,
+                )?,
                 column: column.clone(),
             })
         })
@@ -376,7 +361,7 @@ impl Context<'_> {
             return Ok(KeyPart::new(&row_id, None, false, field.descending));
         };
         let sql_type = &self.columns[column].column.sql_type;
-        let collation = match text_collation(sql_type) {
+        let collation = match sql_type.collation() {
             None => None,
             Some(name) => Some(self.parts.collations.get(name).cloned().ok_or_else(|| {
                 Error::Usage(format!("collation {name} of a key column was not learned"))
@@ -394,35 +379,6 @@ impl Context<'_> {
     /// How a prefix of `bytes` bytes of a column is cut: whole characters where they vary in width.
     fn cut(&self, column: usize, bytes: u32) -> Cut {
         Cut::new(&self.columns[column].column.sql_type, bytes as usize)
-    }
-}
-
-/// Collation by which values of a type are ordered; `None` for those that memcmp or numbers order.
-pub fn text_collation(sql_type: &SqlType) -> Option<&str> {
-    match sql_type {
-        SqlType::Char { text, .. } | SqlType::VarChar { text, .. } | SqlType::Text { text, .. } => {
-            Some(&text.collation)
-        }
-        SqlType::Json => Some("utf8mb4_bin"),
-        _ => None,
-    }
-}
-
-/// Collation by which a text is found among the labels of an ENUM or SET.
-pub fn label_collation(sql_type: &SqlType) -> Option<&str> {
-    match sql_type {
-        SqlType::Enum { text, .. } | SqlType::Set { text, .. } => Some(&text.collation),
-        _ => None,
-    }
-}
-
-fn charset(sql_type: &SqlType) -> Option<Charset> {
-    match sql_type {
-        SqlType::Char { text, .. } | SqlType::VarChar { text, .. } | SqlType::Text { text, .. } => {
-            Some(text.charset)
-        }
-        SqlType::Json => Some(Charset::Utf8mb4),
-        _ => None,
     }
 }
 

@@ -1,9 +1,10 @@
 //! The time zone in which the server reads TIMESTAMP values.
 
 use job::error::Error;
+use schema::Column;
 use server::{ServerFacts, Session};
 use values::habits::Habits;
-use values::{Column, ConvertOptions, Converter, DefaultValue, SqlType, Zone};
+use values::{ConvertOptions, Converter, SqlType, Zone};
 
 /// The session's zone, checked against the server's own clock when a column depends on it.
 ///
@@ -28,15 +29,9 @@ pub fn zone(
         .collect();
     let asked: Vec<String> = texts.iter().map(|text| format!("UNIX_TIMESTAMP('{text}')")).collect();
     let answer = session.query_row(&format!("SELECT {}", asked.join(", ")))?;
-    let column = Column {
-        name: "timestamp".to_owned(),
-        sql_type: SqlType::Timestamp { digits: 0 },
-        nullable: false,
-        auto_increment: false,
-        default: DefaultValue::None,
-    };
+    let sql_type = SqlType::Timestamp { digits: 0 };
     let options = ConvertOptions { time_zone: zone.clone(), habits, ..ConvertOptions::default() };
-    let mut converter = Converter::new(&column, &options)?;
+    let mut converter = Converter::new("timestamp", &sql_type, &options)?;
     for (position, text) in texts.iter().enumerate() {
         let mut stored = Vec::new();
         let ours = converter.convert(text.as_bytes(), &mut stored);

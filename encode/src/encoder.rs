@@ -7,7 +7,8 @@ use innodb::record::{RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYT
 use sources::{Row, Rows, Value};
 use values::{Converter, Reason};
 
-use crate::binding::{Binding, Entry, Input, SecondaryBinding, Step};
+use crate::binding::{Binding, Entry, SecondaryBinding, Step};
+use crate::column_source::Input;
 use crate::entry::pack;
 use crate::fault::{FaultKind, RowFault};
 

@@ -1,8 +1,9 @@
 //! Why a row is refused.
 
 use job::position::Position;
+use schema::Column;
 use sources::Value;
-use values::{Column, Reason};
+use values::Reason;
 
 use crate::binding::Binding;
 use crate::encoder::Line;

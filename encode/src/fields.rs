@@ -2,10 +2,11 @@
 
 use job::error::Error;
 use job::options::{LoadOptions, RowRules};
-use server::{Session, Table, identifier};
-use sources::sql::Literals;
+use schema::{Column, Table};
+use server::{Session, identifier};
 use sources::{Dialect, FieldKind, Source};
-use values::{Charset, Column, SqlType};
+use sql::Literals;
+use values::{Family, SqlType};
 
 /// Bytes that a BLOB or TEXT counts for the size of a row of fixed size.
 ///
@@ -34,8 +35,8 @@ impl InputFields {
             (Some(names), _) => (names.as_slice(), false),
             (None, Some(names)) => (names, true),
             (None, None) => {
-                let visible = |column: &Column| !table.invisible.contains(&column.name);
-                let columns = (0..table.columns.len()).filter(|&at| visible(&table.columns[at]));
+                let columns =
+                    (0..table.columns.len()).filter(|&at| !table.columns[at].is_invisible);
                 return Ok(InputFields { columns: columns.map(Some).collect() });
             }
         };
@@ -67,11 +68,13 @@ impl InputFields {
     /// Refuses values for columns that the server computes: whether it leaves them out or refuses
     /// the row is its affair.
     pub fn check_generated(&self, table: &Table) -> Result<(), Error> {
-        let named = self.columns.iter().flatten().map(|&column| &table.columns[column].name);
-        let mut generated = named.filter(|name| table.generated.contains(name));
+        let named = self.columns.iter().flatten().map(|&column| &table.columns[column]);
+        let mut generated = named.filter(|column| column.generated.is_some());
         match generated.next() {
             None => Ok(()),
-            Some(name) => Err(Error::NotPlain(format!("values for the generated column `{name}`"))),
+            Some(Column { name, .. }) => {
+                Err(Error::NotPlain(format!("values for the generated column `{name}`")))
+            }
         }
     }
 
@@ -100,9 +103,9 @@ impl InputFields {
         };
         let kind = |(column, bytes_max): (&Option<usize>, u32)| {
             let sql_type = column.map(|column| &table.columns[column].sql_type);
-            let is_long = sql_type.is_some_and(|sql_type| long_bytes(sql_type).is_some());
+            let is_long = sql_type.is_some_and(|sql_type| sql_type.long_bytes_max().is_some());
             FieldKind {
-                is_text: sql_type.is_some_and(is_text),
+                is_text: sql_type.is_some_and(SqlType::is_text),
                 bytes_max,
                 row_bytes: if is_long { BLOB_ROW_BYTES } else { bytes_max },
                 literals: sql_type.map(literals).unwrap_or_default(),
@@ -131,7 +134,7 @@ impl InputFields {
                 ));
             };
             let Column { sql_type, name, .. } = &table.columns[column];
-            match long_bytes(sql_type) {
+            match sql_type.long_bytes_max() {
                 None => Ok(widths.get(column).copied().unwrap_or_default()),
                 Some(_) if dialect.lines_terminated_by.is_empty() => Err(Error::Usage(format!(
                     "column `{name}` is a BLOB or TEXT, which rows of fixed size can only hold \
@@ -216,59 +219,18 @@ fn no_column(table: &Table, names: &[String], unknown: &[String], from_header: b
     }
 }
 
-/// Whether a column is read by characters: `Field::binary` of the server says it is not.
-fn is_text(sql_type: &SqlType) -> bool {
-    match sql_type {
-        SqlType::Char { text, .. }
-        | SqlType::VarChar { text, .. }
-        | SqlType::Text { text, .. }
-        | SqlType::Enum { text, .. }
-        | SqlType::Set { text, .. } => text.charset != Charset::Binary,
-        SqlType::Json | SqlType::Uuid | SqlType::Inet4 | SqlType::Inet6 => true,
-        SqlType::Opaque { is_text, .. } => *is_text,
-        _ => false,
-    }
-}
-
 /// Which SQL literals a column takes as it takes the same text in a file.
 fn literals(sql_type: &SqlType) -> Literals {
-    match sql_type {
-        SqlType::Integer { .. } => Literals::Whole,
-        SqlType::Decimal { .. } => Literals::Exact,
-        SqlType::Float { .. } | SqlType::Double { .. } => Literals::Real,
-        SqlType::Char { text, .. } | SqlType::VarChar { text, .. } | SqlType::Text { text, .. }
-            if !text.charset.is_ascii_superset() =>
-        {
-            Literals::Strings
-        }
-        SqlType::Char { .. } | SqlType::VarChar { .. } | SqlType::Text { .. } | SqlType::Json => {
-            Literals::Text
-        }
-        SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. } => {
-            Literals::Bytes
-        }
-        SqlType::Bit { .. } | SqlType::Opaque { is_text: false, .. } => Literals::Binary,
-        SqlType::Year => Literals::Year,
-        SqlType::Date
-        | SqlType::Time { .. }
-        | SqlType::DateTime { .. }
-        | SqlType::Timestamp { .. }
-        | SqlType::Enum { .. }
-        | SqlType::Set { .. }
-        | SqlType::Uuid
-        | SqlType::Inet4
-        | SqlType::Inet6
-        | SqlType::Opaque { is_text: true, .. } => Literals::Strings,
-    }
-}
-
-/// Most bytes of a BLOB, TEXT or JSON column.
-fn long_bytes(sql_type: &SqlType) -> Option<u32> {
-    match sql_type {
-        SqlType::Text { bytes_max, .. } | SqlType::Blob { bytes_max } => {
-            Some(u32::try_from(*bytes_max).unwrap_or(u32::MAX))
-        }
-        SqlType::Json => Some(u32::MAX),
-        _ => None,
+    match sql_type.family() {
+        Family::Integer => Literals::Whole,
+        Family::Decimal => Literals::Exact,
+        Family::Real => Literals::Real,
+        Family::Text(text) if !text.charset.is_ascii_superset() => Literals::Strings,
+        Family::Text(_) | Family::Json => Literals::Text,
+        Family::Bytes => Literals::Bytes,
+        Family::Bits | Family::OpaqueBytes => Literals::Binary,
+        Family::Year => Literals::Year,
+        Family::Temporal | Family::Moment | Family::Labels(_) => Literals::Strings,
+        Family::Formatted | Family::OpaqueText => Literals::Strings,
     }
 }

@@ -3,27 +3,25 @@
 use std::path::PathBuf;
 
 use job::error::Error;
-use job::memory::Memory;
+use job::memory::{Memory, ReadAhead};
 use job::options::LoadOptions;
 use sources::{
     Chunk, Dialect, FileSource, MultiByte, Position, Rows, Scanner, Source, SourceOptions,
 };
 
-use crate::read_ahead::Reading;
-
 /// Everything that can be refused without a server.
 pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Error> {
     options.check()?;
-    let reading = Reading::of(options)?;
-    let memory = Memory::of(options, reading.bytes())?;
+    let ahead = ReadAhead::of(&options.files, options.encoding, options.memory_bytes_max)?;
+    let memory = options.memory(ahead.bytes())?;
     let source_options = SourceOptions {
         chunk_bytes: memory.chunk_bytes,
         record_bytes_max: memory.record_bytes_max,
         skip_lines: options.skip_lines,
         header: options.header,
         encoding: options.encoding,
-        ahead_bytes: reading.ahead_bytes,
-        unpack_bytes_max: reading.unpack_bytes,
+        ahead_bytes: ahead.ahead_bytes,
+        unpack_bytes_max: ahead.unpack_bytes,
         temp_dir: options.temp_dir.clone(),
         stop: options.interrupt.flag(),
     };
@@ -43,7 +41,7 @@ pub fn adopt(
     let files = source.files().iter().map(|file| file.path.clone()).collect();
     let options = LoadOptions { files, dialect: source.dialect().clone(), ..options.clone() };
     options.check()?;
-    let memory = Memory::of(&options, source.held_bytes())?;
+    let memory = options.memory(source.held_bytes())?;
     source.set_chunks(memory.chunk_bytes, memory.record_bytes_max)?;
     Ok((memory, options))
 }

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use job::error::Error;
 use job::options::{LoadOptions, OnDuplicate, RowRules};
+use schema::{Column, DefaultValue, Feature, Table};
 use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
-use server::{ServerFacts, Session, Table, Target, identifier};
+use server::{Lock, ServerFacts, Session, catalog, identifier};
 use sources::{Dialect, Source};
-use values::{Charset, Collation, Column, ConvertOptions, DefaultValue, SqlMode, SqlType, Zone};
+use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 
-use crate::binding::{BoundColumn, bind_columns, label_collation, text_collation};
+use crate::binding::{BoundColumn, bind_columns};
 use crate::clock;
+use crate::column_source;
 use crate::counter::{Generates, Series};
-use crate::defaults;
 use crate::fields::{self, InputFields};
 
 /// Collations by name.
@@ -52,11 +53,11 @@ pub struct Inspected {
 impl Inspected {
     /// Asks server and input; the errors are those of a table or of options that do not fit.
     pub fn new(
-        target: &mut Target,
+        target: &mut Lock,
         options: &LoadOptions,
         source: &mut dyn Source,
     ) -> Result<Inspected, Error> {
-        let Target { session, table, facts, .. } = target;
+        let Lock { session, table, facts, .. } = target;
         Inspected::of_table(session, table, facts, options, source)
     }
 
@@ -90,21 +91,16 @@ impl Inspected {
         let sql_flags = SqlMode::parse(&sql_mode);
         let convert = ConvertOptions { file_charset, sql_mode: sql_flags, time_zone, habits };
         let labels = learn_label_collations(session, table)?;
-        // A trigger may fill in what the input lacks.
-        if !table.has_feature("trigger") {
-            defaults::check(&table.columns, &fields)?;
+        if !table.features().iter().any(fills_in) {
+            column_source::check(&table.columns, &fields)?;
         }
         let (settled, moment) = settle_defaults(session, table, &fields, &mut unfit)?;
         let is_bound = |position: usize| {
             let column = &settled[position];
             let is_given = fields.field_of(position).is_some();
-            let is_known = match column.sql_type {
-                SqlType::Opaque { .. } => false,
-                SqlType::Timestamp { .. } => is_zone_known,
-                _ => true,
-            };
+            let is_known = column.sql_type.is_convertible(is_zone_known);
             let has_value = is_given || column.default.is_value() || column.auto_increment;
-            is_known && has_value && !table.generated.contains(&column.name)
+            is_known && has_value && column.generated.is_none()
         };
         let moment = moment.as_ref().filter(|_| options.rules == RowRules::LoadData);
         let columns = bind_columns(&settled, &fields, &convert, &labels, moment, is_bound)?;
@@ -128,6 +124,22 @@ impl Inspected {
     }
 }
 
+/// Whether something of a table gives rows what their input lacks.
+fn fills_in(feature: &Feature) -> bool {
+    use Feature::*;
+    match feature {
+        Trigger(_) => true,
+        View | Sequence | SystemVersioning | TableType(_) | Engine(_) => false,
+        CompressedRows | RedundantRows | Partitions(_) => false,
+        PageCompression(_) | Encryption(_) | DataDirectory(_) => false,
+        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => false,
+        // Columns that have to be given, or are not to be.
+        UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) | RoundedDefault(_) => false,
+        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => false,
+        ForeignKey(_) | Check(_) | Period(_) | WithoutOverlaps(_) => false,
+    }
+}
+
 /// The table's columns with the DEFAULT expressions evaluated that the load needs, and the moment
 /// at which they were; none if nothing depends on it. Expressions without one value for all rows
 /// stay, and `unfit` hears of them; so do all where the direct path is out of the question anyway.
@@ -140,9 +152,10 @@ fn settle_defaults(
     let mut columns = table.columns.clone();
     let is_given = |position: usize| fields.field_of(position).is_some();
     let is_mariadb = session.version().flavor == Flavor::MariaDb;
+    let is_direct = is_mariadb && server::direct::takes(table);
     let needed = |&position: &usize| {
         let is_expression = matches!(columns[position].default, DefaultValue::Expression(_));
-        !is_given(position) && is_expression && table.unsupported.is_empty() && is_mariadb
+        !is_given(position) && is_expression && is_direct
     };
     let wanted: Vec<usize> = (0..columns.len()).filter(needed).collect();
     let takes_null = |position: usize| {
@@ -154,7 +167,7 @@ fn settle_defaults(
         return Ok((columns, None));
     }
     let moment = Moment::now(session)?;
-    match table.evaluate_defaults(session, &wanted, &moment) {
+    match catalog::evaluate_defaults(table, session, &wanted, &moment) {
         Ok(values) => {
             for (position, value) in values {
                 columns[position].default = value;
@@ -299,7 +312,8 @@ fn learn_label_collations(
     table: &Table,
 ) -> Result<HashMap<String, Arc<Collation>>, Error> {
     let mut collations = HashMap::new();
-    for name in table.columns.iter().filter_map(|column| label_collation(&column.sql_type)) {
+    let texts = table.columns.iter().filter_map(|column| column.sql_type.label_text());
+    for name in texts.map(|text| text.collation.as_str()) {
         if collations.contains_key(name) {
             continue;
         }
@@ -318,8 +332,26 @@ fn key_collations(table: &Table) -> BTreeMap<String, String> {
         table.indexes.iter().flat_map(|index| &index.columns).any(|column| column.name == name)
     };
     let named = |column: &Column| {
-        let collation = text_collation(&column.sql_type)?;
+        let collation = column.sql_type.collation()?;
         Some((collation.to_owned(), column.name.clone()))
     };
     table.columns.iter().filter(|column| in_key(&column.name)).filter_map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::{Check, Trigger};
+
+    use super::*;
+
+    #[test]
+    fn only_triggers_fill_in_what_is_lacking() {
+        assert!(fills_in(&Feature::Trigger(Trigger { name: "t".to_owned() })));
+        let check = Check { name: "c".to_owned(), clause: "`a` > 1".to_owned() };
+        for feature in
+            [Feature::Check(check), Feature::View, Feature::GeneratedColumn("g".to_owned())]
+        {
+            assert!(!fills_in(&feature), "{feature}");
+        }
+    }
 }

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! chunk -> rows -> fields -> values of columns -> clustered record, its key, secondary entries
-//!          input   fields    binding, defaults    encoder                    entry
+//!          input   fields    binding, column_source    encoder                    entry
 //! ```
 //!
-//! In reading order: [`input`] and [`read_ahead`] what is read; [`inspected`] what server and input
-//! say of a table, with [`fields`] which column a field goes to, [`defaults`] the value of a column
-//! that the input leaves out, [`clock`] the zone of its times; [`binding`] the fields of each index,
+//! In reading order: [`input`] what is read; [`inspected`] what server and input
+//! say of a table, with [`fields`] which column a field goes to, [`column_source`] where a column's
+//! values come from, [`clock`] the zone of its times; [`binding`] the fields of each index,
 //! [`encoder`] one row, [`entry`] what is sorted of it; numbers: [`sequence`] for every row, of
 //! [`counter`] the server's rule and [`explicit`] the input's own; rows that are not loaded:
 //! [`fault`] why, [`rejects`] where they go, [`left_out`] those that lose to others;
@@ -15,8 +15,8 @@
 
 pub mod binding;
 pub mod clock;
+pub mod column_source;
 pub mod counter;
-pub mod defaults;
 pub mod encoder;
 pub mod entry;
 pub mod explicit;
@@ -27,7 +27,6 @@ pub mod inspected;
 pub mod left_out;
 pub mod long_records;
 pub mod prepared;
-pub mod read_ahead;
 pub mod rejects;
 pub mod sequence;
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use job::error::Error;
 use job::stop::Stop;
 use job::turn::Turnstile;
-use values::Column;
+use schema::Column;
 
 use crate::binding::Binding;
 use crate::counter::{Counter, Generates, Series};

@@ -2,9 +2,7 @@
 
 use values::habits::Habits;
 use values::key::fixed_width;
-use values::{
-    Charset, Column, ConvertOptions, Converter, DefaultValue, SqlMode, SqlType, TextType, Zone,
-};
+use values::{Charset, ConvertOptions, Converter, SqlMode, SqlType, TextType, Zone};
 
 const CHARSETS: [Charset; 5] =
     [Charset::Utf8mb4, Charset::Utf8mb3, Charset::Latin1, Charset::Ascii, Charset::Binary];
@@ -15,13 +13,6 @@ pub(crate) fn run(bytes: &[u8]) {
     let ([kind, size, charset, more], text) = crate::choices(bytes);
     let Some(sql_type) = sql_type(kind, size, CHARSETS[usize::from(charset & 7) % 5]) else {
         return;
-    };
-    let column = Column {
-        name: "c".to_owned(),
-        sql_type,
-        nullable: false,
-        auto_increment: false,
-        default: DefaultValue::None,
     };
     let is_new = more & 4 != 0;
     let options = ConvertOptions {
@@ -35,8 +26,8 @@ pub(crate) fn run(bytes: &[u8]) {
             inet6_takes_inet4: is_new,
         },
     };
-    let Ok(mut converter) = Converter::new(&column, &options) else { return };
-    let width = fixed_width(&column.sql_type);
+    let Ok(mut converter) = Converter::new("c", &sql_type, &options) else { return };
+    let width = fixed_width(&sql_type);
     let mut out = b"before".to_vec();
     let first = converter.convert(text, &mut out);
     let stored = out.split_off(6);

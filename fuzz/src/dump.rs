@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use sources::sql::{RunOptions, SqlOptions, SqlReader, StatementKind, Syntax};
+use sources::dump::{RunOptions, SqlOptions, SqlReader};
 use sources::{Chunk, Error, Isa, MultiByte, Rows, Scanner, Source};
+use sql::{StatementKind, Syntax};
 
 /// Kind, text or what is wrong with it, and where.
 type Read = (Option<StatementKind>, Vec<u8>, u64, u64);

@@ -80,7 +80,7 @@ fn push(template: &Template, index: usize, record: &(Vec<u8>, usize)) {
     for _ in 0..RECORDS {
         batch.push(black_box(&record.0), record.1).unwrap();
         if batch.pages() > PAGES_PER_BATCH {
-            batch.clear_closed();
+            batch.clear();
         }
     }
 }
@@ -94,10 +94,8 @@ fn push_and_seal(template: &Template, index: usize, record: &(Vec<u8>, usize)) {
     for _ in 0..RECORDS {
         batch.push(black_box(&record.0), record.1).unwrap();
         if batch.pages() > PAGES_PER_BATCH {
-            let mut appended = builder.append_closed(&batch, &mut allocator).unwrap();
-            appended.seal(&mut batch);
-            bytes += appended.writes(&batch).map(|(_, bytes)| bytes.len()).sum::<usize>();
-            batch.clear_closed();
+            let sealed = builder.append_closed(&mut batch, &mut allocator).unwrap().seal();
+            bytes += sealed.writes().map(|(_, bytes)| bytes.len()).sum::<usize>();
         }
     }
     black_box(bytes);

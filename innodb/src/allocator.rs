@@ -103,6 +103,14 @@ impl Allocator {
     /// They are given out again before any new page; those left at the end are free pages of
     /// their extents.
     pub fn give_back(&mut self, segment: SegmentNo, range: Range<u32>) {
+        let owner = |page_no: u32| self.extents[(page_no / PAGES_PER_EXTENT) as usize].segment();
+        debug_assert!(
+            range.clone().all(|page_no| match owner(page_no) {
+                Some(owner) => owner == segment.0,
+                None => self.segments[segment.0].fragments.contains(&page_no),
+            }),
+            "a segment gives back its own pages"
+        );
         if !range.is_empty() {
             self.segments[segment.0].spare.push(range);
         }
@@ -172,6 +180,7 @@ impl Allocator {
             }
         };
         let page = used.trailing_ones();
+        assert!(page < PAGES_PER_EXTENT, "the extent has a free page");
         *used |= 1 << page;
         Ok(extent * PAGES_PER_EXTENT + page)
     }
@@ -211,6 +220,7 @@ impl Segment {
 
 /// Takes up to `pages_max` pages off the front.
 fn cut_front(range: &mut Range<u32>, pages_max: u32) -> Range<u32> {
+    debug_assert!(range.start < range.end && pages_max > 0);
     let middle = range.end.min(range.start.saturating_add(pages_max));
     let front = range.start..middle;
     range.start = middle;

@@ -69,6 +69,7 @@ const _: () = {
     assert!(size_of::<BlobReference>() == 20);
     assert!(BLOB_DATA == 46);
     assert!(BLOB_BYTES_MAX == 16_330);
+    assert!(ALWAYS_LOCAL < COMPACT_PREFIX && COMPACT_PREFIX < RECORD_BYTES_MAX);
 };
 
 impl RowFormat {
@@ -192,6 +193,7 @@ impl BlobPages {
             seal(&mut page[..]);
             self.numbers.push(page_no);
             self.pages.push(AlignedPage(*page));
+            debug_assert!(self.numbers.len() == self.pages.len());
             page_no = next;
             if self.bytes() >= PART_BYTES && full(self)? {
                 self.clear();
@@ -279,6 +281,13 @@ impl OffPage {
         pages: &mut BlobPages,
         full: &mut impl FnMut(&BlobPages) -> Result<bool, E>,
     ) -> Result<EncodedRecord<'_>, E> {
+        debug_assert!(
+            self.lens
+                .iter()
+                .enumerate()
+                .all(|(index, len)| *len == record.field(index).map(<[u8]>::len)),
+            "the fields moved are those of the record planned"
+        );
         self.writer.begin();
         for index in 0..record.shape().fields.len() {
             let is_external = self.external.contains(&index);

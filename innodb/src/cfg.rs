@@ -187,6 +187,17 @@ impl Cfg {
     ///
     /// Errors: [`Error::Cfg`] for another version, a cut or overlong file, or text that is not
     /// UTF-8. Whether the table is supported is for [`crate::template::Template`] to say.
+    ///
+    /// ```
+    /// use innodb::cfg::Cfg;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cfg = Cfg::parse(&std::fs::read("testdata/mariadb-10.11/t.cfg")?)?;
+    /// let names: Vec<_> = cfg.indexes.iter().map(|index| index.name.as_str()).collect();
+    /// assert_eq!(names[0], "PRIMARY");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn parse(bytes: &[u8]) -> Result<Cfg> {
         let mut input = Input { bytes, offset: 0 };
         let version = input.u32("version")?;

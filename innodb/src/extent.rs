@@ -5,12 +5,13 @@
 //!
 //! Source: MariaDB 10.11, storage/innobase/include/fsp0fsp.h, `XDES_*`.
 
-use core::mem::size_of;
+use core::mem::{offset_of, size_of};
 use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::ids::{PAGES_PER_EXTENT, PAGES_PER_XDES};
 use crate::list::ListNode;
+use crate::page::TRAILER;
 use crate::space_header::{SPACE_HEADER, SpaceHeader};
 
 /// Descriptor of one extent. 40 bytes.
@@ -48,17 +49,20 @@ pub const DESCRIPTORS: usize = SPACE_HEADER + size_of::<SpaceHeader>();
 /// Descriptors on one page.
 pub const DESCRIPTORS_PER_PAGE: u32 = PAGES_PER_XDES / PAGES_PER_EXTENT;
 /// Byte of a descriptor at which its list node starts.
-pub const NODE: usize = 8;
+pub const NODE: usize = offset_of!(ExtentDescriptor, node);
 
 const _: () = {
     assert!(size_of::<ExtentDescriptor>() == 40);
     assert!(DESCRIPTORS == 150);
     assert!(DESCRIPTORS_PER_PAGE == 256);
+    assert!(NODE == 8);
+    assert!(DESCRIPTORS + DESCRIPTORS_PER_PAGE as usize * size_of::<ExtentDescriptor>() <= TRAILER);
 };
 
 impl ExtentDescriptor {
     /// Whether page `index` (0 to 63) of the extent is free.
     pub fn is_free(&self, index: u32) -> bool {
+        debug_assert!(index < PAGES_PER_EXTENT, "an extent has no page {index}");
         self.bitmap[index as usize / 4] & (1 << (index % 4 * 2)) != 0
     }
 }

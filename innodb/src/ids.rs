@@ -9,6 +9,11 @@ pub const PAGES_PER_XDES: u32 = 16_384;
 /// "No page" in every 4-byte page number field (`FIL_NULL`).
 pub const FIL_NULL: u32 = 0xFFFF_FFFF;
 
+const _: () = {
+    assert!(PAGE_SIZE * PAGES_PER_EXTENT as usize == 1 << 20);
+    assert!(PAGES_PER_XDES.is_multiple_of(PAGES_PER_EXTENT));
+};
+
 /// Number of a page in its space; page `n` starts at byte `n * PAGE_SIZE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageNo(pub u32);

@@ -12,7 +12,8 @@ use zerocopy::byteorder::big_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::ids::PAGE_SIZE;
-use crate::page::{BODY, TRAILER};
+use crate::page::{BODY, PageBytes, TRAILER, u16_at, view};
+use crate::record::RECORD_HEADER;
 use crate::segment::SegmentHeader;
 
 /// Header of an index page. 56 bytes at byte [`PAGE_HEADER`].
@@ -63,6 +64,8 @@ pub const INFIMUM: usize = 99;
 pub const SUPREMUM: usize = 112;
 /// First byte of the record heap.
 pub const HEAP: usize = 120;
+/// Bytes of "infimum" and a zero, and of "supremum": what the two have instead of fields.
+const PSEUDO_RECORD_BYTES: usize = 8;
 /// Directory slot 0 ends here; slots are 2 bytes and grow towards the heap.
 pub const DIRECTORY_END: usize = TRAILER;
 /// Bytes a page has for records and their directory slots, infimum and supremum's slots excluded.
@@ -76,5 +79,32 @@ const _: () = {
     assert!(PAGE_HEADER + offset_of!(PageHeader, index_id) == 66);
     assert!(PAGE_HEADER + offset_of!(PageHeader, leaf_segment) == 74);
     assert!(FREE_SPACE_EMPTY == 16_252);
+    assert!(INFIMUM == PAGE_HEADER + size_of::<PageHeader>() + RECORD_HEADER);
+    assert!(SUPREMUM == INFIMUM + PSEUDO_RECORD_BYTES + RECORD_HEADER);
+    assert!(HEAP == SUPREMUM + PSEUDO_RECORD_BYTES);
     assert!(HEAP < PAGE_SIZE);
 };
+
+/// The header of an index page.
+pub(crate) fn index_header(page: &PageBytes) -> &PageHeader {
+    view(page, PAGE_HEADER)
+}
+
+/// Origin of the record after the one at `origin`, taken from its header: on the page, though not
+/// always at a record; 0 if it would leave the page.
+#[inline(always)]
+pub(crate) fn next_record(page: &PageBytes, origin: usize) -> usize {
+    let next = usize::from((origin as u16).wrapping_add(u16_at(page, origin - 2)));
+    if next < PAGE_SIZE { next } else { 0 }
+}
+
+/// Origin of the last record of a sound page; the infimum's if it has none. Goes through them all.
+pub(crate) fn last_record(page: &PageBytes) -> usize {
+    let mut last = INFIMUM;
+    while let next = next_record(page, last)
+        && next > SUPREMUM
+    {
+        last = next;
+    }
+    last
+}

@@ -10,15 +10,13 @@ use crate::blob::BlobHeader;
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, NODE, state};
 use crate::ids::{FIL_NULL, PAGE_SIZE, PAGES_PER_EXTENT, PageNo};
 use crate::index_page::{
-    COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM,
+    COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM, next_record,
 };
 use crate::list::{FilAddr, ListBase};
-use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum};
-use crate::reader::{
-    PageSource, ReadError, fil_header, next_record, page_buffer, read_page, u16_at, u32_at, view,
-};
+use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum, fil_header, u16_at, u32_at, view};
 use crate::record::RECORD_HEADER;
 use crate::segment::{INODES, INODES_PER_PAGE, SegmentInode};
+use crate::source::{PageSource, ReadError, page_buffer, read_page};
 use crate::space_map::SpaceMap;
 use crate::verify::{Context, IndexReport, PageKind, PageSummary, RUN_PAGES, Report, Verifier};
 
@@ -45,6 +43,20 @@ impl Survey {
     /// Reads every page of a file of `file_bytes` bytes; `verify` says whether to check them.
     ///
     /// Errors: a source that fails, a file that is not a tablespace this crate reads.
+    ///
+    /// ```
+    /// use innodb::{inspect::Survey, verify::Context};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let file = std::fs::File::open("testdata/mariadb-10.11/orders.ibd")?;
+    /// let survey = Survey::read(&file, file.metadata()?.len(), Context::unknown(), true)?;
+    /// for index in &survey.indexes {
+    ///     println!("{}: {} records on {} pages", index.name, index.records(), index.pages());
+    /// }
+    /// assert!(survey.report.is_some_and(|report| report.violations.is_empty()));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn read(
         source: &dyn PageSource,
         file_bytes: u64,
@@ -210,6 +222,18 @@ impl PageView {
     /// Takes a page apart. Any bytes can be given.
     ///
     /// Errors: a source that fails.
+    ///
+    /// ```
+    /// use innodb::{ids::PageNo, inspect::PageView, verify::PageKind};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let file = std::fs::File::open("testdata/mariadb-10.11/orders.ibd")?;
+    /// let page = PageView::read(&file, PageNo(3))?;
+    /// assert_eq!(page.kind, PageKind::Index);
+    /// assert!(page.broken.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn read(source: &dyn PageSource, page_no: PageNo) -> Result<PageView, ReadError> {
         let mut page = page_buffer();
         read_page(source, page_no.0, &mut page)?;

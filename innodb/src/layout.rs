@@ -65,6 +65,10 @@ struct Head {
 impl<'a> Layout<'a> {
     /// Works out the lists. One pass over the extents.
     pub fn new(template: &'a Template, allocator: &'a Allocator) -> Layout<'a> {
+        assert!(
+            allocator.segments().len() == template.segments.len(),
+            "the allocator was made for this template"
+        );
         let count = allocator.owners().len();
         let mut layout = Layout {
             template,

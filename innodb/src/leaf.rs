@@ -2,10 +2,13 @@
 //!
 //! A worker pushes encoded records into a [`LeafBatch`]; pages lie one after the other in one
 //! buffer. [`crate::tree::IndexBuilder::append`] then gives them numbers, in the order of the
-//! batches, and takes the first key of each page.
+//! batches, and takes the first key of each page; the batch is lent to what it returns until the
+//! pages are sealed and written, and empty again after.
 
 use crate::error::{Error, Result};
 use crate::ids::PAGE_SIZE;
+use crate::index_page::{INFIMUM, last_record, next_record};
+use crate::order::{KeyOrder, RecordAt};
 use crate::page::{AlignedPage, PageBytes};
 use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX};
 use crate::record::{RecordShape, status};
@@ -15,6 +18,7 @@ use crate::template::TemplateIndex;
 #[derive(Clone, Debug)]
 pub struct LeafBatch {
     shape: RecordShape,
+    order: KeyOrder,
     head: PageHead,
     reserve: usize,
     /// Buffers of pages; those from `count` on are left from an earlier use.
@@ -25,6 +29,8 @@ pub struct LeafBatch {
     fill: PageFill,
     /// First key of each page.
     keys: NodeKeys,
+    /// Whether the closed pages have numbers and only wait to be written.
+    is_appended: bool,
 }
 
 /// Node pointers without their child page, in one buffer.
@@ -40,21 +46,24 @@ impl LeafBatch {
     pub fn new(index: &TemplateIndex, fill: Fill, pages: usize) -> LeafBatch {
         LeafBatch {
             shape: index.shape.clone(),
+            order: index.order.clone(),
             head: PageHead::new(index.space_id, index.id, 0),
             reserve: fill.leaf_reserve_bytes,
             pages: Vec::with_capacity(pages),
             count: 0,
             fill: PageFill::NONE,
             keys: NodeKeys::default(),
+            is_appended: false,
         }
     }
 
     /// Adds a record, as [`crate::record::RecordWriter::finish`] gives it, after all before.
     ///
-    /// Records must ascend by key; that is not checked here. Errors:
-    /// [`Error::RecordTooLarge`], and nothing is added.
+    /// Records must ascend by key: debug builds panic if they do not, as far as their order is
+    /// known without collations. Errors: [`Error::RecordTooLarge`], and nothing is added.
     #[inline]
     pub fn push(&mut self, record: &[u8], origin: usize) -> Result<()> {
+        debug_assert!(self.is_after_last(record, origin), "records are pushed in order of key");
         if record.len() > RECORD_BYTES_MAX || !self.fill.fits(record.len()) {
             self.open_page(record, origin)?;
         }
@@ -68,6 +77,7 @@ impl LeafBatch {
         if record.len() > RECORD_BYTES_MAX {
             return Err(Error::RecordTooLarge { bytes: record.len(), bytes_max: RECORD_BYTES_MAX });
         }
+        assert!(!self.is_appended, "what was appended is sealed before the next page begins");
         self.keys.push(&self.shape, record, origin)?;
         self.close_page();
         if self.count == self.pages.len() {
@@ -83,6 +93,30 @@ impl LeafBatch {
         if self.fill.is_open() {
             self.fill.close(&mut self.pages[self.count - 1].0);
         }
+    }
+
+    /// Whether a record is greater than all before, or too large to be one.
+    fn is_after_last(&self, record: &[u8], origin: usize) -> bool {
+        let (Some(page), Some(last)) = (self.count.checked_sub(1), self.fill.last_record()) else {
+            return true;
+        };
+        let last = RecordAt { bytes: self.page(page), origin: last };
+        record.len() > RECORD_BYTES_MAX
+            || self.order.ascends(&self.shape, last, RecordAt { bytes: record, origin })
+    }
+
+    /// Whether the first record is greater than the last one of a closed page, the leaf before.
+    pub(crate) fn is_after(&self, before: &PageBytes) -> bool {
+        let before = RecordAt { bytes: before, origin: last_record(before) };
+        let first = self.page(0);
+        let first = RecordAt { bytes: first, origin: next_record(first, INFIMUM) };
+        self.order.ascends(&self.shape, before, first)
+    }
+
+    /// Marks the closed pages as numbered. They may only be written now, and then forgotten.
+    pub(crate) fn mark_appended(&mut self) {
+        assert!(!self.is_appended, "a batch is appended once");
+        self.is_appended = true;
     }
 
     /// Pages so far, the open one included.
@@ -107,15 +141,15 @@ impl LeafBatch {
 
     /// Forgets every record; keeps the memory.
     pub fn clear(&mut self) {
+        self.is_appended = false;
         self.count = 0;
         self.fill = PageFill::NONE;
         self.keys.clear();
     }
 
     /// Forgets every page but the open one, which goes on being filled.
-    ///
-    /// For use after [`crate::tree::IndexBuilder::append_closed`].
-    pub fn clear_closed(&mut self) {
+    pub(crate) fn clear_closed(&mut self) {
+        self.is_appended = false;
         let closed = self.closed_pages();
         if closed == self.count {
             return self.clear();
@@ -123,6 +157,7 @@ impl LeafBatch {
         self.pages.swap(0, closed);
         self.count = 1;
         self.keys.keep_last();
+        debug_assert!(self.fill.is_open() && self.keys.ends.len() == self.count);
     }
 
     pub(crate) fn key(&self, page: usize) -> (&[u8], usize) {

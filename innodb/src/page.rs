@@ -49,6 +49,20 @@ pub struct FilTrailer {
     pub checksum: U32,
 }
 
+impl FilHeader {
+    /// The header of a page, of which `bytes` is at least the beginning; None of fewer bytes.
+    ///
+    /// ```
+    /// let page = std::fs::read("testdata/mariadb-10.11/orders.ibd")?;
+    /// let header = innodb::page::FilHeader::parse(&page).expect("a file has a first page");
+    /// assert_eq!(header.page_type.get(), innodb::page::page_type::FSP_HDR);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn parse(bytes: &[u8]) -> Option<FilHeader> {
+        FilHeader::read_from_prefix(bytes).ok().map(|(header, _)| header)
+    }
+}
+
 /// Values of [`FilHeader::page_type`].
 pub mod page_type {
     /// Never used since the file was extended, or freed (`FIL_PAGE_TYPE_ALLOCATED`).
@@ -76,12 +90,14 @@ pub const BODY: usize = size_of::<FilHeader>();
 /// First byte of the trailer.
 pub const TRAILER: usize = PAGE_SIZE - size_of::<FilTrailer>();
 /// First byte of the checksum; it covers everything before.
-pub const CHECKSUM: usize = PAGE_SIZE - 4;
+pub const CHECKSUM: usize = TRAILER + offset_of!(FilTrailer, checksum);
 
 const _: () = {
     assert!(BODY == 38);
     assert!(offset_of!(FilHeader, space_id) == 34);
+    assert!(size_of::<FilTrailer>() == 8);
     assert!(TRAILER == 16_376);
+    assert!(CHECKSUM + size_of::<U32>() == PAGE_SIZE);
 };
 
 /// Bytes of one page.
@@ -109,6 +125,34 @@ impl AlignedPage {
     }
 }
 
+/// The header of a page of any type.
+pub(crate) fn fil_header(page: &PageBytes) -> &FilHeader {
+    view(page, 0)
+}
+
+/// A structure that fits a page at `offset`, which the caller has made sure of.
+pub(crate) fn view<T>(page: &PageBytes, offset: usize) -> &T
+where
+    T: FromBytes + Immutable + KnownLayout + Unaligned,
+{
+    let Ok((structure, _)) = T::ref_from_prefix(&page[offset..]) else {
+        unreachable!("structure at byte {offset} leaves the page");
+    };
+    structure
+}
+
+/// Two bytes of a page, big-endian.
+#[inline(always)]
+pub(crate) fn u16_at(page: &PageBytes, offset: usize) -> u16 {
+    u16::from_be_bytes([page[offset], page[offset + 1]])
+}
+
+/// Four bytes of a page, big-endian.
+#[inline(always)]
+pub(crate) fn u32_at(page: &PageBytes, offset: usize) -> u32 {
+    u32::from_be_bytes([page[offset], page[offset + 1], page[offset + 2], page[offset + 3]])
+}
+
 /// The structure at byte `at` of a page.
 ///
 /// `at` is a constant of this crate or was checked: a structure that leaves the page is a bug.
@@ -134,6 +178,7 @@ pub fn checksum(page: &[u8]) -> u32 {
 
 /// Writes the checksum of a page whose every other byte is final.
 pub fn seal(page: &mut [u8]) {
+    assert!(page.len() == PAGE_SIZE, "a page is sealed as a whole");
     let sum = checksum(page);
     page[CHECKSUM..PAGE_SIZE].copy_from_slice(&sum.to_be_bytes());
 }

@@ -5,6 +5,8 @@
 //!
 //! Source: MariaDB 10.11, storage/innobase/btr/btr0bulk.cc, `PageBulk`.
 
+use core::mem::offset_of;
+
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
@@ -13,7 +15,7 @@ use crate::index_page::{
     COMPACT_FLAG, DIRECTORY_END, FREE_SPACE_EMPTY, HEAP, INFIMUM, NO_DIRECTION, PAGE_HEADER,
     PageHeader, RECORDS_PER_SLOT, SUPREMUM,
 };
-use crate::page::{BODY, FilHeader, PageBytes, page_type};
+use crate::page::{BODY, FilHeader, PageBytes, page_type, u16_at};
 use crate::record::{CHILD, RECORD_HEADER, status};
 use crate::segment::SegmentHeader;
 
@@ -51,12 +53,15 @@ impl Default for Fill {
     }
 }
 
+/// First byte after the page header: the infimum's.
+const PAGE_HEADER_END: usize = PAGE_HEADER + size_of::<PageHeader>();
+
 /// First [`HEAP`] bytes of every page of one level of one index, page number and links excepted.
 #[derive(Clone, Debug)]
 pub(crate) struct PageHead([u8; HEAP]);
 
 /// Infimum, which owns itself, and supremum, whose owned count is set when the page closes.
-const INFIMUM_SUPREMUM: [u8; HEAP - 94] =
+const INFIMUM_SUPREMUM: [u8; HEAP - PAGE_HEADER_END] =
     *b"\x01\x00\x02\x00\x0dinfimum\0\x01\x00\x0b\x00\x00supremum";
 
 impl PageHead {
@@ -90,8 +95,8 @@ impl PageHead {
             top_segment: none,
         };
         bytes[..BODY].copy_from_slice(frame.as_bytes());
-        bytes[PAGE_HEADER..94].copy_from_slice(header.as_bytes());
-        bytes[94..].copy_from_slice(&INFIMUM_SUPREMUM);
+        bytes[PAGE_HEADER..PAGE_HEADER_END].copy_from_slice(header.as_bytes());
+        bytes[PAGE_HEADER_END..].copy_from_slice(&INFIMUM_SUPREMUM);
         PageHead(bytes)
     }
 }
@@ -133,6 +138,11 @@ impl PageFill {
         self.heap_top != 0
     }
 
+    /// Origin of the record put last on the open page, if there is one.
+    pub(crate) fn last_record(&self) -> Option<usize> {
+        (self.records > 0).then_some(self.last_origin)
+    }
+
     /// Records put on the page.
     pub(crate) fn records(&self) -> usize {
         self.records
@@ -166,6 +176,7 @@ impl PageFill {
         info: u8,
         status: u16,
     ) {
+        debug_assert!(self.fits(record.len()) && origin_in_record >= RECORD_HEADER);
         let top = self.heap_top;
         page[top..top + record.len()].copy_from_slice(record);
         self.link(page, record.len(), top + origin_in_record, info, status);
@@ -180,6 +191,7 @@ impl PageFill {
         child: u32,
         info: u8,
     ) {
+        debug_assert!(self.fits(key.len() + CHILD) && origin_in_key >= RECORD_HEADER);
         let top = self.heap_top;
         let key_end = top + key.len();
         page[top..key_end].copy_from_slice(key);
@@ -212,11 +224,12 @@ impl PageFill {
     ///
     /// Page number, links and checksum are still to be set.
     pub(crate) fn close(&mut self, page: &mut PageBytes) {
+        assert!(self.is_open(), "only an open page can be closed");
         let mut slots = self.records / RECORDS_PER_SLOT;
         let mut rest = self.records % RECORDS_PER_SLOT;
         if slots > 0 {
             // The server merges the last slot into the supremum's when both have room in one.
-            let owner = get_u16(page, slot(slots)) as usize;
+            let owner = usize::from(u16_at(page, slot(slots)));
             page[owner - RECORD_HEADER] &= 0xF0;
             slots -= 1;
             rest += RECORDS_PER_SLOT;
@@ -226,21 +239,30 @@ impl PageFill {
         page[SUPREMUM - RECORD_HEADER] = rest as u8 + 1;
         // Relative to the record; the supremum lies before it, so this wraps to a negative.
         put_u16(page, self.last_origin - 2, SUPREMUM.wrapping_sub(self.last_origin) as u16);
+        assert!(self.heap_top <= slot(slots + 1), "records and directory share the page");
         page[self.heap_top..slot(slots + 1)].fill(0);
 
-        put_u16(page, PAGE_HEADER, slots as u16 + 2);
-        put_u16(page, PAGE_HEADER + 2, self.heap_top as u16);
-        put_u16(page, PAGE_HEADER + 4, COMPACT_FLAG | (self.records as u16 + 2));
-        put_u16(page, PAGE_HEADER + 16, self.records as u16);
+        put_u16(page, DIRECTORY_SLOTS, slots as u16 + 2);
+        put_u16(page, HEAP_TOP, self.heap_top as u16);
+        put_u16(page, HEAP_RECORDS, COMPACT_FLAG | (self.records as u16 + 2));
+        put_u16(page, RECORDS, self.records as u16);
         page[DIRECTORY_END..].fill(0);
         *self = PageFill::NONE;
     }
 }
 
+/// Bytes of a directory slot.
+const SLOT_BYTES: usize = 2;
+/// Bytes of a page at which fields of its header start.
+const DIRECTORY_SLOTS: usize = PAGE_HEADER + offset_of!(PageHeader, directory_slots);
+const HEAP_TOP: usize = PAGE_HEADER + offset_of!(PageHeader, heap_top);
+const HEAP_RECORDS: usize = PAGE_HEADER + offset_of!(PageHeader, heap_records);
+const RECORDS: usize = PAGE_HEADER + offset_of!(PageHeader, records);
+
 /// Byte at which directory slot `index` starts.
 #[inline]
 fn slot(index: usize) -> usize {
-    DIRECTORY_END - 2 * (index + 1)
+    DIRECTORY_END - SLOT_BYTES * (index + 1)
 }
 
 #[inline]
@@ -249,27 +271,24 @@ fn put_u16(page: &mut PageBytes, at: usize, value: u16) {
 }
 
 #[inline]
-fn get_u16(page: &PageBytes, at: usize) -> u16 {
-    u16::from_be_bytes([page[at], page[at + 1]])
+fn put_u32(page: &mut PageBytes, at: usize, value: u32) {
+    page[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }
 
 /// Sets the page number and both links of an index page, and its checksum.
 pub(crate) fn link_and_seal(page: &mut PageBytes, page_no: u32, prev: u32, next: u32) {
-    page[4..8].copy_from_slice(&page_no.to_be_bytes());
-    page[8..12].copy_from_slice(&prev.to_be_bytes());
-    page[12..16].copy_from_slice(&next.to_be_bytes());
+    put_u32(page, offset_of!(FilHeader, page_no), page_no);
+    put_u32(page, offset_of!(FilHeader, prev), prev);
+    put_u32(page, offset_of!(FilHeader, next), next);
     crate::page::seal(page);
 }
 
 const _: () = {
-    use core::mem::offset_of;
-    assert!(offset_of!(FilHeader, page_no) == 4);
-    assert!(offset_of!(FilHeader, prev) == 8);
-    assert!(offset_of!(FilHeader, next) == 12);
-    assert!(offset_of!(PageHeader, directory_slots) == 0);
-    assert!(offset_of!(PageHeader, heap_top) == 2);
-    assert!(offset_of!(PageHeader, heap_records) == 4);
-    assert!(offset_of!(PageHeader, records) == 16);
+    // Two of the longest records and their slot, or a tree could grow without end.
+    assert!(2 * RECORD_BYTES_MAX + SLOT_BYTES <= FREE_SPACE_EMPTY);
+    assert!(Fill::RESERVE_BYTES < FREE_SPACE_EMPTY);
+    // Heap numbers have 13 bits.
+    assert!(FREE_SPACE_EMPTY / (RECORD_HEADER + 1) + 2 < 1 << 13);
 };
 
 #[cfg(test)]
@@ -317,10 +336,10 @@ mod tests {
             [(0, 0, 1), (3, 0, 4), (4, 0, 5), (7, 0, 8), (8, 1, 5), (11, 1, 8), (12, 2, 5)]
         {
             let page = filled(count);
-            assert_eq!(get_u16(&page, PAGE_HEADER), slots + 2, "{count} records");
+            assert_eq!(u16_at(&page, PAGE_HEADER), slots + 2, "{count} records");
             assert_eq!(page[SUPREMUM - RECORD_HEADER], supremum_owns, "{count} records");
             for number in 1..=usize::from(slots) {
-                let owner = usize::from(get_u16(&page, slot(number)));
+                let owner = usize::from(u16_at(&page, slot(number)));
                 assert_eq!((owner - 125) / 8 + 1, 4 * number);
                 assert_eq!(page[owner - RECORD_HEADER], 4);
             }

@@ -1,131 +1,33 @@
-//! Reading a tablespace: where its pages come from, and the records of an index in key order.
+//! Reading a tablespace: the records of an index in key order.
 
-use std::io;
-
-use zerocopy::FromBytes;
-
-use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo};
-use crate::index_page::{INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM};
-use crate::page::{FilHeader, PageBytes, page_type};
-use crate::record::{CHILD, FieldSpan, RecordShape};
+use crate::error::Error;
+use crate::ids::{FIL_NULL, PageNo};
+use crate::index_page::{INFIMUM, SUPREMUM, index_header, next_record};
+use crate::page::{PageBytes, fil_header, page_type, u32_at};
+use crate::record::{CHILD, DELETED, FieldSpan, RECORD_HEADER, RecordShape};
+use crate::source::{PageSource, ReadError, page_buffer, read_page};
 use crate::space_map::{IndexRoot, SpaceMap};
 
-/// Where pages come from. Callable from several threads at once.
-pub trait PageSource: Sync {
-    /// Reads consecutive pages, the first of which is `first`, until `buffer` is full.
-    ///
-    /// The length of `buffer` is a multiple of [`PAGE_SIZE`].
-    fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()>;
-}
-
-#[cfg(unix)]
-impl PageSource for std::fs::File {
-    fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(self, buffer, first.file_offset())
-    }
-}
-
-impl PageSource for &[u8] {
-    fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()> {
-        let pages = usize::try_from(first.file_offset())
-            .ok()
-            .and_then(|start| self.get(start..)?.get(..buffer.len()))
-            .ok_or(io::ErrorKind::UnexpectedEof)?;
-        buffer.copy_from_slice(pages);
-        Ok(())
-    }
-}
-
-impl PageSource for Vec<u8> {
-    fn read(&self, first: PageNo, buffer: &mut [u8]) -> io::Result<()> {
-        PageSource::read(&self.as_slice(), first, buffer)
-    }
-}
-
-/// Why a tablespace could not be read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The source failed.
-    #[error("reading page {page_no}: {source}")]
-    Source {
-        /// First page asked for.
-        page_no: u32,
-        /// What the source said.
-        source: io::Error,
-    },
-    /// A tablespace of another kind.
-    #[error(
-        "the file uses {what} (FSP_SPACE_FLAGS {flags:#x}), \
-         but only full_crc32 tablespaces with plain 16 KiB pages can be read"
-    )]
-    Unsupported {
-        /// `FSP_SPACE_FLAGS`.
-        flags: u32,
-        /// What they mean.
-        what: &'static str,
-    },
-    /// The bytes are not those of a tablespace that this crate reads.
-    #[error(transparent)]
-    Format(#[from] crate::error::Error),
-}
-
-/// Room for a page.
-pub fn page_buffer() -> Box<PageBytes> {
-    Box::new([0; PAGE_SIZE])
-}
-
-/// Reads one page.
-pub(crate) fn read_page(
-    source: &dyn PageSource,
-    page_no: u32,
-    page: &mut PageBytes,
-) -> Result<(), ReadError> {
-    source.read(PageNo(page_no), page).map_err(|source| ReadError::Source { page_no, source })
-}
-
-/// The header of a page of any type.
-pub(crate) fn fil_header(page: &PageBytes) -> &FilHeader {
-    view(page, 0)
-}
-
-/// The header of an index page.
-pub(crate) fn index_header(page: &PageBytes) -> &PageHeader {
-    view(page, PAGE_HEADER)
-}
-
-/// A structure that fits a page at `offset`, which the caller has made sure of.
-pub(crate) fn view<T>(page: &PageBytes, offset: usize) -> &T
-where
-    T: FromBytes + zerocopy::Immutable + zerocopy::KnownLayout + zerocopy::Unaligned,
-{
-    let Ok((structure, _)) = T::ref_from_prefix(&page[offset..]) else {
-        unreachable!("structure at byte {offset} leaves the page");
-    };
-    structure
-}
-
-/// Two bytes of a page, big-endian.
-#[inline(always)]
-pub(crate) fn u16_at(page: &PageBytes, offset: usize) -> u16 {
-    u16::from_be_bytes([page[offset], page[offset + 1]])
-}
-
-/// Four bytes of a page, big-endian.
-#[inline(always)]
-pub(crate) fn u32_at(page: &PageBytes, offset: usize) -> u32 {
-    u32::from_be_bytes([page[offset], page[offset + 1], page[offset + 2], page[offset + 3]])
-}
-
-/// Origin of the record after the one at `origin`, taken from its header: on the page, though not
-/// always at a record; 0 if it would leave the page.
-#[inline(always)]
-pub(crate) fn next_record(page: &PageBytes, origin: usize) -> usize {
-    let next = usize::from((origin as u16).wrapping_add(u16_at(page, origin - 2)));
-    if next < PAGE_SIZE { next } else { 0 }
-}
-
 /// An existing tablespace.
+///
+/// ```
+/// use innodb::{cfg::Cfg, reader::SpaceReader, record::RecordShape};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let cfg = Cfg::parse(&std::fs::read("testdata/mariadb-10.11/orders.cfg")?)?;
+/// let file = std::fs::File::open("testdata/mariadb-10.11/orders.ibd")?;
+/// let space = SpaceReader::open(&file, file.metadata()?.len())?;
+/// let shape = RecordShape::leaf(&cfg, &cfg.indexes[0])?;
+/// let mut records = space.records(innodb::ids::PageNo(cfg.indexes[0].root), &shape)?;
+/// let mut count = 0;
+/// while let Some(record) = records.advance()? {
+///     assert!(record.field(0).is_some(), "the primary key is never NULL");
+///     count += 1;
+/// }
+/// assert!(count > 0);
+/// # Ok(())
+/// # }
+/// ```
 pub struct SpaceReader<'a> {
     source: &'a dyn PageSource,
     map: SpaceMap,
@@ -236,7 +138,7 @@ impl Records<'_> {
             page: &self.page,
             origin: self.origin,
             fields: &self.spans,
-            is_deleted: self.page[self.origin - 5] & crate::record::DELETED != 0,
+            is_deleted: self.page[self.origin - RECORD_HEADER] & DELETED != 0,
         }))
     }
 
@@ -271,7 +173,7 @@ impl Records<'_> {
 
     fn corrupt(&self, what: &'static str, seen: u64, expected: &str) -> ReadError {
         let (page_no, expected) = (self.page_no, expected.to_owned());
-        crate::error::Error::Corrupt { page_no, offset: self.origin, what, seen, expected }.into()
+        Error::Corrupt { page_no, offset: self.origin, what, seen, expected }.into()
     }
 }
 

@@ -17,7 +17,9 @@ use crate::cfg::{Cfg, CfgField, CfgIndex, mtype};
 use crate::error::{Error, Result};
 use crate::ids::{FIL_NULL, PAGE_SIZE};
 
-pub use crate::record_writer::{EncodedRecord, RecordWriter};
+mod writer;
+
+pub use writer::{EncodedRecord, RecordWriter};
 
 /// Bytes of the fixed part of a record's header (`REC_N_NEW_EXTRA_BYTES`).
 pub const RECORD_HEADER: usize = 5;
@@ -27,6 +29,8 @@ pub const CHILD: usize = 4;
 pub const TRX_ID_BYTES: usize = 6;
 /// Bytes of DB_ROLL_PTR.
 pub const ROLL_PTR_BYTES: usize = 7;
+/// Bytes of DB_ROW_ID, the key of a table without one.
+pub const ROW_ID_BYTES: usize = 6;
 /// DB_TRX_ID and DB_ROLL_PTR of a row that every transaction sees: 0, and "insert".
 pub const TRX_ID_AND_ROLL_PTR: [u8; TRX_ID_BYTES + ROLL_PTR_BYTES] =
     [0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0];
@@ -179,6 +183,7 @@ impl RecordShape {
         origin: usize,
         out: &mut Vec<u8>,
     ) -> Result<usize> {
+        debug_assert!(!self.is_node, "a node pointer is made of a leaf record");
         let nulls_start = origin - RECORD_HEADER - self.null_bytes;
         let mut cursor = Cursor { bytes: record, origin, lengths: nulls_start, data: origin };
         let mut null_count = 0;

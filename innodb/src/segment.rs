@@ -11,7 +11,7 @@ use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::list::{ListBase, ListNode};
-use crate::page::BODY;
+use crate::page::{BODY, TRAILER};
 
 /// Inode of a segment. 192 bytes.
 #[derive(
@@ -64,5 +64,6 @@ const _: () = {
     assert!(size_of::<SegmentInode>() == 192);
     assert!(size_of::<SegmentHeader>() == 10);
     assert!(INODES == 50);
+    assert!(INODES + INODES_PER_PAGE * size_of::<SegmentInode>() <= TRAILER);
     assert!(INODE_MAGIC == 0x05D6_69D2);
 };

@@ -9,12 +9,11 @@ use std::collections::HashMap;
 use crate::error::Error;
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, state};
 use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PAGES_PER_EXTENT, PAGES_PER_XDES};
+use crate::index_page::index_header;
 use crate::list::{ListBase, ListNode};
-use crate::page::{PageBytes, page_type};
-use crate::reader::{
-    PageSource, ReadError, fil_header, index_header, page_buffer, read_page, view,
-};
+use crate::page::{PageBytes, fil_header, page_type, view};
 use crate::segment::{INODE_PAGE_NODE, INODES, INODES_PER_PAGE, SegmentHeader, SegmentInode};
+use crate::source::{PageSource, ReadError, page_buffer, read_page};
 use crate::space_header::{FLAGS_FULL_CRC32_16K, SPACE_HEADER, SpaceHeader};
 
 /// The allocation structures of a tablespace.

@@ -15,6 +15,7 @@ use crate::extent::{DESCRIPTORS, ExtentDescriptor, state};
 use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PAGES_PER_EXTENT, PAGES_PER_XDES, SpaceId};
 use crate::index_page::{PAGE_HEADER, PageHeader};
 use crate::list::ListNode;
+use crate::order::KeyOrder;
 use crate::page::{CHECKSUM, FilHeader, PageBytes, checksum, page_type, read_at};
 use crate::record::RecordShape;
 use crate::segment::{
@@ -60,6 +61,8 @@ pub struct TemplateIndex {
     pub leaf_segment: SegmentNo,
     pub(crate) top_header: SegmentHeader,
     pub(crate) leaf_header: SegmentHeader,
+    /// Order of its keys, as far as it is known without collations: for assertions.
+    pub(crate) order: KeyOrder,
 }
 
 /// Position of a segment in its [`Template`].
@@ -84,6 +87,17 @@ impl Template {
     /// Errors: [`Error::Unsupported`] for a table this crate does not write,
     /// [`Error::Template`] for a file that is not demonstrably empty, errors of
     /// [`RecordShape::leaf`].
+    ///
+    /// ```
+    /// use innodb::{cfg::Cfg, template::Template};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cfg = Cfg::parse(&std::fs::read("testdata/mariadb-10.11/t.cfg")?)?;
+    /// let template = Template::parse(&std::fs::read("testdata/mariadb-10.11/t.ibd")?, &cfg)?;
+    /// assert_eq!(template.clustered().root, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn parse(ibd: &[u8], cfg: &Cfg) -> Result<Template> {
         let row_format = cfg.row_format()?;
         check_cfg(cfg)?;
@@ -131,13 +145,17 @@ impl Template {
             }
             self.segments.push(found);
         }
+        let shape = RecordShape::leaf(cfg, index)?;
+        let key = &shape.fields[..shape.key_fields];
+        let order = KeyOrder::new(cfg, &index.name, key, &|_, _| None, &mut Vec::new());
         self.indexes.push(TemplateIndex {
             name: index.name.clone(),
             space_id: self.space_id,
             id: index.id,
             root: index.root,
             is_clustered: index.is_clustered(),
-            shape: RecordShape::leaf(cfg, index)?,
+            shape,
+            order,
             top_segment: SegmentNo(number),
             leaf_segment: SegmentNo(number + 1),
             top_header: header.top_segment,

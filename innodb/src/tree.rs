@@ -27,6 +27,12 @@ use crate::template::TemplateIndex;
 
 /// Numbers the pages of one index and builds the levels above its leaves.
 ///
+/// ```text
+/// LeafBatch --append--> Appended --seal--> Sealed --writes--> file
+///     ^    under a lock          outside it                |
+///     +------------------ empty again <--------------------+
+/// ```
+///
 /// [`append`](Self::append) and [`finish`](Self::finish) are cheap and meant to be called under a
 /// lock; checksums are left to [`Appended::seal`], outside of it.
 #[derive(Debug)]
@@ -39,6 +45,8 @@ pub struct IndexBuilder {
     levels: Vec<Level>,
     /// Numbers of the leaves of one batch; kept for its memory.
     numbers: Vec<Range<u32>>,
+    /// Whether an append failed midway, so that the index cannot be finished.
+    is_broken: bool,
 }
 
 /// The last leaf of a batch, which waits for the number of its right sibling.
@@ -73,9 +81,11 @@ struct Level {
     first_origin: usize,
 }
 
-/// Pages that [`IndexBuilder::append`] numbered: seal them, then write them.
-#[derive(Clone, Debug, Default)]
-pub struct Appended {
+/// Pages that [`IndexBuilder::append`] numbered, in the batch they came in: to be sealed.
+#[derive(Debug)]
+#[must_use = "pages with numbers have to be sealed and written"]
+pub struct Appended<'b> {
+    batch: &'b mut LeafBatch,
     /// Numbers of the first leaves of the batch, in order.
     runs: Vec<Range<u32>>,
     /// Left sibling of the first of them, right sibling of the last.
@@ -83,6 +93,15 @@ pub struct Appended {
     next: u32,
     /// The leaf held back before and non-leaf pages, linked but not sealed.
     others: Vec<FinishedPage>,
+}
+
+/// Pages as they are to be in the file: to be written.
+///
+/// When this goes, the batch is empty and can be filled again.
+#[derive(Debug)]
+#[must_use = "sealed pages have to be written"]
+pub struct Sealed<'b> {
+    pages: Appended<'b>,
 }
 
 /// A page with its number.
@@ -105,33 +124,57 @@ impl IndexBuilder {
             held: None,
             levels: Vec::new(),
             numbers: Vec::new(),
+            is_broken: false,
         }
     }
 
     /// Adds all leaves of `batch` after those of earlier batches; its open page is closed.
     ///
-    /// Keys must ascend from batch to batch. Afterwards [`Appended::seal`] the batch, write it and
-    /// clear it. Errors: [`Error::SpaceFull`], [`Error::RecordTooLarge`] for a node pointer; the
-    /// index cannot be finished after either.
-    pub fn append(&mut self, batch: &mut LeafBatch, allocator: &mut Allocator) -> Result<Appended> {
+    /// Keys must ascend from batch to batch, as in [`LeafBatch::push`]. Errors:
+    /// [`Error::SpaceFull`], [`Error::RecordTooLarge`] for a node pointer; the index cannot be
+    /// finished after either.
+    pub fn append<'b>(
+        &mut self,
+        batch: &'b mut LeafBatch,
+        allocator: &mut Allocator,
+    ) -> Result<Appended<'b>> {
         batch.close_page();
         self.append_closed(batch, allocator)
     }
 
     /// As [`append`](Self::append), but leaves the open page of the batch out of it.
     ///
-    /// For a single stream of records: write what was appended,
-    /// [`LeafBatch::clear_closed`], and go on filling the page.
-    pub fn append_closed(
+    /// For a single stream of records, which goes on filling that page.
+    pub fn append_closed<'b>(
         &mut self,
-        batch: &LeafBatch,
+        batch: &'b mut LeafBatch,
         allocator: &mut Allocator,
-    ) -> Result<Appended> {
-        let mut appended = Appended { prev: FIL_NULL, next: FIL_NULL, ..Appended::default() };
+    ) -> Result<Appended<'b>> {
+        assert!(!self.is_broken, "an append before has failed");
+        self.is_broken = true;
+        batch.mark_appended();
+        let appended = self.number(batch, allocator)?;
+        self.is_broken = false;
+        Ok(appended)
+    }
+
+    /// Gives the closed pages of a batch their numbers, but for the last, which is held back.
+    fn number<'b>(
+        &mut self,
+        batch: &'b mut LeafBatch,
+        allocator: &mut Allocator,
+    ) -> Result<Appended<'b>> {
+        let (runs, others) = (Vec::new(), Vec::new());
+        let mut appended = Appended { batch, runs, prev: FIL_NULL, next: FIL_NULL, others };
+        let batch = &*appended.batch;
         let count = batch.closed_pages();
         if count == 0 {
             return Ok(appended);
         }
+        debug_assert!(
+            self.held.as_ref().is_none_or(|held| batch.is_after(&held.page)),
+            "batches are appended in order of key"
+        );
         if self.held.is_none() && count == 1 {
             let (key, origin) = batch.key(0);
             let place = Place::Alone { key: key.to_vec(), origin };
@@ -147,7 +190,7 @@ impl IndexBuilder {
             let (key, origin) = batch.key(page);
             self.push_pointer(key, origin, page_no, allocator, &mut appended.others)?;
         }
-        self.hold_last(batch.page(count - 1), before, &numbers, &mut appended);
+        self.hold_last(count, before, &numbers, &mut appended);
         self.numbers = numbers;
         Ok(appended)
     }
@@ -170,14 +213,15 @@ impl IndexBuilder {
         Ok(Some(page_no))
     }
 
-    /// Lets the leaf held so far go, and holds the last one of the batch.
+    /// Lets the leaf held so far go, and holds the last of the `count` closed ones of the batch.
     fn hold_last(
         &mut self,
-        last: &PageBytes,
+        count: usize,
         before: Option<u32>,
         numbers: &[Range<u32>],
-        appended: &mut Appended,
+        appended: &mut Appended<'_>,
     ) {
+        let last = appended.batch.page(count - 1);
         let mut runs = numbers.to_vec();
         let first_no = runs.first().map_or(FIL_NULL, |run| run.start);
         let last_no = runs.last().map_or(FIL_NULL, |run| run.end - 1);
@@ -262,6 +306,7 @@ impl IndexBuilder {
     /// `autoinc` is the last AUTO_INCREMENT value used, 0 for none; it is kept in the root of the
     /// clustered index and ignored in others. Errors: as [`append`](Self::append).
     pub fn finish(mut self, autoinc: u64, allocator: &mut Allocator) -> Result<Vec<FinishedPage>> {
+        assert!(!self.is_broken, "an append before has failed");
         let mut pages = Vec::new();
         let Some(held) = self.held.take() else {
             let head = PageHead::new(self.index.space_id, self.index.id, 0);
@@ -363,37 +408,21 @@ fn seal_all(mut pages: Vec<FinishedPage>) -> Vec<FinishedPage> {
     pages
 }
 
-impl Appended {
-    /// Numbers, links and checksums every page. `batch` is the one that was appended, unchanged.
-    pub fn seal(&mut self, batch: &mut LeafBatch) {
-        let count = self.leaf_pages();
+impl<'b> Appended<'b> {
+    /// Numbers, links and checksums every page.
+    pub fn seal(mut self) -> Sealed<'b> {
         let mut numbers = self.runs.iter().cloned().flatten().peekable();
         let mut prev = self.prev;
-        for page in 0..count {
+        for page in 0..self.leaf_pages() {
             let page_no = numbers.next().unwrap_or(FIL_NULL);
             let next = numbers.peek().copied().unwrap_or(self.next);
-            link_and_seal(batch.page_mut(page), page_no, prev, next);
+            link_and_seal(self.batch.page_mut(page), page_no, prev, next);
             prev = page_no;
         }
         for page in &mut self.others {
             page.seal();
         }
-    }
-
-    /// Where in the file to write what, once sealed: runs of leaves as long as possible, then
-    /// single pages.
-    pub fn writes<'a>(
-        &'a self,
-        batch: &'a LeafBatch,
-    ) -> impl Iterator<Item = (u64, &'a [u8])> + 'a {
-        let leaves = self.runs.iter().scan(0, move |done, run| {
-            let pages = run.len();
-            let bytes = batch.page_bytes(*done, pages);
-            *done += pages;
-            Some((PageNo(run.start).file_offset(), bytes))
-        });
-        let others = self.others.iter().map(|page| (page.page_no.file_offset(), &page.bytes[..]));
-        leaves.chain(others)
+        Sealed { pages: self }
     }
 
     /// Pages to write.
@@ -403,5 +432,27 @@ impl Appended {
 
     fn leaf_pages(&self) -> usize {
         self.runs.iter().map(ExactSizeIterator::len).sum()
+    }
+}
+
+impl Sealed<'_> {
+    /// Where in the file to write what: runs of leaves as long as possible, then single pages.
+    pub fn writes(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let Appended { batch, runs, others, .. } = &self.pages;
+        let leaves = runs.iter().scan(0, |done, run| {
+            let pages = run.len();
+            let bytes = batch.page_bytes(*done, pages);
+            *done += pages;
+            Some((PageNo(run.start).file_offset(), bytes))
+        });
+        let others = others.iter().map(|page| (page.page_no.file_offset(), &page.bytes[..]));
+        leaves.chain(others)
+    }
+}
+
+/// The batch is empty again, but for a page that is still being filled.
+impl Drop for Sealed<'_> {
+    fn drop(&mut self) {
+        self.pages.batch.clear_closed();
     }
 }

@@ -16,7 +16,6 @@
 mod allocation;
 mod corrupt;
 mod off_page;
-mod order;
 mod page;
 mod plan;
 mod records;
@@ -25,19 +24,19 @@ mod summary;
 mod tree;
 mod worker;
 
+pub use crate::order::{Collations, Compare, UncheckedField, collation_of};
 pub use corrupt::{Corrupt, Rule, Violations};
-pub use order::{Collations, Compare, UncheckedField, collation_of};
 pub use report::{IndexReport, LevelReport, Report};
 pub use summary::{PageKind, PageSummary};
 pub use worker::Worker;
 
 use crate::cfg::{Cfg, CfgIndex, index_type};
 use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PageNo};
+use crate::order::KeyOrder;
 use crate::page::page_type;
-use crate::reader::{PageSource, ReadError};
 use crate::record::RecordShape;
+use crate::source::{PageSource, ReadError};
 use crate::space_map::SpaceMap;
-use order::KeyOrder;
 use plan::RecordPlan;
 use report::check_counts;
 use tree::Tree;
@@ -325,6 +324,20 @@ impl<'a> Verifier<'a> {
 ///
 /// Errors: a source that fails, or a file this crate does not read. A broken rule is no error
 /// but part of the report.
+///
+/// ```
+/// use innodb::verify::{Context, verify_space};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let file = std::fs::File::open("testdata/mariadb-10.11/orders.ibd")?;
+/// let report = verify_space(&file, file.metadata()?.len(), Context::unknown())?;
+/// for violation in report.violations.kept() {
+///     println!("{violation}");
+/// }
+/// assert!(report.violations.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 pub fn verify_space(
     source: &dyn PageSource,
     file_bytes: u64,

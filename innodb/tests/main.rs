@@ -6,7 +6,6 @@ mod model;
 mod rebuild;
 mod sample;
 mod server;
-mod source;
 mod store;
 mod verify;
 mod verify_server;

@@ -71,12 +71,9 @@ fn build<'a>(
         for (record, origin) in records {
             batch.push(record, *origin).unwrap();
         }
-        let mut appended = builder.append(&mut batch, &mut allocator).unwrap();
-        appended.seal(&mut batch);
-        for (offset, bytes) in appended.writes(&batch) {
+        for (offset, bytes) in builder.append(&mut batch, &mut allocator).unwrap().seal().writes() {
             store.write(offset, bytes);
         }
-        batch.clear();
     }
     for index in template.indexes.iter().filter(|other| other.root != index.root) {
         for page in IndexBuilder::new(index, fill).finish(0, &mut allocator).unwrap() {
@@ -159,11 +156,46 @@ fn a_record_too_large_is_an_error_and_adds_nothing() {
     let text = batch.push(&too_large.0, too_large.1).unwrap_err().to_string();
     assert_eq!(text, "a record of 8133 bytes does not fit a page, which has room for 8125");
     assert!(batch.is_empty());
-    let (record, origin) = rows(&template, &[(8_000, false)]).swap_remove(0);
-    batch.push(&record, origin).unwrap();
+    let records = rows(&template, &[(8_000, false); 2]);
+    batch.push(&records[0].0, records[0].1).unwrap();
     batch.push(&too_large.0, too_large.1).unwrap_err();
-    batch.push(&record, origin).unwrap();
+    batch.push(&records[1].0, records[1].1).unwrap();
     assert_eq!(batch.pages(), 1);
+}
+
+#[cfg(debug_assertions)]
+#[test]
+#[should_panic(expected = "records are pushed in order of key")]
+fn a_record_that_is_not_greater_is_noticed_in_debug_builds() {
+    let (_, template) = template();
+    let mut batch = LeafBatch::new(&template.indexes[3], Fill::default(), 1);
+    for (record, origin) in [5, 6, 5].map(|id| fixed_records(7)[id].clone()) {
+        batch.push(&record, origin).unwrap();
+    }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+#[should_panic(expected = "batches are appended in order of key")]
+fn a_batch_that_comes_too_late_is_noticed_in_debug_builds() {
+    let (_, template) = template();
+    let records = fixed_records(2_000);
+    let (early, late) = records.split_at(1_000);
+    build(&template, 3, Fill::default(), [late, early].into_iter());
+}
+
+#[test]
+#[should_panic(expected = "a batch is appended once")]
+fn pages_that_were_numbered_and_not_sealed_are_noticed() {
+    let (_, template) = template();
+    let index = &template.indexes[3];
+    let mut allocator = Allocator::new(&template);
+    let mut builder = IndexBuilder::new(index, Fill::default());
+    let mut batch = LeafBatch::new(index, Fill::default(), 1);
+    let (record, origin) = fixed_records(1).swap_remove(0);
+    batch.push(&record, origin).unwrap();
+    drop(builder.append(&mut batch, &mut allocator).unwrap());
+    drop(builder.append(&mut batch, &mut allocator));
 }
 
 #[test]
@@ -180,16 +212,12 @@ fn one_stream_of_batches_fills_pages_as_one_batch_does() {
         for (record, origin) in part {
             batch.push(record, *origin).unwrap();
         }
-        let mut appended = builder.append_closed(&batch, &mut allocator).unwrap();
-        appended.seal(&mut batch);
-        for (offset, bytes) in appended.writes(&batch) {
+        let appended = builder.append_closed(&mut batch, &mut allocator).unwrap();
+        for (offset, bytes) in appended.seal().writes() {
             store.write(offset, bytes);
         }
-        batch.clear_closed();
     }
-    let mut appended = builder.append(&mut batch, &mut allocator).unwrap();
-    appended.seal(&mut batch);
-    for (offset, bytes) in appended.writes(&batch) {
+    for (offset, bytes) in builder.append(&mut batch, &mut allocator).unwrap().seal().writes() {
         store.write(offset, bytes);
     }
     for page in builder.finish(0, &mut allocator).unwrap() {
@@ -254,12 +282,9 @@ fn pages_given_back_are_free_in_their_extents() {
         for (record, origin) in records {
             batch.push(record, *origin).unwrap();
         }
-        let mut appended = builder.append(&mut batch, &mut allocator).unwrap();
-        appended.seal(&mut batch);
-        for (offset, bytes) in appended.writes(&batch) {
+        for (offset, bytes) in builder.append(&mut batch, &mut allocator).unwrap().seal().writes() {
             store.write(offset, bytes);
         }
-        batch.clear();
     }
     let mut ranges = Vec::new();
     allocator.allocate(clustered.leaf_segment, 200, &mut ranges).unwrap();

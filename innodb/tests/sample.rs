@@ -245,9 +245,7 @@ fn build(
     for (offset, bytes) in blobs.writes() {
         put(file, offset, bytes);
     }
-    let mut appended = builder.append(&mut batch, allocator).unwrap();
-    appended.seal(&mut batch);
-    for (offset, bytes) in appended.writes(&batch) {
+    for (offset, bytes) in builder.append(&mut batch, allocator).unwrap().seal().writes() {
         put(file, offset, bytes);
     }
     for page in builder.finish(0, allocator).unwrap() {

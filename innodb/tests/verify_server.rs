@@ -65,7 +65,7 @@ fn assert_clean(server: &TestServer, table: &str) -> Report {
 
 #[test]
 fn tables_of_a_server_are_clean_before_and_after_changes() {
-    let Some(server) = TestServer::start("verify") else { return };
+    let Some(server) = TestServer::start() else { return };
     for case in &CASES {
         server.sql(&case.create());
         server.sql(&case.fill());

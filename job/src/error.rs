@@ -3,10 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use server::Target;
+use disk::size::show;
+use server::Lock;
 
 use crate::position::Position;
-use crate::space::show;
 
 /// Everything that ends a load. The target is as it was before, whatever the variant.
 #[derive(Debug, thiserror::Error)]
@@ -262,7 +262,7 @@ impl Error {
     pub fn in_step(
         self,
         step: &'static str,
-        target: &Target,
+        target: &Lock,
         cleaned: Result<(), server::Error>,
     ) -> Error {
         use server::Error as E;
@@ -317,7 +317,6 @@ fn server_status(error: &server::Error) -> u8 {
     use server::Error as E;
     match error {
         E::NoTable(_)
-        | E::Name(_)
         | E::Option(_)
         | E::OptionFile { .. }
         | E::Unsupported { .. }

@@ -1,19 +1,25 @@
 //! Who may use how much memory: decided once, before the load starts.
 //!
 //! ```text
-//! --memory = program + reading ahead (`reading`) + threads x worker + runs
+//! --memory = program + reading ahead (`read_ahead`) + building or sending
+//! building = threads x worker + runs
 //! worker   = chunk of input + its index of fields + pages being built + entries being sorted
+//! sending  = lanes (`lanes`): chunk of input, written out, as packets
 //! ```
 //!
 //! Nothing grows with the input: a worker whose pages or entries reach their share hands them on
 //! in mid-chunk, and runs beyond theirs spill. A record longer than a worker's
 //! share is the only one there is at its time, and runs spill to make room for the copies of it.
 
+mod lanes;
+mod read_ahead;
+
 use innodb::ids::PAGE_SIZE;
 
+pub use self::lanes::{LaneShares, Sending};
+pub use self::read_ahead::ReadAhead;
 use crate::error::Error;
 use crate::machine;
-use crate::options::LoadOptions;
 
 /// Code, stacks, collations, the connection: what every load has.
 pub const PROGRAM_BYTES: u64 = 20 << 20;
@@ -56,31 +62,29 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The shares of a load, of what reading ahead leaves.
-    pub fn of(options: &LoadOptions, reading_bytes: u64) -> Result<Memory, Error> {
-        let given_bytes = options.memory_bytes_max;
+    /// The shares of a load that was given so many bytes, of what reading ahead leaves.
+    pub fn of(given_bytes: u64, threads: usize, reading_bytes: u64) -> Result<Memory, Error> {
         let there = machine::memory_bytes();
-        match options.shares {
-            Some(shares) => Ok(shares),
-            None if given_bytes > there => Err(Error::Usage(format!(
+        if given_bytes > there {
+            return Err(Error::Usage(format!(
                 "--memory {} MiB is more than the {} MiB that this machine has, or that limits \
                  leave to the process",
                 given_bytes >> 20,
                 there >> 20
-            ))),
-            None => Memory::split(given_bytes.saturating_sub(reading_bytes), options.threads)
-                .map_err(|error| match reading_bytes {
-                    0 => error,
-                    _ => Error::Memory {
-                        given_bytes,
-                        reason: format!(
-                            "unpacking the input takes {} MiB, the rest at least {} MiB",
-                            reading_bytes.div_ceil(1 << 20),
-                            LEAST_BYTES >> 20
-                        ),
-                    },
-                }),
+            )));
         }
+        let shares = Memory::split(given_bytes.saturating_sub(reading_bytes), threads);
+        shares.map_err(|error| match reading_bytes {
+            0 => error,
+            _ => Error::Memory {
+                given_bytes,
+                reason: format!(
+                    "unpacking the input takes {} MiB, the rest at least {} MiB",
+                    reading_bytes.div_ceil(1 << 20),
+                    LEAST_BYTES >> 20
+                ),
+            },
+        })
     }
 
     /// Refuses a file whose verification would not fit.
@@ -91,7 +95,7 @@ impl Memory {
         }
         let reason = format!(
             "verifying a file of {} takes {} MiB",
-            crate::space::show(file_bytes),
+            disk::size::show(file_bytes),
             needed.div_ceil(1 << 20)
         );
         Err(Error::Memory { given_bytes, reason })

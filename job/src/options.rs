@@ -10,7 +10,7 @@ use sources::{Dialect, Encoding};
 
 use crate::error::Error;
 use crate::machine;
-use crate::memory::Memory;
+use crate::memory::{LaneShares, Memory, Sending};
 use crate::row_log;
 
 /// What may be in the target before the load, and what becomes of it.
@@ -252,6 +252,36 @@ impl LoadOptions {
             fill: Fill::default(),
             lock_wait_seconds: 60,
             interrupt: Interrupt::default(),
+        }
+    }
+
+    /// Who may use how much of the memory, of what reading ahead leaves.
+    ///
+    /// Errors: [`Error::Memory`], [`Error::Usage`] where it is too little, or more than there is.
+    pub fn memory(&self, reading_bytes: u64) -> Result<Memory, Error> {
+        match self.shares {
+            Some(shares) => Ok(shares),
+            None => Memory::of(self.memory_bytes_max, self.threads, reading_bytes),
+        }
+    }
+
+    /// What the lanes may use together that send rows by `path`, of what reading ahead leaves.
+    ///
+    /// Errors: [`Error::Memory`] where it is too little for one.
+    pub fn lane_shares(
+        &self,
+        path: LoadPath,
+        reading_bytes: u64,
+        input_bytes: Option<u64>,
+    ) -> Result<LaneShares, Error> {
+        let sending = match path {
+            LoadPath::Insert => Sending::Inserts,
+            LoadPath::Auto | LoadPath::Direct | LoadPath::Stream => Sending::Lines,
+        };
+        let (given_bytes, connections) = (self.memory_bytes_max, self.batches.connections);
+        match &self.shares {
+            Some(shares) => Ok(LaneShares::of_shares(shares, sending)),
+            None => LaneShares::of(given_bytes, reading_bytes, sending, connections, input_bytes),
         }
     }
 

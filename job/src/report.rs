@@ -49,7 +49,7 @@ pub struct LogicalReport {
 }
 
 /// Outcome of a load.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// `database.table`.
     pub target: String,

@@ -5,7 +5,9 @@
 
 use job::error::Error;
 use job::options::LoadOptions;
-use server::{Session, Table, TableName, identifier};
+use schema::TableName;
+use server::{Session, catalog, identifier};
+use sql::Syntax;
 
 /// What a load made before it began.
 #[derive(Debug, Default)]
@@ -19,7 +21,7 @@ impl Made {
     pub(crate) fn undo(&self, session: &mut Session) {
         // What made the load fail is what the user must hear.
         if let Some(name) = &self.table
-            && matches!(Table::is_empty(session, name), Ok(true))
+            && matches!(catalog::is_empty(session, name), Ok(true))
         {
             let _ = session.exec(&format!("DROP TABLE {}", name.quoted()));
         }
@@ -43,7 +45,7 @@ fn is_unused(session: &mut Session, database: &str) -> Result<bool, server::Erro
 /// Makes the target by `--ddl` if it is missing, and its database.
 pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result<Made, Error> {
     let name = TableName::new(&options.database, &options.table);
-    if options.ddl.is_none() || Table::exists(session, &name)? {
+    if options.ddl.is_none() || catalog::exists(session, &name)? {
         return Ok(Made::default());
     }
     let statement = statement(options)?;
@@ -56,7 +58,7 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
     let mut make = || {
         session.exec(&format!("USE {database}")).map_err(refused)?;
         session.exec(statement).map_err(refused)?;
-        if Table::exists(session, &name)? {
+        if catalog::exists(session, &name)? {
             return Ok(());
         }
         Err(Error::Usage(format!("--ddl ran, but made no table {name}")))
@@ -78,7 +80,10 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
 pub(crate) fn statement(options: &LoadOptions) -> Result<&str, Error> {
     let target = TableName::new(&options.database, &options.table);
     let mut others = Vec::new();
-    for statement in statements(options.ddl.as_deref().unwrap_or_default()) {
+    let script = options.ddl.as_deref().unwrap_or_default();
+    for statement in sql::statements(script.as_bytes(), Syntax::default()) {
+        // Cut between characters, as quotes and semicolons are some.
+        let Ok(statement) = std::str::from_utf8(statement) else { continue };
         match made_by(statement, &options.database) {
             Some(name) if name == target => return Ok(statement),
             Some(name) => others.push(name.to_string()),
@@ -93,78 +98,13 @@ pub(crate) fn statement(options: &LoadOptions) -> Result<&str, Error> {
 
 /// The table that a CREATE TABLE statement makes; None for other statements.
 fn made_by(statement: &str, database: &str) -> Option<TableName> {
-    let mut rest = word(statement, "CREATE")?;
-    if let Some(after) = word(rest, "OR").and_then(|rest| word(rest, "REPLACE")) {
-        rest = after;
-    }
-    rest = word(rest, "TABLE")?;
-    if let Some(after) =
-        word(rest, "IF").and_then(|rest| word(rest, "NOT")).and_then(|rest| word(rest, "EXISTS"))
-    {
-        rest = after;
-    }
-    let mut quoted = false;
-    let end = rest.find(|c: char| {
-        quoted ^= c == '`';
-        !quoted && (c.is_whitespace() || c == '(')
-    });
-    TableName::parse(&rest[..end.unwrap_or(rest.len())], Some(database)).ok()
-}
-
-/// What follows a keyword, less space and comments.
-fn word<'a>(text: &'a str, keyword: &str) -> Option<&'a str> {
-    let (head, rest) = text.split_at_checked(keyword.len())?;
-    let ends = rest.starts_with(|c: char| c.is_whitespace() || "`/-#".contains(c));
-    (head.eq_ignore_ascii_case(keyword) && ends).then(|| without_comments(rest))
-}
-
-/// The text behind leading space and comments. What stands in `/*! .. */` is for the server.
-fn without_comments(text: &str) -> &str {
-    let mut rest = text.trim_start();
-    while let Some(length) = comment_bytes(rest).filter(|_| !rest.starts_with("/*!")) {
-        rest = rest[length..].trim_start();
-    }
-    rest
-}
-
-/// Length of the comment that `text` begins with.
-fn comment_bytes(text: &str) -> Option<usize> {
-    let dashes = text.strip_prefix("--");
-    let line = dashes.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
-    if line || text.starts_with('#') {
-        return Some(text.find('\n').unwrap_or(text.len()));
-    }
-    text.strip_prefix("/*").map(|rest| rest.find("*/").map_or(text.len(), |end| end + 4))
-}
-
-/// The statements of a script, without what separates them.
-fn statements(script: &str) -> Vec<&str> {
-    let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
-    let bytes = script.as_bytes();
-    while at < bytes.len() {
-        at += match bytes[at] {
-            b';' => {
-                found.push(&script[start..at]);
-                start = at + 1;
-                1
-            }
-            quote @ (b'\'' | b'"' | b'`') => quoted_bytes(&bytes[at..], quote),
-            b'-' | b'#' | b'/' => comment_bytes(&script[at..]).unwrap_or(1),
-            _ => 1,
-        };
-    }
-    found.push(&script[start.min(script.len())..]);
-    found.into_iter().map(|text| without_comments(text).trim_end()).collect()
-}
-
-/// Length of a quoted text, both quotes included. A doubled quote reads as two texts, which comes
-/// to the same.
-fn quoted_bytes(text: &[u8], quote: u8) -> usize {
-    let mut at = 1;
-    while at < text.len() && text[at] != quote {
-        at += if text[at] == b'\\' && quote != b'`' { 2 } else { 1 };
-    }
-    at + 1
+    let name = sql::made_table(statement.as_bytes(), Syntax::default())?;
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok();
+    let database = match name.database {
+        Some(database) => text(database)?,
+        None => database.to_owned(),
+    };
+    Some(TableName::new(database, text(name.name)?))
 }
 
 #[cfg(test)]

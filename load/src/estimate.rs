@@ -4,31 +4,33 @@
 //! follow from the stored sizes of their columns; text keys are taken to sort by as many bytes as
 //! they store.
 
-use encode::binding::{BoundColumn, Input};
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
 use encode::encoder::Line;
 use encode::inspected::Inspected;
+use innodb::blob::{needs_off_page, pages_needed};
+use innodb::ids::PAGE_SIZE;
+use innodb::record::{self, RECORD_HEADER, ROLL_PTR_BYTES, TRX_ID_BYTES};
 use job::error::Error;
 use job::memory::Memory;
-use job::options::LoadOptions;
+use job::options::{LoadOptions, LoadPath};
+use schema::Table;
 use serde::Serialize;
-use server::Table;
 use sources::{Chunk, Rows, Scanner, Source, Value};
+
+use crate::speeds::Speeds;
 
 /// Rows that are converted.
 const SAMPLE_ROWS: usize = 2_000;
 /// Bytes of a record besides its values: header, DB_TRX_ID, DB_ROLL_PTR.
-const RECORD_BYTES: f64 = 5.0 + 6.0 + 7.0;
+const RECORD_BYTES: f64 = (RECORD_HEADER + TRX_ID_BYTES + ROLL_PTR_BYTES) as f64;
 /// Bytes of an index entry besides its values.
-const ENTRY_BYTES: f64 = 5.0;
+const ENTRY_BYTES: f64 = RECORD_HEADER as f64;
 /// Bytes of DB_ROW_ID, the key of a table without one.
-const ROW_ID_BYTES: f64 = 6.0;
+const ROW_ID_BYTES: f64 = record::ROW_ID_BYTES as f64;
 /// What page headers, directories and the levels above the leaves take.
 const PAGE_OVERHEAD: f64 = 1.03;
-/// Values beyond this go to pages of their own.
-const OFF_PAGE_BYTES: f64 = 8_000.0;
-const PAGE_BYTES: f64 = 16_384.0;
-/// What is left on a page after headers.
-const BODY_BYTES: f64 = 16_327.0;
+const PAGE_BYTES: f64 = PAGE_SIZE as f64;
 /// What a file takes at least; and once it grows by extents, what is left free in them.
 const SPACE_BYTES_MIN: f64 = 100_000.0;
 const EXTENTS_FROM_BYTES: f64 = 1e6;
@@ -36,18 +38,6 @@ const EXTENTS_FREE_BYTES: f64 = 2e6;
 /// Part of the runs' memory that is filled before they spill.
 const RUNS_IN_MEMORY: f64 = 0.75;
 
-// Speeds of the machine of docs/benchmarks.md, in bytes a second.
-/// Parsing, converting, encoding, building: input of one core.
-const BUILD_SPEED: f64 = 300e6;
-/// Sorting rows that do not come in key order: their records, one core.
-const SORT_SPEED: f64 = 400e6;
-/// Reading the finished file again, one core.
-const VERIFY_SPEED: f64 = 1.1e9;
-/// The server's import.
-const IMPORT_SPEED: f64 = 1.05e9;
-/// Rows sent in statements, two secondary indexes built afterwards: input of the whole machine,
-/// which the server has most of.
-const SEND_SPEED: f64 = 36e6;
 /// Everything that does not depend on size, in seconds.
 const CONSTANT_SECONDS: f64 = 0.1;
 
@@ -63,7 +53,10 @@ pub struct Estimate {
     pub temporary_bytes: u64,
     /// The same if they do not come in that order.
     pub temporary_bytes_unordered: u64,
-    /// Seconds at the speed of docs/benchmarks.md, the rows in primary key order.
+    /// Loads of this machine by whose speed `seconds` are; with none it is that of the machine of
+    /// docs/benchmarks.md.
+    pub loads_measured: u32,
+    /// Seconds, the rows in primary key order.
     pub seconds: f64,
     /// The same if they do not come in that order.
     pub seconds_unordered: f64,
@@ -81,15 +74,21 @@ struct Sample {
 impl Estimate {
     /// The same rows sent in statements. What is sorted for that are the rows as they are in the
     /// input, of `input_bytes`.
-    pub(crate) fn sent(self, input_bytes: u64, memory: &Memory) -> Estimate {
+    pub(crate) fn sent(
+        self,
+        input_bytes: u64,
+        memory: &Memory,
+        path: LoadPath,
+        speeds: &Speeds,
+    ) -> Estimate {
         let input = input_bytes as f64;
         let fits = input <= RUNS_IN_MEMORY * memory.run_bytes as f64;
-        let seconds = CONSTANT_SECONDS + input / SEND_SPEED;
+        let seconds = CONSTANT_SECONDS + input / speeds.of_sending(path);
         Estimate {
             temporary_bytes: 0,
             temporary_bytes_unordered: if fits { 0 } else { input_bytes },
             seconds,
-            seconds_unordered: seconds + input / SORT_SPEED,
+            seconds_unordered: seconds + input / speeds.sort,
             ..self
         }
     }
@@ -102,6 +101,7 @@ impl Estimate {
         inspected: &Inspected,
         options: &LoadOptions,
         memory: &Memory,
+        speeds: &Speeds,
     ) -> Result<Option<Estimate>, Error> {
         let Some(total) = source.bytes_total() else { return Ok(None) };
         if source.files().iter().any(|file| file.bytes.is_none()) {
@@ -118,7 +118,7 @@ impl Estimate {
         }
         let sample = Sample::of(&chunk, &rows, &inspected.columns);
         let rows = sample.rows * (total as f64 / part.max(1) as f64).max(1.0);
-        Ok(Some(sample.estimate(rows, total, table, options, memory)))
+        Ok(Some(sample.estimate(rows, total, table, (options, memory), speeds)))
     }
 }
 
@@ -146,11 +146,10 @@ impl Sample {
                     Input::Constant(Some(value)) => stored.extend_from_slice(value),
                     _ => {}
                 }
-                let bytes = stored.len() as f64;
-                if bytes > OFF_PAGE_BYTES {
-                    sample.off_page += (bytes / BODY_BYTES).ceil() * PAGE_BYTES;
+                if needs_off_page(stored.len()) {
+                    sample.off_page += (pages_needed(stored.len()) * PAGE_SIZE) as f64;
                 } else {
-                    sample.stored[index] += bytes;
+                    sample.stored[index] += stored.len() as f64;
                 }
             }
             taken += 1;
@@ -166,10 +165,10 @@ impl Sample {
         rows: f64,
         total: u64,
         table: &Table,
-        options: &LoadOptions,
-        memory: &Memory,
+        (options, memory): (&LoadOptions, &Memory),
+        speeds: &Speeds,
     ) -> Estimate {
-        let key_bytes = |columns: &[server::catalog::IndexColumn]| -> f64 {
+        let key_bytes = |columns: &[schema::IndexColumn]| -> f64 {
             let stored = columns.iter().map(|part| {
                 let column = table.columns.iter().position(|column| column.name == part.name);
                 let stored = column.and_then(|column| self.stored.get(column)).copied();
@@ -201,16 +200,17 @@ impl Sample {
         let clustered = rows * (record + primary_bytes);
         let threads = memory.threads as f64;
         let seconds = CONSTANT_SECONDS
-            + total as f64 / BUILD_SPEED / threads
-            + table_bytes / VERIFY_SPEED / threads
-            + table_bytes / IMPORT_SPEED;
+            + total as f64 / speeds.build / threads
+            + table_bytes / speeds.verify / threads
+            + table_bytes / speeds.import;
         Estimate {
             rows: rows as u64,
             table_bytes: table_bytes as u64,
             temporary_bytes: spilled(rows * entries),
             temporary_bytes_unordered: spilled(rows * entries + clustered),
+            loads_measured: speeds.loads,
             seconds,
-            seconds_unordered: seconds + clustered / SORT_SPEED / threads,
+            seconds_unordered: seconds + clustered / speeds.sort / threads,
         }
     }
 }

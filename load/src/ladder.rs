@@ -9,12 +9,12 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use send::{Ask, Landing};
 use serde::Serialize;
-use server::Target;
+use server::{Direct, Lock};
 use sources::Source;
 
 use crate::estimate::Estimate;
-use crate::plan;
 use crate::space;
+use crate::speeds::Speeds;
 
 /// Why the direct path is taken, when it is.
 const WHY_DIRECT: &str =
@@ -66,7 +66,7 @@ pub(crate) enum Purpose {
 /// Errors: options that do not fit the table; a disk that is too small. That all rungs are refused
 /// is no error here.
 pub(crate) fn climb(
-    target: &mut Target,
+    target: &mut Lock,
     options: &LoadOptions,
     memory: &Memory,
     source: &mut dyn Source,
@@ -76,7 +76,7 @@ pub(crate) fn climb(
     let removed = match (ladder.first_landing(target, options)?, purpose) {
         (None, _) => return Ok(ladder.give_up()),
         (_, Purpose::Plan) => Vec::new(),
-        (Some(LoadPath::Direct), _) => target.cleanup()?,
+        (Some(LoadPath::Direct), _) => Direct::new(target).cleanup()?,
         (Some(_), _) => target.cleanup_tables()?,
     };
     if purpose == Purpose::Load {
@@ -86,7 +86,7 @@ pub(crate) fn climb(
     let is_empty = target.is_empty()?;
     if options.mode == Mode::Insert && !is_empty {
         let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
-        ladder.refuse_all(&plan::not_empty(options, was_swapped));
+        ladder.refuse_all(&not_empty(options, was_swapped));
     }
     if options.mode == Mode::Append && !is_empty {
         let reason = "the table is not empty, and the direct path adds no rows to those there yet";
@@ -102,8 +102,10 @@ pub(crate) fn climb(
     let Some(path) = ladder.first_landing(target, options)? else { return Ok(ladder.give_up()) };
     let landing = ladder.landing.take().filter(|_| path != LoadPath::Direct);
     let mut climbed = ladder.give_up();
+    let speeds = Speeds::of(&options.state_dir);
     if path == LoadPath::Direct || purpose == Purpose::Plan {
-        climbed.estimate = Estimate::of(source, &target.table, &inspected, options, memory)?;
+        climbed.estimate =
+            Estimate::of(source, &target.table, &inspected, options, memory, &speeds)?;
     }
     match (path, purpose) {
         (LoadPath::Direct, Purpose::Load) => {
@@ -112,7 +114,8 @@ pub(crate) fn climb(
         (LoadPath::Direct, Purpose::Plan) => {}
         _ => {
             let input_bytes = source.bytes_total().unwrap_or(0);
-            climbed.estimate = climbed.estimate.map(|direct| direct.sent(input_bytes, memory));
+            climbed.estimate =
+                climbed.estimate.map(|direct| direct.sent(input_bytes, memory, path, &speeds));
         }
     }
     let why = why(path, options, &climbed.refused);
@@ -122,7 +125,7 @@ pub(crate) fn climb(
 
 /// Refuses what will not fit memory or disks.
 pub(crate) fn check_room(
-    target: &Target,
+    target: &Lock,
     options: &LoadOptions,
     estimate: Option<&Estimate>,
 ) -> Result<(), Error> {
@@ -142,13 +145,13 @@ struct Ladder {
 
 impl Ladder {
     /// What can be said before the table is looked into.
-    fn new(target: &mut Target, options: &LoadOptions) -> Result<Ladder, Error> {
+    fn new(target: &mut Lock, options: &LoadOptions) -> Result<Ladder, Error> {
         let rungs = match options.path {
             LoadPath::Auto => LADDER.to_vec(),
             path => vec![path],
         };
         let mut ladder = Ladder { rungs, refused: Vec::new(), landing: None };
-        for reason in plan::refusals(target) {
+        for reason in refusals(target) {
             ladder.refuse(LoadPath::Direct, reason);
         }
         if options.on_duplicate == OnDuplicate::Update {
@@ -179,7 +182,7 @@ impl Ladder {
     /// The same, once it is known where its rows would go.
     fn first_landing(
         &mut self,
-        target: &mut Target,
+        target: &mut Lock,
         options: &LoadOptions,
     ) -> Result<Option<LoadPath>, Error> {
         let sends = matches!(self.first(), Some(LoadPath::Stream | LoadPath::Insert));
@@ -261,7 +264,7 @@ impl Refused {
 
 impl Climbed {
     /// The rung, or an error with all that is against each.
-    pub(crate) fn require(self, target: &Target, options: &LoadOptions) -> Result<Rung, Error> {
+    pub(crate) fn require(self, target: &Lock, options: &LoadOptions) -> Result<Rung, Error> {
         let Climbed { rung, mut refused, .. } = self;
         rung.ok_or_else(|| {
             let path = (options.path != LoadPath::Auto).then(|| options.path.name());
@@ -276,6 +279,22 @@ impl Climbed {
             };
             Error::Unfit { target: target.table.name.to_string(), path, reasons }
         })
+    }
+}
+
+/// What keeps the direct path from a table, one sentence each.
+fn refusals(target: &Lock) -> Vec<String> {
+    target.unsupported.iter().map(ToString::to_string).collect()
+}
+
+/// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
+/// was killed after its swap.
+fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
+    match options.mode {
+        _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
+             --mode replace would put this input's in their place"
+            .to_owned(),
+        _ => "the table is not empty; --mode replace swaps its rows for the input's".to_owned(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! A load from its beginning to its end: what conducts the stages, and chooses the way.
 //!
 //! In reading order: `run` the load as a whole; before it `plan` and `ladder` which way in, `ddl` the
-//! table made, `estimate` and `space` whether there is room; [`mod@sniff`] what a file is that
+//! table made, `estimate` how large and how long it will be, by the
+//! `speeds` of loads before, `space` whether there is room; [`mod@sniff`] what a file is that
 //! nothing is known of. What is asked, used and told is of crate `job`, the ways in are `direct` and
 //! `send`.
 
@@ -13,6 +14,7 @@ mod ladder;
 mod plan;
 mod run;
 mod space;
+mod speeds;
 
 #[doc(hidden)]
 pub use job::failpoint;

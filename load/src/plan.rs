@@ -8,8 +8,9 @@ use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::space::free_bytes;
+use schema::TableName;
 use serde::Serialize;
-use server::{ConnectOptions, Session, Table, TableName, Target, TargetOptions};
+use server::{ConnectOptions, Lock, LockOptions, Session, catalog};
 use sources::FileSource;
 
 use crate::ddl;
@@ -78,7 +79,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         compression: compression(options)?,
     };
     let exists = match &mut session {
-        Some(session) => Table::exists(session, &name)?,
+        Some(session) => catalog::exists(session, &name)?,
         None => false,
     };
     let Some(session) = session.filter(|_| exists) else {
@@ -147,13 +148,13 @@ pub(crate) fn lock(
     session: Session,
     options: &LoadOptions,
     told: Option<&Sender<String>>,
-) -> Result<Target, Error> {
+) -> Result<Lock, Error> {
     let name = TableName::new(&options.database, &options.table);
     let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
-    let reconnect_wait = failpoint::reconnect_wait(server::recover::RECONNECT_WAIT);
-    let target_options =
-        TargetOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
-    Target::lock(session, &name, &target_options).map_err(|error| match error {
+    let reconnect_wait = failpoint::reconnect_wait(server::RECONNECT_WAIT);
+    let lock_options =
+        LockOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
+    Lock::take(session, &name, &lock_options).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
         error => error.into(),
     })
@@ -161,20 +162,4 @@ pub(crate) fn lock(
 
 fn no_table(name: &str) -> Error {
     Error::Usage(format!("table {name} does not exist; --ddl FILE or --create would make it"))
-}
-
-/// What keeps the direct path from a table, one sentence each.
-pub(crate) fn refusals(target: &Target) -> Vec<String> {
-    target.unsupported.iter().map(ToString::to_string).collect()
-}
-
-/// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
-/// was killed after its swap.
-pub(crate) fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
-    match options.mode {
-        _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
-             --mode replace would put this input's in their place"
-            .to_owned(),
-        _ => "the table is not empty; --mode replace swaps its rows for the input's".to_owned(),
-    }
 }

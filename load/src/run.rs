@@ -11,13 +11,15 @@ use job::options::LoadOptions;
 use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::steps::Steps;
+use schema::TableName;
 use send::Way;
-use server::{ConnectOptions, Session, Table, TableName, Target};
+use server::{ConnectOptions, Direct, Lock, Session, catalog};
 use sources::Source;
 
 use crate::ddl::{self, Made};
 use crate::ladder::{self, Purpose, Rung};
 use crate::plan;
+use crate::speeds::Speeds;
 
 /// Loads files into a table: all of it, or nothing.
 ///
@@ -99,18 +101,30 @@ fn run(
     let Rung { path, why, inspected, landing } = &rung;
     let prepared = Prepared { options, progress, memory, inspected, path: *path, why };
     let outcome = match landing.clone() {
-        Some(landing) => send::run(&prepared, connect, landing, &mut target, source, steps),
-        None => direct::run(&prepared, &mut target, source, steps),
+        Some(landing) => {
+            let sent = send::run(&prepared, connect, landing, &mut target, source, steps);
+            sent.map_err(|error| {
+                let _shield = options.interrupt.shield();
+                (error, target.abandon())
+            })
+        }
+        None => {
+            let mut direct = Direct::new(&mut target);
+            direct::run(&prepared, &mut direct, source, steps).map_err(|error| {
+                let _shield = options.interrupt.shield();
+                (error, direct.abandon())
+            })
+        }
     };
     match outcome {
         Ok(mut report) => {
             let way = rung.landing.as_ref().map(|landing| landing.way);
             report.warnings.extend(forget_ledger(&mut target, options, way));
+            Speeds::remember(&options.state_dir, rung.path, &report);
             Ok(report)
         }
-        Err(error) => {
+        Err((error, cleaned)) => {
             let _shield = options.interrupt.shield();
-            let cleaned = target.abandon();
             made.undo(&mut target.session);
             Err(match error {
                 error @ Error::Appended { .. } => error,
@@ -127,7 +141,7 @@ fn inspect(
     memory: &Memory,
     source: &mut dyn Source,
     told: &Sender<String>,
-) -> Result<(Target, Made, Rung), Error> {
+) -> Result<(Lock, Made, Rung), Error> {
     let mut session = Session::connect(connect)?;
     let made = ddl::make_table(&mut session, options)?;
     let mut target = match plan::lock(session, options, Some(told)) {
@@ -153,7 +167,7 @@ fn inspect(
 /// Removes the ledger: of a load that is done, and of those before it that were interrupted, whose
 /// rows are gone or whose rest is in now. Gives a warning where that cannot be done and rows are
 /// sent in such a `way` that there is one.
-fn forget_ledger(target: &mut Target, options: &LoadOptions, way: Option<Way>) -> Option<String> {
+fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> Option<String> {
     let _shield = options.interrupt.shield();
     failpoint::hit("ledger.done");
     let ledger = target.names.ledger.clone();
@@ -168,21 +182,21 @@ fn forget_ledger(target: &mut Target, options: &LoadOptions, way: Option<Way>) -
             "no other input can be added before: DROP TABLE {}; the same command would add nothing",
             ledger.quoted()
         ),
-        Way::Shadow | Way::Whole => "the next load removes it".to_owned(),
+        Way::Shadow | Way::Transaction => "the next load removes it".to_owned(),
     };
     Some(format!("all rows are in, but the ledger {ledger} could not be removed ({error}): {then}"))
 }
 
-fn drop_ledger(target: &mut Target, ledger: &TableName) -> server::Result<()> {
+fn drop_ledger(target: &mut Lock, ledger: &TableName) -> server::Result<()> {
     target.reconnect()?;
-    if Table::exists(&mut target.session, ledger)? {
+    if catalog::exists(&mut target.session, ledger)? {
         target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
     }
     Ok(())
 }
 
 /// Takes back what a load made that ends before its shadow.
-fn undo(target: &mut Target, made: &Made, options: &LoadOptions) {
+fn undo(target: &mut Lock, made: &Made, options: &LoadOptions) {
     let _shield = options.interrupt.shield();
     // Where the server has gone, the error that is reported says so.
     let _ = target.reconnect();

@@ -53,6 +53,7 @@ mod tests {
             table_bytes,
             temporary_bytes,
             temporary_bytes_unordered: temporary_bytes,
+            loads_measured: 0,
             seconds: 1.0,
             seconds_unordered: 1.0,
         }
@@ -67,7 +68,7 @@ mod tests {
         assert!(matches!(error, Error::NoSpace { table_bytes, .. } if table_bytes == 1 << 60));
         assert_eq!(error.exit_status(), 2);
         let text = error.to_string();
-        assert!(text.contains("the load needs about 1152921.5 TB there"), "{text}");
+        assert!(text.contains("the load needs about 1.15 EB there"), "{text}");
     }
 
     #[test]
@@ -82,6 +83,6 @@ mod tests {
         let memory = Path::new("/proc");
         assert!(check(build, memory, Some(&estimate(free / 4 * 3, 0))).is_ok());
         let error = check(build, memory, Some(&estimate(0, 2 << 40))).unwrap_err();
-        assert!(error.to_string().starts_with("/proc has 0 bytes free"), "{error}");
+        assert!(error.to_string().starts_with("/proc has 0 B free"), "{error}");
     }
 }

@@ -2,8 +2,8 @@
 
 use load::{LoadOptions, Memory, Mode};
 
-use crate::compare::{same_rows, scan};
-use crate::server::{Db, Server};
+use testkit::tables::compare::{same_rows, scan};
+use testkit::tables::server::{Db, Server};
 
 /// A table, the columns in the file, and the file's values of the AUTO_INCREMENT column.
 struct Case {

@@ -8,10 +8,10 @@ use std::path::Path;
 use server::learn::{self, CollationCache};
 use values::Charset;
 
-use crate::compare::{Exported, same_rows, same_stored};
-use crate::random::Random;
-use crate::reasons::Reasons;
-use crate::server::{Db, Server};
+use testkit::Random;
+use testkit::tables::compare::{Exported, same_rows, same_stored};
+use testkit::tables::reasons::Reasons;
+use testkit::tables::server::{Db, Server};
 
 const ROWS: u64 = 400;
 const FEW: [&str; 8] = ["koi8r", "cp1251", "swe7", "sjis", "gbk", "ujis", "ucs2", "utf16"];

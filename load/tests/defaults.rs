@@ -2,8 +2,8 @@
 
 use load::Error;
 
-use crate::compare::same_rows;
-use crate::server::{Db, Server};
+use testkit::tables::compare::same_rows;
+use testkit::tables::server::{Db, Server};
 
 /// Types and DEFAULT expressions that are one value for all rows of a statement.
 const EXPRESSIONS: [&str; 40] = [

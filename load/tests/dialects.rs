@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use load::Error;
 use sources::Dialect;
 
-use crate::random::Random;
-use crate::server::{Db, Server};
+use testkit::Random;
+use testkit::tables::server::{Db, Server};
 
 /// Tables of random files.
 const CASES: usize = 120;

@@ -7,9 +7,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::random::Random;
-use crate::server::{End, Server};
-use crate::twins::{Totals, one};
+use testkit::Random;
+use testkit::tables::server::{End, Server};
+use testkit::tables::twins::{Totals, one};
 
 const CASES: usize = 150;
 /// Tables between two restarts.

@@ -6,8 +6,8 @@ use std::path::Path;
 use load::{Error, LoadOptions, Memory, Mode};
 use sources::Dialect;
 
-use crate::compare::same_rows;
-use crate::server::{Db, Server};
+use testkit::tables::compare::same_rows;
+use testkit::tables::server::{Db, Server};
 
 /// A key over column `k` of `(id INT PRIMARY KEY, k ..)`, and two values for it.
 pub(crate) struct Pair {

@@ -3,8 +3,8 @@
 use load::{Error, Mode};
 use sources::{Dialect, FileSource, SourceOptions};
 
-use crate::compare::same_rows;
-use crate::server::{Db, Server};
+use testkit::tables::compare::same_rows;
+use testkit::tables::server::{Db, Server};
 
 const TABLE: &str = "CREATE TABLE b (
     id INT NOT NULL, `two words` VARCHAR(20) DEFAULT 'd\u{e9}f', `select` DECIMAL(6,2) NOT NULL DEFAULT 1.5,

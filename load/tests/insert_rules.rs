@@ -2,7 +2,7 @@
 
 use load::{Error, LoadPath, OnDuplicate, RowRules};
 
-use crate::server::{Db, Server};
+use testkit::tables::server::{Db, Server};
 
 const TABLE: &str = "(id INT AUTO_INCREMENT PRIMARY KEY, t VARCHAR(9), at TIMESTAMP NOT NULL,
     g INT AS (id + 1) VIRTUAL) ENGINE=InnoDB AUTO_INCREMENT=17";

@@ -4,7 +4,7 @@
 use load::{LoadOptions, LoadPath, Mode};
 use server::ConnectOptions;
 
-use crate::server::{Db, Server};
+use testkit::tables::server::{Db, Server};
 
 const PATHS: [LoadPath; 2] = [LoadPath::Stream, LoadPath::Insert];
 

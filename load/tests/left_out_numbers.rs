@@ -3,9 +3,9 @@
 
 use load::{Memory, OnDuplicate};
 
-use crate::compare::same_rows;
-use crate::random::Random;
-use crate::server::{Db, Server};
+use testkit::Random;
+use testkit::tables::compare::same_rows;
+use testkit::tables::server::{Db, Server};
 
 const TABLES: [&str; 5] = [
     "(id INT AUTO_INCREMENT PRIMARY KEY, u INT NULL UNIQUE KEY)",

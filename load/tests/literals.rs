@@ -6,11 +6,12 @@
 //! the server judges them.
 
 use load::{LoadPath, RowRules};
-use sources::sql::{Literals, RunOptions, SqlOptions, SqlReader, Syntax, Tuples};
+use sources::dump::{RunOptions, SqlOptions, SqlReader};
 use sources::{Dialect, FieldKind, MultiByte, Rows, Scanner};
+use sql::{Literals, Syntax, Tuples};
 
-use crate::random::Random;
-use crate::server::{Db, Server};
+use testkit::Random;
+use testkit::tables::server::{Db, Server};
 
 /// Column types, and what a scan has to let through.
 const COLUMNS: [(&str, Literals); 40] = [

@@ -2,7 +2,7 @@
 
 use load::{LoadOptions, LoadPath, Mode, OnDuplicate, Report};
 
-use crate::server::{Db, Server};
+use testkit::tables::server::{Db, Server};
 
 const PATHS: [LoadPath; 2] = [LoadPath::Stream, LoadPath::Insert];
 
@@ -21,7 +21,7 @@ fn same_as_load_data(db: &mut Db, server: &Server, text: &str) {
     let file = server.file(db, "theirs", text);
     db.sql("CREATE OR REPLACE TABLE a LIKE b");
     db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a", file.display()));
-    crate::compare::same_rows(db, "b", "a", &["k"]);
+    testkit::tables::compare::same_rows(db, "b", "a", &["k"]);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn values_are_counted_as_by_one_load_data() {
         let file = server.file(&db, "theirs", &text);
         db.sql(&format!("CREATE OR REPLACE TABLE a {columns}"));
         db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a", file.display()));
-        crate::compare::same_rows(&mut db, "b", "a", &["k"]);
+        testkit::tables::compare::same_rows(&mut db, "b", "a", &["k"]);
         let next = |db: &mut Db, table: &str| {
             db.number(&format!(
                 "SELECT AUTO_INCREMENT FROM information_schema.TABLES \
@@ -116,7 +116,7 @@ fn rules_for_duplicates_are_those_of_the_server_in_input_order() {
                 let file = server.file(&db, "theirs", &text);
                 db.sql("CREATE OR REPLACE TABLE a LIKE b");
                 db.sql(&format!("LOAD DATA INFILE '{}' {words}", file.display()));
-                crate::compare::same_rows(&mut db, "b", "a", &["k"]);
+                testkit::tables::compare::same_rows(&mut db, "b", "a", &["k"]);
             }
         }
     }

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use load::{Error, Memory};
 
-use crate::compare::{Exported, same_rows, same_stored};
-use crate::random::Random;
-use crate::server::Server;
+use testkit::Random;
+use testkit::tables::compare::{Exported, same_rows, same_stored};
+use testkit::tables::server::Server;
 
 /// Entries of every shape: bare keys, keys read back, keys with a record, clustered records.
 const TABLE: &str = "CREATE TABLE b (

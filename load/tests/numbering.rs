@@ -4,11 +4,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use load::{LoadOptions, Memory};
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
-use crate::compare::same_rows;
-use crate::random::Random;
-use crate::server::{Db, Server};
+use testkit::Random;
+use testkit::tables::compare::same_rows;
+use testkit::tables::server::{Db, Server};
 
 const CASES: usize = 50;
 

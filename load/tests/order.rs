@@ -3,9 +3,9 @@
 
 use load::{LoadOptions, LoadPath, Memory, Mode, OnDuplicate, Report};
 
-use crate::compare::same_rows;
-use crate::random::Random;
-use crate::server::{Db, Server};
+use testkit::Random;
+use testkit::tables::compare::same_rows;
+use testkit::tables::server::{Db, Server};
 
 const ROWS: usize = 12_000;
 
@@ -218,7 +218,8 @@ fn keys_that_only_the_server_knows_are_taken_in_order() {
         // CHECKSUM TABLE does not always say the same of one table with such a column twice.
         for (ours, theirs) in [("a", "b"), ("b", "a")] {
             let sql = format!("SELECT * FROM {ours} EXCEPT SELECT * FROM {theirs} LIMIT 3");
-            let rows: Vec<String> = db.rows(&sql).iter().map(crate::compare::show).collect();
+            let rows: Vec<String> =
+                db.rows(&sql).iter().map(testkit::tables::compare::show).collect();
             assert!(rows.is_empty(), "{rule:?}: only in {ours}: {rows:?}");
         }
         let count = |db: &mut Db, table: &str| {
@@ -257,7 +258,7 @@ fn generated_numbers_under_replace_are_those_of_load_data() {
                 // The same rows in the same order.
                 let rows = |db: &mut Db, table: &str| -> Vec<String> {
                     let sql = format!("SELECT u, c FROM {table} ORDER BY id");
-                    db.rows(&sql).iter().map(crate::compare::show).collect()
+                    db.rows(&sql).iter().map(testkit::tables::compare::show).collect()
                 };
                 assert_eq!(rows(&mut db, "b"), rows(&mut db, "a"));
             }

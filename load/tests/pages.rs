@@ -3,8 +3,8 @@
 
 use load::{LoadOptions, Memory};
 
-use crate::compare::{Exported, same_rows, same_stored};
-use crate::server::Server;
+use testkit::tables::compare::{Exported, same_rows, same_stored};
+use testkit::tables::server::Server;
 
 struct Case {
     name: &'static str,

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use load::Error;
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
-use crate::server::{Db, Server};
+use testkit::tables::server::{Db, Server};
 
 /// A table `b` of `a VARCHAR(9)`-like first column, and what the error must name.
 const TABLES: [(&str, &str); 24] = [

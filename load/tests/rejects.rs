@@ -6,8 +6,8 @@ use load::{Error, LoadOptions};
 use serde_json::{Value, json};
 use sources::Dialect;
 
-use crate::reasons::Reasons;
-use crate::server::{Db, Server};
+use testkit::tables::reasons::Reasons;
+use testkit::tables::server::{Db, Server};
 
 const TABLE: &str = "CREATE TABLE b (
     id INT NOT NULL PRIMARY KEY, n DECIMAL(5,2) NULL, `day of` DATE NOT NULL,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use load::{HeldBack, LoadOptions, LoadPath, Mode, Progress, Report, Snapshot};
 use server::Session;
-use server::testing::Cluster;
+use testkit::Cluster;
 
 const ROWS: u64 = 40_000;
 

@@ -7,13 +7,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use load::{LoadPath, Mode};
 
-use crate::case::Case;
-use crate::compare::same_rows;
-use crate::random::Random;
-use crate::run::{Input, Run};
-use crate::say;
-use crate::server::{Db, Server};
-use crate::twins;
+use testkit::Random;
+use testkit::say;
+use testkit::tables::case::Case;
+use testkit::tables::compare::same_rows;
+use testkit::tables::run::{Input, Run};
+use testkit::tables::server::{Db, Server};
+use testkit::tables::twins;
 
 const CASES: usize = 40;
 

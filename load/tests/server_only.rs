@@ -5,8 +5,8 @@ use std::path::Path;
 
 use load::{LoadOptions, LoadPath, Report};
 
-use crate::compare::{same_rows, show};
-use crate::server::{Db, Server};
+use testkit::tables::compare::{same_rows, show};
+use testkit::tables::server::{Db, Server};
 
 const PATHS: [LoadPath; 2] = [LoadPath::Auto, LoadPath::Insert];
 

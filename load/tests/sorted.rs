@@ -3,9 +3,9 @@
 
 use load::{LoadOptions, LoadPath, Mode, Report};
 
-use crate::compare::same_rows;
-use crate::random::Random;
-use crate::server::{Db, Server};
+use testkit::Random;
+use testkit::tables::compare::same_rows;
+use testkit::tables::server::{Db, Server};
 
 const ROWS: u64 = 20_000;
 

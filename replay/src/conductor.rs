@@ -20,9 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use server::TableName;
+use schema::TableName;
 use server::identifier::quote_name;
-use sources::sql::{SqlReader, Statement, StatementKind, Syntax, classify};
+use sources::dump::{SqlReader, Statement};
+use sql::{StatementKind, Syntax, classify};
 
 use self::atomic::Deferred;
 use self::transaction::{Since, Transaction};

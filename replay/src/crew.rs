@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 
-use server::TableName;
+use schema::TableName;
 
 use crate::filling::{Sent, Stopped};
 use crate::journal::Spot;

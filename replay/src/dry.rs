@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use server::TableName;
-use sources::sql::{
-    InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, Statement, StatementKind, Syntax,
-    classify,
-};
+use schema::TableName;
+use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader, Statement};
 use sources::{Chunk, Rows, Scanner, Source};
+use sql::{InsertHead, StatementKind, Syntax, classify};
 
 use crate::dump::{Content, Dump, Part, Script, TableRows};
 use crate::error::Error;

@@ -1,8 +1,9 @@
 //! Rows on their way into one table.
 
 use job::stop::Reason;
-use server::{ConnectOptions, TableName};
-use sources::sql::InsertHead;
+use schema::TableName;
+use server::ConnectOptions;
+use sql::InsertHead;
 
 use crate::error::Error;
 use crate::journal::Spot;

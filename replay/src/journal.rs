@@ -28,9 +28,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use disk::File;
+use schema::TableName;
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
-use server::{Session, Table, TableName};
+use server::{Session, catalog};
 
 use self::dump::Identity;
 use crate::error::Error;
@@ -150,7 +151,7 @@ impl Journal {
         let mut is_there = true;
         for (name, finished) in &self.tables {
             let rows: u64 = finished.iter().map(|table| table.rows).sum();
-            is_there = Table::exists(own, name)? && (rows == 0 || !Table::is_empty(own, name)?);
+            is_there = catalog::exists(own, name)? && (rows == 0 || !catalog::is_empty(own, name)?);
             if !is_there {
                 break;
             }

@@ -10,8 +10,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use server::TableName;
-use sources::sql::{InsertHead, ObjectName, Statement, StatementKind};
+use schema::TableName;
+use sources::dump::Statement;
+use sql::{InsertHead, ObjectName, StatementKind};
 
 use crate::error::Error;
 use crate::names::Names;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use sources::sql::Statement;
+use sources::dump::Statement;
 
 /// Characters of a statement that are shown.
 const HEAD_CHARS_MAX: usize = 80;

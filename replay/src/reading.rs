@@ -2,7 +2,8 @@
 
 use server::Session;
 use server::version::Flavor;
-use sources::sql::{Comments, SqlOptions, SqlReader, Syntax};
+use sources::dump::{SqlOptions, SqlReader};
+use sql::{Comments, Syntax};
 
 use crate::options::ReplayOptions;
 use crate::state::State;

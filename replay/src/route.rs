@@ -9,8 +9,10 @@
 
 use std::sync::Arc;
 
-use server::{ConnectOptions, Session, TableName};
-use sources::sql::{InsertHead, ObjectName, RowRun, RunOptions, RunPlace, Verb};
+use schema::TableName;
+use server::{ConnectOptions, Session};
+use sources::dump::{RowRun, RunOptions, RunPlace};
+use sql::{InsertHead, ObjectName, Verb};
 
 use crate::dump::TableRows;
 use crate::error::Error;

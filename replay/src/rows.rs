@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use load::{LoadOptions, LoadPath, OnDuplicate, Progress, RowRules, Snapshot, Stage};
 use sources::Source;
-use sources::sql::{InsertHead, Verb};
+use sql::{InsertHead, Verb};
 
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};

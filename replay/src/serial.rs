@@ -3,7 +3,8 @@
 use server::Session;
 use server::session::Done;
 use sources::Source as _;
-use sources::sql::{RowRun, RunStatement, Verb};
+use sources::dump::{RowRun, RunStatement};
+use sql::Verb;
 
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};

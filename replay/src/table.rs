@@ -22,14 +22,15 @@ mod swap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use schema::TableName;
+use server::foreign_keys::{has_children, unchecked};
 use server::identifier::quote_text;
-use server::import::Names;
-use server::{Session, TableName};
+use server::{Names, Session};
+use sql::{CreateTable, ForeignKey, Syntax};
 
 pub(crate) use self::shadow::Shadow;
-use crate::create::{CreateTable, Quotes};
 use crate::error::Error;
-use crate::keys::{self, ForeignKey};
+use crate::keys;
 use crate::options::ReplayOptions;
 use crate::sessions::Sessions;
 
@@ -122,8 +123,7 @@ impl Tables {
             Kind::Nothing | Kind::Other => Ok(false),
             Kind::Table => {
                 // Under foreign_key_checks the server refuses to drop what others refer to.
-                if is_checking(&mut sessions.dump)? && keys::has_children(&mut sessions.own, name)?
-                {
+                if is_checking(&mut sessions.dump)? && has_children(&mut sessions.own, name)? {
                     return Ok(false);
                 }
                 self.held.insert(key, name.clone());
@@ -136,7 +136,7 @@ impl Tables {
     pub(crate) fn run_held_drops(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
         while let Some((key, name)) = self.held.pop_first() {
             let sql = format!("DROP TABLE IF EXISTS {}", name.quoted());
-            if let Err(error) = swap::unchecked(&mut sessions.own, |own| own.exec(&sql).map(drop)) {
+            if let Err(error) = unchecked(&mut sessions.own, |own| own.exec(&sql).map(drop)) {
                 self.held.insert(key, name);
                 return Err(error.into());
             }
@@ -170,7 +170,7 @@ impl Tables {
             Kind::Table | Kind::Nothing => {}
         }
         let reading = Reading::of(&mut sessions.dump)?;
-        let create = match CreateTable::read(text, reading.quotes) {
+        let create = match CreateTable::read(text, reading.syntax) {
             Ok(create) => create,
             Err(unread) => return as_it_is(unread.0),
         };
@@ -242,7 +242,8 @@ impl Tables {
     /// goes on with the next table.
     pub(crate) fn add_keys(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
         let waiting = |tables: &Tables, child: &TableName, keys: &[ForeignKey]| {
-            keys.iter().any(|key| tables.entries.contains_key(&tables.fold(&key.parent_of(child))))
+            keys.iter()
+                .any(|key| tables.entries.contains_key(&tables.fold(&keys::parent_of(key, child))))
         };
         let bare = std::mem::take(&mut self.bare);
         let (later, mut now): (Vec<_>, Vec<_>) =
@@ -301,7 +302,7 @@ impl Tables {
                 |table: &TableName| names.get(&fold(table, caseless)).unwrap_or(table).clone();
             let shadow = &entry.shadow;
             let sql = keys::add_all(&shadow.table, &shadow.name, &entry.keys, now);
-            match swap::unchecked(own, |own| own.exec(&sql).map(drop)) {
+            match unchecked(own, |own| own.exec(&sql).map(drop)) {
                 Ok(()) => entry.keys.clear(),
                 // When it is published the server says it again, of the table's own name.
                 Err(server::Error::Statement { .. }) => {}
@@ -329,8 +330,8 @@ impl Tables {
     ) -> Result<(), Error> {
         let key = self.key(&mut sessions.own, name)?;
         self.clean(&mut sessions.own, &name.database)?;
-        let quotes = Reading::of(&mut sessions.dump)?.quotes;
-        let Ok(create) = CreateTable::read(text, quotes) else { return Ok(()) };
+        let syntax = Reading::of(&mut sessions.dump)?.syntax;
+        let Ok(create) = CreateTable::read(text, syntax) else { return Ok(()) };
         // All of a table's are added by one statement.
         if !create.keys.is_empty() && !has_keys(&mut sessions.own, name)? {
             self.bare.push((key, create.keys));
@@ -393,7 +394,7 @@ fn fold(name: &TableName, caseless: bool) -> TableName {
 
 /// How the dump's session reads a CREATE TABLE now.
 struct Reading {
-    quotes: Quotes,
+    syntax: Syntax,
     is_utf8: bool,
     /// Whether a byte of a character can look like a quote.
     has_odd_bytes: bool,
@@ -409,9 +410,10 @@ impl Reading {
         let (mode, charset) = (row.text_lossy(0), row.text_lossy(1));
         let has = |flag: &str| mode.split(',').any(|set| set == flag);
         Ok(Reading {
-            quotes: Quotes {
-                ansi: has("ANSI_QUOTES"),
+            syntax: Syntax {
+                ansi_quotes: has("ANSI_QUOTES"),
                 no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
+                ..Syntax::default()
             },
             is_utf8: charset.starts_with("utf8"),
             has_odd_bytes: ["big5", "cp932", "gb18030", "gbk", "sjis"].contains(&&*charset),
@@ -483,7 +485,7 @@ fn add(
 ) -> server::Result<()> {
     let sql = keys::add_all(child, child, keys, TableName::clone);
     own.set_lock_wait(lock_wait)?;
-    swap::unchecked(own, |own| own.exec(&sql).map(drop))
+    unchecked(own, |own| own.exec(&sql).map(drop))
 }
 
 fn is_checking(dump: &mut Session) -> server::Result<bool> {

@@ -9,11 +9,12 @@
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::options::RowRules;
-use server::catalog::Moment;
+use schema::{Column, Table};
+use server::Session;
+use server::catalog::{self, Moment};
 use server::identifier::quote_name;
 use server::version::Flavor;
-use server::{Session, Table};
-use values::{Charset, Column, Converter, SqlMode, SqlType};
+use values::{Charset, Converter, SqlMode, SqlType};
 
 use crate::text::{self, Literal};
 
@@ -171,8 +172,8 @@ impl Binder<'_> {
     fn column(&mut self, position: usize) -> Result<Option<SentColumn>, Error> {
         let column = &self.table.columns[position];
         let field = self.inspected.fields.field_of(position);
-        let is_sent = !self.table.generated.contains(&column.name);
-        let origin = match (field, self.table.default_moment_digits(position)) {
+        let is_sent = column.generated.is_none();
+        let origin = match (field, catalog::default_moment_digits(column)) {
             (field, _) if column.auto_increment => Origin::AutoIncrement(field),
             (Some(field), _) => Origin::Field(field),
             (None, Some(digits)) if is_sent => match self.moment()?.local(digits) {
@@ -196,14 +197,14 @@ impl Binder<'_> {
         if self.session.version().flavor == Flavor::MySql && !column.auto_increment {
             return Ok(None);
         }
-        match &column.sql_type {
-            SqlType::Opaque { .. } => return Ok(None),
-            SqlType::Timestamp { .. } if !self.inspected.is_zone_known => return Ok(None),
-            _ => {}
+        let Column { name, sql_type, .. } = column;
+        if !sql_type.is_convertible(self.inspected.is_zone_known) {
+            return Ok(None);
         }
-        let labels = encode::binding::label_collation(&column.sql_type)
-            .and_then(|name| self.inspected.labels.get(name).cloned());
-        Ok(Some(Converter::with_collation(column, &self.inspected.convert, labels)?))
+        let labels = sql_type
+            .label_text()
+            .and_then(|text| self.inspected.labels.get(&text.collation).cloned());
+        Ok(Some(Converter::with_collation(name, sql_type, &self.inspected.convert, labels)?))
     }
 
     /// LOAD DATA gives a TIMESTAMP that is NOT NULL the time it is, and AUTO_INCREMENT a number.

@@ -1,15 +1,16 @@
 //! Where rows go on the logical path, and why there.
 //!
 //! ```text
-//! choose -> prepare -> (lanes send rows to `table`) -> finish -> publish
+//! choose -> prepare -> (lanes send rows to `table`) -> Twin::finish -> publish
 //! ```
 
 use job::error::Error;
 use job::options::{LoadOptions, Mode, OnDuplicate};
+use schema::TableName;
 use server::identity::Identity;
 use server::privileges::InPlace;
 use server::secondary::Defer;
-use server::{Error as ServerError, TableName, Target};
+use server::{Error as ServerError, Lock, Twin};
 
 /// Which way rows get into the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum Way {
     /// Into a twin, over many connections, that takes the target's place at the end.
     Shadow,
     /// Into the target, in one transaction of one connection.
-    Whole,
+    Transaction,
     /// Into the target, over many connections, a transaction a portion; a ledger says which are in.
     Append,
 }
@@ -53,7 +54,7 @@ impl Way {
     pub fn name(self) -> &'static str {
         match self {
             Way::Shadow => "shadow",
-            Way::Whole => "whole",
+            Way::Transaction => "whole",
             Way::Append => "append",
         }
     }
@@ -75,7 +76,7 @@ impl Landing {
     /// Looks at the target. Changes nothing.
     ///
     /// Errors: the inner one is the sentences of what keeps every way from the target.
-    pub fn choose(target: &mut Target, ask: Ask) -> Result<Result<Landing, Vec<String>>, Error> {
+    pub fn choose(target: &mut Lock, ask: Ask) -> Result<Result<Landing, Vec<String>>, Error> {
         let identity = target.identity()?;
         let mut landing = Landing {
             way: Way::Shadow,
@@ -88,7 +89,7 @@ impl Landing {
         if ask.mode == Mode::Append {
             landing.append();
         } else if !landing.identity.ties.is_empty() {
-            landing.whole(list(&landing.identity.ties));
+            landing.transaction(list(&landing.identity.ties));
         }
         let refused = landing.refused(target)?;
         Ok(if refused.is_empty() { Ok(landing) } else { Err(refused) })
@@ -96,7 +97,7 @@ impl Landing {
 
     fn append(&mut self) {
         if self.ask.atomic {
-            self.way = Way::Whole;
+            self.way = Way::Transaction;
             self.why = "one transaction, since --atomic adds all rows or none".to_owned();
         } else {
             self.way = Way::Append;
@@ -104,14 +105,14 @@ impl Landing {
         }
     }
 
-    fn whole(&mut self, ties: String) {
-        self.way = Way::Whole;
+    fn transaction(&mut self, ties: String) {
+        self.way = Way::Transaction;
         self.why = format!(
             "one transaction into the table itself, since no twin can take its place: {ties}"
         );
     }
 
-    fn refused(&self, target: &mut Target) -> Result<Vec<String>, Error> {
+    fn refused(&self, target: &mut Lock) -> Result<Vec<String>, Error> {
         let mut refused: Vec<String> =
             self.identity.refused.iter().map(ToString::to_string).collect();
         if !refused.is_empty() || self.way == Way::Shadow {
@@ -158,39 +159,34 @@ impl Landing {
         Ok(refused)
     }
 
-    /// Makes what rows are sent to. A twin that the server does not make like the target turns the
-    /// landing into [`Way::Whole`], which `why` then says.
-    pub(crate) fn prepare(&mut self, target: &mut Target, defer: Defer) -> Result<(), Error> {
+    /// Makes the twin that rows are sent to, if they are. One that the server does not make like
+    /// the target turns the landing into [`Way::Transaction`], which `why` then says.
+    pub(crate) fn prepare(
+        &mut self,
+        target: &mut Lock,
+        defer: Defer,
+    ) -> Result<Option<Twin>, Error> {
         if self.way == Way::Shadow {
-            match target.create_twin(defer, self.staged) {
+            match Twin::create(target, defer, self.staged) {
                 Err(ServerError::NoTwin { reasons, .. }) if !self.staged => {
-                    self.whole(list(&reasons));
+                    self.transaction(list(&reasons));
                     let refused = self.refused(target)?;
                     if !refused.is_empty() {
                         let target = target.table.name.to_string();
                         return Err(Error::Unfit { target, path: None, reasons: refused });
                     }
                 }
-                made => made?,
+                made => return Ok(Some(made?)),
             }
         }
-        target.in_place = self.way != Way::Shadow;
-        Ok(())
+        Ok(None)
     }
 
     /// The table rows are sent to.
-    pub(crate) fn table<'a>(&self, target: &'a Target) -> &'a TableName {
+    pub(crate) fn table<'a>(&self, target: &'a Lock) -> &'a TableName {
         match self.way {
             Way::Shadow => &target.names.shadow,
-            Way::Whole | Way::Append => &target.table.name,
-        }
-    }
-
-    /// Builds the indexes that were left for later. Nothing to do where rows are in the target.
-    pub(crate) fn finish(&self, target: &mut Target) -> Result<(), Error> {
-        match self.way {
-            Way::Shadow => Ok(target.finish_twin()?),
-            Way::Whole | Way::Append => Ok(()),
+            Way::Transaction | Way::Append => &target.table.name,
         }
     }
 }

@@ -9,13 +9,14 @@ use encode::prepared::Prepared;
 use encode::rejects::{Reject, Rejects};
 use job::error::Error;
 use job::failpoint;
+use job::memory::LaneShares;
 use job::progress::{Snapshot, Stage};
 use job::settled::Settled;
 use job::stop::Stop;
 use server::Session;
 use sources::Source;
 
-use super::budget::{Budget, Loan, Shares};
+use super::budget::{Budget, Loan};
 use super::collector::{Collected, Collector, WentIn};
 use super::encoder::{Encoder, Shared};
 use super::order::{KeyCollector, OrderGate, UniqueKeys};
@@ -31,7 +32,7 @@ use crate::lanes::{Lane, Lanes};
 pub(crate) struct Plan<'a> {
     pub(crate) prepared: &'a Prepared<'a>,
     pub(crate) limits: Limits,
-    pub(crate) shares: Shares,
+    pub(crate) shares: LaneShares,
     pub(crate) encoder: Shared<'a>,
     pub(crate) sender: Arc<SenderOptions>,
     /// What an earlier run has loaded; none where all is one transaction.
@@ -41,7 +42,7 @@ pub(crate) struct Plan<'a> {
     /// The keys by which portions may not overtake each other; none where they always may.
     pub(crate) keys: Option<&'a UniqueKeys>,
     /// The connection of the one lane, in the transaction that holds all rows.
-    pub(crate) whole: Option<Session>,
+    pub(crate) session: Option<Session>,
 }
 
 /// What the lanes share.
@@ -52,7 +53,7 @@ pub(crate) struct Portions<'a> {
     budget: Budget,
     order: Option<OrderGate>,
     collector: Collector,
-    whole: Mutex<Option<Session>>,
+    session: Mutex<Option<Session>>,
     bytes_total: Option<u64>,
 }
 
@@ -64,7 +65,7 @@ pub(crate) struct Loaded {
     pub(crate) retries: usize,
     pub(crate) bytes_read: u64,
     /// The connection that was given, its transaction still open.
-    pub(crate) whole: Option<Session>,
+    pub(crate) session: Option<Session>,
 }
 
 impl<'a> Portions<'a> {
@@ -86,8 +87,8 @@ impl<'a> Portions<'a> {
             true => Collector::new(rejects).of_sorted(&options.files),
             false => Collector::new(rejects),
         };
-        let whole = plan.whole.take();
-        if whole.is_some() {
+        let session = plan.session.take();
+        if session.is_some() {
             plan.limits.connections = Some(1);
         }
         Ok(Portions {
@@ -96,7 +97,7 @@ impl<'a> Portions<'a> {
             budget: Budget::new(&plan.shares),
             order: plan.keys.map(|_| OrderGate::new()),
             collector,
-            whole: Mutex::new(whole),
+            session: Mutex::new(session),
             bytes_total,
             plan,
         })
@@ -113,7 +114,7 @@ impl<'a> Portions<'a> {
             collected: self.collector.finish()?,
             retries: self.lanes.tries_failed(),
             bytes_read,
-            whole: self.whole.into_inner().unwrap_or_else(PoisonError::into_inner),
+            session: self.session.into_inner().unwrap_or_else(PoisonError::into_inner),
         })
     }
 
@@ -189,8 +190,8 @@ impl<'l, 'a> PortionLane<'l, 'a> {
         let sender = match &mut self.sender {
             Some(sender) => sender,
             none => {
-                let whole = portions.whole.lock().unwrap_or_else(PoisonError::into_inner).take();
-                none.insert(match whole {
+                let given = portions.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+                none.insert(match given {
                     Some(session) => Sender::with(session, options)?,
                     None => Sender::connect(options)?,
                 })
@@ -265,8 +266,8 @@ impl Lane for PortionLane<'_, '_> {
     fn end(self) {
         let Some(session) = self.sender.and_then(Sender::into_session) else { return };
         // Only the one that was given is wanted.
-        let mut whole = self.portions.whole.lock().unwrap_or_else(PoisonError::into_inner);
-        whole.get_or_insert(session);
+        let mut given = self.portions.session.lock().unwrap_or_else(PoisonError::into_inner);
+        given.get_or_insert(session);
     }
 }
 

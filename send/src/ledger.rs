@@ -12,8 +12,9 @@ use std::path::Path;
 
 use job::error::Error;
 use job::failpoint;
+use schema::TableName;
 use serde::{Deserialize, Serialize};
-use server::identifier::{TableName, digest, quote_text};
+use server::identifier::{digest, quote_text};
 use server::session::{Row, Session};
 
 use crate::portion::Portion;
@@ -176,7 +177,7 @@ const ENTRY_COLUMNS: &str =
     "ordinal, file, first_byte, bytes, crc32c, row_count, duplicates, rejects, note";
 
 impl Ledger {
-    /// Makes the ledger `table`, [`server::import::Names::ledger`], if it is missing, and writes
+    /// Makes the ledger `table`, [`server::Names::ledger`], if it is missing, and writes
     /// the job down in it if that is missing. Killed after it: an empty table is left, or one
     /// whose job has no portions.
     pub(crate) fn create(

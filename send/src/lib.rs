@@ -40,21 +40,22 @@ pub use resume::sweep;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use encode::binding::{BoundColumn, Input};
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
+use job::memory::LaneShares;
 use job::options::{LoadPath, Mode, OnDuplicate};
 use job::progress::Stage;
 use job::publish::publish;
 use job::report::{LogicalReport, Report, memory_peak_bytes};
 use job::steps::Steps;
 use server::secondary::Defer;
-use server::whole::RowsThere;
-use server::{ConnectOptions, Session, Target};
+use server::transaction::RowsThere;
+use server::{ConnectOptions, Lock, Session, Transaction};
 use sources::{Scanner, Source};
 
-use self::budget::Shares;
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
 use self::lane::{Loaded, Plan, Portions};
@@ -74,7 +75,7 @@ pub fn run(
     prepared: &Prepared<'_>,
     connect: &ConnectOptions,
     landing: Landing,
-    target: &mut Target,
+    target: &mut Lock,
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
@@ -110,22 +111,24 @@ struct Done {
 impl Work<'_> {
     fn run(
         &mut self,
-        target: &mut Target,
+        target: &mut Lock,
         mut source: Box<dyn Source>,
         steps: &mut Steps<'_>,
     ) -> Result<Done, Error> {
         let prepared = self.prepared;
         let mut watch = Watch::begin(prepared, self.connect, &mut target.session)?;
         self.notes.append(&mut watch.notes);
-        if self.landing.way == Way::Shadow {
-            steps.step(Stage::Shadow, || self.landing.prepare(target, Defer::NotUnique))?;
-        } else {
-            self.landing.prepare(target, Defer::NotUnique)?;
-        }
-        let row_order = RowOrder::of(target)?;
+        let twin = match self.landing.way {
+            Way::Shadow => {
+                steps.step(Stage::Shadow, || self.landing.prepare(target, Defer::NotUnique))?
+            }
+            Way::Transaction | Way::Append => None,
+        };
+        let row_order = RowOrder::of(target);
         let arrangement = Arrangement::of(prepared, &target.table, row_order, &mut *source)?;
         let taken = source.held_bytes() + arrangement.store_bytes() as u64;
-        let mut shares = Shares::of(prepared.options, prepared.path, taken, source.bytes_total())?;
+        let mut shares =
+            prepared.options.lane_shares(prepared.path, taken, source.bytes_total())?;
         let part = source.part();
         self.open_ledger(target, (arrangement.is_sorted(), &part), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
@@ -134,22 +137,25 @@ impl Work<'_> {
         }
         let (source, order) = arrangement.apply(prepared, source, &shares, steps)?;
         let source = Mutex::new(source);
-        let mut loaded = steps.step(Stage::Rows, || {
+        let (mut loaded, transaction) = steps.step(Stage::Rows, || {
             self.rows(target, shares, (&source, order, row_order), &mut watch)
         })?;
-        let whole = loaded.whole.take();
+        let session = loaded.session.take();
         self.check_ledger(target, &loaded)?;
-        if self.landing.way == Way::Shadow {
-            steps.step(Stage::Indexes, || {
-                target.ensure_session()?;
-                self.next_number.map_or(Ok(()), |next| target.number_twin(next))?;
-                self.landing.finish(target)
-            })?;
-        }
-        let warnings = match self.landing.way {
-            Way::Shadow => steps.last_step(Stage::Publish, || publish(target, prepared.options))?,
-            Way::Whole => steps.last_step(Stage::Publish, || self.commit(target, whole))?,
-            Way::Append => Vec::new(),
+        let warnings = match (twin, transaction) {
+            (Some(mut twin), _) => {
+                steps.step(Stage::Indexes, || {
+                    twin.ensure_session(target)?;
+                    self.next_number.map_or(Ok(()), |next| twin.number(target, next))?;
+                    Ok(twin.finish(target)?)
+                })?;
+                let filled = twin.filled(target);
+                steps.last_step(Stage::Publish, || publish(filled, prepared.options))?
+            }
+            (None, Some(transaction)) => {
+                steps.last_step(Stage::Publish, || commit(target, transaction, session))?
+            }
+            (None, None) => Vec::new(),
         };
         Ok(Done { loaded, order, warnings })
     }
@@ -157,11 +163,11 @@ impl Work<'_> {
     /// Begins the ledger, or finds the one to go on with, which says how large chunks are.
     fn open_ledger(
         &mut self,
-        target: &mut Target,
+        target: &mut Lock,
         (is_sorted, part): (bool, &str),
-        shares: &mut Shares,
+        shares: &mut LaneShares,
     ) -> Result<(), Error> {
-        if self.landing.way == Way::Whole {
+        if self.landing.way == Way::Transaction {
             return resume::refuse_interrupted(target, self.prepared.options.mode);
         }
         let prepared = self.prepared;
@@ -182,14 +188,14 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Sends all rows.
+    /// Sends all rows; gives the transaction that they are in, if they are in one.
     fn rows(
         &mut self,
-        target: &mut Target,
-        shares: Shares,
+        target: &mut Lock,
+        shares: LaneShares,
         (source, order, row_order): (&Mutex<Box<dyn Source>>, InputOrder, RowOrder),
         watch: &mut Watch,
-    ) -> Result<Loaded, Error> {
+    ) -> Result<(Loaded, Option<Transaction>), Error> {
         let Prepared { options, inspected, .. } = *self.prepared;
         let limits = limits::limits(self.prepared, target, &shares)?;
         let keys = self.keys(target, row_order);
@@ -207,10 +213,11 @@ impl Work<'_> {
             rejects_max: options.rejects_max,
             numbers: numbers.as_ref(),
         };
-        let whole = match self.landing.way {
-            Way::Whole => Some(target.begin_whole(self.rows_there())?),
-            _ => None,
-        };
+        let (transaction, session) = match self.landing.way {
+            Way::Transaction => Some(Transaction::begin(target, self.rows_there())?),
+            Way::Shadow | Way::Append => None,
+        }
+        .unzip();
         let plan = Plan {
             prepared: self.prepared,
             limits,
@@ -220,15 +227,15 @@ impl Work<'_> {
             resume: self.resume.as_ref(),
             is_sorted: order.is_sorted,
             keys: keys.as_ref(),
-            whole,
+            session,
         };
         let loaded = Portions::new(plan, source)?.run(watch)?;
         self.next_number = numbers.map(|numbers| numbers.next());
-        Ok(loaded)
+        Ok((loaded, transaction))
     }
 
     /// A server that went down and up again may have lost what it had committed last.
-    fn check_ledger(&self, target: &mut Target, loaded: &Loaded) -> Result<(), Error> {
+    fn check_ledger(&self, target: &mut Lock, loaded: &Loaded) -> Result<(), Error> {
         let Some(resume) = &self.resume else { return Ok(()) };
         target.reconnect()?;
         let (portions, rows) = (loaded.collected.portions, loaded.collected.rows);
@@ -237,10 +244,10 @@ impl Work<'_> {
 
     /// The keys by which portions wait for each other, where rows with one key are no failure, or
     /// where a row goes in after the one that it refers to.
-    fn keys(&mut self, target: &Target, row_order: RowOrder) -> Option<UniqueKeys> {
+    fn keys(&mut self, target: &Lock, row_order: RowOrder) -> Option<UniqueKeys> {
         let Prepared { options, inspected, .. } = *self.prepared;
         let is_free = options.on_duplicate == OnDuplicate::Fail && !row_order.refers_to_itself;
-        if is_free || self.landing.way == Way::Whole {
+        if is_free || self.landing.way == Way::Transaction {
             return None;
         }
         let updates = options.on_duplicate == OnDuplicate::Update;
@@ -251,7 +258,7 @@ impl Work<'_> {
         Some(keys)
     }
 
-    fn sender(&self, target: &mut Target, columns: &Columns) -> Result<SenderOptions, Error> {
+    fn sender(&self, target: &mut Lock, columns: &Columns) -> Result<SenderOptions, Error> {
         let options = self.prepared.options;
         let form = match self.prepared.path {
             LoadPath::Insert => {
@@ -281,7 +288,7 @@ impl Work<'_> {
             files: options.files.clone().into(),
             rejects_max: options.rejects_max,
             lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
-            reconnect_wait: failpoint::reconnect_wait(server::recover::RECONNECT_WAIT),
+            reconnect_wait: failpoint::reconnect_wait(server::RECONNECT_WAIT),
         })
     }
 
@@ -294,18 +301,8 @@ impl Work<'_> {
         }
     }
 
-    /// Has the one transaction's rows stay.
-    fn commit(&self, target: &mut Target, whole: Option<Session>) -> Result<Vec<String>, Error> {
-        let session = whole
-            .ok_or_else(|| Error::Internal("the transaction's connection is gone".to_owned()))?;
-        failpoint::hit("publish.commit");
-        target.commit_whole(session)?;
-        failpoint::hit("publish.committed");
-        Ok(Vec::new())
-    }
-
     /// What is left of a load that failed, besides what the target's own cleaning up removes.
-    fn failed(&self, target: &mut Target, error: Error) -> Error {
+    fn failed(&self, target: &mut Lock, error: Error) -> Error {
         let _shield = self.prepared.options.interrupt.shield();
         let Some(resume) = &self.resume else {
             // It may have been opening it.
@@ -338,7 +335,7 @@ impl Work<'_> {
         }
     }
 
-    fn report(&self, target: &Target, steps: &mut Steps<'_>, done: Done) -> Report {
+    fn report(&self, target: &Lock, steps: &mut Steps<'_>, done: Done) -> Report {
         let Prepared { options, inspected, .. } = *self.prepared;
         let Done { loaded, order, mut warnings } = done;
         let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
@@ -397,4 +394,18 @@ impl Work<'_> {
             warnings,
         }
     }
+}
+
+/// Has the rows of the one transaction stay, which its lane has given back the connection of.
+fn commit(
+    target: &mut Lock,
+    transaction: Transaction,
+    session: Option<Session>,
+) -> Result<Vec<String>, Error> {
+    let session = session
+        .ok_or_else(|| Error::Internal("the transaction's connection is gone".to_owned()))?;
+    failpoint::hit("publish.commit");
+    transaction.commit(target, session)?;
+    failpoint::hit("publish.committed");
+    Ok(Vec::new())
 }

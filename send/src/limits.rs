@@ -2,11 +2,11 @@
 
 use encode::prepared::Prepared;
 use job::error::Error;
+use job::memory::LaneShares;
 use job::options::LoadPath;
-use server::Target;
+use server::Lock;
 use server::capacity::Capacity;
 
-use crate::budget::Shares;
 use crate::controller::Limits;
 
 /// Most connections where nothing is said of them.
@@ -23,8 +23,8 @@ const ROWS_BYTES_MIN: u64 = 1 << 10;
 /// Errors: `--connections` that do not fit `--memory`.
 pub(crate) fn limits(
     prepared: &Prepared<'_>,
-    target: &mut Target,
-    shares: &Shares,
+    target: &mut Lock,
+    shares: &LaneShares,
 ) -> Result<Limits, Error> {
     let batches = prepared.options.batches;
     let capacity = Capacity::read(&mut target.session)?;

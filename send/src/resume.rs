@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::options::{LoadOptions, Mode};
-use server::{Interrupt, Target};
+use server::{Interrupt, Lock};
 use sources::{Chunk, Source};
 
 use crate::landing::{Landing, Way};
@@ -45,7 +45,7 @@ impl Resume {
     ///
     /// Errors: the interrupted load was another one, and rows of it are in.
     pub(crate) fn open(
-        target: &mut Target,
+        target: &mut Lock,
         landing: &Landing,
         options: &LoadOptions,
         input_words: String,
@@ -145,7 +145,7 @@ impl Loaded {
 }
 
 /// Forgets the loads into twins that were killed: their twins are gone.
-pub fn sweep(target: &mut Target) -> Result<(), Error> {
+pub fn sweep(target: &mut Lock) -> Result<(), Error> {
     let table = target.names.ledger.clone();
     for (job, ledger, _) in Ledger::find(&mut target.session, &table)? {
         if job.options.starts_with(TWIN_MARK) {
@@ -157,7 +157,7 @@ pub fn sweep(target: &mut Target) -> Result<(), Error> {
 
 /// Removes what a load that ended while it opened its ledger may have made of it. Rows that another
 /// load has added stay written down.
-pub(crate) fn give_up(target: &mut Target) -> Result<(), Error> {
+pub(crate) fn give_up(target: &mut Lock) -> Result<(), Error> {
     let table = target.names.ledger.clone();
     let found = Ledger::find(&mut target.session, &table)?;
     for (job, ledger, totals) in &found {
@@ -193,7 +193,7 @@ pub(crate) fn input_words(
 }
 
 /// Refuses to add rows at once to those of a load that was interrupted.
-pub(crate) fn refuse_interrupted(target: &mut Target, mode: Mode) -> Result<(), Error> {
+pub(crate) fn refuse_interrupted(target: &mut Lock, mode: Mode) -> Result<(), Error> {
     if mode != Mode::Append || target.is_empty()? {
         return Ok(());
     }
@@ -207,7 +207,7 @@ pub(crate) fn refuse_interrupted(target: &mut Target, mode: Mode) -> Result<(), 
 }
 
 /// Another load was interrupted than `ours`, if that could go on with one.
-fn interrupted(target: &Target, job: &Job, totals: Totals, ours: Option<&Job>) -> Error {
+fn interrupted(target: &Lock, job: &Job, totals: Totals, ours: Option<&Job>) -> Error {
     let (name, rows) = (&target.table.name, totals.rows);
     let paths = |job: &Job| job.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
     let differs = match ours {

@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use encode::binding::{BoundColumn, Cut, Input, text_collation};
+use encode::binding::{BoundColumn, Cut};
+use encode::column_source::Input;
 use encode::encoder::Line;
 use encode::inspected::Collations;
-use server::Unsupported;
-use server::catalog::{Index, Table};
+use schema::{Column, Index};
 use sources::Value;
 use values::key::KeyPart;
-use values::{Charset, Column, Converter, SqlType};
+use values::{Charset, Converter, SqlType};
 
 /// How the keys of an index are made.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ fn part(
     collations: &Collations,
 ) -> Option<Part> {
     let Column { sql_type, nullable, .. } = column;
-    let collation = match text_collation(sql_type) {
+    let collation = match sql_type.collation() {
         None => None,
         Some(name) => Some(Arc::clone(collations.get(name)?)),
     };
@@ -154,13 +154,7 @@ fn part(
 
 /// A prefix of so many characters, or bytes for binary types.
 fn cut(sql_type: &SqlType, length: usize) -> Cut {
-    let charset = match sql_type {
-        SqlType::Char { text, .. } | SqlType::VarChar { text, .. } | SqlType::Text { text, .. } => {
-            text.charset
-        }
-        SqlType::Json => Charset::Utf8mb4,
-        _ => Charset::Binary,
-    };
+    let charset = sql_type.charset().unwrap_or(Charset::Binary);
     match charset.char_bytes_max() {
         1 => Cut::Bytes(length),
         _ => Cut::Chars(charset, length),
@@ -168,14 +162,8 @@ fn cut(sql_type: &SqlType, length: usize) -> Cut {
 }
 
 /// The columns of a table whose values follow from the input alone: all but the generated ones.
-pub(crate) fn plain_columns<'c>(table: &Table, columns: &'c [BoundColumn]) -> Vec<&'c BoundColumn> {
-    let is_generated = |bound: &BoundColumn| {
-        let is_it = |unsupported: &Unsupported| {
-            unsupported.feature == "generated column" && unsupported.detail == bound.column.name
-        };
-        table.unsupported.iter().any(is_it)
-    };
-    columns.iter().filter(|bound| !is_generated(bound)).collect()
+pub(crate) fn plain_columns(columns: &[BoundColumn]) -> Vec<&BoundColumn> {
+    columns.iter().filter(|bound| bound.column.generated.is_none()).collect()
 }
 
 /// Reads the keys of rows, for one worker.

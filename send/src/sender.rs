@@ -31,9 +31,10 @@ use connection::lock_name;
 use encode::rejects::Reject;
 use job::error::Error;
 use job::position::Position;
+use schema::TableName;
+use server::ConnectOptions;
 use server::session::{Prepared, Session};
 use server::version::Flavor;
-use server::{ConnectOptions, TableName};
 use statements::{Place, Statements};
 use trouble::{Again, Trouble};
 

@@ -15,22 +15,23 @@
 //! the same too: what a ledger says of them holds for a second run.
 
 mod arrange;
+mod row_origin;
 mod scatter;
 mod sorter;
 mod source;
 
 use std::path::{Path, PathBuf};
 
-use encode::binding::{BoundColumn, Input};
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::OnDuplicate;
 use job::progress::Progress;
+use schema::{Column, Table};
 use server::Interrupt;
-use server::catalog::Table;
 use sources::{Dialect, Source};
-use values::Column;
 
 pub(crate) use self::arrange::{Arrangement, InputOrder};
 use self::scatter::Scatter;
@@ -75,7 +76,7 @@ impl SortPlan {
         if decides || row_order.refers_to_itself || inspected.columns.iter().any(is_numbered) {
             return None;
         }
-        let columns = row_keys::plain_columns(table, &inspected.columns);
+        let columns = row_keys::plain_columns(&inspected.columns);
         let zero_is_value = inspected.series.zero_is_value;
         let keys = KeyPlan::new(&[primary], &columns, &inspected.collations, zero_is_value);
         keys.has(0).then_some(SortPlan { keys })

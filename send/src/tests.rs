@@ -14,9 +14,10 @@ use std::sync::OnceLock;
 
 use encode::inspected::Inspected;
 use job::options::{LoadOptions, OnDuplicate};
-use server::testing::TestServer;
-use server::{ServerFacts, Session, Table, TableName};
+use schema::TableName;
+use server::{ServerFacts, Session, catalog};
 use sources::{Chunk, Dialect, FileSource, MultiByte, Scanner, Source, SourceOptions};
+use testkit::TestServer;
 
 use crate::columns::Columns;
 use crate::encoder::{Encoder, Numbers, Shared};
@@ -207,7 +208,7 @@ impl Bench {
         let mut source = FileSource::new(&files, &dialect, source_options).unwrap();
         let session = &mut self.session;
         session.exec(&format!("SET SESSION sql_mode='{SQL_MODE}'")).unwrap();
-        let table = Table::read(session, &TableName::new(&self.database, "tuples")).unwrap();
+        let table = catalog::read(session, &TableName::new(&self.database, "tuples")).unwrap();
         let facts = ServerFacts::read(session).unwrap();
         let inspected =
             Inspected::of_table(session, &table, &facts, &self.options, &mut source).unwrap();

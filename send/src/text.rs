@@ -5,7 +5,7 @@
 //! quotes, everything else as hexadecimal digits after the name of its character set, so that a
 //! statement is UTF-8 whatever the file is.
 
-use values::{Charset, SqlType};
+use values::{Charset, Family, SqlType};
 
 /// Between the fields of a line.
 pub(crate) const SEPARATOR: u8 = b'\t';
@@ -54,14 +54,12 @@ pub(crate) enum Literal {
 impl Literal {
     /// For columns of a type.
     pub(crate) fn of(sql_type: &SqlType) -> Literal {
-        match sql_type {
-            SqlType::Integer { .. } => Literal::Number,
-            SqlType::Bit { .. }
-            | SqlType::Binary { .. }
-            | SqlType::VarBinary { .. }
-            | SqlType::Blob { .. }
-            | SqlType::Opaque { is_text: false, .. } => Literal::Bytes,
-            _ => Literal::Text,
+        use Family::*;
+        match sql_type.family() {
+            Integer => Literal::Number,
+            Bits | Bytes | OpaqueBytes => Literal::Bytes,
+            Decimal | Real | Year | Temporal | Moment => Literal::Text,
+            Labels(_) | Text(_) | Json | Formatted | OpaqueText => Literal::Text,
         }
     }
 }

@@ -2,35 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::unsupported::Unsupported;
 use crate::version::Version;
-use crate::waiting::holders_text;
 
 /// Result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Statements in error texts are cut to this many characters.
 const STATEMENT_CHARS_MAX: usize = 200;
-
-/// A feature the direct path does not handle (yet), found before anything was done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsupported {
-    /// Name of the feature, as the documentation lists it: `FULLTEXT index`.
-    pub feature: &'static str,
-    /// What was seen, in words: `index ft_body of shop.articles`.
-    pub detail: String,
-}
-
-impl Unsupported {
-    pub(crate) fn new(feature: &'static str, detail: impl Into<String>) -> Unsupported {
-        Unsupported { feature, detail: detail.into() }
-    }
-}
-
-impl std::fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({})", self.feature, self.detail)
-    }
-}
 
 /// Failure of a request to a server, or of what surrounds it. Holds no password.
 #[derive(Debug, thiserror::Error)]
@@ -140,9 +119,6 @@ pub enum Error {
         /// Those it has.
         known: String,
     },
-    /// A name that MariaDB would not take.
-    #[error("{0}")]
-    Name(String),
     /// The table or the server has features the direct path does not handle.
     #[error("the direct path cannot load {target}: {}", list(.reasons))]
     Unsupported {
@@ -285,7 +261,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Error {
+    /// A disk that refused: `doing` something to `path`.
+    pub fn io(doing: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Error {
         Error::Io { doing, path: path.as_ref().to_owned(), source }
     }
 
@@ -347,6 +324,14 @@ pub(crate) fn driver_text(error: &mysql::Error) -> String {
 fn holds_secret(sql: &str) -> bool {
     let lower = sql.to_ascii_lowercase();
     ["password", "identified", "master_", "secret"].iter().any(|word| lower.contains(word))
+}
+
+/// `it may be held by ..`, for messages.
+pub(crate) fn holders_text(holders: &[String]) -> String {
+    if holders.is_empty() {
+        return "who holds it is not visible to this account".to_owned();
+    }
+    format!("it may be held by {}", holders.join("; "))
 }
 
 /// A statement fit for an error text: one line, cut, hidden when it may hold a password.

@@ -1,6 +1,10 @@
 //! The server as a whole: settings, replication, the account's rights, and whether its data
 //! directory is one we can write to.
 
+pub mod capacity;
+pub mod habits;
+pub mod privileges;
+
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -8,10 +12,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 
-use crate::error::{Result, Unsupported};
-use crate::identifier::{filename, quote_name};
+use crate::error::Result;
+use crate::filename::filename;
+use crate::identifier::quote_name;
 use crate::privileges::Privileges;
 use crate::session::Session;
+use crate::unsupported::Unsupported;
 use crate::version::{Flavor, Version};
 
 /// Page size the direct path builds.
@@ -116,40 +122,32 @@ impl ServerFacts {
     /// Everything about the server that keeps the direct path from `database`; empty when it may
     /// be taken (if the table's shape and the data directory allow it too).
     pub fn unsupported(&self, database: &str) -> Vec<Unsupported> {
-        let mut reasons: Vec<Unsupported> = self.version.unsupported().into_iter().collect();
+        let unfit = self.version.unfit();
+        let unfit = unfit.map(|why| Unsupported::ServerVersion(self.version.clone(), why));
+        let mut reasons: Vec<Unsupported> = unfit.into_iter().collect();
         if self.version.flavor == Flavor::MySql {
             // What else is different follows from it.
             return reasons;
         }
-        let mut refuse = |wrong: bool, feature, detail: String| {
+        let mut refuse = |wrong: bool, reason: Unsupported| {
             if wrong {
-                reasons.push(Unsupported::new(feature, detail));
+                reasons.push(reason);
             }
         };
-        let page = format!("innodb_page_size is {}, 16384 is needed", self.page_bytes);
-        refuse(self.page_bytes != PAGE_BYTES, "page size", page);
-        let sum = format!("innodb_checksum_algorithm is {}", self.checksum);
-        refuse(!self.checksum.ends_with("full_crc32"), "checksum algorithm", sum);
-        refuse(self.galera, "Galera", "wsrep_on is set".to_owned());
-        let log = "log_bin is on: replicas and point-in-time recovery would miss the rows";
-        refuse(self.log_bin, "binary log", log.to_owned());
-        let names = self.replicas.join(", ");
-        refuse(!self.replicas.is_empty(), "replicas attached", names);
-        let read_only = format!("{} is set", self.read_only.join(" and "));
-        refuse(!self.read_only.is_empty(), "read-only server", read_only);
-        let shared = "innodb_file_per_table is off: new tables go into the shared tablespace";
-        refuse(!self.file_per_table, "shared tablespace", shared.to_owned());
-        let encrypted = !matches!(self.encrypt_tables.as_str(), "OFF" | "0" | "");
-        let how = format!("innodb_encrypt_tables is {}", self.encrypt_tables);
-        refuse(encrypted, "encrypted tables", how);
-        let compressed = "innodb_compression_default is on".to_owned();
-        refuse(self.compression_default, "page compression", compressed);
-        let unsafe_import = "this version has no innodb_log_checkpoint_now: a crash soon after the \
-                             load could empty the table";
-        refuse(!self.checkpoint, "checkpoint on demand", unsafe_import.to_owned());
+        refuse(self.page_bytes != PAGE_BYTES, Unsupported::PageSize(self.page_bytes));
+        let is_known = self.checksum.ends_with("full_crc32");
+        refuse(!is_known, Unsupported::Checksum(self.checksum.clone()));
+        refuse(self.galera, Unsupported::Galera);
+        refuse(self.log_bin, Unsupported::BinaryLog);
+        refuse(!self.replicas.is_empty(), Unsupported::Replicas(self.replicas.clone()));
+        refuse(!self.read_only.is_empty(), Unsupported::ReadOnly(self.read_only.clone()));
+        refuse(!self.file_per_table, Unsupported::SharedTablespace);
+        let is_encrypted = !matches!(self.encrypt_tables.as_str(), "OFF" | "0" | "");
+        refuse(is_encrypted, Unsupported::EncryptedTables(self.encrypt_tables.clone()));
+        refuse(self.compression_default, Unsupported::CompressedTables);
+        refuse(!self.checkpoint, Unsupported::NoCheckpoint);
         let missing = self.privileges.missing_for_direct(database, &self.account);
-        let rights = format!("the account needs: {}", missing.join("; "));
-        refuse(!missing.is_empty(), "privileges", rights);
+        refuse(!missing.is_empty(), Unsupported::Privileges(missing));
         reasons
     }
 
@@ -157,12 +155,7 @@ impl ServerFacts {
     /// offset the documentation calls ignored, by which the server counts all the same.
     pub(crate) fn unsupported_step(&self) -> Option<Unsupported> {
         let (increment, offset) = self.auto_increment_step;
-        let detail = || {
-            format!(
-                "auto_increment_offset is {offset}, more than auto_increment_increment, {increment}"
-            )
-        };
-        (offset > increment).then(|| Unsupported::new("AUTO_INCREMENT step", detail()))
+        (offset > increment).then_some(Unsupported::AutoIncrementStep { increment, offset })
     }
 
     /// The folder of `database` in the data directory, if this process can put files there that
@@ -178,7 +171,7 @@ impl ServerFacts {
         datadir: Option<&Path>,
     ) -> Result<Result<DatabaseDir, Unsupported>> {
         let path = datadir.unwrap_or(&self.datadir).join(filename(session, database)?);
-        let refuse = |detail: String| Ok(Err(Unsupported::new("data directory", detail)));
+        let refuse = |detail: String| Ok(Err(Unsupported::DataDirectory(detail)));
         let meta = match std::fs::metadata(&path) {
             Ok(meta) if meta.is_dir() => meta,
             Ok(_) => return refuse(format!("{} is no folder", path.display())),

@@ -1,61 +1,49 @@
 //! What Inrush asks of a MariaDB server.
 //!
 //! ```text
-//! options -> session -> version, catalog: what is there and may it be loaded directly
-//!                    -> import: shadow, template, place, IMPORT   -> publish: the swap
-//! sandbox: a private server       testing: many short-lived ones
+//! connect -> facts, catalog: what is there and may it be loaded      learn: collations
+//!         -> target: locked, filled, swapped in                      pressure: meanwhile
+//! mariadbd: the installed server   sandbox: a private one
 //! ```
 //!
-//! In reading order: [`options`], [`tls`] and [`option_file`] say how to connect, [`session`] talks,
-//! [`version`], [`facts`] and [`catalog`] describe the server and the target, [`import`] and
-//! [`publish`] are the server's steps of a direct load, [`sandbox`] runs a server of our own.
+//! In reading order: [`connect`] is how to reach a server and talk to it, [`facts`] and [`catalog`]
+//! describe it and a table of it, [`direct`] judges of it, [`learn`] its collations, [`target`] are its steps of a load,
+//! [`pressure`] is what it and its replicas suffer meanwhile, [`sandbox`] runs a server of our own.
 
 #![deny(unsafe_code)]
 
-pub mod capacity;
 pub mod catalog;
-mod checkpoint;
+pub mod connect;
+pub mod direct;
 pub mod error;
 pub mod facts;
-mod folder;
-mod habits;
-mod handshake;
+pub mod filename;
 pub mod identifier;
-pub mod identity;
-pub mod import;
-pub mod interrupt;
 pub mod learn;
-mod mariadbd;
-pub mod option_file;
-pub mod options;
+pub mod mariadbd;
 pub mod pressure;
-pub mod privileges;
-pub mod publish;
-pub mod recover;
-pub mod replicas;
 pub mod sandbox;
-pub mod secondary;
-pub mod session;
-mod setup;
-#[doc(hidden)]
-pub mod testing;
-pub mod tls;
-mod twin;
+pub mod target;
+mod unsupported;
 pub mod version;
-pub mod waiting;
-pub mod whole;
 
-pub use catalog::Table;
-pub use error::{Error, Result, Unsupported};
-pub use facts::ServerFacts;
-pub use habits::habits;
-pub use handshake::THREAD as CONNECT_THREAD;
-pub use identifier::TableName;
-pub use import::{Target, TargetOptions};
+pub use connect::{CONNECT_THREAD, interrupt, option_file, options, session, tls};
+pub use error::{Error, Result};
+pub use facts::habits::habits;
+pub use facts::{ServerFacts, capacity, privileges};
 pub use interrupt::Interrupt;
 pub use option_file::OptionFiles;
 pub use options::ConnectOptions;
+pub use pressure::replicas;
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use session::{Row, Session};
+pub use target::lock::{Lock, LockOptions, RECONNECT_WAIT};
+pub use target::names::Names;
+pub use target::shadow::Direct;
+pub use target::transaction::Transaction;
+pub use target::twin::Twin;
+pub use target::{foreign_keys, identity, names, publish, secondary, swap};
+pub use target::{transaction, waiting};
 pub use tls::{Encryption, TlsOptions, Verify};
+pub use unsupported::Unsupported;
 pub use version::Version;

@@ -1,6 +1,6 @@
 //! The installed `mariadbd`: found, given a data directory, started and stopped.
 //!
-//! Used by the sandbox and by the test servers; knows nothing of either.
+//! Used by the sandbox and by the servers of tests; knows nothing of either.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -31,15 +31,17 @@ const POLL_MAX: Duration = Duration::from_millis(100);
 
 /// An installed server binary.
 #[derive(Clone, Debug)]
-pub(crate) struct Binary {
-    pub(crate) path: PathBuf,
-    pub(crate) version: Version,
+pub struct Binary {
+    /// The program.
+    pub path: PathBuf,
+    /// What it says it is.
+    pub version: Version,
 }
 
 impl Binary {
     /// Finds `mariadbd`: the path in the environment variable `override_name`, PATH, the usual
     /// folders.
-    pub(crate) fn find(override_name: &'static str) -> Result<Binary> {
+    pub fn find(override_name: &'static str) -> Result<Binary> {
         let named = std::env::var_os(override_name).filter(|v| !v.is_empty()).map(PathBuf::from);
         if let Some(path) = named {
             return Binary::at(path, override_name);
@@ -51,7 +53,7 @@ impl Binary {
     }
 
     /// The server at `path`, which `who` named.
-    pub(crate) fn at(path: PathBuf, who: &str) -> Result<Binary> {
+    pub fn at(path: PathBuf, who: &str) -> Result<Binary> {
         let output = version_output(&path).map_err(|e| {
             Error::Option(format!("{who} names {}, which cannot be run: {e}", path.display()))
         })?;
@@ -84,7 +86,7 @@ impl Binary {
     /// through the socket without a password when the process that connects is theirs
     /// (unix_socket). A user id without a name gets a `root` without password: the caller keeps
     /// the socket in a folder of mode 0700.
-    pub(crate) fn install(&self, datadir: &Path, extra: &[String]) -> Result<()> {
+    pub fn install(&self, datadir: &Path, extra: &[String]) -> Result<()> {
         if self.version.flavor == Flavor::MySql {
             return self.initialize(datadir, extra);
         }
@@ -163,7 +165,7 @@ impl Binary {
     }
 
     /// The command that runs the server in the foreground on `place`, output to its error log.
-    pub(crate) fn command(&self, place: &Place, extra: &[String]) -> Command {
+    pub fn command(&self, place: &Place, extra: &[String]) -> Command {
         let mut command = match wrapper(place.wrapper) {
             Some(mut wrapper) => {
                 wrapper.arg(&self.path);
@@ -196,7 +198,7 @@ impl Binary {
 
 /// How the server's process is tied to ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wrapper {
+pub enum Wrapper {
     /// A session of its own: it outlives us and our terminal.
     Session,
     /// It is killed when the thread that started it ends.
@@ -205,18 +207,24 @@ pub(crate) enum Wrapper {
 
 /// Where one server keeps its things.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) datadir: PathBuf,
-    pub(crate) socket: PathBuf,
-    pub(crate) pid_file: PathBuf,
-    pub(crate) error_log: PathBuf,
-    pub(crate) tmpdir: PathBuf,
-    pub(crate) wrapper: Wrapper,
+pub struct Place {
+    /// Its data directory.
+    pub datadir: PathBuf,
+    /// Where it listens.
+    pub socket: PathBuf,
+    /// Where it writes the number of its process.
+    pub pid_file: PathBuf,
+    /// What it says of itself.
+    pub error_log: PathBuf,
+    /// Its temporary folder, no other server's.
+    pub tmpdir: PathBuf,
+    /// Whether it ends with us.
+    pub wrapper: Wrapper,
 }
 
 impl Place {
     /// Options to connect to the server here.
-    pub(crate) fn connect_options(&self) -> ConnectOptions {
+    pub fn connect_options(&self) -> ConnectOptions {
         let mut options = ConnectOptions::for_socket(&self.socket);
         options.user = Some(passwd_user().unwrap_or_else(|| "root".to_owned()));
         options
@@ -231,7 +239,7 @@ impl Place {
     /// Connects until it works or `alive` says the server has gone.
     ///
     /// `alive` gives None while the server runs, else how it ended.
-    pub(crate) fn wait_for_connection(
+    pub fn wait_for_connection(
         &self,
         timeout: Duration,
         mut alive: impl FnMut() -> Option<String>,
@@ -258,7 +266,7 @@ impl Place {
     }
 
     /// The end of the error log from byte `from` on.
-    pub(crate) fn log_tail(&self, from: u64) -> String {
+    pub fn log_tail(&self, from: u64) -> String {
         let bytes = fs::read(&self.error_log).unwrap_or_default();
         let from = usize::try_from(from).unwrap_or(0).min(bytes.len());
         let text = String::from_utf8_lossy(&bytes[from..]);
@@ -267,7 +275,7 @@ impl Place {
     }
 
     /// Length of the error log now.
-    pub(crate) fn log_len(&self) -> u64 {
+    pub fn log_len(&self) -> u64 {
         fs::metadata(&self.error_log).map_or(0, |meta| meta.len())
     }
 }
@@ -321,7 +329,7 @@ fn version_output(program: &Path) -> std::io::Result<Output> {
 }
 
 /// How a child ended, None while it runs.
-pub(crate) fn child_end(child: &mut Child) -> Option<String> {
+pub fn child_end(child: &mut Child) -> Option<String> {
     match child.try_wait() {
         Ok(None) => None,
         Ok(Some(status)) => Some(format!("the server ended with {status}")),
@@ -330,7 +338,7 @@ pub(crate) fn child_end(child: &mut Child) -> Option<String> {
 }
 
 /// The first of `names` in `base`/bin, sbin or scripts, in PATH or in the usual folders.
-pub(crate) fn find_program(names: &[&str], base: Option<&Path>) -> Option<PathBuf> {
+pub fn find_program(names: &[&str], base: Option<&Path>) -> Option<PathBuf> {
     let mut folders = Vec::new();
     if let Some(base) = base {
         folders.extend(["bin", "sbin", "scripts"].map(|sub| base.join(sub)));

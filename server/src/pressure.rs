@@ -1,5 +1,7 @@
 //! What a server suffers while it is loaded: sampled by a session of its own.
 
+pub mod replicas;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::error::Unsupported;
-
 /// Who made the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Flavor {
@@ -55,18 +53,36 @@ impl Version {
     }
 
     /// Why the direct path does not build files for this server; None when it does.
-    pub fn unsupported(&self) -> Option<Unsupported> {
-        let refuse = |why: &str| Some(Unsupported::new("server version", format!("{self}: {why}")));
-        if self.flavor == Flavor::MySql {
-            return refuse("MySQL's tablespaces are not built yet");
+    pub fn unfit(&self) -> Option<UnfitVersion> {
+        match self.flavor {
+            Flavor::MySql => Some(UnfitVersion::MySql),
+            Flavor::MariaDb if self.number < MARIADB_MIN => Some(UnfitVersion::TooOld),
+            Flavor::MariaDb if self.number.0 >= MARIADB_MAJOR_UNKNOWN => {
+                Some(UnfitVersion::Untried)
+            }
+            Flavor::MariaDb => None,
         }
-        if self.number < MARIADB_MIN {
-            return refuse("MariaDB 10.11 or newer is needed");
-        }
-        if self.number.0 >= MARIADB_MAJOR_UNKNOWN {
-            return refuse("this version's files have not been tried");
-        }
-        None
+    }
+}
+
+/// Why the direct path does not build files for a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnfitVersion {
+    /// It is MySQL's.
+    MySql,
+    /// It writes files as they were before.
+    TooOld,
+    /// It came later than Inrush.
+    Untried,
+}
+
+impl fmt::Display for UnfitVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            UnfitVersion::MySql => "MySQL's tablespaces are not built yet",
+            UnfitVersion::TooOld => "MariaDB 10.11 or newer is needed",
+            UnfitVersion::Untried => "this version's files have not been tried",
+        })
     }
 }
 
@@ -94,7 +110,7 @@ mod tests {
         for (text, flavor, number, good) in cases {
             let version = Version::parse(text).unwrap();
             assert_eq!((version.flavor, version.number), (flavor, number), "{text}");
-            assert_eq!(version.unsupported().is_none(), good, "{text}");
+            assert_eq!(version.unfit().is_none(), good, "{text}");
         }
         assert_eq!(Version::parse("MariaDB"), None);
         assert_eq!(Version::parse(""), None);

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 
-use server::testing::TestServer;
 use server::{ConnectOptions, Encryption, Session, TlsOptions};
+use testkit::TestServer;
 
 use crate::impostor::{Impostor, greeting, packet};
 

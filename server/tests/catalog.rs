@@ -1,12 +1,14 @@
 //! Tables of every type and feature as the catalog describes them.
 
-use server::catalog::{RowFormat, Table};
-use server::testing::{TestServer, TestServerOptions};
-use server::{Error, ServerFacts, Session, TableName};
-use values::{Charset, DefaultValue, SqlType, TextType};
+use schema::{
+    DefaultValue, Feature, Generated, KeyEnd, PartitionMethod, RowFormat, Storage, Table, TableName,
+};
+use server::{Error, ServerFacts, Session, catalog};
+use testkit::{TestServer, TestServerOptions};
+use values::{Charset, SqlType, TextType};
 
 fn read(session: &mut Session, database: &str, table: &str) -> Table {
-    Table::read(session, &TableName::new(database, table)).unwrap()
+    catalog::read(session, &TableName::new(database, table)).unwrap()
 }
 
 fn text(charset: Charset, collation: &str) -> TextType {
@@ -96,7 +98,8 @@ fn every_type_is_described() {
         cases.iter().enumerate().map(|(i, (sql, _))| format!("c{i} {sql}")).collect();
     session.exec(&format!("CREATE TABLE {database}.t ({})", list.join(", "))).unwrap();
     let table = read(&mut session, &database, "t");
-    assert_eq!(table.unsupported, []);
+    assert_eq!(table.features(), []);
+    assert!(server::direct::takes(&table));
     assert_eq!(table.columns.len(), cases.len());
     for (column, (sql, want)) in table.columns.iter().zip(&cases) {
         assert_eq!(&column.sql_type, want, "{sql}");
@@ -162,7 +165,8 @@ fn defaults_are_the_bytes_a_load_would_read() {
         cases.iter().enumerate().map(|(i, (sql, _))| format!("c{i} {sql}")).collect();
     session.exec(&format!("CREATE TABLE t ({})", list.join(", "))).unwrap();
     let table = read(&mut session, &database, "t");
-    assert_eq!(table.unsupported, []);
+    assert_eq!(table.features(), []);
+    assert!(server::direct::takes(&table));
     for (column, (sql, want)) in table.columns.iter().zip(&cases) {
         assert_eq!(&column.default, want, "{sql}");
     }
@@ -186,13 +190,15 @@ fn keys_counter_format_and_odd_names() {
         )
         .unwrap();
     let table = read(&mut session, &database, "a-b.c`d \u{fc}");
-    assert_eq!(table.unsupported, []);
+    assert_eq!(table.features(), []);
+    assert!(server::direct::takes(&table));
     assert_eq!(table.row_format, RowFormat::Compact);
     assert_eq!(table.auto_increment, Some(77));
     assert!(table.columns[0].auto_increment && !table.columns[0].nullable);
     let names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["id", "x`y", "hidden"]);
-    assert_eq!(table.invisible, ["hidden"]);
+    let invisible: Vec<bool> = table.columns.iter().map(|c| c.is_invisible).collect();
+    assert_eq!(invisible, [false, false, true]);
     let key = table.index("k").unwrap();
     assert_eq!(
         (key.unique, key.columns[0].prefix, key.columns[0].descending),
@@ -200,13 +206,13 @@ fn keys_counter_format_and_odd_names() {
     );
     assert!(table.index("u").unwrap().unique && table.index("PRIMARY").unwrap().unique);
     session.exec("CREATE TABLE Case_x (a INT)").unwrap();
-    let wrong_case = Table::read(&mut session, &TableName::new(database.as_str(), "case_X"));
+    let wrong_case = catalog::read(&mut session, &TableName::new(database.as_str(), "case_X"));
     assert!(matches!(wrong_case, Err(Error::NoTable(_))));
     let name = TableName::new(database.as_str(), "Case_x");
-    assert!(Table::exists(&mut session, &name).unwrap());
-    assert!(Table::is_empty(&mut session, &name).unwrap());
+    assert!(catalog::exists(&mut session, &name).unwrap());
+    assert!(catalog::is_empty(&mut session, &name).unwrap());
     session.exec("INSERT INTO Case_x VALUES (NULL)").unwrap();
-    assert!(!Table::is_empty(&mut session, &name).unwrap());
+    assert!(!catalog::is_empty(&mut session, &name).unwrap());
 }
 
 #[test]
@@ -284,19 +290,116 @@ fn features_of_tables_are_refused_by_name() {
         ("dird", &["DATA DIRECTORY"]),
     ] {
         let described = read(&mut session, &database, table);
-        let found: Vec<&str> = described.unsupported.iter().map(|u| u.feature).collect();
+        let found: Vec<&str> = described.features().iter().map(Feature::name).collect();
         for feature in features {
             assert!(found.contains(feature), "{table}: {found:?}");
         }
         assert!(found.len() <= features.len() + 1, "{table}: {found:?}");
+        assert!(!server::direct::takes(&described), "{table}");
     }
     // All columns are described nevertheless.
     let virt = read(&mut session, &database, "virt");
-    assert_eq!((virt.columns.len(), virt.generated.as_slice()), (2, &["b".to_owned()][..]));
+    let generated: Vec<_> = virt.columns.iter().map(|column| column.generated).collect();
+    assert_eq!(generated, [None, Some(Generated::Virtual)]);
     let opaque = SqlType::Opaque { declared: "geometry".to_owned(), is_text: false };
     assert_eq!(read(&mut session, &database, "geo").columns[0].sql_type, opaque);
     let old = read(&mut session, &database, "old");
     assert_eq!(old.columns[0].sql_type, SqlType::DateTime { digits: 0 });
+    assert!(matches!(old.columns[0].storage, Storage::OldTemporal(_)));
+}
+
+/// What is shown of features is their words, which are those of before there were types.
+#[test]
+fn features_are_told_in_words_and_in_order() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("USE {database}")).unwrap();
+    for sql in [
+        "CREATE TABLE parent (a INT PRIMARY KEY)",
+        "CREATE TABLE much (a INT AUTO_INCREMENT PRIMARY KEY, b INT AS (a + 1), g POINT NOT NULL, \
+         t TEXT, z VARCHAR(9) COMPRESSED, s DATE, e DATE, u BLOB UNIQUE, PERIOD FOR p (s, e), \
+         UNIQUE k (a, p WITHOUT OVERLAPS), FULLTEXT f (t), SPATIAL sp (g), \
+         CONSTRAINT c CHECK (s > '2000-01-01')) PAGE_COMPRESSED=1",
+        "CREATE TABLE mine (a INT CHECK (a > 1)) ENGINE=MyISAM",
+        "CREATE TRIGGER tr BEFORE INSERT ON mine FOR EACH ROW SET NEW.a = 2",
+        "CREATE TABLE part (a INT PRIMARY KEY) PARTITION BY LINEAR HASH (a) PARTITIONS 2",
+    ] {
+        session.exec(sql).unwrap();
+    }
+    let words = |table: &Table| -> Vec<String> {
+        table.features().iter().map(ToString::to_string).collect()
+    };
+    let much = read(&mut session, &database, "much");
+    assert_eq!(
+        words(&much),
+        [
+            "generated column (b)",
+            "column type (column g: point)",
+            "COMPRESSED column (column z: varchar(9) /*M!100301 COMPRESSED*/)",
+            "page compression (page_compressed=1)",
+            "application-time period (PERIOD FOR `p` (`s`, `e`))",
+            "WITHOUT OVERLAPS (UNIQUE KEY `k` (`a`,`p` WITHOUT OVERLAPS))",
+            "UNIQUE on a long column (index u)",
+            "SPATIAL index (index sp)",
+            "FULLTEXT index (index f)",
+            // The period's own.
+            "CHECK constraint (p: `s` < `e`)",
+            "CHECK constraint (c: `s` > '2000-01-01')",
+        ]
+    );
+    let mine = read(&mut session, &database, "mine");
+    let expected = ["storage engine (MyISAM)", "trigger (tr)", "CHECK constraint (a: `a` > 1)"];
+    assert_eq!(words(&mine), expected);
+    let part = read(&mut session, &database, "part");
+    assert_eq!(words(&part), ["partitions (partitioned table)"]);
+    let method = part.partitioning.and_then(|partitioning| partitioning.method);
+    assert_eq!(method, Some(PartitionMethod::Hash));
+}
+
+#[test]
+fn foreign_keys_say_which_tables_they_join() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("USE {database}")).unwrap();
+    for sql in [
+        "CREATE TABLE `p x` (a INT PRIMARY KEY, b INT, CONSTRAINT own FOREIGN KEY (b) \
+         REFERENCES `p x` (a))",
+        "CREATE TABLE `k.\u{f6}` (a INT, CONSTRAINT far FOREIGN KEY (a) REFERENCES `p x` (a))",
+    ] {
+        session.exec(sql).unwrap();
+    }
+    let user = format!("k_{database}");
+    for sql in [
+        format!("CREATE USER {user} IDENTIFIED BY 'pw'"),
+        format!("GRANT ALL PRIVILEGES ON {database}.* TO {user}"),
+    ] {
+        session.exec(&sql).unwrap();
+    }
+    let mut options = server.options();
+    (options.user, options.password) = (Some(user), Some("pw".into()));
+    // The dictionary, and what an account without PROCESS may see.
+    for (mut session, prefix) in
+        [(session, format!("{database}/")), (Session::connect(&options).unwrap(), String::new())]
+    {
+        let (parent, child) = ("p x", "k.\u{f6}");
+        let described = read(&mut session, &database, parent);
+        assert!(described.refers_to_itself());
+        let mut keys = described.foreign_keys;
+        keys.sort_by(|a, b| a.name.cmp(&b.name));
+        let seen: Vec<_> = keys.iter().map(|key| (key.to_string(), key.end)).collect();
+        let far = format!("{prefix}far");
+        let refers = format!("{far} refers to this table");
+        assert_eq!(seen, [(refers, KeyEnd::Parent), (format!("{prefix}own"), KeyEnd::Both)]);
+        let others: Vec<_> = keys.into_iter().map(|key| key.other.unwrap().table).collect();
+        assert_eq!(others, [child, parent]);
+        let described = read(&mut session, &database, child);
+        assert!(!described.refers_to_itself());
+        let key = &described.foreign_keys[0];
+        assert_eq!((key.to_string(), key.end), (far, KeyEnd::Child));
+        assert_eq!(key.other, Some(TableName::new(database.as_str(), parent)));
+    }
 }
 
 #[test]
@@ -314,7 +417,7 @@ fn the_server_states_why_it_is_unfit() {
     session.exec("SET GLOBAL innodb_compression_default=1").unwrap();
     let features = |session: &mut Session| {
         let facts = ServerFacts::read(session).unwrap();
-        facts.unsupported("mysql").iter().map(|u| u.feature).collect::<Vec<_>>()
+        facts.unsupported("mysql").iter().map(|u| u.name()).collect::<Vec<_>>()
     };
     assert_eq!(
         features(&mut session),
@@ -336,5 +439,5 @@ fn a_usual_server_is_fit_and_its_folder_is_found() {
     let found = facts.database_dir(&mut session, "odd-\u{fc}", None).unwrap().unwrap();
     assert!(found.path.join("db.opt").exists(), "{found:?}");
     let missing = facts.database_dir(&mut session, "nowhere", None).unwrap().unwrap_err();
-    assert_eq!(missing.feature, "data directory");
+    assert_eq!(missing.name(), "data directory");
 }

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use server::learn::{self, CollationCache, learn};
-use server::testing::TestServer;
 use server::{Row, Session};
+use testkit::TestServer;
 use values::collation::Verdict;
-use values::{
-    Charset, Collation, Column, ConvertOptions, Converter, DefaultValue, KeyPart, SqlType, TextType,
-};
+use values::{Charset, Collation, ConvertOptions, Converter, KeyPart, SqlType, TextType};
 
 /// Learns every collation of the server and prints what came of it. Minutes.
 #[test]
@@ -439,15 +437,9 @@ fn white_space_of_a_learned_set_is_known() {
     for name in ["sjis", "latin2"] {
         let charset = learn::charset(&mut session, name, &CollationCache::none()).unwrap();
         let text = TextType { charset, collation: format!("{name}_bin") };
-        let column = Column {
-            name: "a".to_owned(),
-            sql_type: SqlType::VarChar { chars: 1, text },
-            nullable: true,
-            auto_increment: false,
-            default: DefaultValue::Null,
-        };
+        let sql_type = SqlType::VarChar { chars: 1, text };
         let options = ConvertOptions { file_charset: charset, ..ConvertOptions::default() };
-        let mut converter = Converter::new(&column, &options).unwrap();
+        let mut converter = Converter::new("a", &sql_type, &options).unwrap();
         // White space that does not fit is cut off, other text is refused.
         for (bytes, fits) in [(b"x \t", true), (b"x a", false), (b"x .", false)] {
             assert_eq!(converter.convert(bytes, &mut Vec::new()).is_ok(), fits, "{name} {bytes:?}");

@@ -5,9 +5,9 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use server::options::Protocol;
-use server::testing::{TestServer, TestServerOptions};
 use server::{ConnectOptions, Encryption, Error, Interrupt, Session, TlsOptions, Verify};
 use tempfile::TempDir;
+use testkit::{TestServer, TestServerOptions};
 
 use crate::certificates::{Authority, Identity, self_signed};
 use crate::impostor::{Impostor, greeting, packet};

@@ -1,18 +1,18 @@
 //! What ties a table to itself, on real servers.
 
+use schema::TableName;
 use server::identity::Identity;
-use server::import::Target;
-use server::testing::{TestServer, TestServerOptions};
-use server::{ConnectOptions, Error, Session, TableName, TargetOptions};
+use server::{ConnectOptions, Error, Lock, LockOptions, Session, Transaction, Twin};
+use testkit::{TestServer, TestServerOptions};
 
 fn identity_for(session: Session, database: &str, table: &str) -> Identity {
     let name = TableName::new(database, table);
-    let mut target = Target::lock(session, &name, &TargetOptions::default()).unwrap();
+    let mut target = Lock::take(session, &name, &LockOptions::default()).unwrap();
     target.identity().unwrap()
 }
 
 fn features(reasons: &[server::Unsupported]) -> Vec<&'static str> {
-    reasons.iter().map(|reason| reason.feature).collect()
+    reasons.iter().map(|reason| reason.name()).collect()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn what_a_name_cannot_carry_over_ties_a_table_to_itself() {
         assert_eq!(found.is_unsafe, is_unsafe, "{table}");
     }
     let name = TableName::new(database.as_str(), "parent");
-    let mut parent = Target::lock(session, &name, &TargetOptions::default()).unwrap();
+    let mut parent = Lock::take(session, &name, &LockOptions::default()).unwrap();
     let cascades = parent.cascades().unwrap();
     assert_eq!(cascades.len(), 1);
     assert!(cascades[0].contains(".child by f (ON DELETE CASCADE)"), "{cascades:?}");
@@ -147,15 +147,14 @@ fn an_account_may_do_with_what_is_named_to_it() {
     assert!(identity.ties.is_empty() && identity.refused.is_empty(), "{identity:?}");
     let name = TableName::new(database.as_str(), "t");
     let mut target =
-        Target::lock(Session::connect(&options).unwrap(), &name, &TargetOptions::default())
-            .unwrap();
+        Lock::take(Session::connect(&options).unwrap(), &name, &LockOptions::default()).unwrap();
     target.cleanup_tables().unwrap();
-    target.create_twin(server::secondary::Defer::NotUnique, false).unwrap();
-    let twin = target.names.shadow.quoted();
-    target.session.exec(&format!("INSERT INTO {twin} VALUES (1, 2)")).unwrap();
-    target.finish_twin().unwrap();
-    target.publish(server::publish::Mode::Insert).unwrap();
-    target.drop_old(server::publish::Mode::Insert).unwrap();
+    let twin = Twin::create(&mut target, server::secondary::Defer::NotUnique, false).unwrap();
+    let name = target.names.shadow.quoted();
+    target.session.exec(&format!("INSERT INTO {name} VALUES (1, 2)")).unwrap();
+    twin.finish(&mut target).unwrap();
+    let mode = server::swap::Mode::Insert;
+    twin.filled(&mut target).publish(mode).unwrap().drop_old().unwrap();
 }
 
 #[test]
@@ -168,7 +167,7 @@ fn a_read_only_server_is_refused() {
     let found = identity_for(server.connect().unwrap(), &database, "t");
     assert_eq!(features(&found.refused), ["read-only server"]);
     let name = TableName::new(database.as_str(), "t");
-    let mut target = Target::lock(session, &name, &TargetOptions::default()).unwrap();
-    let begun = target.begin_whole(server::whole::RowsThere::Kept);
+    let mut target = Lock::take(session, &name, &LockOptions::default()).unwrap();
+    let begun = Transaction::begin(&mut target, server::transaction::RowsThere::Kept);
     assert!(matches!(begun, Err(Error::ReadOnly { .. })));
 }

@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use server::catalog::Table;
-use server::import::{Target, TargetOptions, Template};
-use server::publish::Mode;
-use server::testing::{TestServer, TestServerOptions};
-use server::{Error, Session, TableName};
+use schema::TableName;
+use server::catalog;
+use server::swap::Mode;
+use server::target::import::{Building, Imported, Placed};
+use server::target::shadow::{Discarded, Exported, Shadow, Template};
+use server::{Direct, Error, Lock, LockOptions, Session};
+use testkit::{TestServer, TestServerOptions};
 
 const COLUMNS: &str = "(a INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(20) DEFAULT 'x', KEY (b)) \
                        COMMENT='kept' AUTO_INCREMENT=50";
@@ -35,15 +37,14 @@ fn setup(server: &TestServer) -> Setup {
 }
 
 impl Setup {
-    fn target(&self, server: &TestServer) -> Target {
+    fn target(&self, server: &TestServer) -> Lock {
         self.try_target(server).unwrap()
     }
 
-    fn try_target(&self, server: &TestServer) -> server::Result<Target> {
-        let options =
-            TargetOptions { lock_wait: Duration::from_secs(20), ..TargetOptions::default() };
+    fn try_target(&self, server: &TestServer) -> server::Result<Lock> {
+        let options = LockOptions { lock_wait: Duration::from_secs(20), ..LockOptions::default() };
         let name = TableName::new(self.database.as_str(), "t");
-        Target::lock(server.connect().unwrap(), &name, &options)
+        Lock::take(server.connect().unwrap(), &name, &options)
     }
 
     fn count(&self, session: &mut Session) -> u64 {
@@ -79,21 +80,53 @@ fn built(made: &Template, template: &Template) -> Vec<u8> {
     file
 }
 
+/// How far a load has come.
+enum At<'d> {
+    Nothing,
+    Shadow(Shadow<'d>),
+    Exported(Exported<'d>, Vec<u8>),
+    Discarded(Discarded<'d>, Vec<u8>),
+    Building(Building<'d>, Vec<u8>),
+    Built(Building<'d>),
+    Placed(Placed<'d>),
+    Imported(Imported<'d>),
+}
+
 /// The steps before the swap, in order; runs the first `count` of them.
 const STEPS: usize = 7;
-fn run(target: &mut Target, made: &Template, count: usize) {
-    let mut file = Vec::new();
-    for step in 0..count {
-        match step {
-            0 => target.create_shadow().unwrap(),
-            1 => file = built(made, &target.export_template().unwrap()),
-            2 => target.discard().unwrap(),
-            3 => drop(target.create_build_file().unwrap()),
-            4 => std::fs::write(target.build_path().unwrap(), &file).unwrap(),
-            5 => target.place(&made.cfg).unwrap(),
-            6 => drop(target.import().unwrap()),
-            _ => unreachable!(),
-        }
+fn run<'d>(direct: &'d mut Direct<'_>, made: &Template, count: usize) -> At<'d> {
+    if count == 0 {
+        return At::Nothing;
+    }
+    let mut at = At::Shadow(direct.create_shadow().unwrap());
+    for _ in 1..count {
+        at = match at {
+            At::Nothing => unreachable!(),
+            At::Shadow(shadow) => {
+                let (template, exported) = shadow.export_template().unwrap();
+                At::Exported(exported, built(made, &template))
+            }
+            At::Exported(exported, file) => At::Discarded(exported.discard().unwrap(), file),
+            At::Discarded(discarded, file) => {
+                At::Building(discarded.create_build_file().unwrap().1, file)
+            }
+            At::Building(building, file) => {
+                std::fs::write(building.path(), &file).unwrap();
+                At::Built(building)
+            }
+            At::Built(building) => At::Placed(building.place(&made.cfg).unwrap()),
+            At::Placed(placed) => At::Imported(placed.import().unwrap()),
+            At::Imported(_) => unreachable!(),
+        };
+    }
+    at
+}
+
+/// All steps before the swap.
+fn imported<'d>(direct: &'d mut Direct<'_>, made: &Template) -> Imported<'d> {
+    match run(direct, made, STEPS) {
+        At::Imported(imported) => imported,
+        _ => unreachable!(),
     }
 }
 
@@ -113,21 +146,21 @@ fn a_whole_load_keeps_grants_comment_and_counter() {
     let mut session = server.connect().unwrap();
     session.exec(&format!("CREATE USER u_{database}")).unwrap();
     session.exec(&format!("GRANT SELECT ON {database}.t TO u_{database}")).unwrap();
-    let before = Table::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
+    let before = catalog::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
 
-    let mut target = setup.target(server);
-    assert_eq!(target.cleanup().unwrap(), Vec::<String>::new());
-    run(&mut target, &setup.made, STEPS);
-    assert!(matches!(target.check_indexes(0), Err(Error::Count { found: 1, .. })));
-    target.check_indexes(100).unwrap();
+    let mut lock = setup.target(server);
+    let mut direct = Direct::new(&mut lock);
+    assert_eq!(direct.cleanup().unwrap(), Vec::<String>::new());
+    let mut imported = imported(&mut direct, &setup.made);
+    assert!(matches!(imported.check_indexes(0), Err(Error::Count { found: 1, .. })));
+    imported.check_indexes(100).unwrap();
     assert_eq!(setup.count(&mut session), 0, "published too early");
-    target.publish(Mode::Insert).unwrap();
-    target.drop_old(Mode::Insert).unwrap();
+    imported.filled().publish(Mode::Insert).unwrap().drop_old().unwrap();
 
     assert_eq!(setup.count(&mut session), 100);
     let same = format!("SELECT COUNT(*) FROM {database}.t NATURAL JOIN {database}.made");
     assert_eq!(session.query_text(&same).unwrap().as_deref(), Some("100"));
-    let after = Table::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
+    let after = catalog::read(&mut session, &TableName::new(database.as_str(), "t")).unwrap();
     assert_eq!(after.definition, before.definition);
     assert!(after.definition.contains("COMMENT='kept'"));
     assert_eq!(after.auto_increment, Some(101));
@@ -146,23 +179,23 @@ fn a_load_killed_after_any_step_is_cleaned_up() {
     let setup = setup(server);
     let mut session = server.connect().unwrap();
     for steps in 0..=STEPS {
-        let mut target = setup.target(server);
-        run(&mut target, &setup.made, steps);
-        drop(target);
-        let mut target = setup.target(server);
-        let removed = target.cleanup().unwrap();
+        let mut lock = setup.target(server);
+        run(&mut Direct::new(&mut lock), &setup.made, steps);
+        drop(lock);
+        let mut lock = setup.target(server);
+        let mut direct = Direct::new(&mut lock);
+        let removed = direct.cleanup().unwrap();
         assert_eq!(removed.is_empty(), steps == 0, "after {steps} steps: {removed:?}");
-        assert_eq!(target.cleanup().unwrap(), Vec::<String>::new());
+        assert_eq!(direct.cleanup().unwrap(), Vec::<String>::new());
         assert_eq!(ours(server, &setup.database), Vec::<String>::new());
         assert_eq!(setup.count(&mut session), 0);
     }
     // After the swap the target is new, and cleaning up keeps it so.
     for mode in [Mode::Insert, Mode::Replace] {
-        let mut target = setup.target(server);
-        run(&mut target, &setup.made, STEPS);
-        target.publish(mode).unwrap();
-        drop(target);
-        let removed = setup.target(server).cleanup().unwrap();
+        let mut lock = setup.target(server);
+        imported(&mut Direct::new(&mut lock), &setup.made).filled().publish(mode).unwrap();
+        drop(lock);
+        let removed = Direct::new(&mut setup.target(server)).cleanup().unwrap();
         assert_eq!(removed.len(), 1, "{removed:?}");
         assert_eq!(setup.count(&mut session), 100);
     }
@@ -174,24 +207,26 @@ fn a_server_killed_after_any_step_is_cleaned_up() {
     let Some(server) = TestServer::start_with(&options) else { return };
     let setup = setup(&server);
     for steps in 1..=STEPS {
-        let mut target = setup.target(&server);
-        run(&mut target, &setup.made, steps);
+        let mut lock = setup.target(&server);
+        let mut direct = Direct::new(&mut lock);
+        let at = run(&mut direct, &setup.made, steps);
         server.kill_9().unwrap();
         server.restart().unwrap();
-        drop(target);
-        let mut target = setup.target(&server);
-        assert!(!target.cleanup().unwrap().is_empty(), "after {steps} steps");
+        drop(at);
+        drop(lock);
+        let mut lock = setup.target(&server);
+        let removed = Direct::new(&mut lock).cleanup().unwrap();
+        assert!(!removed.is_empty(), "after {steps} steps");
         assert_eq!(ours(&server, &setup.database), Vec::<String>::new());
         assert_eq!(setup.count(&mut server.connect().unwrap()), 0);
     }
     let mut target = setup.target(&server);
-    run(&mut target, &setup.made, STEPS);
-    target.publish(Mode::Insert).unwrap();
+    imported(&mut Direct::new(&mut target), &setup.made).filled().publish(Mode::Insert).unwrap();
     server.kill_9().unwrap();
     server.restart().unwrap();
-    let removed = setup.target(&server).cleanup().unwrap();
+    let removed = Direct::new(&mut setup.target(&server)).cleanup().unwrap();
     assert_eq!(removed.len(), 1, "{removed:?}");
-    // Without a checkpoint after the DISCARD the table is empty here: see src/checkpoint.rs.
+    // Without a checkpoint after the DISCARD the table is empty here: see src/target/checkpoint.rs.
     let mut session = server.connect().unwrap();
     assert_eq!(setup.count(&mut session), 100);
     let table = target.table.name.quoted();
@@ -223,13 +258,13 @@ fn rows_that_came_meanwhile_stop_an_insert_and_go_with_a_replace() {
     let Some(server) = TestServer::shared() else { return };
     let setup = setup(server);
     let mut session = server.connect().unwrap();
-    let mut target = setup.target(server);
-    run(&mut target, &setup.made, STEPS);
+    let mut lock = setup.target(server);
+    let mut direct = Direct::new(&mut lock);
+    let mut filled = imported(&mut direct, &setup.made).filled();
     session.exec(&format!("INSERT INTO {}.t (b) VALUES ('mine')", setup.database)).unwrap();
-    assert!(matches!(target.publish(Mode::Insert), Err(Error::NotEmpty(_))));
+    assert!(matches!(filled.publish(Mode::Insert), Err(Error::NotEmpty(_))));
     assert_eq!(setup.count(&mut session), 1);
-    target.publish(Mode::Replace).unwrap();
-    target.drop_old(Mode::Replace).unwrap();
+    filled.publish(Mode::Replace).unwrap().drop_old().unwrap();
     assert_eq!(setup.count(&mut session), 100);
 }
 
@@ -245,12 +280,13 @@ fn a_target_altered_meanwhile_is_left_alone() {
         ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.b='y'", "DROP TRIGGER g"),
         ("CREATE TABLE child (a INT, FOREIGN KEY (a) REFERENCES t (a))", "DROP TABLE child"),
     ] {
-        let mut target = setup.target(server);
-        run(&mut target, &setup.made, STEPS);
+        let mut lock = setup.target(server);
+        let mut direct = Direct::new(&mut lock);
+        let mut filled = imported(&mut direct, &setup.made).filled();
         session.exec(change).unwrap();
-        assert!(matches!(target.publish(Mode::Replace), Err(Error::Altered { .. })), "{change}");
+        assert!(matches!(filled.publish(Mode::Replace), Err(Error::Altered { .. })), "{change}");
         session.exec(back).unwrap();
-        target.cleanup().unwrap();
+        direct.cleanup().unwrap();
     }
 }
 
@@ -258,14 +294,15 @@ fn a_target_altered_meanwhile_is_left_alone() {
 fn a_lock_that_does_not_come_names_its_holder() {
     let Some(server) = TestServer::shared() else { return };
     let setup = setup(server);
-    let options = TargetOptions { lock_wait: Duration::from_secs(1), ..TargetOptions::default() };
+    let options = LockOptions { lock_wait: Duration::from_secs(1), ..LockOptions::default() };
     let name = TableName::new(setup.database.as_str(), "t");
-    let mut target = Target::lock(server.connect().unwrap(), &name, &options).unwrap();
-    run(&mut target, &setup.made, STEPS);
+    let mut lock = Lock::take(server.connect().unwrap(), &name, &options).unwrap();
+    let mut direct = Direct::new(&mut lock);
+    let mut filled = imported(&mut direct, &setup.made).filled();
     let mut session = server.connect().unwrap();
     session.exec("START TRANSACTION").unwrap();
     assert_eq!(setup.count(&mut session), 0);
-    match target.publish(Mode::Insert) {
+    match filled.publish(Mode::Insert) {
         Err(Error::LockWait { holders, seconds: 1, .. }) => {
             let wanted = format!("connection {} of", session.id());
             assert!(holders.iter().any(|text| text.starts_with(&wanted)), "{holders:?}");
@@ -273,7 +310,7 @@ fn a_lock_that_does_not_come_names_its_holder() {
         other => panic!("{other:?}"),
     }
     session.exec("COMMIT").unwrap();
-    target.publish(Mode::Insert).unwrap();
+    filled.publish(Mode::Insert).unwrap();
 }
 
 /// Statements of the connection that watches the swap are killed while it waits for the moment.
@@ -285,13 +322,14 @@ fn a_watcher_that_fails_leaves_the_swap_undone_or_says_it_is_done() {
     let (mut failed, mut round) = (0, 0);
     while failed < 2 && round < 60 {
         round += 1;
-        let mut target = setup.target(&server);
-        target.cleanup().unwrap();
-        run(&mut target, &setup.made, STEPS);
-        let watcher = target.second_connection().unwrap();
+        let mut lock = setup.target(&server);
+        let mut direct = Direct::new(&mut lock);
+        direct.cleanup().unwrap();
+        let mut filled = imported(&mut direct, &setup.made).filled();
+        let watcher = filled.lock.second_connection().unwrap();
         let renames = format!(
             "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={} AND INFO LIKE 'RENAME%'",
-            target.session.id()
+            filled.lock.session.id()
         );
         let ended = AtomicBool::new(false);
         let published = std::thread::scope(|scope| {
@@ -307,11 +345,11 @@ fn a_watcher_that_fails_leaves_the_swap_undone_or_says_it_is_done() {
                     return;
                 }
             });
-            let published = target.publish(Mode::Replace);
+            let published = filled.publish(Mode::Replace).map(drop);
             ended.store(true, Ordering::Relaxed);
             published
         });
-        drop(target);
+        drop(lock);
         let count = setup.count(&mut session);
         let swapped = published.is_ok();
         assert_eq!(count, if swapped { 100 } else { 0 }, "round {round}: {published:?}");
@@ -331,9 +369,10 @@ fn no_insert_is_lost_in_the_swap() {
     let mut session = server.connect().unwrap();
     let (mut stopped, mut swapped) = (0, 0);
     for round in 0..40 {
-        let mut target = setup.target(server);
-        target.cleanup().unwrap();
-        run(&mut target, &setup.made, STEPS);
+        let mut lock = setup.target(server);
+        let mut direct = Direct::new(&mut lock);
+        direct.cleanup().unwrap();
+        let mut filled = imported(&mut direct, &setup.made).filled();
         // Writers start at a different moment of each round.
         let (go, written) = (AtomicBool::new(true), AtomicU64::new(0));
         let published = std::thread::scope(|scope| {
@@ -348,16 +387,16 @@ fn no_insert_is_lost_in_the_swap() {
                     }
                 });
             }
-            let published = target.publish(Mode::Insert);
+            let published = filled.publish(Mode::Insert);
             std::thread::sleep(Duration::from_millis(5));
             go.store(false, Ordering::Relaxed);
             published
         });
         let (written, count) = (written.into_inner(), setup.count(&mut session));
         match published {
-            Ok(()) => {
+            Ok(mut done) => {
                 swapped += 1;
-                target.drop_old(Mode::Insert).unwrap();
+                done.drop_old().unwrap();
                 assert_eq!(count, written + 100, "round {round}");
             }
             Err(Error::NotEmpty(_)) => {
@@ -366,7 +405,7 @@ fn no_insert_is_lost_in_the_swap() {
             }
             Err(e) => panic!("{e}"),
         }
-        drop(target);
+        drop(lock);
         session.exec(&delete).unwrap();
     }
     println!("{swapped} swapped, {stopped} stopped");
@@ -388,8 +427,8 @@ fn an_offset_beyond_the_step_is_refused_where_there_is_a_counter() {
         let mut session = server.connect().unwrap();
         session.exec(&format!("SET SESSION {step}")).unwrap();
         let name = TableName::new(setup.database.as_str(), table);
-        let target = Target::lock(session, &name, &TargetOptions::default()).unwrap();
-        let features: Vec<&str> = target.unsupported.iter().map(|u| u.feature).collect();
+        let target = Lock::take(session, &name, &LockOptions::default()).unwrap();
+        let features: Vec<&str> = target.unsupported.iter().map(|u| u.name()).collect();
         let expected: &[&str] = if refused { &["AUTO_INCREMENT step"] } else { &[] };
         assert_eq!(features, expected, "{step} {table}");
     }
@@ -399,11 +438,12 @@ fn an_offset_beyond_the_step_is_refused_where_there_is_a_counter() {
 fn a_file_with_another_tablespaces_number_is_not_placed() {
     let Some(server) = TestServer::shared() else { return };
     let setup = setup(server);
-    let mut target = setup.target(server);
-    run(&mut target, &setup.made, 4);
-    std::fs::write(target.build_path().unwrap(), &setup.made.ibd).unwrap();
-    assert!(matches!(target.place(&setup.made.cfg), Err(Error::ForeignFile { .. })));
-    target.cleanup().unwrap();
+    let mut lock = setup.target(server);
+    let mut direct = Direct::new(&mut lock);
+    let At::Building(building, _) = run(&mut direct, &setup.made, 4) else { unreachable!() };
+    std::fs::write(building.path(), &setup.made.ibd).unwrap();
+    assert!(matches!(building.place(&setup.made.cfg), Err(Error::ForeignFile { .. })));
+    direct.cleanup().unwrap();
 }
 
 #[test]
@@ -413,22 +453,23 @@ fn another_servers_folder_is_found_out() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::create_dir(elsewhere.path().join(&setup.database)).unwrap();
     let options =
-        TargetOptions { datadir: Some(elsewhere.path().to_owned()), ..TargetOptions::default() };
+        LockOptions { datadir: Some(elsewhere.path().to_owned()), ..LockOptions::default() };
     let name = TableName::new(setup.database.as_str(), "t");
-    let mut target = Target::lock(server.connect().unwrap(), &name, &options).unwrap();
-    target.create_shadow().unwrap();
-    assert!(matches!(target.export_template(), Err(Error::Unsupported { .. })));
-    target.cleanup().unwrap();
+    let mut lock = Lock::take(server.connect().unwrap(), &name, &options).unwrap();
+    let mut direct = Direct::new(&mut lock);
+    let shadow = direct.create_shadow().unwrap();
+    assert!(matches!(shadow.export_template(), Err(Error::Unsupported { .. })));
+    direct.cleanup().unwrap();
     // A load into a table of the same name that runs on the other server keeps its files.
-    let theirs = target.build_path().unwrap();
+    let theirs = direct.lock.build_path().unwrap();
     std::fs::write(&theirs, "being built").unwrap();
-    match target.cleanup() {
+    match direct.cleanup() {
         Err(Error::Unsupported { reasons, .. }) => {
-            assert!(reasons[0].detail.contains("is not that of the server"), "{reasons:?}");
+            assert!(reasons[0].to_string().contains("is not that of the server"), "{reasons:?}");
         }
         other => panic!("{other:?}"),
     }
-    assert!(target.abandon().is_err());
+    assert!(direct.abandon().is_err());
     assert_eq!(std::fs::read(&theirs).unwrap(), b"being built");
     let mut session = server.connect().unwrap();
     let tables = session.query(&format!("SHOW TABLES FROM {}", setup.database)).unwrap();

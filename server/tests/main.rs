@@ -14,5 +14,6 @@ mod option_files;
 mod replicas;
 mod sandbox;
 mod session;
+mod swap;
+mod transaction;
 mod twin;
-mod whole;

@@ -4,16 +4,17 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use schema::{DefaultValue, TableName};
 use server::capacity::Capacity;
 use server::learn::{self, CollationCache};
 use server::options::Protocol;
 use server::pressure::{Following, Gauge};
 use server::replicas::{self, Replica};
-use server::testing::TestServer;
 use server::{
-    ConnectOptions, Encryption, Error, ServerFacts, Session, Table, TableName, TlsOptions, Verify,
+    ConnectOptions, Encryption, Error, ServerFacts, Session, TlsOptions, Verify, catalog,
 };
-use values::{DefaultValue, SqlType};
+use testkit::TestServer;
+use values::SqlType;
 
 const PASSWORD: &str = "sw0rdfish-9310";
 
@@ -23,7 +24,7 @@ fn facts_and_tables_are_read() {
     let mut session = server.connect().unwrap();
     let facts = ServerFacts::read(&mut session).unwrap();
     assert!(facts.privileges.on_database("INSERT", "d") && !facts.log_bin);
-    let direct: Vec<&str> = facts.unsupported("d").iter().map(|found| found.feature).collect();
+    let direct: Vec<&str> = facts.unsupported("d").iter().map(|found| found.name()).collect();
     assert!(direct.contains(&"server version"), "{direct:?}");
     server::habits(&mut session).unwrap();
 
@@ -39,13 +40,14 @@ fn facts_and_tables_are_read() {
     ] {
         session.exec(sql).unwrap();
     }
-    let table = Table::read(&mut session, &TableName::new("d", "t")).unwrap();
-    assert_eq!(table.invisible, ["h"]);
+    let table = catalog::read(&mut session, &TableName::new("d", "t")).unwrap();
+    let invisible = table.columns.iter().filter(|column| column.is_invisible);
+    assert_eq!(invisible.map(|column| column.name.as_str()).collect::<Vec<_>>(), ["h"]);
     let names: Vec<&str> = table.indexes.iter().map(|index| index.name.as_str()).collect();
     assert_eq!(names[..2], ["PRIMARY", "a_z"]);
     let parts = &table.indexes[1].columns;
     assert_eq!((parts[0].name.as_str(), parts[1].descending), ("a", true));
-    let features: Vec<&str> = table.unsupported.iter().map(|found| found.feature).collect();
+    let features: Vec<&str> = table.features().iter().map(schema::Feature::name).collect();
     for feature in ["column type", "generated column", "CHECK constraint", "foreign key"] {
         assert!(features.contains(&feature), "{features:?}");
     }
@@ -63,11 +65,11 @@ fn facts_and_tables_are_read() {
     for counted in [2, 3] {
         session.exec("INSERT IGNORE INTO d.parent VALUES (1)").unwrap();
         session.exec("INSERT INTO d.t (z) VALUES (1)").unwrap();
-        let table = Table::read(&mut session, &TableName::new("d", "t")).unwrap();
+        let table = catalog::read(&mut session, &TableName::new("d", "t")).unwrap();
         assert_eq!(table.auto_increment, Some(counted));
     }
-    let parent = Table::read(&mut session, &TableName::new("d", "parent")).unwrap();
-    assert_eq!(parent.unsupported[0].feature, "foreign key");
+    let parent = catalog::read(&mut session, &TableName::new("d", "parent")).unwrap();
+    assert_eq!(parent.features()[0].name(), "foreign key");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use server::capacity::Capacity;
 use server::pressure::{Following, Gauge, Lag};
 use server::replicas::{self, Replica};
-use server::testing::{Cluster, TestServer};
 use server::{ConnectOptions, Session};
+use testkit::{Cluster, TestServer};
 
 fn behind(lag: Option<&Lag>) -> Option<u64> {
     match lag?.following {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use server::testing::TestServer;
+use testkit::TestServer;
 
 #[test]
 fn rows_come_as_text_bytes_and_null() {

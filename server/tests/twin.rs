@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use server::catalog::Table;
-use server::import::Target;
-use server::publish::Mode;
+use schema::TableName;
+use server::catalog;
 use server::secondary::Defer;
-use server::testing::{TestServer, TestServerOptions};
-use server::{Error, Session, TableName, TargetOptions};
+use server::swap::Mode;
+use server::transaction::{RowsThere, Transaction};
+use server::{Error, Lock, LockOptions, Session, Twin};
+use testkit::{TestServer, TestServerOptions};
 
-fn target(server: &TestServer, database: &str, table: &str) -> Target {
+fn target(server: &TestServer, database: &str, table: &str) -> Lock {
     let name = TableName::new(database, table);
-    Target::lock(server.connect().unwrap(), &name, &TargetOptions::default()).unwrap()
+    Lock::take(server.connect().unwrap(), &name, &LockOptions::default()).unwrap()
 }
 
 fn create(session: &mut Session, database: &str) -> String {
@@ -86,23 +87,22 @@ fn a_filled_twin_becomes_the_very_table_the_target_was() {
         let mut target = target(server, &database, "t");
         let identity = target.identity().unwrap();
         assert!(identity.ties.is_empty() && identity.refused.is_empty(), "{shape} {identity:?}");
-        target.create_twin(Defer::NotUnique, identity.is_unsafe).unwrap();
-        assert_eq!(target.deferred(), deferred, "{shape}");
-        let twin = target.names.shadow.clone();
-        let engine = Table::read(&mut session, &twin).unwrap().engine;
-        assert_eq!(engine, "InnoDB", "{shape}");
-        session.exec(&format!("INSERT INTO {} VALUES ({row})", twin.quoted())).unwrap();
-        let early = target.publish(Mode::Insert);
+        let twin = Twin::create(&mut target, Defer::NotUnique, identity.is_unsafe).unwrap();
+        assert_eq!(twin.deferred(), deferred, "{shape}");
+        let name = target.names.shadow.clone();
+        let engine = catalog::read(&mut session, &name).unwrap().engine;
+        assert_eq!(engine, schema::Engine::InnoDb, "{shape}");
+        session.exec(&format!("INSERT INTO {} VALUES ({row})", name.quoted())).unwrap();
+        let early = twin.filled(&mut target).publish(Mode::Insert).map(drop);
         assert!(matches!(early, Err(Error::Altered { .. })), "{shape}: {early:?}");
-        target.finish_twin().unwrap();
-        target.finish_twin().unwrap();
-        target.publish(Mode::Insert).unwrap();
-        target.drop_old(Mode::Insert).unwrap();
+        twin.finish(&mut target).unwrap();
+        twin.finish(&mut target).unwrap();
+        twin.filled(&mut target).publish(Mode::Insert).unwrap().drop_old().unwrap();
         assert_eq!(create(&mut session, &database), before);
         let rows = session.query(&format!("SELECT * FROM {database}.t")).unwrap();
         assert_eq!(rows.len(), 1, "{shape}");
         if shape.contains("AUTO_INCREMENT=70") {
-            let next = Table::read(&mut session, &target.table.name).unwrap().auto_increment;
+            let next = catalog::read(&mut session, &target.table.name).unwrap().auto_increment;
             assert!(next.is_some_and(|next| next >= 70), "{shape}: {next:?}");
         }
         assert!(leftovers(&mut session, &database).is_empty(), "{shape}");
@@ -110,21 +110,21 @@ fn a_filled_twin_becomes_the_very_table_the_target_was() {
 }
 
 /// A twin with many rows and two indexes to build.
-fn filled(server: &TestServer, database: &str, rows: u32) -> Target {
+fn filled(server: &TestServer, database: &str, rows: u32) -> (Lock, Twin) {
     let mut session = server.connect().unwrap();
     let sql = format!(
         "CREATE TABLE {database}.t (a INT PRIMARY KEY, b INT, c CHAR(90), KEY b (b), KEY c (c, b))"
     );
     session.exec(&sql).unwrap();
     let mut target = target(server, database, "t");
-    target.create_twin(Defer::NotUnique, false).unwrap();
-    let twin = target.names.shadow.quoted();
+    let twin = Twin::create(&mut target, Defer::NotUnique, false).unwrap();
+    let name = target.names.shadow.quoted();
     session
         .exec(&format!(
-            "INSERT INTO {twin} SELECT seq, seq * 7 % 1000, MD5(seq) FROM {database}.seq_1_to_{rows}"
+            "INSERT INTO {name} SELECT seq, seq * 7 % 1000, MD5(seq) FROM {database}.seq_1_to_{rows}"
         ))
         .unwrap();
-    target
+    (target, twin)
 }
 
 /// Waits until the connection builds the indexes.
@@ -138,9 +138,13 @@ fn await_alter(session: &mut Session, id: u64) -> bool {
     })
 }
 
-fn check_published(server: &TestServer, target: &mut Target, database: &str, rows: u64) {
-    target.publish(Mode::Insert).unwrap();
-    target.drop_old(Mode::Insert).unwrap();
+fn check_published(
+    server: &TestServer,
+    (target, twin): (&mut Lock, &Twin),
+    database: &str,
+    rows: u64,
+) {
+    twin.filled(target).publish(Mode::Insert).unwrap().drop_old().unwrap();
     let mut session = server.connect().unwrap();
     for index in ["PRIMARY", "b", "c"] {
         let sql = format!("SELECT COUNT(*) FROM {database}.t FORCE INDEX ({index})");
@@ -157,17 +161,17 @@ fn check_published(server: &TestServer, target: &mut Target, database: &str, row
 fn indexes_whose_building_is_cut_off_are_built_over_a_new_connection() {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database().unwrap();
-    let mut target = filled(server, &database, 150_000);
+    let (mut target, twin) = filled(server, &database, 150_000);
     let (id, mut killer) = (target.session.id(), server.connect().unwrap());
     std::thread::scope(|scope| {
         scope.spawn(move || {
             assert!(await_alter(&mut killer, id), "the ALTER was not seen");
             killer.kill(id).unwrap();
         });
-        target.finish_twin().unwrap();
+        twin.finish(&mut target).unwrap();
     });
     assert_ne!(target.session.id(), id);
-    check_published(server, &mut target, &database, 150_000);
+    check_published(server, (&mut target, &twin), &database, 150_000);
 }
 
 #[test]
@@ -175,7 +179,7 @@ fn indexes_are_built_again_after_a_crash_of_the_server_in_the_middle() {
     let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
     let Some(server) = TestServer::start_with(&options) else { return };
     let database = server.database().unwrap();
-    let mut target = filled(&server, &database, 150_000);
+    let (mut target, twin) = filled(&server, &database, 150_000);
     let (id, mut watcher) = (target.session.id(), server.connect().unwrap());
     std::thread::scope(|scope| {
         let server = &server;
@@ -184,9 +188,9 @@ fn indexes_are_built_again_after_a_crash_of_the_server_in_the_middle() {
             server.kill_9().unwrap();
             server.restart().unwrap();
         });
-        target.finish_twin().unwrap();
+        twin.finish(&mut target).unwrap();
     });
-    check_published(&server, &mut target, &database, 150_000);
+    check_published(&server, (&mut target, &twin), &database, 150_000);
 }
 
 #[test]
@@ -194,14 +198,15 @@ fn a_half_built_twin_is_never_published_and_the_next_load_removes_it() {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database().unwrap();
     let mut session = server.connect().unwrap();
-    let mut target = filled(server, &database, 100);
-    let twin = target.names.shadow.clone();
-    session.exec(&format!("ALTER TABLE {} ADD KEY b (b)", twin.quoted())).unwrap();
-    assert!(matches!(target.publish(Mode::Insert), Err(Error::Altered { .. })));
+    let (mut target, twin) = filled(server, &database, 100);
+    let name = target.names.shadow.clone();
+    session.exec(&format!("ALTER TABLE {} ADD KEY b (b)", name.quoted())).unwrap();
+    let early = twin.filled(&mut target).publish(Mode::Insert).map(drop);
+    assert!(matches!(early, Err(Error::Altered { .. })));
     // Killed: its connection ends, and with it the lock.
     drop(target);
     let mut next = self::target(server, &database, "t");
-    assert_eq!(next.cleanup_tables().unwrap(), [format!("table {twin}")]);
+    assert_eq!(next.cleanup_tables().unwrap(), [format!("table {name}")]);
     assert_eq!(next.cleanup_tables().unwrap(), Vec::<String>::new());
     assert!(next.is_empty().unwrap());
 }
@@ -211,16 +216,16 @@ fn rows_of_an_overtaken_load_never_reach_the_next_ones_twin() {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database().unwrap();
     let mut session = server.connect().unwrap();
-    let mut first = filled(server, &database, 10);
+    let (mut first, twin) = filled(server, &database, 10);
     let theirs = first.names.shadow.quoted();
     session.kill(first.session.id()).unwrap();
     let mut second = target(server, &database, "t");
     second.cleanup_tables().unwrap();
-    second.create_twin(Defer::NotUnique, false).unwrap();
+    Twin::create(&mut second, Defer::NotUnique, false).unwrap();
     let late = session.exec(&format!("INSERT INTO {theirs} VALUES (1, 2, 'x')")).unwrap_err();
     assert_eq!(late.errno(), Some(1146), "{late}");
     drop(second);
-    assert!(matches!(first.finish_twin(), Err(Error::Overtaken(_))));
+    assert!(matches!(twin.finish(&mut first), Err(Error::Overtaken(_))));
 }
 
 #[test]
@@ -232,11 +237,11 @@ fn a_duplicate_in_a_key_left_for_later_fails_the_building() {
         .exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY, b INT, UNIQUE KEY u (b))"))
         .unwrap();
     let mut target = target(server, &database, "t");
-    target.create_twin(Defer::Unique, false).unwrap();
-    assert_eq!(target.deferred(), ["u"]);
-    let twin = target.names.shadow.quoted();
-    session.exec(&format!("INSERT INTO {twin} VALUES (1, 1), (2, 1)")).unwrap();
-    assert_eq!(target.finish_twin().unwrap_err().errno(), Some(1062));
+    let twin = Twin::create(&mut target, Defer::Unique, false).unwrap();
+    assert_eq!(twin.deferred(), ["u"]);
+    let name = target.names.shadow.quoted();
+    session.exec(&format!("INSERT INTO {name} VALUES (1, 1), (2, 1)")).unwrap();
+    assert_eq!(twin.finish(&mut target).unwrap_err().errno(), Some(1062));
     target.abandon().unwrap();
     assert!(leftovers(&mut session, &database).is_empty());
 }
@@ -282,17 +287,16 @@ fn a_twin_becomes_the_table_on_mysql_too() {
         let mut target = target(&server, &database, "t");
         let identity = target.identity().unwrap();
         assert!(identity.ties.is_empty() && identity.refused.is_empty(), "{shape} {identity:?}");
-        target.create_twin(Defer::NotUnique, identity.is_unsafe).unwrap();
-        let mut found = target.deferred();
+        let twin = Twin::create(&mut target, Defer::NotUnique, identity.is_unsafe).unwrap();
+        let mut found = twin.deferred();
         found.sort_unstable();
         let mut deferred = deferred.to_vec();
         deferred.sort_unstable();
         assert_eq!(found, deferred, "{shape}");
-        let twin = target.names.shadow.quoted();
-        session.exec(&format!("INSERT INTO {twin} VALUES ({row})")).unwrap();
-        target.finish_twin().unwrap();
-        target.publish(Mode::Insert).unwrap();
-        target.drop_old(Mode::Insert).unwrap();
+        let name = target.names.shadow.quoted();
+        session.exec(&format!("INSERT INTO {name} VALUES ({row})")).unwrap();
+        twin.finish(&mut target).unwrap();
+        twin.filled(&mut target).publish(Mode::Insert).unwrap().drop_old().unwrap();
         assert_eq!(create(&mut session, &database), before);
         assert_eq!(session.query(&format!("SELECT a FROM {database}.t")).unwrap().len(), 1);
         assert!(leftovers(&mut session, &database).is_empty(), "{shape}");
@@ -302,10 +306,10 @@ fn a_twin_becomes_the_table_on_mysql_too() {
         .exec("CREATE TABLE d0.checked (a INT PRIMARY KEY, CONSTRAINT c CHECK (a > 0))")
         .unwrap();
     let mut checked = target(&server, "d0", "checked");
-    assert_eq!(checked.identity().unwrap().ties[0].feature, "CHECK constraint");
-    let mut rows = checked.begin_whole(server::whole::RowsThere::None).unwrap();
+    assert_eq!(checked.identity().unwrap().ties[0].name(), "CHECK constraint");
+    let (transaction, mut rows) = Transaction::begin(&mut checked, RowsThere::None).unwrap();
     rows.exec("INSERT INTO d0.checked VALUES (1)").unwrap();
-    checked.commit_whole(rows).unwrap();
+    transaction.commit(&mut checked, rows).unwrap();
     assert_eq!(session.query("SELECT * FROM d0.checked").unwrap().len(), 1);
     assert!(leftovers(&mut session, "d0").is_empty());
 }
@@ -315,7 +319,7 @@ const GALERA: [&str; 2] =
     ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so"];
 
 #[test]
-fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_whole() {
+fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_at_once() {
     let Some(library) = GALERA.into_iter().find(|path| std::path::Path::new(path).exists()) else {
         println!("skipped: no Galera library is installed");
         return;
@@ -335,13 +339,13 @@ fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_whole() {
     let options = TestServerOptions { extra, ..TestServerOptions::default() };
     let Some(server) = TestServer::start_with(&options) else { return };
     let database = server.database().unwrap();
-    let mut target = filled(&server, &database, 3000);
+    let (mut target, twin) = filled(&server, &database, 3000);
     assert!(target.facts.galera && target.identity().unwrap().ties.is_empty());
-    target.finish_twin().unwrap();
-    check_published(&server, &mut target, &database, 3000);
-    let mut rows = target.begin_whole(server::whole::RowsThere::Deleted).unwrap();
+    twin.finish(&mut target).unwrap();
+    check_published(&server, (&mut target, &twin), &database, 3000);
+    let (transaction, mut rows) = Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
     rows.exec(&format!("INSERT INTO {database}.t VALUES (1, 2, 'x')")).unwrap();
-    target.commit_whole(rows).unwrap();
+    transaction.commit(&mut target, rows).unwrap();
     let mut session = server.connect().unwrap();
     let count = session.query_row(&format!("SELECT COUNT(*) FROM {database}.t")).unwrap();
     assert_eq!(count.number::<u64>(0).unwrap(), 1);

@@ -8,9 +8,10 @@
 
 use crate::error::Result;
 use crate::keys::Keys;
+use crate::order::OrderCheck;
 use crate::pack::{Observer, Packing, Word, sort_references};
 use crate::radix;
-use crate::source::{KeySource, Reading};
+use crate::source::{BlockBuffers, KeySource};
 
 /// Keys spread out at a time: their bytes stay in the first-level cache.
 const READY_KEYS: usize = 128;
@@ -50,6 +51,7 @@ pub(crate) struct BatchMerge<'a> {
     given: usize,
     /// Offset of the next key in `buffers.ready`.
     ready_at: usize,
+    order: OrderCheck,
 }
 
 impl<'a> BatchMerge<'a> {
@@ -71,6 +73,7 @@ impl<'a> BatchMerge<'a> {
             count: 0,
             given: 0,
             ready_at: 0,
+            order: OrderCheck::default(),
         }
     }
 
@@ -80,21 +83,23 @@ impl<'a> BatchMerge<'a> {
 
     /// Steps to the next key.
     #[inline]
-    pub(crate) fn next(&mut self, reading: &mut Reading) -> Result<Option<&[u8]>> {
-        if self.ready_at == self.buffers.ready.len() && !self.make_ready(reading)? {
+    pub(crate) fn next(&mut self, buffers: &mut BlockBuffers) -> Result<Option<&[u8]>> {
+        if self.ready_at == self.buffers.ready.len() && !self.make_ready(buffers)? {
             return Ok(None);
         }
         let start = self.ready_at;
         self.ready_at += self.key_len;
-        Ok(Some(&self.buffers.ready[start..self.ready_at]))
+        let key = &self.buffers.ready[start..self.ready_at];
+        self.order.note(key, 0);
+        Ok(Some(key))
     }
 
     /// Spreads out the next keys; false if there are none.
     #[inline(never)]
-    fn make_ready(&mut self, reading: &mut Reading) -> Result<bool> {
+    fn make_ready(&mut self, buffers: &mut BlockBuffers) -> Result<bool> {
         self.ready_at = 0;
         self.buffers.ready.clear();
-        if self.given == self.count && !self.fill(reading)? {
+        if self.given == self.count && !self.fill(buffers)? {
             return Ok(false);
         }
         let range = self.given..self.count.min(self.given + READY_KEYS);
@@ -117,8 +122,8 @@ impl<'a> BatchMerge<'a> {
     }
 
     /// Makes the next batch; false if all runs are used up.
-    fn fill(&mut self, reading: &mut Reading) -> Result<bool> {
-        self.refill(reading)?;
+    fn fill(&mut self, buffers: &mut BlockBuffers) -> Result<bool> {
+        self.refill(buffers)?;
         self.choose();
         self.given = 0;
         self.count = self.taken.iter().sum();
@@ -131,16 +136,17 @@ impl<'a> BatchMerge<'a> {
             _ => self.sort(),
         }
         for (source, taken) in self.sources.iter_mut().zip(&self.taken) {
+            debug_assert!(*taken <= source.window().len());
             source.at += taken;
         }
         Ok(true)
     }
 
     /// Sees that every source has keys at hand, and drops those that have no more.
-    fn refill(&mut self, reading: &mut Reading) -> Result<()> {
+    fn refill(&mut self, buffers: &mut BlockBuffers) -> Result<()> {
         let mut index = 0;
         while index < self.sources.len() {
-            if self.sources[index].refill(reading)? {
+            if self.sources[index].refill(buffers)? {
                 index += 1;
             } else {
                 self.sources.swap_remove(index);
@@ -164,6 +170,7 @@ impl<'a> BatchMerge<'a> {
         let mut bound: Option<Vec<u8>> = None;
         let mut last = vec![0; self.key_len];
         for source in &self.sources {
+            debug_assert!(!source.window().is_empty(), "every source has a key at hand");
             let offered = offered(source);
             // A source with no keys beyond those it offers bounds nothing.
             if offered.end < source.window().end || source.has_more() {

@@ -27,6 +27,9 @@ const PACKED: u32 = 2;
 
 const ZSTD_LEVEL: i32 = 1;
 
+// Five numbers of 4 bytes, the checksum last.
+const _: () = assert!(HEADER_LEN == 5 * size_of::<u32>());
+
 /// A field of a block that is not what it must be.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
@@ -57,6 +60,7 @@ impl BlockWriter {
         zstd: bool,
         out: &mut Vec<u8>,
     ) -> std::io::Result<()> {
+        debug_assert!(self.stride.is_none_or(|stride| entries.len() == count * stride));
         let start = out.len();
         out.extend_from_slice(&[0; HEADER_LEN]);
         let codec = match self.stride {
@@ -165,10 +169,7 @@ impl BlockReader {
         let key_len = keys.packing.key_len;
         match stored.codec {
             RAW => {
-                let mut bytes = match std::mem::replace(&mut keys.words, Words::Plain(Vec::new())) {
-                    Words::Plain(bytes) => bytes,
-                    _ => Vec::new(),
-                };
+                let mut bytes = keys.take_plain();
                 bytes.clear();
                 bytes.extend_from_slice(stored.body);
                 keys.words = Words::Plain(bytes);

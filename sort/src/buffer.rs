@@ -14,6 +14,8 @@ use crate::run::{EncodedRun, Entries, MARK_EVERY, MemoryRun};
 const OFFSET_BITS: u32 = 48;
 /// Leading key bytes in a reference.
 const PREFIX_LEN: usize = 10;
+const _: () = assert!(8 * PREFIX_LEN as u32 + OFFSET_BITS == u128::BITS);
+
 /// From so many common bytes on it pays to make the references again.
 const COMMON_LEN_MIN: usize = 3;
 
@@ -82,6 +84,7 @@ impl SortBuffer {
         assert!(self.shape.payload || payload.is_empty(), "the sort has no payloads");
         let start = self.bytes.len();
         self.shape.encode(None, key, payload, &mut self.bytes);
+        debug_assert!(start >> OFFSET_BITS == 0, "an offset fits its reference");
         let end = self.bytes.len();
         self.last_key = (end - payload.len() - key.len(), end - payload.len());
         if self.count == 0 {
@@ -132,6 +135,7 @@ impl SortBuffer {
         };
         let (shape, count) = (self.shape, self.count);
         self.clear();
+        debug_assert!(entries.is_ascending(), "a run is sorted");
         MemoryRun { shape, ordinal, count, entry_bytes_max, entries }
     }
 

@@ -34,6 +34,12 @@ impl EntryShape {
         self.key_len.filter(|&len| len > 0 && !self.payload)
     }
 
+    /// Whether an entry is of this shape.
+    #[inline]
+    pub(crate) fn takes(&self, key: &[u8], payload: &[u8]) -> bool {
+        self.key_len.is_none_or(|len| len == key.len()) && (self.payload || payload.is_empty())
+    }
+
     /// Appends an entry. `ordinal_delta` is stored on disk only, and only beside payloads.
     #[inline]
     pub(crate) fn encode(
@@ -43,6 +49,7 @@ impl EntryShape {
         payload: &[u8],
         out: &mut Vec<u8>,
     ) {
+        debug_assert!(self.takes(key, payload));
         if let (Some(delta), true) = (ordinal_delta, self.payload) {
             push_number(delta, out);
         }

@@ -64,6 +64,20 @@ pub enum Error {
         /// The value that fits the rest.
         expected: u64,
     },
+    /// A run that the sort did not make could not be read.
+    #[error("reading run {ordinal}: {source}")]
+    Ordered {
+        /// Ordinal it was added with.
+        ordinal: u64,
+        /// What it said.
+        source: crate::ordered::RunError,
+    },
+    /// A run that the sort did not make has a key that is less than the one before.
+    #[error("run {ordinal} is not in order")]
+    Unsorted {
+        /// Ordinal it was added with.
+        ordinal: u64,
+    },
     /// The budget cannot hold even the buffers of the smallest merge.
     #[error("sorting needs at least {needed} bytes of memory here, {given} were given")]
     BudgetTooSmall {

@@ -14,6 +14,7 @@ use disk::File;
 use crate::block::{BlockWriter, Damage};
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
+use crate::order::OrderCheck;
 use crate::plan::Plan;
 
 /// Bytes of a run to be written before its writing speed is judged.
@@ -169,6 +170,7 @@ pub(crate) struct RunWriter {
     pending: Vec<u8>,
     /// Time spent writing.
     write_time: Duration,
+    order: OrderCheck,
 }
 
 impl RunWriter {
@@ -202,12 +204,15 @@ impl RunWriter {
             block_count: 0,
             pending: Vec::with_capacity(plan.write_bytes + plan.block_bytes),
             write_time: Duration::ZERO,
+            order: OrderCheck::default(),
         })
     }
 
     /// Adds an entry, not less than the one before. Whether a block has ended.
     #[inline]
     pub(crate) fn push(&mut self, ordinal: u64, key: &[u8], payload: &[u8]) -> Result<bool> {
+        self.order.note(key, ordinal);
+        debug_assert!(ordinal >= self.run.ordinal || !self.shape.payload);
         // At most 3 numbers of 10 bytes stand before the key: enough to know the block will do.
         let ends = self.block.len() + key.len() + payload.len() + 30 > self.plan.block_entry_bytes;
         if ends {
@@ -281,6 +286,8 @@ impl RunWriter {
         self.end_block()?;
         self.flush()?;
         self.run.index.offsets.push(self.run.file_bytes);
+        let BlockIndex { offsets, key_ends, entry_bytes, .. } = &self.run.index;
+        assert!(offsets.len() == key_ends.len() + 1 && entry_bytes.len() == key_ends.len());
         self.run.index.shrink();
         Ok(self.run)
     }

@@ -41,6 +41,14 @@ impl Keys {
         }
     }
 
+    /// Takes out the memory of plain keys, if they are, to be filled again.
+    pub(crate) fn take_plain(&mut self) -> Vec<u8> {
+        match std::mem::replace(&mut self.words, Words::Plain(Vec::new())) {
+            Words::Plain(bytes) => bytes,
+            _ => Vec::new(),
+        }
+    }
+
     /// Memory held besides the struct, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         let words = match &self.words {
@@ -51,9 +59,19 @@ impl Keys {
         words + self.packing.memory_bytes()
     }
 
+    /// Whether every key is not less than the one before.
+    pub(crate) fn is_ascending(&self) -> bool {
+        match &self.words {
+            Words::Narrow(words) => words.is_sorted(),
+            Words::Wide(words) => words.is_sorted(),
+            Words::Plain(bytes) => bytes.chunks_exact(self.packing.key_len).is_sorted(),
+        }
+    }
+
     /// Writes a key to `key`, which has its length.
     pub(crate) fn key(&self, index: usize, key: &mut [u8]) {
         let len = self.packing.key_len;
+        debug_assert!(key.len() == len && index < self.len());
         match &self.words {
             Words::Narrow(words) => self.packing.unpack_one(words[index], key),
             Words::Wide(words) => self.packing.unpack_one(words[index], key),

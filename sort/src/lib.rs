@@ -12,6 +12,9 @@
 //! once. Entries of equal keys all come out, side by side, in the order of their chunks and as
 //! pushed within a chunk, wherever the run was kept meanwhile.
 //!
+//! Entries that lie in order elsewhere, as in the leaves of an existing index, take part in the merge
+//! without being pushed: [`RunStore::add_ordered`].
+//!
 //! Bare keys of one length (secondary indexes of numbers and dates) are held as integers of the
 //! bits in which they differ, in memory and on disk, and sorted by radix, in the chunk and again in
 //! the merge. All other entries are sorted by comparison and merged by a loser tree.
@@ -25,7 +28,7 @@
 //! reserve = max(spills at once * buffers of a spill, merges at once * buffers of a merge)
 //! room   >= retained runs (capacities) + indexes of spilled runs
 //!           + while spilled runs are merged early: a block of each of them
-//!           + after finish: spilled runs * merges at once * a block
+//!           + after finish: spilled and ordered runs * merges at once * a block
 //! ```
 //!
 //! The sizes are in `plan.rs`, the room is counted in `store.rs` before memory is taken. With 64
@@ -53,6 +56,8 @@ mod error;
 mod file;
 mod keys;
 mod merge;
+mod order;
+mod ordered;
 mod pack;
 mod plan;
 mod radix;
@@ -70,6 +75,7 @@ pub use buffer::SortBuffer;
 pub use entry::EntryShape;
 pub use error::{Error, Result};
 pub use merge::Merge;
+pub use ordered::{EntryBlock, OrderedRun, RunError, RunReader};
 pub use range::KeyRange;
 pub use run::MemoryRun;
 pub use store::{Loan, RunStore, Runs, SortStats, StoreOptions};

@@ -7,9 +7,10 @@ use crate::buffer::common_len;
 use crate::entry::EntryShape;
 use crate::error::Result;
 use crate::file::RunFile;
+use crate::ordered::AddedRun;
 use crate::plan::Plan;
 use crate::run::{Entries, MemoryRun};
-use crate::source::{EntrySource, KeySource, Reading};
+use crate::source::{BlockBuffers, EntrySource, KeySource, Rest};
 use crate::store::Runs;
 use crate::tree::{LoserTree, OrderedEntry};
 
@@ -18,7 +19,7 @@ use crate::tree::{LoserTree, OrderedEntry};
 /// Equal keys come in the order of their chunks' ordinals, then in the order they were pushed.
 pub struct Merge<'a> {
     engine: Engine<'a>,
-    reading: Reading,
+    block_buffers: BlockBuffers,
     /// Gets the buffers back, and the right to merge.
     runs: Option<&'a Runs>,
 }
@@ -28,24 +29,35 @@ enum Engine<'a> {
     Tree(LoserTree<'a>),
 }
 
+/// The runs of a merge, by where they are.
+#[derive(Clone, Copy)]
+pub(crate) struct MergeRuns<'a> {
+    pub(crate) memory: &'a [MemoryRun],
+    pub(crate) files: &'a [RunFile],
+    pub(crate) added: &'a [AddedRun],
+}
+
 impl<'a> Merge<'a> {
     /// Merges the entries from `start` on and before `end` (None: to the last).
     pub(crate) fn new(
         shape: EntryShape,
         plan: &Plan,
-        memory: &'a [MemoryRun],
-        files: &'a [RunFile],
+        runs: MergeRuns<'a>,
         (start, end): (&'a [u8], Option<&'a [u8]>),
         buffers: BatchBuffers,
     ) -> Merge<'a> {
+        let MergeRuns { memory, files, added } = runs;
+        let spilled = |run: &'a RunFile| Rest::spilled(run, start, end);
+        let ordered =
+            |run: &'a AddedRun| Rest::ordered(run.blocks(shape, plan, start, end), start, end);
         let engine = if let Some(len) = shape.stride() {
             let memory = memory.iter().filter_map(|run| match &run.entries {
                 Entries::Keys(keys) => Some(KeySource::memory(keys, start, end)),
                 Entries::Encoded(_) => None,
             });
-            let files = files.iter().map(|run| KeySource::disk(len, run, start, end));
+            let blocks = files.iter().map(spilled).chain(added.iter().map(ordered));
             let sources = memory
-                .chain(files)
+                .chain(blocks.map(|rest| KeySource::blocks(len, rest)))
                 .filter(|source| !source.window().is_empty() || source.has_more());
             let sources = sources.collect();
             Engine::Batch(Box::new(BatchMerge::new(len, plan.batch_entries, sources, buffers)))
@@ -56,13 +68,16 @@ impl<'a> Merge<'a> {
                     Some(EntrySource::memory(entries, run.ordinal, start, end))
                 }
             });
-            let files = files.iter().map(|run| EntrySource::disk(shape, run, start, end));
-            let sources = memory.chain(files).filter(|source| !source.is_ended()).collect();
+            let files = files.iter().map(|run| (run.ordinal, spilled(run)));
+            let added = added.iter().map(|run| (run.ordinal, ordered(run)));
+            let blocks =
+                files.chain(added).map(|(ordinal, rest)| EntrySource::blocks(shape, ordinal, rest));
+            let sources = memory.chain(blocks).filter(|source| !source.is_ended()).collect();
             // What begins both bounds begins all that lies between.
             let common_len = end.map_or(0, |end| common_len(start, end));
             Engine::Tree(LoserTree::new(sources, common_len))
         };
-        Merge { engine, reading: Reading::new(), runs: None }
+        Merge { engine, block_buffers: BlockBuffers::new(), runs: None }
     }
 
     pub(crate) fn of(mut self, runs: &'a Runs) -> Merge<'a> {
@@ -72,24 +87,25 @@ impl<'a> Merge<'a> {
 
     /// Steps to the next entry and gives its key and payload.
     ///
-    /// Errors: a spilled run cannot be read or is damaged.
+    /// Errors: a spilled run cannot be read or is damaged; an ordered run that was added cannot be
+    /// read or is not in order.
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "the entry is lent until the next call")]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let buffers = &mut self.block_buffers;
         match &mut self.engine {
-            Engine::Batch(batch) => Ok(batch.next(&mut self.reading)?.map(|key| (key, &[][..]))),
-            Engine::Tree(tree) => {
-                Ok(tree.next(&mut self.reading)?.map(|(_, key, payload)| (key, payload)))
-            }
+            Engine::Batch(batch) => Ok(batch.next(buffers)?.map(|key| (key, &[][..]))),
+            Engine::Tree(tree) => Ok(tree.next(buffers)?.map(|(_, key, payload)| (key, payload))),
         }
     }
 
     /// The same with the ordinal of the entry's chunk; 0 for bare keys, whose equals are alike.
     #[inline]
     pub(crate) fn next_with_ordinal(&mut self) -> Result<Option<OrderedEntry<'_>>> {
+        let buffers = &mut self.block_buffers;
         match &mut self.engine {
-            Engine::Batch(batch) => Ok(batch.next(&mut self.reading)?.map(|key| (0, key, &[][..]))),
-            Engine::Tree(tree) => tree.next(&mut self.reading),
+            Engine::Batch(batch) => Ok(batch.next(buffers)?.map(|key| (0, key, &[][..]))),
+            Engine::Tree(tree) => tree.next(buffers),
         }
     }
 }
@@ -98,6 +114,7 @@ impl Drop for Merge<'_> {
     fn drop(&mut self) {
         let Some(runs) = self.runs else { return };
         let mut merges = runs.merges.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(merges.open > 0, "an open merge is counted");
         merges.open -= 1;
         if let Engine::Batch(batch) = &mut self.engine {
             merges.buffers.push(batch.take_buffers());

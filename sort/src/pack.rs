@@ -227,6 +227,8 @@ pub(crate) struct Packing {
 
 impl Packing {
     pub(crate) fn new(key_len: usize, spans: Vec<Span>, fixed: Vec<u64>) -> Packing {
+        debug_assert!(fixed.len() == word_count(key_len));
+        debug_assert!(spans.iter().all(|span| span.width >= 1 && span.shift + span.width <= 64));
         let bits = spans.iter().map(|span| span.width).sum();
         Packing { key_len, spans, bits, fixed }
     }

@@ -43,6 +43,7 @@ pub(crate) fn sort<W: Word>(words: &mut Vec<W>, scratch: &mut Vec<W>, bits: u32)
     if low > 0 {
         sort_groups(words, low);
     }
+    debug_assert!(words.is_sorted());
 }
 
 #[inline(always)]

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use crate::file::RunFile;
+use crate::ordered;
 use crate::store::Runs;
 
 /// Samples for each range. The more, the more equal the ranges.
@@ -42,6 +43,10 @@ impl Runs {
         let mut samples: Vec<(Cow<'_, [u8]>, u64)> =
             self.memory.iter().flat_map(|run| run.samples(step)).collect();
         samples.extend(self.files.iter().flat_map(RunFile::samples));
+        for added in &self.added {
+            let ordered = ordered::samples(added, step).into_iter();
+            samples.extend(ordered.map(|(key, bytes)| (key.into(), bytes)));
+        }
         samples.sort_unstable();
         let boundary = |key: &[u8]| key.len().saturating_sub(self.shape.tail_len);
         let mut ranges = Vec::new();
@@ -57,6 +62,7 @@ impl Runs {
             range.bytes += equals.iter().map(|(_, bytes)| bytes).sum::<u64>();
         }
         ranges.push(range);
+        debug_assert!(ranges.is_sorted_by(|a, b| a.end.as_ref() == Some(&b.start)));
         ranges
     }
 }

@@ -82,6 +82,16 @@ impl MemoryRun {
     }
 }
 
+impl Entries {
+    /// Whether every key is not less than the one before.
+    pub(crate) fn is_ascending(&self) -> bool {
+        match self {
+            Entries::Keys(keys) => keys.is_ascending(),
+            Entries::Encoded(run) => run.keys().is_sorted(),
+        }
+    }
+}
+
 /// Entries one after the other, encoded as in [`crate::entry`].
 #[derive(Debug)]
 pub(crate) struct EncodedRun {
@@ -99,6 +109,16 @@ impl EncodedRun {
         });
         let start = after.checked_sub(1).map_or(0, |mark| self.marks[mark] as usize);
         lower_bound(&self.shape, &self.bytes, start, false, bound)
+    }
+
+    /// All keys.
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let entry = self.entry(at)?;
+            at = entry.end as u64;
+            Some(&self.bytes[entry.key..entry.key_end])
+        })
     }
 
     fn samples(&self, step: u64) -> Vec<(Cow<'_, [u8]>, u64)> {

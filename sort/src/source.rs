@@ -1,5 +1,7 @@
-//! One run in a merge: the entries at hand, and the blocks they are refilled from if the run is on
-//! disk.
+//! One run in a merge: the entries at hand, and the blocks that further ones come in.
+//!
+//! A run in memory is at hand as a whole. A spilled run and one that the sort did not make are
+//! read a block at a time; which of them it is, is asked once a block.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,38 +10,117 @@ use crate::block::BlockReader;
 use crate::entry::{EntryAt, EntryShape};
 use crate::error::Result;
 use crate::file::RunFile;
-use crate::keys::Keys;
+use crate::keys::{Keys, Words};
+use crate::ordered::OrderedBlocks;
 use crate::run::{EncodedRun, lower_bound};
 
-/// What reading blocks needs, shared by the sources of a merge.
-pub(crate) struct Reading {
+/// What reading spilled blocks needs, shared by the sources of a merge.
+pub(crate) struct BlockBuffers {
     reader: BlockReader,
     stored: Vec<u8>,
 }
 
-impl Reading {
-    pub(crate) fn new() -> Reading {
-        Reading { reader: BlockReader::new(), stored: Vec::new() }
+impl BlockBuffers {
+    pub(crate) fn new() -> BlockBuffers {
+        BlockBuffers { reader: BlockReader::new(), stored: Vec::new() }
     }
 }
 
-/// The part of a spilled run from one key on and before another that is not yet read.
-struct Disk<'a> {
-    run: &'a RunFile,
-    blocks: Range<usize>,
+/// The part of a run from one key on and before another that is not yet at hand.
+pub(crate) struct Rest<'a> {
+    blocks: Blocks<'a>,
     /// Cleared when an entry of the range was found: none after it is less.
     start: &'a [u8],
     end: Option<&'a [u8]>,
 }
 
-impl<'a> Disk<'a> {
-    fn new(run: &'a RunFile, start: &'a [u8], end: Option<&'a [u8]>) -> Disk<'a> {
-        Disk { run, blocks: run.blocks(start, end), start, end }
+/// Where blocks come from.
+enum Blocks<'a> {
+    Spilled { run: &'a RunFile, left: Range<usize> },
+    Ordered(OrderedBlocks<'a>),
+}
+
+impl<'a> Rest<'a> {
+    /// Of a spilled run. Reads nothing yet.
+    pub(crate) fn spilled(run: &'a RunFile, start: &'a [u8], end: Option<&'a [u8]>) -> Rest<'a> {
+        Rest { blocks: Blocks::Spilled { run, left: run.blocks(start, end) }, start, end }
+    }
+
+    /// Of a run that the sort did not make.
+    pub(crate) fn ordered(
+        blocks: OrderedBlocks<'a>,
+        start: &'a [u8],
+        end: Option<&'a [u8]>,
+    ) -> Rest<'a> {
+        Rest { blocks: Blocks::Ordered(blocks), start, end }
+    }
+
+    /// Whether blocks follow; of an ordered run they may turn out to be none.
+    fn has_more(&self) -> bool {
+        match &self.blocks {
+            Blocks::Spilled { left, .. } => !left.is_empty(),
+            Blocks::Ordered(blocks) => !blocks.is_ended(),
+        }
+    }
+
+    /// About how many entries they hold.
+    fn left(&self) -> usize {
+        match &self.blocks {
+            Blocks::Spilled { run, left } => run.keys_in(left),
+            Blocks::Ordered(blocks) => blocks.left(),
+        }
+    }
+
+    /// Replaces `keys` with those of the next block; false if there is none.
+    fn next_keys(&mut self, buffers: &mut BlockBuffers, keys: &mut Keys) -> Result<bool> {
+        match &mut self.blocks {
+            Blocks::Spilled { run, left } => {
+                let Some(block) = left.next() else { return Ok(false) };
+                let BlockBuffers { reader, stored } = buffers;
+                run.read(block, stored, |stored| reader.read_keys(stored, keys))?;
+                Ok(true)
+            }
+            Blocks::Ordered(blocks) => {
+                let mut bytes = keys.take_plain();
+                let read = blocks.next(&mut bytes);
+                keys.words = Words::Plain(bytes);
+                read
+            }
+        }
+    }
+
+    /// Replaces `bytes` with the entries of the next block; false if there is none.
+    fn next_entries(&mut self, buffers: &mut BlockBuffers, bytes: &mut Vec<u8>) -> Result<bool> {
+        match &mut self.blocks {
+            Blocks::Spilled { run, left } => {
+                let Some(block) = left.next() else { return Ok(false) };
+                let BlockBuffers { reader, stored } = buffers;
+                run.read(block, stored, |stored| reader.read(stored, bytes))?;
+                Ok(true)
+            }
+            Blocks::Ordered(blocks) => blocks.next(bytes),
+        }
     }
 
     /// The range's end, if the block read last can reach beyond it.
     fn end_of_last(&self) -> Option<&'a [u8]> {
-        self.end.filter(|_| self.blocks.is_empty())
+        self.end.filter(|end| match &self.blocks {
+            Blocks::Spilled { left, .. } => left.is_empty(),
+            Blocks::Ordered(blocks) => blocks.reaches(end),
+        })
+    }
+
+    /// Takes note of what lies in the range of the block read last, which has `len` keys or bytes.
+    fn note(&mut self, in_range: &Range<usize>, len: usize) {
+        if !in_range.is_empty() {
+            self.start = &[];
+        }
+        // Whatever comes after the end of the range is beyond it too.
+        if let Blocks::Ordered(blocks) = &mut self.blocks
+            && in_range.end < len
+        {
+            blocks.end();
+        }
     }
 }
 
@@ -49,7 +130,8 @@ pub(crate) struct KeySource<'a> {
     /// Index of the next key, and of the end of the range.
     pub(crate) at: usize,
     end: usize,
-    disk: Option<Disk<'a>>,
+    /// None of a run in memory.
+    rest: Option<Rest<'a>>,
 }
 
 enum KeysAtHand<'a> {
@@ -62,18 +144,13 @@ impl<'a> KeySource<'a> {
         let len = keys.len();
         let at = if start.is_empty() { 0 } else { keys.lower_bound(0..len, start) };
         let end = end.map_or(len, |end| keys.lower_bound(at..len, end));
-        KeySource { keys: KeysAtHand::Run(keys), at, end, disk: None }
+        KeySource { keys: KeysAtHand::Run(keys), at, end, rest: None }
     }
 
-    /// Reads nothing yet.
-    pub(crate) fn disk(
-        key_len: usize,
-        run: &'a RunFile,
-        start: &'a [u8],
-        end: Option<&'a [u8]>,
-    ) -> KeySource<'a> {
+    /// Of a run that is read by blocks. Reads nothing yet.
+    pub(crate) fn blocks(key_len: usize, rest: Rest<'a>) -> KeySource<'a> {
         let keys = KeysAtHand::Block(Box::new(Keys::empty(key_len)));
-        KeySource { keys, at: 0, end: 0, disk: Some(Disk::new(run, start, end)) }
+        KeySource { keys, at: 0, end: 0, rest: Some(rest) }
     }
 
     /// The keys that [`KeySource::window`] is about.
@@ -91,35 +168,32 @@ impl<'a> KeySource<'a> {
         self.at..self.end
     }
 
-    /// Whether keys follow those at hand.
+    /// Whether keys may follow those at hand.
     pub(crate) fn has_more(&self) -> bool {
-        self.disk.as_ref().is_some_and(|disk| !disk.blocks.is_empty())
+        self.rest.as_ref().is_some_and(Rest::has_more)
     }
 
     /// About how many keys of the run are left.
     pub(crate) fn left(&self) -> usize {
-        let blocks = self.disk.as_ref().map_or(0, |disk| disk.run.keys_in(&disk.blocks));
-        self.end - self.at + blocks
+        self.end - self.at + self.rest.as_ref().map_or(0, Rest::left)
     }
 
     /// Reads blocks until a key is at hand; false if there is none left.
-    pub(crate) fn refill(&mut self, reading: &mut Reading) -> Result<bool> {
+    pub(crate) fn refill(&mut self, buffers: &mut BlockBuffers) -> Result<bool> {
         while self.at == self.end {
-            let (Some(disk), KeysAtHand::Block(keys)) = (&mut self.disk, &mut self.keys) else {
+            let (Some(rest), KeysAtHand::Block(keys)) = (&mut self.rest, &mut self.keys) else {
                 return Ok(false);
             };
-            let Some(block) = disk.blocks.next() else { return Ok(false) };
-            let Reading { reader, stored } = reading;
-            disk.run.read(block, stored, |stored| reader.read_keys(stored, keys))?;
+            if !rest.next_keys(buffers, keys)? {
+                return Ok(false);
+            }
             let len = keys.len();
-            self.end = disk.end_of_last().map_or(len, |end| keys.lower_bound(0..len, end));
-            self.at = match disk.start {
+            self.end = rest.end_of_last().map_or(len, |end| keys.lower_bound(0..len, end));
+            self.at = match rest.start {
                 [] => 0,
                 start => keys.lower_bound(0..self.end, start),
             };
-            if self.at < self.end {
-                disk.start = &[];
-            }
+            rest.note(&(self.at..self.end), len);
         }
         Ok(true)
     }
@@ -134,7 +208,10 @@ pub(crate) struct EntrySource<'a> {
     end: usize,
     /// Ordinal of the entries, or what their own is relative to.
     pub(crate) ordinal: u64,
-    disk: Option<Disk<'a>>,
+    /// Whether entries are encoded as on disk.
+    on_disk: bool,
+    /// None of a run in memory.
+    rest: Option<Rest<'a>>,
 }
 
 impl<'a> EntrySource<'a> {
@@ -147,19 +224,14 @@ impl<'a> EntrySource<'a> {
         let at = if start.is_empty() { 0 } else { run.lower_bound(start) };
         let end = end.map_or(run.bytes.len(), |end| run.lower_bound(end)).max(at);
         let bytes = Cow::Borrowed(run.bytes.as_slice());
-        EntrySource { shape: run.shape, bytes, at, end, ordinal, disk: None }
+        EntrySource { shape: run.shape, bytes, at, end, ordinal, on_disk: false, rest: None }
     }
 
-    /// Reads nothing yet.
-    pub(crate) fn disk(
-        shape: EntryShape,
-        run: &'a RunFile,
-        start: &'a [u8],
-        end: Option<&'a [u8]>,
-    ) -> EntrySource<'a> {
+    /// Of a run that is read by blocks. Reads nothing yet.
+    pub(crate) fn blocks(shape: EntryShape, ordinal: u64, rest: Rest<'a>) -> EntrySource<'a> {
+        let on_disk = matches!(rest.blocks, Blocks::Spilled { .. });
         let bytes = Cow::Owned(Vec::new());
-        let disk = Some(Disk::new(run, start, end));
-        EntrySource { shape, bytes, at: 0, end: 0, ordinal: run.ordinal, disk }
+        EntrySource { shape, bytes, at: 0, end: 0, ordinal, on_disk, rest: Some(rest) }
     }
 
     /// The bytes that offsets of entries point into.
@@ -170,16 +242,16 @@ impl<'a> EntrySource<'a> {
 
     /// Whether no entry is at hand and none can follow.
     pub(crate) fn is_ended(&self) -> bool {
-        self.at == self.end && self.disk.as_ref().is_none_or(|disk| disk.blocks.is_empty())
+        self.at == self.end && !self.rest.as_ref().is_some_and(Rest::has_more)
     }
 
     /// The next entry; None if there is none left.
     #[inline]
-    pub(crate) fn next(&mut self, reading: &mut Reading) -> Result<Option<EntryAt>> {
-        if self.at == self.end && !self.refill(reading)? {
+    pub(crate) fn next(&mut self, buffers: &mut BlockBuffers) -> Result<Option<EntryAt>> {
+        if self.at == self.end && !self.refill(buffers)? {
             return Ok(None);
         }
-        match self.shape.decode(&self.bytes[..self.end], self.at, self.disk.is_some()) {
+        match self.shape.decode(&self.bytes[..self.end], self.at, self.on_disk) {
             Some(entry) => {
                 self.at = entry.end;
                 Ok(Some(entry))
@@ -188,34 +260,32 @@ impl<'a> EntrySource<'a> {
         }
     }
 
-    fn refill(&mut self, reading: &mut Reading) -> Result<bool> {
+    fn refill(&mut self, buffers: &mut BlockBuffers) -> Result<bool> {
         while self.at == self.end {
-            let Some(disk) = &mut self.disk else { return Ok(false) };
-            let Some(block) = disk.blocks.next() else { return Ok(false) };
-            let Reading { reader, stored } = reading;
+            let Some(rest) = &mut self.rest else { return Ok(false) };
             let bytes = self.bytes.to_mut();
-            disk.run.read(block, stored, |stored| reader.read(stored, bytes))?;
-            let bound = |bound| lower_bound(&self.shape, bytes, 0, true, bound);
-            self.end = disk.end_of_last().map_or(bytes.len(), bound);
-            self.at = match disk.start {
+            if !rest.next_entries(buffers, bytes)? {
+                return Ok(false);
+            }
+            let bound = |bound| lower_bound(&self.shape, bytes, 0, self.on_disk, bound);
+            self.end = rest.end_of_last().map_or(bytes.len(), bound);
+            self.at = match rest.start {
                 [] => 0,
                 start => bound(start).min(self.end),
             };
-            if self.at < self.end {
-                disk.start = &[];
-            }
+            rest.note(&(self.at..self.end), bytes.len());
         }
         Ok(true)
     }
 
     #[cold]
     fn damaged(&self) -> crate::error::Error {
-        match &self.disk {
-            Some(disk) => {
-                let block = disk.blocks.start.saturating_sub(1);
-                disk.run.corrupt(block, "an entry's end", self.at as u64, self.end as u64)
+        match &self.rest {
+            Some(Rest { blocks: Blocks::Spilled { run, left }, .. }) => {
+                let block = left.start.saturating_sub(1);
+                run.corrupt(block, "an entry's end", self.at as u64, self.end as u64)
             }
-            None => unreachable!("a run in memory is as it was encoded"),
+            _ => unreachable!("entries in memory are as they were encoded"),
         }
     }
 }

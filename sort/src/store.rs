@@ -9,7 +9,8 @@ use crate::batch::BatchBuffers;
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
 use crate::file::{RunFile, RunWriter, SpillDir};
-use crate::merge::Merge;
+use crate::merge::{Merge, MergeRuns};
+use crate::ordered::{AddedRun, OrderedRun};
 use crate::plan::Plan;
 use crate::range::KeyRange;
 use crate::run::MemoryRun;
@@ -75,6 +76,8 @@ struct State {
     idle: Vec<MemoryRun>,
     idle_bytes: usize,
     files: Vec<RunFile>,
+    /// Runs that the sort did not make.
+    added: Vec<AddedRun>,
     /// Bytes taken of the room: idle runs, runs being spilled, indexes, blocks of a premerge.
     used: usize,
     spilling: usize,
@@ -166,6 +169,15 @@ impl RunStore {
         Ok(())
     }
 
+    /// Adds a run that the sort did not make: entries that are in order already, elsewhere, and are
+    /// read from there by each merge. Entries of equal keys come in the order of the ordinals.
+    ///
+    /// Takes no memory before [`RunStore::finish`]; then, for each merge, a block of entries and
+    /// what its reader takes. It is not counted in [`SortStats`].
+    pub fn add_ordered(&self, run: Box<dyn OrderedRun>, ordinal: u64) {
+        self.lock().added.push(AddedRun { run, ordinal });
+    }
+
     /// Lends memory to somebody who needs it for a while, and spills runs for it.
     ///
     /// Lends what is there when even without runs it is less than `bytes`. Errors: a spill
@@ -205,8 +217,8 @@ impl RunStore {
             return Err(Error::Stopped { first: first.clone() });
         }
         loop {
-            let source_bytes = self.plan.source_bytes(state.entry_bytes_max);
-            let merging = self.plan.merges_max * source_bytes * state.files.len();
+            debug_assert!(state.spilling == 0, "nobody adds any more");
+            let merging = self.plan.merges_max * self.sources_bytes(&state);
             if state.used + merging <= self.plan.room() {
                 state.note_peak(self.plan.reserve + merging);
                 break;
@@ -232,14 +244,23 @@ impl RunStore {
             plan: self.plan,
             memory: state.idle,
             files: state.files,
+            added: state.added,
             stats: state.stats,
             merges: Mutex::default(),
         })
     }
 
+    /// Memory that one merge takes for the runs that are not in memory.
+    fn sources_bytes(&self, state: &State) -> usize {
+        let added: usize = state.added.iter().map(|run| run.source_bytes(&self.plan)).sum();
+        self.plan.source_bytes(state.entry_bytes_max) * state.files.len() + added
+    }
+
     fn too_small(&self, state: &State) -> Error {
+        let merges = self.plan.merges_max;
+        let added: usize = state.added.iter().map(|run| run.source_bytes(&self.plan)).sum();
         let sources =
-            2 * self.plan.merges_max.max(2) * self.plan.source_bytes(state.entry_bytes_max);
+            2 * merges.max(2) * self.plan.source_bytes(state.entry_bytes_max) + merges * added;
         let needed = self.plan.reserve + state.used + sources;
         Error::BudgetTooSmall { given: self.plan.memory_bytes_max, needed }
     }
@@ -321,8 +342,9 @@ impl RunStore {
             + files.iter().map(|run| run.entry_bytes).sum::<u64>();
         let mut writer =
             RunWriter::create(&self.dir, number, ordinal, self.shape, &self.plan, bytes)?;
+        let runs = MergeRuns { memory: runs, files, added: &[] };
         let mut merge =
-            Merge::new(self.shape, &self.plan, runs, files, (&[], None), BatchBuffers::default());
+            Merge::new(self.shape, &self.plan, runs, (&[], None), BatchBuffers::default());
         while let Some((ordinal, key, payload)) = merge.next_with_ordinal()? {
             // Looked at by the block: entries are many.
             if writer.push(ordinal, key, payload)? && self.stop.load(Ordering::Relaxed) {
@@ -360,7 +382,10 @@ impl Loan<'_> {
 
 impl Drop for Loan<'_> {
     fn drop(&mut self) {
-        self.store.lock().used -= self.bytes;
+        let mut state = self.store.lock();
+        debug_assert!(state.used >= self.bytes, "what is given back was lent");
+        state.used -= self.bytes;
+        drop(state);
         self.store.changed.notify_all();
     }
 }
@@ -391,6 +416,7 @@ impl<'a> Spilling<'a> {
     }
 
     fn release(&self, state: &mut State) {
+        debug_assert!(state.spilling > 0 && state.used >= self.bytes, "a spill is counted");
         state.spilling -= 1;
         state.used -= self.bytes;
         state.stats.spill_time += self.start.elapsed();
@@ -437,6 +463,9 @@ impl State {
             .count();
         let runs: Vec<MemoryRun> = self.idle.drain(..count).collect();
         self.idle_bytes -= runs.iter().map(MemoryRun::memory_bytes).sum::<usize>();
+        debug_assert!(
+            self.idle_bytes <= self.used && self.idle.is_empty() == (self.idle_bytes == 0)
+        );
         runs
     }
 
@@ -458,6 +487,7 @@ pub struct Runs {
     plan: Plan,
     pub(crate) memory: Vec<MemoryRun>,
     pub(crate) files: Vec<RunFile>,
+    pub(crate) added: Vec<AddedRun>,
     stats: SortStats,
     pub(crate) merges: Mutex<Merges>,
 }
@@ -482,10 +512,11 @@ impl Runs {
         let buffers = merges.buffers.pop().unwrap_or_default();
         drop(merges);
         let bounds = (range.start.as_slice(), range.end.as_deref());
-        Ok(Merge::new(self.shape, &self.plan, &self.memory, &self.files, bounds, buffers).of(self))
+        let runs = MergeRuns { memory: &self.memory, files: &self.files, added: &self.added };
+        Ok(Merge::new(self.shape, &self.plan, runs, bounds, buffers).of(self))
     }
 
-    /// Number of entries.
+    /// Number of entries, without those of [`RunStore::add_ordered`].
     pub fn entries(&self) -> u64 {
         self.stats.entries
     }

@@ -18,11 +18,14 @@ use std::cmp::Ordering;
 
 use crate::entry::EntryAt;
 use crate::error::Result;
-use crate::source::{EntrySource, Reading};
+use crate::order::OrderCheck;
+use crate::source::{BlockBuffers, EntrySource};
 
 /// Key bytes in a rank; the byte above is 0 for an entry and 0xff for the end of a run.
 const RANK_LEN: usize = 15;
 const ENDED: u128 = u128::MAX;
+
+const _: () = assert!(RANK_LEN + 1 == size_of::<u128>());
 
 /// Ordinal, key and payload.
 pub(crate) type OrderedEntry<'a> = (u64, &'a [u8], &'a [u8]);
@@ -38,12 +41,14 @@ pub(crate) struct LoserTree<'a> {
     started: bool,
     /// Leading bytes all keys have in common; ranks begin after them.
     common_len: usize,
+    order: OrderCheck,
 }
 
 impl<'a> LoserTree<'a> {
     /// A merge of sources whose keys agree in the first `common_len` bytes.
     pub(crate) fn new(sources: Vec<EntrySource<'a>>, common_len: usize) -> LoserTree<'a> {
         let count = sources.len();
+        assert!(u32::try_from(count).is_ok(), "losers are numbers of 32 bits");
         LoserTree {
             sources,
             heads: vec![EntryAt::default(); count],
@@ -52,17 +57,18 @@ impl<'a> LoserTree<'a> {
             winner: 0,
             started: false,
             common_len,
+            order: OrderCheck::default(),
         }
     }
 
     /// Steps to the next entry: its ordinal, key and payload.
     #[inline]
-    pub(crate) fn next(&mut self, reading: &mut Reading) -> Result<Option<OrderedEntry<'_>>> {
+    pub(crate) fn next(&mut self, buffers: &mut BlockBuffers) -> Result<Option<OrderedEntry<'_>>> {
         if self.started {
-            self.load(self.winner, reading)?;
+            self.load(self.winner, buffers)?;
             self.replay();
         } else {
-            self.start(reading)?;
+            self.start(buffers)?;
         }
         if self.ranks.get(self.winner).is_none_or(|&rank| rank == ENDED) {
             return Ok(None);
@@ -70,17 +76,19 @@ impl<'a> LoserTree<'a> {
         let (head, source) = (&self.heads[self.winner], &self.sources[self.winner]);
         let bytes = source.bytes();
         let ordinal = source.ordinal + head.ordinal_delta;
-        Ok(Some((ordinal, &bytes[head.key..head.key_end], &bytes[head.key_end..head.end])))
+        let key = &bytes[head.key..head.key_end];
+        self.order.note(key, ordinal);
+        Ok(Some((ordinal, key, &bytes[head.key_end..head.end])))
     }
 
-    fn start(&mut self, reading: &mut Reading) -> Result<()> {
+    fn start(&mut self, buffers: &mut BlockBuffers) -> Result<()> {
         self.started = true;
         let count = self.sources.len();
         if count == 0 {
             return Ok(());
         }
         for source in 0..count {
-            self.load(source, reading)?;
+            self.load(source, buffers)?;
         }
         // Play every match once, from the leaves up; `winners` is of use here only.
         let mut winners: Vec<usize> = (0..2 * count).map(|node| node.wrapping_sub(count)).collect();
@@ -97,9 +105,9 @@ impl<'a> LoserTree<'a> {
 
     /// Takes the next entry of a source as its head.
     #[inline]
-    fn load(&mut self, index: usize, reading: &mut Reading) -> Result<()> {
+    fn load(&mut self, index: usize, buffers: &mut BlockBuffers) -> Result<()> {
         let source = &mut self.sources[index];
-        self.ranks[index] = match source.next(reading)? {
+        self.ranks[index] = match source.next(buffers)? {
             Some(head) => {
                 self.heads[index] = head;
                 rank(&source.bytes()[head.key + self.common_len..head.key_end])

@@ -4,8 +4,9 @@ use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
-use sources::sql::{RowRun, RunOptions, SqlOptions, SqlReader, StatementKind};
+use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader};
 use sources::{Chunk, Dialect, Rows, Scanner, Source, Value};
+use sql::StatementKind;
 
 use crate::{best, lines, read};
 

@@ -11,10 +11,11 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use sources::sql::{Literals, RunOptions, SqlOptions, SqlReader};
+use sources::dump::{RunOptions, SqlOptions, SqlReader};
 use sources::{
     Chunk, Dialect, FieldKind, FileSource, Isa, Rows, Scanner, Source, SourceOptions, Value,
 };
+use sql::Literals;
 
 const BYTES: usize = 64 << 20;
 const ROUNDS: usize = 9;

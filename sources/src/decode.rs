@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::lexer::Lexer;
-use crate::multibyte::MultiByte;
-use crate::rows::Value;
+use values::{MultiByte, Value};
 
 /// What undoing a field needs to know of the dialect.
 #[derive(Clone, Debug, Default)]

@@ -36,8 +36,8 @@
 //! `read_sep_field` and `read_fixed_length`.
 
 use crate::error::{Error, Result};
-use crate::multibyte::MultiByte;
-use crate::sql::{Literals, Tuples};
+use sql::{Literals, Tuples};
+use values::MultiByte;
 
 /// Field and line options of a delimited file.
 #[derive(Clone, Debug, PartialEq, Eq)]

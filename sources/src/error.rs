@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::compression::Compression;
-use crate::sql::Problem;
+use sql::Problem;
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

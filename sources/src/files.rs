@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use simd::Isa;
+use values::Value;
+
 use crate::ahead::Ends;
 use crate::chunk::{Chunk, newlines};
 use crate::compression::Compression;
@@ -12,14 +15,13 @@ use crate::encoding::{Encoding, Unit};
 use crate::error::{Error, Position, Result};
 use crate::input::{self, Input};
 use crate::lexer::Lexer;
-use crate::rows::{Rows, Value};
+use crate::rows::Rows;
 use crate::scan::Scanner;
-use crate::simd::Isa;
 use crate::source::{InputFile, Source};
 use crate::split::Splitter;
-use crate::sql::Literals;
 use crate::stream::Stream;
 use crate::text::{self, Text, TextOptions};
+use sql::Literals;
 
 /// Bytes per read call. Small enough that a piece is still in the second-level cache when it is
 /// searched for its last record end and its newlines.

@@ -7,16 +7,13 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Seek};
-use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::spool::Spool;
-
-/// Names of the standard input of this process.
-const STDIN_NAMES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+use crate::stdin::{self, is_stdin};
 
 /// One input, found but not opened. Clones are the same input.
 #[derive(Clone, Debug)]
@@ -48,7 +45,7 @@ impl Input {
     pub(crate) fn find(path: &Path, temp_dir: &Path) -> Result<Input> {
         let opening = |source| Error::Io { action: "opening", path: path.to_owned(), source };
         let metadata = if is_stdin(path) {
-            stdin().and_then(|file| file.metadata()).map_err(opening)?
+            stdin::open().and_then(|file| file.metadata()).map_err(opening)?
         } else {
             fs::metadata(path).map_err(opening)?
         };
@@ -88,7 +85,7 @@ impl Input {
         };
         let opening = |source| self.failed("opening", source);
         let (file, start) = if is_stdin(&self.path) {
-            let mut file = stdin().map_err(opening)?;
+            let mut file = stdin::open().map_err(opening)?;
             // Others may have read a part of it, as the shell's `read` does.
             let start = file.stream_position().map_err(opening)?;
             (file, start)
@@ -113,7 +110,7 @@ pub(crate) fn check_pipes(paths: &[PathBuf]) -> Result<()> {
     let mut seen = Vec::new();
     for path in paths {
         let metadata = if is_stdin(path) {
-            stdin().and_then(|file| file.metadata())
+            stdin::open().and_then(|file| file.metadata())
         } else {
             fs::metadata(path)
         };
@@ -129,16 +126,6 @@ pub(crate) fn check_pipes(paths: &[PathBuf]) -> Result<()> {
         seen.push(identity);
     }
     Ok(())
-}
-
-/// Whether a path names the standard input.
-pub fn is_stdin(path: &Path) -> bool {
-    STDIN_NAMES.iter().any(|name| path == Path::new(name))
-}
-
-/// The standard input, as a file of our own.
-pub(crate) fn stdin() -> std::io::Result<File> {
-    Ok(File::from(std::io::stdin().as_fd().try_clone_to_owned()?))
 }
 
 impl Identity {

@@ -5,11 +5,12 @@
 //! The SIMD path does whole blocks of well-behaved input, and hands this one the rest: the last
 //! bytes of a chunk, blocks with quotes in odd places, dialects with long separators.
 
+use simd::Block;
+
 use crate::dialect::Dialect;
 use crate::fixed::Fixed;
-use crate::multibyte::MultiByte;
 use crate::rows::{DECODE, QUOTED};
-use crate::simd::Block;
+use values::MultiByte;
 
 /// The special bytes of a dialect.
 #[derive(Clone, Debug)]

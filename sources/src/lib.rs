@@ -12,16 +12,15 @@
 //!
 //! In reading order: [`dialect`] what a file looks like, `chunk` and `source` the seam other kinds
 //! of input fit in. Then where bytes come from: `expand` names to paths, `input` files that must
-//! not change and pipes, `spool` what a pipe gave, `compression` and `decompress` archives,
+//! not change and pipes, `spool` what a pipe gave, `stdin`, `compression` and `decompress` archives,
 //! `encoding` UTF-16 and UTF-32, `text` all of these in a row, `ahead` on a thread, `stream` or
 //! not, `files` one input after the other, `sample` parts of them to guess from. Then rows: `split`
-//! where to cut, `lexer` the rules byte by byte, `multibyte` characters of several bytes, `fixed`
-//! rows without separators, `simd` the same 64 bytes at a time, `scan` and `rows` the fields of a
+//! where to cut, `lexer` the rules byte by byte, `fixed`
+//! rows without separators, `blocks` the same 64 bytes at a time, `scan` and `rows` the fields of a
 //! chunk, `decode` what a field means.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod dialect;
-mod multibyte;
 
 mod chunk;
 mod source;
@@ -30,6 +29,7 @@ mod expand;
 
 mod input;
 mod spool;
+mod stdin;
 
 mod compression;
 mod decompress;
@@ -44,9 +44,9 @@ mod sample;
 
 mod split;
 
+mod blocks;
 mod fixed;
 mod lexer;
-mod simd;
 
 mod scan;
 
@@ -54,7 +54,7 @@ mod rows;
 
 mod decode;
 
-pub mod sql;
+pub mod dump;
 
 mod error;
 
@@ -65,10 +65,10 @@ pub use encoding::{Encoding, Unit};
 pub use error::{Error, Position, Result};
 pub use expand::expand;
 pub use files::{FileSource, SourceOptions};
-pub use input::is_stdin;
-pub use multibyte::MultiByte;
-pub use rows::{Field, Fields, NotPlain, Row, Rows, Value};
+pub use rows::{Field, Fields, NotPlain, Row, Rows};
 pub use sample::{Part, Sample};
 pub use scan::Scanner;
 pub use simd::Isa;
 pub use source::{InputFile, Source};
+pub use stdin::is_stdin;
+pub use values::{MultiByte, Value};

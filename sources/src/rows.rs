@@ -12,15 +12,16 @@
 
 use std::sync::Arc;
 
+use simd::POSITION_MAX;
+use values::Value;
+
 use crate::decode::{self, Rules};
-use crate::sql::literal::StringRules;
+use sql::StringRules;
 
 /// Flag of a field end: the bytes are not the value; escapes or quotes in it must be undone.
-pub(crate) const DECODE: u32 = 1 << 31;
+pub(crate) const DECODE: u32 = simd::FLAGS[0];
 /// Flag of a field end: the field begins with an opening quote.
-pub(crate) const QUOTED: u32 = 1 << 30;
-/// Positions are below this, so that the flags fit.
-pub(crate) const POSITION_MAX: u32 = (1 << 30) - 1;
+pub(crate) const QUOTED: u32 = simd::FLAGS[1];
 
 /// Rows of one chunk, made by [`crate::Scanner::scan`]; reused from chunk to chunk.
 #[derive(Clone, Debug, Default)]
@@ -296,13 +297,4 @@ impl Field {
     pub fn needs_decoding(&self) -> bool {
         self.flags != 0
     }
-}
-
-/// What a field holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
-    /// SQL NULL.
-    Null,
-    /// The bytes, in the file's character set.
-    Bytes(&'a [u8]),
 }

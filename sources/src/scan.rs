@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use simd::{Block, Isa, POSITION_MAX};
+
+use crate::blocks::{Blocks, Plan};
 use crate::decode::Rules;
 use crate::dialect::Dialect;
+use crate::dump::scan::TupleScanner;
 use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
-use crate::rows::{DECODE, Mark, POSITION_MAX, Rows, Shape};
-use crate::simd::{Block, Isa, Plan};
-use crate::sql::tuples::TupleScanner;
+use crate::rows::{DECODE, Mark, Rows, Shape};
 
 /// Finds the fields of chunks of one dialect. Cheap to make; one per thread.
 #[derive(Clone, Debug)]
@@ -49,7 +51,7 @@ impl Scanner {
             strings: tuples.as_ref().map(|tuples| tuples.rules().clone()),
         };
         let fields_max = dialect.fields.len();
-        Scanner { plan: isa.plan(&lexer), lexer, isa, shape, fields_max, tuples }
+        Scanner { plan: Plan::new(&lexer, isa), lexer, isa, shape, fields_max, tuples }
     }
 
     /// Overwrites `rows` with the rows of `chunk`: whole records, the last of which may lack its
@@ -70,7 +72,14 @@ impl Scanner {
         let mut sink = Fields { rows, lexer: &self.lexer, fields_max: self.fields_max };
         let mut cursor = self.lexer.cursor(0);
         if let Some(plan) = self.plan {
-            self.isa.run(plan, &self.lexer, &mut cursor, chunk, true, &mut sink);
+            self.isa.dispatch(Blocks {
+                plan,
+                lexer: &self.lexer,
+                cursor: &mut cursor,
+                bytes: chunk,
+                last: true,
+                sink: &mut sink,
+            });
         }
         self.lexer.run(&mut cursor, chunk, chunk.len(), true, &mut sink);
         sink.finish(cursor, chunk);

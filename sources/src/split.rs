@@ -4,9 +4,11 @@
 //! from the back. With quotes it depends on all bytes since the start of the record: every byte is
 //! looked at once, in order, 64 at a time.
 
+use simd::{Block, Isa};
+
+use crate::blocks::{Blocks, Plan};
 use crate::dialect::Dialect;
 use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
-use crate::simd::{Block, Isa, Plan};
 
 /// Finds the last record end in a growing buffer that begins at a record start.
 #[derive(Clone, Debug)]
@@ -30,8 +32,11 @@ enum Way {
 impl Splitter {
     pub(crate) fn new(dialect: &Dialect, isa: Isa) -> Splitter {
         let lexer = Lexer::new(dialect);
-        let way =
-            if lexer.ends_are_local() { Way::Backward } else { Way::Forward(isa.plan(&lexer)) };
+        let way = if lexer.ends_are_local() {
+            Way::Backward
+        } else {
+            Way::Forward(Plan::new(&lexer, isa))
+        };
         Splitter { way, isa, cursor: lexer.cursor(0), cut: 0, lexer }
     }
 
@@ -44,7 +49,14 @@ impl Splitter {
                 let mut sink =
                     LastRow { cut: self.cut, terminator_size: self.lexer.terminator.len() };
                 if let Some(plan) = plan {
-                    self.isa.run(plan, &self.lexer, &mut self.cursor, bytes, last, &mut sink);
+                    self.isa.dispatch(Blocks {
+                        plan,
+                        lexer: &self.lexer,
+                        cursor: &mut self.cursor,
+                        bytes,
+                        last,
+                        sink: &mut sink,
+                    });
                 }
                 if plan.is_none() || last {
                     self.lexer.run(&mut self.cursor, bytes, bytes.len(), last, &mut sink);

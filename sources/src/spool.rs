@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::input;
+use crate::stdin;
 
 /// A pipe and what came out of it so far.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Spool {
         let failed = |action| move |source| Error::Io { action, path: self.path.clone(), source };
         let mut pipe = match state.pipe.take() {
             Some(pipe) => pipe,
-            None if self.is_stdin => input::stdin().map_err(failed("opening"))?,
+            None if self.is_stdin => stdin::open().map_err(failed("opening"))?,
             None => File::open(&self.path).map_err(failed("opening"))?,
         };
         let read = loop {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sources::sql::{RowRun, RunOptions, RunStatement, SqlOptions, SqlReader, StatementKind};
+use sources::dump::{RowRun, RunOptions, RunStatement, SqlOptions, SqlReader};
 use sources::{Chunk, Error, Source as _};
+use sql::StatementKind;
 use tempfile::TempDir;
 
 /// What mydumper 0.10 begins each of its files of rows with.

@@ -5,15 +5,14 @@
 //! NULL in both; so the number of fields of each row is compared too.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
+use std::process::Command;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use sources::{Dialect, Isa};
+use testkit::{TestServer, TestServerOptions};
 
 use crate::paths::nasty;
 use crate::support::{Table, dialects, read_from, scan};
@@ -22,86 +21,38 @@ const FILES_PER_DIALECT: usize = 60;
 
 /// A private server that ends with the test.
 pub(crate) struct Server {
-    child: Child,
+    server: TestServer,
     pub(crate) folder: tempfile::TempDir,
 }
 
 impl Server {
     /// None, with a line why, if no server is installed.
     pub(crate) fn start() -> Option<Server> {
-        let found = |program: &str| Command::new(program).arg("--version").output().is_ok();
-        if !["mariadbd", "mariadb-install-db", "mariadb"].iter().all(|program| found(program)) {
-            eprintln!("skipped: mariadbd, mariadb-install-db and mariadb must be in the path");
-            return None;
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().join("data");
-        let installed = Command::new("mariadb-install-db")
-            .args(["--no-defaults", "--user=root", "--auth-root-authentication-method=normal"])
-            .args(["--skip-test-db".into(), format!("--datadir={}", data.display())])
-            .output()
-            .unwrap();
-        assert!(installed.status.success(), "{installed:?}");
-        let log = File::create(folder.path().join("log")).unwrap();
-        let child = Command::new("mariadbd")
-            .args(["--no-defaults", "--user=root", "--skip-networking", "--secure-file-priv="])
-            .args(["--skip-log-bin", "--innodb-buffer-pool-size=32M"])
-            .arg(format!("--datadir={}", data.display()))
-            .arg(format!("--socket={}", folder.path().join("socket").display()))
-            .arg(format!("--pid-file={}", folder.path().join("pid").display()))
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        let server = Server { child, folder };
-        for _ in 0..300 {
-            if server.client().arg("-e").arg("SELECT 1").output().unwrap().status.success() {
-                return Some(server);
-            }
-            sleep(Duration::from_millis(100));
-        }
-        let log = fs::read_to_string(server.folder.path().join("log")).unwrap();
-        panic!("the server did not start: {log}");
+        let extra = vec!["--secure-file-priv=".to_owned()];
+        let options = TestServerOptions { extra, ..TestServerOptions::default() };
+        let server = TestServer::start_with(&options)?;
+        Some(Server { server, folder: tempfile::tempdir().unwrap() })
     }
 
-    pub(crate) fn client(&self) -> Command {
-        let mut client = Command::new("mariadb");
-        client.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root"]);
-        client.arg(format!("--socket={}", self.folder.path().join("socket").display()));
-        client
+    /// A client program, connected to the server.
+    pub(crate) fn client(&self, program: &str) -> Command {
+        self.server.client(program)
+    }
+
+    pub(crate) fn test_server(&self) -> &TestServer {
+        &self.server
     }
 
     /// What mariadb-dump writes.
     pub(crate) fn dump(&self, arguments: &[&str]) -> Vec<u8> {
-        let output = Command::new("mariadb-dump")
-            .args(["--no-defaults", "--user=root"])
-            .arg(format!("--socket={}", self.folder.path().join("socket").display()))
-            .args(arguments)
-            .output()
-            .unwrap();
+        let output = self.client("mariadb-dump").args(arguments).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         output.stdout
     }
 
     /// What the statements print.
     pub(crate) fn sql(&self, script: &str) -> String {
-        let path = self.folder.path().join("script.sql");
-        fs::write(&path, script).unwrap();
-        let output = self.client().stdin(File::open(&path).unwrap()).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(
-            output.status.success(),
-            "{} after {text}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        text
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
+        self.server.script(script).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 

@@ -88,7 +88,7 @@ impl Case {
                     is_text,
                     bytes_max: bytes,
                     row_bytes: bytes,
-                    literals: sources::sql::Literals::default(),
+                    literals: sql::Literals::default(),
                 }
             })
             .collect();

@@ -8,8 +8,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use sources::sql::{RunOptions, SqlOptions, SqlReader, Statement, StatementKind};
+use sources::dump::{RunOptions, SqlOptions, SqlReader, Statement};
 use sources::{Error, Isa};
+use sql::StatementKind;
 
 use crate::oracle::Server;
 
@@ -209,7 +210,7 @@ fn is_odd(text: &[u8]) -> bool {
 /// What the client sends when it plays the dump, comments left out.
 fn sent_by_client(server: &Server, dump: &[u8]) -> Vec<String> {
     server.sql("TRUNCATE mysql.general_log");
-    let mut client = server.client();
+    let mut client = server.client("mariadb");
     // Errors are what most of them make.
     client.args(["--force", "--skip-comments", "--binary-mode"]);
     let mut child =
@@ -351,8 +352,10 @@ fn files_of_mydumper_hold_nothing_unknown() {
     // It does not quote names that need it.
     server.sql(&EVERYTHING.replace("o``d;d", "od").replace("a;b`", "ab`"));
     let mut mydumper = std::process::Command::new("mydumper");
-    mydumper.args(["--user=root", "--database=od", "--triggers", "--routines", "--events"]);
-    mydumper.arg(format!("--socket={}", server.folder.path().join("socket").display()));
+    let server = server.test_server();
+    mydumper.arg(format!("--user={}", server.options().user_name()));
+    mydumper.args(["--database=od", "--triggers", "--routines", "--events"]);
+    mydumper.arg(format!("--socket={}", server.socket().display()));
     mydumper.arg(format!("--outputdir={}", folder.path().display()));
     let Ok(output) = mydumper.output() else {
         eprintln!("skipped: mydumper must be in the path");

@@ -3,8 +3,9 @@
 use std::io::Write as _;
 
 use proptest::prelude::*;
-use sources::sql::{Literals, RunOptions, SqlOptions, SqlReader, StatementKind, Syntax, Tuples};
+use sources::dump::{RunOptions, SqlOptions, SqlReader};
 use sources::{Chunk, Dialect, Error, FieldKind, Isa, Rows, Scanner, Source, Value};
+use sql::{Literals, StatementKind, Syntax, Tuples};
 
 const HEAD: &str = "INSERT INTO `t'(` (`a`) VALUES ";
 
@@ -283,7 +284,7 @@ proptest! {
         prop_assert_eq!(handback.wait().unwrap().next().unwrap().unwrap().text, b"SELECT 1");
         // As statements.
         let mut statements = place.open(options);
-        let mut statement = sources::sql::RunStatement::default();
+        let mut statement = sources::dump::RunStatement::default();
         let mut seen = Vec::new();
         while statements.next_statement(&mut statement).unwrap() {
             prop_assert!(dump.as_bytes()[statement.offset as usize..].starts_with(&statement.text));
@@ -482,7 +483,7 @@ fn by_run(path: &std::path::Path, chunk_bytes: usize) -> Read {
         while run.next_chunk(&mut chunk).unwrap_or(false) {}
         let mut again = run.place().open(options);
         drop(run);
-        let mut one = sources::sql::RunStatement::default();
+        let mut one = sources::dump::RunStatement::default();
         loop {
             match again.next_statement(&mut one) {
                 Ok(true) => found.push((one.offset, one.text.trim_ascii_end().to_vec())),

@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use values::{Charset, Column, ConvertOptions, Converter, DefaultValue, SqlType, TextType, Zone};
+use values::{Charset, ConvertOptions, Converter, SqlType, TextType, Zone};
 
 /// Values in a round.
 const COUNT: usize = 100_000;
@@ -117,14 +117,7 @@ fn yardstick() -> f64 {
 }
 
 fn measure(sql_type: SqlType, options: &ConvertOptions, values: &[String]) -> f64 {
-    let column = Column {
-        name: "v".into(),
-        sql_type,
-        nullable: false,
-        auto_increment: false,
-        default: DefaultValue::None,
-    };
-    let mut converter = Converter::new(&column, options).unwrap();
+    let mut converter = Converter::new("v", &sql_type, options).unwrap();
     // As in a load, all fields lie in one buffer.
     let mut bytes = Vec::new();
     let ends: Vec<usize> = values

@@ -12,7 +12,7 @@
 use std::cmp::Ordering;
 
 use crate::Reason;
-use crate::column::Charset;
+use crate::sql_type::Charset;
 
 pub(crate) mod bytewise;
 mod code_points;

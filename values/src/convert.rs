@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::bit::Bit;
 use crate::collation::Collation;
-use crate::column::{Charset, Column, SqlType, TextType};
 use crate::decimal::Decimal;
 use crate::enumeration::{Enum, Set};
 use crate::error::Error;
@@ -15,6 +14,7 @@ use crate::integer::Integer;
 use crate::json;
 use crate::reason::Reason;
 use crate::sql_mode::SqlMode;
+use crate::sql_type::{Charset, SqlType, TextType};
 use crate::temporal::{Date, DateTime, Stamp, Time};
 use crate::text::{Limit, Pad, Text};
 use crate::uuid::Uuid;
@@ -75,33 +75,35 @@ enum Kind {
 }
 
 impl Converter {
-    /// Binds a converter to a column.
+    /// Binds a converter to a column of this name and type.
     ///
     /// An ENUM or SET whose labels or texts have letters beyond ASCII needs its collation
     /// ([`Converter::with_collation`]) to see that they are the same; without it such a text is
     /// refused unless its bytes are those of the label.
     ///
     /// Errors: a type no server declares (`DECIMAL(70,2)`), or [`SqlType::Opaque`].
-    pub fn new(column: &Column, options: &ConvertOptions) -> Result<Converter, Error> {
-        Converter::with_collation(column, options, None)
+    pub fn new(
+        column: &str,
+        sql_type: &SqlType,
+        options: &ConvertOptions,
+    ) -> Result<Converter, Error> {
+        Converter::with_collation(column, sql_type, options, None)
     }
 
     /// As [`Converter::new`], with the collation of an ENUM or SET. Other types do not look at it.
     pub fn with_collation(
-        column: &Column,
+        column: &str,
+        sql_type: &SqlType,
         options: &ConvertOptions,
         collation: Option<Arc<Collation>>,
     ) -> Result<Converter, Error> {
         let file = options.file_charset;
         let mode = options.sql_mode;
-        let bad = || Error::BadType {
-            column: column.name.clone(),
-            declared: column.sql_type.to_string(),
-        };
-        if !is_declarable(&column.sql_type) {
+        let bad = || Error::BadType { column: column.to_owned(), declared: sql_type.to_string() };
+        if !is_declarable(sql_type) {
             return Err(bad());
         }
-        let kind = match &column.sql_type {
+        let kind = match sql_type {
             SqlType::Integer { bytes, unsigned } => {
                 Kind::Integer(Integer::new(*bytes, *unsigned, file))
             }
@@ -228,6 +230,18 @@ fn is_declarable(sql_type: &SqlType) -> bool {
         SqlType::Bit { bits } => (1..=64).contains(bits),
         SqlType::Enum { labels, .. } => labels.len() <= 65_535,
         SqlType::Set { labels, .. } => labels.len() <= 64,
-        _ => true,
+        SqlType::Date
+        | SqlType::Year
+        | SqlType::Char { .. }
+        | SqlType::VarChar { .. }
+        | SqlType::Binary { .. }
+        | SqlType::VarBinary { .. }
+        | SqlType::Text { .. }
+        | SqlType::Blob { .. }
+        | SqlType::Uuid
+        | SqlType::Inet4
+        | SqlType::Inet6
+        | SqlType::Json
+        | SqlType::Opaque { .. } => true,
     }
 }

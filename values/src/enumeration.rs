@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use crate::charset::recode_lossy;
 use crate::collation::Collation;
-use crate::column::{Charset, TextType};
 use crate::ctype::{is_ascii_space, is_space};
 use crate::habits::Habits;
 use crate::integer::push_be;
 use crate::reason::Reason;
+use crate::sql_type::{Charset, TextType};
 use crate::text::same_ascii;
 
 /// Digits of the largest ENUM number.

@@ -5,7 +5,7 @@
 //! escaped, and white space, line ends included, may stand at the start of a key. Nesting ends at
 //! 31 levels. Source: MariaDB 10.11, strings/json_lib.c.
 
-use crate::column::Charset;
+use crate::sql_type::Charset;
 
 /// Open arrays and objects at most.
 const DEPTH_MAX: u32 = 31;
@@ -216,8 +216,9 @@ impl Number {
     }
 }
 
-/// A JSON column is LONGTEXT of this charset.
+/// A JSON column is LONGTEXT of this charset and collation.
 pub(crate) const CHARSET: Charset = Charset::Utf8mb4;
+pub(crate) const COLLATION: &str = "utf8mb4_bin";
 
 #[cfg(test)]
 mod tests {

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use crate::Reason;
 use crate::collation::{Collation, bytewise};
-use crate::column::{Charset, SqlType};
 use crate::inet::{INET4_BYTES, INET6_BYTES};
+use crate::sql_type::{Charset, SqlType};
 use crate::uuid::UUID_BYTES;
 
 /// How stored values of a column compare.
@@ -75,13 +75,25 @@ impl KeyPart {
             | SqlType::Text { text: t, .. } => text(t.charset),
             SqlType::Json => text(Charset::Utf8mb4),
             SqlType::VarBinary { .. } | SqlType::Blob { .. } => KeyKind::VarBytes,
-            _ => KeyKind::Bytes,
+            SqlType::Integer { .. }
+            | SqlType::Decimal { .. }
+            | SqlType::Date
+            | SqlType::Time { .. }
+            | SqlType::DateTime { .. }
+            | SqlType::Timestamp { .. }
+            | SqlType::Year
+            | SqlType::Bit { .. }
+            | SqlType::Enum { .. }
+            | SqlType::Set { .. }
+            | SqlType::Binary { .. }
+            | SqlType::Uuid
+            | SqlType::Inet4
+            | SqlType::Inet6
+            | SqlType::Opaque { .. } => KeyKind::Bytes,
         };
         let width = fixed_width(column).unwrap_or(0);
-        let trimmed = match column {
-            SqlType::Char { text, .. } => !text.charset.is_single_byte(),
-            _ => false,
-        };
+        let trimmed =
+            matches!(column, SqlType::Char { text, .. } if !text.charset.is_single_byte());
         KeyPart { kind, nullable, descending, width, trimmed }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::column::SqlType;
+use crate::sql_type::SqlType;
 
 /// Characters of a refused value that a message shows.
 const VALUE_CHARS_MAX: usize = 64;
@@ -118,77 +118,6 @@ impl fmt::Display for Explained<'_> {
             Reason::NotALabel => write!(f, "is not a value of {}", self.sql_type),
             reason => write!(f, "{reason}: {}", self.sql_type),
         }
-    }
-}
-
-/// The type as a CREATE TABLE would say it, without labels and collations.
-impl fmt::Display for SqlType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unsigned = |yes: &bool| if *yes { " UNSIGNED" } else { "" };
-        match self {
-            SqlType::Integer { bytes, unsigned: u } => {
-                let name = match bytes {
-                    1 => "TINYINT",
-                    2 => "SMALLINT",
-                    3 => "MEDIUMINT",
-                    4 => "INT",
-                    _ => "BIGINT",
-                };
-                write!(f, "{name}{}", unsigned(u))
-            }
-            SqlType::Decimal { precision, scale, unsigned: u } => {
-                write!(f, "DECIMAL({precision},{scale}){}", unsigned(u))
-            }
-            SqlType::Float { unsigned: u, digits } => real(f, "FLOAT", *digits, unsigned(u)),
-            SqlType::Double { unsigned: u, digits } => real(f, "DOUBLE", *digits, unsigned(u)),
-            SqlType::Date => f.write_str("DATE"),
-            SqlType::Time { digits } => fraction(f, "TIME", *digits),
-            SqlType::DateTime { digits } => fraction(f, "DATETIME", *digits),
-            SqlType::Timestamp { digits } => fraction(f, "TIMESTAMP", *digits),
-            SqlType::Year => f.write_str("YEAR"),
-            SqlType::Bit { bits } => write!(f, "BIT({bits})"),
-            SqlType::Enum { .. } => f.write_str("ENUM"),
-            SqlType::Set { .. } => f.write_str("SET"),
-            SqlType::Char { chars, .. } => write!(f, "CHAR({chars})"),
-            SqlType::VarChar { chars, .. } => write!(f, "VARCHAR({chars})"),
-            SqlType::Binary { bytes } => write!(f, "BINARY({bytes})"),
-            SqlType::VarBinary { bytes } => write!(f, "VARBINARY({bytes})"),
-            SqlType::Text { bytes_max, .. } => write!(f, "{}TEXT", large(*bytes_max)),
-            SqlType::Blob { bytes_max } => write!(f, "{}BLOB", large(*bytes_max)),
-            SqlType::Uuid => f.write_str("UUID"),
-            SqlType::Inet4 => f.write_str("INET4"),
-            SqlType::Inet6 => f.write_str("INET6"),
-            SqlType::Json => f.write_str("JSON"),
-            SqlType::Opaque { declared, .. } => f.write_str(declared),
-        }
-    }
-}
-
-fn real(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    digits: Option<(u8, u8)>,
-    unsigned: &str,
-) -> fmt::Result {
-    match digits {
-        Some((m, d)) => write!(f, "{name}({m},{d}){unsigned}"),
-        None => write!(f, "{name}{unsigned}"),
-    }
-}
-
-fn fraction(f: &mut fmt::Formatter<'_>, name: &str, digits: u8) -> fmt::Result {
-    match digits {
-        0 => f.write_str(name),
-        n => write!(f, "{name}({n})"),
-    }
-}
-
-fn large(bytes_max: u64) -> &'static str {
-    match bytes_max {
-        0..=0xff => "TINY",
-        0x100..=0xffff => "",
-        0x1_0000..=0xff_ffff => "MEDIUM",
-        _ => "LONG",
     }
 }
 

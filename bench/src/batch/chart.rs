@@ -1,6 +1,6 @@
 //! The outcome as a picture: both sweeps, the whole grid, and the loads beside its best cells.
 
-use super::grid::{Grid, Measured};
+use super::grid::{Grid, Measured, grouped};
 use super::loads::{Loads, Way};
 use super::outcome::BatchOutcome;
 use crate::svg::{Anchor, Ink, Svg};
@@ -31,7 +31,7 @@ struct Area {
 }
 
 /// The whole picture.
-pub(crate) fn draw(outcome: &BatchOutcome) -> String {
+pub fn draw(outcome: &BatchOutcome) -> String {
     let grid = &outcome.grid;
     let whole = grid.is_whole();
     let grid_height = if whole { 88.0 + GRID_ROW * grid.batches.len() as f64 } else { 0.0 };
@@ -179,19 +179,6 @@ fn short(rate: f64) -> String {
     }
 }
 
-/// A number with commas.
-pub(crate) fn grouped(number: f64) -> String {
-    let digits = format!("{:.0}", number);
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// The next of 1, 2, 4, 6, 8 times a power of ten: a top of four equal parts.
 fn round_up(value: f64) -> f64 {
     let power = 10f64.powf(value.max(1.0).log10().floor());
@@ -210,8 +197,6 @@ mod tests {
         for (number, text) in cases.into_iter().chain([(9_960.0, "10k"), (1.25e6, "1.2M")]) {
             assert_eq!(short(number), text);
         }
-        assert_eq!(grouped(1_234_567.0), "1,234,567");
-        assert_eq!(grouped(100.0), "100");
     }
 
     #[test]

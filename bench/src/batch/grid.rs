@@ -183,6 +183,19 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// A number with commas.
+pub(crate) fn grouped(number: f64) -> String {
+    let digits = format!("{:.0}", number);
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
@@ -229,5 +242,11 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0]), 2.5);
         assert_eq!(median(&[4.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[]), 0.0);
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(grouped(1_234_567.0), "1,234,567");
+        assert_eq!(grouped(100.0), "100");
     }
 }

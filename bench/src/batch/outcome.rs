@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::chart::{self, grouped};
-use super::grid::{Grid, Measured};
+use super::grid::{Grid, Measured, grouped};
 use super::loads::{Load, Loads, Way};
 use crate::machine::Machine;
 
@@ -53,11 +52,6 @@ impl BatchOutcome {
             let _ = writeln!(text, "note: {note}");
         }
         text
-    }
-
-    /// The same as a picture (SVG).
-    pub fn chart(&self) -> String {
-        chart::draw(self)
     }
 
     fn write_grid(&self, text: &mut String) {

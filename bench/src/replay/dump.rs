@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::player::Player;
 use crate::error::Error;
-use crate::rows;
 use crate::tpch::Table;
 
 /// Changes whenever the same scale and server would give another dump.
-const MAKER: &str = "mariadb-dump 1";
+pub(super) const MAKER: &str = "mariadb-dump 1";
 
 /// One of the two dumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,9 +53,9 @@ pub struct Dump {
     /// What `mariadb-dump --no-data` says of them.
     pub schema: String,
     /// Version of the server that it is of.
-    server: String,
+    pub(super) server: String,
     /// Who made it: [`MAKER`].
-    maker: String,
+    pub(super) maker: String,
 }
 
 impl Kind {
@@ -73,7 +71,7 @@ impl Kind {
     }
 
     /// What makes the empty tables, in an order in which it may run.
-    fn statements(self) -> Result<Vec<&'static str>, Error> {
+    pub(super) fn statements(self) -> Result<Vec<&'static str>, Error> {
         let mut files = Vec::new();
         for table in Table::ALL {
             files.push(table.ddl(crate::tpch::Schema::Tproch)?);
@@ -104,42 +102,13 @@ pub(super) fn existing(dir: &Path, kind: Kind, scale: f64, server: &str) -> Opti
     (same && found.maker == MAKER && found.server == server).then_some(Dump { path, ..found })
 }
 
-/// Fills the tables and dumps them.
-///
-/// Errors: rows that cannot be made, a server that refuses them, a `mariadb-dump` that fails.
-pub(super) fn make(dir: &Path, kind: Kind, scale: f64, player: &mut Player) -> Result<Dump, Error> {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    player.drop_database()?;
-    player.create_tables(&kind.statements()?)?;
-    for table in Table::ALL {
-        let file = rows::generate(table, scale, dir, threads)?;
-        player.load_data(table, &file)?;
-    }
-    let path = path(dir, kind);
-    let unfinished = path.with_extension("sql.part");
-    player.dump(&unfinished)?;
-    fs::rename(&unfinished, &path).map_err(Error::io("renaming", &unfinished))?;
-    let dump = Dump {
-        bytes: fs::metadata(&path).map_err(Error::io("reading", &path))?.len(),
-        kind,
-        scale,
-        tables: player.contents()?,
-        schema: player.schema()?,
-        server: player.session.version().to_string(),
-        maker: MAKER.to_owned(),
-        path,
-    };
-    let note = note(&dump.path);
-    let text = serde_json::to_string_pretty(&dump).map_err(std::io::Error::from);
-    text.and_then(|text| fs::write(&note, text + "\n")).map_err(Error::io("writing", &note))?;
-    Ok(dump)
-}
-
-fn path(dir: &Path, kind: Kind) -> PathBuf {
+/// Where a dump is kept.
+pub(super) fn path(dir: &Path, kind: Kind) -> PathBuf {
     dir.join(format!("replay-{}.sql", kind.name()))
 }
 
-fn note(path: &Path) -> PathBuf {
+/// Where the note beside it is.
+pub(super) fn note(path: &Path) -> PathBuf {
     path.with_extension("json")
 }
 

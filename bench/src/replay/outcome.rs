@@ -6,21 +6,10 @@ use serde::Serialize;
 
 use super::dump::{Dump, Kind};
 use super::player::Played;
+use super::way::Way;
 use crate::batch::grid::{median, rate};
 use crate::clock::Took;
 use crate::machine::Machine;
-
-/// A way of replaying a dump into a server without its database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// `mariadb < dump.sql`.
-    Client,
-    /// `inrush replay dump.sql --as statements`, from the start of the process to its end.
-    Statements,
-    /// `inrush replay dump.sql`.
-    Rows,
-}
 
 /// What one way took.
 #[derive(Clone, Debug, Serialize)]
@@ -68,29 +57,6 @@ pub struct ReplayOutcome {
     pub notes: Vec<String>,
     /// The dumps.
     pub dumps: Vec<DumpOutcome>,
-}
-
-impl Way {
-    /// Every way, in the order of printing.
-    pub const ALL: [Way; 3] = [Way::Client, Way::Statements, Way::Rows];
-
-    /// Name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Way::Client => "mariadb < dump.sql",
-            Way::Statements => "Inrush as statements",
-            Way::Rows => "Inrush as rows",
-        }
-    }
-
-    /// Name on the command line.
-    pub fn short(self) -> &'static str {
-        match self {
-            Way::Client => "client",
-            Way::Statements => "statements",
-            Way::Rows => "rows",
-        }
-    }
 }
 
 impl DumpOutcome {

@@ -8,9 +8,7 @@ use innodb::record::{
 };
 use innodb::template::TemplateIndex;
 use sources::{Chunk, Rows, Value};
-use values::{
-    Charset, Column, ConvertOptions, Converter, DefaultValue, KeyPart, SqlType, TextType,
-};
+use values::{Charset, ConvertOptions, Converter, KeyPart, SqlType, TextType};
 
 use crate::error::Error;
 use crate::tpch::Table;
@@ -58,14 +56,7 @@ impl Columns {
         let options = ConvertOptions { file_charset: Charset::Latin1, ..ConvertOptions::default() };
         let names = Table::LineItem.file_columns();
         let converters = names.iter().zip(sql_types()).map(|(name, sql_type)| {
-            let column = Column {
-                name: (*name).to_owned(),
-                sql_type,
-                nullable: false,
-                auto_increment: false,
-                default: DefaultValue::None,
-            };
-            Converter::new(&column, &options).map_err(Error::stage("convert"))
+            Converter::new(name, &sql_type, &options).map_err(Error::stage("convert"))
         });
         Ok(Columns { converters: converters.collect::<Result<_, _>>()?, scratch: Vec::new() })
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use server::Session;
 use server::identifier::{quote_name, quote_text};
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
 use crate::support::{Home, Outcome, run};
 

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
-use crate::server::Server;
 use crate::settings::Settings;
+use testkit::tables::server::Server;
 
 /// What was committed outlives the process, not the machine: that is enough for kills, and quick.
 const EXTRA: [&str; 5] = [
@@ -39,7 +39,12 @@ impl Host {
     fn start(binary: Option<PathBuf>) -> Option<Host> {
         let named = binary.as_ref().map_or("installed".into(), |path| path.display().to_string());
         let extra = EXTRA.map(str::to_owned).into();
-        let server = TestServer::start_with(&TestServerOptions { durable: true, extra, binary })?;
+        let server = TestServer::start_with(&TestServerOptions {
+            durable: true,
+            extra,
+            binary,
+            ..TestServerOptions::default()
+        })?;
         // As long as the process.
         Some(Host { server: Box::leak(Box::new(server)), named })
     }

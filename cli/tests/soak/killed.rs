@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use load::{LoadOptions, Mode};
 
-use crate::case::Case;
-use crate::compare::{Exported, same_rows};
 use crate::hosts::Host;
 use crate::program;
-use crate::random::Random;
-use crate::run::{Input, Run};
-use crate::say;
 use crate::scene::PLACES;
-use crate::server::{Db, Server};
 use crate::support::{Home, Outcome, PATIENCE, check_table, finish, resume, run, signal, start};
 use crate::things::{Things, connections};
-use crate::twins;
+use testkit::Random;
+use testkit::say;
+use testkit::tables::case::Case;
+use testkit::tables::compare::{Exported, same_rows};
+use testkit::tables::run::{Input, Run};
+use testkit::tables::server::{Db, Server};
+use testkit::tables::twins;
 
 /// Loads of one table that are killed.
 const KILLS: usize = 5;

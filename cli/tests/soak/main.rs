@@ -7,67 +7,33 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(dead_code, unused_imports, reason = "of the tests' modules, each is used in part")]
 
-#[path = "../../../load/tests/case.rs"]
-mod case;
-#[path = "../../../load/tests/change.rs"]
-mod change;
-#[path = "../../../load/tests/column.rs"]
-mod column;
-#[path = "../../../load/tests/compare.rs"]
-mod compare;
-#[path = "../../../load/tests/duplicates.rs"]
-mod duplicates;
-#[path = "../../../load/tests/format.rs"]
-mod format;
 mod hosts;
 mod killed;
-#[path = "../../../load/tests/left_out.rs"]
-mod left_out;
-#[path = "../../../load/tests/oracle.rs"]
-mod oracle;
 mod program;
 mod progress;
-#[path = "../../../load/tests/random.rs"]
-mod random;
-#[path = "../../../load/tests/reasons.rs"]
-mod reasons;
-#[path = "../../../load/tests/run.rs"]
-mod run;
 #[path = "../scene.rs"]
 mod scene;
 mod sent;
 mod sent_kill;
 mod sent_rows;
-#[path = "../../../load/tests/server.rs"]
-mod server;
 mod settings;
-#[path = "../../../innodb/tests/source.rs"]
-mod source;
 #[path = "../support.rs"]
 mod support;
-#[path = "../../../load/tests/table.rs"]
-mod table;
-#[path = "../../../load/tests/text.rs"]
-mod text;
 mod things;
-#[path = "../../../load/tests/twins.rs"]
-mod twins;
-#[path = "../../../load/tests/value.rs"]
-mod value;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
+use testkit::tables::twins::Twins;
+use testkit::tables::{left_out, twins};
+use testkit::{Random, say};
+
 use crate::hosts::Host;
 use crate::progress::Progress;
-use crate::random::Random;
 use crate::settings::Settings;
-use crate::twins::Twins;
 
 /// Cases between two restarts of a server.
 const BATCH: u64 = 12;
-
-pub(crate) use crate::progress::say;
 
 fn main() -> ExitCode {
     let settings = match Settings::of_environment() {

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use load::{LoadOptions, Mode, OnDuplicate};
-use server::testing::TestServer;
 use sources::Dialect;
+use testkit::TestServer;
 
 use crate::support::Home;
 

@@ -8,6 +8,8 @@ use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use testkit::say;
+
 use crate::hosts::Host;
 use crate::settings::Settings;
 
@@ -16,8 +18,8 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 /// What the case at hand said, a panic's message included.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
-/// Says what a case is at: kept if it fails.
-pub(crate) fn say(text: &str) {
+/// Keeps what a case says it is at, should it fail.
+fn note(text: &str) {
     let mut said = lock(&SAID);
     said.push_str(text);
     said.push('\n');
@@ -56,6 +58,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn begin(settings: &Settings, hosts: &[Host]) -> Progress {
+        testkit::keep_what_is_said(note);
         std::panic::set_hook(Box::new(|panic| say(&format!("{panic}\n{}", Backtrace::capture()))));
         let seen = |host: &Host| Seen { version: host.version(), ..Seen::default() };
         let seen = Arc::new(Mutex::new(hosts.iter().map(seen).collect::<Vec<_>>()));

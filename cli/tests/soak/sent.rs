@@ -7,19 +7,19 @@ use std::path::Path;
 use load::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use serde_json::Value;
 
-use crate::case::{Arrangement, Case, Line};
-use crate::compare::same_rows;
 use crate::hosts::Host;
-use crate::left_out;
 use crate::program;
-use crate::random::Random;
-use crate::run::{Input, Run};
-use crate::say;
 use crate::sent_kill::Kill;
 use crate::sent_rows::{Columns, Sum, same_rows_in_any_order, server_loads, sum, without_number};
-use crate::server::{Db, Server};
 use crate::support::{Home, Outcome, PATIENCE, check_table, run};
 use crate::things::{Things, connections};
+use testkit::Random;
+use testkit::say;
+use testkit::tables::case::{Arrangement, Case, Line};
+use testkit::tables::compare::same_rows;
+use testkit::tables::left_out;
+use testkit::tables::run::{Input, Run};
+use testkit::tables::server::{Db, Server};
 
 /// Loads of one table that are killed; of each half where the input goes in by halves.
 const KILLS: usize = 4;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::killed::{start_for, wait_paused_or_ended};
-use crate::random::Random;
 use crate::sent::Sent;
 use crate::support::{Outcome, finish, resume, run, signal, start};
+use testkit::Random;
 
 /// Places where such a load can be stopped.
 const PLACES: [&str; 19] = [
@@ -136,7 +136,10 @@ impl Kill {
                 sent.db.sql("SET lock_wait_timeout=2");
                 // Whether it comes to its turn or not.
                 let done = sent.db.try_sql(&format!("ALTER TABLE b {what}"));
-                crate::say(&format!("    ALTER: {:?}", done.err().map(|error| error.to_string())));
+                testkit::say(&format!(
+                    "    ALTER: {:?}",
+                    done.err().map(|error| error.to_string())
+                ));
                 sent.db.sql("SET lock_wait_timeout=DEFAULT");
                 finish(child)
             }

@@ -4,11 +4,11 @@
 use load::{Mode, OnDuplicate};
 use server::Row;
 
-use crate::case::{Case, Line};
-use crate::compare::scan;
-use crate::random::Random;
-use crate::run::Run;
-use crate::server::Db;
+use testkit::Random;
+use testkit::tables::case::{Case, Line};
+use testkit::tables::compare::scan;
+use testkit::tables::run::Run;
+use testkit::tables::server::Db;
 
 /// Rows and their checksum.
 pub(crate) type Sum = (u64, String);

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::hosts::Host;
-use crate::server::Db;
 use crate::support::names;
+use testkit::tables::server::Db;
 
 /// Tables of a database, and the files of its folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

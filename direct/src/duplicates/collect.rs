@@ -26,7 +26,7 @@ use sources::{Chunk, Rows, Scanner, Source};
 
 use crate::duplicates::gate::RowGate;
 use crate::duplicates::row_position::Place;
-use crate::indexes::UniquePart;
+use crate::unique_part::UniquePart;
 
 /// Rows after which a worker looks at how much it holds.
 const ROWS_PER_LOOK: usize = 64;

@@ -14,7 +14,7 @@ use sort::{EntryShape, RunStore, Runs, SortBuffer};
 
 use crate::duplicates::loser::Loser;
 use crate::duplicates::row_position::{Place, number};
-use crate::indexes::Task;
+use crate::key_ranges::Task;
 
 /// A row that shares a key with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

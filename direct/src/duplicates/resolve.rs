@@ -24,7 +24,7 @@ use crate::duplicates::groups::{GroupsStage, KeptOrder, Member, Output};
 use crate::duplicates::loser::Loser;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::replay::replay;
-use crate::indexes;
+use crate::key_ranges;
 
 /// Finds out who loses.
 pub(crate) struct Resolver<'a> {
@@ -85,7 +85,7 @@ impl Resolver<'_> {
         let stage = GroupsStage {
             runs: keys,
             indexes: &self.indexes,
-            tasks: indexes::tasks(keys, self.memory.batch_bytes),
+            tasks: key_ranges::tasks(keys, self.memory.batch_bytes),
             output,
             on_duplicate: self.on_duplicate,
             entry_bytes: self.memory.entry_bytes,

@@ -6,8 +6,7 @@ use super::{Field, FieldValue};
 use crate::blob::BlobHeader;
 use crate::index_page::{COMPACT_FLAG, PAGE_HEADER, PageHeader};
 use crate::list::FilAddr;
-use crate::page::{BODY, FilHeader, PageBytes};
-use crate::reader::{fil_header, view};
+use crate::page::{BODY, FilHeader, PageBytes, fil_header, view};
 use crate::space_header::{SPACE_HEADER, SpaceHeader};
 
 pub(super) fn number(offset: usize, name: &'static str, value: impl Into<u64>) -> Field {

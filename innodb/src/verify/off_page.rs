@@ -4,8 +4,7 @@
 
 use crate::blob::{BLOB_BYTES_MAX, BlobHeader, BlobReference};
 use crate::ids::FIL_NULL;
-use crate::page::{BODY, PageBytes};
-use crate::reader::view;
+use crate::page::{BODY, PageBytes, view};
 use crate::record::FieldSpan;
 use crate::verify::Writer;
 use crate::verify::corrupt::{Corrupt, Rule, Violations};

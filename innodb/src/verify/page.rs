@@ -2,8 +2,8 @@
 
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor};
 use crate::ids::{FIL_NULL, PAGES_PER_XDES};
-use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum, page_type};
-use crate::reader::{fil_header, index_header, u32_at};
+use crate::index_page::index_header;
+use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum, fil_header, page_type, u32_at};
 use crate::space_map::{Half, IndexRoot, Role};
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::records::{self, Chain, Scratch};

@@ -6,9 +6,9 @@
 //! way through single fields.
 
 use crate::ids::PAGE_SIZE;
+use crate::order::{FieldOrder, KeyOrder};
 use crate::page::PageBytes;
 use crate::record::{CHILD, FieldSpan, RECORD_HEADER, RecordShape, SystemColumn};
-use crate::verify::order::{FieldOrder, KeyOrder};
 
 /// Where a record starts and ends on its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,9 +9,10 @@ mod heap;
 mod record;
 
 use crate::ids::{FIL_NULL, PAGE_SIZE};
-use crate::index_page::{COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PageHeader, SUPREMUM};
-use crate::page::{PageBytes, page_type};
-use crate::reader::{fil_header, index_header, next_record, u16_at};
+use crate::index_page::{
+    COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PageHeader, SUPREMUM, index_header, next_record,
+};
+use crate::page::{PageBytes, fil_header, page_type, u16_at};
 use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER};
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::off_page::Reference;

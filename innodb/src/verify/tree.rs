@@ -9,10 +9,10 @@
 use core::cmp::Ordering;
 
 use crate::ids::FIL_NULL;
-use crate::index_page::{INFIMUM, SUPREMUM};
-use crate::page::PageBytes;
-use crate::reader::{ReadError, index_header, next_record, page_buffer, read_page, u32_at};
+use crate::index_page::{INFIMUM, SUPREMUM, index_header, next_record};
+use crate::page::{PageBytes, u32_at};
 use crate::record::CHILD;
+use crate::source::{ReadError, page_buffer, read_page};
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
 use crate::verify::plan::RecordPlan;
 use crate::verify::records::is_minimum;
@@ -248,7 +248,7 @@ impl<'a> Tree<'a> {
         if !found.is_some_and(|(plan, origin)| plan.key_spans(&page, origin, &mut spans)) {
             return Ok(None);
         }
-        Ok(rules.order.compare(key_page, key, &page, &spans).ordering)
+        Ok(rules.order.compare(key_page, key, &page[..], &spans).ordering)
     }
 
     /// Every page of the index but its root was reached.

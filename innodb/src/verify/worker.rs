@@ -1,8 +1,9 @@
 //! One thread of a verification.
 
 use crate::ids::{PAGE_SIZE, PageNo};
-use crate::page::{PageBytes, page_type};
-use crate::reader::{ReadError, fil_header, index_header, page_buffer, read_page};
+use crate::index_page::index_header;
+use crate::page::{PageBytes, fil_header, page_type};
+use crate::source::{ReadError, page_buffer, read_page};
 use crate::verify::Verifier;
 use crate::verify::corrupt::{Corrupt, Violations};
 use crate::verify::page;

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use sources::sql::{Statement, StatementKind};
+use sources::dump::Statement;
+use sql::StatementKind;
 
 use super::Conductor;
 use crate::error::Error;

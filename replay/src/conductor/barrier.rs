@@ -1,10 +1,9 @@
 //! Tables taking their places.
 
-use server::TableName;
-
 use super::Conductor;
 use super::transaction::Since;
 use crate::error::Error;
+use schema::TableName;
 
 impl Conductor<'_, '_> {
     /// The dump goes on to another table: those that have rows have all of them.

@@ -2,7 +2,7 @@
 
 use server::Session;
 use server::identifier::quote_text;
-use sources::sql::Statement;
+use sources::dump::Statement;
 
 use super::Conductor;
 use crate::error::Error;

@@ -1,10 +1,10 @@
 //! Rows: small runs at once, others to the crew.
 
+use schema::TableName;
+use server::Session;
 use server::identifier::quote_text;
-use server::{Session, TableName};
-use sources::sql::{
-    InsertHead, ObjectName, RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement,
-};
+use sources::dump::{RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement};
+use sql::{InsertHead, ObjectName};
 
 use super::transaction::Since;
 use super::{Conductor, Filled};
@@ -209,7 +209,7 @@ impl Conductor<'_, '_> {
         let shadow = self.tables.shadow(&table).cloned();
         let is_empty = match self.filled.get(&table) {
             Some(filled) => !filled.has_rows,
-            None => server::Table::is_empty(&mut self.sessions.own, &table)?,
+            None => server::catalog::is_empty(&mut self.sessions.own, &table)?,
         };
         self.has_rows(&table);
         let state = self.state()?;
@@ -331,7 +331,7 @@ impl Conductor<'_, '_> {
         }
         self.barrier()?;
         let own = &mut self.sessions.own;
-        if !server::Table::exists(own, table)? {
+        if !server::catalog::exists(own, table)? {
             // A temporary table of the dump's session, or none: its session tells.
             return Ok(false);
         }
@@ -346,7 +346,7 @@ impl Conductor<'_, '_> {
             },
             false => false,
         };
-        let is_empty = server::Table::is_empty(own, table)?;
+        let is_empty = server::catalog::is_empty(own, table)?;
         if is_unclear && !is_empty {
             if self.journal.may_have_filled(self.spot) {
                 self.journal.table(table, self.spot, self.spot, 0)?;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use server::identifier::quote_name;
-use sources::sql::{SqlReader, Statement, StatementKind};
+use sources::dump::{SqlReader, Statement};
+use sql::StatementKind;
 
 use super::Conductor;
 use crate::error::Error;

@@ -4,8 +4,10 @@
 //! that are filled apart are in no transaction: a ROLLBACK has such a table made anew, where all
 //! its rows came since the last COMMIT, and is refused else.
 
-use server::{Session, TableName};
-use sources::sql::{Bound, Statement, StatementKind};
+use schema::TableName;
+use server::Session;
+use sources::dump::Statement;
+use sql::{Bound, StatementKind};
 
 use super::Conductor;
 use crate::error::Error;

@@ -1,9 +1,11 @@
 //! LOAD DATA of a dump's own files, as far as dumps write it.
 
+use std::borrow::Cow;
+
 use sources::Dialect;
+use sql::{Syntax, Token, TokenKind, Tokens};
 
 use crate::dump::{Coding, FieldColumn, TableRows};
-use crate::token::{self, Modes, Token, TokenKind};
 
 /// A file that loads another one.
 #[derive(Clone, Debug)]
@@ -22,21 +24,22 @@ impl LoadData {
     /// Errors: why it is no such text, as the end of a sentence.
     pub(super) fn parse(text: &[u8]) -> Result<LoadData, String> {
         let mut settings: Vec<Vec<u8>> = Vec::new();
-        let mut modes = Modes::default();
+        let mut syntax = Syntax::default();
         let mut rest = text;
         loop {
-            let statement = first_statement(rest, modes);
+            let statement = first_statement(rest, syntax);
             let words = &rest[statement.clone()];
-            let first = token::tokens(words, modes).next();
-            if first.as_ref().is_some_and(|one| one.is_word(words, "SET")) {
-                modes = modes_after(modes, words);
+            let mut tokens = Tokens::of_any_server(words, syntax);
+            let first = tokens.clone().next();
+            if first.is_some_and(|one| one.is("SET")) {
+                syntax = syntax_after(syntax, words);
                 settings.push(words.trim_ascii().to_vec());
             } else {
-                let mut parser = Parser { text: words, modes, pieces: Vec::new(), at: 0 };
-                parser.pieces = token::tokens(words, modes).collect();
+                let pieces = tokens.by_ref().collect();
+                let mut parser = Parser { text: words, syntax, pieces, at: 0 };
                 let (file, rows) = parser.statement()?;
                 let after = rest.get(statement.end + 1..).unwrap_or_default();
-                return match token::tokens(after, modes).next() {
+                return match Tokens::of_any_server(after, syntax).next() {
                     None => Ok(LoadData { settings, file, rows }),
                     Some(_) => Err("something follows the LOAD DATA".to_owned()),
                 };
@@ -47,25 +50,29 @@ impl LoadData {
 }
 
 /// Place of the first statement, its `;` left out. Ends of version comments stay in it.
-fn first_statement(text: &[u8], modes: Modes) -> std::ops::Range<usize> {
-    let mut pieces = token::tokens(text, modes);
-    let end = pieces.find(|one| one.kind == TokenKind::Symbol(b';'));
+fn first_statement(text: &[u8], syntax: Syntax) -> std::ops::Range<usize> {
+    let mut pieces = Tokens::of_any_server(text, syntax);
+    let end = pieces.find(|one| one.is_sign(b';'));
     0..end.map_or(text.len(), |one| one.place.start)
 }
 
 /// How text is read after a SET, if it is one of `sql_mode`.
-fn modes_after(modes: Modes, set: &[u8]) -> Modes {
+fn syntax_after(syntax: Syntax, set: &[u8]) -> Syntax {
     let has = |word: &[u8]| set.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     if !has(b"SQL_MODE") {
-        return modes;
+        return syntax;
     }
-    Modes { ansi_quotes: has(b"ANSI_QUOTES"), no_backslash_escapes: has(b"NO_BACKSLASH_ESCAPES") }
+    Syntax {
+        ansi_quotes: has(b"ANSI_QUOTES"),
+        no_backslash_escapes: has(b"NO_BACKSLASH_ESCAPES"),
+        ..syntax
+    }
 }
 
 struct Parser<'a> {
     text: &'a [u8],
-    modes: Modes,
-    pieces: Vec<Token>,
+    syntax: Syntax,
+    pieces: Vec<Token<'a>>,
     at: usize,
 }
 
@@ -206,22 +213,26 @@ impl Parser<'_> {
 
     /// `@name`, the `@` kept. mydumper does not quote it, so it may be several pieces.
     fn variable(&mut self) -> Option<Vec<u8>> {
-        let token = self.pieces.get(self.at)?;
-        if token.kind != TokenKind::Variable {
+        let (first, rest) = self.pieces.get(self.at..)?.split_first()?;
+        if !first.is_sign(b'@') {
             return None;
         }
-        let start = token.place.start;
-        let ends = |one: &Token| {
-            matches!(one.kind, TokenKind::Symbol(b',' | b')')) || one.is_word(self.text, "USING")
-        };
-        let count = self.pieces[self.at..].iter().take_while(|one| !ends(one)).count();
-        let end = self.pieces[self.at + count - 1].place.end;
-        self.at += count;
-        Some(self.text[start..end].to_vec())
+        let mut end = first.place.end;
+        self.at += 1;
+        for one in rest {
+            // Right behind the `@` it is a name, whatever the word.
+            let is_using = one.is("USING") && one.place.start > first.place.end;
+            if is_using || matches!(one.kind, TokenKind::Sign(b',' | b')')) {
+                break;
+            }
+            end = one.place.end;
+            self.at += 1;
+        }
+        Some(self.text[first.place.start..end].to_vec())
     }
 
     fn word(&mut self, word: &str) -> bool {
-        let found = self.pieces.get(self.at).is_some_and(|one| one.is_word(self.text, word));
+        let found = self.pieces.get(self.at).is_some_and(|one| one.is(word));
         self.at += usize::from(found);
         found
     }
@@ -235,8 +246,7 @@ impl Parser<'_> {
     }
 
     fn symbol(&mut self, symbol: u8) -> bool {
-        let kind = TokenKind::Symbol(symbol);
-        let found = self.pieces.get(self.at).is_some_and(|one| one.kind == kind);
+        let found = self.pieces.get(self.at).is_some_and(|one| one.is_sign(symbol));
         self.at += usize::from(found);
         found
     }
@@ -249,16 +259,14 @@ impl Parser<'_> {
     }
 
     fn name(&mut self) -> Result<Vec<u8>, String> {
-        let token = self.pieces.get(self.at).filter(|one| one.is_name());
-        let name = token.map(|one| one.name(self.text));
+        let name = self.pieces.get(self.at).and_then(Token::name).map(Cow::into_owned);
         let name = name.ok_or_else(|| format!("{} where a name is expected", self.seen()))?;
         self.at += 1;
         Ok(name)
     }
 
     fn string(&mut self) -> Result<Vec<u8>, String> {
-        let token = self.pieces.get(self.at).filter(|one| one.kind == TokenKind::Text);
-        let value = token.map(|one| one.value(self.text, self.modes));
+        let value = self.pieces.get(self.at).and_then(|one| one.value(self.syntax));
         let value = value.ok_or_else(|| format!("{} where a string is expected", self.seen()))?;
         self.at += 1;
         Ok(value)

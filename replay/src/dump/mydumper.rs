@@ -21,6 +21,7 @@
 mod files;
 mod metadata;
 
+use sql::{Syntax, Tokens, quoted};
 use std::path::{Path, PathBuf};
 
 use crate::dump::folder::{self, Folder};
@@ -29,7 +30,6 @@ use crate::dump::script::Script;
 use crate::dump::{Content, Dump, Kind, Part, TableRows};
 use crate::error::Error;
 use crate::names::Names;
-use crate::token::{self, Modes, quoted};
 
 use files::{DatabaseFiles, Databases, TableFiles};
 use metadata::Metadata;
@@ -255,13 +255,11 @@ fn views(databases: &Databases) -> impl Iterator<Item = (&DatabaseFiles, &TableF
 
 /// CREATE DATABASE as CREATE DATABASE IF NOT EXISTS; anything else as it is.
 fn if_not_exists(text: &[u8]) -> Vec<u8> {
-    let mut pieces = token::tokens(text, Modes::default());
-    let create = pieces.next().filter(|one| one.is_word(text, "CREATE"));
+    let mut pieces = Tokens::of_any_server(text, Syntax::default());
+    let create = pieces.next().filter(|one| one.is("CREATE"));
     let what = create.and_then(|_| pieces.next());
-    let is_database =
-        |one: &token::Token| one.is_word(text, "DATABASE") || one.is_word(text, "SCHEMA");
-    match what.filter(is_database) {
-        Some(what) if pieces.next().is_some_and(|one| !one.is_word(text, "IF")) => {
+    match what.filter(|one| one.is("DATABASE") || one.is("SCHEMA")) {
+        Some(what) if pieces.next().is_some_and(|one| !one.is("IF")) => {
             let (head, tail) = text.split_at(what.place.end);
             [head, b" IF NOT EXISTS", tail].concat()
         }

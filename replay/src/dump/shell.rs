@@ -20,7 +20,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use sources::Dialect;
-use sources::sql::{SqlOptions, SqlReader, StatementKind};
+use sources::dump::{SqlOptions, SqlReader};
+use sql::StatementKind;
 
 use crate::dump::folder::{self, Folder};
 use crate::dump::{Coding, Content, Dump, FieldColumn, Kind, Part, Script, TableRows};

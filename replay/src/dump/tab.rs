@@ -14,17 +14,18 @@
 //! Source: `client/mysqldump.cc` of MariaDB 10.11 and 11.8, what `mariadb-import` sets in
 //! `client/mysqlimport.c`, and their statements in a server's general log.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use sources::Dialect;
-use sources::sql::{SqlOptions, SqlReader, StatementKind};
+use sources::dump::{SqlOptions, SqlReader};
+use sql::{StatementKind, Syntax, TokenKind, Tokens, quoted};
 
 use crate::dump::folder::{self, Folder};
 use crate::dump::{Coding, Content, Dump, FieldColumn, Kind, Part, Script, TableRows};
 use crate::error::Error;
 use crate::names::Names;
-use crate::token::{self, Modes, Token, TokenKind, quoted};
 
 /// The definitions do not say it, and come in the order of their names.
 const PRELUDE: &str = "SET FOREIGN_KEY_CHECKS=0";
@@ -213,18 +214,14 @@ impl Made {
         let mut reader = SqlReader::open(&[path.to_owned()], SqlOptions::default())?;
         while let Some(statement) = reader.next()? {
             let syntax = reader.syntax();
-            let modes = Modes {
-                ansi_quotes: syntax.ansi_quotes,
-                no_backslash_escapes: syntax.no_backslash_escapes,
-            };
             let text = &statement.text;
             match statement.kind {
                 StatementKind::CreateTable { table, .. } => {
-                    return Ok(Made::Table { name: table.name, columns: columns(text, modes) });
+                    return Ok(Made::Table { name: table.name, columns: columns(text, syntax) });
                 }
                 StatementKind::CreateView(view) => {
-                    let names = token::tokens(text, modes).filter(Token::is_name);
-                    let words = names.map(|one| one.name(text)).collect();
+                    let names = Tokens::of_any_server(text, syntax).filter_map(|one| one.name());
+                    let words = names.map(Cow::into_owned).collect();
                     return Ok(Made::View { name: view.name, words });
                 }
                 _ => {}
@@ -236,26 +233,25 @@ impl Made {
 
 /// The columns of a CREATE TABLE in their order: what begins with a name in quotes between the
 /// commas of its parentheses, as the server writes it.
-fn columns(text: &[u8], modes: Modes) -> Vec<FieldColumn> {
+fn columns(text: &[u8], syntax: Syntax) -> Vec<FieldColumn> {
     let mut columns = Vec::new();
     let mut depth = 0;
     let mut is_first = false;
-    for token in token::tokens(text, modes) {
+    for token in Tokens::of_any_server(text, syntax) {
         match token.kind {
-            TokenKind::Symbol(b'(') => {
+            TokenKind::Sign(b'(') => {
                 depth += 1;
                 is_first = depth == 1;
                 continue;
             }
-            TokenKind::Symbol(b')') if depth == 1 => break,
-            TokenKind::Symbol(b')') => depth -= 1,
-            TokenKind::Symbol(b',') => {
+            TokenKind::Sign(b')') if depth == 1 => break,
+            TokenKind::Sign(b')') => depth -= 1,
+            TokenKind::Sign(b',') => {
                 is_first = depth == 1;
                 continue;
             }
-            TokenKind::Name if is_first => {
-                let name = token.name(text);
-                columns.push(FieldColumn { name, coding: Coding::Plain });
+            TokenKind::Name(name) if is_first => {
+                columns.push(FieldColumn { name: name.into_owned(), coding: Coding::Plain });
             }
             _ => {}
         }
@@ -310,7 +306,7 @@ mod tests {
             `b``x` enum('(',',`z`') GENERATED ALWAYS AS (concat(`a`,`a`)) VIRTUAL,\n  \
             PRIMARY KEY (`a`,`b``x`),\n  CONSTRAINT `q` CHECK (`a` > 1)\n) COMMENT='(`n`'";
         let names: Vec<_> =
-            columns(text, Modes::default()).into_iter().map(|one| one.name).collect();
+            columns(text, Syntax::default()).into_iter().map(|one| one.name).collect();
         assert_eq!(names, [b"a".to_vec(), b"b`x".to_vec()]);
     }
 

@@ -7,7 +7,7 @@ mod shell;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use crate::report::Report;
 use crate::{Error, ReplayOptions, replay};

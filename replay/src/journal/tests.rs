@@ -112,7 +112,7 @@ fn what_cannot_be_read_twice_has_none() {
 
 #[test]
 fn tables_that_are_gone_or_emptied_begin_it_anew() {
-    let Some(server) = server::testing::TestServer::shared() else { return };
+    let Some(server) = testkit::TestServer::shared() else { return };
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
     let database = server.database().unwrap();

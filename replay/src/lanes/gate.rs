@@ -1,16 +1,14 @@
 //! Whether the rows of a run may go in as other statements than the dump's, and in which order.
 
-use server::catalog::Table;
-use server::{Session, TableName};
+use schema::{DefaultValue, Engine, Feature, Table, TableName};
+use server::{Session, catalog};
 use sources::MultiByte;
-use sources::sql::{InsertHead, Verb};
-use values::DefaultValue;
+use sql::{InsertHead, Verb};
 
 use super::together::Together;
 use super::tuples::Rules;
 use crate::error::Error;
 use crate::filling::{Filling, Stopped};
-use crate::keys;
 
 /// What lanes go by.
 pub(super) struct Gate {
@@ -48,16 +46,13 @@ impl Gate {
         if hides_ascii(charset) {
             return Err(unfit(format!("characters of {charset} can hold quotes")));
         }
-        let table = Table::read(session, filling.into)?;
-        if !table.engine.eq_ignore_ascii_case("InnoDB") {
+        let table = catalog::read(session, filling.into)?;
+        if table.engine != Engine::InnoDb {
             let engine = &table.engine;
             return Err(unfit(format!("tables of the engine {engine} have no transactions")));
         }
-        // The server's own words are added to what rows say, in their order.
-        for feature in ["trigger", "system versioning"] {
-            if table.has_feature(feature) {
-                return Err(unfit(format!("the table has a {feature}")));
-            }
+        if let Some(feature) = table.features().iter().rfind(|feature| adds_by_order(feature)) {
+            return Err(unfit(format!("the table has a {}", feature.name())));
         }
         let rules = Rules {
             escapes: !filling.state.has_mode("NO_BACKSLASH_ESCAPES"),
@@ -69,7 +64,7 @@ impl Gate {
         in_order_by_default(&table, filling.head)?;
         // Rows of a table without a primary key are read in the order in which they came.
         let is_keyed = table.index("PRIMARY").is_some();
-        let is_parallel = is_keyed && (filling.is_shadow || is_free(session, filling, &table)?);
+        let is_parallel = is_keyed && (filling.is_shadow || is_free(session, filling, &table));
         let commit = match (filling.is_shadow, is_parallel) {
             (true, _) if filling.is_empty => Commit::Chunks,
             (false, true) => Commit::Together(Together::of(filling.into, filling.spot)),
@@ -88,15 +83,28 @@ impl Gate {
 
 /// Whether rows of a table that others see may go in over several connections: in one order as in
 /// another, and all or none.
-fn is_free(session: &mut Session, filling: &Filling<'_>, table: &Table) -> Result<bool, Error> {
+fn is_free(session: &mut Session, filling: &Filling<'_>, table: &Table) -> bool {
     // Rows that take the place of others would be seen to do so when most are in.
     if filling.head.verb != Verb::Insert || filling.options.connections == Some(1) {
-        return Ok(false);
+        return false;
     }
-    let is_ordered = filling.state.is_on("foreign_key_checks")
-        && table.has_feature("foreign key")
-        && keys::refers_to_itself(session, filling.into)?;
-    Ok(!is_ordered && Together::can_be(session))
+    let is_ordered = filling.state.is_on("foreign_key_checks") && table.refers_to_itself();
+    !is_ordered && Together::can_be(session)
+}
+
+/// Whether the server adds to what rows say, in the order in which they come.
+fn adds_by_order(feature: &Feature) -> bool {
+    use Feature::*;
+    match feature {
+        Trigger(_) | SystemVersioning => true,
+        View | Sequence | TableType(_) | Engine(_) => false,
+        CompressedRows | RedundantRows | Partitions(_) => false,
+        PageCompression(_) | Encryption(_) | DataDirectory(_) => false,
+        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => false,
+        UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) | RoundedDefault(_) => false,
+        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => false,
+        ForeignKey(_) | Check(_) | Period(_) | WithoutOverlaps(_) => false,
+    }
 }
 
 pub(super) fn unfit(why: impl Into<String>) -> Stopped {
@@ -120,7 +128,7 @@ fn counted(table: &Table, head: &InsertHead) -> Result<Option<usize>, Stopped> {
     let field = match &head.columns {
         Some(names) => names.iter().position(|name| is_named(name, &column.name)),
         None => {
-            let visible = table.columns.iter().filter(|c| !table.invisible.contains(&c.name));
+            let visible = table.columns.iter().filter(|column| !column.is_invisible);
             visible.map(|c| &c.name).position(|name| *name == column.name)
         }
     };
@@ -137,7 +145,7 @@ fn in_order_by_default(table: &Table, head: &InsertHead) -> Result<(), Stopped> 
     for column in &table.columns {
         let is_given = match &head.columns {
             Some(names) => names.iter().any(|name| is_named(name, &column.name)),
-            None => !table.invisible.contains(&column.name),
+            None => !column.is_invisible,
         };
         match &column.default {
             DefaultValue::Expression(text) if !is_given && counts(text) => {
@@ -232,6 +240,18 @@ mod tests {
         // A character of gbk whose second byte is a backquote.
         assert_eq!(quote(b"\x81`", true), b"\x81`");
         assert_eq!(quote(b"\xe4`", false), b"\xe4``");
+    }
+
+    #[test]
+    fn triggers_and_history_tell_the_order_of_rows() {
+        let trigger = Feature::Trigger(schema::Trigger { name: "t".to_owned() });
+        assert!(adds_by_order(&trigger) && adds_by_order(&Feature::SystemVersioning));
+        assert!(!adds_by_order(&Feature::Sequence));
+        // As the table is told to have one.
+        assert_eq!(
+            [trigger.name(), Feature::SystemVersioning.name()],
+            ["trigger", "system versioning"]
+        );
     }
 
     #[test]

@@ -9,8 +9,8 @@ use load::failpoint;
 use send::controller::Permit;
 use send::lanes::{Lane, Lanes};
 use send::retry::{self, Cause, Class, Tries, classify};
+use server::RECONNECT_WAIT;
 use server::Session;
-use server::recover::RECONNECT_WAIT;
 use sources::{Chunk, Source};
 
 use super::feed::Feed;

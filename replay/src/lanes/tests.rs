@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use server::testing::TestServer;
-use server::{Session, TableName};
-use sources::sql::{InsertHead, RowRun, RunOptions, SqlOptions, SqlReader, StatementKind, Syntax};
+use schema::TableName;
+use server::Session;
+use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader};
+use sql::{InsertHead, StatementKind, Syntax};
+use testkit::TestServer;
 
 use super::*;
 use crate::journal::Spot;

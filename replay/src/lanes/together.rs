@@ -20,10 +20,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use load::failpoint;
+use schema::TableName;
 use send::retry::{self, Cause, Class, classify};
+use server::RECONNECT_WAIT;
 use server::identifier::{digest, quote_text};
-use server::recover::RECONNECT_WAIT;
-use server::{ConnectOptions, Interrupt, Session, TableName};
+use server::{ConnectOptions, Interrupt, Session};
 
 use crate::error::Error;
 use crate::journal::Spot;

@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use crate::token::{self, Modes, Token, TokenKind, quoted};
+use sql::{Syntax, Token, TokenKind, Tokens, quoted};
 
 /// Words behind which tables, routines and the like are named.
 const BEFORE_OBJECTS: [&str; 17] = [
@@ -45,7 +45,7 @@ pub(super) fn rewrite<'a>(text: &'a [u8], databases: &[Vec<u8>], into: &[u8]) ->
     if !databases.iter().any(is_there) {
         return Cow::Borrowed(text);
     }
-    let pieces: Vec<Token> = token::tokens(text, Modes::default()).collect();
+    let pieces = pieces(text);
     let statement = Words { text, pieces: &pieces };
     let mut rewritten = Vec::with_capacity(text.len());
     let mut done = 0;
@@ -55,7 +55,9 @@ pub(super) fn rewrite<'a>(text: &'a [u8], databases: &[Vec<u8>], into: &[u8]) ->
             is_of_objects = objects;
         }
         let Some(name) = statement.name(index) else { continue };
-        if !databases.contains(&name) || !statement.is_database(index, &name, is_of_objects) {
+        if !databases.iter().any(|database| *name == **database)
+            || !statement.is_database(index, &name, is_of_objects)
+        {
             continue;
         }
         rewritten.extend_from_slice(&text[done..piece.place.start]);
@@ -66,36 +68,49 @@ pub(super) fn rewrite<'a>(text: &'a [u8], databases: &[Vec<u8>], into: &[u8]) ->
     Cow::Owned(rewritten)
 }
 
+/// The pieces of a statement. A variable is one, and so are an `@` and the host behind it: nothing in
+/// them is a name here.
+fn pieces(text: &[u8]) -> Vec<Token<'_>> {
+    let mut pieces: Vec<Token<'_>> = Vec::new();
+    for token in Tokens::of_any_server(text, Syntax::default()) {
+        let is_part = matches!(token.kind, TokenKind::Word(_) | TokenKind::Sign(b'@' | b'.'));
+        match pieces.last_mut() {
+            Some(last) if last.is_sign(b'@') && is_part && last.place.end == token.place.start => {
+                last.place.end = token.place.end;
+            }
+            _ => pieces.push(token),
+        }
+    }
+    pieces
+}
+
 struct Words<'a> {
     text: &'a [u8],
-    pieces: &'a [Token],
+    pieces: &'a [Token<'a>],
 }
 
 impl Words<'_> {
-    fn at(&self, index: usize) -> Option<&Token> {
+    fn at(&self, index: usize) -> Option<&Token<'_>> {
         self.pieces.get(index)
     }
 
     fn is_word(&self, index: usize, words: &[&str]) -> bool {
-        self.at(index).is_some_and(|one| words.iter().any(|word| one.is_word(self.text, word)))
+        self.at(index).is_some_and(|one| words.iter().any(|word| one.is(word)))
     }
 
     fn is_symbol(&self, index: usize, symbol: u8) -> bool {
-        self.at(index).is_some_and(|one| one.kind == TokenKind::Symbol(symbol))
+        self.at(index).is_some_and(|one| one.is_sign(symbol))
     }
 
     /// The name there: also one in double quotes before a dot, which no string has behind it.
-    fn name(&self, index: usize) -> Option<Vec<u8>> {
-        let piece = self.at(index)?;
-        let bytes = &self.text[piece.place.clone()];
-        if piece.kind == TokenKind::Text
-            && bytes.starts_with(b"\"")
-            && self.is_symbol(index + 1, b'.')
-        {
-            let name = Token { kind: TokenKind::Name, place: piece.place.clone() };
-            return Some(name.name(self.text));
+    fn name(&self, index: usize) -> Option<Cow<'_, [u8]>> {
+        match &self.at(index)?.kind {
+            TokenKind::Text(text) if text.starts_with(b"\"") && self.is_symbol(index + 1, b'.') => {
+                let ansi = Syntax { ansi_quotes: true, ..Syntax::default() };
+                Tokens::of_any_server(text, ansi).next()?.name()
+            }
+            _ => self.at(index)?.name(),
         }
-        piece.is_name().then(|| piece.name(self.text))
     }
 
     /// What a clause that begins here names; None if none does.
@@ -130,7 +145,7 @@ impl Words<'_> {
     /// Whether the name is a table's, a column's or an alias there: no account's, and not behind
     /// DATABASE.
     fn stands_alone(&self, index: usize, name: &[u8]) -> bool {
-        let is_it = self.name(index).is_some_and(|found| found == name);
+        let is_it = self.name(index).is_some_and(|found| *found == *name);
         let is_account =
             self.at(index + 1).is_some_and(|next| self.text[next.place.clone()].starts_with(b"@"));
         is_it && !self.is_symbol(index + 1, b'.') && !is_account && !self.is_named_database(index)

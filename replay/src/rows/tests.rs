@@ -5,10 +5,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use server::identifier::TableName;
+use schema::TableName;
 use server::session::Session;
-use server::testing::TestServer;
-use sources::sql::{RunOptions, SqlReader, StatementKind};
+use sources::dump::{RunOptions, SqlReader};
+use sql::StatementKind;
+use testkit::TestServer;
 
 use super::*;
 use crate::As;

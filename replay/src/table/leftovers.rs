@@ -11,10 +11,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schema::TableName;
 use server::identifier::quote_text;
-use server::{Session, TableName, Target, TargetOptions};
+use server::names::suffix;
+use server::{Lock, LockOptions, Session};
 
-use super::shadow::{ASIDE, SHADOW, suffix};
+use super::shadow::{ASIDE, SHADOW};
 use super::{Tables, swap};
 use crate::error::Error;
 
@@ -54,7 +56,7 @@ fn drop_shadow(own: &mut Session, name: &TableName, suffix: &str) -> Result<(), 
 
 /// Drops a table and what loads into it left.
 fn clean_target(own: &mut Session, name: &TableName) -> Result<(), Error> {
-    let mut target = Target::lock(own.another()?, name, &TargetOptions::default())?;
+    let mut target = Lock::take(own.another()?, name, &LockOptions::default())?;
     target.cleanup_tables()?;
     own.exec(&format!("DROP TABLE IF EXISTS {}", name.quoted()))?;
     Ok(())
@@ -72,7 +74,7 @@ pub(super) fn names(own: &mut Session, database: &str) -> server::Result<Vec<Tab
 
 #[cfg(test)]
 mod tests {
-    use server::import::Names;
+    use server::Names;
 
     use super::*;
 

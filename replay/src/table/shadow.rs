@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use server::identifier::digest;
+use schema::TableName;
+use server::Session;
+use server::names::suffix;
 use server::version::Flavor;
-use server::{Session, TableName};
 
-/// Characters of the table's name in the names of ours: 64 less prefix and digest.
-const NAME_CHARS: usize = 30;
 /// What the names of shadows begin with.
 pub(super) const SHADOW: &str = "_inrush_replay_";
 /// What the names of tables begin with that a shadow has taken the place of.
@@ -76,19 +75,6 @@ pub(super) fn name_of(table: &TableName) -> TableName {
 /// The name that the old table has after the swap, for a moment.
 pub(super) fn aside_of(table: &TableName) -> TableName {
     TableName::new(table.database.as_str(), format!("{ASIDE}{}", suffix(table)))
-}
-
-/// What both have in common: a digest of the full name, and of the name what can be read.
-pub(super) fn suffix(table: &TableName) -> String {
-    let digest = digest(format!("{}\0{}", table.database, table.table).as_bytes());
-    let plain: String = table
-        .table
-        .chars()
-        .flat_map(char::to_lowercase)
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .take(NAME_CHARS)
-        .collect();
-    format!("{digest:016x}_{plain}")
 }
 
 /// SHOW CREATE TABLE without the name.

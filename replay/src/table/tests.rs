@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use server::identifier::quote_name;
-use server::testing::TestServer;
+use testkit::TestServer;
 
 use super::*;
 
@@ -314,8 +314,8 @@ fn what_a_killed_replay_left_goes_but_not_what_one_that_runs_made() {
     let names = leftovers::names(&mut sessions.own, &database).unwrap();
     assert_eq!(names, [TableName::new(&*database, "other"), table.clone()]);
     let own = &mut sessions.own;
-    assert!(keys::has_children(own, &table).unwrap());
-    assert!(!keys::has_children(own, &shadow::aside_of(&table)).unwrap());
+    assert!(has_children(own, &table).unwrap());
+    assert!(!has_children(own, &shadow::aside_of(&table)).unwrap());
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use encode::binding::BoundColumn;
 use encode::encoder::Line;
 use encode::inspected::Inspected;
-use server::Target;
-use server::catalog::{Index, Table};
+use schema::{Feature, Index, KeyEnd, Table};
+use server::Lock;
 use server::version::Flavor;
 use sources::{Chunk, Rows};
-use values::SqlType;
+use values::Family;
 
 use crate::order::{IndexKeys, KeySet, PortionKeys};
 use crate::row_keys::{self, KeyPlan, KeyReader, NoKey};
@@ -19,6 +19,8 @@ pub(crate) struct RowOrder {
     pub(crate) refers_to_itself: bool,
     /// A trigger may give a row other keys than its text has.
     pub(crate) has_triggers: bool,
+    /// Keys are compared by periods.
+    pub(crate) has_periods: bool,
     /// The server converts as MySQL does: that one refuses other values, and makes other times of
     /// the same text.
     pub(crate) is_mysql: bool,
@@ -26,13 +28,28 @@ pub(crate) struct RowOrder {
 
 impl RowOrder {
     /// Looks at the target.
-    pub(crate) fn of(target: &mut Target) -> Result<RowOrder, server::Error> {
-        Ok(RowOrder {
-            refers_to_itself: target.table.has_feature("foreign key")
-                && target.refers_to_itself()?,
-            has_triggers: target.table.has_feature("trigger"),
-            is_mysql: target.session.version().flavor == Flavor::MySql,
-        })
+    pub(crate) fn of(target: &Lock) -> RowOrder {
+        let is_mysql = target.session.version().flavor == Flavor::MySql;
+        let mut order = RowOrder { is_mysql, ..RowOrder::default() };
+        target.table.features().iter().for_each(|feature| order.heed(feature));
+        order
+    }
+
+    fn heed(&mut self, feature: &Feature) {
+        use Feature::*;
+        match feature {
+            ForeignKey(key) => self.refers_to_itself |= key.end == KeyEnd::Both,
+            Trigger(_) => self.has_triggers = true,
+            WithoutOverlaps(_) => self.has_periods = true,
+            // No keys of rows, or columns whose keys are not made here.
+            View | Sequence | SystemVersioning | TableType(_) | Engine(_) => {}
+            CompressedRows | RedundantRows | Partitions(_) => {}
+            PageCompression(_) | Encryption(_) | DataDirectory(_) => {}
+            OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => {}
+            UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) | RoundedDefault(_) => {}
+            FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) => {}
+            OtherIndex(_) | Check(_) | Period(_) => {}
+        }
     }
 }
 
@@ -53,7 +70,7 @@ impl UniqueKeys {
         row_order: RowOrder,
     ) -> UniqueKeys {
         let unique: Vec<&Index> = table.indexes.iter().filter(|index| index.unique).collect();
-        let mut columns = row_keys::plain_columns(table, &inspected.columns);
+        let mut columns = row_keys::plain_columns(&inspected.columns);
         columns.retain(|bound| !row_order.is_mysql || is_the_same_in_mysql(bound));
         let collations = &inspected.collations;
         let zero_is_value = inspected.series.zero_is_value;
@@ -69,7 +86,9 @@ impl UniqueKeys {
                 Some("rows may refer to rows before them".to_owned())
             }
             _ if row_order.has_triggers => Some("a trigger may change keys".to_owned()),
-            _ if has_periods(table) => Some("a key WITHOUT OVERLAPS compares periods".to_owned()),
+            _ if row_order.has_periods => {
+                Some("a key WITHOUT OVERLAPS compares periods".to_owned())
+            }
             Some((_, index)) => {
                 Some(format!("keys of index `{}` cannot be compared here", index.name))
             }
@@ -101,20 +120,12 @@ impl UniqueKeys {
 
 /// Whether MySQL makes the same of the values of a column as MariaDB, or refuses them.
 fn is_the_same_in_mysql(bound: &BoundColumn) -> bool {
-    matches!(
-        bound.column.sql_type,
-        SqlType::Integer { .. }
-            | SqlType::Char { .. }
-            | SqlType::VarChar { .. }
-            | SqlType::Text { .. }
-            | SqlType::Binary { .. }
-            | SqlType::VarBinary { .. }
-            | SqlType::Blob { .. }
-    )
-}
-
-fn has_periods(table: &Table) -> bool {
-    table.unsupported.iter().any(|unsupported| unsupported.feature == "WITHOUT OVERLAPS")
+    use Family::*;
+    match bound.column.sql_type.family() {
+        Integer | Text(_) | Bytes => true,
+        Decimal | Real | Year | Temporal | Moment | Bits => false,
+        Labels(_) | Json | Formatted | OpaqueText | OpaqueBytes => false,
+    }
 }
 
 /// Collects the keys of portions.
@@ -162,5 +173,28 @@ impl KeyCollector {
                 Err(NoKey::Unknown) => *keys = IndexKeys::Any,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::{ForeignKey, Trigger};
+
+    use super::*;
+
+    fn order(features: &[Feature]) -> RowOrder {
+        let mut order = RowOrder::default();
+        features.iter().for_each(|feature| order.heed(feature));
+        order
+    }
+
+    #[test]
+    fn rows_wait_for_each_other_where_a_feature_says_so() {
+        let key = |end| Feature::ForeignKey(ForeignKey { name: "f".to_owned(), end, other: None });
+        let free = [key(KeyEnd::Child), key(KeyEnd::Parent), Feature::SystemVersioning];
+        assert_eq!(order(&free), RowOrder::default());
+        assert!(order(&[key(KeyEnd::Both), key(KeyEnd::Child)]).refers_to_itself);
+        assert!(order(&[Feature::Trigger(Trigger { name: "t".to_owned() })]).has_triggers);
+        assert!(order(&[Feature::WithoutOverlaps("UNIQUE KEY".to_owned())]).has_periods);
     }
 }

@@ -2,21 +2,16 @@
 
 use std::collections::HashMap;
 
-use server::catalog::IndexColumn;
+use schema::{IndexColumn, IndexKind};
 use sources::{Dialect, Rows, Scanner};
-use values::{Collation, ConvertOptions, DefaultValue, TextType};
+use values::{Collation, ConvertOptions, TextType};
 
 use super::*;
 
 pub(crate) fn bound(name: &str, sql_type: SqlType, input: Input, nullable: bool) -> BoundColumn {
-    let column = Column {
-        name: name.to_owned(),
-        sql_type,
-        nullable,
-        auto_increment: matches!(input, Input::AutoIncrement(_)),
-        default: DefaultValue::None,
-    };
-    let converter = Converter::new(&column, &ConvertOptions::default()).unwrap();
+    let converter = Converter::new(name, &sql_type, &ConvertOptions::default()).unwrap();
+    let auto_increment = matches!(input, Input::AutoIncrement(_));
+    let column = Column { nullable, auto_increment, ..Column::new(name, sql_type) };
     BoundColumn { column, input, on_null: None, converter }
 }
 
@@ -48,8 +43,9 @@ pub(crate) fn index(columns: &[(&str, Option<u32>, bool)]) -> Index {
     Index {
         name: "u".to_owned(),
         unique: true,
-        kind: "BTREE".to_owned(),
+        kind: IndexKind::BTree,
         columns: columns.iter().map(column).collect(),
+        without_overlaps: None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! The statements that load rows into a table: all but the rows.
 
 use job::options::OnDuplicate;
-use server::identifier::{TableName, quote_name};
+use schema::TableName;
+use server::identifier::quote_name;
 use server::version::{Flavor, Version};
 
 use crate::text::{SEPARATOR, TERMINATOR};

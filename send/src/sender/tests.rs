@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::options::OnDuplicate;
-use server::identifier::TableName;
-use server::import::Names;
+use schema::TableName;
+use server::Names;
 use server::session::Session;
-use server::testing::TestServer;
 use sources::Chunk;
+use testkit::TestServer;
 
 use super::lines::numbers;
 use super::*;

@@ -2,15 +2,15 @@
 
 use encode::prepared::Prepared;
 use job::error::Error;
+use job::memory::LaneShares;
 use job::memory::Memory;
 use job::progress::Stage;
 use job::space;
 use job::steps::Steps;
-use server::catalog::Table;
+use schema::Table;
 use sources::Source;
 
 use super::{SortPlan, Sorted, Sorting};
-use crate::budget::Shares;
 use crate::order::RowOrder;
 
 /// Of less input it makes no difference.
@@ -101,7 +101,7 @@ impl Arrangement {
         &self,
         prepared: &Prepared<'_>,
         source: Box<dyn Source>,
-        shares: &Shares,
+        shares: &LaneShares,
         steps: &mut Steps<'_>,
     ) -> Result<(Box<dyn Source>, InputOrder), Error> {
         let is_in_order = self.is_in_order;

@@ -9,22 +9,12 @@ use std::thread::JoinHandle;
 use sort::{KeyRange, Runs};
 use sources::{Chunk, Dialect, FieldKind, InputFile, RecordPlace, Scanner, Source};
 
-use super::sorter::{RowHead, RowPlace};
+use super::row_origin::{Origin, RowHead, RowPlace};
 
 /// Bytes that the place of a row takes in a chunk.
 const PLACE_BYTES: usize = size_of::<RecordPlace>();
 /// Chunks that may wait for a lane.
 const CHUNKS_AHEAD: usize = 1;
-
-/// Where a chunk of the input was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Origin {
-    pub(super) file: u32,
-    pub(super) offset: u64,
-    pub(super) first_line: u64,
-    /// First byte of its last row.
-    pub(super) last_start: u32,
-}
 
 /// All rows of the input, sorted.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use encode::binding::Input as From;
+use encode::column_source::Input as From;
 use job::progress::Snapshot;
 use proptest::prelude::*;
 use sources::{Chunk, FileSource, RecordPlace, Rows, Scanner, SourceOptions};

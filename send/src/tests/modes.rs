@@ -1,6 +1,6 @@
 //! `sql_mode` and time zones, the server's and those that are asked for.
 
-use server::testing::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions};
 
 use super::{Bench, Row, row};
 

@@ -1,9 +1,7 @@
 //! The type of a column, from information_schema.COLUMNS.
 
+use schema::Storage;
 use values::{Charset, SqlType, TextType};
-
-/// Name of a feature and what was seen of it.
-type Refusal = (&'static str, String);
 
 /// Mark of a column in the temporal format of servers before 10.1.
 const OLD_TEMPORAL: &str = "/* mariadb-5.3 */";
@@ -23,18 +21,18 @@ pub(super) struct Described<'a> {
 }
 
 impl Described<'_> {
-    /// The type, opaque if need be, and why the direct path does not handle the column.
-    pub(super) fn sql_type(&self) -> (SqlType, Option<Refusal>) {
+    /// The type, opaque if need be, and how values are kept.
+    pub(super) fn sql_type(&self) -> (SqlType, Storage) {
         let declared = self.column_type.to_owned();
         match self.known_type() {
             Ok(sql_type) if self.column_type.contains(OLD_TEMPORAL) => {
-                (sql_type, Some(("mariadb-5.3 temporal format", declared)))
+                (sql_type, Storage::OldTemporal(declared))
             }
             Ok(sql_type) if self.column_type.contains("COMPRESSED") && !self.has_labels() => {
-                (sql_type, Some(("COMPRESSED column", declared)))
+                (sql_type, Storage::Compressed(declared))
             }
-            Ok(sql_type) => (sql_type, None),
-            Err(refusal) => (SqlType::Opaque { declared, is_text: self.is_text() }, Some(refusal)),
+            Ok(sql_type) => (sql_type, Storage::Usual),
+            Err(storage) => (SqlType::Opaque { declared, is_text: self.is_text() }, storage),
         }
     }
 
@@ -44,8 +42,9 @@ impl Described<'_> {
         self.charset.is_some() || self.data_type.eq_ignore_ascii_case("json")
     }
 
-    /// The type that values are converted to, however they are stored.
-    fn known_type(&self) -> Result<SqlType, Refusal> {
+    /// The type that values are converted to, however they are stored; what they are in, if that is
+    /// not known here.
+    fn known_type(&self) -> Result<SqlType, Storage> {
         let unsigned = !self.has_labels() && self.column_type.contains(" unsigned");
         let integer = |bytes| Ok(SqlType::Integer { bytes, unsigned });
         match self.data_type.to_ascii_lowercase().as_str() {
@@ -64,7 +63,7 @@ impl Described<'_> {
             "time" => Ok(SqlType::Time { digits: self.number()?.unwrap_or(0) }),
             "datetime" => Ok(SqlType::DateTime { digits: self.number()?.unwrap_or(0) }),
             "timestamp" => Ok(SqlType::Timestamp { digits: self.number()?.unwrap_or(0) }),
-            "year" if self.column_type == "year(2)" => Err(("YEAR(2)", "two-digit year".into())),
+            "year" if self.column_type == "year(2)" => Err(Storage::TwoDigitYear),
             "year" => Ok(SqlType::Year),
             "bit" => Ok(SqlType::Bit { bits: self.number()?.unwrap_or(1) }),
             "enum" => Ok(SqlType::Enum { labels: self.labels()?, text: self.text()? }),
@@ -88,19 +87,19 @@ impl Described<'_> {
         }
     }
 
-    fn unknown(&self) -> Refusal {
-        ("column type", self.column_type.to_owned())
+    fn unknown(&self) -> Storage {
+        Storage::UnknownType(self.column_type.to_owned())
     }
 
     fn has_labels(&self) -> bool {
         matches!(self.data_type, "enum" | "set")
     }
 
-    fn long_text(&self, length_bytes: u32) -> Result<SqlType, Refusal> {
+    fn long_text(&self, length_bytes: u32) -> Result<SqlType, Storage> {
         Ok(SqlType::Text { bytes_max: bytes_max(length_bytes), text: self.text()? })
     }
 
-    fn length(&self) -> Result<u32, Refusal> {
+    fn length(&self) -> Result<u32, Storage> {
         self.length.and_then(|n| n.try_into().ok()).ok_or_else(|| self.unknown())
     }
 
@@ -110,19 +109,19 @@ impl Described<'_> {
         rest.split_once(')').map(|(inner, _)| inner)
     }
 
-    fn number(&self) -> Result<Option<u8>, Refusal> {
+    fn number(&self) -> Result<Option<u8>, Storage> {
         self.parameters().map(|p| p.trim().parse().map_err(|_| self.unknown())).transpose()
     }
 
     /// `(10,2)`.
-    fn digits(&self) -> Result<Option<(u8, u8)>, Refusal> {
+    fn digits(&self) -> Result<Option<(u8, u8)>, Storage> {
         let Some(inner) = self.parameters() else { return Ok(None) };
         let pair =
             inner.split_once(',').and_then(|(m, d)| Some((m.parse().ok()?, d.parse().ok()?)));
         pair.map(Some).ok_or_else(|| self.unknown())
     }
 
-    fn text(&self) -> Result<TextType, Refusal> {
+    fn text(&self) -> Result<TextType, Storage> {
         let (name, collation) = match (self.charset.as_deref(), self.collation.as_deref()) {
             (Some(charset), Some(collation)) => (charset, collation),
             // ENUM CHARACTER SET binary has neither.
@@ -130,12 +129,14 @@ impl Described<'_> {
         };
         let charset = match self.known_charset {
             Some(charset) => charset,
-            None => Charset::built_in(name).ok_or(("character set", name.to_owned()))?,
+            None => {
+                Charset::built_in(name).ok_or_else(|| Storage::UnknownCharset(name.to_owned()))?
+            }
         };
         Ok(TextType { charset, collation: collation.to_owned() })
     }
 
-    fn labels(&self) -> Result<Vec<String>, Refusal> {
+    fn labels(&self) -> Result<Vec<String>, Storage> {
         let open = self.column_type.find('(').ok_or_else(|| self.unknown())?;
         parse_labels(&self.column_type[open + 1..]).ok_or_else(|| self.unknown())
     }
@@ -216,7 +217,7 @@ mod tests {
             .sql_type()
         };
         let known = |data_type, column_type| match of(data_type, column_type) {
-            (sql_type, None) => sql_type,
+            (sql_type, Storage::Usual) => sql_type,
             refused => panic!("{refused:?}"),
         };
         assert_eq!(known("int", "int(11)"), SqlType::Integer { bytes: 4, unsigned: false });
@@ -232,23 +233,27 @@ mod tests {
         assert_eq!(known("bit", "bit(5)"), SqlType::Bit { bits: 5 });
         assert_eq!(known("longblob", "longblob"), SqlType::Blob { bytes_max: 4_294_967_295 });
         let compressed = "varbinary(5) /*M!100301 COMPRESSED*/";
-        for (data_type, column_type, feature, sql_type) in [
+        let text = |text: &str| text.to_owned();
+        for (data_type, column_type, storage, sql_type) in [
             (
                 "datetime",
                 "datetime /* mariadb-5.3 */",
-                "mariadb-5.3 temporal format",
+                Storage::OldTemporal(text("datetime /* mariadb-5.3 */")),
                 Some(SqlType::DateTime { digits: 0 }),
             ),
-            ("varbinary", compressed, "COMPRESSED column", Some(SqlType::VarBinary { bytes: 9 })),
-            ("point", "point", "column type", None),
-            ("uuid", "uuid /* of an older version */", "column type", None),
-            ("vector", "vector(3)", "column type", None),
-            ("year", "year(2)", "YEAR(2)", None),
+            (
+                "varbinary",
+                compressed,
+                Storage::Compressed(text(compressed)),
+                Some(SqlType::VarBinary { bytes: 9 }),
+            ),
+            ("point", "point", Storage::UnknownType(text("point")), None),
+            ("uuid", "uuid /* of old */", Storage::UnknownType(text("uuid /* of old */")), None),
+            ("vector", "vector(3)", Storage::UnknownType(text("vector(3)")), None),
+            ("year", "year(2)", Storage::TwoDigitYear, None),
         ] {
             let opaque = SqlType::Opaque { declared: column_type.to_owned(), is_text: false };
-            let (seen, refusal) = of(data_type, column_type);
-            assert_eq!(seen, sql_type.unwrap_or(opaque));
-            assert_eq!(refusal.map(|(feature, _)| feature), Some(feature));
+            assert_eq!(of(data_type, column_type), (sql_type.unwrap_or(opaque), storage));
         }
         let (json, _) = of("json", "json");
         assert_eq!(json, SqlType::Opaque { declared: "json".to_owned(), is_text: true });

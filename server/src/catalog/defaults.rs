@@ -5,12 +5,13 @@
 //! wording loses (bytes of a BINARY, characters beyond U+FFFF: both become `?`) is read from a
 //! temporary twin of the table instead.
 
-use values::{Charset, DefaultValue, SqlType};
+use schema::{DefaultValue, Table, TableName};
+use values::{Charset, Family, SqlType};
 
-use super::Table;
 use super::column_type::parse_literal;
-use crate::error::{Result, Unsupported};
-use crate::identifier::{TableName, quote_name};
+use crate::direct;
+use crate::error::Result;
+use crate::identifier::quote_name;
 use crate::session::Session;
 
 /// Name of the temporary twin. Temporary tables are visible to their session alone.
@@ -18,7 +19,6 @@ const TWIN: &str = "_inrush_twin";
 
 /// Digits a FLOAT is worded in.
 const FLOAT_DIGITS: usize = 6;
-const FLOAT_DEFAULT: &str = "FLOAT default of more than 6 digits";
 
 /// Turns [`DefaultValue::Expression`] into a constant where it is one, and restores lost labels.
 pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
@@ -51,10 +51,10 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
             table.columns[*i].default = DefaultValue::Constant(value);
         }
     }
-    if !floats.is_empty() && table.unsupported.is_empty() {
-        refuse_rounded(session, table, &floats)?;
+    if !floats.is_empty() && direct::takes(table) {
+        find_rounded(session, table, &floats)?;
     }
-    if lossy && table.unsupported.is_empty() {
+    if lossy && direct::takes(table) {
         let constants: Vec<usize> = literals.into_iter().map(|(i, _)| i).collect();
         ask_twin(session, table, &constants)?;
     }
@@ -98,15 +98,15 @@ fn literal(text: &str) -> Literal {
     if number { Literal::Number } else { Literal::No }
 }
 
-/// Refuses FLOAT columns whose default is not what its text says.
+/// Finds FLOAT columns whose default is not what its text says.
 ///
 /// The server words a FLOAT in 6 digits, and CREATE TABLE .. LIKE makes the copy's default from
 /// that wording (sql/field.cc, `Column_definition`; seen on 10.11.19): `DEFAULT 16777216` becomes
 /// 16777200. The shadow would have another default than the target, and so would a twin.
 ///
 /// The exact default of a NOT NULL column cannot be asked for without a row: there a wording of
-/// all 6 digits is refused, and one of fewer digits believed.
-fn refuse_rounded(
+/// all 6 digits is taken for rounded, and one of fewer digits believed.
+fn find_rounded(
     session: &mut Session,
     table: &mut Table,
     floats: &[(usize, String)],
@@ -129,9 +129,7 @@ fn refuse_rounded(
             None => significant_digits(text) >= FLOAT_DIGITS,
         };
         if rounded {
-            let detail =
-                format!("column {}: {}", table.columns[*i].name, exact.as_ref().unwrap_or(text));
-            table.unsupported.push(Unsupported::new(FLOAT_DEFAULT, detail));
+            table.columns[*i].rounded_default = Some(exact.unwrap_or_else(|| text.clone()));
         }
     }
     Ok(())
@@ -146,13 +144,10 @@ fn significant_digits(number: &str) -> usize {
 
 /// Whether a quoted default may have lost something on its way here.
 fn lost_text(text: &str, sql_type: &SqlType) -> bool {
-    let binary = matches!(
-        sql_type,
-        SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. }
-    );
-    binary
-        || text.contains('?')
-            && charset(sql_type).is_some_and(|charset| charset.char_bytes_max() == 4)
+    let labels = || sql_type.label_text().map(|text| text.charset);
+    let charset = sql_type.charset().or_else(labels);
+    sql_type.family() == Family::Bytes
+        || text.contains('?') && charset.is_some_and(|charset| charset.char_bytes_max() == 4)
 }
 
 fn lost_labels(sql_type: &SqlType) -> bool {
@@ -162,18 +157,6 @@ fn lost_labels(sql_type: &SqlType) -> bool {
             is_wider && labels.iter().any(|label| label.contains('?'))
         }
         _ => false,
-    }
-}
-
-fn charset(sql_type: &SqlType) -> Option<Charset> {
-    match sql_type {
-        SqlType::Enum { text, .. }
-        | SqlType::Set { text, .. }
-        | SqlType::Char { text, .. }
-        | SqlType::VarChar { text, .. }
-        | SqlType::Text { text, .. } => Some(text.charset),
-        SqlType::Json => Some(Charset::Utf8mb4),
-        _ => None,
     }
 }
 
@@ -188,7 +171,7 @@ fn ask_twin(session: &mut Session, table: &mut Table, constants: &[usize]) -> Re
     // Not strict: columns without default get zeros here. The session's mode is restored below.
     session.exec("SET SESSION sql_mode='', check_constraint_checks=0")?;
     let answer = read_twin(session, table, constants, &twin);
-    let mode = crate::setup::SQL_MODE;
+    let mode = crate::connect::setup::SQL_MODE;
     session.exec(&format!("SET SESSION sql_mode='{mode}', check_constraint_checks=DEFAULT"))?;
     session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
     answer

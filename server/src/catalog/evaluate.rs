@@ -3,12 +3,12 @@
 //! The server evaluates them itself: a row is put into a temporary twin of the table, at the
 //! moment that counts for the whole load, and read back.
 
-use values::{DefaultValue, SqlType};
+use schema::{Column, DefaultValue, Table, TableName};
+use values::SqlType;
 
-use super::Table;
 use super::constant::{current_timestamp_digits, variable_part};
 use crate::error::{Error, Result};
-use crate::identifier::{TableName, quote_name, quote_text};
+use crate::identifier::{quote_name, quote_text};
 use crate::session::Session;
 
 /// Name of the temporary twin. Temporary tables are visible to their session alone.
@@ -59,151 +59,142 @@ impl Moment {
     }
 }
 
-impl Table {
-    /// Digits of the fraction, where the DEFAULT of column `position` is the moment of the
-    /// statement and nothing else.
-    pub fn default_moment_digits(&self, position: usize) -> Option<u8> {
-        let column = &self.columns[position];
-        let is_moment =
-            matches!(column.sql_type, SqlType::Timestamp { .. } | SqlType::DateTime { .. });
-        match &column.default {
-            DefaultValue::Expression(text) if is_moment => current_timestamp_digits(text),
-            _ => None,
+/// Digits of the fraction, where the DEFAULT of a column is the moment of the statement and nothing
+/// else.
+pub fn default_moment_digits(column: &Column) -> Option<u8> {
+    let is_moment = matches!(column.sql_type, SqlType::Timestamp { .. } | SqlType::DateTime { .. });
+    match &column.default {
+        DefaultValue::Expression(text) if is_moment => current_timestamp_digits(text),
+        _ => None,
+    }
+}
+
+/// Values of the DEFAULT expressions of columns `wanted` (positions) of a table, at `moment`.
+///
+/// Makes and drops a temporary table unless all are CURRENT_TIMESTAMP. Errors:
+/// [`Error::Default`] for an expression that can differ from row to row, or whose value strict
+/// mode would refuse.
+pub fn evaluate_defaults(
+    table: &Table,
+    session: &mut Session,
+    wanted: &[usize],
+    moment: &Moment,
+) -> Result<Vec<(usize, DefaultValue)>> {
+    let mut values = Vec::new();
+    let mut asked = Vec::new();
+    for &position in wanted {
+        let column = &table.columns[position];
+        let DefaultValue::Expression(text) = &column.default else { continue };
+        if let Some(part) = variable_part(text) {
+            let reason = format!("{part} can differ from row to row");
+            return Err(default_error(table, position, reason));
+        }
+        match (current_timestamp_digits(text), &column.sql_type) {
+            (Some(digits), SqlType::Timestamp { .. }) => {
+                let utc = cut_fraction(&moment.utc, digits);
+                values.push((position, DefaultValue::ConstantUtc(utc)));
+            }
+            (Some(digits), SqlType::DateTime { .. }) => {
+                let local = cut_fraction(&moment.local, digits);
+                values.push((position, DefaultValue::Constant(local)));
+            }
+            _ => asked.push(position),
         }
     }
-
-    /// Values of the DEFAULT expressions of columns `wanted` (positions), at `moment`.
-    ///
-    /// Makes and drops a temporary table unless all are CURRENT_TIMESTAMP. Errors:
-    /// [`Error::Default`] for an expression that can differ from row to row, or whose value strict
-    /// mode would refuse.
-    pub fn evaluate_defaults(
-        &self,
-        session: &mut Session,
-        wanted: &[usize],
-        moment: &Moment,
-    ) -> Result<Vec<(usize, DefaultValue)>> {
-        let mut values = Vec::new();
-        let mut asked = Vec::new();
-        for &position in wanted {
-            let column = &self.columns[position];
-            let DefaultValue::Expression(text) = &column.default else { continue };
-            if let Some(part) = variable_part(text) {
-                let reason = format!("{part} can differ from row to row");
-                return Err(self.default_error(position, reason));
-            }
-            match (current_timestamp_digits(text), &column.sql_type) {
-                (Some(digits), SqlType::Timestamp { .. }) => {
-                    let utc = cut_fraction(&moment.utc, digits);
-                    values.push((position, DefaultValue::ConstantUtc(utc)));
-                }
-                (Some(digits), SqlType::DateTime { .. }) => {
-                    let local = cut_fraction(&moment.local, digits);
-                    values.push((position, DefaultValue::Constant(local)));
-                }
-                _ => asked.push(position),
-            }
-        }
-        if !asked.is_empty() {
-            values.extend(self.ask_twin(session, &asked, moment)?);
-        }
-        Ok(values)
+    if !asked.is_empty() {
+        values.extend(ask_twin(table, session, &asked, moment)?);
     }
+    Ok(values)
+}
 
-    fn default_error(&self, position: usize, reason: String) -> Error {
-        let column = &self.columns[position];
-        let expression = match &column.default {
-            DefaultValue::Expression(text) => text.clone(),
-            _ => String::new(),
+fn default_error(table: &Table, position: usize, reason: String) -> Error {
+    let column = &table.columns[position];
+    let expression = match &column.default {
+        DefaultValue::Expression(text) => text.clone(),
+        _ => String::new(),
+    };
+    Error::Default { column: column.name.clone(), expression, reason }
+}
+
+fn ask_twin(
+    table: &Table,
+    session: &mut Session,
+    asked: &[usize],
+    moment: &Moment,
+) -> Result<Vec<(usize, DefaultValue)>> {
+    let twin = TableName::new(table.name.database.clone(), TWIN).quoted();
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
+    session.exec(&format!(
+        "SET STATEMENT sql_mode='ALLOW_INVALID_DATES' FOR CREATE TEMPORARY TABLE {twin} LIKE {}",
+        table.name.quoted()
+    ))?;
+    let zone = session.query_row("SELECT @@session.time_zone")?.text(0)?;
+    session.exec(&format!("SET SESSION sql_mode='{LENIENT_MODE}', check_constraint_checks=0"))?;
+    // Not where the server forbids it (secure_timestamp); then a moment later has to do.
+    let _ = session.exec(&format!("SET SESSION timestamp={}", moment.unix));
+    let answer = read_twin(table, session, asked, &twin);
+    let mode = crate::connect::setup::SQL_MODE;
+    let _ = session.exec("SET SESSION timestamp=DEFAULT");
+    session.exec(&format!(
+        "SET SESSION sql_mode='{mode}', check_constraint_checks=DEFAULT, time_zone={}",
+        quote_text(&zone)
+    ))?;
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
+    answer
+}
+
+fn read_twin(
+    table: &Table,
+    session: &mut Session,
+    asked: &[usize],
+    twin: &str,
+) -> Result<Vec<(usize, DefaultValue)>> {
+    // Others are not evaluated: NEXTVAL would move a sequence.
+    let others: Vec<String> = (0..table.columns.len())
+        .filter(|position| !asked.contains(position))
+        .filter(|&position| matches!(table.columns[position].default, DefaultValue::Expression(_)))
+        .map(|position| quote_name(&table.columns[position].name))
+        .collect();
+    let blanks = vec!["''"; others.len()].join(",");
+    session.exec(&format!("INSERT INTO {twin} ({}) VALUES ({blanks})", others.join(",")))?;
+    for warning in session.warnings()? {
+        let about = |&&position: &&usize| {
+            let name = &table.columns[position].name;
+            warning.message.contains(&quote_name(name))
+                || warning.message.contains(&format!("'{name}'"))
         };
-        Error::Default { column: column.name.clone(), expression, reason }
+        let about = asked.iter().find(about).copied();
+        let is_ours = about.is_some() || warning.errno == ER_DIVISION_BY_ZERO;
+        if is_ours && warning.errno != ER_NO_DEFAULT && warning.level != "Note" {
+            return Err(default_error(table, about.unwrap_or(asked[0]), warning.message));
+        }
     }
-
-    fn ask_twin(
-        &self,
-        session: &mut Session,
-        asked: &[usize],
-        moment: &Moment,
-    ) -> Result<Vec<(usize, DefaultValue)>> {
-        let twin = TableName::new(self.name.database.clone(), TWIN).quoted();
-        session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
-        session.exec(&format!(
-            "SET STATEMENT sql_mode='ALLOW_INVALID_DATES' FOR CREATE TEMPORARY TABLE {twin} LIKE {}",
-            self.name.quoted()
-        ))?;
-        let zone = session.query_row("SELECT @@session.time_zone")?.text(0)?;
-        session
-            .exec(&format!("SET SESSION sql_mode='{LENIENT_MODE}', check_constraint_checks=0"))?;
-        // Not where the server forbids it (secure_timestamp); then a moment later has to do.
-        let _ = session.exec(&format!("SET SESSION timestamp={}", moment.unix));
-        let answer = self.read_twin(session, asked, &twin);
-        let mode = crate::setup::SQL_MODE;
-        let _ = session.exec("SET SESSION timestamp=DEFAULT");
-        session.exec(&format!(
-            "SET SESSION sql_mode='{mode}', check_constraint_checks=DEFAULT, time_zone={}",
-            quote_text(&zone)
-        ))?;
-        session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
-        answer
-    }
-
-    fn read_twin(
-        &self,
-        session: &mut Session,
-        asked: &[usize],
-        twin: &str,
-    ) -> Result<Vec<(usize, DefaultValue)>> {
-        // Others are not evaluated: NEXTVAL would move a sequence.
-        let others: Vec<String> = (0..self.columns.len())
-            .filter(|position| !asked.contains(position))
-            .filter(|&position| {
-                matches!(self.columns[position].default, DefaultValue::Expression(_))
-            })
-            .map(|position| quote_name(&self.columns[position].name))
-            .collect();
-        let blanks = vec!["''"; others.len()].join(",");
-        session.exec(&format!("INSERT INTO {twin} ({}) VALUES ({blanks})", others.join(",")))?;
-        for warning in session.warnings()? {
-            let about = |&&position: &&usize| {
-                let name = &self.columns[position].name;
-                warning.message.contains(&quote_name(name))
-                    || warning.message.contains(&format!("'{name}'"))
+    // Local times of a TIMESTAMP can mean two moments.
+    session.exec("SET SESSION time_zone='+00:00'")?;
+    let list: Vec<String> =
+        asked.iter().map(|&position| readable(&table.columns[position])).collect();
+    let row = session.query_row(&format!("SELECT {} FROM {twin}", list.join(",")))?;
+    Ok(asked
+        .iter()
+        .enumerate()
+        .map(|(at, &position)| {
+            let value = match (row.bytes(at), &table.columns[position].sql_type) {
+                (None, _) => DefaultValue::Null,
+                (Some(text), SqlType::Timestamp { .. }) => DefaultValue::ConstantUtc(text.to_vec()),
+                (Some(text), _) => DefaultValue::Constant(text.to_vec()),
             };
-            let about = asked.iter().find(about).copied();
-            let is_ours = about.is_some() || warning.errno == ER_DIVISION_BY_ZERO;
-            if is_ours && warning.errno != ER_NO_DEFAULT && warning.level != "Note" {
-                return Err(self.default_error(about.unwrap_or(asked[0]), warning.message));
-            }
-        }
-        // Local times of a TIMESTAMP can mean two moments.
-        session.exec("SET SESSION time_zone='+00:00'")?;
-        let list: Vec<String> = asked.iter().map(|&position| self.readable(position)).collect();
-        let row = session.query_row(&format!("SELECT {} FROM {twin}", list.join(",")))?;
-        Ok(asked
-            .iter()
-            .enumerate()
-            .map(|(at, &position)| {
-                let value = match (row.bytes(at), &self.columns[position].sql_type) {
-                    (None, _) => DefaultValue::Null,
-                    (Some(text), SqlType::Timestamp { .. }) => {
-                        DefaultValue::ConstantUtc(text.to_vec())
-                    }
-                    (Some(text), _) => DefaultValue::Constant(text.to_vec()),
-                };
-                (position, value)
-            })
-            .collect())
-    }
+            (position, value)
+        })
+        .collect())
+}
 
-    /// The column in an SQL expression whose text LOAD DATA would read back as the same value.
-    fn readable(&self, position: usize) -> String {
-        let column = &self.columns[position];
-        let name = quote_name(&column.name);
-        match column.sql_type {
-            // Worded in 6 digits only.
-            SqlType::Float { .. } => format!("{name} + 0e0"),
-            _ => name,
-        }
+/// The column in an SQL expression whose text LOAD DATA would read back as the same value.
+fn readable(column: &Column) -> String {
+    let name = quote_name(&column.name);
+    match column.sql_type {
+        // Worded in 6 digits only.
+        SqlType::Float { .. } => format!("{name} + 0e0"),
+        _ => name,
     }
 }
 

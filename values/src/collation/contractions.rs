@@ -5,7 +5,7 @@
 
 use super::CollationError;
 use super::weights::units_of;
-use crate::column::Charset;
+use crate::sql_type::Charset;
 
 /// Longest contraction in characters (the server's `MY_UCA_MAX_CONTRACTION`).
 pub const CONTRACTION_CHARS_MAX: usize = 6;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collation::tests::invented;
-use crate::column::TextType;
+use crate::sql_type::TextType;
 
 fn text_type(charset: Charset) -> TextType {
     TextType { charset, collation: String::new() }

@@ -2,8 +2,8 @@
 
 use super::Walk;
 use super::header::at;
-use crate::index_page::HEAP;
-use crate::reader::{index_header, next_record, u16_at};
+use crate::index_page::{HEAP, index_header, next_record};
+use crate::page::u16_at;
 use crate::record::RECORD_HEADER;
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::plan::Extent;

@@ -1,12 +1,14 @@
 //! The files of a folder of mydumper's by database and table.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+use sql::{Syntax, Token, Tokens};
 
 use crate::dump::folder::{self, Folder};
 use crate::dump::mydumper::metadata::Metadata;
 use crate::error::Error;
-use crate::token::{self, Modes};
 
 /// Endings of delimited rows.
 const DELIMITED: [&[u8]; 2] = [b".dat", b".csv"];
@@ -176,16 +178,25 @@ struct Made {
 
 /// What the first CREATE of a text makes; None if it begins with rows.
 fn made_by(text: &[u8]) -> Option<Made> {
-    let modes = Modes { ansi_quotes: has_word(text, b"ANSI_QUOTES"), ..Modes::default() };
-    let mut pieces = token::tokens(text, modes);
+    let mut pieces = tokens(text);
     pieces
-        .find(|one| ["CREATE", "INSERT", "REPLACE", "LOAD"].iter().any(|w| one.is_word(text, w)))
-        .filter(|one| one.is_word(text, "CREATE"))?;
+        .find(|one| ["CREATE", "INSERT", "REPLACE", "LOAD"].iter().any(|word| one.is(word)))
+        .filter(|one| one.is("CREATE"))?;
     let words = ["OR", "REPLACE", "TABLE", "SEQUENCE", "IF", "NOT", "EXISTS"];
-    let name = pieces.find(|one| !words.iter().any(|word| one.is_word(text, word)))?;
-    let name = name.name(text);
-    let is_sequence = pieces.any(|one| one.is_word(text, "SEQUENCE"));
+    let name = pieces.find(|one| !words.iter().any(|word| one.is(word)))?;
+    let name = name_of(text, &name);
+    let is_sequence = pieces.any(|one| one.is("SEQUENCE"));
     Some(Made { name, is_sequence })
+}
+
+fn tokens(text: &[u8]) -> Tokens<'_> {
+    let ansi_quotes = has_word(text, b"ANSI_QUOTES");
+    Tokens::of_any_server(text, Syntax { ansi_quotes, ..Syntax::default() })
+}
+
+/// What a token names; what is no name is called as it stands.
+fn name_of(text: &[u8], token: &Token<'_>) -> Vec<u8> {
+    token.name().map_or_else(|| text[token.place.clone()].to_vec(), Cow::into_owned)
 }
 
 fn has_word(text: &[u8], word: &[u8]) -> bool {
@@ -194,11 +205,10 @@ fn has_word(text: &[u8], word: &[u8]) -> bool {
 
 /// The name in CREATE DATABASE.
 fn database_made_by(text: &[u8]) -> Option<Vec<u8>> {
-    let modes = Modes { ansi_quotes: has_word(text, b"ANSI_QUOTES"), ..Modes::default() };
-    let mut pieces = token::tokens(text, modes).skip_while(|one| !one.is_word(text, "CREATE"));
+    let mut pieces = tokens(text).skip_while(|one| !one.is("CREATE"));
     let words = ["CREATE", "DATABASE", "SCHEMA", "IF", "NOT", "EXISTS"];
-    let name = pieces.find(|one| !words.iter().any(|word| one.is_word(text, word)))?;
-    Some(name.name(text))
+    let name = pieces.find(|one| !words.iter().any(|word| one.is(word)))?;
+    Some(name_of(text, &name))
 }
 
 /// Says what each database and table is called on the server.

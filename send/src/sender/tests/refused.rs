@@ -1,6 +1,6 @@
 //! Rows that the server refuses, and rows with keys of others.
 
-use server::testing::TestServerOptions;
+use testkit::TestServerOptions;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Portions that are sent again: after deadlocks, lost connections, restarts. Each is in once.
 
-use server::testing::TestServerOptions;
+use testkit::TestServerOptions;
 
 use super::proxy::{Cut, Proxy};
 use super::*;

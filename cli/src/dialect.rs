@@ -1,0 +1,81 @@
+//! Field options as they are typed, or a dialect by its name, to how a file is cut.
+
+use std::path::Path;
+
+use sources::Dialect;
+
+use crate::args::FormatArgs;
+use crate::failure::Failure;
+use crate::input::{self, DialectArg};
+
+pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
+    let preset = format.dialect.unwrap_or_else(|| input::dialect_by_ending(first_file));
+    let mut dialect = match preset {
+        DialectArg::Mysql => Dialect::mysql(),
+        DialectArg::Csv => Dialect::csv(),
+        DialectArg::Tsv => Dialect::tsv(),
+        DialectArg::Tbl => Dialect::tbl(),
+    };
+    if let Some(text) = &format.fields_terminated_by {
+        dialect.fields_terminated_by = unescape(text);
+    }
+    if let Some(text) = &format.fields_enclosed_by {
+        dialect.enclosed_by = one_byte("--fields-enclosed-by", text)?;
+    }
+    if let Some(text) = &format.fields_escaped_by {
+        dialect.escaped_by = one_byte("--fields-escaped-by", text)?;
+    }
+    if let Some(text) = &format.lines_terminated_by {
+        dialect.lines_terminated_by = unescape(text);
+        // Only LF may also mean CRLF: other terminators are taken at their word.
+        dialect.any_newline &= dialect.lines_terminated_by == b"\n";
+    }
+    if let Some(text) = &format.lines_starting_by {
+        dialect.lines_starting_by = unescape(text);
+    }
+    dialect.null_token = format.null_token.as_ref().map(|text| text.clone().into_bytes());
+    Ok(dialect)
+}
+
+fn one_byte(option: &str, text: &str) -> Result<Option<u8>, Failure> {
+    match unescape(text).as_slice() {
+        [] => Ok(None),
+        [byte] => Ok(Some(*byte)),
+        _ => Err(Failure::usage(format!("{option} {text:?} is more than one byte"))),
+    }
+}
+
+/// Backslash sequences as in a LOAD DATA string; a lone backslash stands for itself.
+fn unescape(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        let escaped =
+            if byte == b'\\' { rest.next_if(|next| b"0bnrtZ\\'\"".contains(next)) } else { None };
+        bytes.push(match escaped {
+            Some(b'0') => 0,
+            Some(b'b') => 8,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(b'Z') => 26,
+            Some(other) => other,
+            None => byte,
+        });
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_are_read_as_in_load_data() {
+        assert_eq!(unescape("\\t"), b"\t");
+        assert_eq!(unescape("\\r\\n"), b"\r\n");
+        assert_eq!(unescape("\\"), b"\\");
+        assert_eq!(unescape("\\\\"), b"\\");
+        assert_eq!(unescape("||"), b"||");
+    }
+}

@@ -1,0 +1,261 @@
+//! Builds the tablespace: rows stage, indexes stage, allocation pages.
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use encode::long_records::Large;
+use encode::rejects::Rejects;
+use encode::sequence::Sequence;
+use job::error::Error;
+use job::options::OnDuplicate;
+use job::pool;
+use job::report::IndexReport;
+use job::stop::Stop;
+use job::turn::Turnstile;
+use sort::{RunStore, Runs};
+use sources::Scanner;
+
+use crate::build::Build;
+use crate::duplicates::gate::RowGate;
+use crate::duplicates::log::DuplicateLog;
+use crate::duplicates::losers::Losers;
+use crate::duplicates::resolve::{self, Resolved};
+use crate::indexes::{IndexState, IndexesStage};
+use crate::key_ranges;
+use crate::order::{Order, entry_shapes};
+use crate::pages::PageSink;
+use crate::rows::{Commit, RowsStage};
+
+/// A finished tablespace.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) rows: u64,
+    pub(crate) rejects: u64,
+    pub(crate) duplicates: u64,
+    pub(crate) bytes_read: u64,
+    pub(crate) file_bytes: u64,
+    pub(crate) spilled_bytes: u64,
+    pub(crate) sorted_input: bool,
+    /// Next AUTO_INCREMENT value; none for a table without such a column.
+    pub(crate) next_auto_increment: Option<u64>,
+    pub(crate) indexes: Vec<IndexReport>,
+}
+
+/// What the rows stage leaves to the indexes stage.
+pub(crate) struct RowsBuilt<'a> {
+    order: Order,
+    sink: PageSink<'a>,
+    stores: Vec<RunStore>,
+    rows: u64,
+    rejects: u64,
+    duplicates: u64,
+    next_auto_increment: Option<u64>,
+}
+
+/// How a build is tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt<'a> {
+    order: Order,
+    /// Whether rows are converted twice, so that refused ones use up no number.
+    careful: bool,
+    /// Rows to leave out; none as long as it is not known that there are any.
+    losers: Option<&'a Losers>,
+}
+
+impl<'a> Attempt<'a> {
+    /// Another attempt, without the rows that lose.
+    pub(crate) fn without(self, resolved: &'a Resolved) -> Attempt<'a> {
+        let order = if resolved.is_in_order { Order::AsRead } else { Order::Sorted };
+        Attempt { order, losers: Some(&resolved.losers), ..self }
+    }
+}
+
+/// What came of an attempt.
+pub(crate) enum Tried<T> {
+    Done(T),
+    /// Rows share keys, or may, and some are to be left out.
+    Duplicates,
+}
+
+impl RowsBuilt<'_> {
+    /// For the root of the clustered index.
+    fn last_auto_increment(&self) -> u64 {
+        self.next_auto_increment.map_or(0, |next| next - 1)
+    }
+}
+
+impl<'a> Build<'a> {
+    /// Reads the input: in key order as it comes if it comes so, else all over again to sort it.
+    /// `attempt` remembers that for the next.
+    ///
+    /// Rows that come out of order, and are to be left out where they share keys, mostly do share
+    /// some: that is found out before anything is sorted.
+    pub(crate) fn rows(&self, attempt: &mut Attempt<'_>) -> Result<Tried<RowsBuilt<'a>>, Error> {
+        loop {
+            match self.read_rows(attempt) {
+                Err(Stop::Unsorted) if self.may_be_duplicates(attempt) => {
+                    return Ok(Tried::Duplicates);
+                }
+                Err(Stop::Unsorted) if attempt.order == Order::AsRead => {
+                    attempt.order = Order::Sorted;
+                }
+                Err(Stop::Renumber) if !attempt.careful => attempt.careful = true,
+                outcome => return self.tried(attempt, outcome),
+            }
+            self.begin_again()?;
+        }
+    }
+
+    /// The first attempt: rows are taken to be in key order, and good.
+    pub(crate) fn first_attempt(&self) -> Attempt<'a> {
+        Attempt { order: Order::AsRead, careful: false, losers: None }
+    }
+
+    /// Merges what the rows stage sorted, and completes the file.
+    pub(crate) fn indexes(
+        &self,
+        attempt: &Attempt<'_>,
+        built: RowsBuilt<'a>,
+    ) -> Result<Tried<Built>, Error> {
+        self.tried(attempt, self.merge_indexes(built))
+    }
+
+    /// Whether rows are to be left out, and which is still to be found out.
+    fn may_be_duplicates(&self, attempt: &Attempt<'_>) -> bool {
+        self.options.on_duplicate != OnDuplicate::Fail && attempt.losers.is_none()
+    }
+
+    /// Duplicates that are to be left out are no failure the first time.
+    fn tried<T>(&self, attempt: &Attempt<'_>, outcome: Result<T, Stop>) -> Result<Tried<T>, Error> {
+        match outcome {
+            Ok(done) => Ok(Tried::Done(done)),
+            Err(Stop::Duplicate(_)) if self.may_be_duplicates(attempt) => Ok(Tried::Duplicates),
+            Err(Stop::Duplicate(_)) if attempt.losers.is_some() => Err(Error::InputChanged),
+            Err(stop) => Err(self.explain(stop)),
+        }
+    }
+
+    fn read_rows(&self, attempt: &Attempt<'_>) -> Result<RowsBuilt<'a>, Stop> {
+        let order = attempt.order;
+        let sink = PageSink::new(self.template, self.file, self.options.fill);
+        let sequence = Sequence::new(self.binding, self.series, attempt.careful);
+        let besides = attempt.losers.map_or(0, |_| resolve::kept_bytes(self.memory));
+        let stores = self.stores(&entry_shapes(self.binding, order), besides)?;
+        let outcome = self.run_rows(attempt, &sink, &sequence, &stores);
+        if sequence.needs_care() && !matches!(outcome, Err(Stop::Failed(_))) {
+            return Err(Stop::Renumber);
+        }
+        let mut commit = outcome?;
+        commit.rejects.flush()?;
+        commit.duplicates.flush()?;
+        let next_auto_increment =
+            self.binding.auto_increment.map(|_| sequence.next_auto_increment());
+        let (rows, rejects) = (commit.rows, commit.rejects.count());
+        let duplicates = attempt.losers.map_or(0, Losers::count);
+        let built =
+            RowsBuilt { order, sink, stores, rows, rejects, duplicates, next_auto_increment };
+        if let Some(builder) = commit.builder.take() {
+            let finished = built.sink.finish(0, builder, built.last_auto_increment())?;
+            built.sink.write_finished(finished)?;
+        }
+        Ok(built)
+    }
+
+    fn merge_indexes(&self, mut built: RowsBuilt<'a>) -> Result<Built, Stop> {
+        let stores = std::mem::take(&mut built.stores);
+        let runs = stores.into_iter().map(RunStore::finish).collect::<Result<Vec<_>, _>>()?;
+        let spilled_bytes = runs.iter().map(|runs| runs.stats().spilled_file_bytes).sum();
+        self.run_indexes(&built, &runs)?;
+        drop(runs);
+        let (file_bytes, mut indexes) = built.sink.seal()?;
+        indexes.iter_mut().for_each(|index| index.records = built.rows);
+        Ok(Built {
+            rows: built.rows,
+            rejects: built.rejects,
+            duplicates: built.duplicates,
+            bytes_read: self.lock_source().bytes_read(),
+            file_bytes,
+            spilled_bytes,
+            sorted_input: built.order == Order::AsRead,
+            next_auto_increment: built.next_auto_increment,
+            indexes,
+        })
+    }
+
+    fn run_rows<'l>(
+        &self,
+        attempt: &Attempt<'l>,
+        sink: &PageSink<'_>,
+        sequence: &Sequence,
+        stores: &[RunStore],
+    ) -> Result<Commit<'l>, Stop> {
+        let order = attempt.order;
+        let rejects = Rejects::create(
+            self.options.rejects.as_deref(),
+            self.options.rejects_max,
+            &self.options.dialect.lines_terminated_by,
+        )?;
+        let bytes_total = self.lock_source().bytes_total();
+        let given_up = self.lock_source().given_up();
+        let scanner = Scanner::new(&self.options.dialect);
+        let stage = RowsStage {
+            binding: self.binding,
+            order,
+            memory: self.memory,
+            source: self.source,
+            given_up,
+            files: &self.options.files,
+            scanner: &scanner,
+            sequence,
+            zero_is_value: self.series.zero_is_value,
+            stores,
+            sink,
+            large: Large::new(self.memory),
+            gate: attempt.losers.map(|losers| RowGate::new(Some(losers))).transpose()?,
+            on_duplicate: self.options.on_duplicate,
+            commit: Turnstile::new(Commit {
+                builder: (order == Order::AsRead).then(|| sink.builder(0)),
+                rejects,
+                duplicates: DuplicateLog::create(self.options, attempt.losers)?,
+                rows: 0,
+                last_key: Vec::new(),
+            }),
+            progress: self.progress,
+            interrupt: &self.options.interrupt,
+            bytes_total,
+            rejects_max: self.options.rejects_max,
+            rows: AtomicU64::new(0),
+            next_run: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        };
+        pool::run(self.memory.threads, || stage.work(), || stage.close())?;
+        stage.gate.map_or(Ok(()), RowGate::finish)?;
+        Ok(stage.commit.into_state())
+    }
+
+    fn run_indexes(&self, built: &RowsBuilt<'_>, runs: &[Runs]) -> Result<(), Stop> {
+        let first_index = built.order.first_index();
+        let sink = &built.sink;
+        let state = |slot| IndexState {
+            builder: Some(sink.builder(first_index + slot)),
+            last_unique: Vec::new(),
+        };
+        let stage = IndexesStage {
+            binding: self.binding,
+            memory: self.memory,
+            runs,
+            first_index,
+            tasks: key_ranges::tasks(runs, self.memory.batch_bytes),
+            sink,
+            commit: Turnstile::new((0..runs.len()).map(state).collect()),
+            progress: self.progress,
+            interrupt: &self.options.interrupt,
+            rows: built.rows,
+            last_auto_increment: built.last_auto_increment(),
+            total_bytes: runs.iter().map(|runs| runs.stats().entry_bytes).sum(),
+            next_task: AtomicU64::new(0),
+            done_bytes: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        };
+        pool::run(self.memory.threads, || stage.work(), || stage.close())
+    }
+}

@@ -1,0 +1,140 @@
+//! Shares of the lanes that send rows: as many as fit.
+
+use super::{Memory, PROGRAM_BYTES};
+use crate::error::Error;
+
+/// Below this, a transaction is mostly its commit.
+const CHUNK_BYTES_MIN: usize = 64 << 10;
+/// The same where `--connections` asks for so many that they would not fit.
+const CHUNK_BYTES_LEAST: usize = 16 << 10;
+/// Beyond this nothing gets faster, and what is rolled back gets long.
+const CHUNK_BYTES_MAX: usize = 4 << 20;
+/// Lanes for which there should be room before chunks get larger.
+const LANES_WANTED: usize = 16;
+/// Chunks that a lane should get at least, so that all lanes end at about the same time.
+const CHUNKS_PER_LANE: u64 = 8;
+/// Most lanes that are of any use.
+const LANES_MAX: usize = 128;
+/// What a connection keeps between two portions.
+const LANE_BYTES: usize = 512 << 10;
+
+/// How chunks become statements, by what memory that takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// Lines of LOAD DATA LOCAL.
+    Lines,
+    /// INSERTs: statements too, and each value of a row by itself.
+    Inserts,
+}
+
+impl Sending {
+    /// Bytes that a lane may need for one of its chunk: as read, places of fields and rows, written
+    /// out with every byte escaped, as packets.
+    fn copies(self) -> usize {
+        match self {
+            Sending::Lines => 8,
+            Sending::Inserts => 14,
+        }
+    }
+}
+
+/// What the lanes may use together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneShares {
+    /// Most lanes.
+    pub lanes_max: usize,
+    /// Input that a lane takes at once.
+    pub chunk_bytes: usize,
+    /// Longest record.
+    pub record_bytes_max: usize,
+    /// Bytes for one of a chunk.
+    pub copies: usize,
+    /// All of it.
+    pub bytes: usize,
+}
+
+impl LaneShares {
+    /// Of `given_bytes`, what reading ahead takes left out. `input_bytes` is the size of the input,
+    /// if it is known, `connections` how many there have to be, if that was said.
+    ///
+    /// Errors: too little for one lane.
+    pub fn of(
+        given_bytes: u64,
+        reading_bytes: u64,
+        sending: Sending,
+        connections: Option<usize>,
+        input_bytes: Option<u64>,
+    ) -> Result<LaneShares, Error> {
+        let copies = sending.copies();
+        let available = given_bytes.saturating_sub(PROGRAM_BYTES + reading_bytes);
+        let available = usize::try_from(available).unwrap_or(usize::MAX);
+        let least = LANE_BYTES + copies * CHUNK_BYTES_MIN;
+        if available < least {
+            return Err(Error::Memory {
+                given_bytes,
+                reason: format!("one connection takes {} KiB besides the program", least >> 10),
+            });
+        }
+        // Few and large portions would leave lanes idle at the end of a small input.
+        let fair = input_bytes.unwrap_or(u64::MAX) / (LANES_WANTED as u64 * CHUNKS_PER_LANE);
+        let fair = usize::try_from(fair).unwrap_or(usize::MAX);
+        let lane = available / connections.unwrap_or(1).max(LANES_WANTED);
+        let least = if connections.is_some() { CHUNK_BYTES_LEAST } else { CHUNK_BYTES_MIN };
+        let chunk_bytes =
+            (lane.saturating_sub(LANE_BYTES) / copies).min(fair).clamp(least, CHUNK_BYTES_MAX);
+        let lane = LANE_BYTES + copies * chunk_bytes;
+        Ok(LaneShares {
+            lanes_max: (available / lane).clamp(1, LANES_MAX),
+            chunk_bytes,
+            record_bytes_max: available / copies,
+            copies,
+            bytes: available,
+        })
+    }
+
+    /// Those of a test that says how large chunks and records are.
+    pub fn of_shares(shares: &Memory, sending: Sending) -> LaneShares {
+        let (copies, chunk_bytes) = (sending.copies(), shares.chunk_bytes);
+        LaneShares {
+            lanes_max: LANES_WANTED,
+            chunk_bytes,
+            record_bytes_max: shares.record_bytes_max,
+            copies,
+            bytes: (LANES_WANTED * copies * chunk_bytes).max(64 << 20),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn shares(given_bytes: u64, input_bytes: Option<u64>) -> Result<LaneShares, Error> {
+        LaneShares::of(given_bytes, 0, Sending::Lines, None, input_bytes)
+    }
+
+    #[test]
+    fn lanes_fit_what_was_given() {
+        for mib in [24u64, 32, 64, 256, 4096] {
+            let shares = shares(mib << 20, None).unwrap();
+            let lanes = shares.lanes_max * (LANE_BYTES + shares.copies * shares.chunk_bytes);
+            assert!(lanes as u64 + PROGRAM_BYTES <= mib << 20, "{mib} MiB: {shares:?}");
+            assert!(shares.record_bytes_max * shares.copies <= shares.bytes);
+        }
+        assert!(shares(20 << 20, None).is_err());
+        assert_eq!(shares(1 << 30, None).unwrap().chunk_bytes, CHUNK_BYTES_MAX);
+        assert_eq!(shares(1 << 30, Some(64 << 20)).unwrap().chunk_bytes, 512 << 10);
+    }
+
+    #[test]
+    fn as_many_lanes_as_are_asked_for_fit_where_they_can() {
+        for sending in [Sending::Lines, Sending::Inserts] {
+            for (connections, mib) in [(1, 64), (16, 64), (50, 64), (64, 128), (128, 256)] {
+                let shares =
+                    LaneShares::of(mib << 20, 0, sending, Some(connections), None).unwrap();
+                assert!(shares.lanes_max >= connections, "{connections} in {mib} MiB: {shares:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! How fast loads were here: what an estimate of time goes by.
+//!
+//! Every large load leaves its stages' speeds in a file of the state folder, as a moving average. Before
+//! the first one, an estimate goes by the machine of docs/benchmarks.md, and says so.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use job::options::LoadPath;
+use job::progress::Stage;
+use job::report::Report;
+use serde::{Deserialize, Serialize};
+
+/// Name of the file in the state folder.
+const FILE: &str = "speeds.json";
+/// Input of a load whose speed tells something: in smaller ones what is constant prevails.
+const BYTES_MIN: u64 = 16 << 20;
+/// Weight of a load beside those before it.
+const WEIGHT: f64 = 0.3;
+/// Speeds beyond these were not measured, whatever a file says.
+const SPEED_MIN: f64 = 1e4;
+const SPEED_MAX: f64 = 1e12;
+
+/// Bytes a second of each stage.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Speeds {
+    /// Loads that these were measured by; with none they are of the machine of docs/benchmarks.md.
+    pub(crate) loads: u32,
+    /// Parsing, converting, encoding, building: input of one thread.
+    pub(crate) build: f64,
+    /// Sorting rows that do not come in key order: their records, one thread.
+    pub(crate) sort: f64,
+    /// Reading the finished file again, one thread.
+    pub(crate) verify: f64,
+    /// The server's import.
+    pub(crate) import: f64,
+    /// Rows sent by LOAD DATA LOCAL, indexes built afterwards: input of the whole machine, which the
+    /// server has most of.
+    pub(crate) stream: f64,
+    /// The same by INSERTs.
+    pub(crate) insert: f64,
+}
+
+impl Default for Speeds {
+    fn default() -> Speeds {
+        Speeds {
+            loads: 0,
+            build: 300e6,
+            sort: 400e6,
+            verify: 1.1e9,
+            import: 1.05e9,
+            stream: 36e6,
+            insert: 36e6,
+        }
+    }
+}
+
+impl Speeds {
+    /// Those that loads have left in a state folder.
+    pub(crate) fn of(state_dir: &Path) -> Speeds {
+        let text = fs::read(state_dir.join(FILE)).unwrap_or_default();
+        let read: Speeds = serde_json::from_slice(&text).unwrap_or_default();
+        let speeds = [read.build, read.sort, read.verify, read.import, read.stream, read.insert];
+        let is_sane = |speed: &f64| (SPEED_MIN..=SPEED_MAX).contains(speed);
+        if speeds.iter().all(is_sane) { read } else { Speeds::default() }
+    }
+
+    /// By which rows go in that are sent by `path`.
+    pub(crate) fn of_sending(&self, path: LoadPath) -> f64 {
+        match path {
+            LoadPath::Insert => self.insert,
+            LoadPath::Auto | LoadPath::Direct | LoadPath::Stream => self.stream,
+        }
+    }
+
+    /// Remembers a load. What cannot be written is not worth an error: an estimate is then as good
+    /// as before.
+    pub(crate) fn remember(state_dir: &Path, path: LoadPath, report: &Report) {
+        if report.bytes < BYTES_MIN {
+            return;
+        }
+        let mut speeds = Speeds::of(state_dir);
+        speeds.learn(path, report);
+        let _ = speeds.write(state_dir);
+    }
+
+    fn learn(&mut self, path: LoadPath, report: &Report) {
+        let seconds = |stages: &[Stage]| -> f64 {
+            let named = |name| stages.iter().any(|stage| stage.name() == name);
+            report.stages.iter().filter(|time| named(time.name)).map(|time| time.seconds).sum()
+        };
+        let is_first = self.loads == 0;
+        let mix = |known: &mut f64, bytes: u64, seconds: f64| {
+            let seen = bytes as f64 / seconds;
+            if (SPEED_MIN..=SPEED_MAX).contains(&seen) {
+                let weight = if is_first { 1.0 } else { WEIGHT };
+                *known = *known * (1.0 - weight) + seen * weight;
+            }
+        };
+        let building = seconds(&[Stage::Rows, Stage::Indexes]);
+        let threads = report.threads.max(1) as f64;
+        match path {
+            LoadPath::Auto | LoadPath::Direct => {
+                if report.sorted_input && report.duplicates == 0 {
+                    mix(&mut self.build, report.bytes, building * threads);
+                }
+                mix(&mut self.verify, report.file_bytes, seconds(&[Stage::Verify]) * threads);
+                mix(&mut self.import, report.file_bytes, seconds(&[Stage::Import]));
+            }
+            LoadPath::Stream => mix(&mut self.stream, report.bytes, building),
+            LoadPath::Insert => mix(&mut self.insert, report.bytes, building),
+        }
+        self.loads = self.loads.saturating_add(1);
+    }
+
+    /// Puts the file in its place whole, so that loads that end at once do not mix theirs.
+    fn write(&self, state_dir: &Path) -> std::io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(state_dir)?;
+        let made = state_dir.join(format!("{FILE}.{}", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let written =
+            options.open(&made).and_then(|mut file| file.write_all(&serde_json::to_vec(self)?));
+        let placed = written.and_then(|()| fs::rename(&made, state_dir.join(FILE)));
+        placed.inspect_err(|_| drop(fs::remove_file(&made)))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use job::report::StageTime;
+
+    use super::*;
+
+    fn report(bytes: u64, seconds: f64) -> Report {
+        let time = |stage: Stage| StageTime { name: stage.name(), seconds };
+        Report {
+            bytes,
+            file_bytes: 2 * bytes,
+            threads: 2,
+            sorted_input: true,
+            stages: [Stage::Rows, Stage::Verify, Stage::Import].map(time).to_vec(),
+            ..Report::default()
+        }
+    }
+
+    #[test]
+    fn speeds_are_those_of_the_loads_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        assert_eq!(Speeds::of(&state), Speeds::default());
+        Speeds::remember(&state, LoadPath::Direct, &report(1 << 10, 1.0));
+        assert_eq!(Speeds::of(&state).loads, 0, "too small to tell");
+        Speeds::remember(&state, LoadPath::Direct, &report(100_000_000, 1.0));
+        let first = Speeds::of(&state);
+        assert_eq!((first.loads, first.build, first.verify, first.import), (1, 50e6, 100e6, 200e6));
+        assert_eq!(first.stream, Speeds::default().stream, "none was sent");
+        Speeds::remember(&state, LoadPath::Direct, &report(200_000_000, 1.0));
+        assert!((Speeds::of(&state).import - 260e6).abs() < 1.0, "a moving average");
+        Speeds::remember(&state, LoadPath::Insert, &report(100_000_000, 4.0));
+        assert!(Speeds::of(&state).insert < Speeds::default().insert);
+        assert_eq!(fs::read_dir(&state).unwrap().count(), 1, "nothing else stays there");
+    }
+
+    #[test]
+    fn a_file_without_sense_counts_for_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        for text in [
+            "",
+            "[]",
+            r#"{"loads":3,"build":0,"sort":1e9,"verify":1e9,"import":1e9,"stream":1e9,"insert":1e9}"#,
+        ] {
+            fs::write(folder.path().join(FILE), text).unwrap();
+            assert_eq!(Speeds::of(folder.path()), Speeds::default(), "{text}");
+        }
+    }
+}

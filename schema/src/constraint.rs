@@ -1,0 +1,54 @@
+//! What a table's rows have to do with others, and what is done or asked when they change.
+
+use std::fmt;
+
+use crate::name::TableName;
+
+/// A foreign key that a table has, or that another has to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// As the server's dictionary has it, `db/child_ibfk_1`; its plain name where the account may
+    /// not look there.
+    pub name: String,
+    /// Which end of it the table is.
+    pub end: KeyEnd,
+    /// The table at the other end, where the server says it: MySQL's dictionary does not.
+    pub other: Option<TableName>,
+}
+
+/// Which end of a foreign key a table is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyEnd {
+    /// Its rows refer to those of another.
+    Child,
+    /// Rows of another refer to its own.
+    Parent,
+    /// Its rows refer to each other.
+    Both,
+}
+
+/// Its name, and whether it is another table's.
+impl fmt::Display for ForeignKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.end {
+            KeyEnd::Child | KeyEnd::Both => f.write_str(&self.name),
+            KeyEnd::Parent => write!(f, "{} refers to this table", self.name),
+        }
+    }
+}
+
+/// A trigger, which statements on the table run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trigger {
+    /// Its name.
+    pub name: String,
+}
+
+/// A CHECK constraint that is enforced. The JSON_VALID that makes a LONGTEXT a JSON column is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Its name; of a constraint in a column's line the column's.
+    pub name: String,
+    /// The condition, as the server words it.
+    pub clause: String,
+}

@@ -1,0 +1,29 @@
+//! What a table is: facts, as a server tells them, without asking one.
+//!
+//! ```text
+//! Table -> columns, indexes, foreign keys, triggers, checks ..   what there is
+//!       -> features()                                            what is out of the ordinary
+//! ```
+//!
+//! A path that takes rows to a table looks at its [`Feature`]s and says of each whether it can: in
+//! a match that names them all, so that a new one does not compile before every path has answered.
+
+#![forbid(unsafe_code)]
+
+mod column;
+mod constraint;
+mod engine;
+mod feature;
+mod index;
+mod name;
+mod table;
+
+pub use column::{Column, DefaultValue, Generated, Storage};
+pub use constraint::{Check, ForeignKey, KeyEnd, Trigger};
+pub use engine::Engine;
+pub use feature::{Feature, NamedText};
+pub use index::{Index, IndexColumn, IndexKind};
+pub use name::{NAME_CHARS_MAX, NameError, TableName, quote_name};
+pub use table::{
+    CreateOption, OldUuids, PartitionMethod, Partitioning, RowFormat, Table, TableKind, UuidMaker,
+};

@@ -1,0 +1,83 @@
+//! Columns, from information_schema.COLUMNS.
+
+use schema::{Column, DefaultValue, Generated, TableName};
+
+use super::{column_type, only};
+use crate::error::{Error, Result};
+use crate::identifier::quote_text;
+use crate::learn::{self, CollationCache};
+use crate::session::Session;
+use crate::version::Flavor;
+
+/// Columns in table order, their defaults as information_schema words them.
+pub(super) fn columns(session: &mut Session, name: &TableName) -> Result<Vec<Column>> {
+    let is_mysql = session.version().flavor == Flavor::MySql;
+    let is_generated =
+        if is_mysql { "IF(GENERATION_EXPRESSION='', 'NEVER', 'ALWAYS')" } else { "IS_GENERATED" };
+    let sql = format!(
+        "SELECT COLUMN_NAME, COLUMN_DEFAULT, IS_NULLABLE, DATA_TYPE, COLUMN_TYPE, \
+         CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, CHARACTER_MAXIMUM_LENGTH, {is_generated} \
+         FROM information_schema.COLUMNS WHERE {} ORDER BY ORDINAL_POSITION",
+        only(name)
+    );
+    let mut columns = Vec::new();
+    for row in session.query(&sql)? {
+        let charset = row.text_or_null(5)?;
+        let known_charset = match &charset {
+            Some(name) => match learn::charset(session, name, &CollationCache::of_user()) {
+                // One that cannot be learned: no column of it can be built.
+                Err(Error::Collation(_)) => None,
+                charset => Some(charset?),
+            },
+            None => None,
+        };
+        let extra = row.text(7)?.to_ascii_lowercase();
+        let described = column_type::Described {
+            data_type: &row.text(3)?,
+            column_type: &row.text(4)?,
+            charset,
+            known_charset,
+            collation: row.text_or_null(6)?,
+            length: row.number_or_null(8)?,
+        };
+        let is_generated = row.text_or_null(9)?.as_deref() == Some("ALWAYS");
+        let (sql_type, storage) = described.sql_type();
+        let nullable = row.text(2)? == "YES";
+        let mut default = (!row.is_null(1)).then(|| row.text_lossy(1));
+        // MySQL writes a value as it is, and says so of an expression.
+        if is_mysql && !extra.contains("default_generated") {
+            default = default.map(|text| quote_text(&text));
+        }
+        columns.push(Column {
+            nullable,
+            auto_increment: extra.contains("auto_increment"),
+            default: declared_default(default, nullable),
+            is_invisible: extra.contains("invisible"),
+            generated: is_generated.then(|| generated(&extra)),
+            storage,
+            ..Column::new(row.text(0)?, sql_type)
+        });
+    }
+    Ok(columns)
+}
+
+/// How a generated column's values come about, by EXTRA in lower case.
+fn generated(extra: &str) -> Generated {
+    if extra.contains("virtual generated") {
+        Generated::Virtual
+    } else if extra.contains("stored generated") {
+        Generated::Stored
+    } else {
+        Generated::Unsaid
+    }
+}
+
+/// The default as information_schema words it, to be made a value by `defaults::complete`.
+fn declared_default(text: Option<String>, nullable: bool) -> DefaultValue {
+    match text {
+        None if nullable => DefaultValue::Null,
+        None => DefaultValue::None,
+        Some(text) if text == "NULL" => DefaultValue::Null,
+        Some(text) => DefaultValue::Expression(text),
+    }
+}

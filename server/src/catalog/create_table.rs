@@ -1,0 +1,155 @@
+//! What only SHOW CREATE TABLE says of a table, and CREATE_OPTIONS of information_schema.TABLES.
+
+use schema::{CreateOption, PartitionMethod, Partitioning, TableName};
+
+use crate::error::Result;
+use crate::identifier::quoted_name;
+use crate::session::Session;
+
+/// SHOW CREATE TABLE without the table's name and its AUTO_INCREMENT counter.
+pub(crate) fn definition(session: &mut Session, name: &TableName) -> Result<String> {
+    let row = session.query_row(&format!("SHOW CREATE TABLE {}", name.quoted()))?;
+    // Not always UTF-8: a default of a TEXT column is shown in the bytes it was written in.
+    Ok(without_name(&row.text_lossy(1)))
+}
+
+fn without_name(text: &str) -> String {
+    let body = text.split_once('\n').map_or("", |(_, body)| body);
+    // The last line that starts with a parenthesis: texts in between escape their line ends.
+    // The counter comes right after the engine; further on it would be part of a comment.
+    let Some((columns, options)) = body.rsplit_once("\n) ENGINE=") else {
+        return body.to_owned();
+    };
+    let (engine, options) = options.split_at(options.find([' ', '\n']).unwrap_or(options.len()));
+    let options = match options.strip_prefix(" AUTO_INCREMENT=") {
+        Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
+        None => options,
+    };
+    format!("{columns}\n) ENGINE={engine}{options}")
+}
+
+/// What CREATE_OPTIONS says of the table's file.
+pub(super) fn options(options: &str) -> Vec<CreateOption> {
+    let mut found = Vec::new();
+    let lower = plain(options);
+    for option in lower.split_whitespace() {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let on = !matches!(value, "0" | "no" | "off" | "default");
+        match name {
+            "page_compressed" if on => found.push(CreateOption::PageCompressed(option.to_owned())),
+            "encrypted" if on => found.push(CreateOption::Encrypted(option.to_owned())),
+            _ => {}
+        }
+    }
+    if lower.contains("data directory=") {
+        found.push(CreateOption::DataDirectory(options.to_owned()));
+    }
+    found
+}
+
+/// Whether CREATE_OPTIONS says that the table is partitioned, and what the definition says of it.
+pub(super) fn partitioning(options: &str, definition: &str) -> Option<Partitioning> {
+    let lower = plain(options);
+    let is_partitioned =
+        lower.split_whitespace().any(|option| option.split('=').next() == Some("partitioned"));
+    is_partitioned.then(|| Partitioning { method: definition.lines().find_map(method) })
+}
+
+/// CREATE_OPTIONS in lower case, without quotes.
+fn plain(options: &str) -> String {
+    options.to_lowercase().replace(['`', '\'', '"'], "")
+}
+
+fn method(line: &str) -> Option<PartitionMethod> {
+    // MySQL has it in a comment for servers that know it.
+    let line = line.trim_start().trim_start_matches("/*!").trim_start_matches(char::is_numeric);
+    let method = line.trim_start().strip_prefix("PARTITION BY ")?;
+    let method = method.strip_prefix("LINEAR ").unwrap_or(method);
+    let word = method.split([' ', '(']).next()?;
+    Some(match word {
+        "RANGE" => PartitionMethod::Range,
+        "LIST" => PartitionMethod::List,
+        "HASH" => PartitionMethod::Hash,
+        "KEY" => PartitionMethod::Key,
+        "SYSTEM_TIME" => PartitionMethod::SystemTime,
+        _ => return None,
+    })
+}
+
+/// The line of the application-time period, if there is one.
+///
+/// Lines of columns start with a backquote, so no name or comment is taken for it.
+pub(super) fn period(definition: &str) -> Option<String> {
+    let is_it = |line: &&str| {
+        line.starts_with("PERIOD FOR ") && !line.starts_with("PERIOD FOR SYSTEM_TIME")
+    };
+    elements(definition).find(is_it).map(str::to_owned)
+}
+
+/// Names and lines of the keys that are WITHOUT OVERLAPS.
+pub(super) fn keys_without_overlaps(definition: &str) -> impl Iterator<Item = (String, &str)> {
+    elements(definition).filter(|line| line.contains(" WITHOUT OVERLAPS)")).filter_map(|line| {
+        if line.starts_with("PRIMARY KEY") {
+            return Some(("PRIMARY".to_owned(), line));
+        }
+        let (name, _) = quoted_name(line.strip_prefix("UNIQUE KEY ")?)?;
+        Some((name, line))
+    })
+}
+
+/// The lines between the parentheses of a definition, and the others too.
+fn elements(definition: &str) -> impl Iterator<Item = &str> {
+    definition.lines().map(|line| line.trim_start().trim_end_matches(','))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_is_compared_without_name_and_counter() {
+        let a = "CREATE TABLE `a` (\n  `x` int(11)\n) ENGINE=InnoDB AUTO_INCREMENT=77 \
+                 DEFAULT CHARSET=latin1 COMMENT='c'";
+        let b = "CREATE TABLE `b` (\n  `x` int(11)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 \
+                 COMMENT='c'";
+        assert_eq!(without_name(a), without_name(b));
+        let comment = "CREATE TABLE `b` (\n  `x` int(11)\n) ENGINE=InnoDB DEFAULT \
+                       CHARSET=latin1 COMMENT=' AUTO_INCREMENT=5'";
+        assert!(without_name(comment).contains(" AUTO_INCREMENT=5"));
+    }
+
+    #[test]
+    fn options_that_matter() {
+        let text = |text: &str| text.to_owned();
+        let compressed = CreateOption::PageCompressed(text("page_compressed=1"));
+        assert_eq!(options("`page_compressed`='1'"), [compressed]);
+        let encrypted = CreateOption::Encrypted(text("encrypted=yes"));
+        assert_eq!(options("`PAGE_COMPRESSED`=ON `encrypted`=YES")[1], encrypted);
+        let directory = "DATA DIRECTORY='/x/'";
+        assert_eq!(options(directory), [CreateOption::DataDirectory(text(directory))]);
+        assert!(options("row_format=COMPACT stats_persistent=1 `encrypted`=no").is_empty());
+    }
+
+    #[test]
+    fn partitions_are_told_by_the_options_and_how_by_the_definition() {
+        let hash = "  `a` int(11)\n) ENGINE=InnoDB\n PARTITION BY LINEAR HASH (`a`)\nPARTITIONS 2";
+        let method = Some(PartitionMethod::Hash);
+        assert_eq!(partitioning("partitioned", hash), Some(Partitioning { method }));
+        assert_eq!(partitioning("row_format=COMPACT", hash), None);
+        let range = ") ENGINE=InnoDB\n/*!50100 PARTITION BY RANGE (`a`)";
+        let method = Some(PartitionMethod::Range);
+        assert_eq!(partitioning("partitioned", range), Some(Partitioning { method }));
+        assert_eq!(partitioning("partitioned", ""), Some(Partitioning { method: None }));
+    }
+
+    #[test]
+    fn periods_and_their_keys_are_found() {
+        let definition = "  `PERIOD FOR x` date COMMENT ' WITHOUT OVERLAPS)',\n  \
+            PERIOD FOR SYSTEM_TIME (`a`, `b`),\n  UNIQUE KEY `u``x` (`c`,`p` WITHOUT OVERLAPS),\n  \
+            KEY `k` (`c`),\n  PERIOD FOR `p` (`s`, `e`)\n) ENGINE=InnoDB";
+        assert_eq!(period(definition).as_deref(), Some("PERIOD FOR `p` (`s`, `e`)"));
+        let keys: Vec<_> = keys_without_overlaps(definition).collect();
+        let line = "UNIQUE KEY `u``x` (`c`,`p` WITHOUT OVERLAPS)";
+        assert_eq!(keys, [("u`x".to_owned(), line)]);
+    }
+}

@@ -1,0 +1,18 @@
+//! How to reach a server, and talking to it.
+//!
+//! ```text
+//! option_file -> options -> handshake (tls) -> setup -> session
+//! ```
+//!
+//! [`interrupt`] is the wish to stop that a session heeds, `watcher` ends the statements that do not.
+
+mod handshake;
+pub mod interrupt;
+pub mod option_file;
+pub mod options;
+pub mod session;
+pub(crate) mod setup;
+pub mod tls;
+mod watcher;
+
+pub use handshake::THREAD as CONNECT_THREAD;

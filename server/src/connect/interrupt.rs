@@ -1,0 +1,116 @@
+//! A wish to stop that also ends what the server is doing for us.
+//!
+//! Statements can wait long: for a table's lock, for an import. When somebody asks for the end
+//! ([`Interrupt::request`]), those that are under way are ended by `KILL QUERY` from a connection
+//! of its own, and no new one begins. Work that has to come to its end all the same, cleaning up
+//! above all, is done under a [`Shield`].
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+
+/// Shared by whoever wants the end and those who work.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt {
+    pub(super) state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) requested: Arc<AtomicBool>,
+    /// Who asked: `SIGINT`.
+    by: Mutex<Option<&'static str>>,
+    shields: AtomicU32,
+    /// Connections with a statement under way.
+    running: Mutex<BTreeSet<u64>>,
+    /// Told when a statement begins or ends that a watcher may have to end, and of the wish itself.
+    pub(super) changed: Condvar,
+}
+
+impl Interrupt {
+    /// Asks for the end; `by` is the name of the signal.
+    pub fn request(&self, by: &'static str) {
+        self.state.by.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(by);
+        let running = self.state.lock();
+        self.state.requested.store(true, Ordering::SeqCst);
+        drop(running);
+        self.state.changed.notify_all();
+    }
+
+    /// Who asked for the end, if anybody has.
+    pub fn requested(&self) -> Option<&'static str> {
+        if !self.is_requested() {
+            return None;
+        }
+        *self.state.by.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anybody has asked for the end. Costs a read.
+    #[inline]
+    pub fn is_requested(&self) -> bool {
+        self.state.requested.load(Ordering::Relaxed)
+    }
+
+    /// The same as a flag, for those who know nothing of servers.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.state.requested)
+    }
+
+    /// Lets statements begin, and keeps them from being ended, while it lives.
+    pub fn shield(&self) -> Shield {
+        self.state.shields.fetch_add(1, Ordering::SeqCst);
+        Shield { state: Arc::clone(&self.state) }
+    }
+
+    /// An error when the end was asked for and nothing shields us.
+    pub fn check(&self) -> Result<()> {
+        let stops = self.is_requested() && self.state.shields.load(Ordering::SeqCst) == 0;
+        if stops { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Notes that connection `id` runs a statement, until the result is dropped.
+    pub(crate) fn begin(&self, id: u64) -> Result<Statement> {
+        let mut running = self.state.lock();
+        self.check()?;
+        if self.state.shields.load(Ordering::SeqCst) > 0 {
+            return Ok(Statement { state: Arc::clone(&self.state), id: None });
+        }
+        running.insert(id);
+        drop(running);
+        Ok(Statement { state: Arc::clone(&self.state), id: Some(id) })
+    }
+}
+
+impl State {
+    pub(super) fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// While it lives, statements are not ended by the wish to stop.
+#[derive(Debug)]
+pub struct Shield {
+    state: Arc<State>,
+}
+
+impl Drop for Shield {
+    fn drop(&mut self) {
+        self.state.shields.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A statement under way.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    state: Arc<State>,
+    id: Option<u64>,
+}
+
+impl Drop for Statement {
+    fn drop(&mut self) {
+        let Some(id) = self.id else { return };
+        self.state.lock().remove(&id);
+    }
+}

@@ -1,0 +1,446 @@
+//! One connection: statements out, rows in.
+//!
+//! A session sets what it needs (character set, `sql_mode`, time limits) for itself alone and
+//! never a global variable. Answers come by the text protocol, so every value arrives as bytes.
+
+use std::collections::HashMap;
+mod bulk;
+mod bytes;
+
+use std::io::{Read, Write};
+use std::str::FromStr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler, Value};
+
+pub use self::bulk::Prepared;
+use crate::error::{Error, Result, shorten};
+use crate::identifier::{quote_name, quote_text};
+use crate::options::ConnectOptions;
+use crate::version::Version;
+
+use super::{handshake, setup};
+
+/// Bytes read from a source at once for LOAD DATA LOCAL.
+const LOCAL_BYTES: usize = 1 << 20;
+
+/// Server error of a KILL of nobody.
+const ER_NO_SUCH_THREAD: u16 = 1094;
+
+/// A connection to a server.
+pub struct Session {
+    conn: Conn,
+    id: u64,
+    version: Version,
+    options: ConnectOptions,
+}
+
+/// One row of an answer: text, raw bytes or NULL in each column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    values: Vec<Option<Vec<u8>>>,
+    statement: Arc<str>,
+}
+
+/// What a statement without rows did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Rows inserted, changed or deleted.
+    pub affected_rows: u64,
+    /// Warnings, notes included; [`Session::warnings`] fetches them.
+    pub warnings: u16,
+    /// The server's summary line: `Records: 2  Deleted: 0  Skipped: 0  Warnings: 0`.
+    pub info: String,
+}
+
+/// One line of SHOW WARNINGS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// `Note`, `Warning` or `Error`.
+    pub level: String,
+    /// The server's number.
+    pub errno: u16,
+    /// The server's words.
+    pub message: String,
+}
+
+impl Session {
+    /// Connects and makes the session ours: utf8mb4, strict mode, no idle or statement limit.
+    pub fn connect(options: &ConnectOptions) -> Result<Session> {
+        options.interrupt.check()?;
+        let mut conn = handshake::connect(options)?;
+        let version = setup::prepare(&mut conn, options)?;
+        let id = u64::from(conn.connection_id());
+        Ok(Session { conn, id, version, options: options.clone() })
+    }
+
+    /// Another connection to the same server with the same account.
+    pub fn another(&self) -> Result<Session> {
+        Session::connect(&self.options)
+    }
+
+    /// Whether the server still answers.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        // Twice: the end of the statement before may have been asked for too late.
+        (0..2).any(|_| match self.query("SELECT 1") {
+            Ok(_) | Err(Error::Interrupted) => true,
+            Err(_) => false,
+        })
+    }
+
+    /// How this session was connected.
+    pub fn options(&self) -> &ConnectOptions {
+        &self.options
+    }
+
+    /// Sets variables, in this session and in those that [`Session::another`] makes of it. Values
+    /// are as SET takes them.
+    pub fn set_all(&mut self, settings: &[(String, String)]) -> Result<()> {
+        for (name, value) in settings {
+            self.exec(&format!("SET SESSION {name}={value}"))?;
+        }
+        self.options.settings = settings.to_vec();
+        Ok(())
+    }
+
+    /// The server's id of this connection, as in SHOW PROCESSLIST.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The server's version.
+    pub fn version(&self) -> &Version {
+        &self.version
+    }
+
+    /// Whether the connection is encrypted.
+    pub fn is_encrypted(&mut self) -> Result<bool> {
+        let rows = self.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'")?;
+        Ok(rows.first().is_some_and(|row| row.bytes(1).is_some_and(|cipher| !cipher.is_empty())))
+    }
+
+    /// Runs a statement and gives all its rows. Holds them in memory.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        self.for_each(sql, |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Runs a statement that answers with one row; no row is an error, more are ignored.
+    pub fn query_row(&mut self, sql: &str) -> Result<Row> {
+        self.query(sql)?.into_iter().next().ok_or_else(|| Error::Answer {
+            column: 0,
+            seen: "of no row".to_owned(),
+            expected: "a row",
+            statement: shorten(sql),
+        })
+    }
+
+    /// The first column of the first row; None when there is no row or it is NULL.
+    pub fn query_text(&mut self, sql: &str) -> Result<Option<String>> {
+        match self.query(sql)?.first() {
+            Some(row) => row.text_or_null(0),
+            None => Ok(None),
+        }
+    }
+
+    /// Runs a statement and hands each row to `visit` as it arrives. Holds one row in memory.
+    ///
+    /// An error of `visit` ends the statement: the rest of the answer is read and dropped.
+    pub fn for_each(&mut self, sql: &str, mut visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
+        refuse_local(sql)?;
+        let _running = self.options.interrupt.begin(self.id)?;
+        let statement: Arc<str> = shorten(sql).into();
+        let mut answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
+        for row in answer.by_ref() {
+            let row = row.map_err(|e| Error::from_driver(e, sql))?;
+            let values = row.unwrap_raw().into_iter().map(value_bytes).collect();
+            visit(Row { values, statement: Arc::clone(&statement) })?;
+        }
+        Ok(())
+    }
+
+    /// Runs a statement and gives each row as its columns by name, in lower case. For statements
+    /// whose columns differ from version to version.
+    pub fn query_named(&mut self, sql: &str) -> Result<Vec<HashMap<String, Option<String>>>> {
+        let _running = self.options.interrupt.begin(self.id)?;
+        let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
+        let columns = answer.columns();
+        let names: Vec<String> =
+            columns.as_ref().iter().map(|column| column.name_str().to_ascii_lowercase()).collect();
+        let mut rows = Vec::new();
+        for row in answer {
+            let values = row.map_err(|e| Error::from_driver(e, sql))?.unwrap_raw().into_iter();
+            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+            let values = values.map(|value| value_bytes(value).map(text));
+            rows.push(names.iter().cloned().zip(values).collect());
+        }
+        Ok(rows)
+    }
+
+    /// Runs a statement whose rows, if any, do not matter.
+    pub fn exec(&mut self, sql: &str) -> Result<Done> {
+        refuse_local(sql)?;
+        self.run(sql)
+    }
+
+    /// Runs one LOAD DATA LOCAL INFILE statement and sends it the bytes of `source`.
+    ///
+    /// The door is open for this statement only: the server cannot ask for a file at another
+    /// time, and the file name in `sql` is ignored. When `source` fails, the load is broken off,
+    /// the server rolls it back and this session is unusable.
+    pub fn load_local(&mut self, sql: &str, source: impl Read + Send + 'static) -> Result<Done> {
+        self.feed(sql, sql, source, |e| Error::from_driver(e, sql))
+    }
+
+    fn feed(
+        &mut self,
+        sql: &str,
+        label: &str,
+        source: impl Read + Send + 'static,
+        error: impl Fn(mysql::Error) -> Error,
+    ) -> Result<Done> {
+        let mut source = Some(source);
+        let failure = Arc::new(Mutex::new(None));
+        let seen = Arc::clone(&failure);
+        let handler = LocalInfileHandler::new(move |_name, out| {
+            let Some(mut source) = source.take() else {
+                return Err(std::io::Error::other("the server asked for a second file"));
+            };
+            copy(&mut source, out).inspect_err(|e| {
+                if let Ok(mut slot) = seen.lock() {
+                    *slot = Some(e.to_string());
+                }
+            })
+        });
+        self.conn.set_local_infile_handler(Some(handler));
+        let done = self.run_as(sql, error);
+        self.conn.set_local_infile_handler(None);
+        match failure.lock().ok().and_then(|mut slot| slot.take()) {
+            Some(message) => Err(Error::Lost { message, statement: shorten(label) }),
+            None => done,
+        }
+    }
+
+    /// Runs a statement that holds rows of the user's. `label` stands for it in errors, which hold
+    /// the server's words whatever words the rows hold.
+    pub fn exec_rows(&mut self, sql: &str, label: &str) -> Result<Done> {
+        refuse_local(sql)?;
+        self.run_as(sql, |e| Error::from_driver_as(e, label))
+    }
+
+    /// [`Session::load_local`], where the statement names columns of the user's: `label` stands
+    /// for it in errors.
+    pub fn load_rows(
+        &mut self,
+        sql: &str,
+        label: &str,
+        source: impl Read + Send + 'static,
+    ) -> Result<Done> {
+        self.feed(sql, label, source, |e| Error::from_driver_as(e, label))
+    }
+
+    /// The width in bytes of each column of a query's answer, as the server declares it: for a
+    /// column of a table its display width, times the most bytes of a character.
+    pub fn column_bytes(&mut self, sql: &str) -> Result<Vec<u32>> {
+        // Else the widths would be those in the connection's character set.
+        self.exec("SET character_set_results=NULL")?;
+        let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql));
+        let widths = answer.map(|answer| {
+            answer.columns().as_ref().iter().map(mysql::Column::column_length).collect()
+        });
+        self.exec("SET character_set_results=utf8mb4")?;
+        widths
+    }
+
+    /// Whether the server takes two names for that of one column: it compares letters without
+    /// case, by a table of its own.
+    pub fn is_same_name(&mut self, column: &str, name: &str) -> Result<bool> {
+        const ER_BAD_FIELD: u16 = 1054;
+        let (column, name) = (quote_name(column), quote_name(name));
+        match self.exec(&format!("SELECT {name} FROM (SELECT 1 AS {column}) AS t")) {
+            Err(e) if e.errno() == Some(ER_BAD_FIELD) => Ok(false),
+            other => other.map(|_| true),
+        }
+    }
+
+    /// Warnings of the statement before.
+    pub fn warnings(&mut self) -> Result<Vec<Warning>> {
+        self.query("SHOW WARNINGS")?
+            .iter()
+            .map(|row| {
+                Ok(Warning { level: row.text(0)?, errno: row.number(1)?, message: row.text(2)? })
+            })
+            .collect()
+    }
+
+    /// Takes a named lock of the server; false when another connection has it after `wait`.
+    ///
+    /// It is released when this connection ends, however it ends.
+    pub fn lock_name(&mut self, name: &str, wait: Duration) -> Result<bool> {
+        let sql = format!("SELECT GET_LOCK({}, {})", quote_text(name), wait.as_secs_f64());
+        Ok(self.query_row(&sql)?.text_or_null(0)?.as_deref() == Some("1"))
+    }
+
+    /// Connection id of the holder of a named lock.
+    pub fn lock_holder(&mut self, name: &str) -> Result<Option<u64>> {
+        let row = self.query_row(&format!("SELECT IS_USED_LOCK({})", quote_text(name)))?;
+        if row.is_null(0) { Ok(None) } else { row.number(0).map(Some) }
+    }
+
+    /// Ends another connection. Fine when it has gone already.
+    pub fn kill(&mut self, id: u64) -> Result<()> {
+        match self.exec(&format!("KILL CONNECTION {id}")) {
+            Err(e) if e.errno() == Some(ER_NO_SUCH_THREAD) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// Ends the statement that another connection runs. Fine when it has gone already.
+    pub(crate) fn kill_query(&mut self, id: u64) -> Result<()> {
+        match self.exec(&format!("KILL QUERY {id}")) {
+            Err(e) if e.errno() == Some(ER_NO_SUCH_THREAD) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// How long statements of this session wait for a table's metadata lock.
+    pub fn set_lock_wait(&mut self, wait: Duration) -> Result<()> {
+        let seconds = wait.as_secs().max(1);
+        self.exec(&format!("SET SESSION lock_wait_timeout={seconds}")).map(drop)
+    }
+
+    fn run(&mut self, sql: &str) -> Result<Done> {
+        self.run_as(sql, |e| Error::from_driver(e, sql))
+    }
+
+    fn run_as(&mut self, sql: &str, error: impl Fn(mysql::Error) -> Error) -> Result<Done> {
+        let _running = self.options.interrupt.begin(self.id)?;
+        let answer = self.conn.query_iter(sql).map_err(&error)?;
+        let done = Done {
+            affected_rows: answer.affected_rows(),
+            warnings: answer.warnings(),
+            info: answer.info_str().into_owned(),
+        };
+        for row in answer {
+            row.map_err(&error)?;
+        }
+        Ok(done)
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Session {} to {}", self.id, self.options.target_text())
+    }
+}
+
+impl Row {
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether the row has no column.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Whether a column is NULL (or not there).
+    pub fn is_null(&self, column: usize) -> bool {
+        self.bytes(column).is_none()
+    }
+
+    /// The bytes of a column; None for NULL (or not there).
+    pub fn bytes(&self, column: usize) -> Option<&[u8]> {
+        self.values.get(column)?.as_deref()
+    }
+
+    /// A text column that is not NULL.
+    pub fn text(&self, column: usize) -> Result<String> {
+        self.text_or_null(column)?.ok_or_else(|| self.wrong(column, "is NULL", "text"))
+    }
+
+    /// A text column.
+    pub fn text_or_null(&self, column: usize) -> Result<Option<String>> {
+        let Some(bytes) = self.bytes(column) else { return Ok(None) };
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text.to_owned())),
+            Err(_) => Err(self.wrong(column, "is not UTF-8", "text")),
+        }
+    }
+
+    /// A column as text, whatever is not UTF-8 replaced; NULL is empty.
+    pub fn text_lossy(&self, column: usize) -> String {
+        String::from_utf8_lossy(self.bytes(column).unwrap_or_default()).into_owned()
+    }
+
+    /// A number that is not NULL.
+    pub fn number<T: FromStr>(&self, column: usize) -> Result<T> {
+        let text = self.text(column)?;
+        text.parse().map_err(|_| self.wrong(column, &format!("is {text:?}"), "a number"))
+    }
+
+    /// A number, or NULL.
+    pub fn number_or_null<T: FromStr>(&self, column: usize) -> Result<Option<T>> {
+        if self.is_null(column) { Ok(None) } else { self.number(column).map(Some) }
+    }
+
+    fn wrong(&self, column: usize, seen: &str, expected: &'static str) -> Error {
+        Error::Answer {
+            column,
+            seen: seen.to_owned(),
+            expected,
+            statement: self.statement.to_string(),
+        }
+    }
+}
+
+fn value_bytes(value: Option<Value>) -> Option<Vec<u8>> {
+    match value? {
+        Value::Bytes(bytes) => Some(bytes),
+        Value::NULL => None,
+        // The text protocol has no other kinds.
+        other => Some(other.as_sql(true).into_bytes()),
+    }
+}
+
+/// The driver answers a LOCAL request without a handler with an empty file, which loads nothing
+/// and looks like success.
+fn refuse_local(sql: &str) -> Result<()> {
+    let mut words = sql.split_whitespace().take(5).map(str::to_ascii_uppercase);
+    if words.next().as_deref() == Some("LOAD") && words.any(|w| w == "LOCAL") {
+        return Err(Error::Option("LOAD DATA LOCAL is only sent with its data".to_owned()));
+    }
+    Ok(())
+}
+
+fn copy(source: &mut impl Read, out: &mut impl Write) -> std::io::Result<()> {
+    let mut buffer = vec![0; LOCAL_BYTES];
+    loop {
+        match source.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => out.write_all(&buffer[..n])?,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn load_local_is_refused_without_its_data() {
+        assert!(refuse_local("LOAD DATA LOCAL INFILE 'x' INTO TABLE t").is_err());
+        assert!(refuse_local(" load data low_priority local infile 'x' into table t").is_err());
+        assert!(refuse_local("LOAD DATA INFILE 'x' INTO TABLE t").is_ok());
+        assert!(refuse_local("SELECT 'LOAD DATA LOCAL'").is_ok());
+    }
+}

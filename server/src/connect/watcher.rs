@@ -1,0 +1,73 @@
+//! The thread that ends statements once somebody wants the end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::interrupt::{Interrupt, State};
+use super::options::ConnectOptions;
+use super::session::Session;
+
+/// Pause between two looks at statements that should have ended.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The thread that ends statements.
+#[derive(Debug)]
+pub struct Watcher {
+    state: Arc<State>,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Interrupt {
+    /// Starts the thread that ends statements once the end is asked for. It ends with the result.
+    pub fn watch(&self, connect: &ConnectOptions) -> Watcher {
+        let state = Arc::clone(&self.state);
+        let connect = ConnectOptions { interrupt: Interrupt::default(), ..connect.clone() };
+        let ended = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&ended);
+        let thread = std::thread::Builder::new()
+            .name("interrupt".to_owned())
+            .spawn(move || watch(&state, &connect, &seen));
+        Watcher { state: Arc::clone(&self.state), ended, thread: thread.ok() }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let running = self.state.lock();
+        self.ended.store(true, Ordering::SeqCst);
+        drop(running);
+        self.state.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to say.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(state: &State, connect: &ConnectOptions, ended: &AtomicBool) {
+    let mut session = None;
+    let mut running = state.lock();
+    while !ended.load(Ordering::SeqCst) {
+        let is_asked = state.requested.load(Ordering::SeqCst);
+        if !is_asked || running.is_empty() {
+            running = state.changed.wait(running).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        }
+        if session.is_none() {
+            drop(running);
+            session = Session::connect(connect).ok();
+            running = state.lock();
+        }
+        // Under the lock, so that no statement ends meanwhile and another one is hit.
+        for &id in running.iter() {
+            if session.as_mut().is_some_and(|session| session.kill_query(id).is_err()) {
+                session = None;
+            }
+        }
+        let waited = state.changed.wait_timeout(running, PAUSE);
+        running = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}

@@ -1,0 +1,210 @@
+//! What the account may do, read from SHOW GRANTS.
+
+use crate::error::Result;
+use crate::identifier::{TableName, quote_name, quoted_name};
+use crate::session::Session;
+
+/// Rights the direct path needs on the target's database: create, fill and swap the shadow.
+const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOCK TABLES"];
+/// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT, and a checkpoint.
+const SERVER: [&str; 2] = ["RELOAD", "SUPER"];
+
+/// Rights a twin needs on the target's database: it is made, altered, filled and swapped in.
+const TWIN: [&str; 6] = DATABASE;
+
+/// The account's rights, its active roles' included. Those on single columns are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Privileges {
+    grants: Vec<Grant>,
+}
+
+/// One `GRANT .. ON scope`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Grant {
+    /// Upper-case names; `ALL PRIVILEGES` is one of them.
+    privileges: Vec<String>,
+    /// None: the whole server. Else a LIKE pattern of database names, or a database's name.
+    database: Option<String>,
+    /// The one table of the database.
+    table: Option<String>,
+}
+
+/// What rows in the target itself need rights for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InPlace {
+    /// Rows there go: DELETE, which REPLACE needs too.
+    pub deletes: bool,
+    /// Rows there are changed: UPDATE.
+    pub updates: bool,
+    /// A table beside it says what was loaded: CREATE and DROP in its database.
+    pub ledger: bool,
+}
+
+impl Privileges {
+    pub(crate) fn read(session: &mut Session) -> Result<Privileges> {
+        let rows = session.query("SHOW GRANTS")?;
+        let lines = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>>>()?;
+        Ok(Privileges { grants: lines.iter().filter_map(|line| parse(line)).collect() })
+    }
+
+    /// Whether a right holds on the whole server.
+    pub fn on_server(&self, privilege: &str) -> bool {
+        self.grants.iter().any(|g| g.database.is_none() && g.gives(privilege))
+    }
+
+    /// Whether a right holds on one table.
+    pub fn on_table(&self, privilege: &str, name: &TableName) -> bool {
+        let is_it = |grant: &Grant| {
+            let tables = grant.table.as_ref() == Some(&name.table);
+            tables && grant.database.as_ref() == Some(&name.database) && grant.gives(privilege)
+        };
+        self.on_database(privilege, &name.database) || self.grants.iter().any(is_it)
+    }
+
+    /// Whether a right holds on every table of a database, also those to be created.
+    pub fn on_database(&self, privilege: &str, database: &str) -> bool {
+        self.grants.iter().any(|grant| {
+            let covers = grant.database.as_deref().is_none_or(|p| is_like(p, database));
+            covers && grant.table.is_none() && grant.gives(privilege)
+        })
+    }
+
+    /// The rights of the direct path that are missing, as `GRANT .. TO account` would give them:
+    /// one statement for the server, one for the database.
+    pub fn missing_for_direct(&self, database: &str, account: &str) -> Vec<String> {
+        let server: Vec<&str> = SERVER.into_iter().filter(|p| !self.on_server(p)).collect();
+        let server = Some(server).filter(|rights| !rights.is_empty());
+        let server =
+            server.map(|rights| format!("GRANT {} ON *.* TO {account}", rights.join(", ")));
+        server.into_iter().chain(self.missing(&DATABASE, database, account)).collect()
+    }
+
+    /// The rights that a twin needs and that are missing, as `GRANT .. TO account` gives them.
+    pub fn missing_for_twin(&self, database: &str, account: &str) -> Vec<String> {
+        self.missing(&TWIN, database, account).into_iter().collect()
+    }
+
+    /// The same for rows that go into the target itself.
+    pub fn missing_in_place(&self, name: &TableName, need: InPlace, account: &str) -> Vec<String> {
+        let rows = [("INSERT", true), ("SELECT", true), ("DELETE", need.deletes)];
+        let rows = rows.into_iter().chain([("UPDATE", need.updates)]);
+        let rows: Vec<&str> = rows
+            .filter(|(right, is_needed)| *is_needed && !self.on_table(right, name))
+            .map(|(right, _)| right)
+            .collect();
+        let ledger: &[&str] =
+            if need.ledger { &["SELECT", "INSERT", "CREATE", "DROP"] } else { &[] };
+        let rows = Some(rows).filter(|rights| !rights.is_empty());
+        let rows = rows
+            .map(|rights| format!("GRANT {} ON {} TO {account}", rights.join(", "), name.quoted()));
+        rows.into_iter().chain(self.missing(ledger, &name.database, account)).collect()
+    }
+
+    /// The statement that gives those of `rights` on a database that are missing.
+    fn missing(&self, rights: &[&str], database: &str, account: &str) -> Option<String> {
+        let missing = rights.iter().filter(|right| !self.on_database(right, database));
+        let missing: Vec<&str> = missing.copied().collect();
+        (!missing.is_empty()).then(|| self.grant(&missing, database, account))
+    }
+
+    /// `GRANT .. ON database.* TO account`.
+    pub(crate) fn grant(&self, rights: &[&str], database: &str, account: &str) -> String {
+        // The name of a database is a pattern here.
+        let plain = database.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
+        format!("GRANT {} ON {}.* TO {account}", rights.join(", "), quote_name(&plain))
+    }
+}
+
+impl Grant {
+    fn gives(&self, privilege: &str) -> bool {
+        self.privileges.iter().any(|p| p == privilege || p == "ALL PRIVILEGES")
+    }
+}
+
+/// Reads `GRANT a, b ON scope TO ..`; None for roles, proxies, columns and routines.
+fn parse(line: &str) -> Option<Grant> {
+    let (list, rest) = line.strip_prefix("GRANT ")?.split_once(" ON ")?;
+    let privileges = list.split(',').map(|p| p.trim().to_ascii_uppercase()).collect();
+    if rest.starts_with("*.* ") {
+        return Some(Grant { privileges, database: None, table: None });
+    }
+    // `` `data``base`.* TO .. ``
+    let (database, rest) = quoted_name(rest)?;
+    let rest = rest.strip_prefix('.')?;
+    let table = if rest.starts_with("* ") { None } else { Some(quoted_name(rest)?.0) };
+    Some(Grant { privileges, database: Some(database), table })
+}
+
+/// LIKE as grants use it: `%` any text, `_` one character, `\` makes the next one plain.
+fn is_like(pattern: &str, name: &str) -> bool {
+    let mut chars = pattern.chars();
+    match chars.next() {
+        None => name.is_empty(),
+        Some('%') => {
+            let rest = chars.as_str();
+            let cuts = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            cuts.into_iter().any(|at| is_like(rest, &name[at..]))
+        }
+        Some(c) => {
+            let (any, c) = match c {
+                '_' => (true, c),
+                '\\' => (false, chars.next().unwrap_or('\\')),
+                c => (false, c),
+            };
+            let mut rest = name.chars();
+            let Some(first) = rest.next() else { return false };
+            (any || first == c) && is_like(chars.as_str(), rest.as_str())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_of_a_modest_account() {
+        let lines = [
+            "GRANT `r` TO `bob`@`localhost`",
+            "GRANT RELOAD, PROCESS, SUPER ON *.* TO `bob`@`localhost` IDENTIFIED BY PASSWORD '*EB'",
+            "GRANT SELECT, INSERT ON `f`.* TO `bob`@`localhost`",
+            "GRANT ALL PRIVILEGES ON `a\\_b%`.* TO `bob`@`localhost`",
+            "GRANT DROP ON `f`.`lk` TO `bob`@`localhost`",
+            "SET DEFAULT ROLE `r` FOR `bob`@`localhost`",
+        ];
+        let grants = lines.iter().filter_map(|line| parse(line)).collect();
+        let privileges = Privileges { grants };
+        assert!(privileges.on_server("RELOAD") && !privileges.on_server("SELECT"));
+        assert!(privileges.on_database("INSERT", "f") && !privileges.on_database("DROP", "f"));
+        assert!(privileges.missing_for_direct("a_bc", "x").is_empty());
+        assert!(!privileges.on_database("DROP", "axbc"), "the underscore is escaped");
+        let missing = privileges.missing_for_direct("f", "`bob`@`localhost`");
+        let expected = "GRANT CREATE, ALTER, DROP, LOCK TABLES ON `f`.* TO `bob`@`localhost`";
+        assert_eq!(missing, [expected]);
+        let table = TableName::new("f", "lk");
+        assert!(privileges.on_table("DROP", &table) && privileges.on_table("INSERT", &table));
+        let need = InPlace { deletes: true, ..InPlace::default() };
+        assert_eq!(
+            privileges.missing_in_place(&table, need, "x"),
+            ["GRANT DELETE ON `f`.`lk` TO x"]
+        );
+        let nothing = Privileges { grants: Vec::new() };
+        let missing = nothing.missing_for_direct("a_b`c", "x");
+        assert_eq!(missing[0], "GRANT RELOAD, SUPER ON *.* TO x");
+        assert!(missing[1].ends_with("LOCK TABLES ON `a\\_b``c`.* TO x"), "{missing:?}");
+    }
+
+    #[test]
+    fn database_patterns() {
+        for (pattern, name, want) in [
+            ("%", "", true),
+            ("a%c", "abbc", true),
+            ("a%c", "abb", false),
+            ("a_", "ab", true),
+            ("a\\_", "ab", false),
+            ("a\\_", "a_", true),
+        ] {
+            assert_eq!(is_like(pattern, name), want, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! A table that is loaded: locked against other loads, filled, and swapped in.
+//!
+//! ```text
+//! lock -> shadow -> (build) -> import -> publish -> swap       the direct path
+//!      -> twin -> (rows are sent) ------> publish -> swap      sending, where a twin may take its place
+//!      -> transaction                                          sending, into the target itself
+//! ```
+//!
+//! [`lock`] is the target taken, with [`names`] of what is made for it; `leftovers` removes what a
+//! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
+//! others; [`identity`] says whether another table may take the target's place.
+
+mod built_file;
+mod checkpoint;
+mod folder;
+pub mod foreign_keys;
+pub mod identity;
+pub mod import;
+mod leftovers;
+pub mod lock;
+pub mod names;
+pub mod publish;
+mod recover;
+pub mod secondary;
+pub mod shadow;
+pub mod swap;
+pub mod transaction;
+pub mod twin;
+pub mod waiting;

@@ -1,0 +1,46 @@
+//! The file that is built for a shadow: it tells whether another load has come in between.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::catalog::definition;
+use crate::error::{Error, Result};
+use crate::target::lock::Lock;
+
+/// Which file it is, whatever its name: device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileId(u64, u64);
+
+/// The file that was made to build in, and where it can be.
+#[derive(Debug)]
+pub(super) struct BuiltFile {
+    pub(super) id: FileId,
+    /// Where it is built, and where it is placed.
+    pub(super) paths: [PathBuf; 2],
+}
+
+impl FileId {
+    /// What has the name `path`; None if nothing has.
+    pub(super) fn at(path: &Path) -> Option<FileId> {
+        std::fs::symlink_metadata(path).ok().map(|meta| FileId::of(&meta))
+    }
+
+    pub(super) fn of(meta: &std::fs::Metadata) -> FileId {
+        FileId(meta.dev(), meta.ino())
+    }
+}
+
+impl BuiltFile {
+    /// Whether no other load has cleaned up: the file, placed or not, and the shadow are there.
+    pub(super) fn is_still_there(&self, lock: &mut Lock) -> Result<bool> {
+        if !self.paths.iter().any(|path| FileId::at(path) == Some(self.id)) {
+            return Ok(false);
+        }
+        let shadow = lock.names.shadow.clone();
+        match definition(&mut lock.session, &shadow) {
+            Ok(definition) => Ok(definition == lock.table.definition),
+            Err(Error::Statement { .. }) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+}

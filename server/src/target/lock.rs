@@ -1,0 +1,214 @@
+//! A target that no other load can touch, with the session that holds it.
+//!
+//! Two loads of one table exclude each other by a named lock of the server, which also holds
+//! between machines and is released when the session ends, however it ends.
+
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use schema::Table;
+
+use crate::catalog;
+use crate::direct;
+use crate::error::{Error, Result};
+use crate::facts::{DatabaseDir, READ_ONLY, ServerFacts, is_set};
+use crate::identifier::TableName;
+use crate::session::Session;
+use crate::target::folder::Folder;
+use crate::target::names::Names;
+use crate::target::waiting::{Patience, describe};
+use crate::unsupported::Unsupported;
+
+/// How long a table's lock is waited for, all attempts together.
+pub const LOCK_WAIT: Duration = Duration::from_secs(60);
+/// How long a server that does not answer is tried, by default.
+pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);
+/// A predecessor that was killed may still hold its lock while the server ends its statement.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+/// Server errors of a table or a database that is not there.
+const ER_GONE: [u16; 2] = [1146, 1049];
+
+/// How to treat a target.
+#[derive(Clone, Debug)]
+pub struct LockOptions {
+    /// How long a statement waits for locks, the swap in all its attempts; default [`LOCK_WAIT`].
+    pub lock_wait: Duration,
+    /// How long a server that went away is tried again; default [`RECONNECT_WAIT`].
+    pub reconnect_wait: Duration,
+    /// Gets a sentence whenever a lock is waited for; default nobody.
+    pub told: Option<Sender<String>>,
+    /// The server's data directory as this machine sees it; default as the server names it.
+    pub datadir: Option<PathBuf>,
+}
+
+impl Default for LockOptions {
+    fn default() -> LockOptions {
+        let reconnect_wait = RECONNECT_WAIT;
+        LockOptions { lock_wait: LOCK_WAIT, reconnect_wait, told: None, datadir: None }
+    }
+}
+
+/// A locked target.
+#[derive(Debug)]
+pub struct Lock {
+    /// The session all statements go through; its end releases the target.
+    pub session: Session,
+    /// The target as it was when it was locked.
+    pub table: Table,
+    /// The server as it was then.
+    pub facts: ServerFacts,
+    /// Names of our helpers.
+    pub names: Names,
+    /// Everything that keeps the direct path from this target: table, server, data directory.
+    pub unsupported: Vec<Unsupported>,
+    /// What was noticed on the way and did not end the load: a connection made again.
+    pub remarks: Vec<String>,
+    pub(super) patience: Patience,
+    pub(super) reconnect_wait: Duration,
+    pub(super) locked_at: Instant,
+    /// Connected early, so that a full server cannot stop the swap: it holds the table there.
+    pub(super) spare: Option<Session>,
+    /// None where it cannot be reached: [`Lock::unsupported`] says why.
+    pub(super) folder: Option<Folder>,
+}
+
+impl Lock {
+    /// Takes the target and describes it: table, server, folder.
+    ///
+    /// Changes nothing; killed after it: nothing is left.
+    ///
+    /// Errors: [`Error::Busy`], [`Error::NoTable`]; [`Error::Leftover`] when the table is missing
+    /// but one that a swap had put aside exists.
+    pub fn take(mut session: Session, name: &TableName, options: &LockOptions) -> Result<Lock> {
+        let (wait, told) = (options.lock_wait, options.told.clone());
+        let mut patience = Patience { target: name.clone(), wait, told };
+        session.set_lock_wait(wait)?;
+        let read = |session: &mut Session| catalog::read(session, name);
+        let table = match patience.watch(&mut session, read) {
+            Err(Error::NoTable(missing)) => {
+                return Err(missing_target(&mut session, name, missing));
+            }
+            table => table?,
+        };
+        patience.target = table.name.clone();
+        let names = Names::of(&table.name);
+        if !session.lock_name(&names.lock, BUSY_WAIT)? {
+            let holder = session.lock_holder(&names.lock)?.unwrap_or(0);
+            let who = describe(&mut session, holder);
+            return Err(Error::Busy { target: table.name.to_string(), holder, who });
+        }
+        // Again, now that nobody else loads it.
+        let table = patience.watch(&mut session, read)?;
+        let facts = ServerFacts::read(&mut session)?;
+        let mut unsupported = direct::refused(&table);
+        unsupported.extend(facts.unsupported(&table.name.database));
+        if table.columns.iter().any(|column| column.auto_increment) {
+            unsupported.extend(facts.unsupported_step());
+        }
+        let datadir = options.datadir.as_deref();
+        let folder = match facts.database_dir(&mut session, &table.name.database, datadir)? {
+            Ok(dir) => Some(Folder { dir, is_proven: false }),
+            Err(reason) => {
+                unsupported.push(reason);
+                None
+            }
+        };
+        Ok(Lock {
+            session,
+            table,
+            facts,
+            names,
+            unsupported,
+            remarks: Vec::new(),
+            patience,
+            reconnect_wait: options.reconnect_wait,
+            locked_at: Instant::now(),
+            spare: None,
+            folder,
+        })
+    }
+
+    /// Whether the target has no row that this session can see.
+    pub fn is_empty(&mut self) -> Result<bool> {
+        let name = self.table.name.clone();
+        self.patience.watch(&mut self.session, |session| catalog::is_empty(session, &name))
+    }
+
+    /// Runs a statement that may wait for locks, on our tables or the target.
+    pub(super) fn exec(&mut self, sql: &str) -> Result<()> {
+        let done = self.patience.watch(&mut self.session, |session| session.exec(sql).map(drop));
+        done.map_err(|error| self.gone_meanwhile(error))
+    }
+
+    /// A statement that found a table no more says which one it was, and why that matters.
+    pub(super) fn gone_meanwhile(&mut self, error: Error) -> Error {
+        if !error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) {
+            return error;
+        }
+        let target = self.table.name.clone();
+        let detail = match catalog::exists(&mut self.session, &target) {
+            Ok(true) => format!("the load's own table, {}, was dropped", self.names.shadow),
+            _ => "it was dropped or renamed, or its database was".to_owned(),
+        };
+        Error::Altered { target: target.to_string(), detail }
+    }
+
+    /// Nobody has made the server read-only meanwhile. An administrator's account could write all
+    /// the same, and would where a server is about to be given up for another.
+    pub(super) fn check_writable(&mut self) -> Result<()> {
+        for variable in READ_ONLY {
+            let sql = format!("SELECT @@GLOBAL.{variable}");
+            if self.session.query_text(&sql)?.is_some_and(|value| is_set(&value)) {
+                let (target, variable) = (self.table.name.to_string(), variable.to_owned());
+                return Err(Error::ReadOnly { target, variable });
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of the connection that is kept for the swap.
+    pub fn second_connection(&self) -> Option<u64> {
+        self.spare.as_ref().map(Session::id)
+    }
+
+    /// The folder of the target's database.
+    pub fn dir(&self) -> Result<&DatabaseDir> {
+        let folder = self.folder.as_ref().ok_or_else(|| Error::Unsupported {
+            target: self.table.name.to_string(),
+            reasons: self.unsupported.clone(),
+        })?;
+        Ok(&folder.dir)
+    }
+
+    /// Where the direct path builds its file: beside its place, so that a rename brings it there,
+    /// under a name the server does not look at.
+    pub fn build_path(&self) -> Result<PathBuf> {
+        Ok(self.shadow_path(self.dir()?, "build"))
+    }
+
+    /// A file of the shadow. Its name is ASCII letters, digits and `_`: the same on disk.
+    pub(super) fn shadow_path(&self, dir: &DatabaseDir, extension: &str) -> PathBuf {
+        dir.path.join(format!("{}.{extension}", self.names.shadow.table))
+    }
+}
+
+/// Why the target is missing: never there, or put aside by a swap that was not atomic.
+fn missing_target(session: &mut Session, name: &TableName, missing: String) -> Error {
+    let names = Names::of(name);
+    for aside in [&names.replaced, &names.emptied] {
+        match catalog::exists(session, aside) {
+            Ok(true) => {
+                return Error::Leftover(format!(
+                    "table {missing} does not exist, but {aside}, which a load had put aside for \
+                     it, does: RENAME TABLE {} TO {} brings it back, DROP TABLE gives it up",
+                    aside.quoted(),
+                    name.quoted()
+                ));
+            }
+            Ok(false) => {}
+            Err(e) => return e,
+        }
+    }
+    Error::NoTable(missing)
+}

@@ -1,0 +1,171 @@
+//! Why a path cannot be taken: of the table, of the server, of the account.
+
+use std::fmt;
+
+use schema::{Engine, Feature};
+
+use crate::version::{UnfitVersion, Version};
+
+/// Something that a path cannot take (yet), found before anything was done.
+///
+/// Its text is the name that the documentation lists it by, and what was seen: `binary log (..)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unsupported {
+    /// A feature of the table.
+    Table(Feature),
+    /// A version whose files are not built.
+    ServerVersion(Version, UnfitVersion),
+    /// Another page size, in bytes.
+    PageSize(u64),
+    /// Another checksum, by its name.
+    Checksum(String),
+    /// A cluster that replicates rows.
+    Galera,
+    /// A binary log that would miss the rows.
+    BinaryLog,
+    /// Replicas that would miss them, one word each.
+    Replicas(Vec<String>),
+    /// The variables that keep writes away.
+    ReadOnly(Vec<&'static str>),
+    /// New tables have no files of their own.
+    SharedTablespace,
+    /// New tables are encrypted; the setting.
+    EncryptedTables(String),
+    /// New tables are compressed.
+    CompressedTables,
+    /// A checkpoint cannot be asked for.
+    NoCheckpoint,
+    /// Rights that the direct path needs and that are missing, as statements that give them.
+    Privileges(Vec<String>),
+    /// AUTO_INCREMENT counts by an offset beyond its step.
+    AutoIncrementStep {
+        /// `auto_increment_increment`.
+        increment: u64,
+        /// `auto_increment_offset`.
+        offset: u64,
+    },
+    /// The folder of the database, and what is wrong with it.
+    DataDirectory(String),
+    /// Row format that a copy of the table would have, and the table's own.
+    RowFormat(String),
+    /// The server's copy of the table is another.
+    CopyDiffers,
+    /// A twin of InnoDB does not become the table's like again.
+    StagedDiffers,
+    /// Rows that are gone are kept in the table.
+    History,
+    /// Foreign keys may be there that the account, by its name, does not see.
+    UnseenForeignKeys(String),
+    /// Triggers may be there that the account does not see without this statement.
+    UnseenTriggers(String),
+    /// Rights that a twin needs and that are missing, as statements that give them.
+    TwinPrivileges(Vec<String>),
+    /// An engine that cannot take rows back.
+    NoTransactions(Engine),
+    /// An engine whose rows are another server's.
+    ForeignRows(Engine),
+}
+
+impl Unsupported {
+    /// The name that the documentation lists it by.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Unsupported::Table(feature) => feature.name(),
+            Unsupported::ServerVersion(..) => "server version",
+            Unsupported::PageSize(_) => "page size",
+            Unsupported::Checksum(_) => "checksum algorithm",
+            Unsupported::Galera => "Galera",
+            Unsupported::BinaryLog => "binary log",
+            Unsupported::Replicas(_) => "replicas attached",
+            Unsupported::ReadOnly(_) => "read-only server",
+            Unsupported::SharedTablespace => "shared tablespace",
+            Unsupported::EncryptedTables(_) => "encrypted tables",
+            Unsupported::CompressedTables => "page compression",
+            Unsupported::NoCheckpoint => "checkpoint on demand",
+            Unsupported::Privileges(_) | Unsupported::TwinPrivileges(_) => "privileges",
+            Unsupported::AutoIncrementStep { .. } => "AUTO_INCREMENT step",
+            Unsupported::DataDirectory(_) => "data directory",
+            Unsupported::RowFormat(_) => "row format",
+            Unsupported::CopyDiffers => "copy of the table",
+            Unsupported::History => "system versioning",
+            Unsupported::UnseenForeignKeys(_) => "foreign key",
+            Unsupported::UnseenTriggers(_) => "trigger",
+            Unsupported::StagedDiffers
+            | Unsupported::NoTransactions(_)
+            | Unsupported::ForeignRows(_) => "storage engine",
+        }
+    }
+
+    /// What was seen, for those that are not of the table.
+    fn write_detail(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unsupported::Table(_) => Ok(()),
+            Unsupported::ServerVersion(version, why) => write!(f, "{version}: {why}"),
+            Unsupported::PageSize(bytes) => {
+                write!(f, "innodb_page_size is {bytes}, 16384 is needed")
+            }
+            Unsupported::Checksum(name) => write!(f, "innodb_checksum_algorithm is {name}"),
+            Unsupported::Galera => f.write_str("wsrep_on is set"),
+            Unsupported::BinaryLog => f.write_str(
+                "log_bin is on: replicas and point-in-time recovery would miss the rows",
+            ),
+            Unsupported::Replicas(names) => f.write_str(&names.join(", ")),
+            Unsupported::ReadOnly(variables) => write!(f, "{} is set", variables.join(" and ")),
+            Unsupported::SharedTablespace => f.write_str(
+                "innodb_file_per_table is off: new tables go into the shared tablespace",
+            ),
+            Unsupported::EncryptedTables(how) => write!(f, "innodb_encrypt_tables is {how}"),
+            Unsupported::CompressedTables => f.write_str("innodb_compression_default is on"),
+            Unsupported::NoCheckpoint => f.write_str(
+                "this version has no innodb_log_checkpoint_now: a crash soon after the load could \
+                 empty the table",
+            ),
+            Unsupported::Privileges(missing) => {
+                write!(f, "the account needs: {}", missing.join("; "))
+            }
+            Unsupported::AutoIncrementStep { increment, offset } => write!(
+                f,
+                "auto_increment_offset is {offset}, more than auto_increment_increment, {increment}"
+            ),
+            Unsupported::DataDirectory(seen) | Unsupported::RowFormat(seen) => f.write_str(seen),
+            Unsupported::CopyDiffers => {
+                f.write_str("CREATE TABLE .. LIKE makes another table than it")
+            }
+            Unsupported::StagedDiffers => {
+                f.write_str("turned into InnoDB and back it is another table than before")
+            }
+            Unsupported::History => f.write_str("rows that are gone from it are kept in it"),
+            Unsupported::UnseenForeignKeys(account) => write!(
+                f,
+                "whether tables of other databases refer to it is not visible without GRANT \
+                 PROCESS ON *.* TO {account}"
+            ),
+            Unsupported::UnseenTriggers(grant) => {
+                write!(f, "whether it has any is not visible without {grant}")
+            }
+            Unsupported::TwinPrivileges(missing) => {
+                write!(f, "to make a twin of it the account needs: {}", missing.join("; "))
+            }
+            // FEDERATED of MariaDB 10.11 keeps the first rows of an INSERT that failed, and leaves
+            // out the duplicates of a LOAD DATA LOCAL without a word.
+            Unsupported::NoTransactions(engine) => {
+                write!(f, "{engine} has no transactions, so a load could not be taken back")
+            }
+            Unsupported::ForeignRows(engine) => write!(
+                f,
+                "rows of a {engine} table are another server's, and it undoes no statement alone"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Unsupported::Table(feature) = self {
+            return feature.fmt(f);
+        }
+        write!(f, "{} (", self.name())?;
+        self.write_detail(f)?;
+        f.write_str(")")
+    }
+}

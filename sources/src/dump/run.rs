@@ -1,0 +1,619 @@
+//! A run of rows: consecutive INSERTs into one table by the same words, as a source. Where nothing
+//! comes behind them in their file, those of the next one may belong to the run too: see `onward`.
+//!
+//! ```text
+//! SqlReader --into_run--> RowRun, chunks of tuples        to whoever builds or sends rows
+//!                         Handback --wait--> SqlReader    behind the run, as soon as it was read
+//!                         RunPlace --open--> RowRun       the same rows again, by a stream of its own
+//! ```
+//!
+//! The reader of the dump is lent to the run while it reads the first time. It comes back at the
+//! run's end, or when the run is dropped or begins again before; then [`Handback::wait`] passes over
+//! what is left.
+
+mod text;
+
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use simd::Isa;
+use sql::walk::{Cursor, Walk};
+use sql::{Cutter, InsertHead, Next, Tuples, is_blank};
+
+use crate::ahead::Ends;
+use crate::chunk::{Chunk, newlines};
+use crate::dialect::{Dialect, FieldKind};
+use crate::dump::onward::Onward;
+use crate::dump::reader::{Pending, SqlReader};
+use crate::dump::window::{PIECE_BYTES, Window};
+use crate::encoding::{Encoding, Unit};
+use crate::error::{Error, Position, Result};
+use crate::input::Input;
+use crate::scan::Scanner;
+use crate::source::{InputFile, Source};
+use crate::stream::Stream;
+use crate::text::TextOptions;
+
+use self::text::RunText;
+
+/// Leaves room for one more piece in a chunk that can be scanned.
+const RECORD_BYTES_MAX: usize = (1 << 30) - (16 << 20);
+const _: () = assert!(RECORD_BYTES_MAX + 2 * PIECE_BYTES < Scanner::CHUNK_BYTES_MAX);
+
+/// How a run is cut.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions {
+    /// As [`crate::SourceOptions::chunk_bytes`].
+    pub chunk_bytes: usize,
+    /// Longest tuple, in bytes, and longest statement of [`RowRun::next_statement`]. At most, and
+    /// by default, 1 GiB less 16 MiB.
+    pub record_bytes_max: usize,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions { chunk_bytes: 4 << 20, record_bytes_max: RECORD_BYTES_MAX }
+    }
+}
+
+impl RunOptions {
+    fn clamped(self) -> RunOptions {
+        let record_bytes_max = self.record_bytes_max.clamp(1, RECORD_BYTES_MAX);
+        RunOptions { chunk_bytes: self.chunk_bytes.clamp(1, record_bytes_max), record_bytes_max }
+    }
+}
+
+/// Where a run of rows is. Clones are the same run; opening it disturbs nobody.
+#[derive(Clone, Debug)]
+pub struct RunPlace {
+    input: Input,
+    text: TextOptions,
+    ahead_bytes: usize,
+    stop: Arc<AtomicBool>,
+    file: u32,
+    /// The first byte after the head of the first statement.
+    offset: u64,
+    line: u64,
+    head: Arc<InsertHead>,
+    tuples: Arc<Tuples>,
+    /// The files that it may go on in.
+    onward: Onward,
+}
+
+impl RunPlace {
+    /// The words before the rows.
+    pub fn head(&self) -> &InsertHead {
+        &self.head
+    }
+
+    /// Index of the input among those of the reader.
+    pub fn file(&self) -> u32 {
+        self.file
+    }
+
+    /// Where the first statement begins.
+    pub fn position(&self) -> Position {
+        Position {
+            path: self.input.path().to_owned(),
+            line: self.line - newlines(&self.head.text),
+            offset: self.offset - self.head.text.len() as u64,
+        }
+    }
+
+    /// The rows from their beginning, by a stream of its own that is opened when it is first read.
+    pub fn open(&self, options: RunOptions) -> RowRun {
+        RowRun::new(self.clone(), options, None)
+    }
+
+    fn window(&self, ends: &Ends) -> Result<Window> {
+        let stream = Stream::open_at(&self.input, self.text, self.ahead_bytes, ends, self.offset)?;
+        Ok(Window::at(stream, self.input.path().to_owned(), self.offset, self.line))
+    }
+
+    fn ends(&self, given_up: &Arc<AtomicBool>) -> Ends {
+        Ends { stop: Arc::clone(&self.stop), given_up: Arc::clone(given_up) }
+    }
+
+    /// What the run goes on with where byte `end` of `text` is the end of what there is of it in
+    /// its file; None if the run ends there.
+    fn next_window(&self, text: &RunText, end: usize, ends: &Ends) -> Result<Option<Window>> {
+        if !self.may_go_on(text, end) {
+            return Ok(None);
+        }
+        self.onward.window(text.file + 1, &self.head, self.tuples.syntax, ends)
+    }
+
+    /// Whether there is no more in the file, and there is another one.
+    fn may_go_on(&self, text: &RunText, end: usize) -> bool {
+        text.file + 1 < self.onward.inputs.len()
+            && text.ended
+            && text.bytes.get(end..).is_some_and(is_blank)
+    }
+
+    fn cutter(&self) -> Cutter {
+        Cutter::new(&self.tuples, Isa::best())
+    }
+}
+
+/// A statement of a run, whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunStatement {
+    /// Its bytes without the semicolon.
+    pub text: Vec<u8>,
+    /// Index into [`Source::files`] of the run.
+    pub file: u32,
+    /// Byte of the (unpacked) input at which it begins.
+    pub offset: u64,
+    /// Its line, from 1.
+    pub line: u64,
+}
+
+/// Rows as they stand in the dump. What is between two tuples of a chunk may be the end of a
+/// statement and the words of the next one.
+#[derive(Debug)]
+pub struct RowRun {
+    place: RunPlace,
+    options: RunOptions,
+    dialect: Dialect,
+    files: Vec<InputFile>,
+    given_up: Arc<AtomicBool>,
+    lent: Option<Lent>,
+    /// What is read from instead of the reader that was lent.
+    own: Option<Window>,
+    text: RunText,
+    ordinal: u64,
+    /// Bytes in the chunks so far.
+    taken: u64,
+    ended: bool,
+    /// Whether what was cut so far, or stands in its way, asks the session.
+    asks: bool,
+}
+
+/// The reader, and the way back to who lent it.
+#[derive(Debug)]
+struct Lent {
+    reader: SqlReader,
+    back: Sender<Returned>,
+}
+
+/// A reader that comes back, and how far it is.
+#[derive(Debug)]
+struct Returned {
+    reader: SqlReader,
+    text: RunText,
+    asks: bool,
+}
+
+/// Where the reader of the dump comes back.
+#[derive(Debug)]
+pub struct Handback {
+    returned: Receiver<Returned>,
+    place: RunPlace,
+}
+
+impl Handback {
+    /// Waits until the run has been read, or was given up; then the rest of it is passed over here.
+    /// The reader stands behind the run.
+    ///
+    /// Errors: reading.
+    pub fn wait(self) -> Result<SqlReader> {
+        self.wait_to_judge().map(|(reader, _)| reader)
+    }
+
+    /// The same, with what [`RowRun::asks_session`] says of the run.
+    pub fn wait_to_judge(self) -> Result<(SqlReader, bool)> {
+        let Ok(Returned { mut reader, mut text, mut asks }) = self.returned.recv() else {
+            return Err(Error::Stopped { path: self.place.input.path().to_owned() });
+        };
+        loop {
+            let Some(window) = &mut reader.window else { return Ok((reader, asks)) };
+            let end = loop {
+                if let Some(end) = text.end() {
+                    break end.min(text.bytes.len());
+                }
+                let seen = text.cutter.seen().min(text.bytes.len());
+                text.consume(seen);
+                text.read(window)?;
+                text.look(usize::MAX);
+            };
+            asks |= text.cutter.asks();
+            match self.place.next_window(&text, end, &reader.ends)? {
+                None => {
+                    text.return_to(window);
+                    return Ok((reader, asks));
+                }
+                Some(next) => {
+                    text = text.behind(&self.place, &next);
+                    reader.go_on(next);
+                }
+            }
+        }
+    }
+}
+
+impl SqlReader {
+    /// Whether the reader stands before the rows of an INSERT that [`SqlReader::into_run`] can
+    /// read: not so where statements end with another delimiter than a semicolon.
+    pub fn stands_before_rows(&self) -> bool {
+        matches!(self.pending, Pending::Rows(_)) && self.delimiter == b";"
+    }
+
+    /// Lends itself to a run of the rows it stands before. Gives itself back where there are none.
+    pub fn into_run(mut self, options: RunOptions) -> Result<(RowRun, Handback), Box<SqlReader>> {
+        if !self.stands_before_rows() {
+            return Err(Box::new(self));
+        }
+        let (Pending::Rows(head), Some(window), Some(input)) = (
+            mem::replace(&mut self.pending, Pending::Nothing),
+            &self.window,
+            self.inputs.get(self.index),
+        ) else {
+            return Err(Box::new(self));
+        };
+        let (lead, syntax) = (self.lead.take(), self.session.syntax);
+        let onward = Onward::new(
+            self.inputs.get(self.index..).unwrap_or_default(),
+            lead,
+            syntax,
+            &self.options,
+        );
+        let place = RunPlace {
+            input: input.clone(),
+            text: TextOptions {
+                encoding: Encoding::Bytes,
+                unpack_bytes_max: self.options.unpack_bytes_max,
+            },
+            ahead_bytes: self.options.ahead_bytes,
+            stop: Arc::clone(&self.options.stop),
+            file: self.index as u32,
+            offset: window.offset(),
+            line: window.line(),
+            tuples: Arc::new(Tuples { head: head.text.clone(), syntax }),
+            head: Arc::new(head),
+            onward,
+        };
+        let (back, returned) = channel();
+        let handback = Handback { returned, place: place.clone() };
+        let run = RowRun::new(place, options, Some(Lent { reader: self, back }));
+        Ok((run, handback))
+    }
+}
+
+impl RowRun {
+    fn new(place: RunPlace, options: RunOptions, lent: Option<Lent>) -> RowRun {
+        let file = |input: &Input| InputFile { path: input.path().to_owned(), bytes: None };
+        RowRun {
+            options: options.clamped(),
+            dialect: Dialect::sql((*place.tuples).clone()),
+            files: place.onward.inputs.iter().map(file).collect(),
+            given_up: Arc::default(),
+            lent,
+            own: None,
+            text: RunText::new(&place),
+            ordinal: 0,
+            taken: 0,
+            ended: false,
+            asks: false,
+            place,
+        }
+    }
+
+    /// The same with the given instructions: for tests and benchmarks; before anything is read.
+    pub fn with_isa(mut self, isa: Isa) -> RowRun {
+        self.text.cutter = Cutter::new(&self.place.tuples, isa);
+        self
+    }
+
+    /// Where it is, to have it again.
+    pub fn place(&self) -> RunPlace {
+        self.place.clone()
+    }
+
+    /// The words before the rows.
+    pub fn head(&self) -> &InsertHead {
+        &self.place.head
+    }
+
+    /// Whether the run has more than so many bytes, its first head not counted, or goes on in
+    /// another file. Keeps what it reads for that.
+    ///
+    /// Errors: reading.
+    pub fn is_longer_than(&mut self, bytes: usize) -> Result<bool> {
+        let mut cutter = self.text.cutter.clone();
+        loop {
+            cutter.advance(&self.text.bytes, self.text.ended);
+            if let Some(end) = cutter.end() {
+                return Ok(end > bytes || self.next_window(end)?.is_some());
+            }
+            if self.text.bytes.len() > bytes {
+                return Ok(true);
+            }
+            self.read()?;
+        }
+    }
+
+    /// All that was read ahead, if something in it asks the session; it may go beyond the run.
+    pub fn held_if_asks(&self) -> Option<&[u8]> {
+        let mut cutter = self.text.cutter.clone();
+        cutter.advance(&self.text.bytes, self.text.ended);
+        cutter.asks().then_some(&self.text.bytes[..])
+    }
+
+    /// Whether something in the run may mean something else in another session than the dump's: a
+    /// variable, a function, a subselect, a clause behind the rows. Reads it up to there.
+    ///
+    /// Errors: reading.
+    pub fn asks_session(mut self) -> Result<bool> {
+        let mut chunk = Chunk::default();
+        while !self.asks {
+            match self.next_chunk(&mut chunk) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Error::NotPlain { .. }) => return Ok(true),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.asks)
+    }
+
+    /// Overwrites `statement` with the next one, whole and as it stands, or returns false behind the
+    /// last one. For a run of which no chunk was read.
+    ///
+    /// Errors: reading; a statement longer than the limit, or one that the input ends in.
+    pub fn next_statement(&mut self, statement: &mut RunStatement) -> Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        let (walk, head) = (Walk::new(self.place.tuples.syntax), Arc::clone(&self.place.head));
+        let mut cursor = Cursor::new(0);
+        let is_closed = loop {
+            if walk.tail(&mut cursor, &self.text.bytes, self.text.ended) {
+                break true;
+            }
+            if self.text.ended {
+                if cursor.quote != 0 {
+                    self.ended = true;
+                    return Err(Error::UnterminatedQuote {
+                        at: self.text.position(&self.place, 0),
+                    });
+                }
+                break false;
+            }
+            self.check_size(self.text.bytes.len())?;
+            self.read()?;
+        };
+        let end = cursor.position.min(self.text.bytes.len());
+        // At the end of the input a semicolon may be part of a comment.
+        let text = &self.text.bytes[..end - usize::from(is_closed)];
+        statement.text.clear();
+        statement.text.extend_from_slice(&head.text);
+        statement.text.extend_from_slice(text);
+        statement.file = self.text.file as u32;
+        statement.offset = self.text.offset - head.text.len() as u64;
+        statement.line = self.text.line - newlines(&head.text);
+        self.pass_to_next(end)?;
+        Ok(true)
+    }
+
+    /// Goes from the end of a statement to behind the head of the next one.
+    fn pass_to_next(&mut self, end: usize) -> Result<()> {
+        let tuples = Arc::clone(&self.place.tuples);
+        loop {
+            let (rest, ended) = (&self.text.bytes[end..], self.text.ended);
+            match tuples.after_statement(rest, ended) {
+                Next::Unknown => self.read()?,
+                Next::Same(size) => {
+                    self.text.drop_front(end + size);
+                    return Ok(());
+                }
+                Next::Other => {
+                    self.text.drop_front(end);
+                    self.text.cutter = self.place.cutter();
+                    if !self.go_on(0)? {
+                        self.finish(Some(0));
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn check_size(&mut self, size: usize) -> Result<()> {
+        let bytes_max = self.options.record_bytes_max;
+        if size <= bytes_max {
+            return Ok(());
+        }
+        let at = self.text.position(&self.place, 0);
+        self.give_back();
+        self.ended = true;
+        Err(Error::RecordTooLong { at, bytes_max, quote: None })
+    }
+
+    /// Reads some more behind what is held.
+    fn read(&mut self) -> Result<()> {
+        if let Some(lent) = &mut self.lent
+            && let Some(window) = &mut lent.reader.window
+        {
+            let read = self.text.read(window);
+            lent.reader.tell();
+            return read;
+        }
+        if self.own.is_none() {
+            self.own = Some(self.place.window(&self.place.ends(&self.given_up))?);
+        }
+        match &mut self.own {
+            Some(window) => self.text.read(window),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`RunPlace::next_window`], of what is held.
+    fn next_window(&self, end: usize) -> Result<Option<Window>> {
+        let ends = match &self.lent {
+            Some(lent) => lent.reader.ends.clone(),
+            None => self.place.ends(&self.given_up),
+        };
+        self.place.next_window(&self.text, end, &ends)
+    }
+
+    /// Goes on in the next file; false where the run ends at byte `end` of what is held.
+    fn go_on(&mut self, end: usize) -> Result<bool> {
+        let Some(window) = self.next_window(end)? else { return Ok(false) };
+        self.text = self.text.behind(&self.place, &window);
+        match &mut self.lent {
+            Some(lent) => lent.reader.go_on(window),
+            None => self.own = Some(window),
+        }
+        Ok(true)
+    }
+
+    /// The run was read to its end, which is at byte `end` of what is held.
+    fn finish(&mut self, end: Option<usize>) {
+        self.ended = true;
+        self.own = None;
+        self.text.end = end;
+        self.give_back();
+    }
+
+    /// Gives the reader back with what was read and not used.
+    fn give_back(&mut self) {
+        if let Some(Lent { reader, back }) = self.lent.take() {
+            let text = mem::replace(&mut self.text, RunText::new(&self.place));
+            // Nobody waits for it where the whole replay has ended.
+            let _ = back.send(Returned { reader, text, asks: self.asks });
+        }
+    }
+
+    /// Reads until a chunk can be cut: its size. None at the end of the run.
+    fn fill(&mut self) -> Result<Option<usize>> {
+        let mut limit = self.options.chunk_bytes;
+        loop {
+            while self.text.bytes.len() < limit && !self.text.ended {
+                self.read()?;
+            }
+            self.text.look(limit);
+            self.asks |= self.text.cutter.asks();
+            let (cut, end) = (self.text.cutter.cut(), self.text.end());
+            if cut > 0 {
+                return Ok(Some(cut));
+            }
+            if let Some((at, what)) = self.text.cutter.not_plain() {
+                let at = self.text.position(&self.place, at);
+                let quote = self.text.has_open_quote();
+                self.stop();
+                return Err(match quote {
+                    true => Error::UnterminatedQuote { at },
+                    false => Error::NotPlain { at, what },
+                });
+            }
+            if let Some(end) = end {
+                if self.go_on(end)? {
+                    limit = self.options.chunk_bytes;
+                    continue;
+                }
+                self.finish(Some(end));
+                return Ok(None);
+            }
+            self.check_size(limit)?;
+            limit += PIECE_BYTES;
+        }
+    }
+
+    /// Nothing more is read for this run.
+    fn stop(&mut self) {
+        self.ended = true;
+        self.own = None;
+        self.give_back();
+    }
+}
+
+impl Source for RowRun {
+    fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        chunk.bytes.clear();
+        chunk.places.clear();
+        if self.ended {
+            return Ok(false);
+        }
+        let filled = self.fill();
+        if filled.is_err() {
+            self.stop();
+        }
+        let Some(cut) = filled? else { return Ok(false) };
+        chunk.ordinal = self.ordinal;
+        chunk.file = self.text.file as u32;
+        chunk.offset = self.text.offset;
+        chunk.first_line = self.text.line;
+        chunk.unit = Unit::Byte;
+        self.text.cut_off(cut, &mut chunk.bytes);
+        self.ordinal += 1;
+        self.taken += chunk.bytes.len() as u64;
+        // The reader is wanted back as soon as there is no more to read.
+        if let Some(end) = self.text.end()
+            && self.text.cutter.cut() == 0
+            && self.text.cutter.not_plain().is_none()
+            && !self.place.may_go_on(&self.text, end)
+        {
+            self.finish(Some(end));
+        }
+        Ok(true)
+    }
+
+    fn files(&self) -> &[InputFile] {
+        &self.files
+    }
+
+    fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
+        self.dialect.fields = fields;
+        self.dialect.check()
+    }
+
+    fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
+        self.options = RunOptions { chunk_bytes, record_bytes_max }.clamped();
+        self.restart()
+    }
+
+    fn part(&self) -> String {
+        format!("{}", self.place.offset)
+    }
+
+    fn held_bytes(&self) -> u64 {
+        (self.place.ahead_bytes + PIECE_BYTES) as u64
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        None
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.taken
+    }
+
+    fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.given_up)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.given_up.store(false, Ordering::Relaxed);
+        if self.ordinal > 0 || self.text.file > 0 || self.ended {
+            self.give_back();
+            self.own = None;
+            self.text = RunText::new(&self.place);
+            self.ordinal = 0;
+            self.taken = 0;
+            self.ended = false;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for RowRun {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}

@@ -1,0 +1,178 @@
+//! The fields of the tuples of a chunk, and whether they are plain literals.
+
+use std::sync::Arc;
+
+use simd::{Block, Isa, POSITION_MAX};
+use sql::walk::{Cursor, DECODE, Found, QUOTED, Stop, TupleSink, Walk};
+use sql::{Literals, Next, StringRules, Tuples};
+
+use crate::dialect::{Dialect, FieldKind};
+use crate::rows::{Mark, NotPlain, Rows};
+
+/// Finds the fields of chunks of tuples.
+#[derive(Clone, Debug)]
+pub(crate) struct TupleScanner {
+    tuples: Arc<Tuples>,
+    walk: Walk,
+    rules: StringRules,
+    fields: Arc<[FieldKind]>,
+}
+
+impl TupleScanner {
+    /// None if the dialect is none of tuples.
+    pub(crate) fn new(dialect: &Dialect) -> Option<TupleScanner> {
+        let tuples = dialect.tuples.as_ref()?;
+        Some(TupleScanner {
+            walk: Walk::new(tuples.syntax),
+            rules: StringRules::new(tuples.syntax),
+            tuples: Arc::new(tuples.clone()),
+            fields: dialect.fields.as_slice().into(),
+        })
+    }
+
+    /// How values are undone.
+    pub(crate) fn rules(&self) -> &StringRules {
+        &self.rules
+    }
+
+    /// Adds the rows of `chunk` to `rows`, and says what in it is no plain literal.
+    pub(crate) fn scan(&self, chunk: &[u8], rows: &mut Rows, isa: Isa) {
+        rows.not_plain = self.walk(chunk, rows, isa).or_else(|| self.check(chunk, rows));
+    }
+
+    /// Finds tuples and fields.
+    fn walk(&self, chunk: &[u8], rows: &mut Rows, isa: Isa) -> Option<NotPlain> {
+        let mut sink = TupleRows { rows };
+        let mut cursor = Cursor::new(0);
+        loop {
+            match self.walk.run(isa, &mut cursor, chunk, true, &mut sink) {
+                Stop::End if cursor.is_between() => return None,
+                Stop::End => return not_plain(chunk.len(), "a row that is not closed"),
+                Stop::NotPlain(what) => return not_plain(cursor.position, what),
+                Stop::Statement => {
+                    match self.tuples.after_statement(&chunk[cursor.position..], true) {
+                        Next::Same(size) => cursor.position += size,
+                        _ => return not_plain(cursor.position, "another statement"),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks at each row: what is before it, how many values it has, which they are.
+    fn check(&self, chunk: &[u8], rows: &Rows) -> Option<NotPlain> {
+        let mut fields = 0;
+        let mut end = 0;
+        for (mark, &start) in rows.marks.iter().zip(&rows.starts) {
+            let between = &chunk[end..start as usize];
+            let is_first = end == 0;
+            match between {
+                b"," | b",\n" => {}
+                b"" if is_first => {}
+                _ if self.tuples.is_gap(between, is_first) => {}
+                _ => return not_plain(end, "something else between two rows"),
+            }
+            let ends = &rows.ends[fields..mark.fields as usize];
+            if !self.fields.is_empty() && ends.len() != self.fields.len() {
+                return not_plain(start as usize, "a row with too many or too few values");
+            }
+            if let Some(found) = self.check_fields(chunk, start as usize + 1, ends) {
+                return Some(found);
+            }
+            fields = mark.fields as usize;
+            end = mark.end as usize;
+        }
+        match sql::is_nothing(&chunk[end..]) {
+            true => None,
+            false => not_plain(end, "something else after the rows"),
+        }
+    }
+
+    /// Looks at the values of a row, the first of which begins at `start`.
+    #[inline]
+    fn check_fields(&self, chunk: &[u8], mut start: usize, ends: &[u32]) -> Option<NotPlain> {
+        for (index, &flagged) in ends.iter().enumerate() {
+            let end = (flagged & POSITION_MAX) as usize;
+            if flagged & QUOTED == 0 {
+                let raw = &chunk[start..end];
+                let is_taken = match flagged & DECODE {
+                    0 => match self.fields.get(index) {
+                        Some(kind) => kind.literals.takes_number(raw),
+                        None => !raw.is_empty(),
+                    },
+                    _ => raw == b"NULL",
+                };
+                if !is_taken && let Err(what) = self.check_field(raw, index) {
+                    return not_plain(start, what);
+                }
+            }
+            start = end + 1;
+        }
+        None
+    }
+
+    /// Looks at what is no string.
+    #[inline(never)]
+    fn check_field(&self, raw: &[u8], index: usize) -> Result<(), &'static str> {
+        self.rules.check(raw, self.fields.get(index).map(|kind| kind.literals))
+    }
+}
+
+fn not_plain(at: usize, what: &'static str) -> Option<NotPlain> {
+    Some(NotPlain { at, what })
+}
+
+/// Writes what the walk finds into rows.
+struct TupleRows<'a> {
+    rows: &'a mut Rows,
+}
+
+impl TupleSink for TupleRows<'_> {
+    const FIELDS: bool = true;
+
+    fn open(&mut self, at: usize) {
+        self.rows.starts.push(at as u32);
+    }
+
+    fn field(&mut self, end: usize, flags: u32) {
+        self.rows.reserve_block();
+        self.rows.ends[self.rows.fields] = end as u32 | flags;
+        self.rows.fields += 1;
+    }
+
+    fn close(&mut self, end: usize) {
+        self.rows.marks.push(Mark { fields: self.rows.fields as u32, end: end as u32 });
+    }
+
+    #[inline(always)]
+    fn block<B: Block>(&mut self, found: &Found) {
+        self.rows.reserve_block();
+        let before = self.rows.fields;
+        if let Some(out) = self.rows.ends[before..].first_chunk_mut::<64>() {
+            B::store(found.base as u32, found.ends, found.decode, found.quoted, out);
+        }
+        self.rows.fields += found.ends.count_ones() as usize;
+        let mut left = found.opens;
+        while left != 0 {
+            self.rows.starts.push(found.base as u32 + left.trailing_zeros());
+            left &= left - 1;
+        }
+        let mut left = found.closes;
+        while left != 0 {
+            let bit = left.trailing_zeros();
+            let up_to = left ^ (left - 1);
+            left &= left - 1;
+            let fields = before + (found.ends & up_to).count_ones() as usize;
+            let end = found.base as u32 + bit + 1;
+            self.rows.marks.push(Mark { fields: fields as u32, end });
+        }
+    }
+}
+
+/// What a column takes, told to the scanner by [`FieldKind`].
+impl FieldKind {
+    /// A field of which nothing is known but which literals go there.
+    pub fn of_literals(literals: Literals) -> FieldKind {
+        FieldKind { is_text: false, bytes_max: 0, row_bytes: 0, literals }
+    }
+}

@@ -1,0 +1,29 @@
+//! Foreign keys as a CREATE TABLE has them.
+
+/// A foreign key, taken apart where the table it refers to is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// `` CONSTRAINT `f` FOREIGN KEY ( `a` ) REFERENCES ``.
+    pub head: String,
+    /// The table it refers to.
+    pub parent: Parent,
+    /// `` ( `id` ) ON DELETE CASCADE ``.
+    pub tail: String,
+}
+
+/// A table that a foreign key refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parent {
+    /// Its database, where the dump names it: else that of the table with the foreign key.
+    pub database: Option<String>,
+    /// Its name.
+    pub table: String,
+}
+
+impl ForeignKey {
+    /// Whether it is written in ASCII alone, so that it reads the same in every character set.
+    pub fn is_ascii(&self) -> bool {
+        let parts = [&self.head, &self.tail, &self.parent.table];
+        parts.into_iter().chain(&self.parent.database).all(|part| part.is_ascii())
+    }
+}

@@ -1,0 +1,67 @@
+//! A script that is at hand as a whole: its statements, and which table one makes.
+
+use simd::Isa;
+
+use crate::lexer::{Found, Lexer};
+use crate::name::ObjectName;
+use crate::syntax::Syntax;
+use crate::token::{Tokens, comment, is_version, line_comment};
+use crate::words::Words;
+
+/// The statements of a script, cut at semicolons; what is before the first word of one is no part
+/// of it. What is not closed at the end is of the last one.
+pub fn statements(script: &[u8], syntax: Syntax) -> Vec<&[u8]> {
+    let (mut found, mut rest) = (Vec::new(), script);
+    while !rest.is_empty() {
+        let (text, next) = statement_size(rest, syntax);
+        found.push(without_blank(&rest[..text]));
+        rest = &rest[next..];
+    }
+    found
+}
+
+/// Bytes of the first statement, without its semicolon and with it.
+fn statement_size(script: &[u8], syntax: Syntax) -> (usize, usize) {
+    let mut lexer = Lexer::new(syntax, b";", Isa::best());
+    loop {
+        match lexer.run(script, true) {
+            Found::End { text, next } => return (text, next),
+            Found::Command(at) => lexer.step_over(at),
+            Found::More | Found::Open(_) => return (script.len(), script.len()),
+        }
+    }
+}
+
+/// A statement without space and comments around it. What stands in `/*! .. */` is for the server.
+fn without_blank(text: &[u8]) -> &[u8] {
+    let mut rest = text.trim_ascii();
+    loop {
+        let size = match rest {
+            [b'/', b'*', behind @ ..] if !is_version(behind) => {
+                comment(behind, false).map_or(rest.len(), |size| 2 + size)
+            }
+            _ => match line_comment(rest) {
+                Some(size) => size,
+                None => return rest,
+            },
+        };
+        rest = rest[size..].trim_ascii_start();
+    }
+}
+
+/// The table that `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name ..` makes; None for everything
+/// else.
+pub fn made_table(statement: &[u8], syntax: Syntax) -> Option<ObjectName> {
+    let mut words = Words::new(Tokens::of_any_server(statement, syntax));
+    if !words.accept("CREATE") {
+        return None;
+    }
+    if words.accept("OR") && !words.accept("REPLACE") {
+        return None;
+    }
+    if !words.accept("TABLE") {
+        return None;
+    }
+    words.if_not_exists();
+    words.object()
+}

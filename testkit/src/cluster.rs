@@ -1,0 +1,109 @@
+//! A primary with replicas, for tests that make them lag.
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use server::error::{Error, Result};
+use server::options::{ConnectOptions, Protocol};
+use server::session::Session;
+
+use crate::test_server::{TestServer, TestServerOptions};
+
+/// The account that replicates, and by which the tests ask over TCP.
+const ACCOUNT: &str = "'repl'@'127.0.0.1'";
+const FOLLOW_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A primary and its replicas, all on 127.0.0.1.
+pub struct Cluster {
+    /// Writes a binary log by rows.
+    pub primary: TestServer,
+    /// Each with its port.
+    pub replicas: Vec<(TestServer, u16)>,
+    port: u16,
+}
+
+impl Cluster {
+    /// A primary with `count` replicas that follow it; None when no server is installed.
+    pub fn start(count: usize) -> Result<Option<Cluster>> {
+        let Some((primary, port)) = start(1)? else { return Ok(None) };
+        let mut session = primary.connect()?;
+        session.exec(&format!("CREATE USER {ACCOUNT} IDENTIFIED BY 'secret'"))?;
+        session.exec(&format!("GRANT ALL ON *.* TO {ACCOUNT}"))?;
+        let mut replicas = Vec::new();
+        for number in 0..count {
+            let Some((replica, replica_port)) = start(number + 2)? else { return Ok(None) };
+            let mut session = replica.connect()?;
+            session.exec(&format!(
+                "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={port}, MASTER_USER='repl', \
+                 MASTER_PASSWORD='secret', MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos"
+            ))?;
+            session.exec("START SLAVE")?;
+            replicas.push((replica, replica_port));
+        }
+        let cluster = Cluster { primary, replicas, port };
+        cluster.wait_until_even()?;
+        Ok(Some(cluster))
+    }
+
+    /// Options to connect to the primary over TCP, by an account that all servers know.
+    pub fn options(&self) -> ConnectOptions {
+        ConnectOptions {
+            host: Some("127.0.0.1".to_owned()),
+            port: Some(self.port),
+            protocol: Some(Protocol::Tcp),
+            user: Some("repl".to_owned()),
+            password: Some("secret".to_owned().into()),
+            ..ConnectOptions::default()
+        }
+    }
+
+    /// `host:port` of a replica.
+    pub fn address(&self, replica: usize) -> String {
+        format!("127.0.0.1:{}", self.replicas[replica].1)
+    }
+
+    /// A session of a replica's administrator.
+    pub fn replica(&self, replica: usize) -> Result<Session> {
+        self.replicas[replica].0.connect()
+    }
+
+    /// Waits until every replica has all that the primary has.
+    pub fn wait_until_even(&self) -> Result<()> {
+        let position = |session: &mut Session| session.query_text("SELECT @@gtid_current_pos");
+        let wanted = position(&mut self.primary.connect()?)?;
+        for (replica, _) in &self.replicas {
+            let mut session = replica.connect()?;
+            let began = Instant::now();
+            while position(&mut session)? != wanted {
+                if began.elapsed() > FOLLOW_TIMEOUT {
+                    let status = session.query_named("SHOW SLAVE STATUS")?;
+                    let message = format!("it does not follow: {status:?}");
+                    let dir = replica.dir().to_owned();
+                    return Err(Error::Sandbox { doing: "replicating to", dir, message });
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn start(server_id: usize) -> Result<Option<(TestServer, u16)>> {
+    let port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .map_err(|e| Error::io("looking for a free port for", "a test server", e))?
+        .port();
+    let extra = [
+        "--skip-networking=0",
+        "--bind-address=127.0.0.1",
+        &format!("--port={port}"),
+        &format!("--server-id={server_id}"),
+        "--log-bin=binlog",
+        "--binlog-format=ROW",
+        "--slave-net-timeout=10",
+    ];
+    let extra = extra.map(str::to_owned).into();
+    let server =
+        TestServer::start_with(&TestServerOptions { extra, ..TestServerOptions::default() });
+    Ok(server.map(|server| (server, port)))
+}

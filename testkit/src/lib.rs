@@ -1,0 +1,26 @@
+//! What tests and the soak share: servers, and random tables to load into them.
+//!
+//! ```text
+//! template -> TestServer -> Cluster          servers that end with their test
+//! tables: case -> run -> compare             random tables, by LOAD DATA and by Inrush
+//! ```
+//!
+//! Nothing of it is in the product: it is only ever a dev-dependency. What fails here fails the
+//! test that called it, so most functions panic rather than return an error.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod client;
+mod cluster;
+pub mod random;
+mod said;
+#[cfg(feature = "tables")]
+pub mod tables;
+pub mod tablespace;
+mod template;
+mod test_server;
+
+pub use cluster::Cluster;
+pub use random::Random;
+pub use said::{keep_what_is_said, say};
+pub use test_server::{BINARY_VARIABLE, MYSQL_VARIABLE, TestServer, TestServerOptions};

@@ -1,0 +1,289 @@
+//! A random table with a file for it, and what the server makes of the file.
+//!
+//! Left out is NULL for a TIMESTAMP NOT NULL, which becomes the time it is: [`crate::defaults`]
+//! has that.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use load::{LoadOptions, Memory};
+
+use crate::Random;
+use crate::tables::column::Kind;
+use crate::tables::format::{Format, Written};
+use crate::tables::oracle;
+use crate::tables::server::Db;
+use crate::tables::table::{KeyKind, Table};
+use crate::tables::value::Field;
+
+/// The fields of a row of a file.
+pub type Line = Vec<Field>;
+
+/// A table, and how files for it are written.
+pub struct Case {
+    /// The table, which is there as `a` and as `b`.
+    pub table: Table,
+    /// How its files are written.
+    pub format: Format,
+    /// Columns of the fields of a line, as positions in the table.
+    fields: Vec<usize>,
+}
+
+/// How the rows of a file are arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// As the clustered index has them.
+    Sorted,
+    /// So at first, or but for one row.
+    PartlySorted,
+    /// In any order.
+    Shuffled,
+}
+
+/// Rows sorted out by the server.
+pub struct Sorted {
+    /// Rows that load, as they are arranged in the file.
+    pub good: Vec<Line>,
+    /// Whether these are in the order of the clustered index, where that is known.
+    pub in_order: Option<bool>,
+    /// Rows whose values strict mode refuses.
+    pub bad: Vec<Line>,
+    /// Rows with a key that a row before them has.
+    pub duplicates: Vec<Line>,
+}
+
+impl Case {
+    /// A table that the server takes; created as `a` and as `b`.
+    pub fn random(random: &mut Random, db: &mut Db) -> Case {
+        Case::random_with(random, db, |_, _| ())
+    }
+
+    /// The same, its table changed before it is created.
+    pub fn random_with(
+        random: &mut Random,
+        db: &mut Db,
+        change: impl Fn(&mut Random, &mut Table),
+    ) -> Case {
+        for _ in 0..1000 {
+            let mut table = Table::random(random);
+            change(random, &mut table);
+            // Keys too long, rows too wide, defaults that do not fit.
+            let created = db.try_sql(&table.sql("b", true, "")).is_ok();
+            if created && db.warnings().is_empty() {
+                db.sql(&table.sql("a", true, ""));
+                let format = Format::random(random);
+                let fields = fields(random, &table);
+                return Case { table, format, fields };
+            }
+            db.sql("DROP TABLE IF EXISTS b");
+        }
+        panic!("no table in a thousand was taken");
+    }
+
+    /// Names of the columns in the file.
+    pub fn names(&self) -> Vec<&str> {
+        self.fields.iter().map(|&column| self.table.columns[column].name.as_str()).collect()
+    }
+
+    /// A random row; `number` makes given AUTO_INCREMENT values ascend.
+    pub fn line(&self, random: &mut Random, number: usize) -> Line {
+        self.fields
+            .iter()
+            .map(|&position| {
+                let column = &self.table.columns[position];
+                let has_null = self.format.has_null();
+                if column.auto_increment {
+                    return match random.below(3) {
+                        0 => Some(format!("{}", 1 + number * 3).into_bytes()),
+                        1 if has_null => None,
+                        _ => Some(b"0".to_vec()),
+                    };
+                }
+                if column.nullable && has_null && random.chance(5) {
+                    return None;
+                }
+                let mut value = column.value(random, self.format.charset);
+                self.format.tame(&mut value);
+                Some(value)
+            })
+            .collect()
+    }
+
+    /// A row of which something may be wrong.
+    pub fn bad_line(&self, random: &mut Random, number: usize) -> Line {
+        let mut line = self.line(random, number);
+        let at = random.below(line.len());
+        // Where a separator ends the line, LOAD DATA counts fields with the help of `@rest`, so
+        // one more or less goes unnoticed.
+        let counts = !self.format.dialect.trailing_separator;
+        match random.below(12) {
+            0 if counts && line.len() > 1 => drop(line.pop()),
+            1 if counts => {
+                let one_more = random.pick(&[b"one more".as_slice(), b"", b" "]);
+                line.push(Some(one_more.to_vec()));
+            }
+            // To a TIMESTAMP that is NOT NULL the server gives the time it is: see the module.
+            2 if self.format.has_null() && !self.is_timestamp(at) => line[at] = None,
+            _ => {
+                let column = &self.table.columns[self.fields[at]];
+                if !column.auto_increment {
+                    let mut value = column.bad_value(random, self.format.charset);
+                    self.format.tame(&mut value);
+                    line[at] = Some(value);
+                }
+            }
+        }
+        line
+    }
+
+    fn is_timestamp(&self, field: usize) -> bool {
+        matches!(self.table.columns[self.fields[field]].kind, Kind::Timestamp)
+    }
+
+    /// Writes rows to a file.
+    pub fn write(&self, random: &mut Random, path: &Path, rows: &[&Line]) -> Written {
+        let written = self.format.write(random, &self.names(), rows);
+        std::fs::write(path, &written.bytes).unwrap();
+        written
+    }
+
+    /// Has the server sort rows out.
+    pub fn sort_out(
+        &self,
+        random: &mut Random,
+        db: &mut Db,
+        folder: &Path,
+        lines: Vec<Line>,
+        arrangement: Arrangement,
+    ) -> Sorted {
+        let (taken, bad) = self.part(random, db, folder, lines);
+        let mut order = self.order(random, db, folder, &taken);
+        let kept: BTreeSet<usize> = order.iter().copied().collect();
+        let duplicates =
+            (0..taken.len()).filter(|row| !kept.contains(row)).map(|row| taken[row].clone());
+        let duplicates = duplicates.collect();
+        let clustered = order.clone();
+        let in_order = if self.table.auto_increment().is_some() {
+            // Values that are generated depend on the rows before.
+            order.sort_unstable();
+            None
+        } else {
+            arrangement.apply(random, &mut order);
+            Some(order == clustered || !self.has_clustered_key())
+        };
+        Sorted {
+            in_order,
+            good: order.iter().map(|&row| taken[row].clone()).collect(),
+            bad,
+            duplicates,
+        }
+    }
+
+    /// Has the server part rows into those whose values it takes and those it refuses.
+    pub fn part(
+        &self,
+        random: &mut Random,
+        db: &mut Db,
+        folder: &Path,
+        lines: Vec<Line>,
+    ) -> (Vec<Line>, Vec<Line>) {
+        let path = folder.join("scratch");
+        self.write(random, &path, &lines.iter().collect::<Vec<_>>());
+        let refused = oracle::refused(db, &self.table, &self.format, &path, &self.names());
+        let pick = |numbers: &BTreeSet<usize>, inside: bool| -> Vec<Line> {
+            let rows = lines.iter().enumerate();
+            rows.filter(|(n, _)| numbers.contains(n) == inside).map(|(_, l)| l.clone()).collect()
+        };
+        (pick(&refused, false), pick(&refused, true))
+    }
+
+    /// Rows that the keys let in, the first of each key, in the order of the clustered index.
+    pub fn order(
+        &self,
+        random: &mut Random,
+        db: &mut Db,
+        folder: &Path,
+        taken: &[Line],
+    ) -> Vec<usize> {
+        let path = folder.join("scratch");
+        self.write(random, &path, &taken.iter().collect::<Vec<_>>());
+        oracle::order(db, &self.table, &self.format, &path, &self.names())
+    }
+
+    /// Whether rows can have keys in common.
+    pub fn has_unique_key(&self) -> bool {
+        self.table.keys.iter().any(|key| key.kind != KeyKind::Plain)
+    }
+
+    /// Options of the load of `paths`.
+    pub fn options(&self, mut options: LoadOptions, paths: Vec<PathBuf>) -> LoadOptions {
+        options.files = paths;
+        options.dialect = self.format.dialect.clone();
+        options.charset = self.format.charset.name().to_owned();
+        options.header = self.format.header;
+        options.skip_lines = self.format.skip_lines;
+        if !options.header || self.fields.len().is_multiple_of(2) {
+            options.columns = Some(self.names().iter().map(|&name| name.to_owned()).collect());
+        }
+        options
+    }
+
+    /// Whether rows have a key of their own that they are stored by: not a hidden number.
+    pub fn has_clustered_key(&self) -> bool {
+        self.table.keys.iter().any(|key| key.is_clustered_candidate(&self.table.columns))
+    }
+}
+
+impl Arrangement {
+    /// One of them.
+    pub fn random(random: &mut Random) -> Arrangement {
+        random.pick(&[Arrangement::Sorted, Arrangement::PartlySorted, Arrangement::Shuffled])
+    }
+
+    fn apply<T>(self, random: &mut Random, rows: &mut [T]) {
+        match self {
+            Arrangement::Sorted => {}
+            Arrangement::Shuffled => random.shuffle(rows),
+            // One late row is the hardest: all before it was built in vain.
+            Arrangement::PartlySorted if rows.len() > 1 && random.chance(2) => {
+                let last = rows.len() - 1;
+                rows.swap(random.below(last), last);
+            }
+            Arrangement::PartlySorted => {
+                let from = random.below(rows.len() + 1);
+                random.shuffle(&mut rows[from..]);
+            }
+        }
+    }
+}
+
+/// All columns in order; or some of them, in any order.
+fn fields(random: &mut Random, table: &Table) -> Vec<usize> {
+    let mut fields: Vec<usize> = (0..table.columns.len()).collect();
+    if random.chance(2) {
+        return fields;
+    }
+    random.shuffle(&mut fields);
+    let is_key = |column: usize| {
+        table.keys.iter().any(|key| key.parts.iter().any(|part| part.column == column))
+    };
+    fields.retain(|&position| {
+        let column = &table.columns[position];
+        let may_go = column.is_optional() && (!is_key(position) || column.auto_increment);
+        !(may_go && random.chance(2))
+    });
+    if fields.is_empty() { vec![0] } else { fields }
+}
+
+/// Shares so small that a few hundred rows make chunks, hand-overs, runs, spills and ranges.
+pub fn tiny_shares(random: &mut Random, stores: usize) -> Memory {
+    let threads = random.between(1, 4);
+    Memory {
+        threads,
+        chunk_bytes: random.pick(&[100, 3_000, 40_000]),
+        record_bytes_max: 8 << 20,
+        batch_bytes: random.pick(&[0, 40_000, 400_000]),
+        entry_bytes: random.pick(&[500, 20_000, 200_000]),
+        run_bytes: random.pick(&[300 << 10, 2 << 20]) * threads * stores,
+    }
+}

@@ -1,0 +1,100 @@
+//! The same random changes to two tables.
+
+use std::path::Path;
+
+use server::identifier::quote_text;
+
+use crate::Random;
+use crate::tables::case::{Case, Line};
+use crate::tables::column::{Column, Kind};
+use crate::tables::oracle;
+use crate::tables::server::Db;
+
+/// Inserts, updates (of keys too), deletes, and a rollback, in tables `a` and `b`.
+pub(crate) fn change(random: &mut Random, db: &mut Db, case: &Case, folder: &Path, rows: usize) {
+    same_counters(db, case);
+    let pick = Pick::new(&case.table.columns);
+    let few = (rows / 4).clamp(3, 400);
+    insert(random, db, case, folder, few, "REPLACE");
+    both(db, &format!("DELETE FROM `{{}}` WHERE {}", pick.one_in(random, 5)));
+    for _ in 0..4 {
+        let column = &case.table.columns[random.below(case.table.columns.len())];
+        if column.auto_increment {
+            continue;
+        }
+        let value = literal(random, column);
+        let which = pick.one_in(random, 23);
+        both(db, &format!("UPDATE IGNORE `{{}}` SET `{}` = {value} WHERE {which}", column.name));
+    }
+    both(db, "BEGIN");
+    both(db, "DELETE FROM `{}`");
+    insert(random, db, case, folder, few, "IGNORE");
+    both(db, "ROLLBACK");
+    insert(random, db, case, folder, few, "IGNORE");
+}
+
+fn both(db: &mut Db, sql: &str) {
+    if !sql.contains("{}") {
+        db.sql(sql);
+        return;
+    }
+    for table in ["a", "b"] {
+        db.sql(&sql.replace("{}", table));
+    }
+}
+
+/// Both tables go on with the same AUTO_INCREMENT value.
+fn same_counters(db: &mut Db, case: &Case) {
+    let Some(column) = case.table.auto_increment() else { return };
+    let next = |table| {
+        format!(
+            "SELECT AUTO_INCREMENT FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME='{table}'"
+        )
+    };
+    let (ours, theirs) = (db.text(&next("b")), db.text(&next("a")));
+    assert_eq!(ours, theirs, "AUTO_INCREMENT, column {column}");
+}
+
+fn insert(random: &mut Random, db: &mut Db, case: &Case, folder: &Path, rows: usize, how: &str) {
+    let path = folder.join("more");
+    let lines: Vec<Line> = (0..rows).map(|number| case.line(random, 1_000_000 + number)).collect();
+    case.write(random, &path, &lines.iter().collect::<Vec<_>>());
+    let refused = oracle::refused(db, &case.table, &case.format, &path, &case.names());
+    let good = lines.iter().enumerate().filter(|(number, _)| !refused.contains(number));
+    case.write(random, &path, &good.map(|(_, line)| line).collect::<Vec<_>>());
+    for table in ["a", "b"] {
+        db.sql(&case.format.load_data(&path, how, table, &case.names()));
+    }
+}
+
+/// Picks rows by their contents, so that both tables lose or change the same.
+struct Pick {
+    digest: String,
+}
+
+impl Pick {
+    fn new(columns: &[Column]) -> Pick {
+        let hex = |column: &Column| format!("HEX(CAST(`{}` AS BINARY))", column.name);
+        let list: Vec<String> = columns.iter().map(hex).collect();
+        Pick { digest: format!("CRC32(CONCAT_WS('|', {}))", list.join(", ")) }
+    }
+
+    fn one_in(&self, random: &mut Random, parts: usize) -> String {
+        format!("{} % {parts} = {}", self.digest, random.below(parts))
+    }
+}
+
+/// A value of the column in SQL.
+fn literal(random: &mut Random, column: &Column) -> String {
+    if column.nullable && random.chance(4) {
+        return "NULL".to_owned();
+    }
+    let value = column.value(random, column.charset);
+    let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
+    match column.kind {
+        Kind::Text(_) => format!("_{} x'{hex}'", column.charset.name()),
+        Kind::Bytes(_) | Kind::Bit(_) => format!("x'{hex}'"),
+        _ => quote_text(&String::from_utf8_lossy(&value)),
+    }
+}

@@ -1,0 +1,78 @@
+//! What the server would take: which rows LOAD DATA refuses, which are duplicates, in what order
+//! the others stand in the clustered index.
+//!
+//! LOAD DATA IGNORE warns of each value that strict mode refuses, so one load tells all such rows;
+//! a counter column tells which rows a unique key kept out.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::tables::column::Kind;
+use crate::tables::format::Format;
+use crate::tables::server::Db;
+use crate::tables::table::Table;
+
+/// Rows of the file at `path` that strict mode refuses, for their values alone.
+pub(crate) fn refused(
+    db: &mut Db,
+    table: &Table,
+    format: &Format,
+    path: &Path,
+    columns: &[&str],
+) -> BTreeSet<usize> {
+    let mut scratch = table.clone();
+    let mut json = Vec::new();
+    for column in &mut scratch.columns {
+        // The rows that a CHECK keeps out are not counted in the warnings' row numbers.
+        if let Kind::Json = column.kind {
+            column.declaration = "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin".to_owned();
+            json.push(format!("NOT JSON_VALID(`{}`)", column.name));
+        }
+        if std::mem::take(&mut column.auto_increment) {
+            column.nullable = true;
+        }
+    }
+    create(db, &scratch, "values_scratch", false);
+    load(db, format, path, "values_scratch", columns);
+    let mut refused: BTreeSet<usize> =
+        db.warnings().iter().filter_map(|(_, text)| row_of_warning(text)).collect();
+    if !json.is_empty() {
+        let sql = format!("SELECT __n FROM values_scratch WHERE {}", json.join(" OR "));
+        refused.extend(db.rows(&sql).iter().map(|row| row.number::<usize>(0).unwrap()));
+    }
+    refused
+}
+
+/// Numbers of the rows of a file that the keys let in, in the order of the clustered index.
+pub(crate) fn order(
+    db: &mut Db,
+    table: &Table,
+    format: &Format,
+    path: &Path,
+    columns: &[&str],
+) -> Vec<usize> {
+    create(db, table, "keys_scratch", true);
+    load(db, format, path, "keys_scratch", columns);
+    // No index has the counter, so this reads the clustered one.
+    db.rows("SELECT __n FROM keys_scratch").iter().map(|row| row.number(0).unwrap()).collect()
+}
+
+fn create(db: &mut Db, table: &Table, name: &str, with_keys: bool) {
+    db.sql(&format!("DROP TABLE IF EXISTS {name}"));
+    db.sql(&table.sql(name, with_keys, "`__n` INT"));
+}
+
+fn load(db: &mut Db, format: &Format, path: &Path, name: &str, columns: &[&str]) {
+    db.sql("SET @n = -1");
+    let load = format.load_data(path, "IGNORE", name, columns);
+    db.sql(&format!("{load} SET __n = (@n := @n + 1)"));
+}
+
+/// `... at row 3`, `Row 3 doesn't contain data for all columns`.
+fn row_of_warning(text: &str) -> Option<usize> {
+    let behind = text.rsplit_once(" at row ").map(|(_, row)| row);
+    let before = || text.strip_prefix("Row ")?.split(' ').next();
+    let number: usize = behind.or_else(before)?.parse().ok()?;
+    // The server counts from 1.
+    Some(number - 1)
+}

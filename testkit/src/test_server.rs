@@ -1,0 +1,314 @@
+//! Servers for tests: started in a quarter of a second, gone with the test.
+//!
+//! Each runs on a sparse copy of a data directory that is made once (`template`).
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use server::error::{Error, Result};
+use server::identifier::quote_name;
+use server::mariadbd::{Binary, Place, Wrapper, child_end};
+use server::version::Version;
+use server::{ConnectOptions, Session};
+
+use crate::template;
+
+/// Environment variable that names another `mariadbd` for the tests.
+pub const BINARY_VARIABLE: &str = "INRUSH_TEST_MARIADBD";
+
+/// Environment variable that names a `mysqld` for the tests that want MySQL.
+pub const MYSQL_VARIABLE: &str = "INRUSH_TEST_MYSQLD";
+
+/// Environment variable that keeps a server's folder until tests run again.
+const KEEP_VARIABLE: &str = "INRUSH_KEEP";
+
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Small and forgetful: nothing survives the machine, everything survives a kill of the process.
+const FAST: [&str; 6] = [
+    "--innodb-flush-method=nosync",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-doublewrite=0",
+    "--innodb-fast-shutdown=2",
+    "--innodb-buffer-pool-dump-at-shutdown=0",
+    "--innodb-stats-persistent-sample-pages=8",
+];
+
+/// How a test's server is set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestServerOptions {
+    /// Flushes as a real server does (commit, doublewrite): for tests of crashes.
+    pub durable: bool,
+    /// More options, `--name=value` each; later ones win.
+    pub extra: Vec<String>,
+    /// The `mariadbd` to run; None takes the one tests run on.
+    pub binary: Option<PathBuf>,
+    /// Options that the data directory is made with and every start needs: the size of pages.
+    pub datadir: Vec<String>,
+    /// Environment variables of the server's process.
+    pub environment: Vec<(&'static str, String)>,
+}
+
+/// A server of a test. Killed, and its files removed, when it is dropped or the process ends.
+pub struct TestServer {
+    dir: PathBuf,
+    place: Place,
+    pub(crate) binary: Binary,
+    arguments: Vec<String>,
+    environment: Vec<(&'static str, String)>,
+    child: Mutex<Option<Child>>,
+}
+
+static DIRS: AtomicU32 = AtomicU32::new(0);
+static DATABASES: AtomicU32 = AtomicU32::new(0);
+
+impl TestServer {
+    /// A fast server of this test alone; None, with a line printed, when none is installed.
+    ///
+    /// Panics when an installed server does not start: that is a failed test, not a skipped one.
+    pub fn start() -> Option<TestServer> {
+        TestServer::start_with(&TestServerOptions::default())
+    }
+
+    /// A server set up by `options`; else as [`TestServer::start`].
+    pub fn start_with(options: &TestServerOptions) -> Option<TestServer> {
+        match TestServer::try_start(options) {
+            Ok(server) => Some(server),
+            Err(Error::NoServer(program, variable)) => {
+                println!("skipped: no {program} found (install mariadb-server or set {variable})");
+                None
+            }
+            Err(e) => panic!("{e}"),
+        }
+    }
+
+    /// As [`TestServer::start_with`], of the MySQL that [`MYSQL_VARIABLE`] names; None, with a line
+    /// printed, when it names none.
+    pub fn mysql(extra: Vec<String>) -> Option<TestServer> {
+        let Some(path) = std::env::var_os(MYSQL_VARIABLE).filter(|path| !path.is_empty()) else {
+            println!("skipped: {MYSQL_VARIABLE} names no mysqld");
+            return None;
+        };
+        let binary = Some(PathBuf::from(path));
+        TestServer::start_with(&TestServerOptions { binary, extra, ..Default::default() })
+    }
+
+    /// One server for all tests of this process, for tests that keep to a database of their own.
+    pub fn shared() -> Option<&'static TestServer> {
+        static SHARED: OnceLock<Option<TestServer>> = OnceLock::new();
+        SHARED.get_or_init(TestServer::start).as_ref()
+    }
+
+    fn try_start(options: &TestServerOptions) -> Result<TestServer> {
+        let binary = match (&options.binary, std::env::var_os(BINARY_VARIABLE)) {
+            (Some(path), _) => Binary::at(path.clone(), "the test's server")?,
+            (None, Some(_)) => Binary::find(BINARY_VARIABLE)?,
+            (None, None) => Binary::find(server::sandbox::BINARY_VARIABLE)?,
+        };
+        remove_dead_dirs();
+        let mut arguments = template::common(&binary);
+        arguments.extend(options.datadir.iter().cloned());
+        let template = template::of(&binary, &arguments)?;
+        let number = DIRS.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("inrush-test-{}-{number}", std::process::id()));
+        make_dir(&dir)?;
+        let place = Place {
+            datadir: dir.join("data"),
+            socket: dir.join("s.sock"),
+            pid_file: dir.join("pid"),
+            error_log: dir.join("error.log"),
+            tmpdir: dir.join("tmp"),
+            wrapper: Wrapper::DiesWithUs,
+        };
+        make_dir(&place.tmpdir)?;
+        template::copy(&template, &place.datadir)?;
+        if !options.durable {
+            arguments.extend(FAST.map(str::to_owned));
+        }
+        arguments.extend(options.extra.iter().cloned());
+        let environment = options.environment.clone();
+        let child = Mutex::new(None);
+        let server = TestServer { dir, place, binary, arguments, environment, child };
+        server.launch()?;
+        Ok(server)
+    }
+
+    /// A session as the server's administrator.
+    pub fn connect(&self) -> Result<Session> {
+        Session::connect(&self.options())
+    }
+
+    /// Options to connect as the server's administrator.
+    pub fn options(&self) -> ConnectOptions {
+        self.place.connect_options()
+    }
+
+    /// The server's version.
+    pub fn version(&self) -> &Version {
+        &self.binary.version
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> &Path {
+        &self.place.socket
+    }
+
+    /// Its data directory.
+    pub fn datadir(&self) -> &Path {
+        &self.place.datadir
+    }
+
+    /// A folder for a test's own files, removed with the server.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A new, empty database, no other test's; its name.
+    pub fn database(&self) -> Result<String> {
+        let name = format!("t{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+        self.connect()?.exec(&format!(
+            "CREATE DATABASE {} CHARACTER SET latin1 COLLATE latin1_swedish_ci",
+            quote_name(&name)
+        ))?;
+        Ok(name)
+    }
+
+    /// Kills the server as a crash would: no flush, no goodbye. [`TestServer::restart`] follows.
+    pub fn kill_9(&self) -> Result<()> {
+        let mut slot = self.slot();
+        if let Some(mut child) = slot.take() {
+            child.kill().map_err(|e| Error::io("killing", &self.dir, e))?;
+            child.wait().map_err(|e| Error::io("killing", &self.dir, e))?;
+        }
+        Ok(())
+    }
+
+    /// Starts the server again after [`TestServer::kill_9`], or stops it cleanly and starts it.
+    pub fn restart(&self) -> Result<()> {
+        self.stop()?;
+        self.launch()
+    }
+
+    /// As [`TestServer::restart`], this once with more options.
+    pub fn restart_with(&self, extra: Vec<String>) -> Result<()> {
+        self.stop()?;
+        let arguments: Vec<String> = self.arguments.iter().cloned().chain(extra).collect();
+        self.launch_with(&arguments)
+    }
+
+    /// Ends the server cleanly; nothing if it does not run.
+    pub fn stop(&self) -> Result<()> {
+        if self.slot().is_some() {
+            self.connect()?.exec("SHUTDOWN")?;
+            if let Some(mut child) = self.slot().take() {
+                child.wait().map_err(|e| Error::io("stopping", &self.dir, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The server's error log so far.
+    pub fn error_log(&self) -> String {
+        fs::read(&self.place.error_log)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default()
+    }
+
+    fn launch(&self) -> Result<()> {
+        self.launch_with(&self.arguments)
+    }
+
+    fn launch_with(&self, arguments: &[String]) -> Result<()> {
+        for stale in [&self.place.socket, &self.place.pid_file] {
+            let _ = fs::remove_file(stale);
+        }
+        let from = self.place.log_len();
+        let mut command = self.binary.command(&self.place, arguments);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let mut child = spawn_from_lasting_thread(command)
+            .map_err(|e| Error::io("running", &self.binary.path, e))?;
+        match self.place.wait_for_connection(START_TIMEOUT, || child_end(&mut child)) {
+            Ok(_session) => {
+                *self.slot() = Some(child);
+                Ok(())
+            }
+            Err(reason) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                let log = self.place.log_tail(from);
+                let message = format!("{reason}\n{log}");
+                Err(Error::Sandbox { doing: "starting", dir: self.dir.clone(), message })
+            }
+        }
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
+        self.child.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        let _ = self.kill_9();
+        if std::env::var_os(KEEP_VARIABLE).is_none() {
+            let _ = fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+/// Starts `command` from a thread that lives as long as this process.
+///
+/// The kernel sends the death signal when the starting *thread* ends, and a test's thread ends
+/// with the test.
+fn spawn_from_lasting_thread(command: Command) -> std::io::Result<Child> {
+    type Request = (Command, Sender<std::io::Result<Child>>);
+    static STARTER: OnceLock<Mutex<Sender<Request>>> = OnceLock::new();
+    let starter = STARTER.get_or_init(|| {
+        let (sender, receiver): (Sender<Request>, Receiver<Request>) = channel();
+        std::thread::spawn(move || {
+            for (mut command, answer) in receiver {
+                let _ = answer.send(command.spawn());
+            }
+        });
+        Mutex::new(sender)
+    });
+    let (answer, result) = channel();
+    let lost = |_| std::io::Error::other("the starting thread has gone");
+    starter
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .send((command, answer))
+        .map_err(|_| std::io::Error::other("the starting thread has gone"))?;
+    result.recv().map_err(lost)?
+}
+
+/// Folders of test processes that were killed before they could tidy up.
+fn remove_dead_dirs() {
+    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|n| n.strip_prefix("inrush-test-")) else {
+            continue;
+        };
+        let Some(pid) = rest.split_once('-').and_then(|(pid, _)| pid.parse::<u32>().ok()) else {
+            continue;
+        };
+        if !Path::new(&format!("/proc/{pid}")).exists() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn make_dir(dir: &Path) -> Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(|e| Error::io("making", dir, e))
+}
