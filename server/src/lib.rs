@@ -15,6 +15,7 @@
 
 pub mod catalog;
 pub mod connect;
+pub mod direct;
 pub mod error;
 pub mod facts;
 pub mod filename;
@@ -42,7 +43,7 @@ pub use target::names::Names;
 pub use target::shadow::Direct;
 pub use target::transaction::Transaction;
 pub use target::twin::Twin;
-pub use target::{direct, foreign_keys, identity, names, publish, secondary, swap};
+pub use target::{foreign_keys, identity, names, publish, secondary, swap};
 pub use target::{transaction, waiting};
 pub use tls::{Encryption, TlsOptions, Verify};
 pub use unsupported::Unsupported;

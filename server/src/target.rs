@@ -8,12 +8,11 @@
 //!
 //! [`lock`] is the target taken, with [`names`] of what is made for it; `leftovers` removes what a
 //! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
-//! others; [`direct`] says which tables can be built, [`identity`] whether another may take the
+//! others; [`identity`] says whether another may take the
 //! target's place.
 
 mod built_file;
 mod checkpoint;
-pub mod direct;
 mod folder;
 pub mod foreign_keys;
 pub mod identity;

@@ -6,12 +6,13 @@ use crate::batch::{BatchBuffers, BatchMerge};
 use crate::budget::Budget;
 use crate::buffer::common_len;
 use crate::entry::EntryShape;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::RunFile;
 use crate::ordered::AddedRun;
+use crate::range::KeyRange;
 use crate::run::{Entries, MemoryRun};
+use crate::runs::Runs;
 use crate::source::{BlockBuffers, EntrySource, KeySource, Rest};
-use crate::store::Runs;
 use crate::tree::{LoserTree, OrderedEntry};
 
 /// The entries of a range of keys, ascending; equal keys are all there, side by side.
@@ -119,5 +120,23 @@ impl Drop for Merge<'_> {
         if let Engine::Batch(batch) = &mut self.engine {
             merges.buffers.push(batch.take_buffers());
         }
+    }
+}
+
+impl Runs {
+    /// Merges the entries of a range.
+    ///
+    /// Errors: `StoreOptions::threads` merges are open already.
+    pub fn merge<'a>(&'a self, range: &'a KeyRange) -> Result<Merge<'a>> {
+        let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
+        if merges.open == self.budget.merges_max {
+            return Err(Error::TooManyMerges { merges_max: self.budget.merges_max });
+        }
+        merges.open += 1;
+        let buffers = merges.buffers.pop().unwrap_or_default();
+        drop(merges);
+        let bounds = (range.start.as_slice(), range.end.as_deref());
+        let runs = MergeRuns { memory: &self.memory, files: &self.files, added: &self.added };
+        Ok(Merge::new(self.shape, &self.budget, runs, bounds, buffers).of(self))
     }
 }

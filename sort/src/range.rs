@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use crate::file::RunFile;
 use crate::ordered;
-use crate::store::Runs;
+use crate::runs::Runs;
 
 /// Samples for each range. The more, the more equal the ranges.
 const SAMPLES_PER_RANGE: usize = 64;

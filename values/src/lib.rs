@@ -16,6 +16,7 @@ mod inet;
 mod integer;
 mod json;
 pub mod key;
+mod learning_error;
 mod multibyte;
 mod reason;
 mod sql_mode;

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use schema::Table;
 
 use crate::catalog;
+use crate::direct;
 use crate::error::{Error, Result};
 use crate::facts::{DatabaseDir, READ_ONLY, ServerFacts, is_set};
 use crate::identifier::TableName;
 use crate::session::Session;
-use crate::target::direct;
 use crate::target::folder::Folder;
 use crate::target::names::Names;
 use crate::target::waiting::{Patience, describe};
