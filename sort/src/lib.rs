@@ -73,9 +73,9 @@ mod faults;
 
 pub use buffer::SortBuffer;
 pub use entry::EntryShape;
-pub use error::{Error, Result};
+pub use error::{Error, Result, RunError};
 pub use merge::Merge;
-pub use ordered::{EntryBlock, OrderedRun, RunError, RunReader};
+pub use ordered::{EntryBlock, OrderedRun, RunReader};
 pub use range::KeyRange;
 pub use run::MemoryRun;
 pub use store::{Loan, RunStore, Runs, SortStats, StoreOptions};

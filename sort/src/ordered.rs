@@ -8,11 +8,8 @@ use std::fmt::Debug;
 
 use crate::budget::Budget;
 use crate::entry::EntryShape;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, RunError};
 use crate::order::OrderCheck;
-
-/// What an ordered run says when it cannot be read.
-pub type RunError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Entries in ascending order of key, of the shape of the sort. See
 /// [`crate::RunStore::add_ordered`].

@@ -10,9 +10,9 @@ use crate::budget::Budget;
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
 use crate::file::{RunFile, RunWriter, SpillDir};
-use crate::merge::{Merge, MergeRuns};
+use crate::merge::{Merge, MergeRuns, Merges};
 use crate::ordered::{AddedRun, OrderedRun};
-use crate::range::KeyRange;
+use crate::range::{self, KeyRange};
 use crate::run::MemoryRun;
 
 /// What a store may use.
@@ -483,20 +483,13 @@ impl State {
 /// All runs of a sort, ready to be merged; threads may merge different ranges at once.
 #[derive(Debug)]
 pub struct Runs {
-    pub(crate) shape: EntryShape,
+    shape: EntryShape,
     budget: Budget,
-    pub(crate) memory: Vec<MemoryRun>,
-    pub(crate) files: Vec<RunFile>,
-    pub(crate) added: Vec<AddedRun>,
+    memory: Vec<MemoryRun>,
+    files: Vec<RunFile>,
+    added: Vec<AddedRun>,
     stats: SortStats,
-    pub(crate) merges: Mutex<Merges>,
-}
-
-/// Merges that are open, and buffers of those that were.
-#[derive(Debug, Default)]
-pub(crate) struct Merges {
-    pub(crate) open: usize,
-    pub(crate) buffers: Vec<BatchBuffers>,
+    merges: Mutex<Merges>,
 }
 
 impl Runs {
@@ -512,8 +505,20 @@ impl Runs {
         let buffers = merges.buffers.pop().unwrap_or_default();
         drop(merges);
         let bounds = (range.start.as_slice(), range.end.as_deref());
-        let runs = MergeRuns { memory: &self.memory, files: &self.files, added: &self.added };
-        Ok(Merge::new(self.shape, &self.budget, runs, bounds, buffers).of(self))
+        Ok(Merge::new(self.shape, &self.budget, self.all(), bounds, buffers).among(&self.merges))
+    }
+
+    /// Cuts the keys into ranges of about `bytes_per_range` bytes of entries, ascending.
+    ///
+    /// Entries of equal keys, or equal but for the last [`EntryShape::tail_len`] bytes, are in one
+    /// range, which can make it larger. There is at least one range, also if there are no entries.
+    /// Costs a sort of 64 keys per range.
+    pub fn ranges(&self, bytes_per_range: usize) -> Vec<KeyRange> {
+        range::cut(self.shape, self.all(), bytes_per_range)
+    }
+
+    fn all(&self) -> MergeRuns<'_> {
+        MergeRuns { memory: &self.memory, files: &self.files, added: &self.added }
     }
 
     /// Number of entries, without those of [`RunStore::add_ordered`].
