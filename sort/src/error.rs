@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What an ordered run that the sort did not make says when it cannot be read.
+/// What an ordered run that was added says when it cannot be read.
 pub type RunError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Failure of a sort. Entries themselves cannot be wrong; disks and budgets can.

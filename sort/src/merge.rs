@@ -1,17 +1,15 @@
 //! Sorted runs, in memory and on disk, as one ascending stream.
 
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use crate::batch::{BatchBuffers, BatchMerge};
 use crate::budget::Budget;
 use crate::buffer::common_len;
 use crate::entry::EntryShape;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file::RunFile;
 use crate::ordered::AddedRun;
-use crate::range::KeyRange;
 use crate::run::{Entries, MemoryRun};
-use crate::runs::Runs;
 use crate::source::{BlockBuffers, EntrySource, KeySource, Rest};
 use crate::tree::{LoserTree, OrderedEntry};
 
@@ -22,7 +20,14 @@ pub struct Merge<'a> {
     engine: Engine<'a>,
     block_buffers: BlockBuffers,
     /// Gets the buffers back, and the right to merge.
-    runs: Option<&'a Runs>,
+    merges: Option<&'a Mutex<Merges>>,
+}
+
+/// Merges of one sort that are open, and buffers of those that were.
+#[derive(Debug, Default)]
+pub(crate) struct Merges {
+    pub(crate) open: usize,
+    pub(crate) buffers: Vec<BatchBuffers>,
 }
 
 enum Engine<'a> {
@@ -78,11 +83,12 @@ impl<'a> Merge<'a> {
             let common_len = end.map_or(0, |end| common_len(start, end));
             Engine::Tree(LoserTree::new(sources, common_len))
         };
-        Merge { engine, block_buffers: BlockBuffers::new(), runs: None }
+        Merge { engine, block_buffers: BlockBuffers::new(), merges: None }
     }
 
-    pub(crate) fn of(mut self, runs: &'a Runs) -> Merge<'a> {
-        self.runs = Some(runs);
+    /// The same merge, counted among others.
+    pub(crate) fn among(mut self, merges: &'a Mutex<Merges>) -> Merge<'a> {
+        self.merges = Some(merges);
         self
     }
 
@@ -113,30 +119,12 @@ impl<'a> Merge<'a> {
 
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
-        let Some(runs) = self.runs else { return };
-        let mut merges = runs.merges.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(merges) = self.merges else { return };
+        let mut merges = merges.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(merges.open > 0, "an open merge is counted");
         merges.open -= 1;
         if let Engine::Batch(batch) = &mut self.engine {
             merges.buffers.push(batch.take_buffers());
         }
-    }
-}
-
-impl Runs {
-    /// Merges the entries of a range.
-    ///
-    /// Errors: `StoreOptions::threads` merges are open already.
-    pub fn merge<'a>(&'a self, range: &'a KeyRange) -> Result<Merge<'a>> {
-        let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
-        if merges.open == self.budget.merges_max {
-            return Err(Error::TooManyMerges { merges_max: self.budget.merges_max });
-        }
-        merges.open += 1;
-        let buffers = merges.buffers.pop().unwrap_or_default();
-        drop(merges);
-        let bounds = (range.start.as_slice(), range.end.as_deref());
-        let runs = MergeRuns { memory: &self.memory, files: &self.files, added: &self.added };
-        Ok(Merge::new(self.shape, &self.budget, runs, bounds, buffers).of(self))
     }
 }

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::batch::BatchBuffers;
 use crate::budget::Budget;
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
 use crate::file::{RunFile, RunWriter, SpillDir};
-use crate::merge::{Merge, MergeRuns};
+use crate::merge::{Merge, MergeRuns, Merges};
 use crate::ordered::{AddedRun, OrderedRun};
+use crate::range::{self, KeyRange};
 use crate::run::MemoryRun;
-use crate::runs::{Runs, SortStats};
 
 /// What a store may use.
 #[derive(Clone, Debug)]
@@ -28,6 +28,31 @@ pub struct StoreOptions {
     pub threads: usize,
     /// Set by whoever wants the work to end: what spills then fails soon. Default: never.
     pub stop: Arc<AtomicBool>,
+}
+
+/// What a store did, for the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SortStats {
+    /// Runs added that had entries.
+    pub runs: u64,
+    /// Entries added.
+    pub entries: u64,
+    /// Bytes of these entries.
+    pub entry_bytes: u64,
+    /// Runs written to disk, those of merges of spilled runs included.
+    pub spilled_runs: u64,
+    /// Bytes of their entries.
+    pub spilled_entry_bytes: u64,
+    /// Bytes they took on disk.
+    pub spilled_file_bytes: u64,
+    /// Merges of spilled runs into larger ones, because there were too many for one pass.
+    pub premerges: u64,
+    /// Time spent spilling, summed over threads.
+    pub spill_time: Duration,
+    /// Time callers waited for memory, summed over threads.
+    pub wait_time: Duration,
+    /// Most bytes ever counted against the budget, the fixed reserve included.
+    pub memory_bytes_peak: usize,
 }
 
 /// Collects sorted runs from several threads; what does not fit the budget goes to disk.
@@ -452,5 +477,57 @@ impl State {
 
     fn note_peak(&mut self, besides: usize) {
         self.stats.memory_bytes_peak = self.stats.memory_bytes_peak.max(self.used + besides);
+    }
+}
+
+/// All runs of a sort, ready to be merged; threads may merge different ranges at once.
+#[derive(Debug)]
+pub struct Runs {
+    shape: EntryShape,
+    budget: Budget,
+    memory: Vec<MemoryRun>,
+    files: Vec<RunFile>,
+    added: Vec<AddedRun>,
+    stats: SortStats,
+    merges: Mutex<Merges>,
+}
+
+impl Runs {
+    /// Merges the entries of a range.
+    ///
+    /// Errors: `StoreOptions::threads` merges are open already.
+    pub fn merge<'a>(&'a self, range: &'a KeyRange) -> Result<Merge<'a>> {
+        let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
+        if merges.open == self.budget.merges_max {
+            return Err(Error::TooManyMerges { merges_max: self.budget.merges_max });
+        }
+        merges.open += 1;
+        let buffers = merges.buffers.pop().unwrap_or_default();
+        drop(merges);
+        let bounds = (range.start.as_slice(), range.end.as_deref());
+        Ok(Merge::new(self.shape, &self.budget, self.all(), bounds, buffers).among(&self.merges))
+    }
+
+    /// Cuts the keys into ranges of about `bytes_per_range` bytes of entries, ascending.
+    ///
+    /// Entries of equal keys, or equal but for the last [`EntryShape::tail_len`] bytes, are in one
+    /// range, which can make it larger. There is at least one range, also if there are no entries.
+    /// Costs a sort of 64 keys per range.
+    pub fn ranges(&self, bytes_per_range: usize) -> Vec<KeyRange> {
+        range::cut(self.shape, self.all(), bytes_per_range)
+    }
+
+    fn all(&self) -> MergeRuns<'_> {
+        MergeRuns { memory: &self.memory, files: &self.files, added: &self.added }
+    }
+
+    /// Number of entries, without those of [`RunStore::add_ordered`].
+    pub fn entries(&self) -> u64 {
+        self.stats.entries
+    }
+
+    /// What the sort did so far.
+    pub fn stats(&self) -> &SortStats {
+        &self.stats
     }
 }
