@@ -11,9 +11,8 @@
 
 use std::cmp::Ordering;
 
+use crate::Reason;
 use crate::charset::Charset;
-pub use crate::learning_error::CollationError;
-use crate::reason::Reason;
 
 pub(crate) mod bytewise;
 mod code_points;
@@ -25,6 +24,7 @@ mod learned;
 pub(crate) mod tests;
 mod weights;
 
+pub use crate::error::CollationError;
 pub use contractions::{CONTRACTION_CHARS_MAX, Contraction};
 pub use data::{CollationData, Level, Verdict};
 pub use weights::{Weights, WeightsBuilder};

@@ -5,7 +5,7 @@
 //! Source: MariaDB 10.11, strings/ctype-latin1.c `ctype_latin1`, ctype-bin.c `ctype_bin`,
 //! ctype-utf8.c `ctype_utf8mb4`; every byte of each was tried on a server by `tests/`.
 
-use crate::charset::Charset;
+use crate::sql_type::Charset;
 
 /// Space, tab, line feed, vertical tab, form feed, carriage return.
 #[inline]

@@ -16,10 +16,10 @@
 
 mod number;
 
-use crate::charset::Charset;
 use crate::digits::{self, POW10};
 use crate::integer::push_be;
 use crate::reason::Reason;
+use crate::sql_type::Charset;
 use number::Number;
 
 /// Bytes of a group of 0 to 9 digits.

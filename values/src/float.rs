@@ -3,10 +3,10 @@
 //! Source: MariaDB 10.11, sql/field.cc `Field_real::get_double`, `truncate_double`;
 //! strings/dtoa.c `my_strtod`, which like Rust's parser rounds to the nearest double.
 
-use crate::charset::Charset;
 use crate::ctype::{is_ascii_space, is_space};
 use crate::habits::Habits;
 use crate::reason::Reason;
+use crate::sql_type::Charset;
 
 /// Converts text to FLOAT or DOUBLE.
 #[derive(Clone, Debug)]

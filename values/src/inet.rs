@@ -3,9 +3,9 @@
 //! Source: MariaDB 10.11, plugin/type_inet/sql_type_inet.cc `Inet4::ascii_to_fbt`,
 //! `Inet6::ascii_to_fbt`, which read zeros and gaps more narrowly than `inet_pton`.
 
-use crate::charset::Charset;
 use crate::habits::Habits;
 use crate::reason::Reason;
+use crate::sql_type::Charset;
 use crate::uuid::hex_digit;
 
 /// Bytes of an INET4.

@@ -3,10 +3,10 @@
 //! Source: MariaDB 10.11, sql/field.cc `Field_num::get_int`, strings/ctype-simple.c
 //! `my_strntoull10rnd_8bit`; storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
 
-use crate::charset::Charset;
 use crate::ctype::{is_latin1_space, is_space};
 use crate::digits::{self, POW10};
 use crate::reason::Reason;
+use crate::sql_type::Charset;
 
 /// Exponents beyond which the server stops reading digits.
 const EXPONENT_MAX: i64 = 20;

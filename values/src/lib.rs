@@ -16,7 +16,6 @@ mod inet;
 mod integer;
 mod json;
 pub mod key;
-mod learning_error;
 mod multibyte;
 mod reason;
 mod sql_mode;

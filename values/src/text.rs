@@ -6,9 +6,9 @@
 //! `Field_string::store`; strings/ctype-latin1.c `cs_to_uni`; InnoDB's padding of CHAR:
 //! storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
 
-use crate::charset::Charset;
 use crate::ctype::is_space;
 use crate::reason::Reason;
+use crate::sql_type::Charset;
 
 /// What ends a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@
 //! of one node together; versions 6 and 7 ascend as they are. Servers before 10.11.5 turned all of
 //! them. Source: MariaDB 10.11, plugin/type_uuid/sql_type_uuid.h.
 
-use crate::charset::Charset;
 use crate::reason::Reason;
+use crate::sql_type::Charset;
 
 /// Bytes of a UUID.
 pub(crate) const UUID_BYTES: usize = 16;

@@ -2,11 +2,11 @@
 //!
 //! Source: MariaDB 10.11, sql/field.cc `Field_year::store`.
 
-use crate::charset::Charset;
 use crate::ctype::is_space;
 use crate::digits;
 use crate::integer::{Outcome, parse_rounded};
 use crate::reason::Reason;
+use crate::sql_type::Charset;
 
 /// Converts text to YEAR.
 #[derive(Clone, Debug)]

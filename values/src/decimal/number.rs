@@ -3,9 +3,9 @@
 //! Source: MariaDB 10.11, strings/decimal.c `internal_str2dec`, `decimal_shift`, `decimal_round`.
 
 use super::{GROUP, SCALE_MAX};
-use crate::charset::Charset;
 use crate::ctype::{is_latin1_space, is_space};
 use crate::reason::Reason;
+use crate::sql_type::Charset;
 
 /// Groups in the server's buffer.
 const BUFFER_GROUPS: usize = 9;
