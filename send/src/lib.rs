@@ -8,8 +8,9 @@
 //! In reading order: `landing` where rows go, `columns` what is sent for each column, `text` how,
 //! `encoder` rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is
 //! loaded once, `resume` what an earlier load left, `order` which portions may overtake others by
-//! their `row_keys`, `sorted` rows in key order, `lane` a connection at work, `limits` of their
-//! number, `watch` the server meanwhile, `budget` the memory of all, `collector` what they tell, in
+//! their `row_keys`, `sorted` rows in key order, [`lanes`] connections at work, whatever they send,
+//! `lane` one that sends portions, [`controller`] and `limits` how many, [`retry`] what they try
+//! again, [`watch`] the server meanwhile, `budget` the memory of all, `collector` what they tell, in
 //! input order.
 
 mod budget;
