@@ -25,7 +25,7 @@ pub(crate) fn load(work: &Work<'_>, rows: &TableRows) -> Result<Sent, Stopped> {
     let options = options(work, rows).map_err(Stopped::Unfit)?;
     let counted = Counted::new(work.watch);
     let loaded = if is_coded(rows) {
-        let source = source(work, rows)?;
+        let (source, _) = source(work, rows)?;
         load::load_from(work.connect, &options, source, &counted)
     } else {
         load::load(work.connect, &options, &counted)
@@ -46,9 +46,9 @@ pub(crate) fn serial(
     if rows.files.is_empty() {
         return Ok(sent);
     }
-    let source = source(work, rows)?;
+    let (source, dialect) = source(work, rows)?;
     let columns = columns(rows).map_err(Stopped::Unfit)?;
-    let sql = statement(work, source.dialect(), &rows.charset, columns.as_deref());
+    let sql = statement(work, &dialect, &rows.charset, columns.as_deref());
     let before = session.query_text("SELECT @@SESSION.sql_mode")?.unwrap_or_default();
     if let Some(mode) = &rows.sql_mode {
         set_mode(session, &format!("{before},{mode}"))?;
@@ -121,8 +121,8 @@ fn options(work: &Work<'_>, rows: &TableRows) -> Result<LoadOptions, String> {
     })
 }
 
-/// The rows front to back, decoded.
-fn source(work: &Work<'_>, rows: &TableRows) -> Result<Box<dyn Source>, Error> {
+/// The rows front to back, decoded, and how they are written.
+fn source(work: &Work<'_>, rows: &TableRows) -> Result<(Box<dyn Source>, Dialect), Error> {
     let charset = MultiByte::of_charset(&rows.charset);
     let dialect = Dialect { charset, ..rows.dialect.clone() };
     let options = SourceOptions {
@@ -134,10 +134,12 @@ fn source(work: &Work<'_>, rows: &TableRows) -> Result<Box<dyn Source>, Error> {
     let files: &[PathBuf] = &rows.files;
     let source = FileSource::new(files, &dialect, options)?;
     if !is_coded(rows) {
-        return Ok(Box::new(source));
+        return Ok((Box::new(source), dialect));
     }
     let codings = rows.columns.iter().flatten().map(|column| column.coding).collect();
-    Ok(Box::new(Decoded::new(source, codings)))
+    let source = Decoded::new(source, codings);
+    let dialect = source.dialect().clone();
+    Ok((Box::new(source), dialect))
 }
 
 /// The columns of the fields as text.

@@ -3,16 +3,17 @@
 //! A lane waits for the controller's leave, takes a chunk under the source's lock, writes its rows
 //! out, has them loaded, and tells the collector. Nothing queues: what a lane holds is its portion.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use encode::prepared::Prepared;
+use encode::reading::Reading;
 use encode::rejects::{Reject, Rejects};
 use job::error::Error;
 use job::failpoint;
 use job::memory::LaneShares;
 use job::pool;
-use job::progress::{Snapshot, Stage};
+use job::progress::Stage;
 use job::settled::Settled;
 use job::stop::Stop;
 use server::Session;
@@ -50,17 +51,15 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Lanes<'a> {
     plan: Plan<'a>,
     source: &'a Mutex<Box<dyn Source>>,
+    reading: Reading<'a>,
     controller: Controller,
     lanes: usize,
     budget: Budget,
     order: Option<OrderGate>,
     collector: Collector,
     session: Mutex<Option<Session>>,
-    given_up: Arc<AtomicBool>,
-    bytes_total: Option<u64>,
     next_lane: AtomicUsize,
     tries_failed: AtomicUsize,
-    stop: AtomicBool,
 }
 
 /// What came of all lanes.
@@ -80,15 +79,8 @@ impl<'a> Lanes<'a> {
         source: &'a Mutex<Box<dyn Source>>,
     ) -> Result<Lanes<'a>, Error> {
         let options = plan.prepared.options;
-        let rejects = Rejects::create(
-            options.rejects.as_deref(),
-            options.rejects_max,
-            &options.dialect.lines_terminated_by,
-        )?;
-        let (given_up, bytes_total) = {
-            let source = source.lock().unwrap_or_else(PoisonError::into_inner);
-            (source.given_up(), source.bytes_total())
-        };
+        let row_end = lock(source).row_end().to_owned();
+        let rejects = Rejects::create(options.rejects.as_deref(), options.rejects_max, &row_end)?;
         let collector = match plan.is_sorted {
             true => Collector::new(rejects).of_sorted(&options.files),
             false => Collector::new(rejects),
@@ -97,19 +89,18 @@ impl<'a> Lanes<'a> {
         if session.is_some() {
             plan.limits.connections = Some(1);
         }
+        let Prepared { progress, .. } = *plan.prepared;
         Ok(Lanes {
             source,
+            reading: Reading::new(source, Stage::Rows, progress, &options.interrupt),
             lanes: plan.limits.connections.unwrap_or(plan.limits.connections_max),
             controller: Controller::new(plan.limits.clone()),
             budget: Budget::new(&plan.shares),
             order: plan.keys.map(|_| OrderGate::new()),
             collector,
             session: Mutex::new(session),
-            given_up,
-            bytes_total,
             next_lane: AtomicUsize::new(0),
             tries_failed: AtomicUsize::new(0),
-            stop: AtomicBool::new(false),
             plan,
         })
     }
@@ -120,7 +111,7 @@ impl<'a> Lanes<'a> {
             pool::run(self.lanes, || self.work(), || self.close())
         });
         ended.map_err(explain)?;
-        let bytes_read = self.lock_source().bytes_read();
+        let bytes_read = lock(self.source).bytes_read();
         Ok(Loaded {
             settled: self.controller.settled(),
             collected: self.collector.finish()?,
@@ -156,34 +147,20 @@ impl<'a> Lanes<'a> {
 
     /// Takes the next chunk; none at the end of the input, or if there is no need to go on.
     fn next_chunk(&self, portion: &mut Portion) -> Result<Option<Loan<'_>>, Stop> {
-        let prepared = self.plan.prepared;
-        prepared.options.interrupt.check()?;
-        let mut source = self.lock_source();
-        if self.is_stopped() {
-            return Err(Stop::Abandoned);
-        }
-        if self.collector.is_full() {
-            return Ok(None);
-        }
-        let more = source.next_chunk(&mut portion.chunk)?;
-        prepared.progress.update(Snapshot {
-            stage: Stage::Rows,
-            rows: self.collector.rows(),
-            done_bytes: source.bytes_read(),
-            total_bytes: self.bytes_total,
-        });
-        // Waited for with the source locked, so that nobody reads another meanwhile.
-        Ok(more.then(|| self.budget.borrow(portion.chunk.bytes.len())))
+        let is_enough = || {
+            self.reading.set_rows(self.collector.rows());
+            self.collector.is_full()
+        };
+        self.reading.next_chunk(&mut portion.chunk, is_enough, |bytes| self.budget.borrow(bytes))
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
+        self.reading.is_stopped()
     }
 
     /// Lets no lane begin a portion or wait any more.
     fn close(&self) {
-        self.stop.store(true, Ordering::SeqCst);
-        self.given_up.store(true, Ordering::SeqCst);
+        self.reading.close();
         self.controller.close();
         if let Some(numbers) = self.plan.encoder.numbers {
             numbers.close();
@@ -193,10 +170,11 @@ impl<'a> Lanes<'a> {
         }
         self.collector.close();
     }
+}
 
-    fn lock_source(&self) -> MutexGuard<'_, Box<dyn Source>> {
-        self.source.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Whoever panicked with a source leaves it where it was.
+fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> MutexGuard<'s, Box<dyn Source>> {
+    source.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn explain(stop: Stop) -> Error {
@@ -220,7 +198,7 @@ impl<'l, 'a> Lane<'l, 'a> {
     fn new(lanes: &'l Lanes<'a>) -> Lane<'l, 'a> {
         Lane {
             lanes,
-            encoder: Encoder::new(lanes.plan.encoder),
+            encoder: Encoder::new(lanes.plan.encoder, lanes.reading.reader()),
             portion: Portion::default(),
             keys: lanes.plan.keys.map(UniqueKeys::collector),
             sender: None,
@@ -247,7 +225,7 @@ impl<'l, 'a> Lane<'l, 'a> {
         self.encoder.encode(&mut self.portion, lanes.plan.sender.form)?;
         let pass = match (&lanes.order, &mut self.keys) {
             (Some(order), Some(keys)) => {
-                let keys = keys.collect(&self.portion.chunk, self.encoder.scanned());
+                let keys = self.portion.batch.visit(&self.portion.chunk, keys);
                 Some(order.enter(ordinal, keys)?)
             }
             _ => None,
@@ -267,7 +245,7 @@ impl<'l, 'a> Lane<'l, 'a> {
         if bytes > 2 * lanes.plan.shares.chunk_bytes {
             // Its buffers have grown with the record: give them back before the loan.
             self.portion = Portion::default();
-            self.encoder = Encoder::new(lanes.plan.encoder);
+            self.encoder.begin_anew();
         }
         drop(loan);
         let Sent { entry, rejects, was_loaded, .. } = sent;

@@ -51,11 +51,15 @@ impl Default for ConvertOptions {
 /// (plain digits, `YYYY-MM-DD`, ASCII) a few nanoseconds. One for each column and thread.
 #[derive(Clone, Debug)]
 pub struct Converter {
-    kind: Kind,
+    pub(crate) kind: Kind,
+    /// Zone that moments are shown in.
+    pub(crate) zone: Zone,
+    /// The text of a typed value.
+    pub(crate) scratch: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+pub(crate) enum Kind {
     Integer(Integer),
     Decimal(Decimal),
     Real(Real),
@@ -158,7 +162,7 @@ impl Converter {
             }
             SqlType::Opaque { .. } => return Err(bad()),
         };
-        Ok(Converter { kind })
+        Ok(Converter { kind, zone: options.time_zone.clone(), scratch: Vec::new() })
     }
 
     /// Appends the stored form of `text` to `out`: exactly the bytes InnoDB keeps in the record
