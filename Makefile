@@ -42,7 +42,7 @@ demo:
 	@INRUSH=$(DEMO) SCALE=$(SCALE) DEMO_DIR=$(ROWS) scripts/demo.sh
 
 test:
-	@scripts/setup.sh 8
+	@scripts/setup.sh 8 test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --features inrush/bench -- -D warnings
 	$(CARGO) clippy --locked -p inrush -- -D warnings
@@ -58,7 +58,7 @@ bench:
 
 # Failed cases say how to have them again; their files stay.
 soak:
-	@scripts/setup.sh 8
+	@scripts/setup.sh 8 test
 	@SOAK_MINUTES='$(if $(SEED),,$(MINUTES))' SOAK_SEED='$(SEED)' SOAK_SERVERS='$(SOAK_SERVERS)' \
 		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak
 

@@ -1,13 +1,13 @@
 #!/bin/sh
 # Installs what building and testing Inrush needs and this machine lacks.
 #
-#   scripts/setup.sh [GIGABYTES [demo]]     free disk space wanted here (default 6)
+#   scripts/setup.sh [GIGABYTES [demo|test]]     free disk space wanted here (default 6)
 #
 # Wanted: a C compiler and linker, MariaDB's server and client programs, Rust. On Debian and its
 # derivatives apt installs them, as root or through sudo; elsewhere this says what to install.
 # Of MariaDB's server only the -core package is taken: it holds the programs, and no service that
 # would start a server of the system's own. Asks nothing, and is done at once when all is there.
-# The demo does without what only tests and benchmarks need.
+# The demo does without what only tests and benchmarks need; tests want a plugin of the server too.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -76,6 +76,30 @@ if [ -n "$missing" ]; then
         "    (Fedora: mariadb-server mariadb; Arch: mariadb; macOS is not supported yet)"
     # shellcheck disable=SC2086
     apt_install $missing
+fi
+
+# --- A plugin for tests ------------------------------------------------------------------------
+
+# Tests encrypt tables. On Debian the plugin for that is in the package that brings the service, so it
+# is unpacked into the build folder, and nothing is installed.
+plugins=${CARGO_TARGET_DIR:-target}/plugins
+unpack_plugins() {
+    version=$(dpkg-query -W -f='${Version}' mariadb-server-core)
+    folder=$(mktemp -d)
+    chmod 755 "$folder"
+    (cd "$folder" && apt-get -o APT::Sandbox::User="$(id -un)" download -q "mariadb-server=$version") || return 1
+    mkdir -p "$plugins"
+    dpkg-deb --fsys-tarfile "$folder"/mariadb-server_*.deb |
+        tar -x -C "$plugins" --strip-components=5 --no-same-owner ./usr/lib/mysql/plugin
+    rm -rf "$folder"
+}
+if [ "$purpose" = test ] && have dpkg-query && [ ! -e "$plugins/file_key_management.so" ]; then
+    own=$(mariadbd --no-defaults --verbose --help 2>/dev/null | awk '$1 == "plugin-dir" { print $2 }')
+    if [ ! -e "$own/file_key_management.so" ]; then
+        say "Unpacking the server's plugins into $plugins, for tests"
+        unpack_plugins || { as_root apt-get update -q && unpack_plugins; } ||
+            fail "Tests need the plugin file_key_management of MariaDB: install mariadb-server."
+    fi
 fi
 
 if ! rust_is_new_enough; then

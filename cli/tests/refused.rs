@@ -204,14 +204,12 @@ fn a_collation_that_fails_its_self_test_is_refused_by_name() {
 fn an_unfit_server_is_refused_by_name() {
     let home = Home::new();
     let key = home.file("keys", "1;00112233445566778899aabbccddeeff\n");
-    let extra = [
-        "--log-bin=b",
-        "--plugin-load-add=file_key_management",
-        &format!("--loose-file-key-management-filename={}", key.display()),
-    ];
+    let mut extra = TestServer::plugin("file_key_management");
+    extra.push("--log-bin=b".to_owned());
+    extra.push(format!("--loose-file-key-management-filename={}", key.display()));
     let options = TestServerOptions {
         datadir: vec!["--innodb-page-size=8k".to_owned()],
-        extra: extra.map(str::to_owned).into(),
+        extra,
         ..TestServerOptions::default()
     };
     let Some(server) = TestServer::start_with(&options) else { return };

@@ -293,6 +293,40 @@ fn a_replay_killed_while_many_rows_go_in_leaves_nothing_behind() {
     }
 }
 
+/// Rows for a table that was there before, so many that they go over several connections.
+fn more_of_other() -> String {
+    let rows: Vec<String> = (2..120_000).map(|id| format!("({id},{})", id % 2 + 1)).collect();
+    let statements = rows.chunks(20_000);
+    statements.map(|rows| format!("INSERT INTO `other` VALUES {};\n", rows.join(","))).collect()
+}
+
+#[test]
+fn rows_that_several_connections_commit_go_in_as_a_whole_whenever_it_is_killed() {
+    let Some(server) = TestServer::shared() else { return };
+    let more = ["--as", "statements", "--memory", "24M"];
+    let mut scene = Scene::new(server, &more, &more_of_other());
+    for (step, place) in ["replay.prepared", "replay.committed"].into_iter().enumerate() {
+        for is_empty in [false, true] {
+            scene.reset();
+            let database = scene.database.clone();
+            if is_empty {
+                scene.session.exec(&format!("DELETE FROM {database}.other")).unwrap();
+            }
+            let mut command = scene.command();
+            let killed = run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
+            assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+            let outcome = run(&mut scene.command());
+            assert_eq!(outcome.code(), 0, "{place}: {outcome:?}");
+            if is_empty {
+                scene.session.exec(&format!("INSERT INTO {database}.other VALUES (1,1)")).unwrap();
+            }
+            scene.is_as_expected(step);
+            scene.is_clean(step);
+            assert!(scene.session.query("XA RECOVER").unwrap().is_empty(), "{place}");
+        }
+    }
+}
+
 /// Waits for the failpoint; false for a process that has come to its end.
 fn wait_paused_or_ended(child: &mut std::process::Child) -> bool {
     let stat = format!("/proc/{}/stat", child.id());

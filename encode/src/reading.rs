@@ -140,6 +140,11 @@ impl<'a> Reading<'a> {
         self.stop.load(Ordering::SeqCst)
     }
 
+    /// To be set by who has no use for more of the source.
+    pub fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.given_up)
+    }
+
     /// So many rows are done.
     pub fn add_rows(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);

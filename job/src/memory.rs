@@ -147,6 +147,6 @@ mod tests {
         assert!(Memory::split(27 << 20, 1).is_err());
         assert!(Memory::check_verify(64 << 20, 10 << 30).is_ok());
         let error = Memory::check_verify(64 << 20, 1 << 40).unwrap_err().to_string();
-        assert!(error.ends_with("verifying a file of 1.1 TB takes 4116 MiB"), "{error}");
+        assert!(error.ends_with("verifying a file of 1.10 TB takes 4116 MiB"), "{error}");
     }
 }

@@ -3,19 +3,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::Error;
-use crate::stop::Stop;
+use crate::stop::Reason;
 
 /// Runs `work` in `threads` threads to its end.
 ///
 /// The first worker that stops, by error or panic, has `close` called, which must wake and turn
 /// away the others. Its reason is the result.
-pub fn run(
+pub fn run<R: Reason>(
     threads: usize,
-    work: impl Fn() -> Result<(), Stop> + Sync,
+    work: impl Fn() -> Result<(), R> + Sync,
     close: impl Fn() + Sync,
-) -> Result<(), Stop> {
+) -> Result<(), R> {
     let guarded = || {
-        let outcome = catch(&work).unwrap_or_else(|error| Err(Stop::Failed(error)));
+        let outcome = catch(&work).unwrap_or_else(|error| Err(R::from(error)));
         if outcome.is_err() {
             close();
         }
@@ -31,7 +31,7 @@ pub fn run(
     for outcome in outcomes {
         match outcome {
             Ok(()) => {}
-            Err(Stop::Abandoned) => abandoned = Err(Stop::Abandoned),
+            Err(reason) if reason.is_abandoned() => abandoned = Err(reason),
             stopped => return stopped,
         }
     }
@@ -52,6 +52,7 @@ pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stop::Stop;
     use crate::turn::Turnstile;
     use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -27,6 +27,23 @@ pub struct DuplicateKey {
     pub key: Vec<u8>,
 }
 
+/// Why a worker ended early, as others ask it.
+pub trait Reason: From<Error> + Send {
+    /// Another worker stopped first; its reason is the one that counts.
+    const ABANDONED: Self;
+
+    /// Whether it is that.
+    fn is_abandoned(&self) -> bool;
+}
+
+impl Reason for Stop {
+    const ABANDONED: Stop = Stop::Abandoned;
+
+    fn is_abandoned(&self) -> bool {
+        matches!(self, Stop::Abandoned)
+    }
+}
+
 impl Stop {
     /// A duplicate in index `index`.
     pub fn duplicate(index: usize, key: &[u8]) -> Stop {

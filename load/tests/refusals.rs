@@ -116,18 +116,18 @@ fn unfit_servers_are_refused_by_name() {
     let keys = std::env::temp_dir().join(format!("inrush-keys-{}", std::process::id()));
     std::fs::write(&keys, format!("1;{}\n", "0123456789abcdef".repeat(2))).unwrap();
     let key_file = format!("--file-key-management-filename={}", keys.display());
-    let cases: [(&[&str], &str, &str); 4] = [
-        (&["--log-bin=log", "--server-id=1"], "", "binary log"),
-        (&["--innodb-file-per-table=0"], "", "shared tablespace"),
-        (
-            &["--plugin-load-add=file_key_management", &key_file, "--innodb-encrypt-tables=ON"],
-            "",
-            "encrypted",
-        ),
-        (&["--plugin-load-add=file_key_management", &key_file], "ENCRYPTED=YES", "encrypted"),
+    let with_keys = |options: &[&str]| -> Vec<String> {
+        let given = options.iter().map(|&option| option.to_owned());
+        TestServer::plugin("file_key_management").into_iter().chain(given).collect()
+    };
+    let plain = |options: &[&str]| options.iter().map(|&option| option.to_owned()).collect();
+    let cases: [(Vec<String>, &str, &str); 4] = [
+        (plain(&["--log-bin=log", "--server-id=1"]), "", "binary log"),
+        (plain(&["--innodb-file-per-table=0"]), "", "shared tablespace"),
+        (with_keys(&[&key_file, "--innodb-encrypt-tables=ON"]), "", "encrypted"),
+        (with_keys(&[&key_file]), "ENCRYPTED=YES", "encrypted"),
     ];
     for (extra, table_option, feature) in cases {
-        let extra = extra.iter().map(|&option| option.to_owned()).collect();
         let options = TestServerOptions { extra, ..TestServerOptions::default() };
         let Some(test_server) = TestServer::start_with(&options) else { return };
         let database = test_server.database().unwrap();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! statement --order--> step: run on the dump's session
-//!                            shadow made, filled by the crew, published     table.rs, ways.rs
+//!                            shadow made, filled by the crew, published     table.rs, route.rs
 //!                            wait for one table, for all of them            barrier.rs
 //!                            SET, and what else is the session's            session.rs
 //!                            left for the end of an --atomic replay         atomic.rs
@@ -36,10 +36,10 @@ use crate::order::{Decode, Order, Step, has_word};
 use crate::place::Place;
 use crate::reading;
 use crate::report::Report;
+use crate::route::Shared;
 use crate::sessions::Sessions;
 use crate::state::State;
 use crate::table::{Created, Tables};
-use crate::ways::Shared;
 
 /// Goes through a dump.
 pub(crate) struct Conductor<'scope, 'env> {

@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use schema::TableName;
 
+use crate::filling::{Sent, Stopped};
 use crate::journal::Spot;
 use crate::place::Place;
-use crate::ways::{self, Job, Shared};
-use crate::work::{Sent, Stopped};
+use crate::route::{self, Job, Shared};
 
 /// Runs under way at once: while one is built or imported, the next is read.
 const JOBS_MAX: usize = 2;
@@ -66,13 +66,13 @@ impl<'scope, 'env> Crew<'scope, 'env> {
     }
 
     /// Begins a run, of a table that is not busy, where there is room.
-    pub(crate) fn begin(&mut self, place: Place, spot: Spot, job: Job) {
-        let table = job.table.clone();
+    pub(crate) fn begin(&mut self, place: Place, job: Job) {
+        let (table, spot) = (job.table.clone(), job.spot);
         assert!(self.has_room() && self.busy.insert(table.clone()), "{table} is not to begin");
         let (shared, sender) = (self.shared, self.finished.0.clone());
         let thread = self.scope.spawn(move || {
             let started = Instant::now();
-            let outcome = ways::put(shared, job);
+            let outcome = route::put(shared, job);
             let seconds = started.elapsed().as_secs_f64();
             // The receiver is gone only with the conductor.
             let _ = sender.send(Finished { table, place, spot, outcome, seconds });

@@ -11,8 +11,8 @@ use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
 
 use crate::dump::{Coding, TableRows};
 use crate::error::Error;
+use crate::filling::{Filling, Sent, Stopped};
 use crate::rows::{self, Counted};
-use crate::work::{Sent, Stopped, Work};
 
 use decoded::Decoded;
 use text::Text;
@@ -21,16 +21,16 @@ use text::Text;
 const WARNINGS_MAX: u32 = 65_535;
 
 /// Loads rows into a table that has none. The head of the work is not looked at.
-pub(crate) fn load(work: &Work<'_>, rows: &TableRows) -> Result<Sent, Stopped> {
-    let options = options(work, rows).map_err(Stopped::Unfit)?;
-    let counted = Counted::new(work.watch);
+pub(crate) fn load(filling: &Filling<'_>, rows: &TableRows) -> Result<Sent, Stopped> {
+    let options = options(filling, rows).map_err(Stopped::Unfit)?;
+    let counted = Counted::new(filling.watch);
     let loaded = if is_coded(rows) {
-        let (source, _) = source(work, rows)?;
-        load::load_from(work.connect, &options, source, &counted)
+        let (source, _) = source(filling, rows)?;
+        load::load_from(filling.connect, &options, source, &counted)
     } else {
-        load::load(work.connect, &options, &counted)
+        load::load(filling.connect, &options, &counted)
     };
-    counted.end(loaded, work.is_shadow)
+    counted.end(loaded, filling.is_shadow)
 }
 
 /// Sends rows by LOAD DATA LOCAL in the dump's session, in one transaction.
@@ -38,7 +38,7 @@ pub(crate) fn load(work: &Work<'_>, rows: &TableRows) -> Result<Sent, Stopped> {
 /// Errors: rows that share a key, which LOCAL would leave out without a word; values that the
 /// server would change, unless `--force` has them changed.
 pub(crate) fn serial(
-    work: &Work<'_>,
+    filling: &Filling<'_>,
     rows: &TableRows,
     session: &mut Session,
 ) -> Result<Sent, Stopped> {
@@ -46,9 +46,9 @@ pub(crate) fn serial(
     if rows.files.is_empty() {
         return Ok(sent);
     }
-    let (source, dialect) = source(work, rows)?;
+    let (source, dialect) = source(filling, rows)?;
     let columns = columns(rows).map_err(Stopped::Unfit)?;
-    let sql = statement(work, &dialect, &rows.charset, columns.as_deref());
+    let sql = statement(filling, &dialect, &rows.charset, columns.as_deref());
     let before = session.query_text("SELECT @@SESSION.sql_mode")?.unwrap_or_default();
     if let Some(mode) = &rows.sql_mode {
         set_mode(session, &format!("{before},{mode}"))?;
@@ -71,12 +71,12 @@ pub(crate) fn serial(
         })
     };
     match trouble {
-        Some(trouble) if work.options.force => {
-            sent.notes.push(format!("{}: {trouble}", work.table));
+        Some(trouble) if filling.options.force => {
+            sent.notes.push(format!("{}: {trouble}", filling.table));
         }
         Some(trouble) => {
             session.exec("ROLLBACK")?;
-            let trouble = format!("{}: {trouble}", work.table);
+            let trouble = format!("{}: {trouble}", filling.table);
             return Err(Stopped::Failed(Error::Refused(trouble)));
         }
         None => {}
@@ -86,7 +86,7 @@ pub(crate) fn serial(
         set_mode(session, &before)?;
     }
     sent.rows = done.affected_rows;
-    work.watch.add_rows(sent.rows);
+    filling.watch.add_rows(sent.rows);
     Ok(sent)
 }
 
@@ -106,10 +106,10 @@ fn is_coded(rows: &TableRows) -> bool {
 }
 
 /// What the engine is asked to do; or why it cannot do it as the dump's session would.
-fn options(work: &Work<'_>, rows: &TableRows) -> Result<LoadOptions, String> {
-    let mut options = rows::session_options(work)?;
+fn options(filling: &Filling<'_>, rows: &TableRows) -> Result<LoadOptions, String> {
+    let mut options = rows::session_options(filling)?;
     if let Some(mode) = &rows.sql_mode {
-        options.sql_mode = Some(format!("{},{mode}", work.state.sql_mode()));
+        options.sql_mode = Some(format!("{},{mode}", filling.state.sql_mode()));
     }
     Ok(LoadOptions {
         files: rows.files.clone(),
@@ -122,13 +122,13 @@ fn options(work: &Work<'_>, rows: &TableRows) -> Result<LoadOptions, String> {
 }
 
 /// The rows front to back, decoded, and how they are written.
-fn source(work: &Work<'_>, rows: &TableRows) -> Result<(Box<dyn Source>, Dialect), Error> {
+fn source(filling: &Filling<'_>, rows: &TableRows) -> Result<(Box<dyn Source>, Dialect), Error> {
     let charset = MultiByte::of_charset(&rows.charset);
     let dialect = Dialect { charset, ..rows.dialect.clone() };
     let options = SourceOptions {
         skip_lines: rows.skip_lines,
-        temp_dir: work.options.temp_dir.clone(),
-        stop: work.options.interrupt.flag(),
+        temp_dir: filling.options.temp_dir.clone(),
+        stop: filling.options.interrupt.flag(),
         ..SourceOptions::default()
     };
     let files: &[PathBuf] = &rows.files;
@@ -154,7 +154,7 @@ fn columns(rows: &TableRows) -> Result<Option<Vec<String>>, String> {
 
 /// LOAD DATA of a text in this dialect.
 fn statement(
-    work: &Work<'_>,
+    filling: &Filling<'_>,
     dialect: &Dialect,
     charset: &str,
     columns: Option<&[String]>,
@@ -171,7 +171,7 @@ fn statement(
     format!(
         "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} CHARACTER SET {} FIELDS TERMINATED BY {} \
          ENCLOSED BY {} ESCAPED BY {} LINES STARTING BY {} TERMINATED BY {}{}",
-        work.into.quoted(),
+        filling.into.quoted(),
         quote_name(charset),
         bytes(&dialect.fields_terminated_by),
         byte(dialect.enclosed_by),

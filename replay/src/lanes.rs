@@ -5,86 +5,193 @@
 //!     -- chunk --> lane: INSERT .. INSERT .. COMMIT
 //! ```
 //!
+//! The lanes are those of [`send::lanes`], with its controller; what they send is the dump's own.
+//!
 //! Chunks overtake each other, so this is for rows to which their order means nothing: literals, into
 //! a table of InnoDB with a primary key, with no value that the server counts. REPLACE and IGNORE are
 //! so as long as no two rows share a key, which the counts of the server tell. Rows of a table without
-//! a primary key stay in their order and go over one connection, and so do rows that go into a table
-//! that others see: in one transaction. What is not so is [`Stopped::Unfit`], and for
+//! a primary key stay in their order and go over one connection. Those that go into a table that
+//! others see stay or go together: by one transaction, or by one of each connection, which are
+//! prepared before the first is committed. What is not so is [`Stopped::Unfit`], and for
 //! [`crate::serial`], which plays the statements as they stand.
 //!
-//! In reading order: `tuples` the rows of a chunk, `gate` what may be done with them, `lane` a
-//! connection at work.
+//! In reading order: `tuples` the rows of a chunk, `gate` what may be done with them, `feed` the
+//! chunks, `lane` a connection at work, `together` transactions of several.
 
+mod feed;
 mod gate;
 mod lane;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
+mod together;
 mod tuples;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+use std::time::Duration;
 
+use load::{Progress, Snapshot};
+use send::controller::Limits;
+use send::lanes::Lanes;
+use send::watch::Watch as ServerWatch;
 use server::Session;
+use server::capacity::Capacity;
 use server::secondary::{Defer, Secondary};
-use sources::{Chunk, Source};
+use sources::Source;
 
 use crate::error::Error;
-use crate::work::{Sent, Stopped, Work};
+use crate::filling::{Filling, Sent, Stopped};
+use crate::progress::Watch;
+use feed::Feed;
 pub(crate) use gate::head;
-use gate::{Gate, unfit};
-use lane::Lane;
+use gate::{Commit, Gate};
+use lane::{Chunks, StatementLane};
+pub(crate) use together::{Resolved, Together};
 
 /// Bytes of a chunk, a transaction each: commits are few then, and little is sent again after a
 /// deadlock.
 const CHUNK_BYTES: usize = 2 << 20;
+/// The least that a chunk is cut down to where memory is short.
+const CHUNK_BYTES_MIN: usize = 64 << 10;
 /// Runs of at least so many bytes have their secondary indexes built at the end. Less is not worth
 /// the ALTER TABLEs.
 const DEFER_BYTES: usize = 8 << 20;
-/// Lanes, where nothing is said.
-const LANES_MAX: usize = 16;
+/// Lanes for which there should be room, where nothing is said of them.
+const LANES_WANTED: usize = 16;
+/// Most lanes, where nothing is said of them.
+const LANES_MAX: usize = 64;
 /// Copies of a chunk in memory: its text, the statement, the driver's packet.
 const COPIES: u64 = 3;
+/// Bytes of a statement where the server takes as many: its rows are parsed into memory before the
+/// first goes in, and smaller ones stay in the processor's caches.
+const STATEMENT_BYTES: usize = 256 << 10;
 
 /// Sends a run over several connections.
 ///
 /// Errors: [`Stopped::Unfit`] where the dump's own statements have to be played one after the other.
 /// The shadow may then hold rows, and may lack indexes.
-pub(crate) fn send(work: &Work<'_>, mut run: impl Source) -> Result<Sent, Stopped> {
-    let lanes = lanes(work);
-    let share = work.memory_bytes_max / (lanes as u64 * COPIES);
-    let chunk_bytes = usize::try_from(share).unwrap_or(CHUNK_BYTES).clamp(64 << 10, CHUNK_BYTES);
-    let record_bytes_max = usize::try_from(work.memory_bytes_max / COPIES).unwrap_or(usize::MAX);
+pub(crate) fn send(filling: &Filling<'_>, mut run: impl Source) -> Result<Sent, Stopped> {
+    let chunk_bytes = chunk_bytes(filling);
+    let record_bytes_max = usize::try_from(filling.memory_bytes_max / COPIES).unwrap_or(usize::MAX);
     run.set_chunks(chunk_bytes, record_bytes_max.max(chunk_bytes))?;
-    let mut session = Session::connect(work.connect)?;
-    let gate = Gate::of(&mut session, work)?;
+    let mut session = Session::connect(filling.connect)?;
+    let gate = Gate::of(&mut session, filling)?;
     let mut feed = Feed::new(run);
-    let ahead = usize::try_from(work.memory_bytes_max / COPIES).unwrap_or(DEFER_BYTES);
-    let is_large = feed.read_ahead(ahead.min(DEFER_BYTES))?;
-    let secondary = match is_large && work.is_shadow && work.is_empty {
+    let is_large = feed.read_ahead(record_bytes_max.min(DEFER_BYTES))?;
+    let secondary = match is_large && filling.is_shadow && filling.is_empty {
         true => Secondary::of(&gate.table, Defer::NotUnique),
         false => Secondary::default(),
     };
     let is_deferred = secondary.take_from(&mut session, &gate.table)?;
-    let lanes = if gate.is_parallel { lanes.min(feed.chunks_known()) } else { 1 };
-    let rows = Lanes::new(work, &gate, feed).run(lanes)?;
+    let limits = limits(filling, &gate, &mut session, (&feed, chunk_bytes))?;
+    let is_several = limits.connections_max > 1;
+    let rows = rows(filling, &gate, feed, limits, &mut session)?;
     if is_deferred && !secondary.build(&mut session, &gate.table)? {
-        let into = work.into;
+        let into = filling.into;
         return Err(Error::Usage(format!("{into} was changed by somebody else meanwhile")).into());
     }
-    Ok(Sent { rows, way: "lanes", notes: notes(&mut session, &gate, lanes)? })
+    Ok(Sent { rows, way: "lanes", notes: notes(&mut session, &gate, is_several)? })
 }
 
-/// Connections that rows may go over.
-fn lanes(work: &Work<'_>) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    work.options.connections.unwrap_or((2 * cores).min(LANES_MAX)).max(1)
+/// Sends all rows, and has them stay.
+fn rows(
+    filling: &Filling<'_>,
+    gate: &Gate,
+    feed: Feed<impl Source>,
+    limits: Limits,
+    session: &mut Session,
+) -> Result<u64, Stopped> {
+    if let Commit::Together(together) = &gate.commit {
+        // Rows that somebody has left half in, or half out, would be waited for.
+        together.resolve(session)?;
+    }
+    let interrupt = &filling.options.interrupt;
+    let lanes = Lanes::new(limits, feed.given_up(), interrupt);
+    let chunks = Chunks::new(filling, gate, &lanes, feed);
+    let mut server_watch = ServerWatch::of_server(filling.connect);
+    let told = Told { watch: filling.watch };
+    let ended = lanes.run(&mut server_watch, &told, || StatementLane::new(&chunks), || ());
+    let Chunks { rows, open, .. } = chunks;
+    let rows = rows.into_inner();
+    let open = open.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let _shield = interrupt.shield();
+    match ended.and_then(|()| interrupt.check().map_err(Stopped::from)) {
+        Ok(()) => stay(gate, session, open).map(|()| rows),
+        Err(stopped) => {
+            filling.watch.take_rows(rows);
+            go(gate, open);
+            Err(stopped)
+        }
+    }
+}
+
+/// Commits the transactions of lanes that are still open.
+fn stay(
+    gate: &Gate,
+    session: &mut Session,
+    mut open: BTreeMap<usize, Session>,
+) -> Result<(), Stopped> {
+    match &gate.commit {
+        Commit::Together(together) => together.commit(session, open)?,
+        Commit::AtEnd | Commit::Chunks => {
+            for lane in open.values_mut() {
+                lane.exec("COMMIT")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rolls back the transactions of lanes that are still open.
+fn go(gate: &Gate, mut open: BTreeMap<usize, Session>) {
+    match &gate.commit {
+        Commit::Together(together) => together.roll_back(open),
+        // A connection that is gone takes its rows back too.
+        Commit::AtEnd | Commit::Chunks => {
+            open.values_mut().for_each(|lane| drop(lane.exec("ROLLBACK")));
+        }
+    }
+}
+
+/// Bytes of a chunk, where so many lanes as may be wanted have to fit.
+fn chunk_bytes(filling: &Filling<'_>) -> usize {
+    let lanes = filling.options.connections.unwrap_or(LANES_WANTED).max(1);
+    let share = filling.memory_bytes_max / (lanes as u64 * COPIES);
+    usize::try_from(share).unwrap_or(CHUNK_BYTES).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES)
+}
+
+/// Within what the controller may choose.
+fn limits(
+    filling: &Filling<'_>,
+    gate: &Gate,
+    session: &mut Session,
+    (feed, chunk_bytes): (&Feed<impl Source>, usize),
+) -> Result<Limits, Error> {
+    let capacity = Capacity::read(session)?;
+    let fit = filling.memory_bytes_max / (COPIES * chunk_bytes as u64);
+    let fit = usize::try_from(fit).unwrap_or(LANES_MAX).clamp(1, LANES_MAX);
+    let wanted = filling.options.connections.unwrap_or(fit);
+    let room = capacity.connections.filter(|_| filling.options.connections.is_none());
+    let most = if gate.is_parallel { wanted.min(feed.chunks_known()) } else { 1 };
+    let connections_max = most.min(room.unwrap_or(usize::MAX)).max(1);
+    Ok(Limits {
+        connections_max,
+        server_cores: capacity.cores,
+        connections: filling.options.connections.map(|_| connections_max),
+        batch_rows: None,
+        batch_bytes_max: STATEMENT_BYTES,
+        tune_batch: false,
+        rate_bytes: None,
+        lag_max: Duration::ZERO,
+        portion_bytes: chunk_bytes,
+    })
 }
 
 /// What is to be said about a run.
-fn notes(session: &mut Session, gate: &Gate, lanes: usize) -> Result<Vec<String>, Error> {
+fn notes(session: &mut Session, gate: &Gate, is_several: bool) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
-    if gate.rules.counted.is_some() && lanes > 1 {
+    if gate.rules.counted.is_some() && is_several {
         let mode = session.query_text("SELECT @@innodb_autoinc_lock_mode")?;
         if mode.as_deref() == Some("0") {
             notes.push(
@@ -97,144 +204,15 @@ fn notes(session: &mut Session, gate: &Gate, lanes: usize) -> Result<Vec<String>
     Ok(notes)
 }
 
-/// The run, some of it read ahead.
-struct Feed<S> {
-    run: S,
-    /// Read, and not taken; the first one last.
-    ahead: Vec<Chunk>,
-    is_at_end: bool,
+/// Tells what holds the lanes back.
+struct Told<'a> {
+    watch: &'a Watch,
 }
 
-impl<S: Source> Feed<S> {
-    fn new(run: S) -> Feed<S> {
-        Feed { run, ahead: Vec::new(), is_at_end: false }
-    }
+impl Progress for Told<'_> {
+    fn update(&self, _: Snapshot) {}
 
-    /// Reads at least so many bytes; false if there are no more.
-    fn read_ahead(&mut self, bytes: usize) -> Result<bool, Stopped> {
-        let mut read = 0;
-        let mut chunks = Vec::new();
-        while read < bytes {
-            let mut chunk = Chunk::default();
-            if !self.run.next_chunk(&mut chunk).map_err(not_read)? {
-                self.is_at_end = true;
-                break;
-            }
-            read += chunk.bytes.len();
-            chunks.push(chunk);
-        }
-        chunks.reverse();
-        self.ahead = chunks;
-        Ok(!self.is_at_end)
-    }
-
-    /// Chunks that there are, as far as is known.
-    fn chunks_known(&self) -> usize {
-        if self.is_at_end { self.ahead.len().max(1) } else { usize::MAX }
-    }
-
-    fn next(&mut self, chunk: &mut Chunk) -> Result<bool, Stopped> {
-        if let Some(next) = self.ahead.pop() {
-            *chunk = next;
-            return Ok(true);
-        }
-        Ok(!self.is_at_end && self.run.next_chunk(chunk).map_err(not_read)?)
-    }
-}
-
-fn not_read(error: sources::Error) -> Stopped {
-    match error {
-        error @ (sources::Error::NotPlain { .. } | sources::Error::RecordTooLong { .. }) => {
-            unfit(error.to_string())
-        }
-        error => error.into(),
-    }
-}
-
-/// What lanes share.
-struct Lanes<'a, S> {
-    work: &'a Work<'a>,
-    gate: &'a Gate,
-    feed: Mutex<Feed<S>>,
-    given_up: Arc<AtomicBool>,
-    rows: AtomicU64,
-    stop: AtomicBool,
-    /// Why the first one stopped.
-    stopped: Mutex<Option<Stopped>>,
-}
-
-impl<'a, S: Source> Lanes<'a, S> {
-    fn new(work: &'a Work<'a>, gate: &'a Gate, feed: Feed<S>) -> Lanes<'a, S> {
-        Lanes {
-            work,
-            gate,
-            given_up: feed.run.given_up(),
-            feed: Mutex::new(feed),
-            rows: AtomicU64::new(0),
-            stop: AtomicBool::new(false),
-            stopped: Mutex::new(None),
-        }
-    }
-
-    /// Runs so many lanes to the end of the run, or to the first failure; gives the rows.
-    fn run(self, lanes: usize) -> Result<u64, Stopped> {
-        let guarded = || {
-            self.work().map_err(|stopped| {
-                self.stop.store(true, Ordering::SeqCst);
-                self.given_up.store(true, Ordering::SeqCst);
-                let mut first = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-                first.get_or_insert(stopped);
-            })
-        };
-        let ended: Vec<Lane<'_>> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..lanes).map(|_| scope.spawn(guarded)).collect();
-            let first = guarded().ok();
-            first
-                .into_iter()
-                .chain(others.into_iter().filter_map(|o| o.join().ok()?.ok()))
-                .collect()
-        });
-        let stopped = self.stopped.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for lane in ended {
-            lane.end(stopped.is_none())?;
-        }
-        match stopped {
-            Some(stopped) => Err(stopped),
-            None => Ok(self.rows.into_inner()),
-        }
-    }
-
-    fn work(&self) -> Result<Lane<'a>, Stopped> {
-        let mut lane = Lane::connect(self.work, self.gate)?;
-        let mut chunk = Chunk::default();
-        let ended = loop {
-            match self.next(&mut chunk) {
-                Ok(true) => {}
-                Ok(false) => break Ok(()),
-                Err(stopped) => break Err(stopped),
-            }
-            match lane.send(&chunk) {
-                Ok(rows) => {
-                    self.rows.fetch_add(rows, Ordering::Relaxed);
-                    self.work.watch.add_rows(rows);
-                }
-                Err(stopped) => break Err(stopped),
-            }
-        };
-        match ended {
-            Ok(()) => Ok(lane),
-            Err(stopped) => {
-                lane.end(false)?;
-                Err(stopped)
-            }
-        }
-    }
-
-    fn next(&self, chunk: &mut Chunk) -> Result<bool, Stopped> {
-        let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.stop.load(Ordering::SeqCst) {
-            return Ok(false);
-        }
-        feed.next(chunk)
+    fn waiting(&self, text: &str) {
+        self.watch.say(text);
     }
 }

@@ -8,12 +8,11 @@
 //! In reading order: [`options`] what is asked for; [`dump`] the files of a dump, [`names`] what of it
 //! and into which database, `naming` its names as text, `reading` its statements; `order` which
 //! statement may run when, `conductor` that done, by two `sessions`, `state` what one was set to;
-//! `table` a table from its CREATE to the moment it takes its place, with `keys`, its
-//! foreign keys; `work` a run of rows on its way, `ways`
-//! the ways it may take, `crew` those under way: `rows` by the load engine, `lanes` as statements over
-//! several connections, `serial` as they stand, `delimited` those in files of their own; `journal`
-//! what is done, for the same command after a crash; `dry` a replay that is only looked at;
-//! [`report`], [`progress`], `place` and `error`.
+//! `table` a table from its CREATE to the moment it takes its place, with `keys`, its foreign keys;
+//! `filling` rows on their way into a table, `route` the ways they may take, `crew` those under way:
+//! `rows` by the load engine, `lanes` as statements over several connections, `serial` as they stand,
+//! `delimited` those in files of their own; `journal` what is done, for the same command after a
+//! crash; `dry` a replay that is only looked at; [`report`], [`progress`], `place` and `error`.
 
 mod conductor;
 mod crew;
@@ -21,6 +20,7 @@ mod delimited;
 mod dry;
 pub mod dump;
 mod error;
+mod filling;
 mod journal;
 mod keys;
 mod lanes;
@@ -32,13 +32,12 @@ mod place;
 pub mod progress;
 mod reading;
 pub mod report;
+mod route;
 mod rows;
 mod serial;
 mod sessions;
 mod state;
 mod table;
-mod ways;
-mod work;
 
 use std::time::Instant;
 
@@ -55,7 +54,7 @@ use crate::order::Order;
 pub use crate::place::Place;
 use crate::progress::{Progress, Watch};
 use crate::report::Report;
-use crate::ways::Shared;
+use crate::route::Shared;
 
 /// Refuses what can be seen to fail without a server.
 pub fn check(options: &ReplayOptions) -> Result<(), Error> {

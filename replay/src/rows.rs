@@ -15,56 +15,56 @@ use sources::Source;
 use sql::{InsertHead, Verb};
 
 use crate::error::Error;
+use crate::filling::{Filling, Sent, Stopped};
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
 use crate::state::State;
-use crate::work::{Sent, Stopped, Work};
 
 /// Loads a run into a table that has no rows: all of it, or nothing.
-pub(crate) fn load(work: &Work<'_>, run: impl Source + 'static) -> Result<Sent, Stopped> {
-    let options = options(work).map_err(Stopped::Unfit)?;
-    let counted = Counted::new(work.watch);
-    let loaded = load::load_from(work.connect, &options, Box::new(run), &counted);
-    counted.end(loaded, work.is_shadow)
+pub(crate) fn load(filling: &Filling<'_>, run: impl Source + 'static) -> Result<Sent, Stopped> {
+    let options = options(filling).map_err(Stopped::Unfit)?;
+    let counted = Counted::new(filling.watch);
+    let loaded = load::load_from(filling.connect, &options, Box::new(run), &counted);
+    counted.end(loaded, filling.is_shadow)
 }
 
 /// What the engine is asked to do with INSERTs; or why it cannot do it as the dump's session would.
-fn options(work: &Work<'_>) -> Result<LoadOptions, String> {
+fn options(filling: &Filling<'_>) -> Result<LoadOptions, String> {
     Ok(LoadOptions {
         rules: RowRules::Insert,
-        columns: columns(work.head)?,
-        on_duplicate: match work.head.verb {
+        columns: columns(filling.head)?,
+        on_duplicate: match filling.head.verb {
             Verb::Insert => OnDuplicate::Fail,
             Verb::InsertIgnore => OnDuplicate::Skip,
             Verb::Replace => OnDuplicate::Replace,
         },
-        ..session_options(work)?
+        ..session_options(filling)?
     })
 }
 
 /// What of that is the dump's session's and the whole replay's.
-pub(crate) fn session_options(work: &Work<'_>) -> Result<LoadOptions, String> {
+pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, String> {
     // Whether others' tables are empty, the engine sees for itself.
-    if work.is_shadow && !work.is_empty {
+    if filling.is_shadow && !filling.is_empty {
         return Err("the table has rows already".to_owned());
     }
-    if let Some(why) = refusal(work.state) {
+    if let Some(why) = refusal(filling.state) {
         return Err(why);
     }
-    let ReplayOptions { temp_dir, state_dir, lock_wait_seconds, interrupt, .. } = work.options;
-    let into = work.into;
+    let ReplayOptions { temp_dir, state_dir, lock_wait_seconds, interrupt, .. } = filling.options;
+    let into = filling.into;
     Ok(LoadOptions {
-        charset: work.state.charset().to_owned(),
-        sql_mode: Some(work.state.sql_mode().to_owned()),
-        time_zone: work.state.get("time_zone").map(str::to_owned),
-        path: match work.is_shadow {
+        charset: filling.state.charset().to_owned(),
+        sql_mode: Some(filling.state.sql_mode().to_owned()),
+        time_zone: filling.state.get("time_zone").map(str::to_owned),
+        path: match filling.is_shadow {
             true => LoadPath::Auto,
             // What else there is about a table that others made, its triggers, foreign keys, sees
             // the dump's session in statements only.
             false => LoadPath::Direct,
         },
-        threads: work.threads,
-        memory_bytes_max: work.memory_bytes_max,
+        threads: filling.threads,
+        memory_bytes_max: filling.memory_bytes_max,
         // Dumps are in key order by and large, and to find out costs a second reading.
         sort_input: Some(false),
         temp_dir: temp_dir.clone(),

@@ -7,9 +7,9 @@ use sources::dump::{RowRun, RunStatement};
 use sql::Verb;
 
 use crate::error::Error;
+use crate::filling::{Filling, Sent, Stopped};
 use crate::lanes;
 use crate::place::{self, Place};
-use crate::work::{Sent, Stopped, Work};
 
 /// Bytes of statements in a transaction, where nobody sees the table yet: with one each, many short
 /// statements would all wait for the disk.
@@ -21,13 +21,13 @@ const TRANSACTION_BYTES: usize = 4 << 20;
 /// Errors: the statement that failed, with its place, but under `--force`. A shadow may hold the
 /// rows before it.
 pub(crate) fn send(
-    work: &Work<'_>,
+    filling: &Filling<'_>,
     mut run: RowRun,
     session: &mut Session,
     in_transaction: bool,
 ) -> Result<Sent, Stopped> {
     let is_ours = !in_transaction;
-    let is_unchecked = is_ours && !work.state.is_on("unique_checks");
+    let is_unchecked = is_ours && !filling.state.is_on("unique_checks");
     if is_unchecked {
         // MariaDB would fill an empty table in a way that finds duplicates at the COMMIT, and takes
         // all statements back with one.
@@ -36,10 +36,10 @@ pub(crate) fn send(
     if is_ours {
         session.exec("START TRANSACTION")?;
     }
-    let parts = is_ours && work.is_shadow;
-    let done = statements(work, &mut run, session, parts);
+    let parts = is_ours && filling.is_shadow;
+    let done = statements(filling, &mut run, session, parts);
     // The error of the statement says more.
-    let _shield = done.is_err().then(|| work.options.interrupt.shield());
+    let _shield = done.is_err().then(|| filling.options.interrupt.shield());
     if is_ours {
         let ended = session.exec(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
         if done.is_ok() {
@@ -57,16 +57,16 @@ pub(crate) fn send(
 
 /// The statements; `parts`: the transaction may be committed now and then.
 fn statements(
-    work: &Work<'_>,
+    filling: &Filling<'_>,
     run: &mut RowRun,
     session: &mut Session,
     parts: bool,
 ) -> Result<u64, Stopped> {
-    let head = lanes::head(session, work.into, work.state.charset(), work.head)?;
+    let head = lanes::head(session, filling.into, filling.state.charset(), filling.head)?;
     let (mut statement, mut text, mut rows) = (RunStatement::default(), Vec::new(), 0);
     let mut open_bytes = 0;
     while run.next_statement(&mut statement)? {
-        let tuples = statement.text.get(work.head.text.len()..).unwrap_or_default();
+        let tuples = statement.text.get(filling.head.text.len()..).unwrap_or_default();
         text.clear();
         text.extend_from_slice(&head);
         text.extend_from_slice(tuples);
@@ -78,16 +78,16 @@ fn statements(
                 let (offset, line) = (statement.offset, statement.line);
                 let place = Place { file, offset, line, head: place::head(&statement.text) };
                 let error = Error::from(error);
-                if work.options.force && error.is_passed_over() {
-                    work.watch.fail(&place, &error);
+                if filling.options.force && error.is_passed_over() {
+                    filling.watch.fail(&place, &error);
                     continue;
                 }
                 return Err(error.at(place).into());
             }
         };
-        let count = count(&done, work.head.verb);
+        let count = count(&done, filling.head.verb);
         rows += count;
-        work.watch.add_rows(count);
+        filling.watch.add_rows(count);
         open_bytes += text.len();
         if parts && open_bytes >= TRANSACTION_BYTES {
             session.exec("COMMIT")?;

@@ -40,34 +40,34 @@ const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// Within what the controller may choose. What is fixed is not searched for.
 #[derive(Clone, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Most connections: what memory, the server and the user allow; at least 1.
-    pub(crate) connections_max: usize,
+    pub connections_max: usize,
     /// Processors of the server, where they are known: what the search starts from.
-    pub(crate) server_cores: Option<usize>,
+    pub server_cores: Option<usize>,
     /// `--connections`: exactly so many.
-    pub(crate) connections: Option<usize>,
+    pub connections: Option<usize>,
     /// `--batch-rows`: exactly so many rows a statement.
-    pub(crate) batch_rows: Option<usize>,
+    pub batch_rows: Option<usize>,
     /// Most bytes of a statement: `--batch-bytes`, or what max_allowed_packet allows.
-    pub(crate) batch_bytes_max: usize,
+    pub batch_bytes_max: usize,
     /// Whether the size of statements matters; else each takes all of a portion.
-    pub(crate) tune_batch: bool,
+    pub tune_batch: bool,
     /// `--max-rate`: bytes of input a second.
-    pub(crate) rate_bytes: Option<u64>,
+    pub rate_bytes: Option<u64>,
     /// `--max-lag`: how far replicas may be behind.
-    pub(crate) lag_max: Duration,
+    pub lag_max: Duration,
     /// Bytes of a chunk: what a portion takes of the rate before its size is known.
-    pub(crate) portion_bytes: usize,
+    pub portion_bytes: usize,
 }
 
 /// How much one statement holds: it ends before the row that would exceed either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Batch {
+pub struct Batch {
     /// Rows, at least 1.
-    pub(crate) rows: usize,
+    pub rows: usize,
     /// Bytes of its text; a longer row goes alone.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
 }
 
 /// Decides who may load, and with what batch.
@@ -86,7 +86,7 @@ struct State {
 
 /// Leave to load one portion. Dropped without [`Permit::done`], nothing was measured.
 #[derive(Debug)]
-pub(crate) struct Permit<'a> {
+pub struct Permit<'a> {
     controller: &'a Controller,
     begun: Begun,
 }
@@ -196,12 +196,12 @@ impl Controller {
 
 impl Permit<'_> {
     /// How much a statement of this portion holds.
-    pub(crate) fn batch(&self) -> Batch {
+    pub fn batch(&self) -> Batch {
         self.begun.batch
     }
 
     /// The portion is committed: `rows` of it, from `bytes` of input.
-    pub(crate) fn done(self, rows: u64, bytes: u64) {
+    pub fn done(self, rows: u64, bytes: u64) {
         let mut state = self.controller.lock();
         let now = self.controller.began.elapsed();
         state.tuner.done(&self.begun, rows, bytes, now);

@@ -1,9 +1,8 @@
-//! One connection at work: portions in, transactions out.
+//! A lane that encodes: portions in, transactions out.
 //!
-//! A lane waits for the controller's leave, takes a chunk under the source's lock, writes its rows
-//! out, has them loaded, and tells the collector. Nothing queues: what a lane holds is its portion.
+//! It takes a chunk under the source's lock, writes its rows out, has them loaded, and tells the
+//! collector. Nothing queues: what a lane holds is its portion.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use encode::prepared::Prepared;
@@ -12,7 +11,6 @@ use encode::rejects::{Reject, Rejects};
 use job::error::Error;
 use job::failpoint;
 use job::memory::LaneShares;
-use job::pool;
 use job::progress::Stage;
 use job::settled::Settled;
 use job::stop::Stop;
@@ -28,7 +26,8 @@ use super::resume::Resume;
 use super::sender::trouble::{Again, Trouble};
 use super::sender::{Batch, Caller, Sender, SenderOptions, Sent};
 use super::watch::Watch;
-use crate::controller::{Controller, Limits, Permit};
+use crate::controller::{Limits, Permit};
+use crate::lanes::{Lane, Lanes};
 
 /// What lanes work by.
 pub(crate) struct Plan<'a> {
@@ -48,18 +47,15 @@ pub(crate) struct Plan<'a> {
 }
 
 /// What the lanes share.
-pub(crate) struct Lanes<'a> {
+pub(crate) struct Portions<'a> {
     plan: Plan<'a>,
     source: &'a Mutex<Box<dyn Source>>,
     reading: Reading<'a>,
-    controller: Controller,
-    lanes: usize,
+    lanes: Lanes<'a>,
     budget: Budget,
     order: Option<OrderGate>,
     collector: Collector,
     session: Mutex<Option<Session>>,
-    next_lane: AtomicUsize,
-    tries_failed: AtomicUsize,
 }
 
 /// What came of all lanes.
@@ -73,11 +69,11 @@ pub(crate) struct Loaded {
     pub(crate) session: Option<Session>,
 }
 
-impl<'a> Lanes<'a> {
+impl<'a> Portions<'a> {
     pub(crate) fn new(
         mut plan: Plan<'a>,
         source: &'a Mutex<Box<dyn Source>>,
-    ) -> Result<Lanes<'a>, Error> {
+    ) -> Result<Portions<'a>, Error> {
         let options = plan.prepared.options;
         let row_end = lock(source).row_end().to_owned();
         let rejects = Rejects::create(options.rejects.as_deref(), options.rejects_max, &row_end)?;
@@ -89,60 +85,32 @@ impl<'a> Lanes<'a> {
         if session.is_some() {
             plan.limits.connections = Some(1);
         }
-        let Prepared { progress, .. } = *plan.prepared;
-        Ok(Lanes {
+        let reading = Reading::new(source, Stage::Rows, plan.prepared.progress, &options.interrupt);
+        Ok(Portions {
             source,
-            reading: Reading::new(source, Stage::Rows, progress, &options.interrupt),
-            lanes: plan.limits.connections.unwrap_or(plan.limits.connections_max),
-            controller: Controller::new(plan.limits.clone()),
+            lanes: Lanes::new(plan.limits.clone(), reading.given_up(), &options.interrupt),
+            reading,
             budget: Budget::new(&plan.shares),
             order: plan.keys.map(|_| OrderGate::new()),
             collector,
             session: Mutex::new(session),
-            next_lane: AtomicUsize::new(0),
-            tries_failed: AtomicUsize::new(0),
             plan,
         })
     }
 
     /// Runs the lanes to the end of the input.
     pub(crate) fn run(self, watch: &mut Watch) -> Result<Loaded, Error> {
-        let ended = watch.during(&self.controller, self.plan.prepared, || {
-            pool::run(self.lanes, || self.work(), || self.close())
-        });
+        let progress = self.plan.prepared.progress;
+        let ended = self.lanes.run(watch, progress, || PortionLane::new(&self), || self.close());
         ended.map_err(explain)?;
         let bytes_read = lock(self.source).bytes_read();
         Ok(Loaded {
-            settled: self.controller.settled(),
+            settled: self.lanes.settled(),
             collected: self.collector.finish()?,
-            retries: self.tries_failed.into_inner(),
+            retries: self.lanes.tries_failed(),
             bytes_read,
             session: self.session.into_inner().unwrap_or_else(PoisonError::into_inner),
         })
-    }
-
-    /// Runs one lane to the end of the input, or to the first failure of any.
-    fn work(&self) -> Result<(), Stop> {
-        let number = self.next_lane.fetch_add(1, Ordering::Relaxed);
-        let mut lane = Lane::new(self);
-        let interrupt = &self.plan.prepared.options.interrupt;
-        let ended = loop {
-            let Some(permit) = self.controller.enter(number, interrupt) else { break Ok(()) };
-            match lane.take(permit) {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.controller.close();
-                    break Ok(());
-                }
-                // The reason of the lane that stopped first is the one that counts.
-                Err(_) if self.is_stopped() => break Err(Stop::Abandoned),
-                Err(stop) => break Err(stop),
-            }
-        };
-        lane.give_back();
-        ended?;
-        interrupt.check()?;
-        if self.is_stopped() { Err(Stop::Abandoned) } else { Ok(()) }
     }
 
     /// Takes the next chunk; none at the end of the input, or if there is no need to go on.
@@ -154,14 +122,9 @@ impl<'a> Lanes<'a> {
         self.reading.next_chunk(&mut portion.chunk, is_enough, |bytes| self.budget.borrow(bytes))
     }
 
-    fn is_stopped(&self) -> bool {
-        self.reading.is_stopped()
-    }
-
-    /// Lets no lane begin a portion or wait any more.
+    /// Lets no lane wait any more.
     fn close(&self) {
         self.reading.close();
-        self.controller.close();
         if let Some(numbers) = self.plan.encoder.numbers {
             numbers.close();
         }
@@ -185,8 +148,8 @@ fn explain(stop: Stop) -> Error {
 }
 
 /// A connection, and what writes its rows.
-struct Lane<'l, 'a> {
-    lanes: &'l Lanes<'a>,
+struct PortionLane<'l, 'a> {
+    portions: &'l Portions<'a>,
     encoder: Encoder<'a>,
     portion: Portion,
     keys: Option<KeyCollector>,
@@ -194,43 +157,69 @@ struct Lane<'l, 'a> {
     sender: Option<Sender>,
 }
 
-impl<'l, 'a> Lane<'l, 'a> {
-    fn new(lanes: &'l Lanes<'a>) -> Lane<'l, 'a> {
-        Lane {
-            lanes,
-            encoder: Encoder::new(lanes.plan.encoder, lanes.reading.reader()),
+impl<'l, 'a> PortionLane<'l, 'a> {
+    fn new(portions: &'l Portions<'a>) -> PortionLane<'l, 'a> {
+        PortionLane {
+            portions,
+            encoder: Encoder::new(portions.plan.encoder, portions.reading.reader()),
             portion: Portion::default(),
-            keys: lanes.plan.keys.map(UniqueKeys::collector),
+            keys: portions.plan.keys.map(UniqueKeys::collector),
             sender: None,
         }
     }
 
-    /// Loads one portion; false at the end of the input.
+    fn send(&mut self, permit: &Permit<'_>) -> Result<Sent, Stop> {
+        let portions = self.portions;
+        let options = &portions.plan.sender;
+        let sender = match &mut self.sender {
+            Some(sender) => sender,
+            none => {
+                let given = portions.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+                none.insert(match given {
+                    Some(session) => Sender::with(session, options)?,
+                    None => Sender::connect(options)?,
+                })
+            }
+        };
+        let batch = permit.batch();
+        let batch = Batch { rows: batch.rows, bytes: batch.bytes };
+        let mut caller = LaneCaller { lanes: &portions.lanes, encoder: &mut self.encoder, permit };
+        let sent = sender.send(&mut self.portion, batch, &mut caller);
+        sent.or_else(|trouble| match trouble.into_error() {
+            Ok(error) => Err(error.into()),
+            Err(rejects) => Ok(not_loaded(rejects)),
+        })
+    }
+}
+
+impl Lane for PortionLane<'_, '_> {
+    type Stop = Stop;
+
     fn take(&mut self, permit: Permit<'_>) -> Result<bool, Stop> {
-        let lanes = self.lanes;
-        let Some(loan) = lanes.next_chunk(&mut self.portion)? else { return Ok(false) };
+        let portions = self.portions;
+        let Some(loan) = portions.next_chunk(&mut self.portion)? else { return Ok(false) };
         let chunk = &self.portion.chunk;
         let (ordinal, bytes) = (chunk.ordinal, chunk.bytes.len());
-        let before = lanes.plan.resume.map_or(Ok(None), |resume| resume.loaded(chunk))?;
+        let before = portions.plan.resume.map_or(Ok(None), |resume| resume.loaded(chunk))?;
         if let Some(before) = before.filter(|before| !before.has_rejects) {
             drop((loan, permit));
-            if let Some(order) = &lanes.order {
+            if let Some(order) = &portions.order {
                 order.pass_over(ordinal);
             }
             let went_in = WentIn { rows: before.rows, duplicates: before.duplicates };
-            lanes.collector.take(ordinal, went_in, Vec::new())?;
+            portions.collector.take(ordinal, went_in, Vec::new())?;
             return Ok(true);
         }
         failpoint::hit(&format!("portion.{ordinal}.read"));
-        self.encoder.encode(&mut self.portion, lanes.plan.sender.form)?;
-        let pass = match (&lanes.order, &mut self.keys) {
+        self.encoder.encode(&mut self.portion, portions.plan.sender.form)?;
+        let pass = match (&portions.order, &mut self.keys) {
             (Some(order), Some(keys)) => {
                 let keys = self.portion.batch.visit(&self.portion.chunk, keys);
                 Some(order.enter(ordinal, keys)?)
             }
             _ => None,
         };
-        let rejects_max = lanes.plan.prepared.options.rejects_max;
+        let rejects_max = portions.plan.prepared.options.rejects_max;
         let sent = match self.portion.rejects.len() as u64 > rejects_max {
             // The encoder has left the rest of the portion out: it must not be written down as in.
             true => not_loaded(std::mem::take(&mut self.portion.rejects)),
@@ -242,7 +231,7 @@ impl<'l, 'a> Lane<'l, 'a> {
         if let Some(pass) = pass.filter(|_| is_in) {
             pass.done();
         }
-        if bytes > 2 * lanes.plan.shares.chunk_bytes {
+        if bytes > 2 * portions.plan.shares.chunk_bytes {
             // Its buffers have grown with the record: give them back before the loan.
             self.portion = Portion::default();
             self.encoder.begin_anew();
@@ -254,39 +243,15 @@ impl<'l, 'a> Lane<'l, 'a> {
             false => permit.done(entry.rows, bytes as u64),
         }
         let went_in = WentIn { rows: entry.rows, duplicates: entry.duplicates };
-        lanes.collector.take(ordinal, went_in, rejects)?;
+        portions.collector.take(ordinal, went_in, rejects)?;
         Ok(true)
     }
 
-    fn send(&mut self, permit: &Permit<'_>) -> Result<Sent, Stop> {
-        let lanes = self.lanes;
-        let options = &lanes.plan.sender;
-        let sender = match &mut self.sender {
-            Some(sender) => sender,
-            none => {
-                let given = lanes.session.lock().unwrap_or_else(PoisonError::into_inner).take();
-                none.insert(match given {
-                    Some(session) => Sender::with(session, options)?,
-                    None => Sender::connect(options)?,
-                })
-            }
-        };
-        let batch = permit.batch();
-        let batch = Batch { rows: batch.rows, bytes: batch.bytes };
-        let mut caller = LaneCaller { lanes, encoder: &mut self.encoder, permit };
-        let sent = sender.send(&mut self.portion, batch, &mut caller);
-        sent.or_else(|trouble| match trouble.into_error() {
-            Ok(error) => Err(error.into()),
-            Err(rejects) => Ok(not_loaded(rejects)),
-        })
-    }
-
-    /// Hands back the connection that was given.
-    fn give_back(self) {
-        if let Some(session) = self.sender.and_then(Sender::into_session) {
-            let mut given = self.lanes.session.lock().unwrap_or_else(PoisonError::into_inner);
-            given.get_or_insert(session);
-        }
+    fn end(self) {
+        let Some(session) = self.sender.and_then(Sender::into_session) else { return };
+        // Only the one that was given is wanted.
+        let mut given = self.portions.session.lock().unwrap_or_else(PoisonError::into_inner);
+        given.get_or_insert(session);
     }
 }
 
@@ -309,12 +274,7 @@ impl Caller for LaneCaller<'_, '_, '_> {
     }
 
     fn again(&mut self, again: &Again) -> Result<(), Error> {
-        self.lanes.tries_failed.fetch_add(1, Ordering::Relaxed);
-        self.permit.troubled(again.cause.into());
-        if self.lanes.is_stopped() {
-            return Err(server::Error::Interrupted.into());
-        }
-        Ok(())
+        self.lanes.again(self.permit, again.cause)
     }
 }
 

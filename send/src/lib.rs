@@ -15,22 +15,24 @@
 mod budget;
 mod collector;
 mod columns;
-mod controller;
+pub mod controller;
 mod encoder;
 pub mod landing;
 mod lane;
+pub mod lanes;
 mod ledger;
 mod limits;
 mod order;
 mod portion;
 mod resume;
+pub mod retry;
 mod row_keys;
 mod sender;
 mod sorted;
 #[cfg(test)]
 mod tests;
 mod text;
-mod watch;
+pub mod watch;
 
 pub use landing::{Ask, Landing, Way};
 pub use resume::sweep;
@@ -56,7 +58,7 @@ use sources::Source;
 
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
-use self::lane::{Lanes, Loaded, Plan};
+use self::lane::{Loaded, Plan, Portions};
 use self::ledger::Totals;
 use self::order::{RowOrder, UniqueKeys};
 use self::portion::Form;
@@ -225,7 +227,7 @@ impl Work<'_> {
             keys: keys.as_ref(),
             session,
         };
-        let loaded = Lanes::new(plan, source)?.run(watch)?;
+        let loaded = Portions::new(plan, source)?.run(watch)?;
         self.next_number = numbers.map(|numbers| numbers.next());
         Ok((loaded, transaction))
     }

@@ -27,29 +27,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use connection::{lock_name, reach, sleep};
+use connection::lock_name;
 use encode::rejects::Reject;
 use job::error::Error;
 use job::position::Position;
 use schema::TableName;
 use server::ConnectOptions;
-use server::identifier::digest;
 use server::session::{Prepared, Session};
 use server::version::Flavor;
 use statements::{Place, Statements};
-use trouble::{Again, Class, Trouble, classify};
+use trouble::{Again, Trouble};
 
 use crate::columns::Columns;
 use crate::ledger::{Entry, Ledger, Refused};
 use crate::portion::{Form, Portion};
+use crate::retry::{Class, Tries, classify, reach, sleep};
 
 /// Warnings that a session keeps, all that the server can.
 const WARNINGS_MAX: usize = 65_535;
-/// First pause before a portion is sent again, doubled up to the second.
-const PAUSE_MIN: Duration = Duration::from_millis(5);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
-/// Tries that are made however long they take.
-const TRIES_MIN: u32 = 10;
 /// What a statement may be when the server does not say: the protocol's first packet.
 const PACKET_BYTES_DEFAULT: usize = 1 << 20;
 
@@ -216,8 +211,7 @@ impl Sender {
         batch: Batch,
         caller: &mut dyn Caller,
     ) -> Result<Sent, Trouble> {
-        let begun = Instant::now();
-        let mut tries_failed = 0;
+        let mut tries = Tries::begin();
         loop {
             let trouble = match self.attempt(portion, batch, caller) {
                 Ok(sent) => return Ok(sent),
@@ -227,18 +221,17 @@ impl Sender {
                 self.give_up();
                 return Err(trouble);
             };
-            tries_failed += 1;
-            again.tries = tries_failed;
-            again.pause = pause(tries_failed, self.connection_id());
+            again.pause = tries.fail(self.connection_id());
+            again.tries = tries.failed();
             if matches!(self.options.commit, Commit::Whole { .. }) {
                 self.give_up();
                 return Err(Trouble::Again(again));
             }
             self.options.connect.interrupt.check().map_err(Error::from)?;
             caller.again(&again)?;
-            if tries_failed >= TRIES_MIN && begun.elapsed() >= self.options.lock_wait {
+            if tries.are_over(self.options.lock_wait) {
                 self.give_up();
-                return Err(gave_up(portion, &self.options.files, again, begun.elapsed()).into());
+                return Err(gave_up(portion, &self.options.files, again, tries.elapsed()).into());
             }
             sleep(again.pause, &self.options.connect.interrupt);
         }
@@ -407,14 +400,4 @@ pub(crate) fn merged(portion: &Portion, refused: &[Refused], files: &[PathBuf]) 
     }));
     rejects.sort_by_key(|reject| (reject.position.offset, reject.position.line));
     rejects
-}
-
-/// The pause before try `tries` + 1, longer each time, and not the same for two connections that
-/// have hit each other.
-fn pause(tries: u32, connection: Option<u64>) -> Duration {
-    let longest = (PAUSE_MIN * 2u32.saturating_pow(tries.min(16))).min(PAUSE_MAX);
-    let seed = format!("{connection:?} {tries}");
-    // Between a half and the whole.
-    let share = 512 + (digest(seed.as_bytes()) >> 32) % 512;
-    longest * u32::try_from(share).unwrap_or(1024) / 1024
 }

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use encode::prepared::Prepared;
 use job::error::Error;
+use job::progress::Progress;
 use server::pressure::{Gauge, Pressure};
 use server::replicas::{self, Replica};
-use server::{ConnectOptions, Session};
+use server::{ConnectOptions, Interrupt, Session};
 
 use crate::controller::Controller;
 
@@ -21,7 +22,7 @@ const END_WAIT: Duration = Duration::from_secs(2);
 
 /// What is looked at, and what has to be said of it.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub struct Watch {
     /// None once it is at work.
     gauge: Option<Gauge>,
     /// Replicas that nobody waits for, a sentence each.
@@ -52,11 +53,17 @@ impl Watch {
         Ok(Watch { gauge: Some(Gauge::new(connect, all)), notes })
     }
 
+    /// The server that `connect` leads to, and no replicas.
+    pub fn of_server(connect: &ConnectOptions) -> Watch {
+        Watch { gauge: Some(Gauge::new(connect, Vec::new())), notes: Vec::new() }
+    }
+
     /// Runs `load` with the server watched on behalf of `controller`, which is closed afterwards.
     pub(crate) fn during<T>(
         &mut self,
         controller: &Controller,
-        prepared: &Prepared<'_>,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
         load: impl FnOnce() -> T,
     ) -> T {
         let eyes = self.gauge.take().and_then(Eyes::open);
@@ -66,7 +73,7 @@ impl Watch {
                 scope.spawn(|| {
                     // A receiver cannot be shared between threads, a lock around it can.
                     let samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
-                    controller.watch(&samples, &prepared.options.interrupt, prepared.progress);
+                    controller.watch(&samples, interrupt, progress);
                 });
             }
             let done = load();

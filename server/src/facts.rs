@@ -163,7 +163,7 @@ impl ServerFacts {
     ///
     /// `datadir` overrides the server's own path: a server in a container sees another one.
     /// That a folder of the right name exists proves little; that it is this server's is proven
-    /// when the exported template appears in it ([`crate::import::Target::export_template`]).
+    /// when the exported template appears in it ([`export_template`](crate::target::shadow::Shadow::export_template)).
     pub fn database_dir(
         &self,
         session: &mut Session,

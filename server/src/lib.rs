@@ -7,8 +7,9 @@
 //! ```
 //!
 //! In reading order: [`connect`] is how to reach a server and talk to it, [`facts`] and [`catalog`]
-//! describe it and a table of it, [`direct`] judges of it, [`learn`] its collations, [`target`] are its steps of a load,
-//! [`pressure`] is what it and its replicas suffer meanwhile, [`sandbox`] runs a server of our own.
+//! describe it and a table of it, [`learn`] its collations, [`target`] judges of the table and has the
+//! server's steps of a load, [`pressure`] is what it and its replicas suffer meanwhile, [`sandbox`]
+//! runs a server of our own.
 
 #![deny(unsafe_code)]
 

@@ -8,7 +8,8 @@
 //!
 //! [`lock`] is the target taken, with [`names`] of what is made for it; `leftovers` removes what a
 //! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
-//! others; [`identity`] says whether another table may take the target's place.
+//! others; [`identity`] says whether another may take the
+//! target's place.
 
 mod built_file;
 mod checkpoint;

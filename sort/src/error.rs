@@ -6,6 +6,9 @@ use std::path::PathBuf;
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// What an ordered run that was added says when it cannot be read.
+pub type RunError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Failure of a sort. Entries themselves cannot be wrong; disks and budgets can.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -70,7 +73,7 @@ pub enum Error {
         /// Ordinal it was added with.
         ordinal: u64,
         /// What it said.
-        source: crate::ordered::RunError,
+        source: RunError,
     },
     /// A run that the sort did not make has a key that is less than the one before.
     #[error("run {ordinal} is not in order")]

@@ -159,7 +159,7 @@ fn a_truncated_file_is_an_error() {
 fn a_slow_disk_gets_compressed_blocks() {
     let shape = shapes()[1];
     let mut store = store(shape, MEMORY);
-    store.plan.zstd_above_ns = Some(-1.0);
+    store.budget.zstd_above_ns = Some(-1.0);
     (0..100).for_each(|ordinal| store.add(run(shape, ordinal)).unwrap());
     let runs = store.finish().unwrap();
     let stats = runs.stats();

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use disk::File;
 
 use crate::block::{BlockWriter, Damage};
+use crate::budget::Budget;
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
 use crate::order::OrderCheck;
-use crate::plan::Plan;
 
 /// Bytes of a run to be written before its writing speed is judged.
 const WRITE_SAMPLE_BYTES: u64 = 4 << 20;
@@ -160,7 +160,7 @@ pub(crate) struct RunWriter {
     run: RunFile,
     shape: EntryShape,
     blocks: BlockWriter,
-    plan: Plan,
+    budget: Budget,
     /// Bytes the entries will take, for the message when the disk is full.
     bytes_needed: u64,
     /// The block being filled.
@@ -179,7 +179,7 @@ impl RunWriter {
         number: u64,
         ordinal: u64,
         shape: EntryShape,
-        plan: &Plan,
+        budget: &Budget,
         bytes_needed: u64,
     ) -> Result<RunWriter> {
         let create = |source| Error::Create { dir: dir.path.to_path_buf(), run: number, source };
@@ -198,11 +198,11 @@ impl RunWriter {
             run,
             shape,
             blocks: BlockWriter::new(shape.stride()),
-            plan: *plan,
+            budget: *budget,
             bytes_needed,
-            block: Vec::with_capacity(plan.block_bytes),
+            block: Vec::with_capacity(budget.block_bytes),
             block_count: 0,
-            pending: Vec::with_capacity(plan.write_bytes + plan.block_bytes),
+            pending: Vec::with_capacity(budget.write_bytes + budget.block_bytes),
             write_time: Duration::ZERO,
             order: OrderCheck::default(),
         })
@@ -214,7 +214,8 @@ impl RunWriter {
         self.order.note(key, ordinal);
         debug_assert!(ordinal >= self.run.ordinal || !self.shape.payload);
         // At most 3 numbers of 10 bytes stand before the key: enough to know the block will do.
-        let ends = self.block.len() + key.len() + payload.len() + 30 > self.plan.block_entry_bytes;
+        let ends =
+            self.block.len() + key.len() + payload.len() + 30 > self.budget.block_entry_bytes;
         if ends {
             self.end_block()?;
         }
@@ -238,7 +239,7 @@ impl RunWriter {
         let start = self.pending.len();
         self.run.index.offsets.push(self.run.file_bytes);
         self.run.index.entry_bytes.push(self.block.len() as u32);
-        let zstd = self.plan.zstd_above_ns.is_some_and(|limit| self.write_ns() > limit);
+        let zstd = self.budget.zstd_above_ns.is_some_and(|limit| self.write_ns() > limit);
         self.blocks
             .write(&self.block, self.block_count, zstd, &mut self.pending)
             .map_err(|source| self.failed(source))?;
@@ -247,7 +248,7 @@ impl RunWriter {
         self.run.entry_bytes += self.block.len() as u64;
         self.block.clear();
         self.block_count = 0;
-        if self.pending.len() >= self.plan.write_bytes {
+        if self.pending.len() >= self.budget.write_bytes {
             self.flush()?;
         }
         Ok(())

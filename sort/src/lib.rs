@@ -31,7 +31,7 @@
 //!           + after finish: spilled and ordered runs * merges at once * a block
 //! ```
 //!
-//! The sizes are in `plan.rs`, the room is counted in `store.rs` before memory is taken. With 64
+//! The sizes are in `budget.rs`, the room is counted in `store.rs` before memory is taken. With 64
 //! MiB, two threads and keys of 20 bytes: a block is 128 KiB; a merge has a batch of 20,164 keys
 //! (1 MiB) and a stored block, 1.1 MiB; a spill has a merge, a write buffer of 1 MiB, 3 blocks and
 //! 52 KiB for an index, 2.6 MiB; the reserve is one spill (two merges are 2.3 MiB) and the room
@@ -50,6 +50,7 @@
 
 mod batch;
 mod block;
+mod budget;
 mod buffer;
 mod entry;
 mod error;
@@ -59,7 +60,6 @@ mod merge;
 mod order;
 mod ordered;
 mod pack;
-mod plan;
 mod radix;
 mod range;
 mod run;
@@ -73,9 +73,9 @@ mod faults;
 
 pub use buffer::SortBuffer;
 pub use entry::EntryShape;
-pub use error::{Error, Result};
+pub use error::{Error, Result, RunError};
 pub use merge::Merge;
-pub use ordered::{EntryBlock, OrderedRun, RunError, RunReader};
+pub use ordered::{EntryBlock, OrderedRun, RunReader};
 pub use range::KeyRange;
 pub use run::MemoryRun;
 pub use store::{Loan, RunStore, Runs, SortStats, StoreOptions};

@@ -1,17 +1,16 @@
 //! Sorted runs, in memory and on disk, as one ascending stream.
 
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use crate::batch::{BatchBuffers, BatchMerge};
+use crate::budget::Budget;
 use crate::buffer::common_len;
 use crate::entry::EntryShape;
 use crate::error::Result;
 use crate::file::RunFile;
 use crate::ordered::AddedRun;
-use crate::plan::Plan;
 use crate::run::{Entries, MemoryRun};
 use crate::source::{BlockBuffers, EntrySource, KeySource, Rest};
-use crate::store::Runs;
 use crate::tree::{LoserTree, OrderedEntry};
 
 /// The entries of a range of keys, ascending; equal keys are all there, side by side.
@@ -21,7 +20,14 @@ pub struct Merge<'a> {
     engine: Engine<'a>,
     block_buffers: BlockBuffers,
     /// Gets the buffers back, and the right to merge.
-    runs: Option<&'a Runs>,
+    merges: Option<&'a Mutex<Merges>>,
+}
+
+/// Merges of one sort that are open, and buffers of those that were.
+#[derive(Debug, Default)]
+pub(crate) struct Merges {
+    pub(crate) open: usize,
+    pub(crate) buffers: Vec<BatchBuffers>,
 }
 
 enum Engine<'a> {
@@ -41,7 +47,7 @@ impl<'a> Merge<'a> {
     /// Merges the entries from `start` on and before `end` (None: to the last).
     pub(crate) fn new(
         shape: EntryShape,
-        plan: &Plan,
+        budget: &Budget,
         runs: MergeRuns<'a>,
         (start, end): (&'a [u8], Option<&'a [u8]>),
         buffers: BatchBuffers,
@@ -49,7 +55,7 @@ impl<'a> Merge<'a> {
         let MergeRuns { memory, files, added } = runs;
         let spilled = |run: &'a RunFile| Rest::spilled(run, start, end);
         let ordered =
-            |run: &'a AddedRun| Rest::ordered(run.blocks(shape, plan, start, end), start, end);
+            |run: &'a AddedRun| Rest::ordered(run.blocks(shape, budget, start, end), start, end);
         let engine = if let Some(len) = shape.stride() {
             let memory = memory.iter().filter_map(|run| match &run.entries {
                 Entries::Keys(keys) => Some(KeySource::memory(keys, start, end)),
@@ -60,7 +66,7 @@ impl<'a> Merge<'a> {
                 .chain(blocks.map(|rest| KeySource::blocks(len, rest)))
                 .filter(|source| !source.window().is_empty() || source.has_more());
             let sources = sources.collect();
-            Engine::Batch(Box::new(BatchMerge::new(len, plan.batch_entries, sources, buffers)))
+            Engine::Batch(Box::new(BatchMerge::new(len, budget.batch_entries, sources, buffers)))
         } else {
             let memory = memory.iter().filter_map(|run| match &run.entries {
                 Entries::Keys(_) => None,
@@ -77,11 +83,12 @@ impl<'a> Merge<'a> {
             let common_len = end.map_or(0, |end| common_len(start, end));
             Engine::Tree(LoserTree::new(sources, common_len))
         };
-        Merge { engine, block_buffers: BlockBuffers::new(), runs: None }
+        Merge { engine, block_buffers: BlockBuffers::new(), merges: None }
     }
 
-    pub(crate) fn of(mut self, runs: &'a Runs) -> Merge<'a> {
-        self.runs = Some(runs);
+    /// The same merge, counted among others.
+    pub(crate) fn among(mut self, merges: &'a Mutex<Merges>) -> Merge<'a> {
+        self.merges = Some(merges);
         self
     }
 
@@ -112,8 +119,8 @@ impl<'a> Merge<'a> {
 
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
-        let Some(runs) = self.runs else { return };
-        let mut merges = runs.merges.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(merges) = self.merges else { return };
+        let mut merges = merges.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(merges.open > 0, "an open merge is counted");
         merges.open -= 1;
         if let Engine::Batch(batch) = &mut self.engine {

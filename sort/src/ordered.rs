@@ -6,13 +6,10 @@
 
 use std::fmt::Debug;
 
+use crate::budget::Budget;
 use crate::entry::EntryShape;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, RunError};
 use crate::order::OrderCheck;
-use crate::plan::Plan;
-
-/// What an ordered run says when it cannot be read.
-pub type RunError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Entries in ascending order of key, of the shape of the sort. See
 /// [`crate::RunStore::add_ordered`].
@@ -61,10 +58,10 @@ pub struct EntryBlock {
 }
 
 impl EntryBlock {
-    fn new(shape: EntryShape, plan: &Plan) -> EntryBlock {
+    fn new(shape: EntryShape, budget: &Budget) -> EntryBlock {
         EntryBlock {
             shape,
-            full_bytes: plan.block_entry_bytes,
+            full_bytes: budget.block_entry_bytes,
             bytes: Vec::new(),
             last_key: Vec::new(),
             is_unordered: false,
@@ -97,22 +94,22 @@ pub(crate) struct AddedRun {
 
 impl AddedRun {
     /// Memory that one merge takes for it.
-    pub(crate) fn source_bytes(&self, plan: &Plan) -> usize {
-        plan.source_bytes(self.run.entry_bytes_max()) + self.run.reader_bytes()
+    pub(crate) fn source_bytes(&self, budget: &Budget) -> usize {
+        budget.source_bytes(self.run.entry_bytes_max()) + self.run.reader_bytes()
     }
 
     /// Blocks of the entries from `start` on and before `end`.
     pub(crate) fn blocks<'a>(
         &'a self,
         shape: EntryShape,
-        plan: &Plan,
+        budget: &Budget,
         start: &[u8],
         end: Option<&[u8]>,
     ) -> OrderedBlocks<'a> {
         OrderedBlocks {
             reader: self.run.reader(start, end),
             ordinal: self.ordinal,
-            block: EntryBlock::new(shape, plan),
+            block: EntryBlock::new(shape, budget),
             is_ended: false,
         }
     }

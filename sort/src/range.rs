@@ -6,14 +6,15 @@
 
 use std::borrow::Cow;
 
+use crate::entry::EntryShape;
 use crate::file::RunFile;
+use crate::merge::MergeRuns;
 use crate::ordered;
-use crate::store::Runs;
 
 /// Samples for each range. The more, the more equal the ranges.
 const SAMPLES_PER_RANGE: usize = 64;
 
-/// Keys from one on and before another. Ranges of [`Runs::ranges`] are disjoint and, together,
+/// Keys from one on and before another. Ranges of [`crate::Runs::ranges`] are disjoint and, together,
 /// hold every entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange {
@@ -32,37 +33,31 @@ impl KeyRange {
     }
 }
 
-impl Runs {
-    /// Cuts the keys into ranges of about `bytes_per_range` bytes of entries, ascending.
-    ///
-    /// Entries of equal keys, or equal but for the last `tail_len` bytes, are in one range, which
-    /// can make it larger. There is at least one range, also if there are no entries. Costs a sort
-    /// of 64 keys per range.
-    pub fn ranges(&self, bytes_per_range: usize) -> Vec<KeyRange> {
-        let step = (bytes_per_range / SAMPLES_PER_RANGE).max(1);
-        let mut samples: Vec<(Cow<'_, [u8]>, u64)> =
-            self.memory.iter().flat_map(|run| run.samples(step)).collect();
-        samples.extend(self.files.iter().flat_map(RunFile::samples));
-        for added in &self.added {
-            let ordered = ordered::samples(added, step).into_iter();
-            samples.extend(ordered.map(|(key, bytes)| (key.into(), bytes)));
-        }
-        samples.sort_unstable();
-        let boundary = |key: &[u8]| key.len().saturating_sub(self.shape.tail_len);
-        let mut ranges = Vec::new();
-        let mut range = KeyRange::all();
-        // Samples that would make the same boundary stay together, right of it.
-        for equals in samples.chunk_by(|(a, _), (b, _)| a[..boundary(a)] == b[..boundary(b)]) {
-            if range.bytes >= bytes_per_range as u64 {
-                let (key, _) = &equals[0];
-                let start = key[..boundary(key)].to_vec();
-                range.end = Some(start.clone());
-                ranges.push(std::mem::replace(&mut range, KeyRange { start, end: None, bytes: 0 }));
-            }
-            range.bytes += equals.iter().map(|(_, bytes)| bytes).sum::<u64>();
-        }
-        ranges.push(range);
-        debug_assert!(ranges.is_sorted_by(|a, b| a.end.as_ref() == Some(&b.start)));
-        ranges
+/// Cuts the keys of runs into ranges: see [`crate::Runs::ranges`].
+pub(crate) fn cut(shape: EntryShape, runs: MergeRuns<'_>, bytes_per_range: usize) -> Vec<KeyRange> {
+    let step = (bytes_per_range / SAMPLES_PER_RANGE).max(1);
+    let mut samples: Vec<(Cow<'_, [u8]>, u64)> =
+        runs.memory.iter().flat_map(|run| run.samples(step)).collect();
+    samples.extend(runs.files.iter().flat_map(RunFile::samples));
+    for added in runs.added {
+        let ordered = ordered::samples(added, step).into_iter();
+        samples.extend(ordered.map(|(key, bytes)| (key.into(), bytes)));
     }
+    samples.sort_unstable();
+    let boundary = |key: &[u8]| key.len().saturating_sub(shape.tail_len);
+    let mut ranges = Vec::new();
+    let mut range = KeyRange::all();
+    // Samples that would make the same boundary stay together, right of it.
+    for equals in samples.chunk_by(|(a, _), (b, _)| a[..boundary(a)] == b[..boundary(b)]) {
+        if range.bytes >= bytes_per_range as u64 {
+            let (key, _) = &equals[0];
+            let start = key[..boundary(key)].to_vec();
+            range.end = Some(start.clone());
+            ranges.push(std::mem::replace(&mut range, KeyRange { start, end: None, bytes: 0 }));
+        }
+        range.bytes += equals.iter().map(|(_, bytes)| bytes).sum::<u64>();
+    }
+    ranges.push(range);
+    debug_assert!(ranges.is_sorted_by(|a, b| a.end.as_ref() == Some(&b.start)));
+    ranges
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::batch::BatchBuffers;
+use crate::budget::Budget;
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
 use crate::file::{RunFile, RunWriter, SpillDir};
-use crate::merge::{Merge, MergeRuns};
+use crate::merge::{Merge, MergeRuns, Merges};
 use crate::ordered::{AddedRun, OrderedRun};
-use crate::plan::Plan;
-use crate::range::KeyRange;
+use crate::range::{self, KeyRange};
 use crate::run::MemoryRun;
 
 /// What a store may use.
@@ -62,7 +62,7 @@ pub struct SortStats {
 #[derive(Debug)]
 pub struct RunStore {
     shape: EntryShape,
-    pub(crate) plan: Plan,
+    pub(crate) budget: Budget,
     pub(crate) dir: SpillDir,
     stop: Arc<AtomicBool>,
     state: Mutex<State>,
@@ -106,18 +106,18 @@ impl RunStore {
     /// The least budget, in bytes, of a store of this shape; with long entries it may need more
     /// when it ends.
     pub fn memory_bytes_min(shape: &EntryShape, threads: usize) -> usize {
-        Plan::memory_bytes_min(shape, threads)
+        Budget::memory_bytes_min(shape, threads)
     }
 
     /// A store. Nothing is opened before the first spill.
     ///
     /// Errors: the budget is too small for the buffers of a merge.
     pub fn with_options(shape: EntryShape, options: StoreOptions) -> Result<RunStore> {
-        let plan = Plan::new(&shape, options.memory_bytes_max, options.threads);
-        plan.check()?;
+        let budget = Budget::new(&shape, options.memory_bytes_max, options.threads);
+        budget.check()?;
         Ok(RunStore {
             shape,
-            plan,
+            budget,
             dir: SpillDir::new(options.temp_dir),
             stop: options.stop,
             state: Mutex::default(),
@@ -144,26 +144,26 @@ impl RunStore {
             if let Some(first) = &state.failed {
                 return Err(Error::Stopped { first: first.clone() });
             }
-            if state.used + bytes <= self.plan.room() {
+            if state.used + bytes <= self.budget.room() {
                 break;
             }
-            if state.spilling == self.plan.spills_max {
+            if state.spilling == self.budget.spills_max {
                 state = self.wait(state);
             } else if state.idle.is_empty() && state.spilling == 0 {
                 return self.spill(state, vec![run], 0).map(drop);
             } else if state.idle.is_empty() {
                 state = self.wait(state);
             } else {
-                let runs = state.take(self.plan.spill_share());
+                let runs = state.take(self.budget.spill_share());
                 state = self.spill_taken(state, runs)?;
             }
         }
-        state.put(run, bytes, self.plan.reserve);
-        let spill = state.used > self.plan.spill_from()
-            && state.spilling < self.plan.spills_max
-            && state.idle_bytes >= self.plan.spill_share().min(self.plan.spill_from() / 2);
+        state.put(run, bytes, self.budget.reserve);
+        let spill = state.used > self.budget.spill_from()
+            && state.spilling < self.budget.spills_max
+            && state.idle_bytes >= self.budget.spill_share().min(self.budget.spill_from() / 2);
         if spill {
-            let runs = state.take(self.plan.spill_share());
+            let runs = state.take(self.budget.spill_share());
             drop(self.spill_taken(state, runs)?);
         }
         Ok(())
@@ -183,14 +183,14 @@ impl RunStore {
     /// Lends what is there when even without runs it is less than `bytes`. Errors: a spill
     /// failed.
     pub fn lend(&self, bytes: usize) -> Result<Loan<'_>> {
-        let bytes = bytes.min(self.plan.room());
+        let bytes = bytes.min(self.budget.room());
         let mut state = self.lock();
-        while state.used + bytes > self.plan.room() {
+        while state.used + bytes > self.budget.room() {
             if let Some(first) = &state.failed {
                 return Err(Error::Stopped { first: first.clone() });
             }
-            if !state.idle.is_empty() && state.spilling < self.plan.spills_max {
-                let runs = state.take(self.plan.spill_share());
+            if !state.idle.is_empty() && state.spilling < self.budget.spills_max {
+                let runs = state.take(self.budget.spill_share());
                 state = self.spill_taken(state, runs)?;
             } else if state.spilling > 0 {
                 state = self.wait(state);
@@ -198,14 +198,14 @@ impl RunStore {
                 break;
             }
         }
-        let bytes = bytes.min(self.plan.room().saturating_sub(state.used));
+        let bytes = bytes.min(self.budget.room().saturating_sub(state.used));
         state.used += bytes;
         Ok(Loan { store: self, bytes })
     }
 
     /// Memory that the store was given.
     pub fn memory_bytes_max(&self) -> usize {
-        self.plan.memory_bytes_max
+        self.budget.memory_bytes_max
     }
 
     /// Ends the adding. Spills what would leave too little memory for merging.
@@ -218,16 +218,16 @@ impl RunStore {
         }
         loop {
             debug_assert!(state.spilling == 0, "nobody adds any more");
-            let merging = self.plan.merges_max * self.sources_bytes(&state);
-            if state.used + merging <= self.plan.room() {
-                state.note_peak(self.plan.reserve + merging);
+            let merging = self.budget.merges_max * self.sources_bytes(&state);
+            if state.used + merging <= self.budget.room() {
+                state.note_peak(self.budget.reserve + merging);
                 break;
             }
             if !state.idle.is_empty() {
-                let runs = state.take(self.plan.spill_share());
+                let runs = state.take(self.budget.spill_share());
                 state = self.spill_taken(state, runs)?;
             } else if state.files.len() > 1 {
-                let free = self.plan.room().saturating_sub(state.used);
+                let free = self.budget.room().saturating_sub(state.used);
                 let before = state.files.len();
                 state = self.premerge(state, free)?;
                 if state.files.len() == before {
@@ -241,7 +241,7 @@ impl RunStore {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(Runs {
             shape: self.shape,
-            plan: self.plan,
+            budget: self.budget,
             memory: state.idle,
             files: state.files,
             added: state.added,
@@ -252,17 +252,17 @@ impl RunStore {
 
     /// Memory that one merge takes for the runs that are not in memory.
     fn sources_bytes(&self, state: &State) -> usize {
-        let added: usize = state.added.iter().map(|run| run.source_bytes(&self.plan)).sum();
-        self.plan.source_bytes(state.entry_bytes_max) * state.files.len() + added
+        let added: usize = state.added.iter().map(|run| run.source_bytes(&self.budget)).sum();
+        self.budget.source_bytes(state.entry_bytes_max) * state.files.len() + added
     }
 
     fn too_small(&self, state: &State) -> Error {
-        let merges = self.plan.merges_max;
-        let added: usize = state.added.iter().map(|run| run.source_bytes(&self.plan)).sum();
+        let merges = self.budget.merges_max;
+        let added: usize = state.added.iter().map(|run| run.source_bytes(&self.budget)).sum();
         let sources =
-            2 * merges.max(2) * self.plan.source_bytes(state.entry_bytes_max) + merges * added;
-        let needed = self.plan.reserve + state.used + sources;
-        Error::BudgetTooSmall { given: self.plan.memory_bytes_max, needed }
+            2 * merges.max(2) * self.budget.source_bytes(state.entry_bytes_max) + merges * added;
+        let needed = self.budget.reserve + state.used + sources;
+        Error::BudgetTooSmall { given: self.budget.memory_bytes_max, needed }
     }
 
     /// Spills runs taken from the idle ones, then merges spilled runs if they have become too
@@ -274,8 +274,8 @@ impl RunStore {
     ) -> Result<MutexGuard<'a, State>> {
         let bytes = runs.iter().map(MemoryRun::memory_bytes).sum();
         let mut state = self.spill(state, runs, bytes)?;
-        if state.files.len() > self.plan.files_max(state.entry_bytes_max) {
-            let free = self.plan.room().saturating_sub(state.used).min(bytes);
+        if state.files.len() > self.budget.files_max(state.entry_bytes_max) {
+            let free = self.budget.room().saturating_sub(state.used).min(bytes);
             state = self.premerge(state, free)?;
         }
         Ok(state)
@@ -302,10 +302,10 @@ impl RunStore {
         mut state: MutexGuard<'a, State>,
         free: usize,
     ) -> Result<MutexGuard<'a, State>> {
-        if state.spilling == self.plan.spills_max {
+        if state.spilling == self.budget.spills_max {
             return Ok(state);
         }
-        let source_bytes = self.plan.source_bytes(state.entry_bytes_max);
+        let source_bytes = self.budget.source_bytes(state.entry_bytes_max);
         state.files.sort_unstable_by_key(|run| run.file_bytes);
         let mut bytes = 0;
         let mut count = 0;
@@ -324,7 +324,7 @@ impl RunStore {
         let files: Vec<RunFile> = state.files.drain(..count).collect();
         let indexes: usize = files.iter().map(RunFile::memory_bytes).sum();
         state.used += bytes;
-        state.note_peak(self.plan.reserve);
+        state.note_peak(self.budget.reserve);
         state.stats.premerges += 1;
         let number = state.begin_file();
         drop(state);
@@ -341,10 +341,10 @@ impl RunStore {
         let bytes = runs.iter().map(|run| run.entry_bytes() as u64).sum::<u64>()
             + files.iter().map(|run| run.entry_bytes).sum::<u64>();
         let mut writer =
-            RunWriter::create(&self.dir, number, ordinal, self.shape, &self.plan, bytes)?;
+            RunWriter::create(&self.dir, number, ordinal, self.shape, &self.budget, bytes)?;
         let runs = MergeRuns { memory: runs, files, added: &[] };
         let mut merge =
-            Merge::new(self.shape, &self.plan, runs, (&[], None), BatchBuffers::default());
+            Merge::new(self.shape, &self.budget, runs, (&[], None), BatchBuffers::default());
         while let Some((ordinal, key, payload)) = merge.next_with_ordinal()? {
             // Looked at by the block: entries are many.
             if writer.push(ordinal, key, payload)? && self.stop.load(Ordering::Relaxed) {
@@ -483,20 +483,13 @@ impl State {
 /// All runs of a sort, ready to be merged; threads may merge different ranges at once.
 #[derive(Debug)]
 pub struct Runs {
-    pub(crate) shape: EntryShape,
-    plan: Plan,
-    pub(crate) memory: Vec<MemoryRun>,
-    pub(crate) files: Vec<RunFile>,
-    pub(crate) added: Vec<AddedRun>,
+    shape: EntryShape,
+    budget: Budget,
+    memory: Vec<MemoryRun>,
+    files: Vec<RunFile>,
+    added: Vec<AddedRun>,
     stats: SortStats,
-    pub(crate) merges: Mutex<Merges>,
-}
-
-/// Merges that are open, and buffers of those that were.
-#[derive(Debug, Default)]
-pub(crate) struct Merges {
-    pub(crate) open: usize,
-    pub(crate) buffers: Vec<BatchBuffers>,
+    merges: Mutex<Merges>,
 }
 
 impl Runs {
@@ -505,15 +498,27 @@ impl Runs {
     /// Errors: `StoreOptions::threads` merges are open already.
     pub fn merge<'a>(&'a self, range: &'a KeyRange) -> Result<Merge<'a>> {
         let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
-        if merges.open == self.plan.merges_max {
-            return Err(Error::TooManyMerges { merges_max: self.plan.merges_max });
+        if merges.open == self.budget.merges_max {
+            return Err(Error::TooManyMerges { merges_max: self.budget.merges_max });
         }
         merges.open += 1;
         let buffers = merges.buffers.pop().unwrap_or_default();
         drop(merges);
         let bounds = (range.start.as_slice(), range.end.as_deref());
-        let runs = MergeRuns { memory: &self.memory, files: &self.files, added: &self.added };
-        Ok(Merge::new(self.shape, &self.plan, runs, bounds, buffers).of(self))
+        Ok(Merge::new(self.shape, &self.budget, self.all(), bounds, buffers).among(&self.merges))
+    }
+
+    /// Cuts the keys into ranges of about `bytes_per_range` bytes of entries, ascending.
+    ///
+    /// Entries of equal keys, or equal but for the last [`EntryShape::tail_len`] bytes, are in one
+    /// range, which can make it larger. There is at least one range, also if there are no entries.
+    /// Costs a sort of 64 keys per range.
+    pub fn ranges(&self, bytes_per_range: usize) -> Vec<KeyRange> {
+        range::cut(self.shape, self.all(), bytes_per_range)
+    }
+
+    fn all(&self) -> MergeRuns<'_> {
+        MergeRuns { memory: &self.memory, files: &self.files, added: &self.added }
     }
 
     /// Number of entries, without those of [`RunStore::add_ordered`].

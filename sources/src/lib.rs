@@ -9,6 +9,41 @@
 //! quoted field holds a newline; every chunk can then be read by whichever thread is free. Formats
 //! are open, each a source with a [`Reader`]; what a reader gives is text or typed values.
 //!
+//! ```
+//! use sources::{Batch, Chunk, Dialect, FileSource, Row, Rows, Source, SourceOptions, Value, Visit};
+//!
+//! /// The second field of each row.
+//! struct Seconds;
+//!
+//! impl Visit for Seconds {
+//!     type Output = Vec<String>;
+//!
+//!     fn rows<R: Rows>(self, rows: R) -> Vec<String> {
+//!         let mut scratch = Vec::new();
+//!         let text = |row: R::Row| match row.value(1, &mut scratch) {
+//!             Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
+//!             other => format!("{other:?}"),
+//!         };
+//!         rows.iter().map(text).collect()
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let path = std::env::temp_dir().join(format!("sources-{}.csv", std::process::id()));
+//! std::fs::write(&path, "1,one\n2,\"two, or three\"\n")?;
+//! let mut source = FileSource::new(&[path.clone()], &Dialect::csv(), SourceOptions::default())?;
+//! let mut reader = source.reader();
+//! let (mut chunk, mut batch, mut texts) = (Chunk::default(), Batch::new(), Vec::new());
+//! while source.next_chunk(&mut chunk)? {
+//!     reader.read(&chunk, &mut batch)?;
+//!     texts.extend(batch.visit(&chunk, Seconds));
+//! }
+//! assert_eq!(texts, ["one", "two, or three"]);
+//! # std::fs::remove_file(&path)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! In reading order: `error`, `chunk`, `field` and [`batch`] what travels, `source` the seam that
 //! kinds of input fit in. Then `bytes` where they come from: files, pipes, archives, character sets;
 //! [`delimited`] CSV and its kin; [`dump`] the rows of INSERTs.

@@ -99,6 +99,22 @@ impl TestServer {
         TestServer::start_with(&TestServerOptions { binary, extra, ..Default::default() })
     }
 
+    /// What has a server load a plugin: of its own, or of those that `make test` has unpacked into the
+    /// build folder because the installed packages lack them.
+    pub fn plugin(name: &str) -> Vec<String> {
+        let mut options = vec![format!("--plugin-load-add={name}")];
+        let program = std::env::current_exe().unwrap_or_default();
+        let unpacked = program.ancestors().map(|folder| folder.join("plugins"));
+        let has_it = |folder: &PathBuf| folder.join(format!("{name}.so")).exists();
+        options.extend(
+            unpacked
+                .filter(has_it)
+                .take(1)
+                .map(|folder| format!("--plugin-dir={}", folder.display())),
+        );
+        options
+    }
+
     /// One server for all tests of this process, for tests that keep to a database of their own.
     pub fn shared() -> Option<&'static TestServer> {
         static SHARED: OnceLock<Option<TestServer>> = OnceLock::new();

@@ -12,7 +12,7 @@
 use std::cmp::Ordering;
 
 use crate::Reason;
-use crate::sql_type::Charset;
+use crate::charset::Charset;
 
 pub(crate) mod bytewise;
 mod code_points;
@@ -24,11 +24,26 @@ mod learned;
 pub(crate) mod tests;
 mod weights;
 
+pub use crate::error::CollationError;
 pub use contractions::{CONTRACTION_CHARS_MAX, Contraction};
 pub use data::{CollationData, Level, Verdict};
 pub use weights::{Weights, WeightsBuilder};
 
 /// A collation that can order text. Shared by all workers through `Arc`.
+///
+/// ```
+/// use std::cmp::Ordering;
+/// use values::{Charset, Collation};
+///
+/// // Pads with spaces, as `latin1_bin` and `utf8mb4_bin` do.
+/// let bin = Collation::bytewise(Charset::Utf8mb4, true);
+/// assert_eq!(bin.compare(b"a", b"a  "), Ordering::Equal);
+/// let mut keys = [Vec::new(), Vec::new()];
+/// bin.push_key(b"a", &mut keys[0])?;
+/// bin.push_key(b"ab", &mut keys[1])?;
+/// assert!(keys[0] < keys[1], "keys compare as bytes");
+/// # Ok::<(), values::Reason>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Collation {
     name: String,
@@ -243,32 +258,4 @@ fn first_unequal(
     compare: impl Fn(&learned::Learned) -> Ordering,
 ) -> Ordering {
     levels.iter().map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-}
-
-/// Why a collation cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CollationError {
-    /// The self-test found another order than the server's, or learning found it impossible.
-    #[error("collation {name} cannot be ordered exactly as the server does: {why}")]
-    Refused {
-        /// Full name.
-        name: String,
-        /// What was found.
-        why: String,
-    },
-    /// The space has no weight, several units, or starts a contraction.
-    #[error("the space has a weight that is not one unit")]
-    Space,
-    /// A weight that is not a whole number of units or has too many.
-    #[error("the weight of U+{code:04X} has {bytes} bytes, not 0 to 30 whole units")]
-    Weight {
-        /// Code of the character.
-        code: u32,
-        /// Size of its weight.
-        bytes: usize,
-    },
-    /// Collation data that contradicts itself.
-    #[error("damaged collation data: {0}")]
-    Damaged(&'static str),
 }

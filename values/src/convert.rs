@@ -49,6 +49,21 @@ impl Default for ConvertOptions {
 ///
 /// Bound once to type and options; then each field costs no allocation, and in its usual form
 /// (plain digits, `YYYY-MM-DD`, ASCII) a few nanoseconds. One for each column and thread.
+///
+/// ```
+/// use values::{ConvertOptions, Converter, SqlType};
+///
+/// let price = SqlType::Decimal { precision: 10, scale: 2, unsigned: false };
+/// let mut converter = Converter::new("price", &price, &ConvertOptions::default())?;
+/// let mut stored = Vec::new();
+/// assert!(converter.convert(b"12.50", &mut stored).is_ok());
+/// assert_eq!(stored, [0x80, 0, 0, 12, 50]);
+///
+/// let value = b"twelve";
+/// let reason = converter.convert(value, &mut stored).unwrap_err();
+/// assert_eq!(reason.explain(value, &price).to_string(), "\"twelve\" is not DECIMAL(10,2)");
+/// # Ok::<(), values::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Converter {
     pub(crate) kind: Kind,

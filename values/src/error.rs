@@ -1,4 +1,4 @@
-//! What can be wrong with a column before any row is read.
+//! What can be wrong with a column or a collation before any row is read.
 
 /// A column that cannot be converted to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,4 +28,32 @@ pub enum Error {
         /// What does not fit.
         why: String,
     },
+}
+
+/// Why a collation cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollationError {
+    /// The self-test found another order than the server's, or learning found it impossible.
+    #[error("collation {name} cannot be ordered exactly as the server does: {why}")]
+    Refused {
+        /// Full name.
+        name: String,
+        /// What was found.
+        why: String,
+    },
+    /// The space has no weight, several units, or starts a contraction.
+    #[error("the space has a weight that is not one unit")]
+    Space,
+    /// A weight that is not a whole number of units or has too many.
+    #[error("the weight of U+{code:04X} has {bytes} bytes, not 0 to 30 whole units")]
+    Weight {
+        /// Code of the character.
+        code: u32,
+        /// Size of its weight.
+        bytes: usize,
+    },
+    /// Collation data that contradicts itself.
+    #[error("damaged collation data: {0}")]
+    Damaged(&'static str),
 }

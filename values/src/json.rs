@@ -5,7 +5,7 @@
 //! escaped, and white space, line ends included, may stand at the start of a key. Nesting ends at
 //! 31 levels. Source: MariaDB 10.11, strings/json_lib.c.
 
-use crate::sql_type::Charset;
+use crate::charset::Charset;
 
 /// Open arrays and objects at most.
 const DEPTH_MAX: u32 = 31;

@@ -34,6 +34,22 @@ pub enum KeyKind {
 }
 
 /// One column of an index.
+///
+/// ```
+/// use values::{KeyPart, SqlType};
+///
+/// // An INT that may be NULL, in descending order: stored with its sign bit inverted.
+/// let column = SqlType::Integer { bytes: 4, unsigned: false };
+/// let part = KeyPart::new(&column, None, true, true);
+/// let key = |stored: Option<i32>| {
+///     let mut key = Vec::new();
+///     let stored = stored.map(|number| (number as u32 ^ 1 << 31).to_be_bytes());
+///     part.push(stored.as_ref().map(|stored| &stored[..]), &mut key).map(|()| key)
+/// };
+/// assert!(key(Some(7))? < key(Some(-1))?);
+/// assert!(key(Some(-1))? < key(None)?);
+/// # Ok::<(), values::Reason>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct KeyPart {
     /// How its values compare.

@@ -64,6 +64,11 @@ impl Zone {
     }
 
     /// Reads the value of `@@time_zone`: `SYSTEM`, `+05:30`, `Europe/Berlin`.
+    ///
+    /// ```
+    /// assert!(values::Zone::parse("+05:30").is_ok());
+    /// assert!(values::Zone::parse("Europe/Atlantis").is_err());
+    /// ```
     pub fn parse(text: &str) -> Result<Zone, Error> {
         if text.eq_ignore_ascii_case("SYSTEM") {
             return Ok(Zone::system());

@@ -11,14 +11,15 @@ use super::{Conductor, Filled};
 use crate::crew::Finished;
 use crate::dump::TableRows;
 use crate::error::Error;
+use crate::filling::{Filling, Sent, Stopped};
 use crate::journal::Spot;
+use crate::lanes::{self, Resolved, Together};
 use crate::naming::Naming;
 use crate::order::{Step, has_word};
 use crate::place::Place;
+use crate::route::{Input, Job};
+use crate::serial;
 use crate::table::Shadow;
-use crate::ways::{Input, Job};
-use crate::work::{Sent, Stopped, Work};
-use crate::{lanes, serial};
 
 /// What became of a run so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,8 +213,8 @@ impl Conductor<'_, '_> {
         };
         self.has_rows(&table);
         let state = self.state()?;
-        let job = Job { table, shadow, is_empty, state, input };
-        self.crew.begin(place.clone(), self.spot, job);
+        let job = Job { table, shadow, is_empty, state, spot: self.spot, input };
+        self.crew.begin(place.clone(), job);
         Ok(())
     }
 
@@ -247,7 +248,7 @@ impl Conductor<'_, '_> {
     ) -> Result<Sent, Error> {
         let state = self.state()?;
         let run_place = run.place();
-        let work = Work {
+        let filling = Filling {
             connect: self.shared.connect,
             options: self.shared.options,
             state: &state,
@@ -257,11 +258,12 @@ impl Conductor<'_, '_> {
             is_shadow: shadow.is_some(),
             // Nobody asks that here.
             is_empty: false,
+            spot: self.spot,
             threads: self.shared.options.threads,
             memory_bytes_max: self.shared.options.memory_bytes_max,
             watch: self.shared.watch,
         };
-        let sent = serial::send(&work, run, &mut self.sessions.dump, in_transaction);
+        let sent = serial::send(&filling, run, &mut self.sessions.dump, in_transaction);
         if state.is_of_next() {
             self.state = None;
         }
@@ -333,8 +335,19 @@ impl Conductor<'_, '_> {
             // A temporary table of the dump's session, or none: its session tells.
             return Ok(false);
         }
+        let is_unclear = match self.journal.is_unclear(self.spot) {
+            true => match Together::of(table, self.spot).resolve(own)? {
+                Resolved::In => {
+                    self.journal.table(table, self.spot, self.spot, 0)?;
+                    return Ok(true);
+                }
+                Resolved::Out => false,
+                Resolved::Nothing => true,
+            },
+            false => false,
+        };
         let is_empty = server::catalog::is_empty(own, table)?;
-        if self.journal.is_unclear(self.spot) && !is_empty {
+        if is_unclear && !is_empty {
             if self.journal.may_have_filled(self.spot) {
                 self.journal.table(table, self.spot, self.spot, 0)?;
                 return Ok(true);

@@ -5,9 +5,10 @@ use server::{Session, catalog};
 use sources::MultiByte;
 use sql::{InsertHead, Verb};
 
+use super::together::Together;
 use super::tuples::Rules;
 use crate::error::Error;
-use crate::work::{Stopped, Work};
+use crate::filling::{Filling, Stopped};
 
 /// What lanes go by.
 pub(super) struct Gate {
@@ -19,22 +20,33 @@ pub(super) struct Gate {
     pub(super) head: Vec<u8>,
     /// Whether rows may overtake each other.
     pub(super) is_parallel: bool,
-    /// Whether rows that went in can only be taken back by a transaction: others see the table, or
-    /// earlier rows are in it.
-    pub(super) is_whole: bool,
+    /// When rows are there to stay.
+    pub(super) commit: Commit,
     /// Whether rows may do so only while none takes another's place.
     pub(super) counts_matter: bool,
+}
+
+/// When rows are there to stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Commit {
+    /// With their chunk: nobody sees the table, and it was empty.
+    Chunks,
+    /// When all are in: earlier rows are in the table, or others see it, and all go over one
+    /// connection.
+    AtEnd,
+    /// When all are in, those of each connection with those of the others.
+    Together(Together),
 }
 
 impl Gate {
     /// Looks at the table and the head. Errors: [`Stopped::Unfit`] for rows whose values, or
     /// fate, depend on the statements that they stand in.
-    pub(super) fn of(session: &mut Session, work: &Work<'_>) -> Result<Gate, Stopped> {
-        let charset = work.state.charset();
+    pub(super) fn of(session: &mut Session, filling: &Filling<'_>) -> Result<Gate, Stopped> {
+        let charset = filling.state.charset();
         if hides_ascii(charset) {
             return Err(unfit(format!("characters of {charset} can hold quotes")));
         }
-        let table = catalog::read(session, work.into)?;
+        let table = catalog::read(session, filling.into)?;
         if table.engine != Engine::InnoDb {
             let engine = &table.engine;
             return Err(unfit(format!("tables of the engine {engine} have no transactions")));
@@ -43,24 +55,41 @@ impl Gate {
             return Err(unfit(format!("the table has a {}", feature.name())));
         }
         let rules = Rules {
-            escapes: !work.state.has_mode("NO_BACKSLASH_ESCAPES"),
-            ansi_quotes: work.state.has_mode("ANSI_QUOTES"),
-            head: work.head.text.clone(),
-            counted: counted(&table, work.head)?,
-            zero_is_explicit: work.state.has_mode("NO_AUTO_VALUE_ON_ZERO"),
+            escapes: !filling.state.has_mode("NO_BACKSLASH_ESCAPES"),
+            ansi_quotes: filling.state.has_mode("ANSI_QUOTES"),
+            head: filling.head.text.clone(),
+            counted: counted(&table, filling.head)?,
+            zero_is_explicit: filling.state.has_mode("NO_AUTO_VALUE_ON_ZERO"),
         };
-        in_order_by_default(&table, work.head)?;
+        in_order_by_default(&table, filling.head)?;
         // Rows of a table without a primary key are read in the order in which they came.
-        let is_parallel = work.is_shadow && table.index("PRIMARY").is_some();
+        let is_keyed = table.index("PRIMARY").is_some();
+        let is_parallel = is_keyed && (filling.is_shadow || is_free(session, filling, &table));
+        let commit = match (filling.is_shadow, is_parallel) {
+            (true, _) if filling.is_empty => Commit::Chunks,
+            (false, true) => Commit::Together(Together::of(filling.into, filling.spot)),
+            _ => Commit::AtEnd,
+        };
         Ok(Gate {
-            head: head(session, work.into, charset, work.head)?,
+            head: head(session, filling.into, charset, filling.head)?,
             is_parallel,
-            is_whole: !work.is_shadow || !work.is_empty,
-            counts_matter: is_parallel && work.head.verb != Verb::Insert,
+            commit,
+            counts_matter: is_parallel && filling.head.verb != Verb::Insert,
             table,
             rules,
         })
     }
+}
+
+/// Whether rows of a table that others see may go in over several connections: in one order as in
+/// another, and all or none.
+fn is_free(session: &mut Session, filling: &Filling<'_>, table: &Table) -> bool {
+    // Rows that take the place of others would be seen to do so when most are in.
+    if filling.head.verb != Verb::Insert || filling.options.connections == Some(1) {
+        return false;
+    }
+    let is_ordered = filling.state.is_on("foreign_key_checks") && table.refers_to_itself();
+    !is_ordered && Together::can_be(session)
 }
 
 /// Whether the server adds to what rows say, in the order in which they come.

@@ -1,127 +1,236 @@
 //! One connection at work: a chunk of rows in, a transaction out.
 
-use std::thread::sleep;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use load::failpoint;
+use send::controller::Permit;
+use send::lanes::{Lane, Lanes};
+use send::retry::{self, Cause, Class, Tries, classify};
+use server::RECONNECT_WAIT;
 use server::Session;
-use sources::Chunk;
+use sources::{Chunk, Source};
 
-use super::gate::{Gate, unfit};
+use super::feed::Feed;
+use super::gate::{Commit, Gate, unfit};
 use super::tuples::{Span, Spans};
-use crate::work::{Stopped, Work};
+use crate::filling::{Filling, Stopped};
 
-/// Bytes of a statement where the server takes as many: its rows are parsed into memory before the
-/// first goes in, and smaller ones stay in the processor's caches.
-const STATEMENT_BYTES: usize = 256 << 10;
 /// What a statement may be where the server does not say: the protocol's first packet.
 const PACKET_BYTES_DEFAULT: usize = 1 << 20;
 /// Room in a packet that is not the statement's.
 const PACKET_BYTES_SPARE: usize = 1 << 10;
-/// Tries of a transaction that others hinder, and the pause after the first, doubled each time.
-const TRIES_MAX: u32 = 10;
-const PAUSE_MIN: Duration = Duration::from_millis(2);
-
-/// Server errors after which a transaction may be done again: it gave way to another one, or
-/// waited too long for it.
-const ER_AGAIN: [u16; 2] = [1213, 1205];
+/// How long a lane waits for a row of a transaction that others have open: where it is another
+/// lane's, that ends with this one.
+const ROW_LOCK_SECONDS_MAX: u32 = 10;
 
 /// Server error, or warning, of NULL in a NOT NULL column.
 const ER_BAD_NULL: u16 = 1048;
 
-/// A connection that sends rows.
-pub(super) struct Lane<'a> {
-    session: Session,
+/// What lanes share.
+pub(super) struct Chunks<'a, S> {
+    filling: &'a Filling<'a>,
     gate: &'a Gate,
-    /// Longest statement.
-    statement_bytes_max: usize,
+    lanes: &'a Lanes<'a>,
+    feed: Mutex<Feed<S>>,
+    /// Rows that are in, or in a transaction.
+    pub(super) rows: AtomicU64,
+    /// Connections whose transactions are to be ended when all lanes have, by their numbers.
+    pub(super) open: Mutex<BTreeMap<usize, Session>>,
+    /// The next of these numbers.
+    next_number: AtomicUsize,
+}
+
+impl<'a, S: Source> Chunks<'a, S> {
+    pub(super) fn new(
+        filling: &'a Filling<'a>,
+        gate: &'a Gate,
+        lanes: &'a Lanes<'a>,
+        feed: Feed<S>,
+    ) -> Chunks<'a, S> {
+        Chunks {
+            filling,
+            gate,
+            lanes,
+            feed: Mutex::new(feed),
+            rows: AtomicU64::new(0),
+            open: Mutex::new(BTreeMap::new()),
+            next_number: AtomicUsize::new(0),
+        }
+    }
+
+    fn next(&self, chunk: &mut Chunk) -> Result<bool, Stopped> {
+        let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.lanes.is_stopped() {
+            return Err(Stopped::Abandoned);
+        }
+        feed.next(chunk)
+    }
+}
+
+/// A lane that sends the dump's own text.
+pub(super) struct StatementLane<'l, 'a, S> {
+    chunks: &'l Chunks<'a, S>,
+    chunk: Chunk,
+    /// None before the first chunk, and after it broke.
+    connection: Option<Connection>,
+}
+
+/// A connection, set to what the dump's session is.
+struct Connection {
+    session: Session,
+    /// Of the transaction that is ended when all lanes have.
+    number: Option<usize>,
+    /// Longest statement that the server takes.
+    packet_bytes: usize,
     statement: Vec<u8>,
 }
 
-impl<'a> Lane<'a> {
-    /// A new connection, set to what the dump's session is.
-    pub(super) fn connect(work: &Work<'_>, gate: &'a Gate) -> Result<Lane<'a>, Stopped> {
-        let mut session = Session::connect(work.connect)?;
-        work.state.apply(&mut session)?;
-        // Without the check MariaDB locks an empty table as a whole and fills it in bulk: two
-        // transactions that do so wait for each other, and no statement can be taken back.
-        session.exec("SET SESSION unique_checks=1, sql_notes=0")?;
-        let packet = session.query_row("SELECT @@SESSION.max_allowed_packet")?;
-        let packet = packet.number::<usize>(0).unwrap_or(PACKET_BYTES_DEFAULT);
-        let room = packet.saturating_sub(PACKET_BYTES_SPARE);
-        if gate.is_whole {
-            session.exec("START TRANSACTION")?;
+impl<S: Source> Lane for StatementLane<'_, '_, S> {
+    type Stop = Stopped;
+
+    fn take(&mut self, permit: Permit<'_>) -> Result<bool, Stopped> {
+        let chunks = self.chunks;
+        let mut chunk = std::mem::take(&mut self.chunk);
+        if !chunks.next(&mut chunk)? {
+            return Ok(false);
         }
-        Ok(Lane {
-            session,
-            gate,
-            statement_bytes_max: STATEMENT_BYTES.min(room),
-            statement: Vec::new(),
-        })
+        let rows = self.send(&chunk, &permit)?;
+        permit.done(rows, chunk.bytes.len() as u64);
+        chunks.rows.fetch_add(rows, Ordering::Relaxed);
+        chunks.filling.watch.add_rows(rows);
+        self.chunk = chunk;
+        Ok(true)
     }
 
-    /// Makes the rows stay that were sent, or takes them back where they are one transaction.
-    pub(super) fn end(mut self, stay: bool) -> Result<(), Stopped> {
-        if !self.gate.is_whole {
-            return Ok(());
-        }
-        let _shield = self.session.options().interrupt.shield();
-        if stay {
-            return Ok(self.session.exec("COMMIT").map(drop)?);
-        }
-        // A connection that is gone takes its rows back too.
-        let _ = self.session.exec("ROLLBACK");
-        Ok(())
+    fn end(self) {
+        let Some(Connection { session, number: Some(number), .. }) = self.connection else {
+            return;
+        };
+        let mut open = self.chunks.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.insert(number, session);
+    }
+}
+
+impl<'l, 'a, S: Source> StatementLane<'l, 'a, S> {
+    /// Not connected yet.
+    pub(super) fn new(chunks: &'l Chunks<'a, S>) -> StatementLane<'l, 'a, S> {
+        StatementLane { chunks, chunk: Chunk::default(), connection: None }
     }
 
     /// Sends the rows of a chunk, all or none; gives their number.
     ///
     /// Errors: [`Stopped::Unfit`] for whatever the dump's own statements, one after the other, may
     /// yet do otherwise.
-    pub(super) fn send(&mut self, chunk: &Chunk) -> Result<u64, Stopped> {
-        let span_bytes_max = self.statement_bytes_max.saturating_sub(self.gate.head.len());
-        let spans = self.gate.rules.spans(&chunk.bytes, span_bytes_max).map_err(|found| {
-            let (line, offset) = (chunk.line_at(found.at), chunk.offset_at(found.at));
-            unfit(format!("{} in line {line}, byte {offset}", found.what))
-        })?;
-        let mut tries = 0;
+    fn send(&mut self, chunk: &Chunk, permit: &Permit<'_>) -> Result<u64, Stopped> {
+        let Chunks { filling, gate, lanes, .. } = *self.chunks;
+        let interrupt = &filling.options.interrupt;
+        let lock_wait = Duration::from_secs(u64::from(filling.options.lock_wait_seconds));
+        let mut tries = Tries::begin();
+        let mut found: Option<Spans> = None;
         loop {
-            let error = match self.transaction(chunk, &spans) {
+            let connection = match &mut self.connection {
+                Some(connection) => connection,
+                none => none.insert(Connection::make(self.chunks)?),
+            };
+            let statement_bytes_max = connection.packet_bytes.min(permit.batch().bytes);
+            let spans = match &found {
+                Some(spans) => spans,
+                None => found.insert(spans(gate, chunk, statement_bytes_max)?),
+            };
+            let error = match connection.transaction(gate, chunk, spans, statement_bytes_max) {
                 Ok(()) => return Ok(spans.spans.iter().map(|span| span.rows).sum()),
                 Err(Stopped::Failed(crate::Error::Server(error))) => error,
                 Err(stopped) => return Err(stopped),
             };
-            let passes = error.errno().is_some_and(|errno| ER_AGAIN.contains(&errno));
-            tries += 1;
-            if self.gate.is_whole || !passes || tries == TRIES_MAX {
+            let cause = match classify(&error) {
+                Class::Again(cause) if gate.commit == Commit::Chunks => cause,
+                _ => return Err(refused(error)),
+            };
+            let pause = tries.fail(Some(connection.session.id()));
+            interrupt.check()?;
+            if tries.are_over(lock_wait) {
                 return Err(refused(error));
             }
-            self.session.exec("ROLLBACK")?;
-            sleep(PAUSE_MIN * 2_u32.saturating_pow(tries));
+            lanes.again(permit, cause)?;
+            retry::sleep(pause, interrupt);
+            if connection.session.exec("ROLLBACK").is_err() {
+                self.connection = None;
+            }
         }
     }
+}
 
-    fn transaction(&mut self, chunk: &Chunk, spans: &Spans) -> Result<(), Stopped> {
-        if !self.gate.is_whole {
+impl Connection {
+    fn make<S>(chunks: &Chunks<'_, S>) -> Result<Connection, Stopped> {
+        let Chunks { filling, gate, .. } = *chunks;
+        let wait = failpoint::reconnect_wait(RECONNECT_WAIT);
+        let mut session = retry::reach(filling.connect, wait)?;
+        filling.state.apply(&mut session)?;
+        // Without the check MariaDB locks an empty table as a whole and fills it in bulk: two
+        // transactions that do so wait for each other, and no statement can be taken back.
+        session.exec("SET SESSION unique_checks=1, sql_notes=0")?;
+        let packet = session.query_row("SELECT @@SESSION.max_allowed_packet")?;
+        let packet = packet.number::<usize>(0).unwrap_or(PACKET_BYTES_DEFAULT);
+        let number = match &gate.commit {
+            Commit::Chunks => None,
+            commit => {
+                let number = chunks.next_number.fetch_add(1, Ordering::Relaxed);
+                if gate.is_parallel {
+                    session.exec(&format!(
+                        "SET SESSION innodb_lock_wait_timeout=\
+                         LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX})"
+                    ))?;
+                }
+                begin(&mut session, commit, number)?;
+                Some(number)
+            }
+        };
+        let packet_bytes = packet.saturating_sub(PACKET_BYTES_SPARE);
+        Ok(Connection { session, number, packet_bytes, statement: Vec::new() })
+    }
+
+    /// Sends the rows of a chunk, and commits them where they are a transaction of their own.
+    fn transaction(
+        &mut self,
+        gate: &Gate,
+        chunk: &Chunk,
+        spans: &Spans,
+        statement_bytes_max: usize,
+    ) -> Result<(), Stopped> {
+        if gate.commit == Commit::Chunks {
             self.session.exec("START TRANSACTION")?;
         }
         let mut rest = spans.spans.as_slice();
         while !rest.is_empty() {
-            let count = self.write(chunk, rest);
+            let count = self.write(gate, chunk, rest, statement_bytes_max);
             let (now, later) = rest.split_at(count);
             rest = later;
             let done = self.session.exec_bytes(&self.statement)?;
             let rows: u64 = now.iter().map(|span| span.rows).sum();
-            if self.gate.counts_matter && done.affected_rows != rows {
+            if gate.counts_matter && done.affected_rows != rows {
                 return Err(unfit("rows that share a key take each other's place"));
             }
             if spans.has_single && done.warnings > 0 && self.has_null(done.warnings)? {
                 return Err(unfit("NULL in a NOT NULL column, which single rows may not have"));
             }
         }
-        if !self.gate.is_whole {
-            self.session.exec("COMMIT")?;
+        match gate.commit {
+            Commit::Chunks => self.commit(),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Errors: not one to try again after where the server did not answer: the rows may be in.
+    fn commit(&mut self) -> Result<(), Stopped> {
+        match self.session.exec("COMMIT") {
+            Err(error) if classify(&error) == Class::Again(Cause::Lost) => {
+                Err(Stopped::Failed(load::Error::from(error).into()))
+            }
+            done => Ok(done.map(drop)?),
+        }
     }
 
     /// Whether a warning is, or may be, of a NULL that the server has changed: in a statement of one
@@ -133,13 +242,19 @@ impl<'a> Lane<'a> {
     }
 
     /// Writes a statement of as many spans as fit, at least one; their number.
-    fn write(&mut self, chunk: &Chunk, spans: &[Span]) -> usize {
+    fn write(
+        &mut self,
+        gate: &Gate,
+        chunk: &Chunk,
+        spans: &[Span],
+        statement_bytes_max: usize,
+    ) -> usize {
         self.statement.clear();
-        self.statement.extend_from_slice(&self.gate.head);
+        self.statement.extend_from_slice(&gate.head);
         for (count, span) in spans.iter().enumerate() {
             let text = chunk.bytes.get(span.bytes.clone()).unwrap_or_default();
             if count > 0 {
-                if self.statement.len() + text.len() >= self.statement_bytes_max {
+                if self.statement.len() + text.len() >= statement_bytes_max {
                     return count;
                 }
                 self.statement.push(b',');
@@ -148,6 +263,23 @@ impl<'a> Lane<'a> {
         }
         spans.len()
     }
+}
+
+/// Begins the transaction that a connection has all its rows in.
+fn begin(session: &mut Session, commit: &Commit, number: usize) -> server::Result<()> {
+    match commit {
+        Commit::Together(together) => together.begin(session, number),
+        _ => session.exec("START TRANSACTION").map(drop),
+    }
+}
+
+/// The rows of a chunk, in pieces that statements are made of.
+fn spans(gate: &Gate, chunk: &Chunk, statement_bytes_max: usize) -> Result<Spans, Stopped> {
+    let span_bytes_max = statement_bytes_max.saturating_sub(gate.head.len());
+    gate.rules.spans(&chunk.bytes, span_bytes_max).map_err(|found| {
+        let (line, offset) = (chunk.line_at(found.at), chunk.offset_at(found.at));
+        unfit(format!("{} in line {line}, byte {offset}", found.what))
+    })
 }
 
 /// What an error of the server means: it may not be one for the dump's own statements, and if it

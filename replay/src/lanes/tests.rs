@@ -10,6 +10,7 @@ use sql::{InsertHead, StatementKind, Syntax};
 use testkit::TestServer;
 
 use super::*;
+use crate::journal::Spot;
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
 use crate::state::State;
@@ -23,6 +24,8 @@ struct Scene {
     options: ReplayOptions,
     is_shadow: bool,
     is_empty: bool,
+    /// Variables that the dump has set besides those that always count.
+    sets: BTreeSet<String>,
     dump: PathBuf,
 }
 
@@ -38,7 +41,8 @@ impl Scene {
         let mut options = ReplayOptions::new("/dev/null".into());
         options.connections = Some(4);
         let dump = server.dir().join(format!("{}.sql", name.database));
-        Some(Scene { server, session, name, options, is_shadow: true, is_empty: true, dump })
+        let sets = BTreeSet::new();
+        Some(Scene { server, session, name, options, is_shadow: true, is_empty: true, sets, dump })
     }
 
     fn set(&mut self, sql: &str) {
@@ -55,10 +59,14 @@ impl Scene {
         (*head, run)
     }
 
-    fn with<T>(&mut self, dump: &[u8], go: impl FnOnce(&Work<'_>, RowRun, &mut Session) -> T) -> T {
+    fn with<T>(
+        &mut self,
+        dump: &[u8],
+        go: impl FnOnce(&Filling<'_>, RowRun, &mut Session) -> T,
+    ) -> T {
         let (head, run) = self.run(dump);
-        let state = State::read(&mut self.session, None, &BTreeSet::new()).unwrap();
-        let work = Work {
+        let state = State::read(&mut self.session, None, &self.sets).unwrap();
+        let filling = Filling {
             connect: &self.server.options(),
             options: &self.options,
             state: &state,
@@ -67,20 +75,21 @@ impl Scene {
             into: &self.name,
             is_shadow: self.is_shadow,
             is_empty: self.is_empty,
+            spot: Spot::default(),
             threads: 2,
             // Chunks of 64 KiB.
             memory_bytes_max: 1 << 20,
             watch: &Watch::default(),
         };
-        go(&work, run, &mut self.session)
+        go(&filling, run, &mut self.session)
     }
 
     fn send(&mut self, dump: &[u8]) -> Result<Sent, Stopped> {
-        self.with(dump, |work, run, _| send(work, run))
+        self.with(dump, |filling, run, _| send(filling, run))
     }
 
     fn serial(&mut self, dump: &[u8]) -> Result<Sent, Stopped> {
-        self.with(dump, |work, run, session| crate::serial::send(work, run, session, false))
+        self.with(dump, |filling, run, session| crate::serial::send(filling, run, session, false))
     }
 
     /// Why lanes are not for this.
@@ -229,6 +238,86 @@ fn rows_of_a_table_that_others_see_go_in_all_or_none() {
     assert_eq!(scene.text("SELECT COUNT(*) FROM t", 0), "0");
     assert_eq!(scene.send(good.as_bytes()).unwrap().rows, 4000);
     assert_eq!(scene.text("SELECT COUNT(*) FROM t", 0), "4000");
+}
+
+/// How many of our transactions are prepared.
+fn prepared(scene: &mut Scene) -> usize {
+    let rows = scene.session.query("XA RECOVER").unwrap();
+    let global = Together::of(&scene.name, Spot::default()).global;
+    rows.iter().filter(|row| row.text_lossy(3).starts_with(&global)).count()
+}
+
+#[test]
+fn rows_of_a_table_that_others_see_go_over_several_connections() {
+    let Some(mut scene) = Scene::new(SHAPE) else { return };
+    scene.is_shadow = false;
+    scene.set("INSERT INTO t VALUES (9999999,'was there',NULL)");
+    let good = dump(WORDS, 9000, 500, row);
+    let is_several = |scene: &mut Scene, dump: &[u8]| {
+        let name = scene.name.clone();
+        scene.with(dump, |filling, _, session| {
+            assert_eq!(filling.into, &name);
+            matches!(Gate::of(session, filling).unwrap().commit, Commit::Together(_))
+        })
+    };
+    assert!(is_several(&mut scene, good.as_bytes()));
+    assert!(!is_several(&mut scene, good.replace("INSERT INTO", "REPLACE INTO").as_bytes()));
+    scene.set("ALTER TABLE t ADD FOREIGN KEY (c) REFERENCES t (a)");
+    assert!(is_several(&mut scene, good.as_bytes()));
+    scene.set("SET foreign_key_checks=1");
+    assert!(!is_several(&mut scene, good.as_bytes()));
+    scene.set("SET foreign_key_checks=0");
+
+    // The key that is there already comes last, when all other lanes are through.
+    let said = scene.unfit(&(good.clone() + "INSERT INTO `t` VALUES (9999999,'x',NULL);"));
+    assert!(said.contains("1062"), "{said}");
+    assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("1", 0));
+    assert_eq!(scene.send(good.as_bytes()).unwrap().rows, 9000);
+    assert_eq!(
+        (scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)),
+        ("9001", 0)
+    );
+    assert_eq!(scene.picture().1, "OK");
+}
+
+#[test]
+fn two_lanes_with_one_key_do_not_wait_for_each_other_for_ever() {
+    let Some(mut scene) = Scene::new(SHAPE) else { return };
+    scene.is_shadow = false;
+    scene.sets.insert("innodb_lock_wait_timeout".to_owned());
+    scene.set("SET innodb_lock_wait_timeout=1");
+    let twice = dump(WORDS, 9000, 500, row) + "INSERT INTO `t` VALUES (9999999,'x',1);";
+    let said = scene.unfit(&twice);
+    assert!(said.contains("1062") || said.contains("1205"), "{said}");
+    assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("0", 0));
+}
+
+#[test]
+fn what_was_prepared_by_somebody_who_died_stays_or_goes_as_a_whole() {
+    let Some(mut scene) = Scene::new("(a INT PRIMARY KEY)") else { return };
+    let name = scene.name.clone();
+    let prepare = |scene: &Scene, together: &Together, numbers: [usize; 2]| {
+        for number in numbers {
+            let mut session = scene.server.connect().unwrap();
+            together.begin(&mut session, number).unwrap();
+            session.exec(&format!("INSERT INTO {} VALUES ({number})", name.quoted())).unwrap();
+            together.prepare(&mut session, number).unwrap();
+        }
+    };
+    let spot = |offset| Together::of(&name, Spot { part: 0, offset });
+    let mut own = scene.server.connect().unwrap();
+    prepare(&scene, &spot(7), [0, 1]);
+    assert_eq!(spot(7).resolve(&mut own).unwrap(), Resolved::Out);
+    assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("0", 0));
+    prepare(&scene, &spot(7), [1, 2]);
+    assert_eq!(spot(7).resolve(&mut own).unwrap(), Resolved::In);
+    assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("2", 0));
+    // Of another run of the same table: it is ended too.
+    prepare(&scene, &spot(8), [3, 4]);
+    while prepared(&mut scene) > 0 {
+        assert_eq!(spot(7).resolve(&mut own).unwrap(), Resolved::Nothing);
+    }
+    assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("4", 0));
 }
 
 #[test]

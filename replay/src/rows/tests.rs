@@ -13,10 +13,11 @@ use testkit::TestServer;
 
 use super::*;
 use crate::As;
+use crate::journal::Spot;
 use crate::reading;
+use crate::route::{self, Input, Job, Shared};
 use crate::sessions::Sessions;
 use crate::table::{Created, Tables};
-use crate::ways::{self, Input, Job, Shared};
 
 fn options(dump: &Path) -> ReplayOptions {
     let folder = dump.parent().unwrap();
@@ -46,7 +47,7 @@ struct Replayed<'a> {
 }
 
 impl Replayed<'_> {
-    /// Plays a dump of one table `t`: a shadow, its rows by [`ways::put`], the swap. What came of
+    /// Plays a dump of one table `t`: a shadow, its rows by [`route::put`], the swap. What came of
     /// the rows, and the table.
     fn by_ways(&self, dump: &[u8]) -> (Vec<Sent>, String) {
         let path = self.folder.join("dump.sql");
@@ -80,9 +81,10 @@ impl Replayed<'_> {
                         shadow: tables.shadow(&table).cloned(),
                         is_empty: sent.is_empty(),
                         state: Arc::new(state),
+                        spot: Spot::default(),
                         input: Input::Run(Box::new(run)),
                     };
-                    sent.push(ways::put(shared, job).unwrap());
+                    sent.push(route::put(shared, job).unwrap());
                     reader = handback.wait().unwrap();
                 }
                 _ => drop(sessions.dump.exec_bytes(&statement.text).unwrap()),

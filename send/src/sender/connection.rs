@@ -1,31 +1,26 @@
 //! The connection of a sender: made, made again, and fit for rows.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use job::error::Error;
 use server::identifier::digest;
 use server::session::{Done, Session};
-use server::{ConnectOptions, Interrupt};
 
 use super::trouble::Trouble;
 use super::{Commit, PACKET_BYTES_DEFAULT, Sender, WARNINGS_MAX, again_or_failed, no_session};
+use crate::retry::reach;
 
 /// Seconds without a packet of ours after which the server takes the connection for lost. Rows
 /// are in memory when they are sent.
 const NET_READ_SECONDS: u32 = 120;
 /// A lock of a row is not waited for longer at once: the wait is then begun anew, and counted.
 const ROW_LOCK_SECONDS_MAX: u32 = 50;
-/// Between two tries to connect, doubled up to the second.
-const CONNECT_PAUSE_MIN: Duration = Duration::from_millis(50);
-const CONNECT_PAUSE_MAX: Duration = Duration::from_secs(1);
 /// How long the end of a connection that broke is waited for, on the server's side.
 const ENDING_WAIT: Duration = Duration::from_secs(30);
 /// Room that a statement leaves in a packet.
 const PACKET_RESERVE: usize = 1024;
 /// Character set of our sessions.
 pub(super) const NAMES: &str = "utf8mb4";
-/// A connection was refused for a reason that passes: the server is full, or going down.
-const ER_CONNECT_PASSES: [u16; 6] = [1040, 1203, 1226, 1053, 1047, 1129];
 
 impl Sender {
     /// Has the session take text as it is in the file, or as UTF-8.
@@ -150,31 +145,4 @@ pub(super) fn lock_name(session: &Session) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let text = format!("{} {} {now:?}", std::process::id(), session.id());
     format!("inrush_send_{:016x}", digest(text.as_bytes()))
-}
-
-/// Connects to a server that may be restarting, or full.
-pub(super) fn reach(connect: &ConnectOptions, wait: Duration) -> Result<Session, Error> {
-    let passes = |e: &server::Error| match e {
-        server::Error::Connect { errno: None, .. } | server::Error::Lost { .. } => true,
-        e => e.errno().is_some_and(|n| ER_CONNECT_PASSES.contains(&n)),
-    };
-    let (begun, mut pause) = (Instant::now(), CONNECT_PAUSE_MIN);
-    loop {
-        match Session::connect(connect) {
-            Err(error) if passes(&error) && begun.elapsed() < wait => {
-                sleep(pause, &connect.interrupt);
-                pause = (pause * 2).min(CONNECT_PAUSE_MAX);
-            }
-            session => return Ok(session?),
-        }
-    }
-}
-
-/// Sleeps, but not when somebody has asked for the end.
-pub(super) fn sleep(pause: Duration, interrupt: &Interrupt) {
-    const SLICE: Duration = Duration::from_millis(50);
-    let begun = Instant::now();
-    while begun.elapsed() < pause && !interrupt.is_requested() {
-        std::thread::sleep(SLICE.min(pause.saturating_sub(begun.elapsed())));
-    }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use job::options::OnDuplicate;
 use server::session::{Done, Session, Warning};
 
-use super::trouble::{Class, Trouble, classify};
+use super::trouble::Trouble;
 use super::{ER_DUP_ENTRY, Sender, Sent, WARNINGS_MAX, again_or_failed, internal, no_session};
 use crate::portion::Portion;
+use crate::retry::{Class, classify};
 
 /// The same, of INSERT IGNORE as a warning.
 const ER_DUP_ENTRY_WITH_KEY_NAME: u16 = 1586;

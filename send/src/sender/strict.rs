@@ -8,10 +8,11 @@ use job::position::Position;
 use server::session::Done;
 
 use super::lines::numbers;
-use super::trouble::{Class, Trouble, classify};
+use super::trouble::Trouble;
 use super::{Batch, Sender, Sent, again_or_failed, internal, merged, no_session, parameters};
 use crate::ledger::Refused;
 use crate::portion::{Form, Portion};
+use crate::retry::{Class, classify};
 
 /// Server error of a packet that is larger than `max_allowed_packet`.
 const ER_PACKET_TOO_LARGE: u16 = 1153;

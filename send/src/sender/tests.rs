@@ -18,10 +18,10 @@ use sources::Chunk;
 use testkit::TestServer;
 
 use super::lines::numbers;
-use super::trouble::Cause;
 use super::*;
 use crate::ledger::Job;
 use crate::portion::PortionRow;
+use crate::retry::Cause;
 
 /// Statements of two rows, so that small portions need several.
 const BATCH: Batch = Batch { rows: 2, bytes: 1 << 20 };
@@ -262,13 +262,6 @@ fn rows_go_into_a_transaction_of_others_and_stay_only_with_it() {
         assert_eq!(scene.rows(), ["0\tx", "1\tx", "2\tx"][..forms(server).len()]);
         assert!(scene.entries().is_empty());
     }
-}
-
-#[test]
-fn pauses_grow_and_differ_between_connections() {
-    assert!(pause(1, Some(1)) <= PAUSE_MIN * 2);
-    assert!(pause(40, Some(1)) >= PAUSE_MAX / 2 && pause(40, Some(1)) <= PAUSE_MAX);
-    assert_ne!(pause(5, Some(1)), pause(5, Some(2)));
 }
 
 #[test]

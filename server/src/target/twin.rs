@@ -230,8 +230,7 @@ fn alter_twin(lock: &mut Lock, clauses: &[String]) -> Result<()> {
 }
 
 fn no_twin(lock: &Lock, reason: Unsupported) -> Error {
-    let reasons = vec![reason];
-    Error::NoTwin { target: lock.table.name.to_string(), reasons }
+    Error::NoTwin { target: lock.table.name.to_string(), reasons: vec![reason] }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use super::Charset;
-use crate::collation::CollationError;
+use crate::error::CollationError;
 
 const MAGIC: &[u8] = b"INRCSET\x01";
 const PAGE: usize = 256;

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::key_writer::{KeyWriter, Rule};
 use crate::Reason;
-use crate::sql_type::Charset;
+use crate::charset::Charset;
 
 const SPACE: u32 = 0x20;
 

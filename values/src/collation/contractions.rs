@@ -5,7 +5,7 @@
 
 use super::CollationError;
 use super::weights::units_of;
-use crate::sql_type::Charset;
+use crate::charset::Charset;
 
 /// Longest contraction in characters (the server's `MY_UCA_MAX_CONTRACTION`).
 pub const CONTRACTION_CHARS_MAX: usize = 6;

@@ -13,7 +13,7 @@
 use super::CollationError;
 use super::contractions::Contraction;
 use super::weights::Weights;
-use crate::sql_type::Charset;
+use crate::charset::Charset;
 
 const MAGIC: &[u8; 8] = b"INRCOLL\x02";
 /// No collation has more levels.

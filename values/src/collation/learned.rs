@@ -8,7 +8,7 @@ use super::data::CollationData;
 use super::key_writer::{KeyWriter, Rule};
 use super::weights::{Units, Weights};
 use crate::Reason;
-use crate::sql_type::Charset;
+use crate::charset::Charset;
 
 /// Entry of the byte tables: the byte needs the slow path.
 const SLOW: u32 = u32::MAX;

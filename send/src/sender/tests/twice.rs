@@ -5,6 +5,7 @@ use testkit::TestServerOptions;
 use super::proxy::{Cut, Proxy};
 use super::*;
 use crate::ledger::Totals;
+use crate::retry::TRIES_MIN;
 
 /// A second sender, as of a second run, finds the portion in the ledger.
 #[test]

@@ -16,11 +16,12 @@ use sql::{InsertHead, ObjectName, Verb};
 
 use crate::dump::TableRows;
 use crate::error::Error;
+use crate::filling::{Filling, Sent, Stopped};
+use crate::journal::Spot;
 use crate::options::{As, ReplayOptions};
 use crate::progress::Watch;
 use crate::state::State;
 use crate::table::Shadow;
-use crate::work::{Sent, Stopped, Work};
 use crate::{delimited, dry, lanes, rows, serial};
 
 /// Rows and where they go.
@@ -33,6 +34,8 @@ pub(crate) struct Job {
     pub(crate) is_empty: bool,
     /// What the dump's session is set to.
     pub(crate) state: Arc<State>,
+    /// Where the dump has them.
+    pub(crate) spot: Spot,
     /// The rows.
     pub(crate) input: Input,
 }
@@ -56,25 +59,25 @@ pub(crate) struct Shared<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Route {
     Rows,
     Lanes,
     Serial,
 }
 
-impl Way {
+impl Route {
     fn name(self) -> &'static str {
         match self {
-            Way::Rows => "rows",
-            Way::Lanes => "lanes",
-            Way::Serial => "serial",
+            Route::Rows => "rows",
+            Route::Lanes => "lanes",
+            Route::Serial => "serial",
         }
     }
 }
 
 /// Puts rows where they go: all of them, or an error. A table that is no shadow is then as it was.
 pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Stopped> {
-    let Job { table, shadow, is_empty, state, input } = job;
+    let Job { table, shadow, is_empty, state, spot, input } = job;
     let no_head = InsertHead {
         verb: Verb::Insert,
         table: ObjectName::default(),
@@ -87,7 +90,7 @@ pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Stopped> {
     };
     // Whatever is written of these rows is as the dump has it, whoever sends them.
     let connect = ConnectOptions { settings: state.written(), ..shared.connect.clone() };
-    let work = Work {
+    let filling = Filling {
         connect: &connect,
         options: shared.options,
         state: &state,
@@ -96,99 +99,100 @@ pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Stopped> {
         into: shadow.as_ref().map_or(&table, |shadow| &shadow.name),
         is_shadow: shadow.is_some(),
         is_empty,
+        spot,
         threads: shared.options.threads,
         memory_bytes_max: shared.options.memory_bytes_max / shared.jobs_max as u64,
         watch: shared.watch,
     };
     let anew = || match shadow.as_ref().filter(|_| is_empty) {
-        Some(shadow) => shadow.remake(&mut Session::connect(work.connect)?).map_err(Error::from),
+        Some(shadow) => shadow.remake(&mut Session::connect(filling.connect)?).map_err(Error::from),
         None => Ok(()),
     };
     match (input, &place) {
         (Input::Run(run), Some(place)) => {
             let mut run = Some(*run);
             let again = || run.take().unwrap_or_else(|| place.open(RunOptions::default()));
-            runs(&work, again, anew)
+            runs(&filling, again, anew)
         }
-        (Input::Files(rows), _) => files(&work, &rows, anew),
+        (Input::Files(rows), _) => files(&filling, &rows, anew),
         (Input::Run(_), None) => Err(Error::Refused("a run without a place".to_owned()).into()),
     }
 }
 
 /// INSERTs: `again` gives the run, from its beginning each time, `anew` empties the table.
 fn runs(
-    work: &Work<'_>,
+    filling: &Filling<'_>,
     mut again: impl FnMut() -> RowRun,
     anew: impl Fn() -> Result<(), Error>,
 ) -> Result<Sent, Stopped> {
-    let ways: &[Way] = match work.options.rows_as {
+    let routes: &[Route] = match filling.options.rows_as {
         // What lanes have sent before they give up could not be told from the rows before.
-        _ if work.is_shadow && !work.is_empty && !is_lanes_to_the_end(work, again()) => {
-            &[Way::Serial]
+        _ if filling.is_shadow && !filling.is_empty && !is_lanes_to_the_end(filling, again()) => {
+            &[Route::Serial]
         }
-        As::Rows if work.is_empty => &[Way::Rows, Way::Lanes, Way::Serial],
-        As::Rows | As::Statements => &[Way::Lanes, Way::Serial],
+        As::Rows if filling.is_empty => &[Route::Rows, Route::Lanes, Route::Serial],
+        As::Rows | As::Statements => &[Route::Lanes, Route::Serial],
     };
-    first(work, ways, anew, |way| match way {
-        Way::Rows => rows::load(work, again()),
-        Way::Lanes => lanes::send(work, again()),
-        Way::Serial if again().asks_session()? => Err(Stopped::AsksSession(Vec::new())),
-        Way::Serial => serial::send(work, again(), &mut session(work)?, false),
+    first(filling, routes, anew, |route| match route {
+        Route::Rows => rows::load(filling, again()),
+        Route::Lanes => lanes::send(filling, again()),
+        Route::Serial if again().asks_session()? => Err(Stopped::AsksSession(Vec::new())),
+        Route::Serial => serial::send(filling, again(), &mut session(filling)?, false),
     })
 }
 
 /// Whether lanes that begin with a run also end with it: plain rows, none of which takes the place
 /// of another.
-fn is_lanes_to_the_end(work: &Work<'_>, run: RowRun) -> bool {
-    work.head.verb == Verb::Insert && matches!(dry::count(run), Ok(Some(_)))
+fn is_lanes_to_the_end(filling: &Filling<'_>, run: RowRun) -> bool {
+    filling.head.verb == Verb::Insert && matches!(dry::count(run), Ok(Some(_)))
 }
 
 /// Delimited files, which have no statements.
 fn files(
-    work: &Work<'_>,
+    filling: &Filling<'_>,
     rows: &TableRows,
     anew: impl Fn() -> Result<(), Error>,
 ) -> Result<Sent, Stopped> {
-    first(work, &[Way::Rows, Way::Serial], anew, |way| match way {
-        Way::Rows => delimited::load(work, rows),
-        Way::Lanes | Way::Serial => delimited::serial(work, rows, &mut session(work)?),
+    first(filling, &[Route::Rows, Route::Serial], anew, |route| match route {
+        Route::Rows => delimited::load(filling, rows),
+        Route::Lanes | Route::Serial => delimited::serial(filling, rows, &mut session(filling)?),
     })
 }
 
 /// The first way that will do; the table is made anew before each but the first.
 fn first(
-    work: &Work<'_>,
-    ways: &[Way],
+    filling: &Filling<'_>,
+    routes: &[Route],
     anew: impl Fn() -> Result<(), Error>,
-    mut go: impl FnMut(Way) -> Result<Sent, Stopped>,
+    mut go: impl FnMut(Route) -> Result<Sent, Stopped>,
 ) -> Result<Sent, Stopped> {
     let mut notes = Vec::new();
-    for (index, &way) in ways.iter().enumerate() {
+    for (index, &route) in routes.iter().enumerate() {
         if index > 0 {
             anew()?;
         }
-        match go(way) {
+        match go(route) {
             Ok(mut sent) => {
                 sent.notes.splice(..0, notes);
                 return Ok(sent);
             }
             // Statement by statement, all that can go in do.
             Err(Stopped::Failed(error))
-                if work.options.force && index + 1 < ways.len() && error.is_passed_over() =>
+                if filling.options.force && index + 1 < routes.len() && error.is_passed_over() =>
             {
-                notes.push(format!("not by {}: {error}", way.name()));
+                notes.push(format!("not by {}: {error}", route.name()));
             }
-            Err(Stopped::Unfit(why)) => notes.push(format!("not by {}: {why}", way.name())),
+            Err(Stopped::Unfit(why)) => notes.push(format!("not by {}: {why}", route.name())),
             Err(Stopped::AsksSession(_)) => return Err(Stopped::AsksSession(notes)),
             Err(stopped) => return Err(stopped),
         }
     }
-    Err(Error::Refused(format!("no way into {}: {}", work.table, notes.join("; "))).into())
+    Err(Error::Refused(format!("no way into {}: {}", filling.table, notes.join("; "))).into())
 }
 
 /// A connection set to what the dump's is.
-fn session(work: &Work<'_>) -> Result<Session, Error> {
-    let mut session = Session::connect(work.connect)?;
-    work.state.apply(&mut session)?;
+fn session(filling: &Filling<'_>) -> Result<Session, Error> {
+    let mut session = Session::connect(filling.connect)?;
+    filling.state.apply(&mut session)?;
     Ok(session)
 }

@@ -35,7 +35,7 @@ const SOURCE_BYTES: usize = 512;
 
 /// Sizes of the buffers of one store.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct Budget {
     pub(crate) memory_bytes_max: usize,
     /// Merges at once after `finish`.
     pub(crate) merges_max: usize,
@@ -56,13 +56,13 @@ pub(crate) struct Plan {
     pub(crate) reserve: usize,
 }
 
-impl Plan {
-    pub(crate) fn new(shape: &EntryShape, memory_bytes_max: usize, threads: usize) -> Plan {
+impl Budget {
+    pub(crate) fn new(shape: &EntryShape, memory_bytes_max: usize, threads: usize) -> Budget {
         let threads = threads.max(1);
         let memory = memory_bytes_max;
         let block_bytes = (memory / 512).clamp(4 * KIB, 256 * KIB);
         let batch_bytes = (memory / 64).clamp(8 * KIB, MIB);
-        let mut plan = Plan {
+        let mut budget = Budget {
             memory_bytes_max,
             merges_max: threads,
             // Spilling costs a worker a fifth of what producing the entries did, or less.
@@ -77,9 +77,9 @@ impl Plan {
                 .then_some(ZSTD_WRITE_NS),
             reserve: 0,
         };
-        plan.reserve = (plan.spills_max * plan.spill_bytes(shape))
-            .max(plan.merges_max * plan.merge_bytes(shape));
-        plan
+        budget.reserve = (budget.spills_max * budget.spill_bytes(shape))
+            .max(budget.merges_max * budget.merge_bytes(shape));
+        budget
     }
 
     /// Fixed buffers of one merge: two arrays of words and one of keys, or none; one block as
@@ -125,11 +125,11 @@ impl Plan {
         (self.room() / 2 / (self.merges_max * self.source_bytes(entry_bytes_max))).max(1)
     }
 
-    /// The least budget that passes [`Plan::check`]: buffers grow with the budget, so it is
+    /// The least budget that passes [`Budget::check`]: buffers grow with the budget, so it is
     /// approached from below.
     pub(crate) fn memory_bytes_min(shape: &EntryShape, threads: usize) -> usize {
         let mut memory = 0;
-        while let needed = 2 * Plan::new(shape, memory, threads).reserve
+        while let needed = 2 * Budget::new(shape, memory, threads).reserve
             && needed > memory
         {
             memory = needed;
@@ -155,15 +155,15 @@ mod tests {
     #[test]
     fn the_documented_division_is_the_real_one() {
         let shape = EntryShape::fixed(20);
-        let plan = Plan::new(&shape, 64 * MIB, 2);
+        let budget = Budget::new(&shape, 64 * MIB, 2);
         let kib = |bytes: usize| bytes.div_ceil(KIB);
-        assert_eq!(kib(plan.block_bytes), 128);
-        assert_eq!(plan.batch_entries, 20_164);
-        let sizes = [plan.merge_bytes(&shape), plan.spill_bytes(&shape), plan.reserve];
+        assert_eq!(kib(budget.block_bytes), 128);
+        assert_eq!(budget.batch_entries, 20_164);
+        let sizes = [budget.merge_bytes(&shape), budget.spill_bytes(&shape), budget.reserve];
         assert_eq!(sizes.map(kib), [1152, 2612, 2612]);
-        assert_eq!(kib(plan.room()), 62_925);
-        assert_eq!(kib(plan.spill_share()), 27_530);
-        assert_eq!(plan.files_max(20), 122);
+        assert_eq!(kib(budget.room()), 62_925);
+        assert_eq!(kib(budget.spill_share()), 27_530);
+        assert_eq!(budget.files_max(20), 122);
     }
 
     #[test]
@@ -174,9 +174,9 @@ mod tests {
                 EntryShape::fixed(3000),
                 EntryShape { key_len: None, tail_len: 0, payload: true },
             ] {
-                let least = Plan::memory_bytes_min(&shape, threads);
-                assert!(Plan::new(&shape, least, threads).check().is_ok());
-                assert!(Plan::new(&shape, least - 1, threads).check().is_err());
+                let least = Budget::memory_bytes_min(&shape, threads);
+                assert!(Budget::new(&shape, least, threads).check().is_ok());
+                assert!(Budget::new(&shape, least - 1, threads).check().is_err());
             }
         }
     }
@@ -187,10 +187,10 @@ mod tests {
             for shape in
                 [EntryShape::fixed(20), EntryShape { key_len: None, tail_len: 0, payload: true }]
             {
-                let plan = Plan::new(&shape, 256 * MIB, threads);
-                assert!(plan.check().is_ok());
-                assert!(plan.room() > 190 * MIB, "{plan:?}");
-                assert!(plan.files_max(0) >= 20, "{plan:?}");
+                let budget = Budget::new(&shape, 256 * MIB, threads);
+                assert!(budget.check().is_ok());
+                assert!(budget.room() > 190 * MIB, "{budget:?}");
+                assert!(budget.files_max(0) >= 20, "{budget:?}");
             }
         }
     }

@@ -1,16 +1,18 @@
-//! A run of rows on its way into one table.
+//! Rows on their way into one table.
 
+use job::stop::Reason;
 use schema::TableName;
 use server::ConnectOptions;
 use sql::InsertHead;
 
 use crate::error::Error;
+use crate::journal::Spot;
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
 use crate::state::State;
 
-/// What every way of sending a run works by.
-pub(crate) struct Work<'a> {
+/// What every way of sending rows works by.
+pub(crate) struct Filling<'a> {
     /// The server, the account.
     pub(crate) connect: &'a ConnectOptions,
     /// What the whole replay is asked to do.
@@ -27,6 +29,8 @@ pub(crate) struct Work<'a> {
     pub(crate) is_shadow: bool,
     /// Whether `into` has no rows yet.
     pub(crate) is_empty: bool,
+    /// Where the dump has the rows.
+    pub(crate) spot: Spot,
     /// Threads that this run may use.
     pub(crate) threads: usize,
     /// Memory that this run may use, in bytes.
@@ -56,6 +60,8 @@ pub(crate) enum Stopped {
     /// another connection. The shadow is as the run found it. What was tried before, a sentence
     /// each.
     AsksSession(Vec<String>),
+    /// Another lane stopped first; its reason is the one that counts.
+    Abandoned,
     /// No way will do.
     Failed(Error),
 }
@@ -69,6 +75,7 @@ impl Stopped {
             Stopped::AsksSession(_) => {
                 Error::Refused("these rows ask the dump's session".to_owned())
             }
+            Stopped::Abandoned => Error::Refused("lanes stopped without a reason".to_owned()),
         }
     }
 }
@@ -76,5 +83,13 @@ impl Stopped {
 impl<E: Into<Error>> From<E> for Stopped {
     fn from(error: E) -> Stopped {
         Stopped::Failed(error.into())
+    }
+}
+
+impl Reason for Stopped {
+    const ABANDONED: Stopped = Stopped::Abandoned;
+
+    fn is_abandoned(&self) -> bool {
+        matches!(self, Stopped::Abandoned)
     }
 }

@@ -1,0 +1,238 @@
+//! Trying again what failed for a reason that passes: a deadlock, a lock that did not come, a
+//! connection that was lost.
+
+use std::time::{Duration, Instant};
+
+use job::error::Error;
+use server::identifier::digest;
+use server::{ConnectOptions, Interrupt, Session};
+
+use crate::controller;
+
+/// First pause before something is tried again, doubled up to the second.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Tries that are made however long they take.
+pub(crate) const TRIES_MIN: u32 = 10;
+/// Between two tries to connect, doubled up to the second.
+const CONNECT_PAUSE_MIN: Duration = Duration::from_millis(50);
+const CONNECT_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// A connection was refused for a reason that passes: the server is full, or going down.
+const ER_CONNECT_PASSES: [u16; 6] = [1040, 1203, 1226, 1053, 1047, 1129];
+
+/// Reasons that pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// Two transactions waited for each other, and ours was the one to give way.
+    Deadlock,
+    /// A row's or a table's lock did not come in time.
+    LockWait,
+    /// The connection broke, or the server went away.
+    Lost,
+    /// The server, or the cluster behind it, cannot do it now.
+    Busy,
+}
+
+impl From<Cause> for controller::Trouble {
+    fn from(cause: Cause) -> controller::Trouble {
+        match cause {
+            Cause::Deadlock => controller::Trouble::Deadlock,
+            Cause::LockWait => controller::Trouble::LockWait,
+            Cause::Lost | Cause::Busy => controller::Trouble::Lost,
+        }
+    }
+}
+
+/// What an error says of the statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// One of its rows is at fault.
+    Row,
+    /// One of its rows has a key that another row has.
+    Duplicate,
+    /// It may be done again.
+    Again(Cause),
+    /// It will not go through, whatever its rows.
+    Fatal,
+}
+
+/// Sorts an error by what it means. What is not known is fatal: a row is refused only for a
+/// reason that is surely its own.
+///
+/// Numbers: MariaDB 10.11 `mysqld_error.h`, MySQL 9 `mysqlclient` and server error references,
+/// TiDB's error codes.
+pub fn classify(error: &server::Error) -> Class {
+    match error {
+        server::Error::Lost { .. } => Class::Again(Cause::Lost),
+        server::Error::Statement { errno, sqlstate, .. } => of_number(*errno, sqlstate),
+        _ => Class::Fatal,
+    }
+}
+
+fn of_number(errno: u16, sqlstate: &str) -> Class {
+    match errno {
+        // Duplicate entry, also as foreign keys' cascades and MySQL's newer words have it.
+        1062 | 1169 | 1557 | 1586 | 1761 | 1762 => Class::Duplicate,
+        // Deadlock; group replication's and Galera's conflicts, at COMMIT too; a read row that
+        // has changed; TiDB's write conflicts.
+        1213 | 1614 | 3101 | 1020 | 9007 | 8002 | 8022 | 8028 => Class::Again(Cause::Deadlock),
+        // Lock wait; no room for more locks; NOWAIT.
+        1205 | 1206 | 3572 => Class::Again(Cause::LockWait),
+        // Shutdown, killed, packets that did not come or go, the client's own two, idle too long.
+        1053 | 1927 | 1152 | 1158..=1161 | 1184 | 2006 | 2013 | 3169 | 4031 => {
+            Class::Again(Cause::Lost)
+        }
+        // A statement that somebody ended, a Galera node that has lost its cluster, too many
+        // connections; TiKV and PD that do not answer.
+        1317 | 1047 | 1040 | 1203 | 1226 | 9001..=9006 => Class::Again(Cause::Busy),
+        // NULL in NOT NULL, no such partition, row too large, NOT NULL geometry, out of the
+        // partitions named, CHECK in MariaDB and MySQL, JSON, character sets, geometry, UUID and
+        // other types' values; a view's CHECK OPTION; a division by zero; an AUTO_INCREMENT
+        // column that is full.
+        1048
+        | 1118
+        | 139
+        | 1138
+        | 1263
+        | 1264
+        | 1265
+        | 1292
+        | 1300
+        | 1364
+        | 1365
+        | 1366
+        | 1367
+        | 1369
+        | 1406
+        | 1411
+        | 1416
+        | 1425
+        | 1426
+        | 1467
+        | 1526
+        | 1591
+        | 1690
+        | 1748
+        | 1977
+        | 3819
+        | 3140..=3158
+        | 3617
+        | 3661..=3675
+        | 3732
+        | 3854
+        | 4025
+        | 4078
+        | 4079 => Class::Row,
+        // A trigger's SIGNAL, whatever it says; foreign keys; other data of the row's.
+        1644 | 1216 | 1217 | 1451 | 1452 => Class::Row,
+        // A trigger or function that refuses by a made-up error, or by one of those classes.
+        _ if ["22", "23", "44", "45"].iter().any(|class| sqlstate.starts_with(class)) => Class::Row,
+        _ => Class::Fatal,
+    }
+}
+
+/// The tries of one thing that somebody has sent, or is to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Tries {
+    begun: Instant,
+    failed: u32,
+}
+
+impl Tries {
+    /// The first one begins.
+    pub fn begin() -> Tries {
+        Tries { begun: Instant::now(), failed: 0 }
+    }
+
+    /// One has failed, over `connection`; gives the pause before the next one.
+    pub fn fail(&mut self, connection: Option<u64>) -> Duration {
+        self.failed += 1;
+        pause(self.failed, connection)
+    }
+
+    /// Those that failed.
+    pub fn failed(&self) -> u32 {
+        self.failed
+    }
+
+    /// Time since the first one began.
+    pub fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// Whether there were enough of them, and they have taken as long as `wait`.
+    pub fn are_over(&self, wait: Duration) -> bool {
+        self.failed >= TRIES_MIN && self.elapsed() >= wait
+    }
+}
+
+/// The pause before try `tries` + 1, longer each time, and not the same for two connections that
+/// have hit each other.
+fn pause(tries: u32, connection: Option<u64>) -> Duration {
+    let longest = (PAUSE_MIN * 2u32.saturating_pow(tries.min(16))).min(PAUSE_MAX);
+    let seed = format!("{connection:?} {tries}");
+    // Between a half and the whole.
+    let share = 512 + (digest(seed.as_bytes()) >> 32) % 512;
+    longest * u32::try_from(share).unwrap_or(1024) / 1024
+}
+
+/// Connects to a server that may be restarting, or full.
+pub fn reach(connect: &ConnectOptions, wait: Duration) -> Result<Session, Error> {
+    let passes = |e: &server::Error| match e {
+        server::Error::Connect { errno: None, .. } | server::Error::Lost { .. } => true,
+        e => e.errno().is_some_and(|n| ER_CONNECT_PASSES.contains(&n)),
+    };
+    let (begun, mut pause) = (Instant::now(), CONNECT_PAUSE_MIN);
+    loop {
+        match Session::connect(connect) {
+            Err(error) if passes(&error) && begun.elapsed() < wait => {
+                sleep(pause, &connect.interrupt);
+                pause = (pause * 2).min(CONNECT_PAUSE_MAX);
+            }
+            session => return Ok(session?),
+        }
+    }
+}
+
+/// Sleeps, but not when somebody has asked for the end.
+pub fn sleep(pause: Duration, interrupt: &Interrupt) {
+    const SLICE: Duration = Duration::from_millis(50);
+    let begun = Instant::now();
+    while begun.elapsed() < pause && !interrupt.is_requested() {
+        std::thread::sleep(SLICE.min(pause.saturating_sub(begun.elapsed())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(errno: u16, sqlstate: &str) -> Class {
+        let (message, statement) = (String::new(), String::new());
+        classify(&server::Error::Statement { errno, sqlstate: sqlstate.into(), message, statement })
+    }
+
+    #[test]
+    fn errors_are_of_the_row_or_pass_or_end_the_load() {
+        assert_eq!(of(1062, "23000"), Class::Duplicate);
+        assert_eq!(of(1213, "40001"), Class::Again(Cause::Deadlock));
+        assert_eq!(of(1205, "HY000"), Class::Again(Cause::LockWait));
+        assert_eq!(of(1053, "08S01"), Class::Again(Cause::Lost));
+        assert_eq!(of(1366, "22007"), Class::Row);
+        assert_eq!(of(4025, "23000"), Class::Row);
+        assert_eq!(of(1452, "23000"), Class::Row);
+        assert_eq!(of(1644, "45000"), Class::Row);
+        assert_eq!(of(1644, "02TRG"), Class::Row);
+        // A full disk, a missing right, a missing table, a read-only server, bad SQL.
+        for errno in [1021, 1114, 1142, 1146, 1290, 1064] {
+            assert_eq!(of(errno, "HY000"), Class::Fatal, "{errno}");
+        }
+    }
+
+    #[test]
+    fn pauses_grow_and_differ_between_connections() {
+        assert!(pause(1, Some(1)) <= PAUSE_MIN * 2);
+        assert!(pause(40, Some(1)) >= PAUSE_MAX / 2 && pause(40, Some(1)) <= PAUSE_MAX);
+        assert_ne!(pause(5, Some(1)), pause(5, Some(2)));
+    }
+}
