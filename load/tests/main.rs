@@ -28,3 +28,4 @@ mod replicas;
 mod sent;
 mod server_only;
 mod sorted;
+mod typed;

@@ -65,3 +65,51 @@ pub fn made_table(statement: &[u8], syntax: Syntax) -> Option<ObjectName> {
     words.if_not_exists();
     words.object()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(script: &str) -> Vec<String> {
+        let found = statements(script.as_bytes(), Syntax::default());
+        found.into_iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+    }
+
+    #[test]
+    fn a_script_is_cut_at_semicolons_that_are_some() {
+        let cases: [(&str, &[&str]); 8] = [
+            ("", &[]),
+            ("a", &["a"]),
+            (" a ; b;\n", &["a", "b", ""]),
+            ("a ';' \";\" `;` b; c", &["a ';' \";\" `;` b", "c"]),
+            ("-- x;\na # ;\n b /* ; */ c;d", &["a # ;\n b /* ; */ c", "d"]),
+            ("/*!40101 SET x */; y", &["/*!40101 SET x */", "y"]),
+            ("/* x */ /*M! a */; 'open;", &["/*M! a */", "'open;"]),
+            ("\\! ls; b", &["\\! ls", "b"]),
+        ];
+        for (script, expected) in cases {
+            assert_eq!(cut(script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn a_statement_says_which_table_it_makes() {
+        let made = |text: &str| {
+            let name = made_table(text.as_bytes(), Syntax::default())?;
+            let parts = name.database.into_iter().chain([name.name]);
+            let parts = parts.map(|part| String::from_utf8_lossy(&part).into_owned());
+            Some(parts.collect::<Vec<_>>().join("."))
+        };
+        for text in [
+            "CREATE TABLE d.t (a INT)",
+            "create or replace table `d`.`t`(a INT)",
+            "CREATE /* x */ TABLE -- y\n if not exists d . t LIKE u",
+            "/*!50001 CREATE TABLE `d`.`t` (a INT) */",
+        ] {
+            assert_eq!(made(text).as_deref(), Some("d.t"), "{text}");
+        }
+        for text in ["", "CREATE VIEW t AS SELECT 1", "CREATE TABLET (a INT)", "CREATE OR t"] {
+            assert_eq!(made(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Rows whose source knows the types of their values: the same table, by every path, as from the
+//! same rows as text; and what is said of one that is refused.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use load::{LoadOptions, LoadPath, Report};
+use sources::batch::{Cells, TypedColumn, TypedColumns, TypedRow};
+use sources::{Batch, Chunk, FieldKind, InputFile, Reader, Result, Row, Rows, Source, Value};
+use testkit::Random;
+use testkit::tables::server::{Db, Server};
+use values::Zone;
+
+const ROWS: usize = 20_000;
+
+/// A column of the table, and what goes there.
+const TABLE: &str = "id BIGINT PRIMARY KEY, small SMALLINT UNSIGNED, price DECIMAL(12,2) NOT NULL, \
+    whole DECIMAL(20,0), weight DOUBLE, ratio FLOAT, day DATE, since DATETIME(6), seen TIMESTAMP(3) \
+    NULL, span TIME(6), name VARCHAR(40) CHARACTER SET utf8mb4, code VARBINARY(8), shown VARCHAR(60) \
+    CHARACTER SET latin1, KEY (day, small), UNIQUE KEY (name, id)";
+
+/// Columns in memory, as a file of Parquet or Arrow would have them.
+#[derive(Clone)]
+struct Columns {
+    rows: usize,
+    columns: Arc<Vec<TypedColumn>>,
+    files: Vec<InputFile>,
+    chunk_rows: usize,
+    next: usize,
+    ordinal: u64,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Columns {
+    fn new(columns: Vec<TypedColumn>, rows: usize) -> Columns {
+        Columns {
+            rows,
+            columns: columns.into(),
+            files: vec![InputFile {
+                path: PathBuf::from("rows.columns"),
+                bytes: Some(rows as u64),
+            }],
+            chunk_rows: 1000,
+            next: 0,
+            ordinal: 0,
+            given_up: Arc::default(),
+        }
+    }
+}
+
+impl Source for Columns {
+    /// The bytes of a chunk are for its reader: how many rows it has.
+    fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        chunk.clear();
+        if self.next == self.rows {
+            return Ok(false);
+        }
+        let count = self.chunk_rows.min(self.rows - self.next);
+        chunk.ordinal = self.ordinal;
+        chunk.file = 0;
+        chunk.first_record = Some(self.next as u64);
+        chunk.bytes.extend_from_slice(&count.to_le_bytes());
+        self.next += count;
+        self.ordinal += 1;
+        Ok(true)
+    }
+
+    fn files(&self) -> &[InputFile] {
+        &self.files
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::new(ColumnReader { columns: Arc::clone(&self.columns) })
+    }
+
+    fn set_fields(&mut self, _: Vec<FieldKind>) -> Result<()> {
+        Ok(())
+    }
+
+    fn set_chunks(&mut self, chunk_bytes: usize, _: usize) -> Result<()> {
+        self.chunk_rows = (chunk_bytes / 256).clamp(1, 1000);
+        self.restart()
+    }
+
+    fn words(&self) -> String {
+        "columns in memory".to_owned()
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        Some(self.rows as u64)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.next as u64
+    }
+
+    fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.given_up)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.given_up.store(false, Ordering::Relaxed);
+        (self.next, self.ordinal) = (0, 0);
+        Ok(())
+    }
+}
+
+struct ColumnReader {
+    columns: Arc<Vec<TypedColumn>>,
+}
+
+impl Reader for ColumnReader {
+    fn read(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<()> {
+        let first = chunk.first_record.unwrap() as usize;
+        let count = usize::from_le_bytes(chunk.bytes.as_slice().try_into().unwrap());
+        let columns = self.columns.iter().map(|column| part(column, first, count));
+        batch.typed().replace(count, columns.collect());
+        Ok(())
+    }
+}
+
+/// Some rows of a column.
+fn part(column: &TypedColumn, first: usize, count: usize) -> TypedColumn {
+    let rows = first..first + count;
+    let cells = match &column.cells {
+        Cells::Integer(cells) => Cells::Integer(cells[rows.clone()].to_vec()),
+        Cells::Unsigned(cells) => Cells::Unsigned(cells[rows.clone()].to_vec()),
+        Cells::Float(cells) => Cells::Float(cells[rows.clone()].to_vec()),
+        Cells::Double(cells) => Cells::Double(cells[rows.clone()].to_vec()),
+        Cells::Decimal { units, scale } => {
+            Cells::Decimal { units: units[rows.clone()].to_vec(), scale: *scale }
+        }
+        Cells::Date(cells) => Cells::Date(cells[rows.clone()].to_vec()),
+        Cells::Time(cells) => Cells::Time(cells[rows.clone()].to_vec()),
+        Cells::DateTime(cells) => Cells::DateTime(cells[rows.clone()].to_vec()),
+        Cells::Timestamp(cells) => Cells::Timestamp(cells[rows.clone()].to_vec()),
+        Cells::Bytes { ends, bytes } => {
+            let start = first.checked_sub(1).map_or(0, |before| ends[before]);
+            let end = rows.clone().next_back().map_or(start, |last| ends[last]);
+            let ends = ends[rows.clone()].iter().map(|end| end - start).collect();
+            Cells::Bytes { ends, bytes: bytes[start..end].to_vec() }
+        }
+        _ => unreachable!("no other cells are made here"),
+    };
+    let is_valid = column.is_valid.get(rows).unwrap_or_default().to_vec();
+    TypedColumn { cells, is_valid }
+}
+
+/// Random values for the columns of [`TABLE`]; every seventh is NULL where that may be.
+fn columns() -> Columns {
+    let mut random = Random::new(7);
+    let mut numbers = |below: usize| -> Vec<i64> {
+        (0..ROWS).map(|_| i64::try_from(random.below(below)).unwrap()).collect()
+    };
+    let texts = |texts: Vec<Vec<u8>>| {
+        let mut bytes = Vec::new();
+        let ends = texts.iter().map(|text| {
+            bytes.extend_from_slice(text);
+            bytes.len()
+        });
+        Cells::Bytes { ends: ends.collect(), bytes }
+    };
+    let second = 1_000_000;
+    let moments: Vec<i64> = numbers(2_000_000_000).iter().map(|s| s * second + 123_000).collect();
+    let names = numbers(900).iter().map(|n| format!("n\u{e9}\t{n}\\").into_bytes()).collect();
+    let codes = numbers(1 << 40).iter().map(|n| n.to_be_bytes()[3..].to_vec()).collect();
+    let cells = vec![
+        Cells::Integer((0..ROWS as i64).map(|id| id * 3 - 1000).collect()),
+        Cells::Unsigned(numbers(65_536).iter().map(|&n| n as u64).collect()),
+        Cells::Decimal {
+            units: numbers(1 << 33).iter().map(|&n| i128::from(n) - (1 << 32)).collect(),
+            scale: 2,
+        },
+        Cells::Integer(numbers(1 << 60)),
+        Cells::Double(numbers(1 << 50).iter().map(|&n| n as f64 / 1024.0 - 1e9).collect()),
+        Cells::Float(numbers(1 << 20).iter().map(|&n| n as f32 / 64.0).collect()),
+        Cells::Date(numbers(30_000).iter().map(|&n| n as i32 - 5000).collect()),
+        Cells::DateTime(numbers(4_000_000_000).iter().map(|&n| n * second - n % second).collect()),
+        Cells::Timestamp(moments.clone()),
+        Cells::Time(numbers(1 << 40).iter().map(|&n| n - (1 << 39)).collect()),
+        texts(names),
+        texts(codes),
+        // What a column makes of another type is its text.
+        Cells::DateTime(moments),
+    ];
+    let columns = cells.into_iter().enumerate().map(|(index, cells)| {
+        let is_valid = (0..ROWS).map(|row| (row + index) % 7 > 0).collect();
+        TypedColumn { cells, is_valid: if matches!(index, 0 | 2) { Vec::new() } else { is_valid } }
+    });
+    Columns::new(columns.collect(), ROWS)
+}
+
+/// The same rows as LOAD DATA reads them, moments in this zone.
+fn text(columns: &Columns, zone: &Zone) -> Vec<u8> {
+    let mut all = TypedColumns::default();
+    all.replace(columns.rows, columns.columns.to_vec());
+    let (mut lines, mut scratch, mut text) = (Vec::new(), Vec::new(), Vec::new());
+    let mut line = |row: TypedRow<'_>| {
+        for field in 0..row.field_count() {
+            let value: Value<'_> = row.value(field, &mut scratch);
+            match value.in_zone(zone).text(&mut text) {
+                None => lines.extend_from_slice(b"\\N"),
+                Some(text) => {
+                    for &byte in text {
+                        if matches!(byte, b'\\' | b'\t' | b'\n') {
+                            lines.push(b'\\');
+                        }
+                        lines.push(byte);
+                    }
+                }
+            }
+            lines.push(if field + 1 == row.field_count() { b'\n' } else { b'\t' });
+        }
+    };
+    all.rows().iter().for_each(&mut line);
+    lines
+}
+
+fn load(server: &Server, options: &LoadOptions, source: &Columns) -> Report {
+    let source = Box::new(source.clone());
+    load::load_from(&server.connect_options(), options, source, &()).unwrap()
+}
+
+fn checksum(db: &mut Db, table: &str) -> String {
+    db.sql(&format!("CHECK TABLE {table} EXTENDED"));
+    db.rows(&format!("CHECKSUM TABLE {table}"))[0].text(1).unwrap()
+}
+
+#[test]
+fn typed_rows_are_loaded_as_the_same_rows_as_text() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let columns = columns();
+    let zone = Zone::parse(&db.text("SELECT @@time_zone")).unwrap();
+    let path = server.file(&db, "rows.tsv", text(&columns, &zone));
+    db.sql(&format!("CREATE TABLE a ({TABLE})"));
+    db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a CHARACTER SET utf8mb4", path.display()));
+    let expected = checksum(&mut db, "a");
+    for path in [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert] {
+        db.sql(&format!("CREATE OR REPLACE TABLE b ({TABLE})"));
+        let options = LoadOptions { path, ..server.options(&db, "b", Vec::new()) };
+        let report = load(&server, &options, &columns);
+        assert_eq!(report.rows, ROWS as u64, "{path:?}");
+        assert_eq!(checksum(&mut db, "b"), expected, "{path:?}");
+    }
+}
+
+#[test]
+fn typed_rows_out_of_key_order_are_sorted_on_the_direct_path() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let ids = Cells::Integer((0..ROWS as i64).map(|row| row * 7919 % ROWS as i64).collect());
+    let halves = Cells::Double((0..ROWS).map(|row| row as f64 / 2.0).collect());
+    let column = |cells| TypedColumn { cells, is_valid: Vec::new() };
+    let columns = Columns::new(vec![column(ids), column(halves)], ROWS);
+    db.sql("CREATE TABLE b (id INT PRIMARY KEY, half DOUBLE, KEY (half))");
+    for path in [LoadPath::Direct, LoadPath::Stream] {
+        let mode = load::Mode::Replace;
+        let options =
+            LoadOptions { path, mode, sort_input: Some(true), ..server.options(&db, "b", vec![]) };
+        assert_eq!(load(&server, &options, &columns).rows, ROWS as u64);
+        let wrong = "SELECT COUNT(*) FROM b WHERE id <> MOD(2 * half * 7919, 20000)";
+        assert_eq!(db.number(wrong), 0, "{path:?}");
+    }
+}
+
+#[test]
+fn a_typed_row_that_is_refused_is_told_by_its_number() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let mut numbers: Vec<i64> = (0..3000).collect();
+    numbers[2500] = 1 << 40;
+    let column = |cells| TypedColumn { cells, is_valid: Vec::new() };
+    let dates = Cells::Date(vec![19_782; 3000]);
+    let columns = Columns::new(vec![column(Cells::Integer(numbers)), column(dates)], 3000);
+    for path in [LoadPath::Direct, LoadPath::Stream] {
+        db.sql("CREATE OR REPLACE TABLE b (id INT PRIMARY KEY, day DATE)");
+        let rejects = server.folder(&format!("{}_rejects", db.name)).join("rejects");
+        let options = LoadOptions {
+            path,
+            rejects: Some(rejects.clone()),
+            rejects_max: 1,
+            ..server.options(&db, "b", Vec::new())
+        };
+        let report = load(&server, &options, &columns);
+        assert_eq!((report.rows, report.rejects), (2999, 1), "{path:?}");
+        let row = std::fs::read_to_string(&rejects).unwrap();
+        assert_eq!(row, "1099511627776\t2024-02-29\n", "{path:?}");
+        let reason = std::fs::read_to_string(rejects.with_extension("reasons.jsonl")).unwrap();
+        let wanted = "{\"file\":\"rows.columns\",\"line\":2501,\"byte\":null,\"field\":1,\
+             \"column\":\"id\",\"value\":\"1099511627776\",";
+        assert!(reason.starts_with(wanted), "{reason}");
+    }
+}
