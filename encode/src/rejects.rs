@@ -4,7 +4,7 @@ use std::path::Path;
 
 use job::error::Error;
 use job::position::Position;
-use job::row_log::{Kind, RowLog};
+use job::row_log::{LogKind, RowLog};
 use schema::Column;
 use serde::Serialize;
 use sources::Row;
@@ -107,7 +107,7 @@ impl Rejects {
     /// Begins empty files at `path` and beside it, replacing what is there.
     /// `terminator` ends a row that has none: the last of a file.
     pub fn create(path: Option<&Path>, max: u64, terminator: &[u8]) -> Result<Rejects, Error> {
-        let create = |path| RowLog::create(Kind::Rejects, path, terminator);
+        let create = |path| RowLog::create(LogKind::Rejects, path, terminator);
         Ok(Rejects { count: 0, max, files: path.map(create).transpose()? })
     }
 

@@ -12,32 +12,32 @@ use crate::error::Error;
 
 /// Why rows are in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LogKind {
     /// Refused.
     Rejects,
     /// Left out for another with the same key.
     Duplicates,
 }
 
-impl Kind {
+impl LogKind {
     fn what(self) -> &'static str {
         match self {
-            Kind::Rejects => "rejects",
-            Kind::Duplicates => "duplicates",
+            LogKind::Rejects => "rejects",
+            LogKind::Duplicates => "duplicates",
         }
     }
 
     fn creating(self) -> &'static str {
         match self {
-            Kind::Rejects => "creating the rejects file",
-            Kind::Duplicates => "creating the duplicates file",
+            LogKind::Rejects => "creating the rejects file",
+            LogKind::Duplicates => "creating the duplicates file",
         }
     }
 
     fn writing(self) -> &'static str {
         match self {
-            Kind::Rejects => "writing the rejects file",
-            Kind::Duplicates => "writing the duplicates file",
+            LogKind::Rejects => "writing the rejects file",
+            LogKind::Duplicates => "writing the duplicates file",
         }
     }
 }
@@ -45,7 +45,7 @@ impl Kind {
 /// Writes rows down, byte for byte, and a JSON object for each.
 #[derive(Debug)]
 pub struct RowLog {
-    kind: Kind,
+    kind: LogKind,
     terminator: Vec<u8>,
     rows: BufWriter<File>,
     rows_path: PathBuf,
@@ -56,7 +56,7 @@ pub struct RowLog {
 impl RowLog {
     /// Begins empty files at `path` and beside it, replacing what is there.
     /// `terminator` ends a row that has none: the last of a file.
-    pub fn create(kind: Kind, path: &Path, terminator: &[u8]) -> Result<RowLog, Error> {
+    pub fn create(kind: LogKind, path: &Path, terminator: &[u8]) -> Result<RowLog, Error> {
         let reasons_path = reasons_path(path);
         let open = |path: &Path| {
             let mut options = OpenOptions::new();
@@ -110,7 +110,7 @@ mod tests {
     fn every_row_ends_as_a_line_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rejects");
-        let mut log = RowLog::create(Kind::Rejects, &path, b"|").unwrap();
+        let mut log = RowLog::create(LogKind::Rejects, &path, b"|").unwrap();
         // The second is the last of a file that an editor ended with a newline.
         for raw in ["a|", "b\n", "c"] {
             log.write(raw.as_bytes(), &raw).unwrap();

@@ -38,7 +38,7 @@ use crate::reading;
 use crate::report::Report;
 use crate::route::Shared;
 use crate::sessions::Sessions;
-use crate::state::State;
+use crate::state::SessionState;
 use crate::table::{Created, Tables};
 
 /// Goes through a dump.
@@ -55,7 +55,7 @@ pub(crate) struct Conductor<'scope, 'env> {
     /// Session variables that the dump has set.
     set: BTreeSet<String>,
     /// What the dump's session is set to, where that was asked since it was last changed.
-    state: Option<Arc<State>>,
+    state: Option<Arc<SessionState>>,
     /// What the dump's session has not committed.
     transaction: Transaction,
     /// Whether the dump's session may have temporary tables.

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::journal::Spot;
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
-use crate::state::State;
+use crate::state::SessionState;
 
 /// What every way of sending rows works by.
 pub(crate) struct Filling<'a> {
@@ -18,7 +18,7 @@ pub(crate) struct Filling<'a> {
     /// What the whole replay is asked to do.
     pub(crate) options: &'a ReplayOptions,
     /// What the dump's session was set to when it came to these rows.
-    pub(crate) state: &'a State,
+    pub(crate) state: &'a SessionState,
     /// The words before the rows.
     pub(crate) head: &'a InsertHead,
     /// What the table is called in the end: for messages.

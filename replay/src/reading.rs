@@ -6,7 +6,7 @@ use sources::dump::{SqlOptions, SqlReader};
 use sql::{Comments, Syntax};
 
 use crate::options::ReplayOptions;
-use crate::state::State;
+use crate::state::SessionState;
 
 /// Part of the memory that one statement may take: it is held as read, and as it is sent.
 const STATEMENT_SHARE: u64 = 4;
@@ -34,7 +34,7 @@ pub(crate) fn without_server(options: &ReplayOptions) -> SqlOptions {
 }
 
 /// Has a reader go on as a session reads that is set to `state`.
-pub(crate) fn follow(reader: &mut SqlReader, state: &State) {
+pub(crate) fn follow(reader: &mut SqlReader, state: &SessionState) {
     reader.set_syntax(Syntax {
         no_backslash_escapes: state.has_mode("NO_BACKSLASH_ESCAPES"),
         ansi_quotes: state.has_mode("ANSI_QUOTES"),

@@ -20,7 +20,7 @@ use crate::filling::{Filling, Sent, Stopped};
 use crate::journal::Spot;
 use crate::options::{As, ReplayOptions};
 use crate::progress::Watch;
-use crate::state::State;
+use crate::state::SessionState;
 use crate::table::Shadow;
 use crate::{delimited, dry, lanes, rows, serial};
 
@@ -33,7 +33,7 @@ pub(crate) struct Job {
     /// Whether no rows are in there yet.
     pub(crate) is_empty: bool,
     /// What the dump's session is set to.
-    pub(crate) state: Arc<State>,
+    pub(crate) state: Arc<SessionState>,
     /// Where the dump has them.
     pub(crate) spot: Spot,
     /// The rows.

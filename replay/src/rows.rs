@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
-use crate::state::State;
+use crate::state::SessionState;
 
 /// Loads a run into a table that has no rows: all of it, or nothing.
 pub(crate) fn load(filling: &Filling<'_>, run: impl Source + 'static) -> Result<Sent, Stopped> {
@@ -76,7 +76,7 @@ pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, Stri
 }
 
 /// What of a session's state changes rows in ways that the engine does not know.
-fn refusal(state: &State) -> Option<String> {
+fn refusal(state: &SessionState) -> Option<String> {
     let is_other = |name: &str, plain: &str| state.get(name).is_some_and(|value| value != plain);
     let (client, connection) = (state.charset(), state.get("character_set_connection"));
     // Strings are converted to the connection's character set before they are stored.

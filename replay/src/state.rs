@@ -52,20 +52,20 @@ const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
 
 /// The values that the variables of a session had at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct SessionState {
     /// The database that names without one are in.
     pub(crate) database: Option<String>,
     /// Session variables, in lower case, with their values as text; None is NULL.
     variables: BTreeMap<String, Option<String>>,
 }
 
-impl State {
+impl SessionState {
     /// Asks a session for all variables that matter, and for those in `set`.
     pub(crate) fn read(
         session: &mut Session,
         database: Option<&str>,
         set: &BTreeSet<String>,
-    ) -> Result<State> {
+    ) -> Result<SessionState> {
         let is_wanted = |name: &&str| !OWN.contains(name) && !ALIASES.contains(name);
         let names: BTreeSet<&str> =
             CORE.into_iter().chain(set.iter().map(String::as_str)).collect();
@@ -87,14 +87,14 @@ impl State {
             }
             Err(error) => return Err(error),
         }
-        Ok(State { database: database.map(str::to_owned), variables })
+        Ok(SessionState { database: database.map(str::to_owned), variables })
     }
 
     /// With these values, for tests.
     #[cfg(test)]
-    pub(crate) fn of(variables: &[(&str, &str)]) -> State {
+    pub(crate) fn of(variables: &[(&str, &str)]) -> SessionState {
         let variable = |&(name, value): &(&str, &str)| (name.to_owned(), Some(value.to_owned()));
-        State { database: None, variables: variables.iter().map(variable).collect() }
+        SessionState { database: None, variables: variables.iter().map(variable).collect() }
     }
 
     /// Sets another session to the same, its database too.
@@ -119,11 +119,11 @@ impl State {
 
     /// What the dump has set of what is written of statements, for every connection.
     pub(crate) fn written(&self) -> Vec<(String, String)> {
-        let set = self.variables.iter().filter(|(name, _)| State::is_written(name));
+        let set = self.variables.iter().filter(|(name, _)| SessionState::is_written(name));
         set.map(|(name, value)| (name.clone(), literal(value.as_deref()))).collect()
     }
 
-    /// Whether a variable is one of [`State::written`].
+    /// Whether a variable is one of [`SessionState::written`].
     pub(crate) fn is_written(name: &str) -> bool {
         WRITTEN.contains(&name)
     }

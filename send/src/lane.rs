@@ -30,7 +30,7 @@ use crate::controller::{Limits, Permit};
 use crate::lanes::{Lane, Lanes};
 
 /// What lanes work by.
-pub(crate) struct Plan<'a> {
+pub(crate) struct LaneSetup<'a> {
     pub(crate) prepared: &'a Prepared<'a>,
     pub(crate) limits: Limits,
     pub(crate) shares: LaneShares,
@@ -48,7 +48,7 @@ pub(crate) struct Plan<'a> {
 
 /// What the lanes share.
 pub(crate) struct Portions<'a> {
-    plan: Plan<'a>,
+    plan: LaneSetup<'a>,
     source: &'a Mutex<Box<dyn Source>>,
     reading: Reading<'a>,
     lanes: Lanes<'a>,
@@ -71,7 +71,7 @@ pub(crate) struct Loaded {
 
 impl<'a> Portions<'a> {
     pub(crate) fn new(
-        mut plan: Plan<'a>,
+        mut plan: LaneSetup<'a>,
         source: &'a Mutex<Box<dyn Source>>,
     ) -> Result<Portions<'a>, Error> {
         let options = plan.prepared.options;

@@ -59,7 +59,7 @@ use sources::Source;
 
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
-use self::lane::{Loaded, Plan, Portions};
+use self::lane::{LaneSetup, Loaded, Portions};
 use self::ledger::Totals;
 use self::order::{RowOrder, UniqueKeys};
 use self::portion::Form;
@@ -217,7 +217,7 @@ impl Work<'_> {
             Way::Shadow | Way::Append => None,
         }
         .unzip();
-        let plan = Plan {
+        let plan = LaneSetup {
             prepared: self.prepared,
             limits,
             shares,

@@ -7,7 +7,7 @@ use encode::left_out::LeftOut;
 use job::error::Error;
 use job::options::{LoadOptions, OnDuplicate};
 use job::position::Places;
-use job::row_log::{Kind, RowLog};
+use job::row_log::{LogKind, RowLog};
 use job::stop::Stop;
 use serde::Serialize;
 use sources::{Chunk, Row, Rows};
@@ -42,7 +42,8 @@ impl<'a> DuplicateLog<'a> {
         losers: Option<&'a Losers>,
     ) -> Result<DuplicateLog<'a>, Stop> {
         let path = options.duplicates.as_deref();
-        let files = path.map(|path| RowLog::create(Kind::Duplicates, path, row_end)).transpose()?;
+        let files =
+            path.map(|path| RowLog::create(LogKind::Duplicates, path, row_end)).transpose()?;
         let losers = losers.filter(|_| files.is_some()).map(Losers::stream).transpose()?;
         Ok(DuplicateLog { files, losers, on_duplicate: options.on_duplicate })
     }

@@ -14,14 +14,14 @@ use crate::error::Error;
 use crate::journal::Spot;
 use crate::order::Step;
 use crate::place::Place;
-use crate::state::State;
+use crate::state::SessionState;
 
 /// A statement that waits for the end.
 #[derive(Debug)]
 pub(super) struct Deferred {
     statement: Statement,
     /// What its session was set to.
-    state: Arc<State>,
+    state: Arc<SessionState>,
     spot: Spot,
 }
 
@@ -53,7 +53,7 @@ impl Conductor<'_, '_> {
 
     /// Does what was left, in its order.
     pub(super) fn run_deferred(&mut self) -> Result<(), Error> {
-        let mut now: Option<Arc<State>> = None;
+        let mut now: Option<Arc<SessionState>> = None;
         for Deferred { statement, state, spot } in std::mem::take(&mut self.deferred) {
             if !now.as_ref().is_some_and(|now| Arc::ptr_eq(now, &state)) {
                 state.apply(&mut self.sessions.dump)?;

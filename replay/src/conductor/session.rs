@@ -10,7 +10,7 @@ use super::Conductor;
 use crate::error::Error;
 use crate::order::has_word;
 use crate::reading;
-use crate::state::State;
+use crate::state::SessionState;
 
 /// Variables that change how statements are told apart.
 const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_client"];
@@ -27,7 +27,7 @@ impl Conductor<'_, '_> {
         if has_word(&statement.text, b"from") {
             self.before_reading_tables()?;
         }
-        let matters = |name: &String| name == CHECKS || State::is_written(name);
+        let matters = |name: &String| name == CHECKS || SessionState::is_written(name);
         let before = match variables.iter().any(matters) {
             true => Some(self.state()?),
             false => None,
@@ -42,7 +42,7 @@ impl Conductor<'_, '_> {
     }
 
     /// The dump has set something that matters to all connections.
-    fn changed(&mut self, before: &State) -> Result<(), Error> {
+    fn changed(&mut self, before: &SessionState) -> Result<(), Error> {
         let now = self.state()?;
         // From here on the dump counts on its foreign keys, or no longer. Files of rows that say
         // again what holds already are in the midst of their table.
@@ -107,12 +107,12 @@ impl Conductor<'_, '_> {
     }
 
     /// What the dump's session is set to now.
-    pub(super) fn state(&mut self) -> Result<Arc<State>, Error> {
+    pub(super) fn state(&mut self) -> Result<Arc<SessionState>, Error> {
         if let Some(state) = &self.state {
             return Ok(Arc::clone(state));
         }
         let database = self.sessions.dump.query_text("SELECT DATABASE()")?;
-        let state = State::read(&mut self.sessions.dump, database.as_deref(), &self.set)?;
+        let state = SessionState::read(&mut self.sessions.dump, database.as_deref(), &self.set)?;
         Ok(Arc::clone(self.state.insert(Arc::new(state))))
     }
 

@@ -71,7 +71,7 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     }
     let databases = files::sort(folder, &metadata, &mut warnings)?;
     let says_mode = metadata.sql_mode.is_some();
-    let mut plan = Plan { folder, names, says_mode, parts: Vec::new(), warnings };
+    let mut plan = FolderPlan { folder, names, says_mode, parts: Vec::new(), warnings };
     plan.begin(&metadata);
     plan.databases(&databases)?;
     plan.tables(&databases)?;
@@ -80,7 +80,7 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
 }
 
 /// The parts so far.
-struct Plan<'a> {
+struct FolderPlan<'a> {
     folder: &'a Folder,
     names: &'a Names,
     /// Whether `metadata` has the `sql_mode` of sessions.
@@ -89,7 +89,7 @@ struct Plan<'a> {
     warnings: Vec<String>,
 }
 
-impl Plan<'_> {
+impl FolderPlan<'_> {
     fn push(&mut self, database: Option<&[u8]>, content: Content) {
         self.parts.push(Part { database: database.map(<[u8]>::to_vec), content });
     }

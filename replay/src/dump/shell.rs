@@ -40,7 +40,7 @@ pub(super) fn is_shell(folder: &Folder) -> bool {
 /// a file; columns that are decoded by an expression.
 pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     let (path, about) = json(folder, "@.json")?;
-    let mut plan = Plan {
+    let mut plan = FolderPlan {
         folder,
         names,
         is_complete: folder.file(b"@.done.json").is_some(),
@@ -79,7 +79,7 @@ struct Schema {
 }
 
 /// The parts so far.
-struct Plan<'a> {
+struct FolderPlan<'a> {
     folder: &'a Folder,
     names: &'a Names,
     is_complete: bool,
@@ -88,7 +88,7 @@ struct Plan<'a> {
     warnings: Vec<String>,
 }
 
-impl Plan<'_> {
+impl FolderPlan<'_> {
     /// What the dump has of a database; None if it was not come to.
     fn schema(&mut self, name: String, base: String) -> Result<Option<Schema>, Error> {
         let file = format!("{base}.json");

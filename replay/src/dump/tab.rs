@@ -62,7 +62,7 @@ pub(super) fn open_tab(folder: &Folder, names: &Names) -> Result<Dump, Error> {
             Kind::Tab
         )));
     }
-    let mut plan = Plan::new(names);
+    let mut plan = FolderPlan::new(names);
     let database = database_of(folder)?;
     plan.database(folder, database.as_deref(), false)?;
     Ok(plan.finish(Kind::Tab))
@@ -72,7 +72,7 @@ pub(super) fn open_tab(folder: &Folder, names: &Names) -> Result<Dump, Error> {
 ///
 /// Errors: a database whose name cannot be told; a file that cannot be read.
 pub(super) fn open_dir(folder: &Folder, names: &Names) -> Result<Dump, Error> {
-    let mut plan = Plan::new(names);
+    let mut plan = FolderPlan::new(names);
     for (name, path) in &folder.folders {
         let inner = Folder::open(path)?;
         let said = database_of(&inner)?.or_else(|| decoded(name)).ok_or_else(|| {
@@ -94,16 +94,16 @@ struct View {
 }
 
 /// The parts so far.
-struct Plan<'a> {
+struct FolderPlan<'a> {
     names: &'a Names,
     parts: Vec<Part>,
     views: Vec<View>,
 }
 
-impl<'a> Plan<'a> {
-    fn new(names: &'a Names) -> Plan<'a> {
+impl<'a> FolderPlan<'a> {
+    fn new(names: &'a Names) -> FolderPlan<'a> {
         let content = Content::Script(Script::own([PRELUDE]));
-        Plan { names, parts: vec![Part { database: None, content }], views: Vec::new() }
+        FolderPlan { names, parts: vec![Part { database: None, content }], views: Vec::new() }
     }
 
     fn database(

@@ -13,7 +13,7 @@ use super::*;
 use crate::journal::Spot;
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
-use crate::state::State;
+use crate::state::SessionState;
 
 /// A table `t` that the INSERTs of a dump go into.
 struct Scene {
@@ -65,7 +65,7 @@ impl Scene {
         go: impl FnOnce(&Filling<'_>, RowRun, &mut Session) -> T,
     ) -> T {
         let (head, run) = self.run(dump);
-        let state = State::read(&mut self.session, None, &self.sets).unwrap();
+        let state = SessionState::read(&mut self.session, None, &self.sets).unwrap();
         let filling = Filling {
             connect: &self.server.options(),
             options: &self.options,

@@ -73,7 +73,8 @@ impl Replayed<'_> {
                 }
                 StatementKind::Insert(_) => {
                     let set = ["time_zone".to_owned()].into();
-                    let state = State::read(&mut sessions.dump, Some(&database), &set).unwrap();
+                    let state =
+                        SessionState::read(&mut sessions.dump, Some(&database), &set).unwrap();
                     reading::follow(&mut reader, &state);
                     let (run, handback) = reader.into_run(RunOptions::default()).unwrap();
                     let job = Job {
@@ -107,7 +108,7 @@ impl Replayed<'_> {
         let mut reader = SqlReader::open(&[path], reading).unwrap();
         while let Some(mut statement) = reader.next().unwrap() {
             if let StatementKind::Insert(_) = statement.kind {
-                let state = State::read(&mut session, None, &[].into()).unwrap();
+                let state = SessionState::read(&mut session, None, &[].into()).unwrap();
                 reading::follow(&mut reader, &state);
                 statement.text = reader.whole().unwrap();
             }
@@ -284,7 +285,7 @@ fn tables_that_cannot_be_built_are_streamed() {
 
 #[test]
 fn a_session_that_reads_values_otherwise_is_left_to_statements() {
-    let why = |variables: &[(&str, &str)]| refusal(&State::of(variables));
+    let why = |variables: &[(&str, &str)]| refusal(&SessionState::of(variables));
     let names = |client, connection| {
         why(&[("character_set_client", client), ("character_set_connection", connection)])
     };

@@ -19,7 +19,7 @@ use crate::batch::text::{DECODE, QUOTED};
 
 /// The special bytes of a dialect whose blocks can be scanned.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct BlockRules {
     separator: u8,
     terminator: u8,
     quote: Option<u8>,
@@ -38,10 +38,10 @@ enum Lines {
     Crlf,
 }
 
-impl Plan {
+impl BlockRules {
     /// None if the dialect is one for the byte-wise lexer only: a long separator or terminator, a
     /// prefix, or a byte with two meanings; or if the instructions have no blocks.
-    pub(crate) fn new(lexer: &Lexer, isa: Isa) -> Option<Plan> {
+    pub(crate) fn new(lexer: &Lexer, isa: Isa) -> Option<BlockRules> {
         if !isa.has_blocks() {
             return None;
         }
@@ -69,14 +69,14 @@ impl Plan {
             && (lexer.quote.is_some() || escape == lexer.escape)
             && (lines != Lines::AnyNewline || lexer.escape.is_none());
         let &terminator = lexer.terminator.first()?;
-        supported.then_some(Plan { separator, terminator, quote: lexer.quote, escape, lines })
+        supported.then_some(BlockRules { separator, terminator, quote: lexer.quote, escape, lines })
     }
 }
 
 /// Runs the lexer over all blocks of `bytes` that have a byte after them, from the cursor on, and
 /// leaves the cursor between two tokens. `last` as in [`Lexer::run`], which has to do the rest.
 pub(crate) struct Blocks<'a, S: Sink> {
-    pub(crate) plan: Plan,
+    pub(crate) plan: BlockRules,
     pub(crate) lexer: &'a Lexer,
     pub(crate) cursor: &'a mut Cursor,
     pub(crate) bytes: &'a [u8],
@@ -96,7 +96,7 @@ impl<S: Sink> Kernel for Blocks<'_, S> {
 
 #[inline(always)]
 fn run<B: Block, S: Sink>(
-    plan: Plan,
+    plan: BlockRules,
     lexer: &Lexer,
     cursor: &mut Cursor,
     bytes: &[u8],
@@ -118,7 +118,7 @@ fn run<B: Block, S: Sink>(
 
 /// One run over a chunk.
 struct Walk<'a, S: Sink> {
-    plan: Plan,
+    plan: BlockRules,
     lexer: &'a Lexer,
     cursor: &'a mut Cursor,
     bytes: &'a [u8],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use simd::{Block, Isa, POSITION_MAX};
 
-use super::blocks::{Blocks, Plan};
+use super::blocks::{BlockRules, Blocks};
 use super::dialect::Dialect;
 use super::lexer::{Cursor, Ends, Lexer, Sink, State};
 use crate::batch::TextIndex;
@@ -17,7 +17,7 @@ use crate::chunk::Chunk;
 pub(super) struct Scanner {
     lexer: Lexer,
     /// How whole blocks are scanned, if this dialect's can be.
-    plan: Option<Plan>,
+    plan: Option<BlockRules>,
     isa: Isa,
     shape: Shape,
     /// Fields that a record has columns for; 0 if that is not known.
@@ -37,7 +37,7 @@ impl Scanner {
             meaning: Meaning::Delimited(rules(&lexer)),
         };
         let fields_max = dialect.fields.len();
-        Scanner { plan: Plan::new(&lexer, isa), lexer, isa, shape, fields_max }
+        Scanner { plan: BlockRules::new(&lexer, isa), lexer, isa, shape, fields_max }
     }
 
     /// Overwrites `rows` with the rows of `text`: whole records, the last of which may lack its

@@ -6,7 +6,7 @@
 
 use simd::{Block, Isa};
 
-use super::blocks::{Blocks, Plan};
+use super::blocks::{BlockRules, Blocks};
 use super::dialect::Dialect;
 use super::lexer::{Cursor, Ends, Lexer, Sink, State};
 
@@ -14,7 +14,7 @@ use super::lexer::{Cursor, Ends, Lexer, Sink, State};
 #[derive(Clone, Debug)]
 pub(crate) struct Splitter {
     lexer: Lexer,
-    way: Way,
+    how: Cut,
     isa: Isa,
     cursor: Cursor,
     /// End of the last whole record found so far; 0 if there is none.
@@ -22,30 +22,30 @@ pub(crate) struct Splitter {
 }
 
 #[derive(Clone, Debug)]
-enum Way {
+enum Cut {
     /// Search from the back.
     Backward,
     /// Follow the lexer, by blocks where the dialect has a plan.
-    Forward(Option<Plan>),
+    Forward(Option<BlockRules>),
 }
 
 impl Splitter {
     pub(crate) fn new(dialect: &Dialect, isa: Isa) -> Splitter {
         let lexer = Lexer::new(dialect);
-        let way = if lexer.ends_are_local() {
-            Way::Backward
+        let how = if lexer.ends_are_local() {
+            Cut::Backward
         } else {
-            Way::Forward(Plan::new(&lexer, isa))
+            Cut::Forward(BlockRules::new(&lexer, isa))
         };
-        Splitter { way, isa, cursor: lexer.cursor(0), cut: 0, lexer }
+        Splitter { how, isa, cursor: lexer.cursor(0), cut: 0, lexer }
     }
 
     /// Looks at what was added to `bytes` since the last call; returns the end of the last whole
     /// record, 0 if there is none. `last`: the input ends with `bytes`.
     pub(crate) fn advance(&mut self, bytes: &[u8], last: bool) -> usize {
-        match self.way {
-            Way::Backward => self.search_back(bytes),
-            Way::Forward(plan) => {
+        match self.how {
+            Cut::Backward => self.search_back(bytes),
+            Cut::Forward(plan) => {
                 let mut sink =
                     LastRow { cut: self.cut, terminator_size: self.lexer.terminator.len() };
                 if let Some(plan) = plan {
