@@ -204,7 +204,9 @@ impl<'a, 'l> Worker<'a, 'l> {
             pack(&mut self.payload, 0, record);
             self.entries.push(0, key, &self.payload);
         } else {
-            if self.first_key.is_empty() {
+            // Empty only before the first row of a chunk: its order against the chunk before shows
+            // when that one has been handed over.
+            if self.batch.is_empty() {
                 self.first_key.extend_from_slice(key);
             } else {
                 check_order(&self.last_key, key)?;
