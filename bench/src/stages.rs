@@ -27,12 +27,12 @@ use innodb::tree::{Appended, FinishedPage, IndexBuilder};
 use innodb::verify::{Context, Writer, verify_space};
 use server::{Sandbox, SandboxOptions, Session};
 use sort::{EntryShape, RunStore, SortBuffer, StoreOptions};
-use sources::{Chunk, Dialect, FileSource, Rows, Scanner, Source, SourceOptions};
+use sources::{Batch, Chunk, Dialect, FileSource, Source, SourceOptions};
 
 use crate::error::Error;
 use crate::rows;
 use crate::tpch::{Schema, Table};
-use lineitem::{Columns, Encoder, Records, SECONDARY_KEYS, SecondaryEncoder, Stored};
+use lineitem::{Columns, Converting, Encoder, Records, SECONDARY_KEYS, SecondaryEncoder, Stored};
 
 /// Memory for the sorts of both secondary indexes.
 const SORT_BYTES: usize = 1 << 30;
@@ -249,8 +249,8 @@ impl<'a> Bench<'a> {
         let dialect = Dialect::tbl();
         let mut source = FileSource::new(&[path.into()], &dialect, SourceOptions::default())
             .map_err(Error::stage("read"))?;
-        let mut scanner = Scanner::new(&dialect);
-        let (mut chunk, mut rows) = (Chunk::default(), Rows::new());
+        let mut reader = source.reader();
+        let (mut chunk, mut rows) = (Chunk::default(), Batch::new());
         let mut columns = Columns::new()?;
         let index = self.template.clustered();
         let mut encoder = Encoder::new(&columns, index);
@@ -261,9 +261,10 @@ impl<'a> Bench<'a> {
         while source.next_chunk(&mut chunk).map_err(Error::stage("read"))? {
             let text_bytes = chunk.bytes.len() as u64;
             self.clock.lap(Stage::Read, text_bytes);
-            scanner.scan(&chunk.bytes, &mut rows);
+            reader.read(&chunk, &mut rows).map_err(Error::stage("scan"))?;
             self.clock.lap(Stage::Scan, text_bytes);
-            columns.convert(&chunk, &rows, &mut stored)?;
+            let converting = Converting { columns: &mut columns, stored: &mut stored };
+            rows.visit(&chunk, converting)?;
             self.clock.lap(Stage::Convert, text_bytes);
             encoder.encode(&stored, &mut records);
             self.clock.lap(Stage::Encode, records.bytes());

@@ -8,11 +8,11 @@ use encode::sequence::Sequence;
 use job::error::Error;
 use job::options::OnDuplicate;
 use job::pool;
+use job::progress::Stage;
 use job::report::IndexReport;
 use job::stop::Stop;
 use job::turn::Turnstile;
 use sort::{RunStore, Runs};
-use sources::Scanner;
 
 use crate::build::Build;
 use crate::duplicates::gate::RowGate;
@@ -189,22 +189,15 @@ impl<'a> Build<'a> {
         stores: &[RunStore],
     ) -> Result<Commit<'l>, Stop> {
         let order = attempt.order;
-        let rejects = Rejects::create(
-            self.options.rejects.as_deref(),
-            self.options.rejects_max,
-            &self.options.dialect.lines_terminated_by,
-        )?;
-        let bytes_total = self.lock_source().bytes_total();
-        let given_up = self.lock_source().given_up();
-        let scanner = Scanner::new(&self.options.dialect);
+        let row_end = self.lock_source().row_end().to_owned();
+        let rejects =
+            Rejects::create(self.options.rejects.as_deref(), self.options.rejects_max, &row_end)?;
         let stage = RowsStage {
             binding: self.binding,
             order,
             memory: self.memory,
-            source: self.source,
-            given_up,
+            reading: self.reading(Stage::Rows),
             files: &self.options.files,
-            scanner: &scanner,
             sequence,
             zero_is_value: self.series.zero_is_value,
             stores,
@@ -215,17 +208,12 @@ impl<'a> Build<'a> {
             commit: Turnstile::new(Commit {
                 builder: (order == Order::AsRead).then(|| sink.builder(0)),
                 rejects,
-                duplicates: DuplicateLog::create(self.options, attempt.losers)?,
+                duplicates: DuplicateLog::create(self.options, &row_end, attempt.losers)?,
                 rows: 0,
                 last_key: Vec::new(),
             }),
-            progress: self.progress,
-            interrupt: &self.options.interrupt,
-            bytes_total,
             rejects_max: self.options.rejects_max,
-            rows: AtomicU64::new(0),
             next_run: AtomicU64::new(0),
-            stop: AtomicBool::new(false),
         };
         pool::run(self.memory.threads, || stage.work(), || stage.close())?;
         stage.gate.map_or(Ok(()), RowGate::finish)?;

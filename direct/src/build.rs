@@ -4,15 +4,16 @@ use std::sync::{Mutex, PoisonError};
 
 use encode::binding::Binding;
 use encode::counter::Series;
+use encode::reading::Reading;
 use encode::sequence::Sequence;
 use innodb::template::Template;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
-use job::progress::Progress;
+use job::progress::{Progress, Stage};
 use job::stop::Stop;
 use sort::{EntryShape, RunStore, StoreOptions};
-use sources::{Scanner, Source};
+use sources::Source;
 
 use crate::locate;
 use crate::space_file::SpaceFile;
@@ -41,6 +42,11 @@ impl Build<'_> {
         self.options.rejects_max > 0
     }
 
+    /// A reading of the input from where it stands.
+    pub(crate) fn reading(&self, stage: Stage) -> Reading<'_> {
+        Reading::new(self.source, stage, self.progress, &self.options.interrupt)
+    }
+
     /// Empties the file and goes back to the start of the input.
     pub(crate) fn begin_again(&self) -> Result<(), Error> {
         self.file.set_size(0)?;
@@ -51,7 +57,6 @@ impl Build<'_> {
     pub(crate) fn explain(&self, stop: Stop) -> Error {
         let stop = match stop {
             Stop::Duplicate(key) => {
-                let scanner = Scanner::new(&self.options.dialect);
                 let careful = self.options.rejects_max > 0;
                 let sequence = Sequence::new(self.binding, self.series, careful);
                 let sequence = (&sequence, self.series.zero_is_value);
@@ -60,7 +65,6 @@ impl Build<'_> {
                 locate::duplicate(
                     self.binding,
                     (&mut **source, &self.options.files),
-                    &scanner,
                     sequence,
                     &key,
                     interrupt,

@@ -6,19 +6,20 @@
 use std::path::PathBuf;
 
 use encode::binding::Binding;
-use encode::column_source::Input;
-use encode::encoder::{Encoder, Line};
+use encode::encoder::Encoder;
 use encode::entry::unpack;
 use encode::explicit::Explicit;
-use encode::input;
+use encode::field;
 use encode::left_out::LeftOut;
+use encode::numbering::Numbering;
+use encode::reading;
 use encode::rejects::Reject;
-use encode::sequence::{ChunkNumbers, Sequence};
+use encode::sequence::Sequence;
 use job::error::Error;
 use job::position::Position;
 use job::stop::{DuplicateKey, Stop};
 use server::Interrupt;
-use sources::{Chunk, Row, Rows, Scanner, Source, Value};
+use sources::{Chunk, Row, Rows, Source, Visit};
 
 /// Rows that are looked for: the two that the message names.
 const ROWS_MAX: usize = 2;
@@ -27,7 +28,6 @@ const ROWS_MAX: usize = 2;
 pub(crate) fn duplicate(
     binding: &Binding,
     (source, files): (&mut dyn Source, &[PathBuf]),
-    scanner: &Scanner,
     (sequence, zero_is_value): (&Sequence, bool),
     wanted: &DuplicateKey,
     interrupt: &Interrupt,
@@ -42,25 +42,16 @@ pub(crate) fn duplicate(
     let mut search = Search {
         binding,
         wanted,
+        files,
         encoder: Encoder::new(binding),
-        explicit: Explicit::new(binding, zero_is_value),
-        numbers: ChunkNumbers::new(),
+        numbering: Numbering::new(sequence, Explicit::new(binding, zero_is_value)),
         found: Vec::with_capacity(ROWS_MAX),
         key_text: String::new(),
     };
-    let mut scanner = scanner.clone();
-    let mut chunk = Chunk::default();
-    let mut rows = Rows::new();
-    while search.found.len() < ROWS_MAX && source.next_chunk(&mut chunk)? {
-        interrupt.check()?;
-        input::scan(&mut scanner, &chunk, files, &mut rows)?;
-        search.explicit.collect(&chunk.bytes, &rows, &mut search.numbers.given);
-        if sequence.is_careful() {
-            search.leave_out_refused(&chunk, &rows);
-        }
-        sequence.take(chunk.ordinal, rows.len(), LeftOut::none(), &mut search.numbers)?;
-        search.chunk(&chunk, &rows, source);
-    }
+    reading::read_alone(source, interrupt, |chunk, batch| {
+        batch.visit(chunk, Searching { search: &mut search, chunk })?;
+        Ok(search.found.len() < ROWS_MAX)
+    })?;
     let mut found = search.found.into_iter();
     match (found.next(), found.next()) {
         (Some(first), Some(second)) => Ok(Error::Duplicate {
@@ -86,9 +77,9 @@ pub(crate) fn plain_index_name(binding: &Binding, index: usize) -> &str {
     }
 }
 
-/// The values of a unique key of index `index` as the line has them.
-pub(crate) fn key_values(binding: &Binding, index: usize, line: &Line<'_>) -> Vec<String> {
-    let text = |field| field_text(binding, line, field);
+/// The values of a unique key of index `index` as the row has them.
+pub(crate) fn key_values<R: Row>(binding: &Binding, index: usize, row: R) -> Vec<String> {
+    let text = |field| field_text(binding, row, field);
     match index.checked_sub(1) {
         None => (0..binding.clustered.shape.key_fields).map(text).collect(),
         Some(position) => {
@@ -99,58 +90,64 @@ pub(crate) fn key_values(binding: &Binding, index: usize, line: &Line<'_>) -> Ve
     }
 }
 
-fn field_text(binding: &Binding, line: &Line<'_>, clustered_field: usize) -> String {
+fn field_text<R: Row>(binding: &Binding, row: R, clustered_field: usize) -> String {
     let Some(column) = binding.column_of_clustered_field(clustered_field) else {
         return "?".to_owned();
     };
     let bound = &binding.columns[column];
-    let mut scratch = Vec::new();
-    match &bound.input {
-        Input::Field(field) | Input::AutoIncrement(Some(field)) => {
-            match line.value(*field, &mut scratch) {
-                Value::Bytes(text) => Reject::cut(text),
-                Value::Null => "NULL".to_owned(),
-            }
-        }
-        _ => format!("{} (not in the input)", bound.column.name),
+    let Some(field) = bound.input.field() else {
+        return format!("{} (not in the input)", bound.column.name);
+    };
+    let (mut scratch, mut text) = (Vec::new(), Vec::new());
+    match field::value(row, Some(field), &mut scratch).text(&mut text) {
+        Some(text) => Reject::cut(text),
+        None => "NULL".to_owned(),
     }
 }
 
 struct Search<'a> {
     binding: &'a Binding,
     wanted: &'a DuplicateKey,
+    files: &'a [PathBuf],
     encoder: Encoder<'a>,
-    explicit: Explicit,
-    numbers: ChunkNumbers,
+    numbering: Numbering<'a>,
     found: Vec<Position>,
     key_text: String,
 }
 
-impl Search<'_> {
-    /// Rows that the load refused have no number.
-    fn leave_out_refused(&mut self, chunk: &Chunk, rows: &Rows) {
-        self.numbers.try_on();
-        for (index, row) in rows.iter().enumerate() {
-            let line = Line { chunk: &chunk.bytes, rows, row };
-            if self.encoder.encode(&line, self.numbers.of(index)).is_err() {
-                self.numbers.leave_out(index);
-            }
-        }
-    }
+/// The search in the rows of a chunk.
+struct Searching<'s, 'a> {
+    search: &'s mut Search<'a>,
+    chunk: &'s Chunk,
+}
 
-    fn chunk(&mut self, chunk: &Chunk, rows: &Rows, source: &dyn Source) {
+impl Visit for Searching<'_, '_> {
+    type Output = Result<(), Stop>;
+
+    fn rows<R: Rows>(self, rows: R) -> Result<(), Stop> {
+        self.search.take(self.chunk, rows)
+    }
+}
+
+impl Search<'_> {
+    fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
+        let encoder = &mut self.encoder;
+        // Rows that the load refused have no number.
+        let is_good = |row: R::Row, numbers| Ok(encoder.encode(row, numbers).is_ok());
+        self.numbering.take(chunk.ordinal, rows, LeftOut::none(), is_good)?;
         for (index, row) in rows.iter().enumerate() {
-            let line = Line { chunk: &chunk.bytes, rows, row };
-            if self.encoder.encode(&line, self.numbers.of(index)).is_err() || !self.matches() {
+            let encoded = self.encoder.encode(row, self.numbering.of(index));
+            if encoded.is_err() || !self.matches() {
                 continue;
             }
-            self.found.push(position(chunk, &row, source));
+            self.found.push(Position::of(chunk, row.start(), self.files));
             if self.found.len() == ROWS_MAX {
-                let values = key_values(self.binding, self.wanted.index, &line);
+                let values = key_values(self.binding, self.wanted.index, row);
                 self.key_text = format!("({})", values.join(", "));
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
     /// Whether the encoded row has the wanted key.
@@ -171,15 +168,5 @@ impl Search<'_> {
                 }
             }
         }
-    }
-}
-
-fn position(chunk: &Chunk, row: &Row<'_>, source: &dyn Source) -> Position {
-    let (start, _) = row.raw();
-    let file = source.files().get(chunk.file as usize).map(|file| file.path.clone());
-    Position {
-        file: file.unwrap_or_default(),
-        line: chunk.line_at(start),
-        offset: chunk.offset_at(start),
     }
 }

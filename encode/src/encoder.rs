@@ -4,13 +4,14 @@
 //! in its final bytes; keys of fixed-width columns are its bytes as they stand.
 
 use innodb::record::{RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES};
-use sources::{Row, Rows, Value};
-use values::{Converter, Reason};
+use sources::Row;
+use values::{Converter, Reason, Value};
 
 use crate::binding::{Binding, Entry, SecondaryBinding, Step};
 use crate::column_source::Input;
 use crate::entry::pack;
 use crate::fault::{FaultKind, RowFault};
+use crate::field;
 
 /// Numbers that a row gets from its place in the input.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,25 +34,6 @@ pub enum AutoValue {
     Exhausted,
     /// The input, but it is none that the server can count.
     Uncountable,
-}
-
-/// A row of a scanned chunk.
-#[derive(Clone, Copy)]
-pub struct Line<'a> {
-    /// The chunk's bytes.
-    pub chunk: &'a [u8],
-    /// What was found in it.
-    pub rows: &'a Rows,
-    /// Which row.
-    pub row: Row<'a>,
-}
-
-impl<'a> Line<'a> {
-    /// The value of a field; `scratch` holds it if escapes had to be undone.
-    #[inline]
-    pub fn value(&self, field: usize, scratch: &'a mut Vec<u8>) -> Value<'a> {
-        self.rows.value(self.chunk, self.row.field(field), scratch)
-    }
 }
 
 /// Encodes rows for one worker.
@@ -133,25 +115,25 @@ impl<'a> Encoder<'a> {
 
     /// Encodes a row: clustered record, its key, secondary entries. The other calls speak of this
     /// row until the next.
-    pub fn encode(&mut self, line: &Line<'_>, numbers: RowNumbers) -> Result<(), RowFault> {
+    pub fn encode<R: Row>(&mut self, row: R, numbers: RowNumbers) -> Result<(), RowFault> {
         let binding = self.binding;
-        if !line.row.has_fields_for(binding.fields_needed, binding.fields_per_row) {
+        if !row.has_fields_for(binding.fields_needed, binding.fields_per_row) {
             let fields = binding.columns.iter().map(|column| column.input.field());
             let right = (binding.fields_needed, binding.fields_per_row);
-            return Err(RowFault::field_count(line.row.field_count(), right, fields));
+            return Err(RowFault::field_count(row.field_count(), right, fields));
         }
-        self.convert_aside(binding, line, numbers)?;
+        self.convert_aside(binding, row, numbers)?;
         self.clustered.begin();
         for index in 0..self.ops.len() {
             match self.ops[index] {
                 Op::Field { column, field, nullable } => {
-                    self.append_field(line, column as usize, field as usize, nullable)?;
+                    self.append_field(row, column as usize, field as usize, nullable)?;
                 }
                 Op::System(system) => {
                     self.clustered.data().extend_from_slice(system_bytes(system));
                     self.clustered.end_field(false, false);
                 }
-                Op::Other(step) => self.append(binding, step, line, numbers)?,
+                Op::Other(step) => self.append(binding, step, row, numbers)?,
             }
         }
         self.encode_key(binding)?;
@@ -185,10 +167,10 @@ impl<'a> Encoder<'a> {
         (&encoder.key, &encoder.payload)
     }
 
-    fn convert_aside(
+    fn convert_aside<R: Row>(
         &mut self,
         binding: &Binding,
-        line: &Line<'_>,
+        row: R,
         numbers: RowNumbers,
     ) -> Result<(), RowFault> {
         for aside in &mut self.aside {
@@ -198,7 +180,7 @@ impl<'a> Encoder<'a> {
                 binding,
                 aside.column,
                 converter,
-                line,
+                row,
                 numbers,
                 &mut self.scratch,
                 &mut aside.stored,
@@ -208,37 +190,28 @@ impl<'a> Encoder<'a> {
     }
 
     #[inline]
-    fn append_field(
+    fn append_field<R: Row>(
         &mut self,
-        line: &Line<'_>,
+        row: R,
         column: usize,
         field: usize,
         nullable: bool,
     ) -> Result<(), RowFault> {
-        let fault = |kind| RowFault { field: Some(field), column: Some(column), kind };
-        let is_null = match line.value(field, &mut self.scratch) {
-            Value::Bytes(text) => {
-                let converted = self.converters[column].convert(text, self.clustered.data());
-                converted.map_err(|reason| fault(FaultKind::Value(reason)))?;
-                false
-            }
-            Value::Null if nullable => true,
-            Value::Null => {
-                on_null(self.binding, column, self.clustered.data())
-                    .ok_or_else(|| fault(FaultKind::Null))?;
-                false
-            }
-        };
+        let value = row.value(field, &mut self.scratch);
+        let on_null = || self.binding.columns[column].on_null.as_deref();
+        let (converter, out) = (&mut self.converters[column], self.clustered.data());
+        let is_null = field::store(value, converter, nullable, on_null, out)
+            .map_err(|kind| RowFault { field: Some(field), column: Some(column), kind })?;
         self.clustered.end_field(is_null, false);
         Ok(())
     }
 
     #[cold]
-    fn append(
+    fn append<R: Row>(
         &mut self,
         binding: &Binding,
         step: Step,
-        line: &Line<'_>,
+        row: R,
         numbers: RowNumbers,
     ) -> Result<(), RowFault> {
         let out = self.clustered.data();
@@ -247,7 +220,7 @@ impl<'a> Encoder<'a> {
                 binding,
                 column,
                 &mut self.converters[column],
-                line,
+                row,
                 numbers,
                 &mut self.scratch,
                 out,
@@ -349,16 +322,17 @@ fn find_aside(aside: &[Aside], column: usize) -> &Aside {
 
 /// Appends the stored form of a column to `out`; whether it is NULL.
 #[inline]
-fn convert(
+fn convert<R: Row>(
     binding: &Binding,
     column: usize,
     converter: &mut Converter,
-    line: &Line<'_>,
+    row: R,
     numbers: RowNumbers,
     scratch: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) -> Result<bool, RowFault> {
     let bound = &binding.columns[column];
+    let fault = |field, kind| RowFault { field, column: Some(column), kind };
     let field = match &bound.input {
         Input::Field(field) => *field,
         Input::Constant(Some(stored)) => {
@@ -366,50 +340,19 @@ fn convert(
             return Ok(false);
         }
         Input::Constant(None) => return Ok(true),
-        Input::AutoIncrement(given) => {
-            let fault = |field| RowFault { field, column: Some(column), kind: FaultKind::NoNumber };
-            match (numbers.auto_increment, given) {
-                (AutoValue::Given, Some(field)) => *field,
-                (AutoValue::Generated(number), _) => {
-                    let mut digits = [0; 20];
-                    let text = decimal(number, &mut digits);
-                    return converter.convert(text, out).map(|()| false).map_err(|_| fault(None));
-                }
-                (AutoValue::Uncountable, field) => return Err(fault(*field)),
-                _ => return Err(fault(None)),
+        Input::AutoIncrement(given) => match (numbers.auto_increment, given) {
+            (AutoValue::Given, Some(field)) => *field,
+            (AutoValue::Generated(number), _) => {
+                let stored = converter.convert_value(Value::Unsigned(number), out);
+                return stored.map(|_| false).map_err(|_| fault(None, FaultKind::NoNumber));
             }
-        }
+            (AutoValue::Uncountable, field) => return Err(fault(*field, FaultKind::NoNumber)),
+            _ => return Err(fault(None, FaultKind::NoNumber)),
+        },
     };
-    let fault = |kind| RowFault { field: Some(field), column: Some(column), kind };
-    match line.value(field, scratch) {
-        Value::Bytes(text) => {
-            converter.convert(text, out).map(|()| false).map_err(|r| fault(FaultKind::Value(r)))
-        }
-        Value::Null if bound.column.nullable => Ok(true),
-        Value::Null => {
-            on_null(binding, column, out).ok_or_else(|| fault(FaultKind::Null)).map(|()| false)
-        }
-    }
-}
-
-/// Appends what NULL becomes in a column that is NOT NULL, if that is anything.
-#[cold]
-fn on_null(binding: &Binding, column: usize, out: &mut Vec<u8>) -> Option<()> {
-    out.extend_from_slice(binding.columns[column].on_null.as_ref()?);
-    Some(())
-}
-
-/// `number` in decimal digits.
-pub fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return &digits[at..];
-        }
-    }
+    let (nullable, on_null) = (bound.column.nullable, || bound.on_null.as_deref());
+    field::store(row.value(field, scratch), converter, nullable, on_null, out)
+        .map_err(|kind| fault(Some(field), kind))
 }
 
 impl Binding {

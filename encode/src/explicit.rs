@@ -1,10 +1,10 @@
 //! The AUTO_INCREMENT values that the input itself gives.
 
-use sources::{Rows, Value};
+use sources::Rows;
 use values::{Converter, SqlType};
 
 use crate::binding::Binding;
-use crate::encoder::Line;
+use crate::field;
 
 /// Largest values that InnoDB counts of FLOAT and DOUBLE: from there on not every integer is one.
 const FLOAT_COUNTED_MAX: u64 = 1 << 24;
@@ -84,21 +84,16 @@ impl Explicit {
     }
 
     /// What the input says, row by row; nothing for a table without such a column.
-    pub fn collect(&mut self, chunk: &[u8], rows: &Rows, given: &mut Vec<Given>) {
+    pub fn collect<R: Rows>(&mut self, rows: R, given: &mut Vec<Given>) {
         given.clear();
         let Some(converter) = &mut self.converter else { return };
         for row in rows.iter() {
-            let line = Line { chunk, rows, row };
-            let field = self.field.filter(|&field| field < line.row.field_count());
-            given.push(match field.map(|field| line.value(field, &mut self.scratch)) {
-                None | Some(Value::Null) => Given::Nothing,
-                Some(Value::Bytes(text)) => {
-                    self.stored.clear();
-                    match converter.convert(text, &mut self.stored) {
-                        Ok(()) => read(&self.stored, self.stored_as, self.zero_is_value),
-                        Err(_) => Given::Refused,
-                    }
-                }
+            self.stored.clear();
+            let value = field::value(row, self.field, &mut self.scratch);
+            given.push(match converter.convert_value(value, &mut self.stored) {
+                Ok(true) => read(&self.stored, self.stored_as, self.zero_is_value),
+                Ok(false) => Given::Nothing,
+                Err(_) => Given::Refused,
             });
         }
     }

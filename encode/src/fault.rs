@@ -1,13 +1,8 @@
 //! Why a row is refused.
 
-use job::position::Position;
-use schema::Column;
-use sources::Value;
 use values::Reason;
 
 use crate::binding::Binding;
-use crate::encoder::Line;
-use crate::rejects::Reject;
 
 /// Why a row is refused, and by which field.
 #[derive(Debug)]
@@ -32,32 +27,6 @@ impl RowFault {
         let is_missing = |field: usize| (seen..needed).contains(&field);
         let column = fields.position(|field| field.is_some_and(is_missing));
         RowFault { field: None, column, kind: FaultKind::FieldCount { seen, expected } }
-    }
-
-    /// The refused row at `position`, of whose columns `column` is the one at fault.
-    #[cold]
-    pub fn reject(&self, line: &Line<'_>, column: Option<&Column>, position: Position) -> Reject {
-        let mut scratch = Vec::new();
-        let field = self.field.filter(|&field| field < line.row.field_count());
-        let value = match field.map(|field| line.value(field, &mut scratch)) {
-            Some(Value::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        };
-        let reason = match (&self.kind, value, column) {
-            (FaultKind::Value(reason), Some(value), Some(column)) => {
-                reason.explain(value, &column.sql_type).to_string()
-            }
-            (kind, ..) => kind.to_string(),
-        };
-        let (start, end) = line.row.raw();
-        Reject {
-            position,
-            field: self.field.map(|field| field + 1),
-            column: column.map(|column| column.name.clone()),
-            value: value.map(Reject::cut),
-            reason,
-            raw: line.chunk[start..end].to_owned(),
-        }
     }
 
     /// Whether it is a generated AUTO_INCREMENT value that its column cannot hold.

@@ -4,7 +4,7 @@ use job::error::Error;
 use job::options::{LoadOptions, RowRules};
 use schema::{Column, Table};
 use server::{Session, identifier};
-use sources::{Dialect, FieldKind, Source};
+use sources::{FieldKind, Layout, Source};
 use sql::Literals;
 use values::{Family, SqlType};
 
@@ -95,11 +95,11 @@ impl InputFields {
         &self,
         session: &mut Session,
         table: &Table,
-        dialect: &Dialect,
+        layout: Layout,
     ) -> Result<Vec<FieldKind>, Error> {
-        let widths = match dialect.is_fixed() {
-            true => self.widths(session, table, dialect)?,
-            false => vec![0; self.columns.len()],
+        let widths = match layout {
+            Layout::Fixed { has_line_ends } => self.widths(session, table, has_line_ends)?,
+            Layout::Separated => vec![0; self.columns.len()],
         };
         let kind = |(column, bytes_max): (&Option<usize>, u32)| {
             let sql_type = column.map(|column| &table.columns[column].sql_type);
@@ -119,7 +119,7 @@ impl InputFields {
         &self,
         session: &mut Session,
         table: &Table,
-        dialect: &Dialect,
+        has_line_ends: bool,
     ) -> Result<Vec<u32>, Error> {
         let names: Vec<String> =
             table.columns.iter().map(|column| identifier::quote_name(&column.name)).collect();
@@ -136,7 +136,7 @@ impl InputFields {
             let Column { sql_type, name, .. } = &table.columns[column];
             match sql_type.long_bytes_max() {
                 None => Ok(widths.get(column).copied().unwrap_or_default()),
-                Some(_) if dialect.lines_terminated_by.is_empty() => Err(Error::Usage(format!(
+                Some(_) if !has_line_ends => Err(Error::Usage(format!(
                     "column `{name}` is a BLOB or TEXT, which rows of fixed size can only hold \
                      where lines have a terminator"
                 ))),

@@ -1,13 +1,9 @@
 //! What a load reads: files by its options, or a source that somebody else has opened.
 
-use std::path::PathBuf;
-
 use job::error::Error;
 use job::memory::{Memory, ReadAhead};
 use job::options::LoadOptions;
-use sources::{
-    Chunk, Dialect, FileSource, MultiByte, Position, Rows, Scanner, Source, SourceOptions,
-};
+use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
 
 /// Everything that can be refused without a server.
 pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Error> {
@@ -33,39 +29,15 @@ pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Er
 }
 
 /// The same for a source that is there: it is cut into chunks of the load's, and the options say
-/// what it is.
+/// which files it is of.
 pub fn adopt(
     options: &LoadOptions,
     source: &mut dyn Source,
 ) -> Result<(Memory, LoadOptions), Error> {
     let files = source.files().iter().map(|file| file.path.clone()).collect();
-    let options = LoadOptions { files, dialect: source.dialect().clone(), ..options.clone() };
+    let options = LoadOptions { files, dialect: Dialect::mysql(), ..options.clone() };
     options.check()?;
     let memory = options.memory(source.held_bytes())?;
     source.set_chunks(memory.chunk_bytes, memory.record_bytes_max)?;
     Ok((memory, options))
-}
-
-/// Finds the fields of a chunk of an input whose files are `files`.
-///
-/// Errors: text in it that is no row.
-#[inline]
-pub fn scan(
-    scanner: &mut Scanner,
-    chunk: &Chunk,
-    files: &[PathBuf],
-    rows: &mut Rows,
-) -> sources::Result<()> {
-    scanner.scan(&chunk.bytes, rows);
-    match rows.not_plain() {
-        None => Ok(()),
-        Some(found) => {
-            let at = Position {
-                path: files.get(chunk.file_at(found.at) as usize).cloned().unwrap_or_default(),
-                line: chunk.line_at(found.at),
-                offset: chunk.offset_at(found.at),
-            };
-            Err(sources::Error::NotPlain { at, what: found.what })
-        }
-    }
 }

@@ -10,7 +10,7 @@ use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
 use server::{Lock, ServerFacts, Session, catalog, identifier};
-use sources::{Dialect, Source};
+use sources::Source;
 use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 
 use crate::binding::{BoundColumn, bind_columns};
@@ -29,8 +29,6 @@ pub struct Inspected {
     pub columns: Vec<BoundColumn>,
     /// Where the fields of a line go.
     pub fields: InputFields,
-    /// The dialect, with what the table tells of its fields.
-    pub dialect: Dialect,
     /// How AUTO_INCREMENT values go on.
     pub series: Series,
     /// What texts mean as values.
@@ -74,7 +72,7 @@ impl Inspected {
         if options.rules == RowRules::Insert {
             fields.check_generated(table)?;
         }
-        let kinds = fields.kinds(session, table, source.dialect())?;
+        let kinds = fields.kinds(session, table, source.layout())?;
         source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
         let habits = server::habits(session)?;
         let file_charset = file_charset(session, &options.charset)?;
@@ -107,11 +105,9 @@ impl Inspected {
         let (collations, unordered) = learn_collations(session, table)?;
         unfit.extend(unordered);
         let series = series(session, facts, table, sql_flags, options)?;
-        let dialect = source.dialect().clone();
         Ok(Inspected {
             columns,
             fields,
-            dialect,
             series,
             convert,
             is_zone_known,

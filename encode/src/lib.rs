@@ -5,12 +5,13 @@
 //!          input   fields    binding, column_source    encoder                    entry
 //! ```
 //!
-//! In reading order: [`input`] what is read; [`inspected`] what server and input
-//! say of a table, with [`fields`] which column a field goes to, [`column_source`] where a column's
-//! values come from, [`clock`] the zone of its times; [`binding`] the fields of each index,
-//! [`encoder`] one row, [`entry`] what is sorted of it; numbers: [`sequence`] for every row, of
-//! [`counter`] the server's rule and [`explicit`] the input's own; rows that are not loaded:
-//! [`fault`] why, [`rejects`] where they go, [`left_out`] those that lose to others;
+//! In reading order: [`input`] what is read, and [`reading`] it, chunk by chunk, by many workers;
+//! [`inspected`] what server and input say of a table, with [`fields`] which column a field goes to,
+//! [`column_source`] where a column's values come from, [`clock`] the zone of its times; [`binding`]
+//! the fields of each index, [`mod@field`] one value, [`encoder`] one row, [`entry`] what is sorted of it
+//! and [`entries`] those of a worker; numbers: [`sequence`] for every row and [`numbering`] those of a
+//! chunk, of [`counter`] the server's rule and [`explicit`] the input's own; rows that are not
+//! loaded: [`fault`] why, [`rejects`] where they go, [`left_out`] those that lose to others;
 //! [`long_records`] records beyond a worker's share; [`prepared`] all that a way in begins with.
 
 pub mod binding;
@@ -18,15 +19,19 @@ pub mod clock;
 pub mod column_source;
 pub mod counter;
 pub mod encoder;
+pub mod entries;
 pub mod entry;
 pub mod explicit;
 pub mod fault;
+pub mod field;
 pub mod fields;
 pub mod input;
 pub mod inspected;
 pub mod left_out;
 pub mod long_records;
+pub mod numbering;
 pub mod prepared;
+pub mod reading;
 pub mod rejects;
 pub mod sequence;
 

@@ -9,7 +9,7 @@ use crate::inspected::Inspected;
 /// What every way into the server begins with.
 #[derive(Clone, Copy)]
 pub struct Prepared<'a> {
-    /// What is asked for; the dialect is the one that knows the table.
+    /// What is asked for.
     pub options: &'a LoadOptions,
     /// Who watches.
     pub progress: &'a dyn Progress,

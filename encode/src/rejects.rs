@@ -5,7 +5,12 @@ use std::path::Path;
 use job::error::Error;
 use job::position::Position;
 use job::row_log::{Kind, RowLog};
+use schema::Column;
 use serde::Serialize;
+use sources::Row;
+
+use crate::fault::{FaultKind, RowFault};
+use crate::field;
 
 /// Longest part of a value that is repeated in a reason, in bytes.
 const VALUE_BYTES_MAX: usize = 200;
@@ -28,6 +33,33 @@ pub struct Reject {
 }
 
 impl Reject {
+    /// The row at `position`, refused for `fault`, of whose columns `column` is the one at fault.
+    #[cold]
+    pub fn new<R: Row>(
+        fault: &RowFault,
+        row: R,
+        column: Option<&Column>,
+        position: Position,
+    ) -> Reject {
+        let (mut scratch, mut text) = (Vec::new(), Vec::new());
+        let value = field::value(row, fault.field, &mut scratch);
+        let value = value.text(&mut text);
+        let reason = match (&fault.kind, value, column) {
+            (FaultKind::Value(reason), Some(value), Some(column)) => {
+                reason.explain(value, &column.sql_type).to_string()
+            }
+            (kind, ..) => kind.to_string(),
+        };
+        Reject {
+            position,
+            field: fault.field.map(|field| field + 1),
+            column: column.map(|column| column.name.clone()),
+            value: value.map(Reject::cut),
+            reason,
+            raw: row.raw().into_owned(),
+        }
+    }
+
     /// The value as text for people: cut, and what is not UTF-8 replaced.
     pub fn cut(value: &[u8]) -> String {
         let mut text =
@@ -56,7 +88,7 @@ impl std::fmt::Display for Reject {
 struct ReasonLine<'a> {
     file: &'a str,
     line: u64,
-    byte: u64,
+    byte: Option<u64>,
     field: Option<usize>,
     column: Option<&'a str>,
     value: Option<&'a str>,

@@ -1,6 +1,6 @@
 //! Files as a load opens them: compressed by any tool, in any encoding, cut short or damaged.
 
-use sources::{Chunk, Encoding, FileSource, Isa, Rows, Scanner, Source, SourceOptions};
+use sources::{Batch, Chunk, Encoding, FileSource, Source, SourceOptions};
 
 /// Text that one run reads: an archive of a few bytes can hold gigabytes.
 const TEXT_BYTES_MAX: u64 = 4 << 20;
@@ -28,12 +28,12 @@ pub(crate) fn run(bytes: &[u8]) {
     if source.header().is_err() {
         return;
     }
-    let (mut chunk, mut rows) = (Chunk::default(), Rows::new());
-    let mut scanner = Scanner::with_isa(&dialect, Isa::best());
+    let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
+    let mut reader = source.reader();
     let mut seen = 0;
     while seen < TEXT_BYTES_MAX && source.next_chunk(&mut chunk).is_ok_and(|more| more) {
         assert!(!chunk.bytes.is_empty());
         seen += chunk.bytes.len() as u64;
-        scanner.scan(&chunk.bytes, &mut rows);
+        reader.read(&chunk, &mut batch).unwrap();
     }
 }

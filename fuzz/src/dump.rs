@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sources::dump::{RunOptions, SqlOptions, SqlReader};
-use sources::{Chunk, Error, Isa, MultiByte, Rows, Scanner, Source};
+use sources::{Batch, Chunk, Error, Isa, MultiByte, Source};
 use sql::{StatementKind, Syntax};
 
 /// Kind, text or what is wrong with it, and where.
@@ -83,11 +83,10 @@ fn by_runs(path: &Path, options: &SqlOptions) -> Vec<Read> {
         } else if reader.stands_before_rows() {
             let run_options = RunOptions { chunk_bytes: 100, ..RunOptions::default() };
             let (mut run, handback) = reader.into_run(run_options).unwrap();
-            let mut chunk = Chunk::default();
-            let mut scanner = Scanner::new(run.dialect());
-            let mut rows = Rows::new();
+            let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
+            let mut rows = run.reader();
             while let Ok(true) = run.next_chunk(&mut chunk) {
-                scanner.scan(&chunk.bytes, &mut rows);
+                let _ = rows.read(&chunk, &mut batch);
             }
             drop(run);
             reader = handback.wait().unwrap();

@@ -1,6 +1,8 @@
 //! The field scanner: rows tile their chunk, and every instruction set finds the same.
 
-use sources::{Dialect, Isa, Rows, Scanner, Value};
+use std::ops::Range;
+
+use sources::{Batch, Chunk, Dialect, Isa, Row, Rows, Value};
 
 type Table = Vec<(usize, Vec<Option<Vec<u8>>>)>;
 
@@ -42,24 +44,21 @@ pub(crate) fn dialect([preset, special, separator, end]: [u8; 4]) -> Dialect {
 }
 
 fn scan(dialect: &Dialect, bytes: &[u8], isa: Isa) -> Table {
-    let mut rows = Rows::new();
-    Scanner::with_isa(dialect, isa).scan(bytes, &mut rows);
+    let chunk = Chunk { bytes: bytes.to_vec(), ..Chunk::default() };
+    let mut batch = Batch::new();
+    dialect.reader_with(isa).read(&chunk, &mut batch).unwrap();
     let (mut end_before, mut scratch) = (0, Vec::new());
     let mut table = Table::new();
-    for row in rows.iter() {
-        let (start, end) = row.raw();
+    for row in batch.text_rows(&chunk).unwrap().iter() {
+        let Range { start, end } = row.span();
         assert!(start <= end && end <= bytes.len());
         assert!(start == end_before || !dialect.lines_starting_by.is_empty());
         end_before = end;
-        assert_eq!(row.fields().count(), row.field_count());
-        let values = row.fields().map(|field| {
-            assert!(start <= field.span().0 && field.span().1 <= end);
-            match rows.value(bytes, field, &mut scratch) {
-                Value::Null => None,
-                Value::Bytes(value) => Some(value.to_vec()),
-            }
-        });
-        table.push((start, values.collect()));
+        let value = |field| match row.value(field, &mut scratch) {
+            Value::Bytes(value) => Some(value.to_vec()),
+            _ => None,
+        };
+        table.push((start, (0..row.field_count()).map(value).collect()));
     }
     assert!(end_before == bytes.len() || !dialect.lines_starting_by.is_empty());
     table

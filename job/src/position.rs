@@ -10,43 +10,74 @@ use sources::Chunk;
 pub struct Position {
     /// The file as it was named.
     pub file: PathBuf,
-    /// Line on which the row begins, from 1.
+    /// Line on which the row begins, from 1; of an input whose rows are no text, its number.
     pub line: u64,
-    /// Byte of the file at which the row begins, from 0.
-    pub offset: u64,
+    /// Byte of the file at which the row begins, from 0, where rows are text.
+    pub offset: Option<u64>,
+}
+
+impl Position {
+    /// Where the row is that begins at `at` of a chunk. Counts from the start of the chunk: for few.
+    pub fn of(chunk: &Chunk, at: usize, files: &[PathBuf]) -> Position {
+        Position {
+            file: file_of(chunk, at, files),
+            line: chunk.line_at(at),
+            offset: offset(chunk, chunk.offset_at(at)),
+        }
+    }
 }
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} line {} (byte {})", self.file.display(), self.line, self.offset)
+        let file = self.file.display();
+        match self.offset {
+            Some(offset) => write!(f, "{file} line {} (byte {offset})", self.line),
+            None => write!(f, "{file} row {}", self.line),
+        }
     }
+}
+
+fn file_of(chunk: &Chunk, at: usize, files: &[PathBuf]) -> PathBuf {
+    files.get(chunk.file_at(at) as usize).cloned().unwrap_or_default()
+}
+
+fn offset(chunk: &Chunk, offset: u64) -> Option<u64> {
+    chunk.first_record.is_none().then_some(offset)
 }
 
 /// Finds lines and bytes of the file for rows of one chunk after the other, in order: each byte is
 /// looked at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places {
-    /// Byte of the chunk up to which was counted, and the line and byte of the file there.
+    /// Where in the chunk was counted up to, and the line and byte of the file there.
     at: usize,
     line: u64,
     offset: u64,
 }
 
 impl Places {
-    /// At the start of `chunk`.
+    /// At the start of `chunk`, whose records are one piece of a file.
     pub fn of(chunk: &Chunk) -> Places {
-        Places { at: 0, line: chunk.first_line, offset: chunk.offset }
+        Places { at: 0, line: chunk.line_at(0), offset: chunk.offset }
     }
 
-    /// Where byte `at` of the chunk is, which is not before that of the call before.
-    pub fn find(&mut self, chunk: &Chunk, files: &[PathBuf], at: usize) -> Position {
-        let file = files.get(chunk.file_at(at) as usize).cloned().unwrap_or_default();
-        if !chunk.places.is_empty() {
-            return Position { file, line: chunk.line_at(at), offset: chunk.offset_at(at) };
-        }
+    /// Line and byte of the file at which the row at `at` begins, which is not before that of the
+    /// call before.
+    #[inline]
+    pub fn advance(&mut self, chunk: &Chunk, at: usize) -> (u64, u64) {
         self.line += chunk.lines_between(self.at, at);
-        self.offset += chunk.unit.file_bytes(&chunk.bytes[self.at..at]);
+        self.offset += chunk.file_bytes_between(self.at, at);
         self.at = at;
-        Position { file, line: self.line, offset: self.offset }
+        (self.line, self.offset)
+    }
+
+    /// Where the row at `at` is, as [`Places::advance`]; of a chunk whose records are from several
+    /// places too.
+    pub fn find(&mut self, chunk: &Chunk, files: &[PathBuf], at: usize) -> Position {
+        if !chunk.places.is_empty() {
+            return Position::of(chunk, at, files);
+        }
+        let (line, bytes) = self.advance(chunk, at);
+        Position { file: file_of(chunk, at, files), line, offset: offset(chunk, bytes) }
     }
 }

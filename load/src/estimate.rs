@@ -6,7 +6,7 @@
 
 use encode::binding::BoundColumn;
 use encode::column_source::Input;
-use encode::encoder::Line;
+use encode::field;
 use encode::inspected::Inspected;
 use innodb::blob::{needs_off_page, pages_needed};
 use innodb::ids::PAGE_SIZE;
@@ -16,7 +16,7 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
 use schema::Table;
 use serde::Serialize;
-use sources::{Chunk, Rows, Scanner, Source, Value};
+use sources::{Batch, Chunk, Rows, Source, Visit};
 
 use crate::speeds::Speeds;
 
@@ -107,44 +107,52 @@ impl Estimate {
         if source.files().iter().any(|file| file.bytes.is_none()) {
             return Ok(None);
         }
-        let mut chunk = Chunk::default();
-        let mut rows = Rows::new();
+        let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
         // What is wrong with the input is said when the load comes to it.
         let read = source.next_chunk(&mut chunk).unwrap_or(false);
         let part = source.bytes_read();
         source.restart()?;
-        if read {
-            Scanner::new(&inspected.dialect).scan(&chunk.bytes, &mut rows);
+        if !read || source.reader().read(&chunk, &mut batch).is_err() {
+            (chunk, batch) = (Chunk::default(), Batch::new());
         }
-        let sample = Sample::of(&chunk, &rows, &inspected.columns);
+        let sample = batch.visit(&chunk, Sampling { columns: &inspected.columns });
         let rows = sample.rows * (total as f64 / part.max(1) as f64).max(1.0);
         Ok(Some(sample.estimate(rows, total, table, (options, memory), speeds)))
     }
 }
 
+/// The sample of a chunk's first rows.
+struct Sampling<'a> {
+    columns: &'a [BoundColumn],
+}
+
+impl Visit for Sampling<'_> {
+    type Output = Sample;
+
+    fn rows<R: Rows>(self, rows: R) -> Sample {
+        Sample::of(rows, self.columns)
+    }
+}
+
 impl Sample {
-    fn of(chunk: &Chunk, rows: &Rows, columns: &[BoundColumn]) -> Sample {
+    fn of<R: Rows>(rows: R, columns: &[BoundColumn]) -> Sample {
         let mut sample =
             Sample { rows: rows.len() as f64, stored: vec![0.0; columns.len()], off_page: 0.0 };
         let mut converters: Vec<_> = columns.iter().map(|bound| bound.converter.clone()).collect();
-        let mut stored = Vec::new();
+        let (mut stored, mut scratch) = (Vec::new(), Vec::new());
         let mut taken = 0;
         for row in rows.iter().take(SAMPLE_ROWS) {
-            let line = Line { chunk: &chunk.bytes, rows, row };
             for (index, bound) in columns.iter().enumerate() {
                 stored.clear();
                 match &bound.input {
-                    Input::Field(field) | Input::AutoIncrement(Some(field))
-                        if *field < line.row.field_count() =>
-                    {
-                        let mut scratch = Vec::new();
-                        if let Value::Bytes(text) = line.value(*field, &mut scratch) {
-                            // A value that will be refused takes no room.
-                            let _ = converters[index].convert(text, &mut stored);
-                        }
+                    Input::Constant(value) => {
+                        stored.extend_from_slice(value.as_deref().unwrap_or_default());
                     }
-                    Input::Constant(Some(value)) => stored.extend_from_slice(value),
-                    _ => {}
+                    input => {
+                        let value = field::value(row, input.field(), &mut scratch);
+                        // A value that will be refused takes no room.
+                        let _ = converters[index].convert_value(value, &mut stored);
+                    }
                 }
                 if needs_off_page(stored.len()) {
                     sample.off_page += (pages_needed(stored.len()) * PAGE_SIZE) as f64;

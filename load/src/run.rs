@@ -95,9 +95,6 @@ fn run(
         || inspect(connect, options, memory, &mut *source, &told),
         |(mut target, made, _)| undo(&mut target, &made, options),
     )?;
-    // From here on the dialect is the one that knows the table.
-    let dialect = rung.inspected.dialect.clone();
-    let options = &LoadOptions { dialect, ..options.clone() };
     let Rung { path, why, inspected, landing } = &rung;
     let prepared = Prepared { options, progress, memory, inspected, path: *path, why };
     let outcome = match landing.clone() {

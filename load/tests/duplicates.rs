@@ -168,7 +168,7 @@ fn equal_keys_are_found_and_named() {
             let found: Vec<&str> = [first, second]
                 .map(|place| {
                     assert_eq!(place.file, path, "{what}");
-                    assert_eq!(line_of(&path, place.offset), place.line, "{what}");
+                    assert_eq!(line_of(&path, place.offset.unwrap()), place.line, "{what}");
                     lines[place.line as usize - 1].rsplit('\t').next().unwrap()
                 })
                 .into();

@@ -6,8 +6,8 @@
 //! the server judges them.
 
 use load::{LoadPath, RowRules};
-use sources::dump::{RunOptions, SqlOptions, SqlReader};
-use sources::{Dialect, FieldKind, MultiByte, Rows, Scanner};
+use sources::dump::{RunOptions, SqlOptions, SqlReader, run_reader};
+use sources::{Batch, Chunk, FieldKind, Isa, MultiByte, Reader};
 use sql::{Literals, Syntax, Tuples};
 
 use testkit::Random;
@@ -279,7 +279,7 @@ fn insert_all(
     charset: &str,
     sql_mode: &str,
 ) -> std::path::PathBuf {
-    let mut scanner = scanner();
+    let mut reader = reader();
     let mut dump = b"INSERT INTO b VALUES ".to_vec();
     let mut is_first = true;
     db.sql(&format!("SET NAMES {charset}, sql_mode='{sql_mode}', autocommit=0"));
@@ -292,7 +292,7 @@ fn insert_all(
             let tuple = [&b"("[..], &row.join(&b","[..]), b")"].concat();
             let insert = [b"INSERT INTO a VALUES ", tuple.as_slice()].concat();
             let _ = db.session().exec_bytes(&insert);
-            if is_plain(&mut scanner, &tuple) {
+            if is_plain(&mut *reader, &tuple) {
                 dump.extend_from_slice(if is_first { b"" } else { b",\n" });
                 dump.extend_from_slice(&tuple);
                 is_first = false;
@@ -307,18 +307,18 @@ fn insert_all(
     server.file(db, "dump", dump)
 }
 
-fn scanner() -> Scanner {
+fn reader() -> Box<dyn Reader> {
     let syntax = Syntax { characters: MultiByte::None, ..Syntax::default() };
-    let mut dialect = Dialect::sql(Tuples { head: Vec::new(), syntax });
+    let tuples = Tuples { head: Vec::new(), syntax };
     let kinds = COLUMNS.iter().map(|(_, literals)| FieldKind::of_literals(*literals));
-    dialect.fields = [FieldKind::of_literals(Literals::Exact)].into_iter().chain(kinds).collect();
-    Scanner::new(&dialect)
+    let fields: Vec<_> =
+        [FieldKind::of_literals(Literals::Exact)].into_iter().chain(kinds).collect();
+    run_reader(tuples.into(), fields.into(), Vec::new(), Isa::best())
 }
 
-fn is_plain(scanner: &mut Scanner, tuple: &[u8]) -> bool {
-    let mut rows = Rows::new();
-    scanner.scan(tuple, &mut rows);
-    rows.not_plain().is_none()
+fn is_plain(reader: &mut dyn Reader, tuple: &[u8]) -> bool {
+    let chunk = Chunk { bytes: tuple.to_vec(), ..Chunk::default() };
+    reader.read(&chunk, &mut Batch::new()).is_ok()
 }
 
 /// Every row of `b` is in `a`, the same.

@@ -25,7 +25,7 @@ pub(crate) fn load(filling: &Filling<'_>, rows: &TableRows) -> Result<Sent, Stop
     let options = options(filling, rows).map_err(Stopped::Unfit)?;
     let counted = Counted::new(filling.watch);
     let loaded = if is_coded(rows) {
-        let source = source(filling, rows)?;
+        let (source, _) = source(filling, rows)?;
         load::load_from(filling.connect, &options, source, &counted)
     } else {
         load::load(filling.connect, &options, &counted)
@@ -46,9 +46,9 @@ pub(crate) fn serial(
     if rows.files.is_empty() {
         return Ok(sent);
     }
-    let source = source(filling, rows)?;
+    let (source, dialect) = source(filling, rows)?;
     let columns = columns(rows).map_err(Stopped::Unfit)?;
-    let sql = statement(filling, source.dialect(), &rows.charset, columns.as_deref());
+    let sql = statement(filling, &dialect, &rows.charset, columns.as_deref());
     let before = session.query_text("SELECT @@SESSION.sql_mode")?.unwrap_or_default();
     if let Some(mode) = &rows.sql_mode {
         set_mode(session, &format!("{before},{mode}"))?;
@@ -121,8 +121,8 @@ fn options(filling: &Filling<'_>, rows: &TableRows) -> Result<LoadOptions, Strin
     })
 }
 
-/// The rows front to back, decoded.
-fn source(filling: &Filling<'_>, rows: &TableRows) -> Result<Box<dyn Source>, Error> {
+/// The rows front to back, decoded, and how they are written.
+fn source(filling: &Filling<'_>, rows: &TableRows) -> Result<(Box<dyn Source>, Dialect), Error> {
     let charset = MultiByte::of_charset(&rows.charset);
     let dialect = Dialect { charset, ..rows.dialect.clone() };
     let options = SourceOptions {
@@ -134,10 +134,12 @@ fn source(filling: &Filling<'_>, rows: &TableRows) -> Result<Box<dyn Source>, Er
     let files: &[PathBuf] = &rows.files;
     let source = FileSource::new(files, &dialect, options)?;
     if !is_coded(rows) {
-        return Ok(Box::new(source));
+        return Ok((Box::new(source), dialect));
     }
     let codings = rows.columns.iter().flatten().map(|column| column.coding).collect();
-    Ok(Box::new(Decoded::new(source, codings)))
+    let source = Decoded::new(source, codings);
+    let dialect = source.dialect().clone();
+    Ok((Box::new(source), dialect))
 }
 
 /// The columns of the fields as text.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use schema::TableName;
 use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader, Statement};
-use sources::{Chunk, Rows, Scanner, Source};
+use sources::{Batch, Chunk, Source};
 use sql::{InsertHead, StatementKind, Syntax, classify};
 
 use crate::dump::{Content, Dump, Part, Script, TableRows};
@@ -211,19 +211,18 @@ impl<'a> DryRun<'a> {
 
 /// Rows of a run; None where one is no plain values.
 pub(crate) fn count(mut run: RowRun) -> Result<Option<u64>, Error> {
-    let mut scanner = Scanner::new(run.dialect());
-    let (mut chunk, mut rows, mut count) = (Chunk::default(), Rows::new(), 0);
+    let (mut reader, mut chunk, mut batch) = (run.reader(), Chunk::default(), Batch::new());
+    let mut count = 0;
     loop {
-        match run.next_chunk(&mut chunk) {
-            Ok(true) => {}
+        let read = match run.next_chunk(&mut chunk) {
+            Ok(true) => reader.read(&chunk, &mut batch),
             Ok(false) => return Ok(Some(count)),
+            Err(error) => Err(error),
+        };
+        match read {
+            Ok(()) => count += batch.len() as u64,
             Err(sources::Error::NotPlain { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        scanner.scan(&chunk.bytes, &mut rows);
-        if rows.not_plain().is_some() {
-            return Ok(None);
-        }
-        count += rows.len() as u64;
     }
 }

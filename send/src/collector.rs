@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use encode::rejects::{Reject, Rejects};
 use job::error::Error;
+use job::position::Position;
 use job::stop::Stop;
 
 /// Bytes of refused rows that may wait for portions before theirs.
@@ -58,10 +59,10 @@ struct Unordered {
 }
 
 impl Unordered {
-    /// Number of its file, and byte there.
-    fn place(&self, reject: &Reject) -> (Option<usize>, u64) {
-        let file = &reject.position.file;
-        (self.files.iter().position(|known| known == file), reject.position.offset)
+    /// Number of its file, and where it is there.
+    fn place(&self, reject: &Reject) -> (Option<usize>, Option<u64>, u64) {
+        let Position { file, offset, line } = &reject.position;
+        (self.files.iter().position(|known| known == file), *offset, *line)
     }
 }
 
@@ -189,11 +190,10 @@ impl Inner {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use job::position::Position;
 
     fn reject(line: u64, bytes: usize) -> Reject {
         Reject {
-            position: Position { file: "f".into(), line, offset: 0 },
+            position: Position { file: "f".into(), line, offset: Some(0) },
             field: None,
             column: None,
             value: None,
@@ -267,7 +267,7 @@ mod tests {
         let files = ["b", "a"].map(PathBuf::from);
         let collector = Collector::new(rejects).of_sorted(&files);
         let reject = |file: &str, offset| {
-            let position = Position { file: file.into(), line: 1, offset };
+            let position = Position { file: file.into(), line: 1, offset: Some(offset) };
             let raw = format!("{file}{offset}\n").into_bytes();
             Reject { position, raw, ..reject(1, 0) }
         };

@@ -14,7 +14,7 @@ use server::Session;
 use server::catalog::{self, Moment};
 use server::identifier::quote_name;
 use server::version::Flavor;
-use values::{Charset, Converter, SqlMode, SqlType};
+use values::{Charset, Converter, SqlMode, SqlType, Zone};
 
 use crate::text::{self, Literal};
 
@@ -94,6 +94,8 @@ pub(crate) struct Columns {
     pub(crate) escape: u8,
     /// Place of the AUTO_INCREMENT column among `columns`.
     pub(crate) auto_increment: Option<usize>,
+    /// Zone that moments are shown in.
+    pub(crate) zone: Zone,
     sql_mode: SqlMode,
     /// Whether MySQL is to cut fractions of seconds, not to round them.
     cuts_fractions: bool,
@@ -119,6 +121,7 @@ impl Columns {
             file: inspected.convert.file_charset,
             escape: text::escape(inspected.convert.file_charset),
             auto_increment: columns.iter().position(|column| column.column.auto_increment),
+            zone: inspected.convert.time_zone.clone(),
             sql_mode: inspected.convert.sql_mode,
             cuts_fractions: inspected.sql_mode.split(',').any(|flag| flag == CUTS_FRACTIONS),
             columns,

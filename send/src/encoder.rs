@@ -5,17 +5,18 @@
 
 use std::path::PathBuf;
 
-use encode::encoder::{AutoValue, Line, decimal};
-use encode::explicit::{Explicit, Given};
+use encode::encoder::AutoValue;
+use encode::explicit::Explicit;
 use encode::fault::{FaultKind, RowFault};
-use encode::input;
 use encode::left_out::LeftOut;
-use encode::sequence::{ChunkNumbers, Sequence};
+use encode::numbering::Numbering;
+use encode::rejects::Reject;
+use encode::sequence::Sequence;
 use job::error::Error;
 use job::position::Places;
 use job::stop::Stop;
-use sources::{Chunk, Rows, Scanner, Value};
-use values::Converter;
+use sources::{Chunk, Reader, Row, Rows, Visit};
+use values::{Converter, Value};
 
 use crate::columns::{Columns, OnNull, Origin, SentColumn};
 use crate::portion::{Form, Portion, PortionRow};
@@ -26,8 +27,6 @@ use crate::text::{Literals, SEPARATOR, TERMINATOR, push_field};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shared<'a> {
     pub(crate) columns: &'a Columns,
-    /// Made of the dialect that knows the table.
-    pub(crate) scanner: &'a Scanner,
     /// The input's files, by their number.
     pub(crate) files: &'a [PathBuf],
     /// Refused rows that are tolerated: with one more, the rest of a portion is not looked at.
@@ -70,41 +69,21 @@ impl Numbers {
 }
 
 /// Writes the rows of one lane.
-#[derive(Debug)]
 pub(crate) struct Encoder<'a> {
     shared: Shared<'a>,
-    scanner: Scanner,
-    rows: Rows,
-    writer: Writer<'a>,
-    numbers: ChunkNumbers,
-    explicit: Explicit,
-    /// The chunk that `rows`, `numbers` and `accepted` are of.
-    ordinal: Option<u64>,
-    /// Its accepted rows, by their place among all.
-    accepted: Vec<u32>,
+    reader: Box<dyn Reader>,
+    rows: RowEncoder<'a>,
 }
 
 impl<'a> Encoder<'a> {
-    pub(crate) fn new(shared: Shared<'a>) -> Encoder<'a> {
-        let columns = shared.columns;
-        let counted = columns.auto_increment.map(|column| &columns.columns[column]);
-        let counted = counted.filter(|_| shared.numbers.is_some());
-        let typed =
-            |column: &'a SentColumn| Some((&column.column.sql_type, column.converter.as_ref()?));
-        Encoder {
-            scanner: shared.scanner.clone(),
-            rows: Rows::new(),
-            writer: Writer::new(columns),
-            numbers: ChunkNumbers::new(),
-            explicit: Explicit::of_column(
-                counted.and_then(typed),
-                counted.and_then(|column| column.origin.field()),
-                shared.numbers.is_some_and(|numbers| numbers.zero_is_value),
-            ),
-            ordinal: None,
-            accepted: Vec::new(),
-            shared,
-        }
+    /// `reader` is one of the source that chunks come from.
+    pub(crate) fn new(shared: Shared<'a>, reader: Box<dyn Reader>) -> Encoder<'a> {
+        Encoder { shared, reader, rows: RowEncoder::new(shared) }
+    }
+
+    /// Gives back buffers that have grown.
+    pub(crate) fn begin_anew(&mut self) {
+        self.rows = RowEncoder::new(self.shared);
     }
 
     /// Overwrites `portion` with the rows of its chunk, in `form`. Where values are counted, waits
@@ -113,99 +92,155 @@ impl<'a> Encoder<'a> {
     /// After one refused row more than is tolerated, the rest of the chunk is left out.
     pub(crate) fn encode(&mut self, portion: &mut Portion, form: Form) -> Result<(), Stop> {
         portion.ordinal = portion.chunk.ordinal;
-        self.ordinal = Some(portion.ordinal);
-        let mut rows = std::mem::take(&mut self.rows);
-        input::scan(&mut self.scanner, &portion.chunk, self.shared.files, &mut rows)?;
-        let numbered = self.number(&portion.chunk, &rows);
-        if numbered.is_ok() {
-            self.write(portion, &rows, form);
-        }
-        self.rows = rows;
-        numbered
+        portion.form = form;
+        self.reader.read(&portion.chunk, &mut portion.batch)?;
+        let Portion { chunk, batch, text, rows, rejects, .. } = portion;
+        let encoder = &mut self.rows;
+        batch.visit(chunk, Encoding { encoder, form, chunk, text, rows, rejects })
     }
 
     /// Writes the rows of the portion that was encoded last again, in another form: the same rows
     /// with the same numbers.
     pub(crate) fn encode_as(&mut self, portion: &mut Portion, form: Form) -> Result<(), Error> {
-        if self.ordinal != Some(portion.ordinal) || self.accepted.len() != portion.rows.len() {
+        let is_last = self.rows.ordinal == Some(portion.ordinal);
+        if !is_last || self.rows.accepted.len() != portion.rows.len() {
             return Err(Error::Internal("another portion was encoded before".to_owned()));
         }
-        let rows = std::mem::take(&mut self.rows);
         portion.form = form;
-        portion.text.clear();
-        for (at, &index) in portion.rows.iter_mut().zip(&self.accepted) {
-            let index = index as usize;
-            let line = Line { chunk: &portion.chunk.bytes, rows: &rows, row: rows.row(index) };
-            let number = self.number_of(index);
-            // It was good before, and is the same.
-            let _ = self.writer.row::<false, true>(&line, number, form, &mut portion.text);
-            at.end = portion.text.len();
-        }
-        self.rows = rows;
+        let Portion { chunk, batch, text, rows, .. } = portion;
+        let encoder = &mut self.rows;
+        batch.visit(chunk, EncodingAgain { encoder, form, text, rows });
         Ok(())
     }
+}
 
-    /// Where the rows and fields of the chunk are that was encoded last.
-    pub(crate) fn scanned(&self) -> &Rows {
-        &self.rows
+/// Numbers and writes the rows of one portion after the other.
+#[derive(Debug)]
+struct RowEncoder<'a> {
+    shared: Shared<'a>,
+    writer: Writer<'a>,
+    /// None where the server counts.
+    numbering: Option<Numbering<'a>>,
+    /// The portion that `numbering` and `accepted` are of.
+    ordinal: Option<u64>,
+    /// Its accepted rows, by their place among all.
+    accepted: Vec<u32>,
+}
+
+impl<'a> RowEncoder<'a> {
+    fn new(shared: Shared<'a>) -> RowEncoder<'a> {
+        let columns = shared.columns;
+        let counted = columns.auto_increment.map(|column| &columns.columns[column]);
+        let typed =
+            |column: &'a SentColumn| Some((&column.column.sql_type, column.converter.as_ref()?));
+        let numbering = shared.numbers.map(|numbers| {
+            let explicit = Explicit::of_column(
+                counted.and_then(typed),
+                counted.and_then(|column| column.origin.field()),
+                numbers.zero_is_value,
+            );
+            Numbering::new(&numbers.sequence, explicit)
+        });
+        RowEncoder {
+            writer: Writer::new(columns),
+            numbering,
+            ordinal: None,
+            accepted: Vec::new(),
+            shared,
+        }
     }
 
     fn number_of(&self, row: usize) -> AutoValue {
-        match self.shared.numbers {
-            Some(_) => self.numbers.of(row).auto_increment,
+        match &self.numbering {
+            Some(numbering) => numbering.of(row).auto_increment,
             None => AutoValue::Given,
         }
     }
 
     /// Takes the numbers of the chunk's good rows.
-    fn number(&mut self, chunk: &Chunk, rows: &Rows) -> Result<(), Stop> {
-        let Some(numbers) = self.shared.numbers else { return Ok(()) };
-        self.explicit.collect(&chunk.bytes, rows, &mut self.numbers.given);
-        let mut nothing = Vec::new();
-        for (index, row) in rows.iter().enumerate() {
-            let line = Line { chunk: &chunk.bytes, rows, row };
-            let number = match self.numbers.given.get(index) {
-                Some(Given::Nothing) => AutoValue::Generated(1),
-                Some(Given::Overflow) => AutoValue::Uncountable,
-                _ => AutoValue::Given,
-            };
-            if self.writer.row::<true, false>(&line, number, Form::Lines, &mut nothing).is_err() {
-                self.numbers.leave_out(index);
-            }
-        }
-        numbers.sequence.take(chunk.ordinal, rows.len(), LeftOut::none(), &mut self.numbers)
+    fn number<R: Rows>(&mut self, ordinal: u64, rows: R) -> Result<(), Stop> {
+        self.ordinal = Some(ordinal);
+        let Some(numbering) = &mut self.numbering else { return Ok(()) };
+        let (writer, mut nothing) = (&mut self.writer, Vec::new());
+        numbering.take(ordinal, rows, LeftOut::none(), |row, numbers| {
+            let number = numbers.auto_increment;
+            Ok(writer.row::<R::Row, true, false>(row, number, Form::Lines, &mut nothing).is_ok())
+        })
     }
+}
 
-    fn write(&mut self, portion: &mut Portion, rows: &Rows, form: Form) {
-        let chunk = &portion.chunk;
-        let columns = self.shared.columns;
+/// A portion being written for the first time.
+struct Encoding<'p, 'a> {
+    encoder: &'p mut RowEncoder<'a>,
+    form: Form,
+    chunk: &'p Chunk,
+    text: &'p mut Vec<u8>,
+    rows: &'p mut Vec<PortionRow>,
+    rejects: &'p mut Vec<Reject>,
+}
+
+impl Visit for Encoding<'_, '_> {
+    type Output = Result<(), Stop>;
+
+    fn rows<R: Rows>(self, rows: R) -> Result<(), Stop> {
+        self.encoder.number(self.chunk.ordinal, rows)?;
+        self.write(rows);
+        Ok(())
+    }
+}
+
+impl Encoding<'_, '_> {
+    fn write<R: Rows>(self, rows: R) {
+        let Encoding { encoder, form, chunk, text, rows: written, rejects } = self;
+        let Shared { columns, files, rejects_max, .. } = encoder.shared;
         let mut places = Places::of(chunk);
-        portion.form = form;
-        portion.text.clear();
-        portion.rows.clear();
-        portion.rejects.clear();
-        self.accepted.clear();
+        text.clear();
+        written.clear();
+        rejects.clear();
+        encoder.accepted.clear();
         for (index, row) in rows.iter().enumerate() {
-            let line = Line { chunk: &chunk.bytes, rows, row };
-            let number = self.number_of(index);
-            let before = portion.text.len();
-            let written = self.writer.row::<true, true>(&line, number, form, &mut portion.text);
-            let (start, end) = row.raw();
-            match written {
+            let number = encoder.number_of(index);
+            let before = text.len();
+            match encoder.writer.row::<R::Row, true, true>(row, number, form, text) {
                 Ok(()) => {
-                    portion.rows.push(PortionRow { end: portion.text.len(), raw: start..end });
-                    self.accepted.push(index as u32);
+                    written.push(PortionRow { end: text.len(), raw: row.span() });
+                    encoder.accepted.push(index as u32);
                 }
                 Err(fault) => {
-                    portion.text.truncate(before);
-                    let position = places.find(chunk, self.shared.files, start);
+                    text.truncate(before);
+                    let position = places.find(chunk, files, row.start());
                     let column = fault.column.map(|column| &columns.columns[column].column);
-                    portion.rejects.push(fault.reject(&line, column, position));
-                    if portion.rejects.len() as u64 > self.shared.rejects_max {
+                    rejects.push(Reject::new(&fault, row, column, position));
+                    if rejects.len() as u64 > rejects_max {
                         return;
                     }
                 }
             }
+        }
+    }
+}
+
+/// The same portion in another form.
+struct EncodingAgain<'p, 'a> {
+    encoder: &'p mut RowEncoder<'a>,
+    form: Form,
+    text: &'p mut Vec<u8>,
+    rows: &'p mut Vec<PortionRow>,
+}
+
+impl Visit for EncodingAgain<'_, '_> {
+    type Output = ();
+
+    fn rows<R: Rows>(self, rows: R) {
+        let EncodingAgain { encoder, form, text, rows: written } = self;
+        text.clear();
+        for (place, at) in written.iter_mut().enumerate() {
+            let index = encoder.accepted[place] as usize;
+            let number = encoder.number_of(index);
+            // It was good before, and is the same.
+            let row = rows.row(index);
+            let _ = encoder.writer.row::<R::Row, false, true>(row, number, form, text);
+            at.end = text.len();
         }
     }
 }
@@ -221,6 +256,8 @@ struct Writer<'a> {
     /// The stored form, which nobody wants.
     stored: Vec<u8>,
     scratch: Vec<u8>,
+    /// The text of a value that has none of its own.
+    text: Vec<u8>,
 }
 
 impl<'a> Writer<'a> {
@@ -232,31 +269,32 @@ impl<'a> Writer<'a> {
             is_bare: !columns.columns.iter().any(|column| column.is_sent),
             stored: Vec::new(),
             scratch: Vec::new(),
+            text: Vec::new(),
         }
     }
 
     /// Looks at a row (`CHECK`) and appends it to `out` (`WRITE`). What was appended of a refused
     /// row is to be taken back.
     #[inline]
-    fn row<const CHECK: bool, const WRITE: bool>(
+    fn row<R: Row, const CHECK: bool, const WRITE: bool>(
         &mut self,
-        line: &Line<'_>,
+        row: R,
         number: AutoValue,
         form: Form,
         out: &mut Vec<u8>,
     ) -> Result<(), RowFault> {
         let columns = self.columns;
-        if CHECK && !line.row.has_fields_for(columns.fields_needed, columns.fields_per_row) {
+        if CHECK && !row.has_fields_for(columns.fields_needed, columns.fields_per_row) {
             let fields = columns.columns.iter().map(|column| column.origin.field());
             let right = (columns.fields_needed, columns.fields_per_row);
-            return Err(RowFault::field_count(line.row.field_count(), right, fields));
+            return Err(RowFault::field_count(row.field_count(), right, fields));
         }
         if WRITE && form == Form::Tuples {
             out.push(b'(');
         }
         let begin = out.len();
         for index in 0..columns.columns.len() {
-            self.column::<CHECK, WRITE>(index, line, number, form, out)?;
+            self.column::<R, CHECK, WRITE>(index, row, number, form, out)?;
         }
         if WRITE {
             // Over the separator after the last column.
@@ -274,18 +312,17 @@ impl<'a> Writer<'a> {
     }
 
     #[inline]
-    fn column<const CHECK: bool, const WRITE: bool>(
+    fn column<R: Row, const CHECK: bool, const WRITE: bool>(
         &mut self,
         index: usize,
-        line: &Line<'_>,
+        row: R,
         number: AutoValue,
         form: Form,
         out: &mut Vec<u8>,
     ) -> Result<(), RowFault> {
         let sent = &self.columns.columns[index];
-        let mut digits = [0; 20];
         let fault = |field, kind| RowFault { field, column: Some(index), kind };
-        let value = match &sent.origin {
+        let field = match &sent.origin {
             Origin::Field(field) => Some(*field),
             Origin::Constant(text) => {
                 if WRITE {
@@ -297,7 +334,7 @@ impl<'a> Writer<'a> {
                 AutoValue::Given => *field,
                 AutoValue::Generated(number) => {
                     if WRITE {
-                        self.push(sent, decimal(number, &mut digits), form, out);
+                        self.push_typed(sent, Value::Unsigned(number), form, out);
                     }
                     return Ok(());
                 }
@@ -306,34 +343,46 @@ impl<'a> Writer<'a> {
             },
         };
         let mut scratch = std::mem::take(&mut self.scratch);
-        let value_of = value.map(|field| line.value(field, &mut scratch));
-        let outcome = match value_of {
-            Some(Value::Bytes(text)) => {
+        let value = field.map_or(Value::Null, |field| row.value(field, &mut scratch));
+        let outcome = match value {
+            Value::Null if CHECK && sent.on_null == OnNull::Refused && sent.is_sent => {
+                Err(fault(field, FaultKind::Null))
+            }
+            Value::Null => {
+                if WRITE && sent.is_sent {
+                    self.push_null(sent, form, out);
+                }
+                Ok(())
+            }
+            value => {
                 let checked = match (&mut self.converters[index], CHECK) {
                     (Some(converter), true) => {
                         self.stored.clear();
-                        converter.convert(text, &mut self.stored)
+                        converter.convert_value(value, &mut self.stored).map(drop)
                     }
                     _ => Ok(()),
                 };
                 if WRITE && checked.is_ok() && sent.is_sent {
-                    self.push(sent, text, form, out);
-                }
-                checked.map_err(|reason| fault(value, FaultKind::Value(reason)))
-            }
-            None | Some(Value::Null) => {
-                if CHECK && sent.on_null == OnNull::Refused && sent.is_sent {
-                    Err(fault(value, FaultKind::Null))
-                } else {
-                    if WRITE && sent.is_sent {
-                        self.push_null(sent, form, out);
+                    match value {
+                        Value::Bytes(text) => self.push(sent, text, form, out),
+                        typed => self.push_typed(sent, typed, form, out),
                     }
-                    Ok(())
                 }
+                checked.map_err(|reason| fault(field, FaultKind::Value(reason)))
             }
         };
         self.scratch = scratch;
         outcome
+    }
+
+    /// Appends a value that has no text of its own, and a separator.
+    #[inline(never)]
+    fn push_typed(&mut self, sent: &SentColumn, value: Value<'_>, form: Form, out: &mut Vec<u8>) {
+        let mut text = std::mem::take(&mut self.text);
+        if let Some(text) = value.in_zone(&self.columns.zone).text(&mut text) {
+            self.push(sent, text, form, out);
+        }
+        self.text = text;
     }
 
     /// Appends a value and a separator.

@@ -6,11 +6,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use encode::prepared::Prepared;
+use encode::reading::Reading;
 use encode::rejects::{Reject, Rejects};
 use job::error::Error;
 use job::failpoint;
 use job::memory::LaneShares;
-use job::progress::{Snapshot, Stage};
+use job::progress::Stage;
 use job::settled::Settled;
 use job::stop::Stop;
 use server::Session;
@@ -49,12 +50,12 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Portions<'a> {
     plan: Plan<'a>,
     source: &'a Mutex<Box<dyn Source>>,
+    reading: Reading<'a>,
     lanes: Lanes<'a>,
     budget: Budget,
     order: Option<OrderGate>,
     collector: Collector,
     session: Mutex<Option<Session>>,
-    bytes_total: Option<u64>,
 }
 
 /// What came of all lanes.
@@ -74,15 +75,8 @@ impl<'a> Portions<'a> {
         source: &'a Mutex<Box<dyn Source>>,
     ) -> Result<Portions<'a>, Error> {
         let options = plan.prepared.options;
-        let rejects = Rejects::create(
-            options.rejects.as_deref(),
-            options.rejects_max,
-            &options.dialect.lines_terminated_by,
-        )?;
-        let (given_up, bytes_total) = {
-            let source = source.lock().unwrap_or_else(PoisonError::into_inner);
-            (source.given_up(), source.bytes_total())
-        };
+        let row_end = lock(source).row_end().to_owned();
+        let rejects = Rejects::create(options.rejects.as_deref(), options.rejects_max, &row_end)?;
         let collector = match plan.is_sorted {
             true => Collector::new(rejects).of_sorted(&options.files),
             false => Collector::new(rejects),
@@ -91,14 +85,15 @@ impl<'a> Portions<'a> {
         if session.is_some() {
             plan.limits.connections = Some(1);
         }
+        let reading = Reading::new(source, Stage::Rows, plan.prepared.progress, &options.interrupt);
         Ok(Portions {
             source,
-            lanes: Lanes::new(plan.limits.clone(), given_up, &options.interrupt),
+            lanes: Lanes::new(plan.limits.clone(), reading.given_up(), &options.interrupt),
+            reading,
             budget: Budget::new(&plan.shares),
             order: plan.keys.map(|_| OrderGate::new()),
             collector,
             session: Mutex::new(session),
-            bytes_total,
             plan,
         })
     }
@@ -108,7 +103,7 @@ impl<'a> Portions<'a> {
         let progress = self.plan.prepared.progress;
         let ended = self.lanes.run(watch, progress, || PortionLane::new(&self), || self.close());
         ended.map_err(explain)?;
-        let bytes_read = self.lock_source().bytes_read();
+        let bytes_read = lock(self.source).bytes_read();
         Ok(Loaded {
             settled: self.lanes.settled(),
             collected: self.collector.finish()?,
@@ -120,28 +115,16 @@ impl<'a> Portions<'a> {
 
     /// Takes the next chunk; none at the end of the input, or if there is no need to go on.
     fn next_chunk(&self, portion: &mut Portion) -> Result<Option<Loan<'_>>, Stop> {
-        let prepared = self.plan.prepared;
-        prepared.options.interrupt.check()?;
-        let mut source = self.lock_source();
-        if self.lanes.is_stopped() {
-            return Err(Stop::Abandoned);
-        }
-        if self.collector.is_full() {
-            return Ok(None);
-        }
-        let more = source.next_chunk(&mut portion.chunk)?;
-        prepared.progress.update(Snapshot {
-            stage: Stage::Rows,
-            rows: self.collector.rows(),
-            done_bytes: source.bytes_read(),
-            total_bytes: self.bytes_total,
-        });
-        // Waited for with the source locked, so that nobody reads another meanwhile.
-        Ok(more.then(|| self.budget.borrow(portion.chunk.bytes.len())))
+        let is_enough = || {
+            self.reading.set_rows(self.collector.rows());
+            self.collector.is_full()
+        };
+        self.reading.next_chunk(&mut portion.chunk, is_enough, |bytes| self.budget.borrow(bytes))
     }
 
     /// Lets no lane wait any more.
     fn close(&self) {
+        self.reading.close();
         if let Some(numbers) = self.plan.encoder.numbers {
             numbers.close();
         }
@@ -150,10 +133,11 @@ impl<'a> Portions<'a> {
         }
         self.collector.close();
     }
+}
 
-    fn lock_source(&self) -> MutexGuard<'_, Box<dyn Source>> {
-        self.source.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Whoever panicked with a source leaves it where it was.
+fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> MutexGuard<'s, Box<dyn Source>> {
+    source.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn explain(stop: Stop) -> Error {
@@ -177,7 +161,7 @@ impl<'l, 'a> PortionLane<'l, 'a> {
     fn new(portions: &'l Portions<'a>) -> PortionLane<'l, 'a> {
         PortionLane {
             portions,
-            encoder: Encoder::new(portions.plan.encoder),
+            encoder: Encoder::new(portions.plan.encoder, portions.reading.reader()),
             portion: Portion::default(),
             keys: portions.plan.keys.map(UniqueKeys::collector),
             sender: None,
@@ -230,7 +214,7 @@ impl Lane for PortionLane<'_, '_> {
         self.encoder.encode(&mut self.portion, portions.plan.sender.form)?;
         let pass = match (&portions.order, &mut self.keys) {
             (Some(order), Some(keys)) => {
-                let keys = keys.collect(&self.portion.chunk, self.encoder.scanned());
+                let keys = self.portion.batch.visit(&self.portion.chunk, keys);
                 Some(order.enter(ordinal, keys)?)
             }
             _ => None,
@@ -250,7 +234,7 @@ impl Lane for PortionLane<'_, '_> {
         if bytes > 2 * portions.plan.shares.chunk_bytes {
             // Its buffers have grown with the record: give them back before the loan.
             self.portion = Portion::default();
-            self.encoder = Encoder::new(portions.plan.encoder);
+            self.encoder.begin_anew();
         }
         drop(loan);
         let Sent { entry, rejects, was_loaded, .. } = sent;

@@ -8,8 +8,9 @@
 //! In reading order: `landing` where rows go, `columns` what is sent for each column, `text` how,
 //! `encoder` rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is
 //! loaded once, `resume` what an earlier load left, `order` which portions may overtake others by
-//! their `row_keys`, `sorted` rows in key order, `lane` a connection at work, `limits` of their
-//! number, `watch` the server meanwhile, `budget` the memory of all, `collector` what they tell, in
+//! their `row_keys`, `sorted` rows in key order, [`lanes`] connections at work, whatever they send,
+//! `lane` one that sends portions, [`controller`] and `limits` how many, [`retry`] what they try
+//! again, [`watch`] the server meanwhile, `budget` the memory of all, `collector` what they tell, in
 //! input order.
 
 mod budget;
@@ -54,7 +55,7 @@ use job::steps::Steps;
 use server::secondary::Defer;
 use server::transaction::RowsThere;
 use server::{ConnectOptions, Lock, Session, Transaction};
-use sources::{Scanner, Source};
+use sources::Source;
 
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
@@ -129,8 +130,8 @@ impl Work<'_> {
         let taken = source.held_bytes() + arrangement.store_bytes() as u64;
         let mut shares =
             prepared.options.lane_shares(prepared.path, taken, source.bytes_total())?;
-        let part = source.part();
-        self.open_ledger(target, (arrangement.is_sorted(), &part), &mut shares)?;
+        let words = source.words();
+        self.open_ledger(target, (arrangement.is_sorted(), &words), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
         if let Some(resume) = self.resume.as_ref().filter(|_| !arrangement.is_sorted()) {
             resume.check(&mut *source, &prepared.options.interrupt)?;
@@ -164,7 +165,7 @@ impl Work<'_> {
     fn open_ledger(
         &mut self,
         target: &mut Lock,
-        (is_sorted, part): (bool, &str),
+        (is_sorted, source_words): (bool, &str),
         shares: &mut LaneShares,
     ) -> Result<(), Error> {
         if self.landing.way == Way::Transaction {
@@ -172,7 +173,7 @@ impl Work<'_> {
         }
         let prepared = self.prepared;
         let inspected = prepared.inspected;
-        let words = resume::input_words(prepared.options, inspected, part, is_sorted);
+        let words = resume::input_words(prepared.options, inspected, source_words, is_sorted);
         let resume =
             Resume::open(target, &self.landing, prepared.options, words, shares.chunk_bytes)?;
         shares.chunk_bytes = resume.chunk_bytes;
@@ -205,10 +206,8 @@ impl Work<'_> {
             Mode::Append => None,
             Mode::Insert | Mode::Replace => Numbers::new(&columns, inspected.series),
         };
-        let scanner = Scanner::new(&options.dialect);
         let encoder = Shared {
             columns: &columns,
-            scanner: &scanner,
             files: &options.files,
             rejects_max: options.rejects_max,
             numbers: numbers.as_ref(),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use encode::rejects::Reject;
-use sources::Chunk;
+use sources::{Batch, Chunk, Row, Rows, Visit};
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub(crate) struct Portion {
     pub(crate) rows: Vec<PortionRow>,
     /// What the rows came from.
     pub(crate) chunk: Chunk,
+    /// All rows of the chunk.
+    pub(crate) batch: Batch,
     /// Rows that the conversion refused, in order.
     pub(crate) rejects: Vec<Reject>,
 }
@@ -41,11 +43,19 @@ pub(crate) struct Portion {
 pub(crate) struct PortionRow {
     /// End of its text; it begins where the one before ends.
     pub(crate) end: usize,
-    /// Its bytes in the chunk, terminator included.
+    /// Its bytes in the chunk, terminator included; where rows are no text, its place among them.
     pub(crate) raw: Range<usize>,
 }
 
 impl Portion {
+    /// A row as a file of rejects gets it, by what [`PortionRow::raw`] says of it.
+    pub(crate) fn raw(&self, raw: Range<usize>) -> Vec<u8> {
+        match self.chunk.first_record {
+            None => self.chunk.bytes.get(raw).unwrap_or_default().to_owned(),
+            Some(_) => self.batch.visit(&self.chunk, Raw { index: raw.start }),
+        }
+    }
+
     /// The text of some of the rows, as a statement wants it: tuples without the last comma.
     pub(crate) fn text_of(&self, rows: Range<usize>) -> &[u8] {
         let begin = rows.start.checked_sub(1).map_or(0, |before| self.rows[before].end);
@@ -55,6 +65,20 @@ impl Portion {
             Form::Lines | Form::Values => text,
             Form::Tuples => text.strip_suffix(b",").unwrap_or(text),
         }
+    }
+}
+
+/// Gives a row as it is in its file, or as a line of LOAD DATA.
+struct Raw {
+    index: usize,
+}
+
+impl Visit for Raw {
+    type Output = Vec<u8>;
+
+    fn rows<R: Rows>(self, rows: R) -> Vec<u8> {
+        let is_there = self.index < rows.len();
+        if is_there { rows.row(self.index).raw().into_owned() } else { Vec::new() }
     }
 }
 

@@ -171,24 +171,16 @@ pub(crate) fn give_up(target: &mut Lock) -> Result<(), Error> {
     }
 }
 
-/// Every option that decides which bytes are a row, and what its values are.
+/// All that decides which bytes are a row, and what its values are.
 pub(crate) fn input_words(
     options: &LoadOptions,
     inspected: &Inspected,
-    part: &str,
+    source_words: &str,
     is_sorted: bool,
 ) -> String {
-    let part = if part.is_empty() { String::new() } else { format!(" part {part}") };
     format!(
-        "{:?} {:?} header {} skip {} charset {} encoding {:?} sql_mode {} zone {:?} sorted {is_sorted}{part}",
-        options.dialect,
-        options.columns,
-        options.header,
-        options.skip_lines,
-        options.charset,
-        options.encoding,
-        inspected.sql_mode,
-        options.time_zone
+        "{source_words} {:?} charset {} sql_mode {} zone {:?} sorted {is_sorted}",
+        options.columns, options.charset, inspected.sql_mode, options.time_zone
     )
 }
 

@@ -1,4 +1,4 @@
-//! The keys of rows, from the fields of their lines: just the columns that some key has.
+//! The keys of rows, from their fields: just the columns that some key has.
 //!
 //! Keys are those of the direct path (`values::key`): memcmp orders them as the server orders the
 //! index, and equal ones are equal to the server.
@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use encode::binding::{BoundColumn, Cut};
 use encode::column_source::Input;
-use encode::encoder::Line;
+use encode::field;
 use encode::inspected::Collations;
 use schema::{Column, Index};
-use sources::Value;
+use sources::Row;
 use values::key::KeyPart;
-use values::{Charset, Converter, SqlType};
+use values::{Charset, Converter, SqlType, Value};
 
 /// How the keys of an index are made.
 #[derive(Clone, Debug)]
@@ -198,10 +198,10 @@ impl KeyReader {
 
     /// Converts what keys are made of. False if the row will be refused: then it has no keys.
     #[inline]
-    pub(crate) fn read(&mut self, line: &Line<'_>) -> bool {
+    pub(crate) fn read<R: Row>(&mut self, row: R) -> bool {
         for (column, stored) in self.plan.columns.iter_mut().zip(&mut self.stored) {
             stored.bytes.clear();
-            match column.read(line, &mut self.scratch, &mut stored.bytes) {
+            match column.read(row, &mut self.scratch, &mut stored.bytes) {
                 Some(state) => stored.state = state,
                 None => return false,
             }
@@ -251,7 +251,7 @@ impl KeyReader {
 impl KeyColumn {
     /// Appends the stored value; none if the row will be refused.
     #[inline]
-    fn read(&mut self, line: &Line<'_>, scratch: &mut Vec<u8>, out: &mut Vec<u8>) -> Option<State> {
+    fn read<R: Row>(&mut self, row: R, scratch: &mut Vec<u8>, out: &mut Vec<u8>) -> Option<State> {
         let (field, is_numbered) = match &self.input {
             Input::Field(field) => (*field, false),
             Input::AutoIncrement(Some(field)) => (*field, true),
@@ -262,22 +262,21 @@ impl KeyColumn {
                 return Some(State::Value);
             }
         };
-        if field >= line.row.field_count() {
+        if field >= row.field_count() {
             return None;
         }
-        match line.value(field, scratch) {
-            Value::Bytes(text) => {
-                self.converter.convert(text, out).ok()?;
-                let is_generated = is_numbered && !self.zero_is_value && self.may_be_zero(out);
-                Some(if is_generated { State::Generated } else { State::Value })
-            }
-            Value::Null if is_numbered => Some(State::Generated),
-            Value::Null if self.nullable => Some(State::Null),
-            Value::Null => {
-                out.extend_from_slice(self.on_null.as_ref()?);
-                Some(State::Value)
-            }
+        let value = row.value(field, scratch);
+        if is_numbered && value == Value::Null {
+            return Some(State::Generated);
         }
+        let on_null = || self.on_null.as_deref();
+        let is_null = field::store(value, &mut self.converter, self.nullable, on_null, out).ok()?;
+        let is_generated = is_numbered && !self.zero_is_value && self.may_be_zero(out);
+        Some(match (is_null, is_generated) {
+            (true, _) => State::Null,
+            (false, true) => State::Generated,
+            (false, false) => State::Value,
+        })
     }
 
     /// Whether a stored number may be one that the server generates another for: 0. Of integers

@@ -372,7 +372,7 @@ fn again_or_failed(error: impl Into<Error>) -> Trouble {
 fn gave_up(portion: &Portion, files: &[PathBuf], again: Again, elapsed: Duration) -> Error {
     let end = portion.rows.first().map_or(0, |row| row.raw.start);
     Error::GaveUp {
-        position: Box::new(position(portion, end, files)),
+        position: Box::new(Position::of(&portion.chunk, end, files)),
         tries: again.tries,
         seconds: elapsed.as_secs(),
         error: again.error,
@@ -391,23 +391,13 @@ fn no_session() -> Trouble {
 pub(crate) fn merged(portion: &Portion, refused: &[Refused], files: &[PathBuf]) -> Vec<Reject> {
     let mut rejects = portion.rejects.clone();
     rejects.extend(refused.iter().map(|row| Reject {
-        position: position(portion, row.begin, files),
+        position: Position::of(&portion.chunk, row.begin, files),
         field: None,
         column: None,
         value: None,
         reason: format!("the server refused it: {} (error {})", row.message, row.errno),
-        raw: portion.chunk.bytes.get(row.begin..row.end).unwrap_or_default().to_owned(),
+        raw: portion.raw(row.begin..row.end),
     }));
-    rejects.sort_by_key(|reject| reject.position.offset);
+    rejects.sort_by_key(|reject| (reject.position.offset, reject.position.line));
     rejects
-}
-
-/// Where in its file byte `at` of a portion's chunk is.
-fn position(portion: &Portion, at: usize, files: &[PathBuf]) -> Position {
-    let chunk = &portion.chunk;
-    Position {
-        file: files.get(chunk.file as usize).cloned().unwrap_or_default(),
-        line: chunk.line_at(at),
-        offset: chunk.offset_at(at),
-    }
 }

@@ -20,7 +20,7 @@ mod scatter;
 mod sorter;
 mod source;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use encode::binding::BoundColumn;
 use encode::column_source::Input;
@@ -31,7 +31,7 @@ use job::options::OnDuplicate;
 use job::progress::Progress;
 use schema::{Column, Table};
 use server::Interrupt;
-use sources::{Dialect, Source};
+use sources::Source;
 
 pub(crate) use self::arrange::{Arrangement, InputOrder};
 use self::scatter::Scatter;
@@ -87,9 +87,6 @@ impl SortPlan {
 #[derive(Clone, Copy)]
 pub(crate) struct Sorting<'a> {
     pub(crate) plan: &'a SortPlan,
-    pub(crate) dialect: &'a Dialect,
-    /// The input's files, by their number.
-    pub(crate) files: &'a [PathBuf],
     /// Workers, chunks, and what workers sort at once.
     pub(crate) memory: &'a Memory,
     /// For sorted runs, as long as the sorted source lives.
@@ -100,10 +97,11 @@ pub(crate) struct Sorting<'a> {
 }
 
 impl Sorting<'_> {
-    /// How scattered the first rows of the input are. Goes back to its start, before and after;
+    /// How scattered the first rows of the input are; None if they are no text, which only is sorted.
+    /// Goes back to its start, before and after;
     /// takes as long as reading a few
     /// megabytes.
-    pub(crate) fn look(&self, source: &mut dyn Source) -> Result<Scatter, Error> {
+    pub(crate) fn look(&self, source: &mut dyn Source) -> Result<Option<Scatter>, Error> {
         scatter::look(self, source)
     }
 

@@ -177,7 +177,7 @@ fn push(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sources::{Dialect, MultiByte, Rows, Scanner, Value};
+    use sources::{Dialect, MultiByte, Row, Rows, Value};
 
     use super::*;
 
@@ -185,15 +185,15 @@ mod tests {
     fn read(line: &[u8], escape: u8) -> Vec<Option<Vec<u8>>> {
         let dialect =
             Dialect { escaped_by: Some(escape), charset: MultiByte::None, ..Dialect::mysql() };
-        let (mut rows, mut scratch) = (Rows::new(), Vec::new());
-        Scanner::new(&dialect).scan(line, &mut rows);
+        let index = dialect.index(line);
+        let rows = index.rows(line);
         assert_eq!(rows.len(), 1, "one line is one row");
-        let row = rows.row(0);
-        let value = |field| match rows.value(line, field, &mut scratch) {
-            Value::Null => None,
+        let (row, mut scratch) = (rows.row(0), Vec::new());
+        let value = |field| match row.value(field, &mut scratch) {
             Value::Bytes(bytes) => Some(bytes.to_vec()),
+            _ => None,
         };
-        row.fields().map(value).collect()
+        (0..row.field_count()).map(value).collect()
     }
 
     /// The bytes that a literal stands for.

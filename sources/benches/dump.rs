@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader};
-use sources::{Chunk, Dialect, Rows, Scanner, Source, Value};
+use sources::{Batch, Chunk, Reader, Source};
 use sql::StatementKind;
 
-use crate::{best, lines, read};
+use crate::{TakeValues, best, lines, read};
 
 /// Names a dump to take instead of made ones.
 const DUMP_VARIABLE: &str = "INRUSH_BENCH_DUMP";
@@ -36,11 +36,11 @@ pub(crate) fn run(folder: &Path) {
         let skip = best(bytes, || statements(&path, Rest::Skipped));
         let whole = best(bytes, || statements(&path, Rest::Whole));
         let cut = best(bytes, || runs(&path, |_, chunk| _ = black_box(chunk.bytes.len())));
-        let mut rows = Rows::new();
+        let mut batch = Batch::new();
         let scan = best(bytes, || {
-            runs(&path, |dialect, chunk| {
-                Scanner::new(dialect).scan(&chunk.bytes, &mut rows);
-                black_box(sum(&rows, &chunk.bytes));
+            runs(&path, |reader, chunk| {
+                reader.read(chunk, &mut batch).unwrap();
+                black_box(batch.visit(chunk, TakeValues));
             });
         });
         println!("{name:<34}{floor:>8.1}{skip:>8.1}{whole:>8.1}{cut:>8.1}{scan:>8.1}");
@@ -81,7 +81,7 @@ fn statements(path: &Path, rest: Rest) {
     }
 }
 
-fn runs(path: &Path, mut take: impl FnMut(&Dialect, &Chunk)) {
+fn runs(path: &Path, mut take: impl FnMut(&mut dyn Reader, &Chunk)) {
     let mut reader = open(path);
     let mut chunk = Chunk::default();
     while let Some(statement) = reader.next().unwrap() {
@@ -89,23 +89,11 @@ fn runs(path: &Path, mut take: impl FnMut(&Dialect, &Chunk)) {
             continue;
         }
         let (mut run, back) = reader.into_run(RunOptions::default()).unwrap();
-        let dialect = run.dialect().clone();
+        let mut reader_of_rows = run.reader();
         while run.next_chunk(&mut chunk).unwrap() {
-            take(&dialect, &chunk);
+            take(&mut *reader_of_rows, &chunk);
         }
         drop::<RowRun>(run);
         reader = back.wait().unwrap();
     }
-}
-
-/// Touches each value as a converter would.
-fn sum(rows: &Rows, chunk: &[u8]) -> usize {
-    let mut scratch = Vec::new();
-    let mut sum = 0;
-    for field in rows.iter().flat_map(|row| row.fields()) {
-        if let Value::Bytes(bytes) = rows.value(chunk, field, &mut scratch) {
-            sum += bytes.len();
-        }
-    }
-    sum
 }

@@ -13,7 +13,8 @@ use std::time::Instant;
 
 use sources::dump::{RunOptions, SqlOptions, SqlReader};
 use sources::{
-    Chunk, Dialect, FieldKind, FileSource, Isa, Rows, Scanner, Source, SourceOptions, Value,
+    Batch, Chunk, Dialect, FieldKind, FileSource, Isa, Row, Rows, Source, SourceOptions, Value,
+    Visit,
 };
 use sql::Literals;
 
@@ -37,19 +38,19 @@ fn main() {
                 for_each_chunk(&path, &dialect, isa, |chunk| _ = black_box(chunk.bytes.len()));
             });
             let mut chunks = Vec::new();
-            for_each_chunk(&path, &dialect, isa, |chunk| chunks.push(chunk.bytes.clone()));
-            let mut scanner = Scanner::with_isa(&dialect, isa);
-            let mut rows = Rows::new();
+            for_each_chunk(&path, &dialect, isa, |chunk| chunks.push(chunk.clone()));
+            let mut reader = dialect.reader_with(isa);
+            let mut batch = Batch::new();
             let scan = best(text.len(), || {
                 for chunk in &chunks {
-                    scanner.scan(chunk, &mut rows);
-                    black_box(rows.len());
+                    reader.read(chunk, &mut batch).unwrap();
+                    black_box(batch.len());
                 }
             });
             let values = best(text.len(), || {
                 for chunk in &chunks {
-                    scanner.scan(chunk, &mut rows);
-                    black_box(take_values(&rows, chunk));
+                    reader.read(chunk, &mut batch).unwrap();
+                    black_box(batch.visit(chunk, TakeValues));
                 }
             });
             println!("{:<34}{:>10}{cut:>8.1}{scan:>8.1}{values:>8.1}", "", isa.name());
@@ -98,12 +99,12 @@ fn tuples(path: &Path) {
         let mut chunk = Chunk::default();
         let mut chunks = Vec::new();
         let mut source = run();
-        let mut dialect = source.dialect().clone();
         let exact = FieldKind::of_literals(Literals::Exact);
         let strings = FieldKind::of_literals(Literals::Text);
-        dialect.fields = [vec![exact; 8], vec![strings; 8]].concat();
+        let fields = [vec![exact; 8], vec![strings; 8]].concat();
+        source.set_fields(fields.clone()).unwrap();
         while source.next_chunk(&mut chunk).unwrap() {
-            chunks.push(chunk.bytes.clone());
+            chunks.push(chunk.clone());
         }
         let floor = best(text.len(), || read(path));
         println!("{name:<34}{:>10}{floor:>8.1}", "read only");
@@ -114,18 +115,19 @@ fn tuples(path: &Path) {
                     black_box(chunk.bytes.len());
                 }
             });
-            let mut scanner = Scanner::with_isa(&dialect, isa);
-            let mut rows = Rows::new();
+            let mut source = run().with_isa(isa);
+            source.set_fields(fields.clone()).unwrap();
+            let mut reader = source.reader();
+            let mut batch = Batch::new();
             let scan = best(text.len(), || {
                 for chunk in &chunks {
-                    scanner.scan(chunk, &mut rows);
-                    assert_eq!(rows.not_plain(), None);
+                    reader.read(chunk, &mut batch).unwrap();
                 }
             });
             let values = best(text.len(), || {
                 for chunk in &chunks {
-                    scanner.scan(chunk, &mut rows);
-                    black_box(take_values(&rows, chunk));
+                    reader.read(chunk, &mut batch).unwrap();
+                    black_box(batch.visit(chunk, TakeValues));
                 }
             });
             println!("{:<34}{:>10}{cut:>8.1}{scan:>8.1}{values:>8.1}", "", isa.name());
@@ -233,15 +235,21 @@ fn for_each_chunk(path: &Path, dialect: &Dialect, isa: Isa, mut take: impl FnMut
 }
 
 /// Touches each value as a converter would.
-fn take_values(rows: &Rows, chunk: &[u8]) -> usize {
-    let mut scratch = Vec::new();
-    let mut sum = 0;
-    for row in rows.iter() {
-        for field in row.fields() {
-            if let Value::Bytes(bytes) = rows.value(chunk, field, &mut scratch) {
-                sum += bytes.len();
+pub(crate) struct TakeValues;
+
+impl Visit for TakeValues {
+    type Output = usize;
+
+    fn rows<R: Rows>(self, rows: R) -> usize {
+        let mut scratch = Vec::new();
+        let mut sum = 0;
+        for row in rows.iter() {
+            for field in 0..row.field_count() {
+                if let Value::Bytes(bytes) = row.value(field, &mut scratch) {
+                    sum += bytes.len();
+                }
             }
         }
+        sum
     }
-    sum
 }

@@ -1,6 +1,6 @@
 //! A piece of input: whole records of one file.
 
-use crate::encoding::Unit;
+use crate::bytes::encoding::Unit;
 
 /// Whole records, of one file and in input order unless `places` says otherwise. Reused:
 /// [`crate::Source::next_chunk`] overwrites it.
@@ -18,6 +18,9 @@ pub struct Chunk {
     pub first_line: u64,
     /// The records. The last one of a file may lack its terminator.
     pub bytes: Vec<u8>,
+    /// Number of its first record in its file, from 0, where records are numbered and are no text:
+    /// then places are told by these numbers, and a place in the chunk is the index of a record.
+    pub first_record: Option<u64>,
     /// Where each record is from, if they are not one piece of a file; ascending by `at`, the first
     /// one at 0. `file`, `offset` and `first_line` are then those of the first record.
     pub places: Vec<RecordPlace>,
@@ -37,9 +40,15 @@ pub struct RecordPlace {
 }
 
 impl Chunk {
-    /// Line of the file, from 1, that `bytes[at]` is on. Counts from the start of the chunk: for
-    /// messages, not for every row.
+    /// Most bytes of one.
+    pub const BYTES_MAX: usize = simd::POSITION_MAX as usize;
+
+    /// Line of the file, from 1, that `bytes[at]` is on, or number of the record, from 1. Counts from
+    /// the start of the chunk: for messages, not for every row.
     pub fn line_at(&self, at: usize) -> u64 {
+        if let Some(first) = self.first_record {
+            return first + at as u64 + 1;
+        }
         let (start, line) = self.place(at).map_or((0, self.first_line), |of| (of.at, of.line));
         line + self.lines_between(start, at)
     }
@@ -51,6 +60,9 @@ impl Chunk {
 
     /// Lines that end between two bytes of the chunk: for who goes on counting from `from`.
     pub fn lines_between(&self, from: usize, to: usize) -> u64 {
+        if self.first_record.is_some() {
+            return (to - from) as u64;
+        }
         let to = to.min(self.bytes.len());
         newlines(&self.bytes[from.min(to)..to])
     }
@@ -59,9 +71,28 @@ impl Chunk {
     /// start of the chunk, or of the record where these have places: for messages, not for every
     /// row.
     pub fn offset_at(&self, at: usize) -> u64 {
+        if self.first_record.is_some() {
+            return self.offset;
+        }
         let (start, offset) = self.place(at).map_or((0, self.offset), |of| (of.at, of.offset));
         let end = at.min(self.bytes.len());
         offset + self.unit.file_bytes(&self.bytes[start.min(end)..end])
+    }
+
+    /// Bytes of the file that became those between two bytes of the chunk.
+    pub fn file_bytes_between(&self, from: usize, to: usize) -> u64 {
+        match (self.first_record, self.unit) {
+            (Some(_), _) => 0,
+            (None, Unit::Byte) => (to - from) as u64,
+            (None, unit) => unit.file_bytes(&self.bytes[from..to]),
+        }
+    }
+
+    /// Begins it anew, without records.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+        self.first_record = None;
     }
 
     /// Place of the record that `bytes[at]` is in, if records have places of their own.

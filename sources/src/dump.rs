@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Stream --SqlReader--> Statement (whole), or InsertHead and then
-//!                       RowRun: chunks of `(..),(..)` text --Scanner--> Rows
+//!                       RowRun: chunks of `(..),(..)` text --Reader--> Batch
 //! ```
 //!
 //! What a statement and a row are is the `sql` crate's to know. Consecutive INSERTs into one table by
@@ -21,10 +21,11 @@ mod onward;
 mod problem;
 mod reader;
 mod run;
-pub(crate) mod scan;
+mod scan;
 mod statement;
 mod window;
 
 pub use reader::{SqlOptions, SqlReader};
 pub use run::{Handback, RowRun, RunOptions, RunPlace, RunStatement};
+pub use scan::run_reader;
 pub use statement::Statement;

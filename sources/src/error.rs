@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::compression::Compression;
 use sql::Problem;
 
 /// Result of this crate.
@@ -94,7 +93,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What it is.
-        compression: Compression,
+        compression: &'static str,
         /// Byte of the file, compressed, up to which it was read.
         offset: u64,
         /// What is wrong.

@@ -1,32 +1,42 @@
-//! Input files to records: dialects, chunks of whole records, a SIMD field scanner.
+//! Input to rows: chunks of whole records, and the fields of a chunk.
 //!
 //! ```text
-//! files --Source--> Chunk (whole records, in order) --Scanner--> Rows --value()--> bytes or NULL
-//!         one thread, cheap                           any thread, one chunk each
+//! files --Source--> Chunk (whole records, in order) --Reader--> Batch --visit--> Rows --value--> Value
+//!         under a lock, cheap                        any thread, one chunk each
 //! ```
 //!
-//! A [`Source`] reads the files front to back and cuts them at record ends, exactly, also where a
-//! quoted field holds a newline; every chunk can then be scanned by whichever thread is free.
-//! The rules of a delimited file are those of the server's LOAD DATA (`READ_INFO::read_field` in
-//! `sql/sql_load.cc`), see [`Dialect`].
+//! A [`Source`] reads its input front to back and cuts it at record ends, exactly, also where a
+//! quoted field holds a newline; every chunk can then be read by whichever thread is free. Formats
+//! are open, each a source with a [`Reader`]; what a reader gives is text or typed values.
 //!
 //! ```
-//! use sources::{Chunk, Dialect, FileSource, Rows, Scanner, Source, SourceOptions, Value};
+//! use sources::{Batch, Chunk, Dialect, FileSource, Row, Rows, Source, SourceOptions, Value, Visit};
+//!
+//! /// The second field of each row.
+//! struct Seconds;
+//!
+//! impl Visit for Seconds {
+//!     type Output = Vec<String>;
+//!
+//!     fn rows<R: Rows>(self, rows: R) -> Vec<String> {
+//!         let mut scratch = Vec::new();
+//!         let text = |row: R::Row| match row.value(1, &mut scratch) {
+//!             Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
+//!             other => format!("{other:?}"),
+//!         };
+//!         rows.iter().map(text).collect()
+//!     }
+//! }
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let path = std::env::temp_dir().join(format!("sources-{}.csv", std::process::id()));
 //! std::fs::write(&path, "1,one\n2,\"two, or three\"\n")?;
 //! let mut source = FileSource::new(&[path.clone()], &Dialect::csv(), SourceOptions::default())?;
-//! let mut scanner = Scanner::new(source.dialect());
-//! let (mut chunk, mut rows, mut scratch) = (Chunk::default(), Rows::new(), Vec::new());
-//! let mut texts = Vec::new();
+//! let mut reader = source.reader();
+//! let (mut chunk, mut batch, mut texts) = (Chunk::default(), Batch::new(), Vec::new());
 //! while source.next_chunk(&mut chunk)? {
-//!     scanner.scan(&chunk.bytes, &mut rows);
-//!     for row in rows.iter() {
-//!         if let Value::Bytes(text) = rows.value(&chunk.bytes, row.field(1), &mut scratch) {
-//!             texts.push(String::from_utf8(text.to_vec())?);
-//!         }
-//!     }
+//!     reader.read(&chunk, &mut batch)?;
+//!     texts.extend(batch.visit(&chunk, Seconds));
 //! }
 //! assert_eq!(texts, ["one", "two, or three"]);
 //! # std::fs::remove_file(&path)?;
@@ -34,65 +44,36 @@
 //! # }
 //! ```
 //!
-//! In reading order: [`dialect`] what a file looks like, `chunk` and `source` the seam other kinds
-//! of input fit in. Then where bytes come from: `expand` names to paths, `input` files that must
-//! not change and pipes, `spool` what a pipe gave, `stdin`, `compression` and `decompress` archives,
-//! `encoding` UTF-16 and UTF-32, `text` all of these in a row, `ahead` on a thread, `stream` or
-//! not, `files` one input after the other, `sample` parts of them to guess from. Then rows: `split`
-//! where to cut, `lexer` the rules byte by byte, `fixed`
-//! rows without separators, `blocks` the same 64 bytes at a time, `scan` and `rows` the fields of a
-//! chunk, `decode` what a field means.
+//! In reading order: `error`, `chunk`, `field` and [`batch`] what travels, `source` the seam that
+//! kinds of input fit in. Then `bytes` where they come from: files, pipes, archives, character sets;
+//! [`delimited`] CSV and its kin; [`dump`] the rows of INSERTs.
 #![forbid(unsafe_code)]
-
-pub mod dialect;
-
-mod chunk;
-mod source;
-
-mod expand;
-
-mod input;
-mod spool;
-mod stdin;
-
-mod compression;
-mod decompress;
-mod encoding;
-mod text;
-
-mod ahead;
-mod stream;
-
-mod files;
-mod sample;
-
-mod split;
-
-mod blocks;
-mod fixed;
-mod lexer;
-
-mod scan;
-
-mod rows;
-
-mod decode;
-
-pub mod dump;
 
 mod error;
 
+mod chunk;
+mod field;
+
+pub mod batch;
+
+mod source;
+
+mod bytes;
+
+pub mod delimited;
+
+pub mod dump;
+
+pub use batch::{Batch, Row, Rows, TextIndex, TextRow, TextRows, Visit};
+pub use bytes::compression::Compression;
+pub use bytes::encoding::{Encoding, Unit};
+pub use bytes::expand::expand;
+pub use bytes::sample::{Part, Sample};
+pub use bytes::stdin::is_stdin;
 pub use chunk::{Chunk, RecordPlace};
-pub use compression::Compression;
-pub use dialect::{Dialect, FieldKind};
-pub use encoding::{Encoding, Unit};
+pub use delimited::{Dialect, FileSource, SourceOptions};
 pub use error::{Error, Position, Result};
-pub use expand::expand;
-pub use files::{FileSource, SourceOptions};
-pub use rows::{Field, Fields, NotPlain, Row, Rows};
-pub use sample::{Part, Sample};
-pub use scan::Scanner;
+pub use field::{FieldKind, Layout};
 pub use simd::Isa;
-pub use source::{InputFile, Source};
-pub use stdin::is_stdin;
+pub use source::{InputFile, Reader, Source};
 pub use values::{MultiByte, Value};

@@ -1,13 +1,14 @@
 //! The seam for kinds of input: local files and pipes, the rows of a dump's INSERTs, sorted rows;
-//! remote files fit too.
+//! remote files and other formats fit too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::batch::Batch;
 use crate::chunk::Chunk;
-use crate::dialect::{Dialect, FieldKind};
 use crate::error::Result;
+use crate::field::{FieldKind, Layout};
 
 /// One input as it was found before reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +31,18 @@ pub trait Source: Send {
     /// The inputs in order; [`Chunk::file`] is an index into this.
     fn files(&self) -> &[InputFile];
 
-    /// How records are to be scanned, with their fields once they were set.
-    fn dialect(&self) -> &Dialect;
+    /// Finds the rows of its chunks, for one thread; once the fields were set.
+    fn reader(&self) -> Box<dyn Reader>;
+
+    /// How fields lie in a row.
+    fn layout(&self) -> Layout {
+        Layout::Separated
+    }
+
+    /// What ends a row of [`crate::Row::raw`], which the last one of a file may lack.
+    fn row_end(&self) -> &[u8] {
+        b"\n"
+    }
 
     /// Says where the fields of a record go; before the first chunk.
     ///
@@ -53,10 +64,9 @@ pub trait Source: Send {
         0
     }
 
-    /// What tells this input from others in the same files; empty if it is all that is in them.
-    fn part(&self) -> String {
-        String::new()
-    }
+    /// In words, all that decides which rows come of its files: a load that goes on where another
+    /// ended must have the same.
+    fn words(&self) -> String;
 
     /// Size of all inputs, if known beforehand.
     fn bytes_total(&self) -> Option<u64>;
@@ -73,4 +83,13 @@ pub trait Source: Send {
     /// Errors: an input that can be read only once, if there is such a kind. Files that changed
     /// since are an error of `next_chunk`.
     fn restart(&mut self) -> Result<()>;
+}
+
+/// Finds the rows of chunks. Taking a chunk is cheap and happens under a lock; this is not and does
+/// not: each thread has one of its own.
+pub trait Reader: Send {
+    /// Overwrites `batch` with the rows of a chunk of the source that this is of.
+    ///
+    /// Errors: what is there instead of a row, with its place.
+    fn read(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<()>;
 }

@@ -7,9 +7,10 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::Range;
 
 use sources::{
-    Chunk, Dialect, FieldKind, FileSource, MultiByte, Rows, Scanner, Source, SourceOptions, Value,
+    Batch, Chunk, Dialect, FieldKind, FileSource, MultiByte, Row, Rows, Source, SourceOptions,
 };
 
 use crate::oracle::{Server, hex};
@@ -127,22 +128,19 @@ impl Case {
             ..SourceOptions::default()
         };
         let mut source = FileSource::new(&[path.to_owned()], &self.dialect, options).unwrap();
-        let mut scanner = Scanner::new(source.dialect());
-        let (mut chunk, mut rows, mut scratch) = (Chunk::default(), Rows::new(), Vec::new());
+        let mut reader = source.reader();
+        let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
         let mut table = Vec::new();
         while source.next_chunk(&mut chunk).ok()? {
-            scanner.scan(&chunk.bytes, &mut rows);
+            reader.read(&chunk, &mut batch).unwrap();
             let mut end_before = 0;
-            for row in rows.iter() {
-                let (start, end) = row.raw();
+            for row in batch.text_rows(&chunk).unwrap().iter() {
+                let Range { start, end } = row.span();
                 assert!(start >= end_before && end <= chunk.bytes.len() && start < end);
                 end_before = end;
-                let fields = row.fields().take(self.dialect.fields.len());
-                let value = |field| match rows.value(&chunk.bytes, field, &mut scratch) {
-                    Value::Null => None,
-                    Value::Bytes(bytes) => Some(bytes.to_vec()),
-                };
-                table.push(fields.map(value).collect());
+                let mut values = crate::support::values(row);
+                values.truncate(self.dialect.fields.len());
+                table.push(values);
                 let has_more = row.field_count() > self.dialect.fields.len();
                 // Where the next record begins is the documented difference.
                 let fits = row.has_fields_for(0, self.dialect.fields.len());

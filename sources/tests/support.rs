@@ -1,10 +1,12 @@
 //! Files of records in, values out, by every way there is.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sources::{
-    Chunk, Dialect, Error, FileSource, Isa, Rows, Scanner, Source, SourceOptions, Value,
+    Batch, Chunk, Dialect, Error, FileSource, Isa, Reader, Row, Rows, Source, SourceOptions,
+    TextRow, Value,
 };
 
 /// Rows of values; None is NULL.
@@ -78,31 +80,43 @@ pub(crate) fn dialects() -> Vec<(&'static str, Dialect)> {
     ]
 }
 
-/// What the scanner finds in `bytes`, with the given instructions. Checks that rows tile them.
+/// What a reader finds in `bytes`, with the given instructions. Checks that rows tile them.
 pub(crate) fn scan(dialect: &Dialect, bytes: &[u8], isa: Isa) -> Table {
-    let mut rows = Rows::new();
-    Scanner::with_isa(dialect, isa).scan(bytes, &mut rows);
+    let chunk = Chunk { bytes: bytes.to_vec(), ..Chunk::default() };
+    scan_chunk(dialect, &chunk, isa)
+}
+
+fn scan_chunk(dialect: &Dialect, chunk: &Chunk, isa: Isa) -> Table {
+    let mut batch = Batch::new();
+    dialect.reader_with(isa).read(chunk, &mut batch).unwrap();
     let mut end_before = 0;
-    let mut scratch = Vec::new();
     let mut table = Vec::new();
-    for row in rows.iter() {
-        let (start, end) = row.raw();
+    for row in batch.text_rows(chunk).unwrap().iter() {
+        let Range { start, end } = row.span();
         assert!(start == end_before || !dialect.lines_starting_by.is_empty());
+        assert_eq!((row.start(), &*row.raw()), (start, &chunk.bytes[start..end]));
         end_before = end;
-        let fields: Vec<_> = row.fields().collect();
-        assert_eq!(fields.len(), row.field_count());
-        let values = fields.iter().enumerate().map(|(index, &field)| {
-            assert_eq!(row.field(index), field);
-            assert!(start <= field.span().0 && field.span().1 <= end);
-            match rows.value(bytes, field, &mut scratch) {
-                Value::Null => None,
-                Value::Bytes(value) => Some(value.to_vec()),
-            }
-        });
-        table.push(values.collect());
+        table.push(values(row));
     }
-    assert!(end_before == bytes.len() || !dialect.lines_starting_by.is_empty());
+    assert!(end_before == chunk.bytes.len() || !dialect.lines_starting_by.is_empty());
     table
+}
+
+/// The values of a row; None is NULL.
+pub(crate) fn values(row: TextRow<'_>) -> Vec<Option<Vec<u8>>> {
+    let mut scratch = Vec::new();
+    let value = |field| match row.value(field, &mut scratch) {
+        Value::Bytes(value) => Some(value.to_vec()),
+        _ => None,
+    };
+    (0..row.field_count()).map(value).collect()
+}
+
+/// The rows of a chunk.
+pub(crate) fn rows(reader: &mut dyn Reader, chunk: &Chunk) -> Result<Table, Error> {
+    let mut batch = Batch::new();
+    reader.read(chunk, &mut batch)?;
+    Ok(batch.text_rows(chunk).unwrap().iter().map(values).collect())
 }
 
 /// What comes out of a file with these bytes that is read in chunks of `chunk_bytes`.
@@ -130,7 +144,7 @@ pub(crate) fn read(
         offset += chunk.bytes.len() as u64;
         ordinal += 1;
         assert_eq!(source.bytes_read(), offset);
-        table.extend(scan(dialect, &chunk.bytes, isa));
+        table.extend(scan_chunk(dialect, &chunk, isa));
     }
     assert_eq!(offset, bytes.len() as u64);
     assert_eq!(source.bytes_total(), Some(offset));
@@ -144,7 +158,7 @@ pub(crate) fn read_from(path: &Path, dialect: &Dialect, skip_lines: u64) -> Resu
     let mut chunk = Chunk::default();
     let mut table = Vec::new();
     while source.next_chunk(&mut chunk)? {
-        table.extend(scan(dialect, &chunk.bytes, Isa::best()));
+        table.extend(scan_chunk(dialect, &chunk, Isa::best()));
     }
     Ok(table)
 }

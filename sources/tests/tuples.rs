@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use proptest::prelude::*;
-use sources::dump::{RunOptions, SqlOptions, SqlReader};
-use sources::{Chunk, Dialect, Error, FieldKind, Isa, Rows, Scanner, Source, Value};
+use sources::dump::{RunOptions, SqlOptions, SqlReader, run_reader};
+use sources::{Chunk, Error, FieldKind, Isa, Source};
 use sql::{Literals, StatementKind, Syntax, Tuples};
 
 const HEAD: &str = "INSERT INTO `t'(` (`a`) VALUES ";
@@ -13,19 +13,14 @@ const HEAD: &str = "INSERT INTO `t'(` (`a`) VALUES ";
 type Found = Result<Vec<Vec<Option<Vec<u8>>>>, (usize, &'static str)>;
 
 fn scan(text: &[u8], fields: &[Literals], syntax: Syntax, isa: Isa) -> Found {
-    let mut dialect = Dialect::sql(Tuples { head: HEAD.into(), syntax });
-    dialect.fields = fields.iter().copied().map(FieldKind::of_literals).collect();
-    let mut rows = Rows::new();
-    Scanner::with_isa(&dialect, isa).scan(text, &mut rows);
-    if let Some(found) = rows.not_plain() {
-        return Err((found.at, found.what));
-    }
-    let mut scratch = Vec::new();
-    let mut value = |field| match rows.value(text, field, &mut scratch) {
-        Value::Null => None,
-        Value::Bytes(bytes) => Some(bytes.to_vec()),
-    };
-    Ok(rows.iter().map(|row| row.fields().map(&mut value).collect()).collect())
+    let tuples = Tuples { head: HEAD.into(), syntax };
+    let fields: Vec<_> = fields.iter().copied().map(FieldKind::of_literals).collect();
+    let mut reader = run_reader(tuples.into(), fields.into(), Vec::new(), isa);
+    let chunk = Chunk { bytes: text.to_vec(), ..Chunk::default() };
+    crate::support::rows(&mut *reader, &chunk).map_err(|error| match error {
+        Error::NotPlain { at, what } => (at.offset as usize, what),
+        error => panic!("{error}"),
+    })
 }
 
 /// What every set of instructions finds.

@@ -9,7 +9,7 @@
 //! `Item_*::save_in_field` in `sql/item.cc` and `Field_*::store` in `sql/field.cc`; each rule was
 //! tried on MariaDB 10.11 with random values (`load/tests/tuples.rs`).
 
-use values::{MultiByte, Value};
+use values::MultiByte;
 
 use crate::syntax::Syntax;
 use crate::walk::is_space;
@@ -181,26 +181,31 @@ impl StringRules {
     }
 
     /// What a value of which the scanner said that it has to be undone holds. What is no literal,
-    /// which the scanner has refused, stays as it is.
+    /// which the scanner has refused, stays as it is. None is NULL.
     #[inline(never)]
-    pub fn decode<'a>(&self, raw: &'a [u8], is_string: bool, out: &'a mut Vec<u8>) -> Value<'a> {
+    pub fn decode<'a>(
+        &self,
+        raw: &'a [u8],
+        is_string: bool,
+        out: &'a mut Vec<u8>,
+    ) -> Option<&'a [u8]> {
         if raw == b"NULL" {
-            return Value::Null;
+            return None;
         }
         if is_string {
             self.unescape(&raw[1..raw.len() - 1], raw[0], out);
-            return Value::Bytes(out);
+            return Some(out);
         }
         match self.parse(raw) {
-            Ok(Literal::Null) => return Value::Null,
-            Ok(Literal::Number(text)) => return Value::Bytes(text),
-            Ok(Literal::Truth(truth)) => return Value::Bytes(if truth { b"1" } else { b"0" }),
+            Ok(Literal::Null) => return None,
+            Ok(Literal::Number(text)) => return Some(text),
+            Ok(Literal::Truth(truth)) => return Some(if truth { b"1" } else { b"0" }),
             Ok(Literal::Text { quote, body, .. }) => self.unescape(body, quote, out),
             Ok(Literal::Hex(digits)) => unhex(digits, out),
             Ok(Literal::Bits(digits)) => unbit(digits, out),
-            Err(_) => return Value::Bytes(raw),
+            Err(_) => return Some(raw),
         }
-        Value::Bytes(out)
+        Some(out)
     }
 
     /// Undoes escapes and doubled quotes.

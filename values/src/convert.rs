@@ -66,11 +66,15 @@ impl Default for ConvertOptions {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Converter {
-    kind: Kind,
+    pub(crate) kind: Kind,
+    /// Zone that moments are shown in.
+    pub(crate) zone: Zone,
+    /// The text of a typed value.
+    pub(crate) scratch: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+pub(crate) enum Kind {
     Integer(Integer),
     Decimal(Decimal),
     Real(Real),
@@ -173,7 +177,7 @@ impl Converter {
             }
             SqlType::Opaque { .. } => return Err(bad()),
         };
-        Ok(Converter { kind })
+        Ok(Converter { kind, zone: options.time_zone.clone(), scratch: Vec::new() })
     }
 
     /// Appends the stored form of `text` to `out`: exactly the bytes InnoDB keeps in the record

@@ -94,6 +94,29 @@ impl Decimal {
         self.convert_less_usual(negative, digits, text, out)
     }
 
+    /// Digits after the point.
+    pub(crate) fn scale(&self) -> usize {
+        self.scale
+    }
+
+    /// Stores a number by its parts before and after the point, the latter in units of the last
+    /// digit; None if it is no number for two times 64 bits.
+    #[inline]
+    pub(crate) fn store(
+        &self,
+        negative: bool,
+        integral: u64,
+        fraction: u64,
+        out: &mut Vec<u8>,
+    ) -> Option<Result<(), Reason>> {
+        let fits = self.scale <= NARROW && integral <= self.integral_limit;
+        let is_plain = fits && !(self.unsigned && negative);
+        is_plain.then(|| {
+            self.push_narrow(negative, integral, fraction, out);
+            Ok(())
+        })
+    }
+
     /// Digits before and after the point of a text that, as most files do, writes every digit of
     /// the scale, up to 16 bytes in all. The point is then at a known place in the last eight.
     #[inline(always)]

@@ -43,7 +43,12 @@ impl Real {
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        let mut value = self.parse(text)?;
+        self.store(self.parse(text)?, out)
+    }
+
+    /// Stores a number.
+    #[inline]
+    pub(crate) fn store(&self, mut value: f64, out: &mut Vec<u8>) -> Result<(), Reason> {
         if self.unsigned && value < 0.0 {
             return Err(Reason::OutOfRange);
         }

@@ -46,8 +46,14 @@ impl Integer {
         }
     }
 
+    /// Stores a number.
     #[inline]
-    fn push(&self, negative: bool, magnitude: u64, out: &mut Vec<u8>) -> Result<(), Reason> {
+    pub(crate) fn push(
+        &self,
+        negative: bool,
+        magnitude: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Reason> {
         if magnitude > self.limits[usize::from(negative)] {
             return Err(Reason::OutOfRange);
         }

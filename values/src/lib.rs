@@ -2,6 +2,7 @@
 
 mod bit;
 pub mod charset;
+mod civil;
 mod clock_text;
 pub mod collation;
 mod convert;
@@ -22,6 +23,7 @@ mod sql_mode;
 pub mod sql_type;
 mod temporal;
 mod text;
+mod typed;
 mod uuid;
 mod value;
 mod year;
@@ -35,5 +37,5 @@ pub use multibyte::MultiByte;
 pub use reason::{Explained, Reason};
 pub use sql_mode::SqlMode;
 pub use sql_type::{Charset, Family, SqlType, TextType};
-pub use value::Value;
+pub use value::{Decimal, Value};
 pub use zone::Zone;

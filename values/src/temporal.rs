@@ -14,6 +14,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::civil::{Clock, days_since_1970};
 use crate::clock_text::{self, Moment, days_in_month};
 use crate::digits;
 use crate::habits::Habits;
@@ -127,9 +128,15 @@ impl Date {
             Some(date) => date,
             None => self.parse_relaxed(text)?,
         };
+        self.store((year, month, day), out);
+        Ok(())
+    }
+
+    /// Stores a day.
+    #[inline(always)]
+    pub(crate) fn store(&self, (year, month, day): (u32, u32, u32), out: &mut Vec<u8>) {
         let packed = (year * 512 + month * 32 + day) ^ 0x80_0000;
         push_be(u64::from(packed), 3, out);
-        Ok(())
     }
 
     #[cold]
@@ -163,6 +170,16 @@ impl Time {
         self.convert_relaxed(text, out)
     }
 
+    /// Stores what a clock shows, of hours below the limit; false if it is to be rounded.
+    #[inline]
+    pub(crate) fn store(&self, negative: bool, clock: Clock, out: &mut Vec<u8>) -> bool {
+        let is_cut = self.fraction.is_cut(clock.micro);
+        if is_cut {
+            self.push(negative, packed(clock), clock.micro, out);
+        }
+        is_cut
+    }
+
     #[cold]
     fn convert_relaxed(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
         let moment = clock_text::parse_time(text, self.fraction.mode, self.fraction.digits)?;
@@ -178,6 +195,12 @@ impl Time {
         let magnitude = self.fraction.join(u64::from(time), micro);
         push_be(if negative { zero - magnitude } else { zero + magnitude }, bytes, out);
     }
+}
+
+/// Hour << 12 | minute << 6 | second.
+#[inline(always)]
+fn packed(clock: Clock) -> u32 {
+    (clock.hour as u32) << 12 | clock.minute << 6 | clock.second
 }
 
 /// Date and time of day before any zone: what DATETIME and TIMESTAMP share.
@@ -210,6 +233,16 @@ impl DateTime {
             None => self.convert_relaxed(text, out)?,
         }
         Ok(())
+    }
+
+    /// Stores a day and what a clock shows on it; false if that is to be rounded.
+    #[inline]
+    pub(crate) fn store(&self, date: (u32, u32, u32), clock: Clock, out: &mut Vec<u8>) -> bool {
+        let is_cut = self.fraction.is_cut(clock.micro);
+        if is_cut {
+            self.push(date, packed(clock), clock.micro, out);
+        }
+        is_cut
     }
 
     #[cold]
@@ -274,6 +307,31 @@ impl Stamp {
         }
     }
 
+    /// Stores a day and what a clock in the session's zone shows on it; None if that is to be
+    /// rounded.
+    #[inline]
+    pub(crate) fn store(
+        &mut self,
+        (year, month, day): (u32, u32, u32),
+        clock: Clock,
+        out: &mut Vec<u8>,
+    ) -> Option<Result<(), Reason>> {
+        let of_day = clock.hour as u32 * 3600 + clock.minute * 60 + clock.second;
+        let is_cut = self.fraction.is_cut(clock.micro);
+        is_cut.then(|| self.push(year, month, day, of_day, clock.micro, out))
+    }
+
+    /// Stores a moment, in microseconds since 1970 in UTC; None if that is to be rounded.
+    #[inline]
+    pub(crate) fn store_moment(
+        &self,
+        micros: i64,
+        out: &mut Vec<u8>,
+    ) -> Option<Result<(), Reason>> {
+        let (utc, micro) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000) as u32);
+        self.fraction.is_cut(micro).then(|| self.push_utc(utc, micro, out))
+    }
+
     #[cold]
     fn convert_relaxed(&mut self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
         let m: Moment = clock_text::parse_datetime(text, self.fraction.mode, self.fraction.digits)?;
@@ -299,6 +357,11 @@ impl Stamp {
         }
         let local = days_since_1970(year, month, day) * 86_400 + i64::from(second_of_day);
         let utc = self.clock.utc_of(local)?;
+        self.push_utc(utc, micro, out)
+    }
+
+    #[inline(always)]
+    fn push_utc(&self, utc: i64, micro: u32, out: &mut Vec<u8>) -> Result<(), Reason> {
         // Second 0 is the zero date, unless a fraction that is kept says otherwise.
         if !(0..=self.end).contains(&utc) || (utc == 0 && micro < self.fraction.unit) {
             return Err(Reason::OutOfRange);
@@ -306,16 +369,6 @@ impl Stamp {
         push_be(self.fraction.join(utc as u64, micro), 4 + self.fraction.bytes, out);
         Ok(())
     }
-}
-
-/// Days from 1970-01-01 in the Gregorian calendar; years 1 and later.
-#[inline(always)]
-fn days_since_1970(year: u32, month: u32, day: u32) -> i64 {
-    // Years begin in March, so that the leap day is the last of its year.
-    let year = i64::from(year) - i64::from(month <= 2);
-    let month = i64::from((month + 9) % 12);
-    let of_year = (153 * month + 2) / 5 + i64::from(day) - 1;
-    year * 365 + year / 4 - year / 100 + year / 400 + of_year - 719_468
 }
 
 #[cfg(test)]
@@ -440,13 +493,5 @@ mod tests {
             stamp("2024-10-27 02:30:00", "Europe/Berlin"),
             stamp("2024-10-27 00:30:00", "+00:00")
         );
-    }
-
-    #[test]
-    fn days_count_from_1970() {
-        assert_eq!(days_since_1970(1970, 1, 1), 0);
-        assert_eq!(days_since_1970(1969, 12, 31), -1);
-        assert_eq!(days_since_1970(2000, 2, 29), 11_016);
-        assert_eq!(days_since_1970(2038, 1, 19), 24_855);
     }
 }

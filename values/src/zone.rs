@@ -80,6 +80,19 @@ impl Zone {
     }
 }
 
+impl Zone {
+    /// What clocks show so many seconds after 1970 began in UTC, given as if it were UTC.
+    pub(crate) fn local_of(&self, utc: i64) -> i64 {
+        match &self.0 {
+            Rule::Fixed(offset) => utc + offset,
+            Rule::Changing { zone, second } => {
+                let known = if *second { utc } else { utc.min(TABLES_END - 1) };
+                utc + i64::from(zone.to_offset(stamp(known)).seconds())
+            }
+        }
+    }
+}
+
 /// `[+-]h[h]:mm` in seconds.
 fn parse_offset(text: &str) -> Option<i32> {
     let (sign, clock) = match text.as_bytes().first()? {

@@ -7,7 +7,7 @@ use innodb::record::{
     ROLL_PTR_BYTES, RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES,
 };
 use innodb::template::TemplateIndex;
-use sources::{Chunk, Rows, Value};
+use sources::{Row, Rows, Visit};
 use values::{Charset, ConvertOptions, Converter, KeyPart, SqlType, TextType};
 
 use crate::error::Error;
@@ -62,20 +62,16 @@ impl Columns {
     }
 
     /// Overwrites `stored` with the values of all rows of a chunk.
-    pub(crate) fn convert(
-        &mut self,
-        chunk: &Chunk,
-        rows: &Rows,
-        stored: &mut Stored,
-    ) -> Result<(), Error> {
+    fn convert<R: Rows>(&mut self, rows: R, stored: &mut Stored) -> Result<(), Error> {
         stored.bytes.clear();
         stored.ends.clear();
         for row in rows.iter() {
-            for (field, converter) in row.fields().zip(&mut self.converters) {
-                let Value::Bytes(text) = rows.value(&chunk.bytes, field, &mut self.scratch) else {
+            for (field, converter) in self.converters.iter_mut().enumerate() {
+                let value = row.value(field, &mut self.scratch);
+                let is_value = converter.convert_value(value, &mut stored.bytes);
+                if !is_value.map_err(Error::stage("convert"))? {
                     return Err(Error::stage("convert")("a field is NULL"));
-                };
-                converter.convert(text, &mut stored.bytes).map_err(Error::stage("convert"))?;
+                }
                 stored.ends.push(stored.bytes.len() as u32);
             }
         }
@@ -89,6 +85,20 @@ impl Columns {
     /// Rows of `stored`.
     pub(crate) fn rows(&self, stored: &Stored) -> usize {
         stored.ends.len() / self.count()
+    }
+}
+
+/// Converts the rows of a batch.
+pub(crate) struct Converting<'a> {
+    pub(crate) columns: &'a mut Columns,
+    pub(crate) stored: &'a mut Stored,
+}
+
+impl Visit for Converting<'_> {
+    type Output = Result<(), Error>;
+
+    fn rows<R: Rows>(self, rows: R) -> Result<(), Error> {
+        self.columns.convert(rows, self.stored)
     }
 }
 

@@ -2,27 +2,26 @@
 //!
 //! Rows are encoded in full, because one that is refused for its values takes part in no conflict.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use encode::binding::Binding;
-use encode::encoder::{Encoder, Line};
+use encode::encoder::{Encoder, RowNumbers};
+use encode::entries::Entries;
 use encode::explicit::Explicit;
-use encode::input;
 use encode::left_out::LeftOut;
-use encode::long_records::{self, Large, Pass};
-use encode::sequence::{ChunkNumbers, Sequence};
+use encode::long_records::Large;
+use encode::numbering::Numbering;
+use encode::reading::{Reading, Sink};
+use encode::sequence::Sequence;
 use innodb::blob::{OffPage, needs_off_page};
 use innodb::template::Template;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::OnDuplicate;
-use job::progress::{Progress, Snapshot, Stage};
+use job::position::Places;
 use job::stop::Stop;
-use server::Interrupt;
-use sort::{EntryShape, RunStore, SortBuffer};
-use sources::{Chunk, Rows, Scanner, Source};
+use sort::{EntryShape, RunStore};
+use sources::{Chunk, Row, Rows};
 
 use crate::duplicates::gate::RowGate;
 use crate::duplicates::row_position::Place;
@@ -30,8 +29,6 @@ use crate::unique_part::UniquePart;
 
 /// Rows after which a worker looks at how much it holds.
 const ROWS_PER_LOOK: usize = 64;
-/// Bytes that an entry takes in a sort buffer besides its own.
-const ENTRY_BYTES: usize = 16;
 
 /// An index no two rows may have an equal key in.
 #[derive(Clone, Debug)]
@@ -87,12 +84,7 @@ pub(crate) struct CollectStage<'a, 'l> {
     pub(crate) binding: &'a Binding,
     pub(crate) template: &'a Template,
     pub(crate) memory: &'a Memory,
-    pub(crate) source: &'a Mutex<Box<dyn Source>>,
-    /// Its files, by their number.
-    pub(crate) files: &'a [PathBuf],
-    /// Ends waiting for the source.
-    pub(crate) given_up: Arc<AtomicBool>,
-    pub(crate) scanner: &'a Scanner,
+    pub(crate) reading: Reading<'a>,
     /// For chunks that are one record, too long for a worker's share.
     pub(crate) large: Large,
     pub(crate) gate: RowGate<'l>,
@@ -103,62 +95,22 @@ pub(crate) struct CollectStage<'a, 'l> {
     pub(crate) indexes: &'a [UniqueIndex],
     /// One a unique index.
     pub(crate) stores: &'a [RunStore],
-    pub(crate) progress: &'a dyn Progress,
-    pub(crate) interrupt: &'a Interrupt,
-    pub(crate) bytes_total: Option<u64>,
-    pub(crate) rows: AtomicU64,
     pub(crate) next_run: AtomicU64,
     /// Whether a generated number was more than its column holds.
     pub(crate) ran_out: AtomicBool,
-    pub(crate) stop: AtomicBool,
 }
 
 impl CollectStage<'_, '_> {
     /// Runs one worker to the end of the input.
     pub(crate) fn work(&self) -> Result<(), Stop> {
-        let mut worker = Worker::new(self);
-        let mut chunk = Chunk::default();
-        while !self.stop.load(Ordering::Relaxed) {
-            let Some(large) = self.next_chunk(&mut chunk)? else {
-                return worker.sort_buffers();
-            };
-            let Some(pass) = large else {
-                worker.take(&chunk)?;
-                continue;
-            };
-            let loans = long_records::borrow(self.stores, chunk.bytes.len())?;
-            worker.take(&chunk)?;
-            // Its buffers have grown with the record: give them back before the loans.
-            worker.sort_buffers()?;
-            chunk = Chunk::default();
-            worker = Worker::new(self);
-            drop(loans);
-            drop(pass);
-        }
-        Err(Stop::Abandoned)
+        self.reading.work(&self.large, self.stores, || Worker::new(self))
     }
 
     /// Lets no worker begin or wait any more.
     pub(crate) fn close(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.given_up.store(true, Ordering::Relaxed);
+        self.reading.close();
         self.gate.close();
         self.sequence.close();
-    }
-
-    /// Takes the next chunk, if there is one, with the right to work on it if it is a long record.
-    fn next_chunk(&self, chunk: &mut Chunk) -> Result<Option<Option<Pass<'_>>>, Stop> {
-        self.interrupt.check()?;
-        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-        let more = source.next_chunk(chunk)?;
-        self.progress.update(Snapshot {
-            stage: Stage::Duplicates,
-            rows: self.rows.load(Ordering::Relaxed),
-            done_bytes: source.bytes_read(),
-            total_bytes: self.bytes_total,
-        });
-        // Waited for with the source locked, so that nobody reads another meanwhile.
-        Ok(more.then(|| self.large.enter_if_large(chunk.bytes.len())))
     }
 }
 
@@ -166,12 +118,9 @@ struct Worker<'a, 'l> {
     stage: &'a CollectStage<'a, 'l>,
     encoder: Encoder<'a>,
     mover: OffPage,
-    scanner: Scanner,
-    rows: Rows,
     left_out: LeftOut,
-    numbers: ChunkNumbers,
-    explicit: Explicit,
-    buffers: Vec<SortBuffer>,
+    numbering: Numbering<'a>,
+    entries: Entries<'a>,
     entry: Vec<u8>,
 }
 
@@ -185,79 +134,24 @@ impl<'a, 'l> Worker<'a, 'l> {
                 template.row_format,
                 template.space_id,
             ),
-            scanner: stage.scanner.clone(),
-            rows: Rows::new(),
             left_out: LeftOut::default(),
-            numbers: ChunkNumbers::new(),
-            explicit: Explicit::new(stage.binding, stage.zero_is_value),
-            buffers: stage.indexes.iter().map(|index| SortBuffer::new(index.shape)).collect(),
+            numbering: Numbering::new(
+                &stage.sequence,
+                Explicit::new(stage.binding, stage.zero_is_value),
+            ),
+            entries: Entries::new(
+                stage.indexes.iter().map(|index| index.shape),
+                stage.stores,
+                &stage.next_run,
+                stage.memory.entry_bytes,
+            ),
             entry: Vec::new(),
             stage,
         }
     }
 
-    fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
-        let stage = self.stage;
-        let mut rows = std::mem::take(&mut self.rows);
-        input::scan(&mut self.scanner, chunk, self.stage.files, &mut rows)?;
-        let first_row = stage.gate.take(chunk, rows.len(), &mut self.left_out)?;
-        self.explicit.collect(&chunk.bytes, &rows, &mut self.numbers.given);
-        if stage.sequence.is_careful() {
-            self.leave_out_refused(chunk, &rows)?;
-        }
-        let left_out = self.left_out.without_numbers(stage.on_duplicate);
-        stage.sequence.take(chunk.ordinal, rows.len(), left_out, &mut self.numbers)?;
-        let mut counted = 0;
-        let mut line = chunk.first_line;
-        for (index, row) in rows.iter().enumerate() {
-            let (start, _) = row.raw();
-            line += chunk.lines_between(counted, start);
-            counted = start;
-            if self.encode(&Line { chunk: &chunk.bytes, rows: &rows, row }, index)? {
-                self.push(Place::new(chunk.file, first_row + index as u64, line));
-            }
-            if index % ROWS_PER_LOOK == 0 {
-                self.relieve()?;
-            }
-        }
-        stage.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
-        self.rows = rows;
-        self.relieve()
-    }
-
-    /// Refused rows have no number.
-    fn leave_out_refused(&mut self, chunk: &Chunk, rows: &Rows) -> Result<(), Stop> {
-        self.numbers.try_on();
-        for (index, row) in rows.iter().enumerate() {
-            if !self.encode(&Line { chunk: &chunk.bytes, rows, row }, index)? {
-                self.numbers.leave_out(index);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the row is one that is loaded if no other has its keys.
-    fn encode(&mut self, line: &Line<'_>, index: usize) -> Result<bool, Stop> {
-        let numbers = self.numbers.of(index);
-        if let Err(fault) = self.encoder.encode(line, numbers) {
-            if fault.is_generated(self.stage.binding) {
-                self.stage.ran_out.store(true, Ordering::Relaxed);
-            }
-            return Ok(false);
-        }
-        let record = self.encoder.clustered();
-        if !needs_off_page(record.finish().bytes.len()) {
-            return Ok(true);
-        }
-        match self.mover.plan(record) {
-            Ok(_) => Ok(true),
-            Err(innodb::error::Error::RecordTooLarge { .. }) => Ok(false),
-            Err(error) => Err(Error::from(error).into()),
-        }
-    }
-
     fn push(&mut self, place: Place) {
-        for (unique, buffer) in self.stage.indexes.iter().zip(&mut self.buffers) {
+        for (at, unique) in self.stage.indexes.iter().enumerate() {
             let (key, payload) = match unique.index.checked_sub(1) {
                 None => (self.encoder.clustered_key(), &[][..]),
                 Some(position) => self.encoder.secondary(position),
@@ -267,25 +161,62 @@ impl<'a, 'l> Worker<'a, 'l> {
                 self.entry.clear();
                 self.entry.extend_from_slice(key);
                 self.entry.extend_from_slice(&place.to_bytes());
-                buffer.push(&self.entry, &[]);
+                self.entries.push(at, &self.entry, &[]);
             }
         }
     }
+}
 
-    /// Sorts what was collected once it has reached its share of memory.
-    fn relieve(&mut self) -> Result<(), Stop> {
-        let bytes: usize =
-            self.buffers.iter().map(|buffer| buffer.bytes() + ENTRY_BYTES * buffer.len()).sum();
-        if bytes > self.stage.memory.entry_bytes { self.sort_buffers() } else { Ok(()) }
-    }
-
-    fn sort_buffers(&mut self) -> Result<(), Stop> {
-        let run = self.stage.next_run.fetch_add(1, Ordering::Relaxed);
-        for (buffer, store) in self.buffers.iter_mut().zip(self.stage.stores) {
-            if !buffer.is_empty() {
-                store.add(buffer.sort(run))?;
+impl Sink for Worker<'_, '_> {
+    fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
+        let stage = self.stage;
+        let first_row = stage.gate.take(chunk, rows.len(), &mut self.left_out)?;
+        let (encoder, mover) = (&mut self.encoder, &mut self.mover);
+        let left_out = self.left_out.without_numbers(stage.on_duplicate);
+        self.numbering.take(chunk.ordinal, rows, left_out, |row, numbers| {
+            encode(stage, encoder, mover, row, numbers)
+        })?;
+        let mut places = Places::of(chunk);
+        for (index, row) in rows.iter().enumerate() {
+            let (line, _) = places.advance(chunk, row.start());
+            let numbers = self.numbering.of(index);
+            if encode(stage, &mut self.encoder, &mut self.mover, row, numbers)? {
+                self.push(Place::new(chunk.file, first_row + index as u64, line));
+            }
+            if index % ROWS_PER_LOOK == 0 {
+                self.entries.relieve()?;
             }
         }
-        Ok(())
+        stage.reading.add_rows(rows.len() as u64);
+        self.entries.relieve()
+    }
+
+    fn hand_on(&mut self) -> Result<(), Stop> {
+        self.entries.sort()
+    }
+}
+
+/// Encodes a row; whether it is one that is loaded if no other has its keys.
+fn encode<R: Row>(
+    stage: &CollectStage<'_, '_>,
+    encoder: &mut Encoder<'_>,
+    mover: &mut OffPage,
+    row: R,
+    numbers: RowNumbers,
+) -> Result<bool, Stop> {
+    if let Err(fault) = encoder.encode(row, numbers) {
+        if fault.is_generated(stage.binding) {
+            stage.ran_out.store(true, Ordering::Relaxed);
+        }
+        return Ok(false);
+    }
+    let record = encoder.clustered();
+    if !needs_off_page(record.finish().bytes.len()) {
+        return Ok(true);
+    }
+    match mover.plan(record) {
+        Ok(_) => Ok(true),
+        Err(innodb::error::Error::RecordTooLarge { .. }) => Ok(false),
+        Err(error) => Err(Error::from(error).into()),
     }
 }

@@ -7,9 +7,9 @@ use encode::sequence::Sequence;
 use job::error::Error;
 use job::options::OnDuplicate;
 use job::pool;
+use job::progress::Stage;
 use job::stop::Stop;
 use sort::{EntryShape, RunStore, Runs};
-use sources::Scanner;
 
 use crate::build::Build;
 use crate::duplicates::collect::{CollectStage, UniqueIndex};
@@ -68,17 +68,11 @@ impl Build<'_> {
         stores: Vec<RunStore>,
         before: Option<&Losers>,
     ) -> Result<Collected, Stop> {
-        let scanner = Scanner::new(&self.options.dialect);
-        let bytes_total = self.lock_source().bytes_total();
-        let given_up = self.lock_source().given_up();
         let stage = CollectStage {
             binding: self.binding,
             template: self.template,
             memory: self.memory,
-            source: self.source,
-            files: &self.options.files,
-            given_up,
-            scanner: &scanner,
+            reading: self.reading(Stage::Duplicates),
             large: Large::new(self.memory),
             gate: RowGate::new(before)?,
             on_duplicate: self.options.on_duplicate,
@@ -86,13 +80,8 @@ impl Build<'_> {
             zero_is_value: self.series.zero_is_value,
             indexes,
             stores: &stores,
-            progress: self.progress,
-            interrupt: &self.options.interrupt,
-            bytes_total,
-            rows: AtomicU64::new(0),
             next_run: AtomicU64::new(0),
             ran_out: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
         };
         pool::run(self.memory.threads, || stage.work(), || stage.close())?;
         let CollectStage { gate, sequence, ran_out, .. } = stage;

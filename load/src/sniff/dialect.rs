@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sources::{Dialect, Rows, Sample, Scanner};
+use sources::{Dialect, Row, Rows, Sample};
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -194,20 +194,19 @@ impl Candidate {
     }
 
     fn shape(self, text: &[u8], lines: Lines) -> Shape {
-        let mut rows = Rows::new();
-        Scanner::new(&self.dialect(lines)).scan(text, &mut rows);
+        let index = self.dialect(lines).index(text);
+        let rows = index.rows(text);
         let mut shape = Shape { is_trailing: !rows.is_empty(), ..Shape::default() };
         let mut counts: Vec<usize> = Vec::new();
         for row in rows.iter() {
             let count = row.field_count();
-            if count == 1 && row.field(0).raw(text).is_empty() {
+            if count == 1 && row.raw_field(0).is_empty() {
                 // A blank line is refused, whatever separates fields.
                 continue;
             }
             counts.push(count);
-            shape.is_trailing &= count > 1 && row.field(count - 1).is_empty();
-            for field in row.fields() {
-                let raw = field.raw(text);
+            shape.is_trailing &= count > 1 && row.raw_field(count - 1).is_empty();
+            for raw in (0..count).map(|field| row.raw_field(field)) {
                 shape.backslashes |= raw.contains(&b'\\');
                 shape.nulls += usize::from(raw == br"\N");
                 if raw.first() == Some(&self.quote.unwrap_or(b'"')) {

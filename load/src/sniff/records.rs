@@ -1,6 +1,6 @@
 //! The rows of a sample: whole records, also of parts that begin in the middle of one.
 
-use sources::{Dialect, Part, Rows, Sample, Scanner, Value};
+use sources::{Dialect, Part, Row, Rows, Sample, TextIndex, TextRow, Value};
 
 /// A value and how it stands in the file.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Records<'a> {
 
 struct Scanned<'a> {
     bytes: &'a [u8],
-    rows: Rows,
+    index: TextIndex,
     /// The first row to be looked at, and the one after the last.
     first: usize,
     end: usize,
@@ -46,8 +46,7 @@ impl<'a> Records<'a> {
         }
         let mut records = Records { parts, quote: dialect.enclosed_by, fields, odd_rows: 0 };
         let odd = |part: &Scanned<'_>| {
-            let rows = (part.first..part.end).map(|index| part.rows.row(index));
-            rows.filter(|row| !row.has_fields_for(fields, fields)).count() as u64
+            part.rows().filter(|row| !row.has_fields_for(fields, fields)).count() as u64
         };
         records.odd_rows = records.parts.iter().filter(|part| part.is_reliable).map(odd).sum();
         records
@@ -70,18 +69,18 @@ impl<'a> Records<'a> {
     pub(super) fn each(&self, mut take: impl FnMut(&[Given<'_>])) {
         let mut scratches = vec![Vec::new(); self.fields];
         for part in &self.parts {
-            for index in part.first..part.end {
-                let row = part.rows.row(index);
+            for row in part.rows() {
                 if !row.has_fields_for(self.fields, self.fields) {
                     continue;
                 }
                 let mut row_values = Vec::with_capacity(self.fields);
-                for (field, scratch) in row.fields().zip(&mut scratches) {
-                    let raw = field.raw(part.bytes);
-                    let is_quoted = self.quote.is_some() && raw.first().copied() == self.quote;
-                    let value = match part.rows.value(part.bytes, field, scratch) {
-                        Value::Null => None,
+                let fields = 0..row.field_count();
+                for (field, scratch) in fields.zip(&mut scratches) {
+                    let first = row.raw_field(field).first().copied();
+                    let is_quoted = self.quote.is_some() && first == self.quote;
+                    let value = match row.value(field, scratch) {
                         Value::Bytes(bytes) => Some(bytes),
+                        _ => None,
                     };
                     row_values.push(Given { value, is_quoted });
                 }
@@ -119,28 +118,31 @@ impl<'a> Scanned<'a> {
         let closing = [&[quote], &dialect.lines_terminated_by[..]].concat();
         let inside = Scanned::scan(behind(&closing, &part.bytes), part, dialect);
         let usual = |scanned: &Scanned<'_>| {
-            let rows = (scanned.first..scanned.end).map(|index| scanned.rows.row(index));
-            rows.filter(|row| row.has_fields_for(fields, fields)).count() * 1000
+            scanned.rows().filter(|row| row.has_fields_for(fields, fields)).count() * 1000
                 / scanned.end.max(1)
         };
         if usual(&inside) > usual(&outside) { inside } else { outside }
     }
 
     fn scan(bytes: &'a [u8], part: &Part, dialect: &Dialect) -> Scanned<'a> {
-        let mut rows = Rows::new();
-        Scanner::new(dialect).scan(bytes, &mut rows);
+        let index = dialect.index(bytes);
         // The last one may be cut.
-        let end = if part.is_end { rows.len() } else { rows.len().saturating_sub(1) };
-        Scanned { bytes, rows, first: 0, end, is_start: part.is_start, is_reliable: part.is_start }
+        let end = if part.is_end { index.len() } else { index.len().saturating_sub(1) };
+        Scanned { bytes, index, first: 0, end, is_start: part.is_start, is_reliable: part.is_start }
+    }
+
+    fn row(&self, index: usize) -> TextRow<'_> {
+        self.index.rows(self.bytes).row(index)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = TextRow<'_>> {
+        (self.first..self.end).map(|index| self.row(index))
     }
 
     fn usual_fields(&self, dialect: &Dialect) -> usize {
         // Blank lines say nothing of the others.
-        let mut counts: Vec<usize> = (self.first..self.end)
-            .map(|index| self.rows.row(index))
-            .filter(|row| row.field_count() > 1 || !row.field(0).is_empty())
-            .map(|row| row.field_count())
-            .collect();
+        let rows = self.rows().filter(|row| row.field_count() > 1 || !row.raw_field(0).is_empty());
+        let mut counts: Vec<usize> = rows.map(Row::field_count).collect();
         let first = counts.first().copied().unwrap_or(0);
         counts.sort_unstable();
         let most = counts.chunk_by(|a, b| a == b).max_by_key(|run| run.len());
@@ -149,22 +151,20 @@ impl<'a> Scanned<'a> {
         match dialect.trailing_separator || first + 1 != most {
             true => most,
             false => {
-                let is_empty = |index| {
-                    let row = self.rows.row(index);
-                    row.field_count() <= first || row.field(first).is_empty()
+                let is_empty = |row: TextRow<'_>| {
+                    row.field_count() <= first || row.raw_field(first).is_empty()
                 };
-                if (self.first..self.end).all(is_empty) { first } else { most }
+                if self.rows().all(is_empty) { first } else { most }
             }
         }
     }
 
     fn values(&self, index: usize) -> Vec<Option<Vec<u8>>> {
-        let mut scratch = Vec::new();
-        let row = self.rows.row(index);
-        let value = |field| match self.rows.value(self.bytes, field, &mut scratch) {
-            Value::Null => None,
+        let (row, mut scratch) = (self.row(index), Vec::new());
+        let value = |field| match row.value(field, &mut scratch) {
             Value::Bytes(bytes) => Some(bytes.to_vec()),
+            _ => None,
         };
-        row.fields().map(value).collect()
+        (0..row.field_count()).map(value).collect()
     }
 }

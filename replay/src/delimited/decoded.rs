@@ -8,76 +8,86 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sources::{
-    Chunk, Dialect, FieldKind, InputFile, RecordPlace, Result, Rows, Scanner, Source, Value,
+    Batch, Chunk, Dialect, FieldKind, FileSource, InputFile, Reader, RecordPlace, Result, Row,
+    Rows, Source, TextRow, Value,
 };
 
 use crate::dump::Coding;
 
-/// The rows of another source, with fields decoded.
-pub(super) struct Decoded<S> {
-    source: S,
+/// The rows of files, with fields decoded.
+pub(super) struct Decoded {
+    source: FileSource,
     codings: Vec<Coding>,
     /// What comes out.
     dialect: Dialect,
-    scanner: Scanner,
-    rows: Rows,
+    /// Of the files.
+    reader: Box<dyn Reader>,
+    batch: Batch,
     read: Chunk,
-    field: Vec<u8>,
-    scratch: Vec<u8>,
-    line: Vec<u8>,
+    buffers: Buffers,
 }
 
-impl<S: Source> Decoded<S> {
+impl Decoded {
     /// `codings` are those of a record's fields, in order.
-    pub(super) fn new(source: S, codings: Vec<Coding>) -> Decoded<S> {
+    pub(super) fn new(source: FileSource, codings: Vec<Coding>) -> Decoded {
         let dialect = Dialect { charset: source.dialect().charset, ..Dialect::mysql() };
         Decoded {
-            scanner: Scanner::new(source.dialect()),
+            reader: source.reader(),
             source,
             codings,
             dialect,
-            rows: Rows::new(),
+            batch: Batch::new(),
             read: Chunk::default(),
-            field: Vec::new(),
-            scratch: Vec::new(),
-            line: Vec::new(),
+            buffers: Buffers::default(),
         }
     }
 
+    /// What comes out.
+    pub(super) fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+}
+
+/// What a row needs while it is decoded.
+#[derive(Default)]
+struct Buffers {
+    field: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl Buffers {
     /// Writes a row out as a line.
-    fn write_row(&mut self, index: usize, out: &mut Vec<u8>) {
-        let row = self.rows.row(index);
-        for (place, field) in row.fields().enumerate() {
-            if place > 0 {
+    fn write_row(&mut self, row: TextRow<'_>, codings: &[Coding], out: &mut Vec<u8>) {
+        for field in 0..row.field_count() {
+            if field > 0 {
                 out.push(b'\t');
             }
-            match self.rows.value(&self.read.bytes, field, &mut self.scratch) {
-                Value::Null => out.extend_from_slice(b"\\N"),
+            let value = match row.value(field, &mut self.scratch) {
                 Value::Bytes(bytes) => {
-                    let coding = self.codings.get(place).copied().unwrap_or_default();
-                    match decode(coding, bytes, &mut self.field) {
-                        Some(value) => escape(value, out),
-                        None => out.extend_from_slice(b"\\N"),
-                    }
+                    let coding = codings.get(field).copied().unwrap_or_default();
+                    decode(coding, bytes, &mut self.field)
                 }
+                _ => None,
+            };
+            match value {
+                Some(value) => escape(value, out),
+                None => out.extend_from_slice(b"\\N"),
             }
         }
         out.push(b'\n');
     }
 }
 
-impl<S: Source> Source for Decoded<S> {
+impl Source for Decoded {
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
-        chunk.bytes.clear();
-        chunk.places.clear();
+        chunk.clear();
         if !self.source.next_chunk(&mut self.read)? {
             return Ok(false);
         }
-        self.scanner.scan(&self.read.bytes, &mut self.rows);
+        self.reader.read(&self.read, &mut self.batch)?;
         let (mut before, mut line) = (0, self.read.line_at(0));
-        let mut out = std::mem::take(&mut self.line);
-        for index in 0..self.rows.len() {
-            let start = self.rows.row(index).raw().0;
+        for row in self.batch.text_rows(&self.read).into_iter().flat_map(Rows::iter) {
+            let start = row.start();
             line += self.read.lines_between(before, start);
             before = start;
             chunk.places.push(RecordPlace {
@@ -86,11 +96,8 @@ impl<S: Source> Source for Decoded<S> {
                 offset: self.read.offset_at(start),
                 line,
             });
-            out.clear();
-            self.write_row(index, &mut out);
-            chunk.bytes.extend_from_slice(&out);
+            self.buffers.write_row(row, &self.codings, &mut chunk.bytes);
         }
-        self.line = out;
         chunk.ordinal = self.read.ordinal;
         chunk.file = self.read.file;
         chunk.offset = self.read.offset;
@@ -103,14 +110,14 @@ impl<S: Source> Source for Decoded<S> {
         self.source.files()
     }
 
-    fn dialect(&self) -> &Dialect {
-        &self.dialect
+    fn reader(&self) -> Box<dyn Reader> {
+        self.dialect.reader()
     }
 
     fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
         self.dialect.fields.clone_from(&fields);
         self.source.set_fields(fields)?;
-        self.scanner = Scanner::new(self.source.dialect());
+        self.reader = self.source.reader();
         Ok(())
     }
 
@@ -124,8 +131,8 @@ impl<S: Source> Source for Decoded<S> {
         self.source.held_bytes()
     }
 
-    fn part(&self) -> String {
-        self.source.part()
+    fn words(&self) -> String {
+        format!("{} decoded {:?}", self.source.words(), self.codings)
     }
 
     fn bytes_total(&self) -> Option<u64> {

@@ -16,7 +16,7 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn new(source: Box<dyn Source>) -> Text {
-        let line_end = source.dialect().lines_terminated_by.clone();
+        let line_end = source.row_end().to_owned();
         Text { source, chunk: Chunk::default(), at: 0, line_end }
     }
 

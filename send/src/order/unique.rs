@@ -1,12 +1,11 @@
 //! Which keys a portion has: those of its rows in every unique index of the table.
 
 use encode::binding::BoundColumn;
-use encode::encoder::Line;
 use encode::inspected::Inspected;
 use schema::{Feature, Index, KeyEnd, Table};
 use server::Lock;
 use server::version::Flavor;
-use sources::{Chunk, Rows};
+use sources::{Rows, Visit};
 use values::Family;
 
 use crate::order::{IndexKeys, KeySet, PortionKeys};
@@ -139,15 +138,15 @@ pub(crate) struct KeyCollector {
 }
 
 impl KeyCollector {
-    /// The keys of a chunk, `rows` being what it was scanned to. Takes 8 bytes a row and index.
-    pub(crate) fn collect(&mut self, chunk: &Chunk, rows: &Rows) -> PortionKeys {
+    /// The keys of these rows. Takes 8 bytes a row and index.
+    fn collect<R: Rows>(&mut self, rows: R) -> PortionKeys {
         if self.is_serial {
             return PortionKeys::of(vec![IndexKeys::Any]);
         }
         let mut indexes = vec![IndexKeys::These(KeySet::default()); self.indexes];
         for row in rows.iter() {
             // One that is refused takes part in no conflict.
-            if self.reader.read(&Line { chunk: &chunk.bytes, rows, row }) {
+            if self.reader.read(row) {
                 self.push(&mut indexes);
             } else if self.is_mysql {
                 // It may take what we would refuse.
@@ -173,6 +172,15 @@ impl KeyCollector {
                 Err(NoKey::Unknown) => *keys = IndexKeys::Any,
             }
         }
+    }
+}
+
+/// The keys of a portion's rows.
+impl Visit for &mut KeyCollector {
+    type Output = PortionKeys;
+
+    fn rows<R: Rows>(self, rows: R) -> PortionKeys {
+        self.collect(rows)
     }
 }
 

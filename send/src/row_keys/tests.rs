@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use schema::{IndexColumn, IndexKind};
-use sources::{Dialect, Rows, Scanner};
+use sources::{Dialect, Rows};
 use values::{Collation, ConvertOptions, TextType};
 
 use super::*;
@@ -59,13 +59,10 @@ pub(crate) fn plan(indexes: &[Index], columns: &[BoundColumn]) -> KeyPlan {
 
 /// The key of each line; none for one that will be refused.
 fn keys(plan: &KeyPlan, index: usize, lines: &str) -> Vec<Option<Result<Vec<u8>, NoKey>>> {
-    let mut scanner = Scanner::new(&Dialect { fields: vec![], ..Dialect::mysql() });
-    let mut rows = Rows::new();
-    scanner.scan(lines.as_bytes(), &mut rows);
+    let found = Dialect::mysql().index(lines.as_bytes());
     let mut reader = KeyReader::new(plan.clone());
     let key = |row| {
-        let line = Line { chunk: lines.as_bytes(), rows: &rows, row };
-        reader.read(&line).then(|| {
+        reader.read(row).then(|| {
             let mut key = b"before".to_vec();
             let pushed = reader.push(index, &mut key);
             let key = key.strip_prefix(b"before").unwrap().to_vec();
@@ -73,7 +70,7 @@ fn keys(plan: &KeyPlan, index: usize, lines: &str) -> Vec<Option<Result<Vec<u8>,
             pushed.map(|()| key)
         })
     };
-    rows.iter().map(key).collect()
+    found.rows(lines.as_bytes()).iter().map(key).collect()
 }
 
 #[test]

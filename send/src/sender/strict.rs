@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use job::error::Error;
 use job::options::OnDuplicate;
+use job::position::Position;
 use server::session::Done;
 
 use super::lines::numbers;
@@ -133,7 +134,7 @@ impl Sender {
                 sent.entry.duplicates += 1;
                 return Ok(());
             }
-            let position = super::position(portion, raw.start, &self.options.files);
+            let position = Position::of(&portion.chunk, raw.start, &self.options.files);
             return Err(Trouble::Duplicate { position, message });
         }
         sent.entry.refused.push(Refused { begin: raw.start, end: raw.end, errno, message });

@@ -37,7 +37,7 @@ pub(super) fn portion(ordinal: u64, form: Form, lines: &[&str]) -> Portion {
         text: Vec::new(),
         rows: Vec::new(),
         chunk: Chunk { ordinal, first_line: 1 + 100 * ordinal, bytes, ..Chunk::default() },
-        rejects: Vec::new(),
+        ..Portion::default()
     };
     write(&mut portion, form);
     portion

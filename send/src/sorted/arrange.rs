@@ -77,7 +77,8 @@ impl Arrangement {
         let memory = Memory { chunk_bytes: LOOK_BYTES, ..*prepared.memory };
         let store_bytes = memory.run_bytes / 2;
         let sorting = sorting(prepared, &plan, &memory, store_bytes);
-        let is_in_order = sorting.look(source)?.distance < DISTANCE_MIN;
+        let Some(scatter) = sorting.look(source)? else { return Ok(none) };
+        let is_in_order = scatter.distance < DISTANCE_MIN;
         let can_be = sorting.fits() && has_room(prepared, source, store_bytes);
         let is_sorted = can_be && (!is_in_order || options.sort_input == Some(true));
         Ok(match is_sorted {
@@ -131,8 +132,6 @@ fn sorting<'s>(
 ) -> Sorting<'s> {
     Sorting {
         plan,
-        dialect: &prepared.options.dialect,
-        files: &prepared.options.files,
         memory,
         store_bytes,
         temp_dir: &prepared.options.temp_dir,

@@ -1,8 +1,9 @@
 //! A look at the first rows of the input: do they come in key order?
 
-use encode::encoder::Line;
+use encode::reading;
 use job::error::Error;
-use sources::{Chunk, Rows, Scanner, Source};
+use job::stop::Stop;
+use sources::{Rows, Source, Visit};
 
 use super::Sorting;
 use crate::row_keys::KeyReader;
@@ -43,28 +44,63 @@ impl Scatter {
     }
 }
 
-/// Looks at the first chunks; the source is at its start then.
-pub(super) fn look(sorting: &Sorting<'_>, source: &mut dyn Source) -> Result<Scatter, Error> {
+/// Looks at the first chunks; the source is at its start then. None if its rows are no text.
+pub(super) fn look(
+    sorting: &Sorting<'_>,
+    source: &mut dyn Source,
+) -> Result<Option<Scatter>, Error> {
     source.restart()?;
-    let mut reader = KeyReader::new(sorting.plan.keys.clone());
-    let mut scanner = Scanner::new(sorting.dialect);
-    let (mut chunk, mut rows) = (Chunk::default(), Rows::new());
-    let (mut bytes, mut ends, mut bytes_seen) = (Vec::new(), Vec::new(), 0);
-    while ends.len() < ROWS_MAX && bytes_seen < BYTES_MAX && source.next_chunk(&mut chunk)? {
-        sorting.interrupt.check()?;
+    let mut keys = Keys {
+        reader: KeyReader::new(sorting.plan.keys.clone()),
+        bytes: Vec::new(),
+        ends: Vec::new(),
+    };
+    let (mut bytes_seen, mut is_text) = (0, true);
+    let read = reading::read_alone(source, sorting.interrupt, |chunk, batch| {
         bytes_seen += chunk.bytes.len();
-        scanner.scan(&chunk.bytes, &mut rows);
-        for row in rows.iter().take(ROWS_MAX - ends.len()) {
-            let line = Line { chunk: &chunk.bytes, rows: &rows, row };
-            if reader.read(&line) && reader.push(0, &mut bytes).is_ok() {
-                ends.push(bytes.len());
-            }
+        is_text &= batch.is_text();
+        batch.visit(chunk, &mut keys);
+        Ok(is_text && keys.ends.len() < ROWS_MAX && bytes_seen < BYTES_MAX)
+    });
+    match read {
+        Ok(()) => {}
+        Err(Stop::Failed(error)) => return Err(error),
+        Err(_) => {
+            sorting.interrupt.check()?;
+            return Err(Error::Internal("reading stopped without a reason".to_owned()));
         }
     }
     source.restart()?;
-    let starts = std::iter::once(0).chain(ends.iter().copied());
-    let keys: Vec<&[u8]> = starts.zip(&ends).map(|(start, &end)| &bytes[start..end]).collect();
-    Ok(Scatter::of(&keys))
+    Ok(is_text.then(|| keys.scatter()))
+}
+
+/// Keys of rows in input order.
+struct Keys {
+    reader: KeyReader,
+    bytes: Vec<u8>,
+    /// Where each ends in `bytes`.
+    ends: Vec<usize>,
+}
+
+impl Visit for &mut Keys {
+    type Output = ();
+
+    fn rows<R: Rows>(self, rows: R) {
+        for row in rows.iter().take(ROWS_MAX - self.ends.len()) {
+            if self.reader.read(row) && self.reader.push(0, &mut self.bytes).is_ok() {
+                self.ends.push(self.bytes.len());
+            }
+        }
+    }
+}
+
+impl Keys {
+    fn scatter(&self) -> Scatter {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let spans = starts.zip(&self.ends);
+        let keys: Vec<&[u8]> = spans.map(|(start, &end)| &self.bytes[start..end]).collect();
+        Scatter::of(&keys)
+    }
 }
 
 #[cfg(test)]

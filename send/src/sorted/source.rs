@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use sort::{KeyRange, Runs};
-use sources::{Chunk, Dialect, FieldKind, InputFile, RecordPlace, Scanner, Source};
+use sources::{Chunk, FieldKind, InputFile, Layout, Reader, RecordPlace, Source};
 
 use super::row_origin::{Origin, RowHead, RowPlace};
 
@@ -27,17 +27,16 @@ pub(super) struct SortedRows {
 }
 
 /// The rows in key order. A thread of its own merges them, a chunk ahead of the lanes.
-#[derive(Debug)]
 pub(crate) struct SortedSource {
     rows: Arc<SortedRows>,
-    files: Vec<InputFile>,
-    dialect: Dialect,
+    /// The input as it was, which knows how its rows are read.
+    input: Box<dyn Source>,
     merging: Option<Merging>,
     given_up: Arc<AtomicBool>,
     /// Bytes of all rows, and of those that were handed out.
     bytes: u64,
     handed_out: u64,
-    /// Bytes of the input as it was.
+    /// Bytes of the input as it was, which may have been compressed: by these progress is told.
     input_bytes: u64,
 }
 
@@ -57,27 +56,17 @@ impl Drop for Merging {
 }
 
 impl SortedSource {
-    pub(super) fn new(
-        rows: Arc<SortedRows>,
-        files: Vec<InputFile>,
-        dialect: &Dialect,
-        bytes: u64,
-    ) -> SortedSource {
+    /// `input` was read to its end; its rows had so many `bytes`.
+    pub(super) fn new(rows: Arc<SortedRows>, input: Box<dyn Source>, bytes: u64) -> SortedSource {
         SortedSource {
             rows,
-            files,
-            dialect: dialect.clone(),
             merging: None,
             given_up: Arc::default(),
             bytes,
             handed_out: 0,
-            input_bytes: bytes,
+            input_bytes: input.bytes_read(),
+            input,
         }
-    }
-
-    /// Counts progress in bytes of the input, which may have been compressed.
-    pub(super) fn of_input(self, input_bytes: u64) -> SortedSource {
-        SortedSource { input_bytes, ..self }
     }
 
     /// Bytes that sorted runs took on disk.
@@ -120,7 +109,7 @@ impl Source for SortedSource {
     fn next_chunk(&mut self, chunk: &mut Chunk) -> sources::Result<bool> {
         *chunk = Chunk::default();
         if self.given_up.load(Ordering::Relaxed) {
-            let path = self.files.first().map_or_else(PathBuf::new, |file| file.path.clone());
+            let path = self.files().first().map_or_else(PathBuf::new, |file| file.path.clone());
             return Err(sources::Error::Stopped { path });
         }
         match self.receive()? {
@@ -136,21 +125,32 @@ impl Source for SortedSource {
     }
 
     fn files(&self) -> &[InputFile] {
-        &self.files
+        self.input.files()
     }
 
-    fn dialect(&self) -> &Dialect {
-        &self.dialect
+    fn reader(&self) -> Box<dyn Reader> {
+        self.input.reader()
+    }
+
+    fn layout(&self) -> Layout {
+        self.input.layout()
+    }
+
+    fn row_end(&self) -> &[u8] {
+        self.input.row_end()
     }
 
     fn set_fields(&mut self, fields: Vec<FieldKind>) -> sources::Result<()> {
-        self.dialect.fields = fields;
-        Ok(())
+        self.input.set_fields(fields)
     }
 
     /// Chunks are as they were sorted for.
     fn set_chunks(&mut self, _: usize, _: usize) -> sources::Result<()> {
         self.restart()
+    }
+
+    fn words(&self) -> String {
+        format!("sorted {}", self.input.words())
     }
 
     fn bytes_total(&self) -> Option<u64> {
@@ -204,7 +204,7 @@ impl SortedRows {
             if chunk.places.is_empty() {
                 (chunk.file, chunk.offset, chunk.first_line) =
                     (record.file, record.offset, record.line);
-                chunk.bytes.reserve(self.chunk_bytes.min(Scanner::CHUNK_BYTES_MAX));
+                chunk.bytes.reserve(self.chunk_bytes.min(Chunk::BYTES_MAX));
             }
             chunk.places.push(record);
             chunk.bytes.extend_from_slice(row);

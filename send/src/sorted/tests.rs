@@ -6,7 +6,7 @@ use std::sync::Arc;
 use encode::column_source::Input as From;
 use job::progress::Snapshot;
 use proptest::prelude::*;
-use sources::{Chunk, FileSource, RecordPlace, Rows, Scanner, SourceOptions};
+use sources::{Chunk, Dialect, FileSource, RecordPlace, Row as _, Rows, SourceOptions, TextRow};
 
 use super::*;
 use crate::row_keys::tests::{bound, index, integer, plan, text};
@@ -102,8 +102,6 @@ fn sort(input: &Input, plan: &SortPlan, memory: &Memory, store_bytes: usize) -> 
     let interrupt = Interrupt::default();
     let sorting = Sorting {
         plan,
-        dialect: &Dialect::mysql(),
-        files: &[],
         memory,
         store_bytes,
         temp_dir: folder.path(),
@@ -133,20 +131,19 @@ fn chunks(source: &mut dyn Source) -> Vec<Chunk> {
 
 /// The rows of a chunk as a lane finds them.
 fn rows_of(chunk: &Chunk) -> Vec<Row> {
-    let mut rows = Rows::new();
-    Scanner::new(&Dialect::mysql()).scan(&chunk.bytes, &mut rows);
-    let row = |row: sources::Row<'_>| {
-        let (start, end) = row.raw();
-        let key = std::str::from_utf8(row.field(1).raw(&chunk.bytes)).unwrap();
+    let index = Dialect::mysql().index(&chunk.bytes);
+    let row = |row: TextRow<'_>| {
+        let start = row.start();
+        let key = std::str::from_utf8(row.raw_field(1)).unwrap();
         Row {
             key: key.parse().ok(),
             file: chunk.file_at(start),
             offset: chunk.offset_at(start),
             line: chunk.line_at(start),
-            bytes: chunk.bytes[start..end].to_vec(),
+            bytes: row.raw().into_owned(),
         }
     };
-    rows.iter().map(row).collect()
+    index.rows(&chunk.bytes).iter().map(row).collect()
 }
 
 proptest! {

@@ -10,9 +10,9 @@ use sql::{InsertHead, StatementKind, Syntax};
 use super::lead::Lead;
 use super::reader::{Pending, SqlOptions, SqlReader};
 use super::window::Window;
-use crate::ahead::Ends;
+use crate::bytes::ahead::Ends;
+use crate::bytes::input::Input;
 use crate::error::{Error, Result};
-use crate::input::Input;
 
 /// Where a run may go on when its file ends.
 #[derive(Clone, Debug)]

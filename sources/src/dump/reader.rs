@@ -14,13 +14,13 @@ use super::lead::Lead;
 use super::problem::{begin, problem};
 use super::statement::Statement;
 use super::window::{PIECE_BYTES, Window};
-use crate::ahead::Ends;
-use crate::encoding::Encoding;
+use crate::bytes::ahead::Ends;
+use crate::bytes::encoding::Encoding;
+use crate::bytes::input::{self, Input};
+use crate::bytes::stream::Stream;
+use crate::bytes::text::TextOptions;
 use crate::error::{Error, Result};
-use crate::input::{self, Input};
 use crate::source::InputFile;
-use crate::stream::Stream;
-use crate::text::TextOptions;
 
 /// Longest head of an INSERT: 4,096 columns of the longest names fit.
 const HEAD_BYTES_MAX: usize = 4 << 20;

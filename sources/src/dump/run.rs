@@ -22,25 +22,24 @@ use simd::Isa;
 use sql::walk::{Cursor, Walk};
 use sql::{Cutter, InsertHead, Next, Tuples, is_blank};
 
-use crate::ahead::Ends;
-use crate::chunk::{Chunk, newlines};
-use crate::dialect::{Dialect, FieldKind};
-use crate::dump::onward::Onward;
-use crate::dump::reader::{Pending, SqlReader};
-use crate::dump::window::{PIECE_BYTES, Window};
-use crate::encoding::{Encoding, Unit};
-use crate::error::{Error, Position, Result};
-use crate::input::Input;
-use crate::scan::Scanner;
-use crate::source::{InputFile, Source};
-use crate::stream::Stream;
-use crate::text::TextOptions;
-
 use self::text::RunText;
+use super::onward::Onward;
+use super::reader::{Pending, SqlReader};
+use super::scan::run_reader;
+use super::window::{PIECE_BYTES, Window};
+use crate::bytes::ahead::Ends;
+use crate::bytes::encoding::{Encoding, Unit};
+use crate::bytes::input::Input;
+use crate::bytes::stream::Stream;
+use crate::bytes::text::TextOptions;
+use crate::chunk::{Chunk, newlines};
+use crate::error::{Error, Position, Result};
+use crate::field::FieldKind;
+use crate::source::{InputFile, Reader, Source};
 
 /// Leaves room for one more piece in a chunk that can be scanned.
 const RECORD_BYTES_MAX: usize = (1 << 30) - (16 << 20);
-const _: () = assert!(RECORD_BYTES_MAX + 2 * PIECE_BYTES < Scanner::CHUNK_BYTES_MAX);
+const _: () = assert!(RECORD_BYTES_MAX + 2 * PIECE_BYTES < Chunk::BYTES_MAX);
 
 /// How a run is cut.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +155,9 @@ pub struct RunStatement {
 pub struct RowRun {
     place: RunPlace,
     options: RunOptions,
-    dialect: Dialect,
+    /// What its rows go to.
+    fields: Arc<[FieldKind]>,
+    isa: Isa,
     files: Vec<InputFile>,
     given_up: Arc<AtomicBool>,
     lent: Option<Lent>,
@@ -286,7 +287,8 @@ impl RowRun {
         let file = |input: &Input| InputFile { path: input.path().to_owned(), bytes: None };
         RowRun {
             options: options.clamped(),
-            dialect: Dialect::sql((*place.tuples).clone()),
+            fields: Arc::default(),
+            isa: Isa::best(),
             files: place.onward.inputs.iter().map(file).collect(),
             given_up: Arc::default(),
             lent,
@@ -303,6 +305,7 @@ impl RowRun {
     /// The same with the given instructions: for tests and benchmarks; before anything is read.
     pub fn with_isa(mut self, isa: Isa) -> RowRun {
         self.text.cutter = Cutter::new(&self.place.tuples, isa);
+        self.isa = isa;
         self
     }
 
@@ -531,8 +534,7 @@ impl RowRun {
 
 impl Source for RowRun {
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
-        chunk.bytes.clear();
-        chunk.places.clear();
+        chunk.clear();
         if self.ended {
             return Ok(false);
         }
@@ -564,13 +566,15 @@ impl Source for RowRun {
         &self.files
     }
 
-    fn dialect(&self) -> &Dialect {
-        &self.dialect
+    fn reader(&self) -> Box<dyn Reader> {
+        let files = self.files.iter().map(|file| file.path.clone()).collect();
+        let (tuples, fields) = (Arc::clone(&self.place.tuples), Arc::clone(&self.fields));
+        run_reader(tuples, fields, files, self.isa)
     }
 
     fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
-        self.dialect.fields = fields;
-        self.dialect.check()
+        self.fields = fields.into();
+        Ok(())
     }
 
     fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
@@ -578,8 +582,8 @@ impl Source for RowRun {
         self.restart()
     }
 
-    fn part(&self) -> String {
-        format!("{}", self.place.offset)
+    fn words(&self) -> String {
+        format!("rows from byte {} {:?} {:?}", self.place.offset, self.place.tuples, self.fields)
     }
 
     fn held_bytes(&self) -> u64 {

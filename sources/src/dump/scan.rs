@@ -1,51 +1,80 @@
 //! The fields of the tuples of a chunk, and whether they are plain literals.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use simd::{Block, Isa, POSITION_MAX};
 use sql::walk::{Cursor, DECODE, Found, QUOTED, Stop, TupleSink, Walk};
-use sql::{Literals, Next, StringRules, Tuples};
+use sql::{Next, StringRules, Tuples};
 
-use crate::dialect::{Dialect, FieldKind};
-use crate::rows::{Mark, NotPlain, Rows};
+use crate::batch::text::{Mark, Meaning, Shape};
+use crate::batch::{Batch, TextIndex};
+use crate::chunk::Chunk;
+use crate::error::{Error, Position, Result};
+use crate::field::FieldKind;
+use crate::source::Reader;
+
+/// Text that is no plain literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NotPlain {
+    /// Its first byte in the chunk.
+    at: usize,
+    /// What it is: a noun with its article.
+    what: &'static str,
+}
+
+/// Reads the rows of a run of INSERTs, with the given instructions. `fields` are those of a row; empty
+/// while the table is not known. `files` are those that chunks name.
+pub fn run_reader(
+    tuples: Arc<Tuples>,
+    fields: Arc<[FieldKind]>,
+    files: Vec<PathBuf>,
+    isa: Isa,
+) -> Box<dyn Reader> {
+    let shape = Shape {
+        separator_size: 1,
+        // The parenthesis before the first field.
+        prefix_size: 1,
+        meaning: Meaning::Literals(StringRules::new(tuples.syntax)),
+        ..Shape::default()
+    };
+    let walk = Walk::new(tuples.syntax);
+    let rules = StringRules::new(tuples.syntax);
+    Box::new(TupleReader { tuples, walk, rules, shape, fields, files, isa })
+}
 
 /// Finds the fields of chunks of tuples.
 #[derive(Clone, Debug)]
-pub(crate) struct TupleScanner {
+struct TupleReader {
     tuples: Arc<Tuples>,
     walk: Walk,
     rules: StringRules,
+    shape: Shape,
     fields: Arc<[FieldKind]>,
+    files: Vec<PathBuf>,
+    isa: Isa,
 }
 
-impl TupleScanner {
-    /// None if the dialect is none of tuples.
-    pub(crate) fn new(dialect: &Dialect) -> Option<TupleScanner> {
-        let tuples = dialect.tuples.as_ref()?;
-        Some(TupleScanner {
-            walk: Walk::new(tuples.syntax),
-            rules: StringRules::new(tuples.syntax),
-            tuples: Arc::new(tuples.clone()),
-            fields: dialect.fields.as_slice().into(),
-        })
+impl Reader for TupleReader {
+    fn read(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<()> {
+        let rows = batch.text();
+        rows.begin(&self.shape);
+        let text = &chunk.bytes;
+        let found = self.walk(text, rows).or_else(|| self.check(text, rows));
+        let Some(NotPlain { at, what }) = found else { return Ok(()) };
+        let path = self.files.get(chunk.file_at(at) as usize).cloned().unwrap_or_default();
+        let at = Position { path, line: chunk.line_at(at), offset: chunk.offset_at(at) };
+        Err(Error::NotPlain { at, what })
     }
+}
 
-    /// How values are undone.
-    pub(crate) fn rules(&self) -> &StringRules {
-        &self.rules
-    }
-
-    /// Adds the rows of `chunk` to `rows`, and says what in it is no plain literal.
-    pub(crate) fn scan(&self, chunk: &[u8], rows: &mut Rows, isa: Isa) {
-        rows.not_plain = self.walk(chunk, rows, isa).or_else(|| self.check(chunk, rows));
-    }
-
+impl TupleReader {
     /// Finds tuples and fields.
-    fn walk(&self, chunk: &[u8], rows: &mut Rows, isa: Isa) -> Option<NotPlain> {
+    fn walk(&self, chunk: &[u8], rows: &mut TextIndex) -> Option<NotPlain> {
         let mut sink = TupleRows { rows };
         let mut cursor = Cursor::new(0);
         loop {
-            match self.walk.run(isa, &mut cursor, chunk, true, &mut sink) {
+            match self.walk.run(self.isa, &mut cursor, chunk, true, &mut sink) {
                 Stop::End if cursor.is_between() => return None,
                 Stop::End => return not_plain(chunk.len(), "a row that is not closed"),
                 Stop::NotPlain(what) => return not_plain(cursor.position, what),
@@ -60,7 +89,7 @@ impl TupleScanner {
     }
 
     /// Looks at each row: what is before it, how many values it has, which they are.
-    fn check(&self, chunk: &[u8], rows: &Rows) -> Option<NotPlain> {
+    fn check(&self, chunk: &[u8], rows: &TextIndex) -> Option<NotPlain> {
         let mut fields = 0;
         let mut end = 0;
         for (mark, &start) in rows.marks.iter().zip(&rows.starts) {
@@ -124,7 +153,7 @@ fn not_plain(at: usize, what: &'static str) -> Option<NotPlain> {
 
 /// Writes what the walk finds into rows.
 struct TupleRows<'a> {
-    rows: &'a mut Rows,
+    rows: &'a mut TextIndex,
 }
 
 impl TupleSink for TupleRows<'_> {
@@ -166,13 +195,5 @@ impl TupleSink for TupleRows<'_> {
             let end = found.base as u32 + bit + 1;
             self.rows.marks.push(Mark { fields: fields as u32, end });
         }
-    }
-}
-
-/// What a column takes, told to the scanner by [`FieldKind`].
-impl FieldKind {
-    /// A field of which nothing is known but which literals go there.
-    pub fn of_literals(literals: Literals) -> FieldKind {
-        FieldKind { is_text: false, bytes_max: 0, row_bytes: 0, literals }
     }
 }

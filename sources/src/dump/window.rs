@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::bytes::stream::Stream;
 use crate::chunk::newlines;
 use crate::error::{Position, Result};
-use crate::stream::Stream;
 
 /// Bytes per read. Small enough that a piece is still in the second-level cache when it is lexed.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;

@@ -175,7 +175,7 @@ impl Run<'_> {
             .into_iter()
             .map(|position| {
                 assert_eq!(position.file, path);
-                let start = position.offset as usize;
+                let start = position.offset.unwrap() as usize;
                 let row = written.rows.iter().position(|row| row.start == start).unwrap();
                 assert_eq!(position.line, written.line_of(row), "line of a duplicate");
                 lines[row]

@@ -34,6 +34,17 @@ impl Compression {
         kinds.into_iter().find(|kind| kind.begins(head))
     }
 
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Lz4 => "lz4",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
+        }
+    }
+
     /// Whether a member, frame or stream of this kind begins with `head`.
     pub(crate) fn begins(self, head: &[u8]) -> bool {
         match self {
@@ -70,13 +81,7 @@ impl Compression {
 
 impl fmt::Display for Compression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-            Compression::Lz4 => "lz4",
-            Compression::Bzip2 => "bzip2",
-            Compression::Xz => "xz",
-        })
+        f.write_str(self.name())
     }
 }
 

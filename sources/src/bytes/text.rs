@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::compression::{self, Compression};
-use crate::decompress::Decompressor;
-use crate::encoding::{Encoding, Transcoder, Unit};
+use crate::bytes::compression::{self, Compression};
+use crate::bytes::decompress::Decompressor;
+use crate::bytes::encoding::{Encoding, Transcoder, Unit};
+use crate::bytes::input::{Input, Raw};
 use crate::error::{Error, Result};
-use crate::input::{Input, Raw};
 
 /// How inputs become text.
 #[derive(Clone, Copy, Debug)]

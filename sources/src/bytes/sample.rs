@@ -5,11 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::compression::Compression;
-use crate::encoding::{Encoding, Unit};
+use crate::bytes::compression::Compression;
+use crate::bytes::encoding::{Encoding, Unit};
+use crate::bytes::input::{self, Input};
+use crate::bytes::text::{self, Text, TextOptions};
 use crate::error::Result;
-use crate::input::{self, Input};
-use crate::text::{self, Text, TextOptions};
 
 /// Text that is looked at in all.
 const SAMPLE_BYTES: usize = 32 << 20;

@@ -35,9 +35,10 @@
 //! Source: `sql/sql_load.cc` of MariaDB 10.11, `READ_INFO::read_field`, `next_line`,
 //! `read_sep_field` and `read_fixed_length`.
 
-use crate::error::{Error, Result};
-use sql::{Literals, Tuples};
 use values::MultiByte;
+
+use crate::error::{Error, Result};
+use crate::field::{FieldKind, Layout};
 
 /// Field and line options of a delimited file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,23 +70,6 @@ pub struct Dialect {
     /// Where the fields of a record go, in order; empty while the table is not known. See
     /// [`Dialect::needs_fields`].
     pub fields: Vec<FieldKind>,
-    /// Records are the tuples of a dump's INSERTs; nothing of the above counts then but
-    /// `fields`.
-    pub tuples: Option<Tuples>,
-}
-
-/// What the reader must know of the column that a field goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FieldKind {
-    /// The column holds text, and is read by characters: CHAR, VARCHAR, TEXT, JSON, ENUM, SET, UUID,
-    /// INET4 and INET6, not BINARY, BLOB, numbers and dates, nor variables.
-    pub is_text: bool,
-    /// Bytes it takes at most in a row of fixed size: the server's display width of the column.
-    pub bytes_max: u32,
-    /// Bytes it counts for the size of such a row: the same, but 256 for BLOB and TEXT.
-    pub row_bytes: u32,
-    /// Which SQL literals the column takes as it takes a field of a file.
-    pub literals: Literals,
 }
 
 impl Default for Dialect {
@@ -110,18 +94,6 @@ impl Dialect {
             charset: MultiByte::None,
             null_token: None,
             fields: Vec::new(),
-            tuples: None,
-        }
-    }
-
-    /// The tuples of a run of INSERTs.
-    pub fn sql(tuples: Tuples) -> Dialect {
-        Dialect {
-            fields_terminated_by: b",".to_vec(),
-            escaped_by: None,
-            charset: tuples.syntax.characters,
-            tuples: Some(tuples),
-            ..Dialect::mysql()
         }
     }
 
@@ -168,6 +140,14 @@ impl Dialect {
         self.fields_terminated_by.is_empty() && self.enclosed_by.is_none()
     }
 
+    /// How fields lie in a row.
+    pub fn layout(&self) -> Layout {
+        match self.is_fixed() {
+            true => Layout::Fixed { has_line_ends: !self.lines_terminated_by.is_empty() },
+            false => Layout::Separated,
+        }
+    }
+
     /// True if nothing ends a line, so that records are told by counting fields.
     pub fn is_counted(&self) -> bool {
         let is_same = self.lines_terminated_by == self.fields_terminated_by;
@@ -181,8 +161,7 @@ impl Dialect {
 
     /// True if `fields` must be set before the file can be read.
     pub fn needs_fields(&self) -> bool {
-        let is_file = self.tuples.is_none();
-        !is_file || self.is_fixed() || self.is_counted() || self.is_read_by_character()
+        self.is_fixed() || self.is_counted() || self.is_read_by_character()
     }
 
     /// True if skipped lines are records: nothing ends a line.

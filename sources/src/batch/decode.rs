@@ -2,38 +2,24 @@
 
 use std::sync::Arc;
 
-use crate::lexer::Lexer;
-use values::{MultiByte, Value};
+use values::MultiByte;
 
 /// What undoing a field needs to know of the dialect.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) quote: Option<u8>,
-    escape: Option<u8>,
-    charset: MultiByte,
-    /// As [`Lexer::by_character`].
-    by_character: Arc<[bool]>,
-    /// As [`Lexer::ghost`].
-    ghost: bool,
+    pub(crate) escape: Option<u8>,
+    pub(crate) charset: MultiByte,
+    /// For each field of a record, whether it is read by characters; empty where that is the same.
+    pub(crate) by_character: Arc<[bool]>,
+    /// Each 0xff brings a NUL along.
+    pub(crate) ghost: bool,
     /// Rows of fixed size know no NULL.
-    is_fixed: bool,
-}
-
-impl Rules {
-    pub(crate) fn new(lexer: &Lexer) -> Rules {
-        Rules {
-            quote: lexer.quote,
-            escape: lexer.escape,
-            charset: lexer.charset,
-            by_character: lexer.by_character.as_slice().into(),
-            ghost: lexer.ghost,
-            is_fixed: lexer.fixed.is_some(),
-        }
-    }
+    pub(crate) is_fixed: bool,
 }
 
 /// Undoes quotes and escapes of one field into `out`. `raw` is the whole field as the scanner cut
-/// it, `quoted` if it begins with an opening quote, `index` its place in the record.
+/// it, `quoted` if it begins with an opening quote, `index` its place in the record. None is NULL.
 ///
 /// Source: `READ_INFO::read_field` and `unescape` in the server's `sql/sql_load.cc`.
 #[inline(never)]
@@ -43,14 +29,14 @@ pub(crate) fn decode<'a>(
     index: usize,
     rules: &Rules,
     out: &'a mut Vec<u8>,
-) -> Value<'a> {
+) -> Option<&'a [u8]> {
     let Rules { quote, escape, .. } = *rules;
     if let ([first, b'N'], Some(escape)) = (raw, escape)
         && *first == escape
         && quote != Some(escape)
         && !rules.is_fixed
     {
-        return Value::Null;
+        return None;
     }
     out.clear();
     let charset = match rules.by_character.get(index) {
@@ -65,7 +51,7 @@ pub(crate) fn decode<'a>(
     let Text { escaped_n, closed, .. } = text;
     let null =
         (out.len() == 1 && escaped_n) || (!closed && quote.is_some() && out.as_slice() == b"NULL");
-    if null && !rules.is_fixed { Value::Null } else { Value::Bytes(out) }
+    if null && !rules.is_fixed { None } else { Some(out) }
 }
 
 /// A field while it is undone.
@@ -193,10 +179,7 @@ mod tests {
     fn decoded(raw: &[u8], quoted: bool, quote: Option<u8>, escape: Option<u8>) -> Option<Vec<u8>> {
         let mut out = b"left over".to_vec();
         let rules = Rules { quote, escape, ..Rules::default() };
-        match decode(raw, quoted, 0, &rules, &mut out) {
-            Value::Null => None,
-            Value::Bytes(bytes) => Some(bytes.to_vec()),
-        }
+        decode(raw, quoted, 0, &rules, &mut out).map(<[u8]>::to_vec)
     }
 
     #[test]

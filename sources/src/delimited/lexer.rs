@@ -5,12 +5,14 @@
 //! The SIMD path does whole blocks of well-behaved input, and hands this one the rest: the last
 //! bytes of a chunk, blocks with quotes in odd places, dialects with long separators.
 
-use simd::Block;
+mod fixed;
 
-use crate::dialect::Dialect;
-use crate::fixed::Fixed;
-use crate::rows::{DECODE, QUOTED};
+use simd::Block;
 use values::MultiByte;
+
+use self::fixed::Fixed;
+use crate::batch::text::{DECODE, QUOTED};
+use crate::delimited::dialect::Dialect;
 
 /// The special bytes of a dialect.
 #[derive(Clone, Debug)]
@@ -27,7 +29,7 @@ pub(crate) struct Lexer {
     pub(crate) counted: u32,
     /// For each field of a record, whether it is read by characters; empty where that is the same.
     pub(crate) by_character: Vec<bool>,
-    /// Each 0xff brings a NUL along: see [`crate::dialect`].
+    /// Each 0xff brings a NUL along: see [`crate::delimited::dialect`].
     pub(crate) ghost: bool,
     pub(crate) charset: MultiByte,
     /// Bytes that a token other than one byte of text may start with, outside quotes.

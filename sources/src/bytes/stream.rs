@@ -1,10 +1,10 @@
 //! The bytes that are cut into records: a plain file's own, or text that is made on a thread.
 
-use crate::ahead::{Ahead, Ends};
-use crate::encoding::Unit;
+use crate::bytes::ahead::{Ahead, Ends};
+use crate::bytes::encoding::Unit;
+use crate::bytes::input::{Input, Raw};
+use crate::bytes::text::{Text, TextOptions};
 use crate::error::Result;
-use crate::input::{Input, Raw};
-use crate::text::{Text, TextOptions};
 
 /// Bytes read at once on the way to a place.
 const SKIP_BYTES: usize = 64 << 10;

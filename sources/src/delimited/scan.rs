@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use simd::{Block, Isa, POSITION_MAX};
 
-use crate::blocks::{Blocks, Plan};
-use crate::decode::Rules;
-use crate::dialect::Dialect;
-use crate::dump::scan::TupleScanner;
-use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
-use crate::rows::{DECODE, Mark, Rows, Shape};
+use super::blocks::{Blocks, Plan};
+use super::dialect::Dialect;
+use super::lexer::{Cursor, Ends, Lexer, Sink, State};
+use crate::batch::TextIndex;
+use crate::batch::decode::Rules;
+use crate::batch::text::{DECODE, Mark, Meaning, Shape};
+use crate::chunk::Chunk;
 
 /// Finds the fields of chunks of one dialect. Cheap to make; one per thread.
 #[derive(Clone, Debug)]
-pub struct Scanner {
+pub(super) struct Scanner {
     lexer: Lexer,
     /// How whole blocks are scanned, if this dialect's can be.
     plan: Option<Plan>,
@@ -21,54 +22,32 @@ pub struct Scanner {
     shape: Shape,
     /// Fields that a record has columns for; 0 if that is not known.
     fields_max: usize,
-    /// How SQL tuples are scanned, if they are what the dialect is.
-    tuples: Option<TupleScanner>,
 }
 
 impl Scanner {
-    /// Largest chunk that can be scanned, in bytes.
-    pub const CHUNK_BYTES_MAX: usize = POSITION_MAX as usize;
-
-    /// A scanner with the fastest instructions this processor has.
-    ///
     /// The dialect has passed [`Dialect::check`].
-    pub fn new(dialect: &Dialect) -> Scanner {
-        Scanner::with_isa(dialect, Isa::best())
-    }
-
-    /// A scanner with the given instructions: for tests and benchmarks.
-    pub fn with_isa(dialect: &Dialect, isa: Isa) -> Scanner {
+    pub(super) fn new(dialect: &Dialect, isa: Isa) -> Scanner {
         let lexer = Lexer::new(dialect);
-        let tuples = TupleScanner::new(dialect);
         let shape = Shape {
             separator_size: lexer.separator.len() as u32,
-            // The parenthesis before the first field.
-            prefix_size: if tuples.is_some() { 1 } else { lexer.prefix.len() as u32 },
+            prefix_size: lexer.prefix.len() as u32,
             trailing_separator: dialect.trailing_separator,
             has_null_text: lexer.quote.is_some() || dialect.null_token.is_some(),
             null_token: dialect.null_token.as_deref().map(Arc::from),
-            rules: Rules::new(&lexer),
-            strings: tuples.as_ref().map(|tuples| tuples.rules().clone()),
+            meaning: Meaning::Delimited(rules(&lexer)),
         };
         let fields_max = dialect.fields.len();
-        Scanner { plan: Plan::new(&lexer, isa), lexer, isa, shape, fields_max, tuples }
+        Scanner { plan: Plan::new(&lexer, isa), lexer, isa, shape, fields_max }
     }
 
-    /// Overwrites `rows` with the rows of `chunk`: whole records, the last of which may lack its
-    /// terminator because the file ends there. At most [`Scanner::CHUNK_BYTES_MAX`] bytes.
+    /// Overwrites `rows` with the rows of `text`: whole records, the last of which may lack its
+    /// terminator because the file ends there. At most [`Chunk::BYTES_MAX`] bytes.
     ///
     /// Any bytes are rows; how many fields one must have is the caller's to check
     /// ([`crate::Row::has_fields_for`]).
-    pub fn scan(&mut self, chunk: &[u8], rows: &mut Rows) {
-        assert!(chunk.len() <= Scanner::CHUNK_BYTES_MAX, "a chunk is at most 1 GiB - 1");
-        rows.fields = 0;
-        rows.marks.clear();
-        rows.starts.clear();
-        rows.not_plain = None;
-        rows.shape.clone_from(&self.shape);
-        if let Some(tuples) = &self.tuples {
-            return tuples.scan(chunk, rows, self.isa);
-        }
+    pub(super) fn scan(&mut self, text: &[u8], rows: &mut TextIndex) {
+        assert!(text.len() <= Chunk::BYTES_MAX, "a chunk is at most 1 GiB - 1");
+        rows.begin(&self.shape);
         let mut sink = Fields { rows, lexer: &self.lexer, fields_max: self.fields_max };
         let mut cursor = self.lexer.cursor(0);
         if let Some(plan) = self.plan {
@@ -76,19 +55,31 @@ impl Scanner {
                 plan,
                 lexer: &self.lexer,
                 cursor: &mut cursor,
-                bytes: chunk,
+                bytes: text,
                 last: true,
                 sink: &mut sink,
             });
         }
-        self.lexer.run(&mut cursor, chunk, chunk.len(), true, &mut sink);
-        sink.finish(cursor, chunk);
+        self.lexer.run(&mut cursor, text, text.len(), true, &mut sink);
+        sink.finish(cursor, text);
+    }
+}
+
+/// What undoing a field needs to know of the dialect.
+fn rules(lexer: &Lexer) -> Rules {
+    Rules {
+        quote: lexer.quote,
+        escape: lexer.escape,
+        charset: lexer.charset,
+        by_character: lexer.by_character.as_slice().into(),
+        ghost: lexer.ghost,
+        is_fixed: lexer.fixed.is_some(),
     }
 }
 
 /// Writes what the lexer finds into `rows`.
 struct Fields<'a> {
-    rows: &'a mut Rows,
+    rows: &'a mut TextIndex,
     lexer: &'a Lexer,
     fields_max: usize,
 }

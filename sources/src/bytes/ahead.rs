@@ -15,10 +15,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread;
 use std::time::Duration;
 
-use crate::encoding::Unit;
+use crate::bytes::encoding::Unit;
+use crate::bytes::input::Input;
+use crate::bytes::text::{Text, TextOptions};
 use crate::error::{Error, Result};
-use crate::input::Input;
-use crate::text::{Text, TextOptions};
 
 /// Bytes of text handed over at once.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;

@@ -14,8 +14,8 @@
 
 use simd::{Block, Isa, Kernel, after_any, escaped_bytes};
 
-use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
-use crate::rows::{DECODE, QUOTED};
+use super::lexer::{Cursor, Ends, Lexer, Sink, State};
+use crate::batch::text::{DECODE, QUOTED};
 
 /// The special bytes of a dialect whose blocks can be scanned.
 #[derive(Clone, Copy, Debug)]

@@ -16,9 +16,9 @@ mod xz;
 #[cfg(feature = "zstd")]
 mod zstd;
 
-use crate::compression::Compression;
+use crate::bytes::compression::Compression;
+use crate::bytes::input::Raw;
 use crate::error::{Error, Result};
-use crate::input::Raw;
 
 /// Compressed bytes per read call.
 const FEED_BYTES: usize = 128 << 10;
@@ -251,6 +251,6 @@ impl Feed {
             Problem::Memory(what) => what,
             Problem::Read(_) => String::new(),
         };
-        Error::Archive { path, compression, offset, problem }
+        Error::Archive { path, compression: compression.name(), offset, problem }
     }
 }

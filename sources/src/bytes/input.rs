@@ -11,9 +11,9 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::spool::Spool;
+use super::stdin::{self, is_stdin};
 use crate::error::{Error, Result};
-use crate::spool::Spool;
-use crate::stdin::{self, is_stdin};
 
 /// One input, found but not opened. Clones are the same input.
 #[derive(Clone, Debug)]

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use simd::Isa;
+use sql::Literals;
 use values::Value;
 
-use crate::ahead::Ends;
+use super::dialect::Dialect;
+use super::lexer::Lexer;
+use super::split::Splitter;
+use crate::batch::{Row, Rows, TextRow};
+use crate::bytes::ahead::Ends;
+use crate::bytes::compression::Compression;
+use crate::bytes::encoding::{Encoding, Unit};
+use crate::bytes::input::{self, Input};
+use crate::bytes::stream::Stream;
+use crate::bytes::text::{self, Text, TextOptions};
 use crate::chunk::{Chunk, newlines};
-use crate::compression::Compression;
-use crate::dialect::{Dialect, FieldKind};
-use crate::encoding::{Encoding, Unit};
 use crate::error::{Error, Position, Result};
-use crate::input::{self, Input};
-use crate::lexer::Lexer;
-use crate::rows::Rows;
-use crate::scan::Scanner;
-use crate::source::{InputFile, Source};
-use crate::split::Splitter;
-use crate::stream::Stream;
-use crate::text::{self, Text, TextOptions};
-use sql::Literals;
+use crate::field::{FieldKind, Layout};
+use crate::source::{InputFile, Reader, Source};
 
 /// Bytes per read call. Small enough that a piece is still in the second-level cache when it is
 /// searched for its last record end and its newlines.
@@ -79,7 +79,7 @@ impl Default for SourceOptions {
 
 /// Leaves room for one more piece in a chunk that can be scanned.
 const RECORD_BYTES_MAX: usize = (1 << 30) - (16 << 20);
-const _: () = assert!(RECORD_BYTES_MAX + PIECE_BYTES < Scanner::CHUNK_BYTES_MAX);
+const _: () = assert!(RECORD_BYTES_MAX + PIECE_BYTES < Chunk::BYTES_MAX);
 
 /// Files and pipes, one after the other. Each is opened when its turn comes.
 #[derive(Debug)]
@@ -190,6 +190,11 @@ impl FileSource {
         FileSource { isa, ..self }
     }
 
+    /// What the files look like, with the fields once they were set.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
     /// The column names in the header of the first file, what is not UTF-8 replaced; None without
     /// `SourceOptions::header` or without files. Reads the start of the first file if nothing was
     /// read yet.
@@ -273,8 +278,7 @@ impl FileSource {
 
 impl Source for FileSource {
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
-        chunk.bytes.clear();
-        chunk.places.clear();
+        chunk.clear();
         while self.open_next()? {
             let Some(open) = &mut self.current else {
                 break;
@@ -309,8 +313,16 @@ impl Source for FileSource {
         &self.files
     }
 
-    fn dialect(&self) -> &Dialect {
-        &self.dialect
+    fn reader(&self) -> Box<dyn Reader> {
+        self.dialect.reader_with(self.isa)
+    }
+
+    fn layout(&self) -> Layout {
+        self.dialect.layout()
+    }
+
+    fn row_end(&self) -> &[u8] {
+        &self.dialect.lines_terminated_by
     }
 
     fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
@@ -334,6 +346,11 @@ impl Source for FileSource {
             self.open_next()?;
         }
         Ok(self.names.as_deref())
+    }
+
+    fn words(&self) -> String {
+        let SourceOptions { header, skip_lines, encoding, .. } = &self.options;
+        format!("{:?} header {header} skip {skip_lines} encoding {encoding:?}", self.dialect)
     }
 
     /// As the options have it, whether or not the files need that.
@@ -541,14 +558,13 @@ fn list(names: &[Vec<u8>]) -> String {
 
 /// The fields of a header record. A column may be called what means NULL in the rows.
 fn names(dialect: &Dialect, record: &[u8]) -> Vec<Vec<u8>> {
-    let mut rows = Rows::new();
-    Scanner::new(&Dialect { null_token: None, ..dialect.clone() }).scan(record, &mut rows);
+    let index = Dialect { null_token: None, ..dialect.clone() }.index(record);
     let mut scratch = Vec::new();
-    let fields = rows.iter().flat_map(|row| row.fields());
-    fields
-        .map(|field| match rows.value(record, field, &mut scratch) {
-            Value::Null => b"NULL".to_vec(),
-            Value::Bytes(bytes) => bytes.to_vec(),
-        })
-        .collect()
+    let rows = index.rows(record);
+    let fields = rows.iter().flat_map(|row| (0..row.field_count()).map(move |at| (row, at)));
+    let name = |(row, at): (TextRow<'_>, usize)| match row.value(at, &mut scratch) {
+        Value::Bytes(bytes) => bytes.to_vec(),
+        _ => b"NULL".to_vec(),
+    };
+    fields.map(name).collect()
 }

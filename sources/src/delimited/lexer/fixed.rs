@@ -10,9 +10,9 @@
 //! Widths are bytes, after escapes are undone; nothing is NULL. Without a line terminator one row
 //! follows the other. Source: `read_fixed_length` in the server's `sql/sql_load.cc`.
 
-use crate::dialect::FieldKind;
-use crate::lexer::{Cursor, Lexer, Sink};
-use crate::rows::DECODE;
+use super::{Cursor, Lexer, Sink};
+use crate::batch::text::DECODE;
+use crate::field::FieldKind;
 
 /// Sizes of the fields of a row.
 #[derive(Clone, Debug)]

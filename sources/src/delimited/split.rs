@@ -6,9 +6,9 @@
 
 use simd::{Block, Isa};
 
-use crate::blocks::{Blocks, Plan};
-use crate::dialect::Dialect;
-use crate::lexer::{Cursor, Ends, Lexer, Sink, State};
+use super::blocks::{Blocks, Plan};
+use super::dialect::Dialect;
+use super::lexer::{Cursor, Ends, Lexer, Sink, State};
 
 /// Finds the last record end in a growing buffer that begins at a record start.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::stdin;
 use crate::error::{Error, Result};
-use crate::stdin;
 
 /// A pipe and what came out of it so far.
 #[derive(Debug)]

@@ -1,0 +1,169 @@
+//! The rows of a chunk, as text or as typed values.
+//!
+//! ```text
+//! Chunk --Reader--> Batch --visit--> TextRows    field ends over the chunk's bytes
+//!                                    TypedRows   columns of values
+//! ```
+//!
+//! There may be any number of [`crate::Source`]s, but there are two ways to hold rows. Whoever takes
+//! rows says how for any [`Rows`], and is compiled once for each: which of them it is, is asked once
+//! a batch ([`Batch::visit`]).
+//!
+//! In reading order: `text` the index of a text's fields, `decode` what a field of delimited text
+//! means, `typed` columns.
+
+pub(crate) mod decode;
+pub(crate) mod text;
+mod typed;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use values::Value;
+
+use crate::chunk::Chunk;
+pub use text::{TextIndex, TextRow, TextRows};
+pub use typed::{Cells, TypedColumn, TypedColumns, TypedRow, TypedRows};
+
+/// Rows in order.
+pub trait Rows: Copy {
+    /// One of them.
+    type Row: Row;
+
+    /// Number of rows.
+    fn len(self) -> usize;
+
+    /// True if there are none.
+    #[inline]
+    fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The row of this index, below `len`.
+    fn row(self, index: usize) -> Self::Row;
+
+    /// All rows in order.
+    #[inline]
+    fn iter(self) -> impl ExactSizeIterator<Item = Self::Row> {
+        (0..self.len()).map(move |index| self.row(index))
+    }
+}
+
+/// One row: its fields, and where it is.
+pub trait Row: Copy {
+    /// Number of fields.
+    fn field_count(self) -> usize;
+
+    /// True if the row is one for `columns` columns as LOAD DATA counts, of which the last ones
+    /// after `needed` may be missing.
+    fn has_fields_for(self, needed: usize, columns: usize) -> bool;
+
+    /// What the field of this index, below `field_count`, holds; `scratch` holds bytes that are
+    /// nowhere else (overwritten then).
+    fn value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
+    where
+        Self: 'v;
+
+    /// Where it begins in its chunk: what [`Chunk::line_at`] and the like take.
+    fn start(self) -> usize;
+
+    /// From where it begins in its chunk to where the next one may.
+    fn span(self) -> Range<usize>;
+
+    /// The row as it is in the file, with what ends it; where it is no text there, as a line of LOAD
+    /// DATA: what a file of rejects gets.
+    fn raw<'v>(self) -> Cow<'v, [u8]>
+    where
+        Self: 'v;
+}
+
+/// Takes the rows of a batch, however they are held.
+pub trait Visit {
+    /// What comes of it.
+    type Output;
+
+    /// Takes them.
+    fn rows<R: Rows>(self, rows: R) -> Self::Output;
+}
+
+/// The rows of a chunk, made by a [`crate::Reader`]; reused from chunk to chunk.
+#[derive(Debug, Default)]
+pub struct Batch {
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    Text(TextIndex),
+    Typed(TypedColumns),
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        Held::Text(TextIndex::default())
+    }
+}
+
+impl Batch {
+    /// Without rows.
+    pub fn new() -> Batch {
+        Batch::default()
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match &self.held {
+            Held::Text(index) => index.len(),
+            Held::Typed(columns) => columns.len(),
+        }
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether rows are held as text: [`Row::raw`] is then what a reader reads.
+    pub fn is_text(&self) -> bool {
+        matches!(self.held, Held::Text(_))
+    }
+
+    /// To be filled with typed rows: columns as they were left, or none if there was text.
+    pub fn typed(&mut self) -> &mut TypedColumns {
+        if let Held::Text(_) = self.held {
+            self.held = Held::Typed(TypedColumns::default());
+        }
+        match &mut self.held {
+            Held::Typed(columns) => columns,
+            Held::Text(_) => unreachable!("it was made one of columns"),
+        }
+    }
+
+    /// To be filled with rows of text.
+    pub(crate) fn text(&mut self) -> &mut TextIndex {
+        if let Held::Typed(_) = self.held {
+            self.held = Held::default();
+        }
+        match &mut self.held {
+            Held::Text(index) => index,
+            Held::Typed(_) => unreachable!("it was made one of text"),
+        }
+    }
+
+    /// The rows, if they are held as text. `chunk` is what they were read from.
+    pub fn text_rows<'a>(&'a self, chunk: &'a Chunk) -> Option<TextRows<'a>> {
+        match &self.held {
+            Held::Text(index) => Some(index.rows(&chunk.bytes)),
+            Held::Typed(_) => None,
+        }
+    }
+
+    /// Gives the rows to `visitor`. `chunk` is what they were read from.
+    #[inline]
+    pub fn visit<V: Visit>(&self, chunk: &Chunk, visitor: V) -> V::Output {
+        match &self.held {
+            Held::Text(index) => visitor.rows(index.rows(&chunk.bytes)),
+            Held::Typed(columns) => visitor.rows(columns.rows()),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Rows of text: where each field ends, and what it means.
+//!
+//! ```text
+//! bytes   1|ab|c\|d\n22|x|\n
+//! ends     1  4    9   12 14 15      one u32 per field: position of its end, two flags on top
+//! marks              (3, 10)   (6, 16)   one per row: fields so far, end with the terminator
+//! ```
+//!
+//! A field starts one separator after the end of the field before it, the first one of a row where
+//! the row before it ended; fields of fixed size have no separator. Nothing is allocated per row
+//! once the vectors have grown.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use simd::POSITION_MAX;
+use sql::StringRules;
+use values::Value;
+
+use super::decode::{self, Rules};
+use super::{Row, Rows};
+
+/// Flag of a field end: the bytes are not the value; escapes or quotes in it must be undone.
+pub(crate) const DECODE: u32 = simd::FLAGS[0];
+/// Flag of a field end: the field begins with an opening quote.
+pub(crate) const QUOTED: u32 = simd::FLAGS[1];
+
+/// Where the rows and fields of a text are.
+#[derive(Clone, Debug, Default)]
+pub struct TextIndex {
+    /// Field ends; only the first `fields` are valid. Longer, so that SIMD stores need no check.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) fields: usize,
+    pub(crate) marks: Vec<Mark>,
+    /// Start of each row, only for SQL tuples and dialects with LINES STARTING BY; else empty.
+    pub(crate) starts: Vec<u32>,
+    pub(crate) shape: Shape,
+}
+
+/// What reading the index needs to know of how the text is written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shape {
+    pub(crate) separator_size: u32,
+    pub(crate) prefix_size: u32,
+    pub(crate) trailing_separator: bool,
+    /// Plain text may be NULL: the bare word where there are quotes, or the token.
+    pub(crate) has_null_text: bool,
+    pub(crate) null_token: Option<Arc<[u8]>>,
+    pub(crate) meaning: Meaning,
+}
+
+/// How fields are undone.
+#[derive(Clone, Debug)]
+pub(crate) enum Meaning {
+    /// As LOAD DATA does.
+    Delimited(Rules),
+    /// They are SQL literals.
+    Literals(StringRules),
+}
+
+impl Default for Meaning {
+    fn default() -> Meaning {
+        Meaning::Delimited(Rules::default())
+    }
+}
+
+/// End of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    /// Fields of the text up to and with this row.
+    pub(crate) fields: u32,
+    /// First byte after the terminator.
+    pub(crate) end: u32,
+}
+
+impl TextIndex {
+    /// Number of rows.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// True if there are no rows.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    /// The rows. `text` is what was scanned.
+    #[inline]
+    pub fn rows<'a>(&'a self, text: &'a [u8]) -> TextRows<'a> {
+        TextRows { text, index: self }
+    }
+
+    /// Without rows, for a text of this shape.
+    pub(crate) fn begin(&mut self, shape: &Shape) {
+        self.fields = 0;
+        self.marks.clear();
+        self.starts.clear();
+        self.shape.clone_from(shape);
+    }
+
+    /// Room for the fields of one more block.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let size = (self.ends.len() * 2).max(1024);
+        self.ends.resize(size, 0);
+    }
+
+    #[inline(always)]
+    pub(crate) fn reserve_block(&mut self) {
+        if self.ends.len() - self.fields < 64 {
+            self.grow();
+        }
+    }
+
+    /// What a field holds that may be NULL by its text, or has quotes or escapes. Out of line: most
+    /// files have no such fields, and the loop over theirs is to stay small.
+    #[inline(never)]
+    fn special<'v>(
+        &self,
+        raw: &'v [u8],
+        field: usize,
+        flags: u32,
+        scratch: &'v mut Vec<u8>,
+    ) -> Option<&'v [u8]> {
+        if flags == QUOTED {
+            return Some(&raw[1..raw.len() - 1]);
+        }
+        let rules = match &self.shape.meaning {
+            Meaning::Literals(strings) => {
+                return strings.decode(raw, flags & QUOTED != 0, scratch);
+            }
+            Meaning::Delimited(rules) => rules,
+        };
+        match flags {
+            0 if rules.quote.is_some() && raw == b"NULL" => None,
+            0 | DECODE if self.shape.null_token.as_deref() == Some(raw) => None,
+            0 => Some(raw),
+            flags => decode::decode(raw, flags & QUOTED != 0, field, rules, scratch),
+        }
+    }
+}
+
+/// Rows of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct TextRows<'a> {
+    text: &'a [u8],
+    index: &'a TextIndex,
+}
+
+impl<'a> Rows for TextRows<'a> {
+    type Row = TextRow<'a>;
+
+    #[inline]
+    fn len(self) -> usize {
+        self.index.len()
+    }
+
+    #[inline]
+    fn row(self, index: usize) -> TextRow<'a> {
+        let TextRows { text, index: rows } = self;
+        let mark = rows.marks[index];
+        let (first, mut start) = match index.checked_sub(1) {
+            Some(before) => (rows.marks[before].fields, rows.marks[before].end),
+            None => (0, 0),
+        };
+        if let Some(&stated) = rows.starts.get(index) {
+            start = stated;
+        }
+        let mut ends = &rows.ends[first as usize..mark.fields as usize];
+        if rows.shape.trailing_separator
+            && let [.., before, last] = ends
+            && *last == (before & POSITION_MAX) + rows.shape.separator_size
+        {
+            ends = &ends[..ends.len() - 1];
+        }
+        TextRow { text, index: rows, ends, start, end: mark.end }
+    }
+}
+
+/// One record of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct TextRow<'a> {
+    text: &'a [u8],
+    index: &'a TextIndex,
+    ends: &'a [u32],
+    start: u32,
+    end: u32,
+}
+
+impl<'a> TextRow<'a> {
+    /// The field of this index as it stands in the text, quotes and escapes included.
+    #[inline]
+    pub fn raw_field(self, field: usize) -> &'a [u8] {
+        &self.text[self.field_start(field)..(self.ends[field] & POSITION_MAX) as usize]
+    }
+
+    #[inline]
+    fn field_start(self, field: usize) -> usize {
+        let shape = &self.index.shape;
+        let start = match field.checked_sub(1) {
+            Some(before) => (self.ends[before] & POSITION_MAX) + shape.separator_size,
+            None => self.start + shape.prefix_size,
+        };
+        start as usize
+    }
+}
+
+impl<'a> Row for TextRow<'a> {
+    /// At least 1 but in an empty line of a file with rows of fixed size.
+    #[inline]
+    fn field_count(self) -> usize {
+        self.ends.len()
+    }
+
+    /// One field more may be there that is empty, because a separator may stand before a line end.
+    #[inline]
+    fn has_fields_for(self, needed: usize, columns: usize) -> bool {
+        let count = self.ends.len();
+        count == columns
+            || (needed..columns).contains(&count)
+            || (count == columns + 1 && self.raw_field(columns).is_empty())
+    }
+
+    #[inline]
+    fn value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
+    where
+        Self: 'v,
+    {
+        let raw = self.raw_field(field);
+        let flags = self.ends[field] & !POSITION_MAX;
+        if flags == 0 && !self.index.shape.has_null_text {
+            return Value::Bytes(raw);
+        }
+        match self.index.special(raw, field, flags, scratch) {
+            Some(bytes) => Value::Bytes(bytes),
+            None => Value::Null,
+        }
+    }
+
+    #[inline]
+    fn start(self) -> usize {
+        self.start as usize
+    }
+
+    #[inline]
+    fn span(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    fn raw<'v>(self) -> Cow<'v, [u8]>
+    where
+        Self: 'v,
+    {
+        Cow::Borrowed(&self.text[self.span()])
+    }
+}

@@ -1,0 +1,219 @@
+//! Typed rows: columns of values, as Parquet and Arrow have them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use values::{Decimal, Value};
+
+use super::{Row, Rows};
+
+/// Values of one column, in the order of rows.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Cells {
+    /// Whole numbers.
+    Integer(Vec<i64>),
+    /// Whole numbers from 0 on.
+    Unsigned(Vec<u64>),
+    /// Numbers of four bytes.
+    Float(Vec<f32>),
+    /// Numbers of eight bytes.
+    Double(Vec<f64>),
+    /// Whole numbers of units of 10^-`scale`.
+    Decimal {
+        /// The units.
+        units: Vec<i128>,
+        /// Digits after the point.
+        scale: u8,
+    },
+    /// Days since 1970-01-01.
+    Date(Vec<i32>),
+    /// Microseconds, which may be below 0 and more than a day.
+    Time(Vec<i64>),
+    /// Microseconds since 1970-01-01 00:00:00 of a clock on the wall, in no zone.
+    DateTime(Vec<i64>),
+    /// Microseconds since 1970-01-01 00:00:00 UTC.
+    Timestamp(Vec<i64>),
+    /// Text in the file's character set, or bytes: `ends` has where each ends in `bytes`.
+    Bytes {
+        /// Where each ends.
+        ends: Vec<usize>,
+        /// All of them.
+        bytes: Vec<u8>,
+    },
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypedColumn {
+    /// A value a row; any where it is NULL.
+    pub cells: Cells,
+    /// Whether each is one; empty if none is NULL.
+    pub is_valid: Vec<bool>,
+}
+
+/// The columns of typed rows; to be filled by a [`crate::Reader`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TypedColumns {
+    rows: usize,
+    columns: Vec<TypedColumn>,
+}
+
+impl Cells {
+    fn len(&self) -> usize {
+        match self {
+            Cells::Integer(cells) | Cells::Time(cells) => cells.len(),
+            Cells::DateTime(cells) | Cells::Timestamp(cells) => cells.len(),
+            Cells::Unsigned(cells) => cells.len(),
+            Cells::Float(cells) => cells.len(),
+            Cells::Double(cells) => cells.len(),
+            Cells::Decimal { units, .. } => units.len(),
+            Cells::Date(cells) => cells.len(),
+            Cells::Bytes { ends, .. } => ends.len(),
+        }
+    }
+
+    #[inline]
+    fn value(&self, row: usize) -> Value<'_> {
+        match self {
+            Cells::Integer(cells) => Value::Integer(cells[row]),
+            Cells::Unsigned(cells) => Value::Unsigned(cells[row]),
+            Cells::Float(cells) => Value::Double(f64::from(cells[row])),
+            Cells::Double(cells) => Value::Double(cells[row]),
+            Cells::Decimal { units, scale } => {
+                Value::Decimal(Decimal { units: units[row], scale: *scale })
+            }
+            Cells::Date(cells) => Value::Date(cells[row]),
+            Cells::Time(cells) => Value::Time(cells[row]),
+            Cells::DateTime(cells) => Value::DateTime(cells[row]),
+            Cells::Timestamp(cells) => Value::Timestamp(cells[row]),
+            Cells::Bytes { ends, bytes } => {
+                let start = row.checked_sub(1).map_or(0, |before| ends[before]);
+                Value::Bytes(&bytes[start..ends[row]])
+            }
+        }
+    }
+}
+
+impl TypedColumns {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Takes the columns of `rows` rows, in the order of fields, and gives back those it had, so that
+    /// what they have allocated can be filled again.
+    ///
+    /// Panics if one has another number of values.
+    pub fn replace(&mut self, rows: usize, columns: Vec<TypedColumn>) -> Vec<TypedColumn> {
+        for column in &columns {
+            assert_eq!(column.cells.len(), rows, "a value a row");
+            let told = column.is_valid.len();
+            assert!(told == 0 || told == rows, "validity is told of every row or of none");
+        }
+        self.rows = rows;
+        std::mem::replace(&mut self.columns, columns)
+    }
+
+    /// The rows.
+    #[inline]
+    pub fn rows(&self) -> TypedRows<'_> {
+        TypedRows { columns: self }
+    }
+}
+
+/// Typed rows.
+#[derive(Clone, Copy, Debug)]
+pub struct TypedRows<'a> {
+    columns: &'a TypedColumns,
+}
+
+impl<'a> Rows for TypedRows<'a> {
+    type Row = TypedRow<'a>;
+
+    #[inline]
+    fn len(self) -> usize {
+        self.columns.rows
+    }
+
+    #[inline]
+    fn row(self, index: usize) -> TypedRow<'a> {
+        TypedRow { columns: &self.columns.columns, index }
+    }
+}
+
+/// One typed row.
+#[derive(Clone, Copy, Debug)]
+pub struct TypedRow<'a> {
+    columns: &'a [TypedColumn],
+    index: usize,
+}
+
+impl Row for TypedRow<'_> {
+    #[inline]
+    fn field_count(self) -> usize {
+        self.columns.len()
+    }
+
+    #[inline]
+    fn has_fields_for(self, needed: usize, columns: usize) -> bool {
+        self.columns.len() == columns || (needed..columns).contains(&self.columns.len())
+    }
+
+    #[inline]
+    fn value<'v>(self, field: usize, _scratch: &'v mut Vec<u8>) -> Value<'v>
+    where
+        Self: 'v,
+    {
+        let column = &self.columns[field];
+        match column.is_valid.get(self.index) {
+            Some(false) => Value::Null,
+            _ => column.cells.value(self.index),
+        }
+    }
+
+    #[inline]
+    fn start(self) -> usize {
+        self.index
+    }
+
+    #[inline]
+    fn span(self) -> Range<usize> {
+        self.index..self.index + 1
+    }
+
+    fn raw<'v>(self) -> Cow<'v, [u8]>
+    where
+        Self: 'v,
+    {
+        let (mut line, mut scratch, mut text) = (Vec::new(), Vec::new(), Vec::new());
+        for field in 0..self.columns.len() {
+            if field > 0 {
+                line.push(b'\t');
+            }
+            match self.value(field, &mut scratch).text(&mut text) {
+                None => line.extend_from_slice(b"\\N"),
+                Some(text) => escape(text, &mut line),
+            }
+        }
+        line.push(b'\n');
+        Cow::Owned(line)
+    }
+}
+
+/// Appends a field of LOAD DATA's own dialect.
+fn escape(text: &[u8], line: &mut Vec<u8>) {
+    for &byte in text {
+        match byte {
+            b'\t' => line.extend_from_slice(b"\\t"),
+            b'\n' => line.extend_from_slice(b"\\n"),
+            b'\\' => line.extend_from_slice(b"\\\\"),
+            byte => line.push(byte),
+        }
+    }
+}

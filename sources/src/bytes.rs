@@ -1,0 +1,23 @@
+//! Where bytes come from: files and pipes, archives, character sets of more than a byte.
+//!
+//! ```text
+//! names --expand--> Input --compression, decompress, encoding--> Text --Stream--> whoever cuts it
+//!                   a file, or a Spool of a pipe
+//! ```
+//!
+//! In reading order: `expand` names to paths, `stdin` what is none, `input` files that must
+//! not change and pipes, `spool`
+//! what a pipe gave, `compression` and `decompress` archives, `encoding` UTF-16 and UTF-32, `text` all
+//! of these in a row, `ahead` on a thread, `stream` or not, `sample` parts of them to guess from.
+
+pub(crate) mod ahead;
+pub(crate) mod compression;
+mod decompress;
+pub(crate) mod encoding;
+pub(crate) mod expand;
+pub(crate) mod input;
+pub(crate) mod sample;
+mod spool;
+pub(crate) mod stdin;
+pub(crate) mod stream;
+pub(crate) mod text;

@@ -1,0 +1,36 @@
+//! What a reader must know of the columns that fields go to.
+
+use sql::Literals;
+
+/// What the reader must know of the column that a field goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldKind {
+    /// The column holds text, and is read by characters: CHAR, VARCHAR, TEXT, JSON, ENUM, SET, UUID,
+    /// INET4 and INET6, not BINARY, BLOB, numbers and dates, nor variables.
+    pub is_text: bool,
+    /// Bytes it takes at most in a row of fixed size: the server's display width of the column.
+    pub bytes_max: u32,
+    /// Bytes it counts for the size of such a row: the same, but 256 for BLOB and TEXT.
+    pub row_bytes: u32,
+    /// Which SQL literals the column takes as it takes a field of a file.
+    pub literals: Literals,
+}
+
+impl FieldKind {
+    /// A field of which nothing is known but which literals go there.
+    pub fn of_literals(literals: Literals) -> FieldKind {
+        FieldKind { is_text: false, bytes_max: 0, row_bytes: 0, literals }
+    }
+}
+
+/// How fields lie in a row: what besides [`FieldKind`]s has to be known of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Something tells where a field ends.
+    Separated,
+    /// Each is as wide as its column.
+    Fixed {
+        /// Whether something ends a line, so that its last field may be shorter.
+        has_line_ends: bool,
+    },
+}
