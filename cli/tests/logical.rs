@@ -129,6 +129,12 @@ impl Growing {
         assert_eq!(self.desk.rows("SHOW TABLES"), ["t"], "{when}");
     }
 
+    /// What a killed load has sent last may be committed yet: until then it locks the table.
+    fn wait_for_open_transactions(&mut self) {
+        self.desk.exec("LOCK TABLES t WRITE");
+        self.desk.exec("UNLOCK TABLES");
+    }
+
     fn reset(&mut self) {
         self.desk.exec("DELETE FROM t WHERE id >= 0");
     }
@@ -306,6 +312,7 @@ fn an_append_whose_file_changed_says_so_and_goes_on_when_it_is_back() {
     let Some(mut growing) = Growing::new("stream", "") else { return };
     let killed = growing.add("portion.5.loaded=kill");
     assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+    growing.wait_for_open_transactions();
     let text = std::fs::read_to_string(&growing.file).unwrap();
     let modified = std::fs::metadata(&growing.file).unwrap().modified().unwrap();
     let write = |text: &str| {

@@ -59,7 +59,7 @@ const CHUNK_BYTES_MIN: usize = 64 << 10;
 const DEFER_BYTES: usize = 8 << 20;
 /// Lanes for which there should be room, where nothing is said of them.
 const LANES_WANTED: usize = 16;
-/// Most lanes, where nothing is said of them.
+/// Most lanes, where nothing is said of them or their transactions stay together.
 const LANES_MAX: usize = 64;
 /// Copies of a chunk in memory: its text, the statement, the driver's packet.
 const COPIES: u64 = 3;
@@ -173,6 +173,10 @@ fn limits(
     let fit = usize::try_from(fit).unwrap_or(LANES_MAX).clamp(1, LANES_MAX);
     let wanted = filling.options.connections.unwrap_or(fit);
     let room = capacity.connections.filter(|_| filling.options.connections.is_none());
+    let wanted = match gate.commit {
+        Commit::Together(_) => wanted.min(LANES_MAX),
+        _ => wanted,
+    };
     let most = if gate.is_parallel { wanted.min(feed.chunks_known()) } else { 1 };
     let connections_max = most.min(room.unwrap_or(usize::MAX)).max(1);
     Ok(Limits {

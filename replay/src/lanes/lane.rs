@@ -266,10 +266,10 @@ impl Connection {
 }
 
 /// Begins the transaction that a connection has all its rows in.
-fn begin(session: &mut Session, commit: &Commit, number: usize) -> server::Result<()> {
+fn begin(session: &mut Session, commit: &Commit, number: usize) -> Result<(), crate::Error> {
     match commit {
         Commit::Together(together) => together.begin(session, number),
-        _ => session.exec("START TRANSACTION").map(drop),
+        _ => Ok(session.exec("START TRANSACTION").map(drop)?),
     }
 }
 

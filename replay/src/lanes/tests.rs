@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use schema::TableName;
 use server::Session;
@@ -306,6 +308,22 @@ fn what_was_prepared_by_somebody_who_died_stays_or_goes_as_a_whole() {
     };
     let spot = |offset| Together::of(&name, Spot { part: 0, offset });
     let mut own = scene.server.connect().unwrap();
+    // Nothing is decided while a connection is still at work, and nobody else takes its number.
+    let mut late = scene.server.connect().unwrap();
+    prepare(&scene, &spot(7), [0, 1]);
+    spot(7).begin(&mut late, 2).unwrap();
+    late.exec(&format!("INSERT INTO {} VALUES (2)", name.quoted())).unwrap();
+    let is_at_work = AtomicBool::new(true);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            is_at_work.store(false, Ordering::SeqCst);
+            drop(late);
+        });
+        assert_eq!(spot(7).resolve(&mut own).unwrap(), Resolved::Out);
+        assert!(!is_at_work.load(Ordering::SeqCst), "decided while a connection was at work");
+    });
+    spot(7).begin(&mut scene.server.connect().unwrap(), 2).unwrap();
     prepare(&scene, &spot(7), [0, 1]);
     assert_eq!(spot(7).resolve(&mut own).unwrap(), Resolved::Out);
     assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("0", 0));

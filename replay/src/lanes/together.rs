@@ -14,8 +14,13 @@
 //! | --- | --- | --- |
 //! | number 0 is among them | none is committed | they are rolled back |
 //! | number 0 is not | all before them are committed | they are committed |
+//!
+//! That table is only right when no connection of the dead is still at work: its last XA PREPARE may
+//! be under way, and a transaction that was not prepared goes only with its connection. Each
+//! connection therefore holds a named lock of its own for as long as it lives, and nobody decides
+//! before these are free.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -26,12 +31,14 @@ use server::RECONNECT_WAIT;
 use server::identifier::{digest, quote_text};
 use server::{ConnectOptions, Interrupt, Session};
 
+use super::LANES_MAX;
 use crate::error::Error;
 use crate::journal::Spot;
 
 /// The format of the names, which the server keeps for whoever gives them.
 const FORMAT: u32 = 1;
-/// How long another one of us who ends transactions of the same table is waited for.
+/// How long another one of us who ends transactions of the same table is waited for, and how long
+/// the server is given to notice that the connections of somebody who was killed are gone.
 const OTHERS_WAIT: Duration = Duration::from_secs(10);
 
 /// Between two looks at what is left.
@@ -91,8 +98,44 @@ impl Together {
     }
 
     /// Begins the transaction of a lane.
-    pub(super) fn begin(&self, session: &mut Session, number: usize) -> server::Result<()> {
-        session.exec(&format!("XA START {}", self.name(number))).map(drop)
+    ///
+    /// Errors: as the server's, and where another connection still has the transaction of that
+    /// number open.
+    pub(super) fn begin(&self, session: &mut Session, number: usize) -> Result<(), Error> {
+        if !session.lock_name(&self.lane_lock(number), OTHERS_WAIT)? {
+            return Err(self.others_at_work());
+        }
+        Ok(session.exec(&format!("XA START {}", self.name(number))).map(drop)?)
+    }
+
+    /// The lock that a lane's connection holds as long as it lives.
+    fn lane_lock(&self, number: usize) -> String {
+        let run = format!("{}\0{}", self.table, self.run);
+        format!("inrush_{:016x}.{number}", digest(run.as_bytes()))
+    }
+
+    fn others_at_work(&self) -> Error {
+        Error::Refused(format!(
+            "connections of an earlier replay are still at work on {}: give the same command again \
+             when the server has ended them",
+            self.table
+        ))
+    }
+
+    /// Waits until no connection of this run is left.
+    fn wait_for_lanes(&self, own: &mut Session) -> Result<(), Error> {
+        let holders: Vec<String> = (0..LANES_MAX)
+            .map(|number| format!("IS_USED_LOCK({})", quote_text(&self.lane_lock(number))))
+            .collect();
+        let holders = format!("SELECT COALESCE({})", holders.join(","));
+        let begun = Instant::now();
+        while own.query_text(&holders)?.is_some() {
+            if begun.elapsed() >= OTHERS_WAIT {
+                return Err(self.others_at_work());
+            }
+            sleep(PAUSE);
+        }
+        Ok(())
     }
 
     /// Has the rows of all lanes stay, of number 0 first. `own` is a connection besides.
@@ -107,9 +150,7 @@ impl Together {
         let mut lanes = lanes;
         if !own.lock_name(&self.global, OTHERS_WAIT)? {
             self.roll_back(lanes);
-            return Err(Error::Refused(
-                "another replay ends transactions of this table".to_owned(),
-            ));
+            return Err(self.others_at_work());
         }
         for (&number, lane) in &mut lanes {
             let prepared = self.prepare(lane, number);
@@ -165,34 +206,35 @@ impl Together {
     }
 
     /// Ends what somebody who was killed has left of this table, and says what became of this run.
+    ///
+    /// Errors: connections of theirs that do not end.
     pub(crate) fn resolve(&self, own: &mut Session) -> Result<Resolved, Error> {
         // An account that may not look could not have begun either.
-        let Ok(rows) = own.query("XA RECOVER") else { return Ok(Resolved::Nothing) };
-        if self.prepared(&rows).is_empty() || !own.lock_name(&self.global, OTHERS_WAIT)? {
+        if own.query("XA RECOVER").is_err() {
             return Ok(Resolved::Nothing);
         }
+        if !own.lock_name(&self.global, OTHERS_WAIT)? {
+            return Err(self.others_at_work());
+        }
         let resolved = self.resolve_locked(own);
-        own.exec(&format!("DO RELEASE_LOCK({})", quote_text(&self.global)))?;
-        resolved
+        let released = own.exec(&format!("DO RELEASE_LOCK({})", quote_text(&self.global)));
+        let resolved = resolved?;
+        released?;
+        Ok(resolved)
     }
 
     fn resolve_locked(&self, own: &mut Session) -> Result<Resolved, Error> {
+        self.wait_for_lanes(own)?;
         let begun = Instant::now();
         let mut resolved = Resolved::Nothing;
         loop {
-            let rows = own.query("XA RECOVER")?;
-            let left = self.prepared(&rows);
-            for Prepared { run, number } in &left {
-                let is_first_left = left.contains(&Prepared { run: run.clone(), number: 0 });
-                let of = Together { run: run.clone(), ..self.clone() };
-                let verb = if is_first_left { "ROLLBACK" } else { "COMMIT" };
-                match own.exec(&format!("XA {verb} {}", of.name(*number))) {
-                    // Its connection is still there, of another run at work or not gone yet.
-                    Err(error) if error.errno() == Some(ER_XAER_NOTA) => {}
-                    done => drop(done?),
-                }
-                if *run == self.run {
-                    resolved = if is_first_left { Resolved::Out } else { Resolved::In };
+            let left = self.prepared(&own.query("XA RECOVER")?);
+            let runs: BTreeSet<&str> = left.iter().map(|prepared| prepared.run.as_str()).collect();
+            for run in runs {
+                let of = Together { run: run.to_owned(), ..self.clone() };
+                let ended = of.end(own)?;
+                if ended != Resolved::Nothing && *run == *self.run {
+                    resolved = ended;
                 }
             }
             let is_left = left.iter().any(|prepared| prepared.run == self.run);
@@ -201,6 +243,26 @@ impl Together {
             }
             sleep(PAUSE);
         }
+    }
+
+    /// Ends what is left of this run, when nobody is at work on it.
+    fn end(&self, own: &mut Session) -> Result<Resolved, Error> {
+        self.wait_for_lanes(own)?;
+        let mut left = self.prepared(&own.query("XA RECOVER")?);
+        left.retain(|prepared| prepared.run == self.run);
+        let Some(first) = left.last() else { return Ok(Resolved::Nothing) };
+        let (verb, resolved) = match first.number {
+            0 => ("ROLLBACK", Resolved::Out),
+            _ => ("COMMIT", Resolved::In),
+        };
+        for prepared in &left {
+            match own.exec(&format!("XA {verb} {}", self.name(prepared.number))) {
+                // Somebody else was faster, or its connection has not let go of it yet.
+                Err(error) if error.errno() == Some(ER_XAER_NOTA) => {}
+                done => drop(done?),
+            }
+        }
+        Ok(resolved)
     }
 
     /// Those of this table, of whichever run, in their order.
