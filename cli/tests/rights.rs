@@ -50,7 +50,7 @@ fn missing_privileges_are_named_as_the_grant_that_gives_them() {
     no_table.refused(2, &["does not exist"]);
     scene.session.exec(&format!("GRANT SELECT ON {database}.* TO {user}@localhost")).unwrap();
     let outcome = run(&mut by(&scene, user));
-    let on_server = "GRANT RELOAD, SUPER ON *.* TO `modest`@`localhost`";
+    let on_server = "GRANT RELOAD, SUPER, PROCESS ON *.* TO `modest`@`localhost`";
     let on_database = format!(
         "GRANT INSERT, CREATE, ALTER, DROP, LOCK TABLES ON `{database}`.* TO `modest`@`localhost`"
     );

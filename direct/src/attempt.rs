@@ -37,6 +37,8 @@ pub(crate) struct Built {
     pub(crate) sorted_input: bool,
     /// Next AUTO_INCREMENT value; none for a table without such a column.
     pub(crate) next_auto_increment: Option<u64>,
+    /// Largest hidden row id; none for a table with a key of its own, or without rows.
+    pub(crate) row_id_max: Option<u64>,
     pub(crate) indexes: Vec<IndexReport>,
 }
 
@@ -49,6 +51,7 @@ pub(crate) struct RowsBuilt<'a> {
     rejects: u64,
     duplicates: u64,
     next_auto_increment: Option<u64>,
+    row_id_max: Option<u64>,
 }
 
 /// How a build is tried.
@@ -149,10 +152,17 @@ impl<'a> Build<'a> {
         commit.duplicates.flush()?;
         let next_auto_increment =
             self.binding.auto_increment.map(|_| sequence.next_auto_increment());
-        let (rows, rejects) = (commit.rows, commit.rejects.count());
-        let duplicates = attempt.losers.map_or(0, Losers::count);
-        let built =
-            RowsBuilt { order, sink, stores, rows, rejects, duplicates, next_auto_increment };
+        let has_row_ids = self.binding.clustered.has_row_id && commit.rows > 0;
+        let built = RowsBuilt {
+            order,
+            sink,
+            stores,
+            rows: commit.rows,
+            rejects: commit.rejects.count(),
+            duplicates: attempt.losers.map_or(0, Losers::count),
+            next_auto_increment,
+            row_id_max: has_row_ids.then(|| sequence.row_id_max()),
+        };
         if let Some(builder) = commit.builder.take() {
             let finished = built.sink.finish(0, builder, built.last_auto_increment())?;
             built.sink.write_finished(finished)?;
@@ -177,6 +187,7 @@ impl<'a> Build<'a> {
             spilled_bytes,
             sorted_input: built.order == Order::AsRead,
             next_auto_increment: built.next_auto_increment,
+            row_id_max: built.row_id_max,
             indexes,
         })
     }

@@ -100,7 +100,7 @@ fn load(
         building.ensure_session()?;
         let placed = building.place(&cfg.to_bytes())?;
         failpoint::hit("import.placed");
-        let mut imported = placed.import()?;
+        let mut imported = placed.import(built.row_id_max)?;
         imported.check_indexes(built.rows)?;
         Ok(imported.filled())
     })?;

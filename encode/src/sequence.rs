@@ -39,6 +39,8 @@ pub struct Sequence {
     generates: Generates,
     /// The table's AUTO_INCREMENT after the last chunk so far, and that chunk.
     reached: Mutex<(u64, u64)>,
+    /// Largest hidden row id so far.
+    row_id_max: AtomicU64,
     /// Whether any value was given, or generated, or any row refused.
     given: AtomicBool,
     generated: AtomicBool,
@@ -115,6 +117,7 @@ impl Sequence {
             careful: careful && column.is_some(),
             generates: series.generates,
             reached: Mutex::new((0, counter.table_next())),
+            row_id_max: AtomicU64::new(0),
             given: AtomicBool::new(false),
             generated: AtomicBool::new(false),
             refused: AtomicBool::new(false),
@@ -144,6 +147,7 @@ impl Sequence {
         let next = turn.state();
         numbers.first_row_id = next.row_id;
         next.row_id += rows as u64;
+        self.row_id_max.store(next.row_id - 1, Ordering::SeqCst);
         let (mut given_any, mut generated, mut given_max) = (false, false, 0);
         for (row, given) in numbers.given.iter().enumerate() {
             given_any |= *given != Given::Nothing;
@@ -246,6 +250,11 @@ impl Sequence {
     /// After all rows: whether some AUTO_INCREMENT values were generated and others given.
     pub fn ended_mixed(&self) -> bool {
         self.given.load(Ordering::SeqCst) && self.generated.load(Ordering::SeqCst)
+    }
+
+    /// Largest hidden row id of all rows; 0 before the first.
+    pub fn row_id_max(&self) -> u64 {
+        self.row_id_max.load(Ordering::SeqCst)
     }
 
     /// Next AUTO_INCREMENT value after all rows.

@@ -25,6 +25,7 @@ mod pages;
 mod refusals;
 mod rejects;
 mod replicas;
+mod row_ids;
 mod sent;
 mod server_only;
 mod sorted;

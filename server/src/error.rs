@@ -150,6 +150,18 @@ pub enum Error {
         /// Its user and host, as far as the account may see them.
         who: String,
     },
+    /// The counter of hidden row ids is not where it has to be for the rows to stay.
+    #[error(
+        "the server's hidden row ids have come to {reached} only, where they have to be well above \
+         {imported}, the largest of the new table: rows inserted later would take the places of its \
+         rows; load it again by --path stream, or give the table a primary key"
+    )]
+    RowIds {
+        /// The largest that was seen, 0 for none.
+        reached: u64,
+        /// The largest that must not be given again.
+        imported: u64,
+    },
     /// A metadata lock did not come in time.
     #[error(
         "no lock on {target} within {seconds} s; {}; end that, or wait longer with --lock-wait, and load again",

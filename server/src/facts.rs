@@ -158,6 +158,13 @@ impl ServerFacts {
         (offset > increment).then_some(Unsupported::AutoIncrementStep { increment, offset })
     }
 
+    /// What keeps a twin of an InnoDB table from taking its place: foreign keys that refer to it
+    /// may be there, in other databases, that the account does not see.
+    pub(crate) fn unseen_foreign_keys(&self) -> Option<Unsupported> {
+        let sees_all = self.privileges.sees_foreign_keys();
+        (!sees_all).then(|| Unsupported::UnseenForeignKeys(self.account.clone()))
+    }
+
     /// The folder of `database` in the data directory, if this process can put files there that
     /// the server can open.
     ///

@@ -22,6 +22,7 @@ pub mod lock;
 pub mod names;
 pub mod publish;
 mod recover;
+mod row_ids;
 pub mod secondary;
 pub mod shadow;
 pub mod swap;

@@ -115,7 +115,7 @@ fn run<'d>(direct: &'d mut Direct<'_>, made: &Template, count: usize) -> At<'d> 
                 At::Built(building)
             }
             At::Built(building) => At::Placed(building.place(&made.cfg).unwrap()),
-            At::Placed(placed) => At::Imported(placed.import().unwrap()),
+            At::Placed(placed) => At::Imported(placed.import(None).unwrap()),
             At::Imported(_) => unreachable!(),
         };
     }

@@ -61,8 +61,15 @@ pub(super) fn rewrite<'a>(text: &'a [u8], databases: &[Vec<u8>], into: &[u8]) ->
             continue;
         }
         rewritten.extend_from_slice(&text[done..piece.place.start]);
+        // Two quoted names side by side would be one, with a backquote in it.
+        if rewritten.ends_with(b"`") {
+            rewritten.push(b' ');
+        }
         rewritten.extend_from_slice(&quoted(into));
         done = piece.place.end;
+        if text[done..].starts_with(b"`") {
+            rewritten.push(b' ');
+        }
     }
     rewritten.extend_from_slice(&text[done..]);
     Cow::Owned(rewritten)
@@ -193,6 +200,7 @@ mod tests {
                 "INSERT INTO \"shop\".\"t\" VALUES ('shop.t', \"shop.t\")",
                 "INSERT INTO `x`.\"t\" VALUES ('shop.t', \"shop.t\")",
             ),
+            ("call`shop`.p(`shop`shop.f())", "call`x`.p(`shop` `x`.f())"),
             ("FOREIGN KEY (a) REFERENCES shop . t (a)", "FOREIGN KEY (a) REFERENCES `x` . t (a)"),
         ] {
             assert_eq!(into_x(text), wanted);
@@ -231,7 +239,10 @@ mod tests {
             let text = text.concat();
             let once = into_x(&text);
             proptest::prop_assert_eq!(&into_x(&once), &once);
-            let others = |text: &str| text.replace("`x`", "").replace("`shop`", "").replace("shop", "");
+            let others = |text: &str| {
+                let names = ["`x`", "`shop`", "shop", " "];
+                names.into_iter().fold(text.to_owned(), |text, name| text.replace(name, ""))
+            };
             proptest::prop_assert_eq!(others(&once), others(&text));
         }
     }

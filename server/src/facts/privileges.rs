@@ -69,10 +69,18 @@ impl Privileges {
         })
     }
 
+    /// Whether foreign keys of other databases that refer to a table are seen.
+    pub fn sees_foreign_keys(&self) -> bool {
+        self.on_server("PROCESS") || self.on_server("SELECT")
+    }
+
     /// The rights of the direct path that are missing, as `GRANT .. TO account` would give them:
     /// one statement for the server, one for the database.
     pub fn missing_for_direct(&self, database: &str, account: &str) -> Vec<String> {
-        let server: Vec<&str> = SERVER.into_iter().filter(|p| !self.on_server(p)).collect();
+        let mut server: Vec<&str> = SERVER.into_iter().filter(|p| !self.on_server(p)).collect();
+        if !self.sees_foreign_keys() {
+            server.push("PROCESS");
+        }
         let server = Some(server).filter(|rights| !rights.is_empty());
         let server =
             server.map(|rights| format!("GRANT {} ON *.* TO {account}", rights.join(", ")));
@@ -190,7 +198,7 @@ mod tests {
         );
         let nothing = Privileges { grants: Vec::new() };
         let missing = nothing.missing_for_direct("a_b`c", "x");
-        assert_eq!(missing[0], "GRANT RELOAD, SUPER ON *.* TO x");
+        assert_eq!(missing[0], "GRANT RELOAD, SUPER, PROCESS ON *.* TO x");
         assert!(missing[1].ends_with("LOCK TABLES ON `a\\_b``c`.* TO x"), "{missing:?}");
     }
 

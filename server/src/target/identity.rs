@@ -102,9 +102,8 @@ impl Lock {
     fn invisible(&self, found: &mut Identity) {
         let (privileges, account) = (&self.facts.privileges, &self.facts.account);
         let database = &self.table.name.database;
-        let is_innodb = self.table.engine == Engine::InnoDb;
-        if is_innodb && !privileges.on_server("PROCESS") && !privileges.on_server("SELECT") {
-            found.ties.push(Unsupported::UnseenForeignKeys(account.clone()));
+        if self.table.engine == Engine::InnoDb {
+            found.ties.extend(self.facts.unseen_foreign_keys());
         }
         // MariaDB shows that there is one to whoever may use the table.
         let is_mysql = self.session.version().flavor == Flavor::MySql;

@@ -43,6 +43,8 @@ pub struct Imported<'d> {
     file: BuiltFile,
     /// The server's, of the IMPORT.
     pub warnings: Vec<Warning>,
+    /// Largest hidden row id, of a table that has them for its key.
+    row_id_max: Option<u64>,
 }
 
 impl<'d> Discarded<'d> {
@@ -110,6 +112,8 @@ impl<'d> Building<'d> {
 
 impl<'d> Placed<'d> {
     /// Has the server adopt the placed file, and removes the description it no longer needs.
+    /// `row_id_max` is the largest hidden row id in it, of a table that has them for its key: the
+    /// rows that come later get larger ones (see the module `row_ids`).
     ///
     /// Waits for the checkpoint that [`Exported::discard`](super::shadow::Exported::discard) started.
     ///
@@ -117,7 +121,7 @@ impl<'d> Placed<'d> {
     /// tablespace. On an error the table is without tablespace too.
     ///
     /// Errors: the server's; an index it marked corrupt.
-    pub fn import(mut self) -> Result<Imported<'d>> {
+    pub fn import(mut self, row_id_max: Option<u64>) -> Result<Imported<'d>> {
         self.building.ensure_session()?;
         let Building { shadow, file, .. } = self.building;
         let lock = &mut *shadow.lock;
@@ -144,7 +148,12 @@ impl<'d> Placed<'d> {
                 message: bad.message.clone(),
                 statement: sql,
             }),
-            None => Ok(Imported { shadow, file, warnings }),
+            None => {
+                if let Some(imported) = row_id_max {
+                    shadow.lock.raise_row_ids(&shadow.dir, imported)?;
+                }
+                Ok(Imported { shadow, file, warnings, row_id_max })
+            }
         }
     }
 }
@@ -182,6 +191,7 @@ impl<'d> Imported<'d> {
 
     /// The shadow as what takes the target's place.
     pub fn filled(self) -> Filled<'d> {
-        Filled::built(self.shadow.lock, self.file)
+        let Imported { shadow, file, row_id_max, .. } = self;
+        Filled::built(shadow.lock, file, row_id_max.map(|max| (shadow.dir, max)))
     }
 }

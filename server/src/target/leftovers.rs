@@ -52,13 +52,13 @@ impl Lock {
 
     fn drop_leftovers(&mut self) -> Result<Vec<String>> {
         let mut removed = Vec::new();
-        let Names { shadow, replaced, emptied, .. } = Names::of(&self.table.name);
+        let Names { shadow, replaced, emptied, row_ids, .. } = Names::of(&self.table.name);
         if catalog::exists(&mut self.session, &emptied)? {
             self.drop_emptied()?;
             removed.push(format!("table {emptied}"));
         }
         let twins = self.twins()?;
-        for table in [shadow, replaced].iter().chain(&twins) {
+        for table in [shadow, replaced, row_ids].iter().chain(&twins) {
             if catalog::exists(&mut self.session, table)? {
                 self.exec(&format!("DROP TABLE {}", table.quoted()))?;
                 removed.push(format!("table {table}"));
@@ -122,10 +122,10 @@ impl Lock {
     /// A server killed in DROP TABLE can come back without the table and with its file (seen on
     /// 10.11.19), which would stand in the way of the next swap.
     fn file_paths(&self, dir: &DatabaseDir) -> Vec<PathBuf> {
-        let aside = [&self.names.replaced, &self.names.emptied];
-        let aside = aside.map(|name| dir.path.join(format!("{}.ibd", name.table)));
+        let dropped = [&self.names.replaced, &self.names.emptied, &self.names.row_ids];
+        let dropped = dropped.map(|name| dir.path.join(format!("{}.ibd", name.table)));
         let shadow = ["build", "cfg", "ibd"].map(|extension| self.shadow_path(dir, extension));
-        shadow.into_iter().chain(aside).collect()
+        shadow.into_iter().chain(dropped).collect()
     }
 
     /// Proves that the folder is this server's, before a file in it is removed: a folder of the

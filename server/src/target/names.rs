@@ -20,6 +20,8 @@ pub struct Names {
     pub replaced: TableName,
     /// What the target becomes in the swap when it was empty.
     pub emptied: TableName,
+    /// Made and dropped to raise the server's counter of hidden row ids.
+    pub row_ids: TableName,
     /// Which portions of a load by statements are in.
     pub ledger: TableName,
     /// The server's named lock.
@@ -37,6 +39,7 @@ impl Names {
             shadow: name("new"),
             replaced: name("old"),
             emptied: name("empty"),
+            row_ids: name("ids"),
             ledger: name("ledger"),
             lock: format!("inrush_{}", digest_of(target)),
         }
@@ -82,7 +85,7 @@ mod tests {
     fn names_of_helpers_fit_and_differ() {
         let long = TableName::new("d", "\u{65e5}".repeat(64));
         let names = Names::of(&long);
-        for name in [&names.shadow, &names.replaced, &names.emptied] {
+        for name in [&names.shadow, &names.replaced, &names.emptied, &names.row_ids] {
             assert!(name.table.chars().count() <= 64 && name.table.is_ascii(), "{name}");
             assert!(name.table.starts_with("_inrush_"));
         }

@@ -2,6 +2,7 @@
 
 use crate::catalog::{self, definition};
 use crate::error::{Error, Result};
+use crate::facts::DatabaseDir;
 use crate::identifier::TableName;
 use crate::target::built_file::BuiltFile;
 use crate::target::lock::Lock;
@@ -19,7 +20,11 @@ pub struct Filled<'l> {
 /// How a filled table came to be, and with that how it is told from another load's.
 #[derive(Debug)]
 enum Made {
-    Built(BuiltFile),
+    Built {
+        file: BuiltFile,
+        /// Where the table's files are, and its largest hidden row id, if its key is that.
+        row_ids: Option<(DatabaseDir, u64)>,
+    },
     /// A twin: its name is this load's alone.
     Sent,
 }
@@ -32,8 +37,12 @@ pub struct Swapped<'l> {
 }
 
 impl<'l> Filled<'l> {
-    pub(super) fn built(lock: &'l mut Lock, file: BuiltFile) -> Filled<'l> {
-        Filled { lock, made: Made::Built(file) }
+    pub(super) fn built(
+        lock: &'l mut Lock,
+        file: BuiltFile,
+        row_ids: Option<(DatabaseDir, u64)>,
+    ) -> Filled<'l> {
+        Filled { lock, made: Made::Built { file, row_ids } }
     }
 
     pub(super) fn sent(lock: &'l mut Lock) -> Filled<'l> {
@@ -47,10 +56,16 @@ impl<'l> Filled<'l> {
     pub fn ensure_session(&mut self) -> Result<()> {
         let made = &self.made;
         let again = self.lock.ensure_session_if(|lock| match made {
-            Made::Built(file) => file.is_still_there(lock),
+            Made::Built { file, .. } => file.is_still_there(lock),
             Made::Sent => lock.has_shadow(),
-        });
-        again.map(drop)
+        })?;
+        match made {
+            // The server may have restarted, and have lost what it had not written down.
+            Made::Built { row_ids: Some((dir, imported)), .. } if again => {
+                self.lock.raise_row_ids(dir, *imported)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Swaps the shadow in. Afterwards the old table has the name [`Swapped::aside`] gives.

@@ -18,6 +18,7 @@ use crate::catalog::{definition, row_format_of};
 use crate::error::{Error, Result};
 use crate::facts::DatabaseDir;
 use crate::filename::filename;
+use crate::identifier::TableName;
 use crate::target::built_file::FileId;
 use crate::target::checkpoint::Checkpoint;
 use crate::target::lock::Lock;
@@ -160,20 +161,8 @@ impl<'d> Shadow<'d> {
         let inside =
             format!("{}/{}\0", filename(&mut lock.session, &shadow.database)?, shadow.table);
         let before = cfg_path.exists();
-        lock.exec(&format!("FLUSH TABLES {} FOR EXPORT", shadow.quoted()))?;
-        let read =
-            |path: &Path| disk::read(path, "template").map_err(|e| Error::io("reading", path, e));
-        let files = read(&ibd_path).and_then(|ibd| Ok(Template { ibd, cfg: read(&cfg_path)? }));
-        let shield = lock.session.options().interrupt.shield();
-        lock.session.exec("UNLOCK TABLES")?;
-        drop(shield);
+        let template = lock.export(&self.dir, &shadow)?;
         let elsewhere = |what: &str| lock.elsewhere(&cfg_path, what);
-        let template = match files {
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                return Err(elsewhere("the exported table did not appear there"));
-            }
-            files => files?,
-        };
         if before || cfg_path.exists() {
             return Err(elsewhere("the exported description did not come and go"));
         }
@@ -205,6 +194,27 @@ impl<'d> Exported<'d> {
         let other = lock.second()?;
         shadow.made.checkpoint = Some(Checkpoint::start(&mut lock.session, other)?);
         Ok(Discarded { shadow, space_id })
+    }
+}
+
+impl Lock {
+    /// Has the server write out a table of ours, and reads the two files.
+    pub(super) fn export(&mut self, dir: &DatabaseDir, table: &TableName) -> Result<Template> {
+        let path = |extension: &str| dir.path.join(format!("{}.{extension}", table.table));
+        let (ibd, cfg) = (path("ibd"), path("cfg"));
+        self.exec(&format!("FLUSH TABLES {} FOR EXPORT", table.quoted()))?;
+        let read =
+            |path: &Path| disk::read(path, "template").map_err(|e| Error::io("reading", path, e));
+        let files = read(&ibd).and_then(|ibd| Ok(Template { ibd, cfg: read(&cfg)? }));
+        let shield = self.session.options().interrupt.shield();
+        self.session.exec("UNLOCK TABLES")?;
+        drop(shield);
+        match files {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                Err(self.elsewhere(&cfg, "the exported table did not appear there"))
+            }
+            files => files,
+        }
     }
 }
 
