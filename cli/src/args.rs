@@ -174,6 +174,9 @@ pub(crate) struct LoadArgs {
     /// Refused rows that are tolerated; with one more the load fails.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) rejects_max: u64,
+    /// Have --mode replace empty the table where the input has no rows, or refused ones only.
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
     /// What becomes of rows that have a primary or unique key in common, in input order.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) on_duplicate: OnDuplicateArg,

@@ -136,6 +136,7 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     }
     options.rejects = args.rejects.clone();
     options.rejects_max = args.rejects_max;
+    options.allow_empty = args.allow_empty;
     options.on_duplicate = match args.on_duplicate {
         OnDuplicateArg::Fail => OnDuplicate::Fail,
         OnDuplicateArg::Skip => OnDuplicate::Skip,

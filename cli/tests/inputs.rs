@@ -22,7 +22,7 @@ fn a_pipe_can_be_sorted_and_its_duplicates_have_lines() {
     let outcome = desk.pipe("t", b"1,a\n2,b\n", &replace);
     assert!(outcome.done().out.contains("input in key order"), "{outcome:?}");
     assert_eq!(desk.rows("SELECT * FROM t"), ["1|a", "2|b"]);
-    desk.pipe("t", b"", &replace).done();
+    desk.pipe("t", b"", &[&replace[..], &["--allow-empty"]].concat()).done();
     assert_eq!(desk.rows("SELECT * FROM t"), [""; 0]);
     assert_eq!(desk.home.temp_files(), [""; 0]);
     let twice = desk.pipe("t", b"1,a\n", &["-"]);

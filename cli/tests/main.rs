@@ -4,6 +4,7 @@
 mod bad_file;
 mod command_line;
 mod disturbed;
+mod emptied;
 mod faults;
 mod feedback;
 mod inputs;
@@ -16,6 +17,7 @@ mod memory;
 mod mysql;
 mod names;
 mod password;
+mod put_aside;
 mod refused;
 mod replay;
 mod replay_kill;

@@ -154,7 +154,7 @@ fn what_a_name_and_an_empty_file_decide_is_said() {
     outcome.done();
     assert!(outcome.err.contains("note: read as --dialect tsv, by the ending of "), "{outcome:?}");
     let empty = desk.home.file("empty.txt", "");
-    let outcome = desk.load("t", &empty, &["--mode", "replace"]);
+    let outcome = desk.load("t", &empty, &["--mode", "replace", "--allow-empty"]);
     outcome.done();
     assert!(outcome.out.contains("no rows, so that the table is empty now"), "{outcome:?}");
 }

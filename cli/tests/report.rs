@@ -17,8 +17,16 @@ fn a_load_reports_what_it_did() {
     outcome.done();
     let first = format!("{database}.t: 3,000 rows loaded, 0 rejected\n");
     assert!(outcome.out.starts_with(&first), "{outcome:?}");
-    for part in ["rows/s", "MB/s", "stages: inspect ", "peak memory ", "path direct: ", "index n:"]
-    {
+    let server = format!("({})\n", desk.server.socket().display());
+    for part in [
+        server.as_str(),
+        "rows/s",
+        "MB/s",
+        "stages: inspect ",
+        "peak memory ",
+        "path direct: ",
+        "index n:",
+    ] {
         assert!(outcome.out.contains(part), "{part}: {outcome:?}");
     }
     // Progress, and nothing else, is on stderr.

@@ -13,7 +13,6 @@ use innodb::template::Template;
 use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
-use job::options::Mode;
 use job::progress::Stage;
 use job::publish::publish;
 use job::report::{Report, memory_peak_bytes};
@@ -80,6 +79,7 @@ fn load(
         progress: prepared.progress,
     };
     let built = built(&build, steps)?;
+    prepared.options.check_loaded(built.rows, built.rejects)?;
     steps.step(Stage::Verify, || {
         Memory::check_verify(prepared.options.memory_bytes_max, built.file_bytes)?;
         #[cfg(feature = "failpoints")]
@@ -158,9 +158,7 @@ fn report(prepared: &Prepared<'_>, target: &Lock, steps: &mut Steps<'_>, done: D
     let seconds = steps.stopwatch.total_seconds();
     let mut notes =
         vec!["the rows are not in the redo log: take a backup before you rely on one".to_owned()];
-    if options.mode == Mode::Replace && built.rows == 0 {
-        notes.push("the input had no rows, so that the table is empty now".to_owned());
-    }
+    notes.extend(options.emptied_note(built.rows, built.rejects));
     if memory.threads < options.threads {
         notes.push(format!("--memory has room for {} thread(s) only", memory.threads));
     }

@@ -35,6 +35,14 @@ pub enum Error {
         /// The one that was too many: position, column, value, reason.
         last: String,
     },
+    /// Rows would be replaced by none.
+    #[error("{}, so that --mode replace would leave {target} empty; --allow-empty if that is meant", no_rows(*.rejects))]
+    NothingToLoad {
+        /// `database.table`.
+        target: String,
+        /// Rows of the input that were refused.
+        rejects: u64,
+    },
     /// Two rows have the same key.
     #[error(
         "{second} has the same {index} key as {first}: {key}; --on-duplicate skip or replace would load one of them"
@@ -240,6 +248,7 @@ impl Error {
             Error::Usage(_)
             | Error::Unfit { .. }
             | Error::NoSpace { .. }
+            | Error::NothingToLoad { rejects: 0, .. }
             | Error::Memory { .. } => 2,
             Error::Server(error) => server_status(error),
             Error::Step { error, .. } => error.exit_status(),
@@ -307,6 +316,14 @@ fn added(target: &str, rows: Option<u64>) -> String {
     }
 }
 
+fn no_rows(rejects: u64) -> String {
+    match rejects {
+        0 => "the input has no rows".to_owned(),
+        1 => "the only row of the input was refused".to_owned(),
+        rejects => format!("all {rejects} rows of the input were refused"),
+    }
+}
+
 fn by(path: Option<&str>) -> String {
     path.map_or(String::new(), |path| format!(" by the {path} path"))
 }
@@ -322,6 +339,7 @@ fn server_status(error: &server::Error) -> u8 {
         | E::Unsupported { .. }
         | E::Collation(_)
         | E::NoServer(..)
+        | E::Leftover(_)
         | E::Downgrade { .. } => 2,
         _ => 1,
     }

@@ -187,6 +187,9 @@ pub struct LoadOptions {
     pub rejects: Option<PathBuf>,
     /// Refused rows that are tolerated. Default 0: the first one fails the load.
     pub rejects_max: u64,
+    /// Whether [`Mode::Replace`] may put nothing in the place of the rows that are there: an input
+    /// without rows, or with refused ones only. Default no.
+    pub allow_empty: bool,
     /// What becomes of rows with one key. Default: they fail the load.
     pub on_duplicate: OnDuplicate,
     /// Where rows go that are left out as duplicates, byte for byte; `<file>.reasons.jsonl` says to
@@ -241,6 +244,7 @@ impl LoadOptions {
             time_zone: None,
             rejects: None,
             rejects_max: 0,
+            allow_empty: false,
             on_duplicate: OnDuplicate::Fail,
             duplicates: None,
             threads: default_threads(),
@@ -304,6 +308,26 @@ impl LoadOptions {
             (Some(rejects), Some(duplicates)) => check_apart(rejects, duplicates),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses to put nothing in the place of rows, which an export that failed looks like.
+    ///
+    /// Errors: [`Error::NothingToLoad`].
+    pub fn check_loaded(&self, rows: u64, rejects: u64) -> Result<(), Error> {
+        if self.mode != Mode::Replace || self.allow_empty || rows > 0 {
+            return Ok(());
+        }
+        Err(Error::NothingToLoad { target: format!("{}.{}", self.database, self.table), rejects })
+    }
+
+    /// What is said of a table that was emptied; none where it was not.
+    pub fn emptied_note(&self, rows: u64, rejects: u64) -> Option<String> {
+        let why = match rejects {
+            _ if self.mode != Mode::Replace || rows > 0 => return None,
+            0 => "the input had no rows",
+            _ => "every row of the input was refused",
+        };
+        Some(format!("{why}, so that the table is empty now"))
     }
 
     /// Refuses a file for rows that are not loaded where it cannot be made, or would destroy input.

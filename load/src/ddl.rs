@@ -48,6 +48,7 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
     if options.ddl.is_none() || catalog::exists(session, &name)? {
         return Ok(Made::default());
     }
+    server::refuse_put_aside(session, &name)?;
     let statement = statement(options)?;
     let refused = |error: server::Error| Error::Usage(format!("--ddl: {error}"));
     let database = identifier::quote_name(&options.database);

@@ -82,7 +82,10 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         Some(session) => catalog::exists(session, &name)?,
         None => false,
     };
-    let Some(session) = session.filter(|_| exists) else {
+    let Some(session) = session.take_if(|_| exists) else {
+        if let Some(session) = &mut session {
+            server::refuse_put_aside(session, &name)?;
+        }
         if options.ddl.is_none() {
             return Err(no_table(&name.to_string()));
         }

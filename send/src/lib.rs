@@ -143,6 +143,7 @@ impl Work<'_> {
         })?;
         let session = loaded.session.take();
         self.check_ledger(target, &loaded)?;
+        prepared.options.check_loaded(loaded.collected.rows, loaded.collected.rejects)?;
         let warnings = match (twin, transaction) {
             (Some(mut twin), _) => {
                 steps.step(Stage::Indexes, || {
@@ -343,13 +344,7 @@ impl Work<'_> {
         let mut notes = vec![self.landing.why.clone()];
         notes.extend(order.note().map(str::to_owned));
         notes.extend(self.notes.iter().cloned());
-        if options.mode == Mode::Replace && collected.rows == 0 {
-            let why = match collected.rejects {
-                0 => "the input had no rows",
-                _ => "every row of the input was refused",
-            };
-            notes.push(format!("{why}, so that the table is empty now"));
-        }
+        notes.extend(options.emptied_note(collected.rows, collected.rejects));
         let counts = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(None));
         let is_skipped = options.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;
         if is_skipped && inspected.columns.iter().any(counts) {

@@ -38,7 +38,7 @@ pub use options::ConnectOptions;
 pub use pressure::replicas;
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use session::{Row, Session};
-pub use target::lock::{Lock, LockOptions, RECONNECT_WAIT};
+pub use target::lock::{Lock, LockOptions, RECONNECT_WAIT, refuse_put_aside};
 pub use target::names::Names;
 pub use target::shadow::Direct;
 pub use target::transaction::Transaction;

@@ -42,7 +42,7 @@ pub(crate) fn command(home: &Home, server: &TestServer, options: &LoadOptions) -
     if let Some(connections) = options.batches.connections {
         command.arg("--connections").arg(connections.to_string());
     }
-    command.arg("--threads").arg(options.threads.to_string());
+    command.arg("--allow-empty").arg("--threads").arg(options.threads.to_string());
     command.arg("--memory").arg(options.memory_bytes_max.to_string());
     command
 }

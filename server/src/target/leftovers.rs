@@ -1,8 +1,8 @@
 //! What a load that was killed left of itself, and its removal by the next.
 //!
 //! A shadow in whatever state was never published: it is dropped, its files with it. A table put
-//! aside by a finished swap is dropped too: the target is the new table then. The table put aside by
-//! a swap that took the target for empty is dropped only if it is empty.
+//! aside by a finished swap is dropped too: the target is the new table then, which has rows. The
+//! table put aside by a swap that took the target for empty is dropped only if it is empty.
 
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,8 @@ impl Lock {
     /// names. Files that the direct path left are removed where they can be reached. Does nothing
     /// the second time.
     ///
-    /// Errors: [`Error::Leftover`] when the table put aside for empty is not; a lock that does not
-    /// come.
+    /// Errors: [`Error::Leftover`] when the table put aside for empty is not, or when one with rows
+    /// was put aside and the target has none; a lock that does not come.
     pub fn cleanup_tables(&mut self) -> Result<Vec<String>> {
         let mut removed = self.drop_leftovers()?;
         // Of another server than this, they are none of our business here.
@@ -57,6 +57,9 @@ impl Lock {
             self.drop_emptied()?;
             removed.push(format!("table {emptied}"));
         }
+        if catalog::exists(&mut self.session, &replaced)? {
+            self.check_replaced()?;
+        }
         let twins = self.twins()?;
         for table in [shadow, replaced, row_ids].iter().chain(&twins) {
             if catalog::exists(&mut self.session, table)? {
@@ -78,6 +81,24 @@ impl Lock {
             )));
         }
         self.exec(&format!("DROP TABLE {}", aside.quoted()))
+    }
+
+    /// The table that was put aside for new rows is of no use any more: the target has rows, or
+    /// neither has any. A target without rows may be one that somebody has made anew since, and the
+    /// rows of the other then are the only ones that are left.
+    fn check_replaced(&mut self) -> Result<()> {
+        let (target, aside) = (self.table.name.clone(), self.names.replaced.clone());
+        if !self.is_empty()? || catalog::is_empty(&mut self.session, &aside)? {
+            return Ok(());
+        }
+        Err(Error::Leftover(format!(
+            "{target} has no rows, and {aside}, which a load had put aside for it, has: DROP TABLE {} \
+             gives these up; to have them back, DROP TABLE {}, then RENAME TABLE {} TO {}",
+            aside.quoted(),
+            target.quoted(),
+            aside.quoted(),
+            target.quoted()
+        )))
     }
 
     /// Twins of this load and of others of the same target, which has but one load at a time.

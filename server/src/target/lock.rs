@@ -195,20 +195,24 @@ impl Lock {
 
 /// Why the target is missing: never there, or put aside by a swap that was not atomic.
 fn missing_target(session: &mut Session, name: &TableName, missing: String) -> Error {
+    refuse_put_aside(session, name).err().unwrap_or(Error::NoTable(missing))
+}
+
+/// Refuses a table that is missing because a swap has put it aside: one made under its name would
+/// pass for the new table, and the next load would drop the old one.
+///
+/// Errors: [`Error::Leftover`], which names the table put aside.
+pub fn refuse_put_aside(session: &mut Session, name: &TableName) -> Result<()> {
     let names = Names::of(name);
     for aside in [&names.replaced, &names.emptied] {
-        match catalog::exists(session, aside) {
-            Ok(true) => {
-                return Error::Leftover(format!(
-                    "table {missing} does not exist, but {aside}, which a load had put aside for \
-                     it, does: RENAME TABLE {} TO {} brings it back, DROP TABLE gives it up",
-                    aside.quoted(),
-                    name.quoted()
-                ));
-            }
-            Ok(false) => {}
-            Err(e) => return e,
+        if catalog::exists(session, aside)? {
+            return Err(Error::Leftover(format!(
+                "table {name} does not exist, but {aside}, which a load had put aside for it, does: \
+                 RENAME TABLE {} TO {} brings it back, DROP TABLE gives it up",
+                aside.quoted(),
+                name.quoted()
+            )));
         }
     }
-    Error::NoTable(missing)
+    Ok(())
 }

@@ -114,6 +114,8 @@ impl Server {
         options.temp_dir = self.folder("runs");
         options.path = load::LoadPath::Direct;
         options.threads = 2;
+        // Random input may have no rows.
+        options.allow_empty = true;
         options.memory_bytes_max = 64 << 20;
         options
     }
