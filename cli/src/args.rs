@@ -96,7 +96,9 @@ pub(crate) enum Command {
 
 /// Which server, as the mariadb client is told.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Server (none given: the sandbox)")]
+#[command(
+    next_help_heading = "Server (none given, none in option files or MYSQL_* variables: the sandbox)"
+)]
 pub(crate) struct ConnectArgs {
     /// Host of the server.
     #[arg(short = 'h', long)]

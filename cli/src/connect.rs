@@ -2,6 +2,7 @@
 
 use schema::TableName;
 use secrecy::SecretString;
+use server::options::Found;
 use server::sandbox::Status;
 use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions};
 
@@ -19,19 +20,67 @@ pub(crate) fn hush_driver() {
     }));
 }
 
-/// The server that was named, or the sandbox, started if need be.
-pub(crate) fn resolve(args: &ConnectArgs, quiet: bool) -> Result<ConnectOptions, Failure> {
-    if args.names_a_server() {
-        return named(args);
-    }
-    let sandbox = sandbox(args.sandbox.as_deref())?;
-    start(&sandbox, quiet)?;
-    Ok(sandbox.connect_options())
+/// The server that is meant.
+pub(crate) enum Meant {
+    /// One that the command line, an option file or the environment names.
+    Named(Box<Given>),
+    /// The private one, since nothing names another.
+    Sandbox(Sandbox),
 }
 
-/// Whether the server that is meant is there: named, or a sandbox that was made before.
-pub(crate) fn is_made(args: &ConnectArgs) -> Result<bool, Failure> {
-    Ok(args.names_a_server() || sandbox(args.sandbox.as_deref())?.status() != Status::Absent)
+/// A server that is named; the password may still have to be asked for.
+pub(crate) struct Given {
+    options: ConnectOptions,
+    asks_password: bool,
+}
+
+/// Which server is meant. Option files and the environment count also where no option does.
+pub(crate) fn meant(args: &ConnectArgs) -> Result<Meant, Failure> {
+    if args.sandbox.is_some() {
+        if args.names_a_server() {
+            return Err(Failure::usage("--sandbox and a server's address exclude each other"));
+        }
+        return Ok(Meant::Sandbox(sandbox(args.sandbox.as_deref())?));
+    }
+    let found = found(args)?;
+    if !args.names_a_server() && found.named_by.is_none() {
+        return Ok(Meant::Sandbox(sandbox(None)?));
+    }
+    let options = found.options.overridden_by(typed(args)?);
+    Ok(Meant::Named(Box::new(Given { options, asks_password: args.password })))
+}
+
+impl Given {
+    fn connect(self) -> Result<ConnectOptions, Failure> {
+        if !self.asks_password {
+            return Ok(self.options);
+        }
+        let text = rpassword::prompt_password("Enter password: ")
+            .map_err(|error| Failure::usage(format!("reading the password: {error}")))?;
+        let password = Some(SecretString::from(text));
+        Ok(ConnectOptions { password, ..self.options })
+    }
+}
+
+impl Meant {
+    /// Whether it is there: named, or a sandbox that was made before.
+    pub(crate) fn is_made(&self) -> bool {
+        match self {
+            Meant::Named(_) => true,
+            Meant::Sandbox(sandbox) => sandbox.status() != Status::Absent,
+        }
+    }
+
+    /// How to reach it; a sandbox is started if need be.
+    pub(crate) fn resolve(self, quiet: bool) -> Result<ConnectOptions, Failure> {
+        match self {
+            Meant::Named(given) => given.connect(),
+            Meant::Sandbox(sandbox) => {
+                start(&sandbox, quiet)?;
+                Ok(sandbox.connect_options())
+            }
+        }
+    }
 }
 
 /// Starts a sandbox, and says so: it takes a while.
@@ -62,12 +111,12 @@ impl Drop for Visit {
     }
 }
 
-/// As [`resolve`], but makes no sandbox: the error is the one that is not there yet.
+/// As [`Meant::resolve`], but makes no sandbox: the error is the one that is not there yet.
 pub(crate) fn visit(args: &ConnectArgs) -> Result<Result<Visit, Sandbox>, Failure> {
-    if args.names_a_server() {
-        return Ok(Ok(Visit { connect: named(args)?, started: None }));
-    }
-    let sandbox = sandbox(args.sandbox.as_deref())?;
+    let sandbox = match meant(args)? {
+        Meant::Named(given) => return Ok(Ok(Visit { connect: given.connect()?, started: None })),
+        Meant::Sandbox(sandbox) => sandbox,
+    };
     let status = sandbox.status();
     if status == Status::Absent {
         return Ok(Err(sandbox));
@@ -86,37 +135,37 @@ pub(crate) fn sandbox(dir: Option<&std::path::Path>) -> Result<Sandbox, Failure>
 }
 
 /// The server that the arguments name, with the client's option files behind them.
+#[cfg_attr(not(feature = "bench"), expect(dead_code, reason = "only benchmarks take no sandbox"))]
 pub(crate) fn named(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
-    if args.sandbox.is_some() {
-        return Err(Failure::usage("--sandbox and a server's address exclude each other"));
-    }
+    let options = found(args)?.options.overridden_by(typed(args)?);
+    Given { options, asks_password: args.password }.connect()
+}
+
+/// What the client's option files and the environment say.
+fn found(args: &ConnectArgs) -> Result<Found, Failure> {
     let files = OptionFiles {
         only: args.defaults_file.clone(),
         extra: args.defaults_extra_file.clone(),
         ..OptionFiles::default()
     };
     let mut warnings = Vec::new();
-    let from_files = ConnectOptions::from_files(&files, &mut warnings)
+    let found = ConnectOptions::find(&files, &mut warnings)
         .map_err(|error| Failure::usage(error.to_string()))?;
     for warning in warnings {
         tell!("inrush: warning: {warning}");
     }
-    let password = match args.password {
-        true => {
-            let text = rpassword::prompt_password("Enter password: ")
-                .map_err(|error| Failure::usage(format!("reading the password: {error}")))?;
-            Some(SecretString::from(text))
-        }
-        false => None,
-    };
-    Ok(from_files.overridden_by(ConnectOptions {
+    Ok(found)
+}
+
+/// What was typed, but for the password.
+fn typed(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
+    Ok(ConnectOptions {
         host: args.host.clone(),
         port: args.port,
         socket: args.socket.clone(),
         user: args.user.clone(),
-        password,
         ..args.secure.options()?
-    }))
+    })
 }
 
 /// Reads `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.

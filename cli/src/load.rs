@@ -16,11 +16,12 @@ use crate::{connect, input, print, progress, signals, size, sniff};
 pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
     let options = options(args)?;
     // No server is made or started for what cannot be loaded.
-    match connect::is_made(&args.connect)? {
+    let server = connect::meant(&args.connect)?;
+    match server.is_made() {
         true => load::check(&options)?,
         false => drop(load::plan(None, &options)?),
     }
-    let server = connect::resolve(&args.connect, args.quiet)?;
+    let server = server.resolve(args.quiet)?;
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.files[0]);
     }

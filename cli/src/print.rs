@@ -8,7 +8,7 @@ use crate::size::{count, group, show};
 
 /// The report of a finished load.
 pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let Report { target, path, why, server, .. } = report;
+    let Report { target, path, why, server, server_address, .. } = report;
     write!(
         out,
         "{target}: {} loaded, {} rejected",
@@ -23,7 +23,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
             _ => write!(out, ", {number} left out as duplicates")?,
         }
     }
-    writeln!(out)?;
+    writeln!(out, ", on {server} ({server_address})")?;
     writeln!(
         out,
         "  {:.2} s, {} rows/s, {:.1} MB/s of input ({} read{})",
@@ -63,7 +63,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
             index.height
         )?;
     }
-    writeln!(out, "  path {path}: {why} (server {server})")?;
+    writeln!(out, "  path {path}: {why}")?;
     if let Some(logical) = &report.logical {
         self::logical(out, logical)?;
     }
@@ -139,7 +139,8 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
         [] => String::new(),
         kinds => format!(" ({})", kinds.join(", ")),
     };
-    writeln!(out, "  server {}, input {}{compressed}", plan.server, show(plan.input_bytes))?;
+    let at = plan.server_address.as_ref().map_or(String::new(), |at| format!(" ({at})"));
+    writeln!(out, "  server {}{at}, input {}{compressed}", plan.server, show(plan.input_bytes))?;
     writeln!(out, "  duplicates: {}", plan.on_duplicate)?;
     match &plan.estimate {
         Some(estimate) => self::estimate(out, estimate, plan.free_bytes),

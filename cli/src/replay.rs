@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     } else {
         // No server is made or started for what cannot be read.
         replay::check(&options)?;
-        let server = connect::resolve(&args.connect, args.quiet)?;
+        let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
         signals::watch(&options.interrupt, args.quiet)?;
         replay::replay(&server, &options, &*watcher(args))
     };

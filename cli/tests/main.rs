@@ -31,3 +31,4 @@ mod sniff;
 mod space;
 mod support;
 mod waits;
+mod which_server;

@@ -168,6 +168,7 @@ fn report(prepared: &Prepared<'_>, target: &Lock, steps: &mut Steps<'_>, done: D
         path: "direct",
         why: why.to_owned(),
         server: target.facts.version.text.clone(),
+        server_address: target.session.options().server_text(),
         rows: built.rows,
         rejects: built.rejects,
         on_duplicate: options.on_duplicate.name(),

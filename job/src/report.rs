@@ -61,6 +61,8 @@ pub struct Report {
     pub why: String,
     /// Version of the server.
     pub server: String,
+    /// Where the server is: host and port, its socket, or `sandbox`.
+    pub server_address: String,
     /// Rows in the table that came from the input.
     pub rows: u64,
     /// Rows of the input that were refused.

@@ -34,6 +34,8 @@ pub struct Plan {
     pub refused: Vec<Refused>,
     /// Version of the server.
     pub server: String,
+    /// Where the server is: host and port, its socket, or `sandbox`; none where there is none yet.
+    pub server_address: Option<String>,
     /// Bytes of the input as it is, compressed or not; pipes are not counted.
     pub input_bytes: u64,
     /// What the load will take; none when the table is still to be made, cannot be loaded, or the
@@ -72,6 +74,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         landing: None,
         refused: Vec::new(),
         server: session.as_ref().map_or_else(String::new, |s| s.version().text.clone()),
+        server_address: connect.as_ref().map(ConnectOptions::server_text),
         input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
         estimate: None,
         free_bytes: None,

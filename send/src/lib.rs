@@ -361,6 +361,7 @@ impl Work<'_> {
             path: self.prepared.path.name(),
             why: self.prepared.why.to_owned(),
             server: target.facts.version.text.clone(),
+            server_address: self.connect.server_text(),
             rows: collected.rows,
             rejects: collected.rejects,
             on_duplicate: options.on_duplicate.name(),

@@ -124,7 +124,7 @@ impl Sandbox {
 
     /// Options to connect to it.
     pub fn connect_options(&self) -> ConnectOptions {
-        self.place.connect_options()
+        ConnectOptions { name: Some("sandbox".to_owned()), ..self.place.connect_options() }
     }
 
     /// Whether it runs.

@@ -38,6 +38,8 @@ pub struct Setting {
     pub file: PathBuf,
     /// 1-based line.
     pub line: usize,
+    /// Whether it is one of the machine's files, not the user's or one that an option names.
+    pub is_global: bool,
 }
 
 impl Setting {
@@ -66,7 +68,7 @@ impl OptionFiles {
     /// A file that everyone may write is passed over with a warning, as is one that cannot be
     /// read. Errors: a file named by an option that is missing; a line without sense.
     pub fn read(&self, warnings: &mut Vec<String>) -> Result<Vec<Setting>> {
-        let mut reader = Reader { files: self, settings: Vec::new(), warnings };
+        let mut reader = Reader { files: self, settings: Vec::new(), warnings, is_global: false };
         if self.none {
             return Ok(Vec::new());
         }
@@ -74,9 +76,11 @@ impl OptionFiles {
             reader.required(only)?;
             return Ok(reader.settings);
         }
+        reader.is_global = true;
         for global in ["/etc/my.cnf", "/etc/mysql/my.cnf"] {
             reader.optional(Path::new(global))?;
         }
+        reader.is_global = false;
         if let Some(extra) = &self.extra {
             reader.required(extra)?;
         }
@@ -99,6 +103,7 @@ struct Reader<'a> {
     files: &'a OptionFiles,
     settings: Vec<Setting>,
     warnings: &'a mut Vec<String>,
+    is_global: bool,
 }
 
 impl Reader<'_> {
@@ -172,7 +177,8 @@ impl Reader<'_> {
         let name = name.replace('_', "-");
         let name = name.strip_prefix("loose-").unwrap_or(&name).to_owned();
         let (file, group) = (path.to_owned(), group.to_owned());
-        self.settings.push(Setting { name, value, group, file, line: number });
+        let is_global = self.is_global;
+        self.settings.push(Setting { name, value, group, file, line: number, is_global });
         Ok(())
     }
 

@@ -23,6 +23,8 @@ const SOCKETS: [&str; 5] = [
     "/tmp/mysql.sock",
 ];
 const PORT: u16 = 3306;
+/// What the environment may say of a server.
+const VARIABLES: [&str; 4] = ["MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD"];
 /// Longest row that is taken: the protocol's limit. A server sends rows of any length, whatever its
 /// own `max_allowed_packet` is, and the rows read after an import may hold long values.
 const PACKET_BYTES_MAX: usize = 1 << 30;
@@ -79,8 +81,19 @@ pub struct ConnectOptions {
     pub settings: Vec<(String, String)>,
     /// What ends the statements of the connection before their time. Default: nothing does.
     pub interrupt: Interrupt,
+    /// What the server is called where its address says less. Default: nothing.
+    pub name: Option<String>,
     /// What connections by these options, or by a clone of them, found out. Default: nothing yet.
     pub known: Known,
+}
+
+/// What option files and the environment say.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The options.
+    pub options: ConnectOptions,
+    /// The first place that names a server, or an account of one: `the variable MYSQL_HOST`.
+    pub named_by: Option<String>,
 }
 
 /// What is known of servers from connections before.
@@ -114,11 +127,22 @@ impl ConnectOptions {
     /// Errors: a file given by name that cannot be read, a line that is no option, a port that
     /// is no number.
     pub fn from_files(files: &OptionFiles, warnings: &mut Vec<String>) -> Result<ConnectOptions> {
-        let mut options = ConnectOptions::from_environment(|name| std::env::var(name).ok())?;
+        Ok(ConnectOptions::find(files, warnings)?.options)
+    }
+
+    /// As [`ConnectOptions::from_files`], and whether anything there names a server.
+    pub fn find(files: &OptionFiles, warnings: &mut Vec<String>) -> Result<Found> {
+        let get = |name: &str| std::env::var(name).ok();
+        let mut options = ConnectOptions::from_environment(get)?;
+        let is_set = |name: &&&str| get(name).is_some_and(|value| !value.is_empty());
+        let mut named_by = VARIABLES.iter().find(is_set).map(|name| format!("the variable {name}"));
         for setting in files.read(warnings)? {
             options.apply(&setting)?;
+            if named_by.is_none() && names_a_server(&setting) {
+                named_by = Some(setting.place());
+            }
         }
-        Ok(options)
+        Ok(Found { options, named_by })
     }
 
     /// Options of the environment alone.
@@ -148,6 +172,7 @@ impl ConnectOptions {
             time_zone: over.time_zone.or(self.time_zone),
             settings: [self.settings, over.settings].concat(),
             interrupt: self.interrupt,
+            name: over.name.or(self.name),
             known: Known::default(),
             tls: self.tls.overridden_by(over.tls),
             server_public_key: over.server_public_key.or(self.server_public_key),
@@ -247,6 +272,11 @@ impl ConnectOptions {
         }
     }
 
+    /// The server as a report has it: its name, or its address.
+    pub fn server_text(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.target_text())
+    }
+
     /// How long may pass until the server has let us in. The client takes 0 for no limit.
     pub(crate) fn connect_time_max(&self) -> Duration {
         match self.connect_timeout {
@@ -290,6 +320,27 @@ fn protocol(text: &str, place: &str) -> Result<Option<Protocol>> {
     }
 }
 
+/// Whether a setting says which server is meant, or whose account of it.
+///
+/// The usual socket and port in the machine's own files do not: distributions put them there
+/// whether or not anybody has a server.
+fn names_a_server(setting: &Setting) -> bool {
+    let Some(value) = setting.value.as_deref().filter(|value| !value.is_empty()) else {
+        return false;
+    };
+    match setting.name.as_str() {
+        "socket" => !(setting.is_global && SOCKETS.contains(&value)),
+        "port" => !(setting.is_global && value.parse() == Ok(PORT)),
+        "host" | "user" | "password" => true,
+        _ => false,
+    }
+}
+
+/// The socket of a server at one of the usual places, if there is one.
+pub fn usual_socket() -> Option<PathBuf> {
+    SOCKETS.iter().map(Path::new).find(|path| path.exists()).map(Path::to_owned)
+}
+
 fn not_a_number(setting: &Setting) -> Error {
     Error::Option(format!("{}: {} is not a number", setting.place(), setting.name))
 }
@@ -301,8 +352,7 @@ fn path_text(path: &Path) -> Result<String> {
 }
 
 fn default_socket() -> PathBuf {
-    let found = SOCKETS.iter().map(Path::new).find(|path| path.exists());
-    found.unwrap_or(Path::new(SOCKETS[0])).to_owned()
+    usual_socket().unwrap_or_else(|| PathBuf::from(SOCKETS[0]))
 }
 
 /// Name of the user this process runs as: /etc/passwd, else the environment, else `root`.
