@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use load::LoadOptions;
 use load::sniff::{SniffOptions, Sniffed};
-use sources::Dialect;
+use sources::{Dialect, FileSource};
 
 use crate::args::{ConnectArgs, FormatArgs, LoadArgs, SniffArgs};
 use crate::failure::Failure;
@@ -34,7 +34,9 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
 
 /// Fills in what `load --create` finds out and the options do not say.
 pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), Failure> {
-    if options.files.iter().any(|path| !path.is_file()) {
+    if let Some(path) = options.files.iter().find(|path| !path.is_file()) {
+        // One that is missing, or a folder, is none either.
+        FileSource::compression(path).map_err(|error| Failure::usage(error.to_string()))?;
         return Err(Failure::usage(
             "--create looks at the input before it is loaded, which a pipe allows only once; load \
              a file, or make the table with --ddl",

@@ -44,7 +44,7 @@ fn quiet_prints_nothing() {
     let outcome = desk.load("t", &file, &["--quiet"]);
     assert_eq!((outcome.code(), outcome.out.as_str(), outcome.err.as_str()), (0, "", ""));
     let again = desk.load("t", &file, &["--quiet"]);
-    again.refused(2, &["the table is not empty; --mode replace"]);
+    again.refused(2, &["the table is not empty; --mode append adds"]);
     assert_eq!((again.out.as_str(), again.err.lines().count()), ("", 1));
 }
 

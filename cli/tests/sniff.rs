@@ -275,3 +275,79 @@ fn it_says_what_it_cannot_look_at() {
     assert_eq!(value["primary_key"], "id");
     assert_eq!(value["command"][0], "inrush");
 }
+
+/// Each file's first line is a header if it is the same in all: not a row of the second file's.
+#[test]
+fn every_file_has_its_header() {
+    let Some(mut desk) = Desk::new() else { return };
+    let cases: [(&[&str], &[&str]); 4] = [
+        (
+            &["id,name\n1,Ann\n", "id,name\n2,Bob\n", "id,name\n3,Cid\n"],
+            &["1|Ann", "2|Bob", "3|Cid"],
+        ),
+        // Words only: that the row comes again tells.
+        (&["town,river\nRome,Tiber\n", "town,river\nBern,Aare\n"], &["Bern|Aare", "Rome|Tiber"]),
+        // Names that no column can have.
+        (&["id,,a\n1,2,3\n", "id,,a\n4,5,6\n"], &["1|2|3", "4|5|6"]),
+        (&["1,Ann\n", "2,Bob\n"], &["1|Ann", "2|Bob"]),
+    ];
+    for (texts, rows) in cases {
+        desk.exec("DROP TABLE IF EXISTS t");
+        for (number, text) in texts.iter().enumerate() {
+            desk.home.file(&format!("part{number}.csv"), text);
+        }
+        let last = format!("part[1-{}].csv", texts.len() - 1);
+        desk.load("t", "part0.csv".as_ref(), &[&last, "--create"]).done();
+        assert_eq!(desk.rows("SELECT * FROM t ORDER BY 1"), rows, "{texts:?}");
+    }
+    // One that has none would lose its first row, or have the others' headers loaded.
+    desk.exec("DROP TABLE IF EXISTS t");
+    for (first, name) in
+        [("id,name\n1,Ann\n", "as in the first file"), ("id,\n1,2\n", "begin with")]
+    {
+        desk.home.file("part0.csv", first);
+        desk.home.file("part1.csv", "7,8\n9,10\n");
+        let load = desk.load("t", "part0.csv".as_ref(), &["part1.csv", "--create"]);
+        assert!(load.code() > 0 && load.err.contains(name), "{load:?}");
+        assert_eq!(desk.rows("SHOW TABLES"), [""; 0]);
+    }
+}
+
+#[test]
+fn what_is_no_table_of_text_is_said_to_be_none() {
+    let Some(desk) = Desk::new() else { return };
+    let database = [b"SQLite format 3\0".as_slice(), &[0; 100]].concat();
+    let cases: [(&str, &[u8], &str); 6] = [
+        ("shop.db", &database, "an SQLite database"),
+        ("rows.parquet", b"PAR1\x15\x00\x00PAR1", "a Parquet file"),
+        ("sheet.xlsx", b"PK\x03\x04\x14\x00", "a zip archive"),
+        ("lines.jsonl", b"{\"a\": 1, \"b\": [2]}\n{\"a\": 2}\n", "JSON"),
+        ("list.txt", b" [\n  {\"a\": 1},\n  {\"a\": 2}\n]\n", "JSON"),
+        ("one.json", b"{\n  \"a\": {\n    \"b\": 1\n  }\n}\n", "JSON"),
+    ];
+    for (name, bytes, what) in cases {
+        let file = desk.home.file(name, bytes);
+        for outcome in [desk.sniff(&file, &[]), desk.load("t", &file, &["--create"])] {
+            outcome.refused(2, &[name, what]);
+        }
+    }
+    // What looks a little like it is text.
+    let file = desk.home.file("brackets.csv", "{a},[b]\n{1},[2]\n");
+    desk.sniff(&file, &[]).done();
+    // Who says how fields are cut wants just that.
+    let file = desk.home.file("docs.txt", "{\"a\": 1}\n{\"a\": 2}\n");
+    desk.sniff(&file, &["--dialect", "tsv"]).done();
+}
+
+#[test]
+fn a_file_that_is_not_there_is_not_taken_for_a_pipe() {
+    let Some(desk) = Desk::new() else { return };
+    let folder = desk.home.path().to_owned();
+    let load = |file: &Path| desk.load("t", file, &["--create"]);
+    load("no.csv".as_ref()).refused(2, &["opening no.csv: No such file"]);
+    load(&folder).refused(2, &["is a directory"]);
+    for more in [&["--create"][..], &[]] {
+        let load = desk.load("t", "https://example.org/a.csv".as_ref(), more);
+        load.refused(2, &["https://example.org/a.csv", "a URL", "curl"]);
+    }
+}

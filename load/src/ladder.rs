@@ -294,7 +294,9 @@ fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
         _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
              --mode replace would put this input's in their place"
             .to_owned(),
-        _ => "the table is not empty; --mode replace swaps its rows for the input's".to_owned(),
+        _ => "the table is not empty; --mode append adds the input's rows to those there, --mode \
+             replace puts them in their place"
+            .to_owned(),
     }
 }
 

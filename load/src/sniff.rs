@@ -9,6 +9,7 @@
 
 mod ddl;
 mod dialect;
+mod format;
 mod header;
 mod kind;
 mod records;
@@ -99,6 +100,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     let usage = |error: sources::Error| Error::Usage(error.to_string());
     let sample =
         Sample::take(&options.files, options.encoding, &options.temp_dir).map_err(usage)?;
+    check_format(&sample, options)?;
     let mut notes = Vec::new();
     let ending = options.files.first().and_then(|path| dialect::ending(path));
     let mut guess = match &options.dialect {
@@ -124,9 +126,9 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
             names.collect::<Vec<_>>().join(", ")
         )));
     }
-    let found = header::find(&records, options.header, &charset);
-    if found.is_some() {
-        records.drop_headers();
+    let found = header::find(&mut records, options.header, &charset);
+    if let Some(Header { can_be_matched: false, other: Some(other), .. }) = &found {
+        return Err(no_header(&options.files, *other));
     }
     let mut seen = Seen::new(records.fields);
     records.each(|values| seen.row(values));
@@ -155,6 +157,36 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     add_notes(&mut sniffed, &sample, &records, &seen, !charset.is_utf8());
     sniffed.ddl = ddl::create_table(&options.table, &sniffed);
     Ok(sniffed)
+}
+
+/// Refuses files that are no delimited text.
+fn check_format(sample: &Sample, options: &SniffOptions) -> Result<(), Error> {
+    for part in sample.parts.iter().filter(|part| part.is_start) {
+        let other = format::other_than_text(&part.bytes);
+        let other = other.or_else(|| match options.dialect {
+            None => format::json(&part.bytes),
+            Some(_) => None,
+        });
+        if let Some((what, how)) = other {
+            return Err(Error::Usage(format!(
+                "{} is {what}, which is not read yet: make delimited text of it, by {how}",
+                options.files[part.file].display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Header lines that no column can be named by are skipped, so all files must have one.
+fn no_header(files: &[PathBuf], other: usize) -> Error {
+    let name =
+        |file: usize| files.get(file).map_or(String::new(), |path| path.display().to_string());
+    Error::Usage(format!(
+        "{} does not begin with the header of {}, so it is not known which lines of the files are \
+         headers: load files with and without one by themselves",
+        name(other),
+        name(0)
+    ))
 }
 
 /// Names of the columns: those that were given, the header's, or numbers.

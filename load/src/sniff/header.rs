@@ -13,11 +13,14 @@ pub(super) struct Header {
     pub(super) names: Vec<String>,
     /// Columns can have these names.
     pub(super) can_be_matched: bool,
+    /// Number of a file that does not begin with it.
+    pub(super) other: Option<usize>,
 }
 
-/// The first row, if it holds names. `known` is what the user says.
+/// The first row, if it holds names, which is then left out of `records`, of each file that has it.
+/// `known` is what the user says.
 pub(super) fn find(
-    records: &Records<'_>,
+    records: &mut Records<'_>,
     known: Option<bool>,
     charset: &Charset,
 ) -> Option<Header> {
@@ -25,19 +28,41 @@ pub(super) fn find(
         return None;
     }
     let first = records.first()?;
+    let other = records.begins_otherwise(&first);
+    let is_repeated = records.files() > 1 && other.is_none();
+    records.drop_headers(&first);
+    let found = names(records, &first, (known, is_repeated), charset);
+    if found.is_none() {
+        records.keep_headers();
+    }
+    let names = found?;
+    let can_be_matched = names.len() == records.fields && are_columns(&names);
+    Some(Header { names, can_be_matched, other })
+}
+
+/// The names in the first row, which `records` are without. `is_repeated` says that it is that of
+/// several files.
+fn names(
+    records: &Records<'_>,
+    first: &[Option<Vec<u8>>],
+    (known, is_repeated): (Option<bool>, bool),
+    charset: &Charset,
+) -> Option<Vec<String>> {
     let names: Option<Vec<String>> =
         first.iter().map(|value| charset.text(value.as_deref()?)).collect();
     let lossy = |value: &Option<Vec<u8>>| {
         String::from_utf8_lossy(value.as_deref().unwrap_or_default()).into_owned()
     };
-    let names = match known {
-        Some(_) => names.unwrap_or_else(|| first.iter().map(lossy).collect()),
-        None => names
-            .filter(|names| names.len() == records.fields)
-            .filter(|names| look_like_names(names) && differ(records, names))?,
+    if known.is_some() {
+        return Some(names.unwrap_or_else(|| first.iter().map(lossy).collect()));
+    }
+    let are_names = |names: &Vec<String>| {
+        let is_table = names.len() > 1 && are_distinct(names);
+        look_like_names(names)
+            && (is_repeated && is_table && names.iter().all(|name| is_identifier(name))
+                || differ(records, names))
     };
-    let can_be_matched = names.len() == records.fields && are_columns(&names);
-    Some(Header { names, can_be_matched })
+    names.filter(|names| names.len() == records.fields).filter(are_names)
 }
 
 fn look_like_names(names: &[String]) -> bool {
@@ -67,7 +92,7 @@ struct Column {
     all_upper: bool,
 }
 
-/// Whether the rows after the first are of another kind than it: typed where it is text, of one
+/// Whether the rows after it are of another kind than it: typed where it is text, of one
 /// length that it has not, of words where it has one. Rows of text alone are taken for rows.
 fn differ(records: &Records<'_>, names: &[String]) -> bool {
     let fresh = Column {
@@ -78,11 +103,7 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
         ..Column::default()
     };
     let mut columns = vec![fresh; names.len()];
-    let mut is_first = true;
     records.each(|values| {
-        if std::mem::take(&mut is_first) {
-            return;
-        }
         for ((column, given), name) in columns.iter_mut().zip(values).zip(names) {
             let Some(value) = given.value.filter(|value| !value.is_empty()) else { continue };
             let forms = Forms::of(value);

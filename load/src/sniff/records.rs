@@ -26,6 +26,7 @@ struct Scanned<'a> {
     /// The first row to be looked at, and the one after the last.
     first: usize,
     end: usize,
+    file: usize,
     is_start: bool,
     is_reliable: bool,
 }
@@ -52,17 +53,38 @@ impl<'a> Records<'a> {
         records
     }
 
-    /// The first row of the first file.
+    /// The first row of the first file that has any.
     pub(super) fn first(&self) -> Option<Vec<Option<Vec<u8>>>> {
-        let part = self.parts.first()?;
-        (part.first < part.end).then(|| part.values(part.first))
+        self.starts().next().map(|part| part.values(part.first))
     }
 
-    /// Leaves out the first row of each file.
-    pub(super) fn drop_headers(&mut self) {
-        for part in self.parts.iter_mut().filter(|part| part.is_start) {
-            part.first = (part.first + 1).min(part.end);
+    /// The starts of files that have rows.
+    fn starts(&self) -> impl Iterator<Item = &Scanned<'a>> {
+        self.parts.iter().filter(|part| part.is_start && part.first < part.end)
+    }
+
+    /// How many files with rows were looked at.
+    pub(super) fn files(&self) -> usize {
+        self.starts().count()
+    }
+
+    /// Number of a file that has rows and begins with another one than this.
+    pub(super) fn begins_otherwise(&self, first: &[Option<Vec<u8>>]) -> Option<usize> {
+        self.starts().find(|part| part.values(part.first) != first).map(|part| part.file)
+    }
+
+    /// Leaves out the first row of each file that begins with `header`.
+    pub(super) fn drop_headers(&mut self, header: &[Option<Vec<u8>>]) {
+        for part in self.parts.iter_mut().filter(|part| part.is_start && part.first < part.end) {
+            if part.values(part.first) == header {
+                part.first += 1;
+            }
         }
+    }
+
+    /// Has them back.
+    pub(super) fn keep_headers(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.first = 0);
     }
 
     /// Gives every row that has the usual number of fields to `take`.
@@ -128,7 +150,8 @@ impl<'a> Scanned<'a> {
         let index = dialect.index(bytes);
         // The last one may be cut.
         let end = if part.is_end { index.len() } else { index.len().saturating_sub(1) };
-        Scanned { bytes, index, first: 0, end, is_start: part.is_start, is_reliable: part.is_start }
+        let (file, is_start) = (part.file, part.is_start);
+        Scanned { bytes, index, first: 0, end, file, is_start, is_reliable: is_start }
     }
 
     fn row(&self, index: usize) -> TextRow<'_> {

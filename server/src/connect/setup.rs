@@ -26,24 +26,28 @@ const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// Wishes of every session, and those that only one kind of server knows. Without its checks a
 /// server takes rows that break the table's constraints, and MariaDB loads an empty table in a way
 /// that finds duplicates at the end only and cannot take a single statement back.
-const WISHES: [&str; 7] = [
+const WISHES: [&str; 8] = [
     "unique_checks=1",
     "foreign_key_checks=1",
     "net_read_timeout=3600",
     "net_write_timeout=3600",
     "sql_select_limit=DEFAULT",
+    // A limit of rows that SELECTs may look at (max_join_size) is not for ours.
+    "sql_big_selects=1",
     "sql_safe_updates=0",
     "sql_quote_show_create=1",
 ];
-const WISHES_MARIADB: [&str; 5] = [
+const WISHES_MARIADB: [&str; 6] = [
     "check_constraint_checks=1",
+    "tx_read_only=0",
     "max_statement_time=0",
     "idle_transaction_timeout=0",
     "idle_readonly_transaction_timeout=0",
     "idle_write_transaction_timeout=0",
 ];
 /// MySQL's information_schema answers from a cache of a day else, AUTO_INCREMENT included.
-const WISHES_MYSQL: [&str; 2] = ["max_execution_time=0", "information_schema_stats_expiry=0"];
+const WISHES_MYSQL: [&str; 3] =
+    ["max_execution_time=0", "information_schema_stats_expiry=0", "transaction_read_only=0"];
 
 const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
 const ER_UNKNOWN_TIME_ZONE: u16 = 1298;
