@@ -169,7 +169,7 @@ fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> 
     failpoint::hit("ledger.done");
     let ledger = target.names.ledger.clone();
     let mut outcome = drop_ledger(target, &ledger);
-    if matches!(outcome, Err(server::Error::Lost { .. })) {
+    if outcome.as_ref().is_err_and(server::Error::is_cut) {
         outcome = drop_ledger(target, &ledger);
     }
     let (error, way) = (outcome.err()?, way?);

@@ -81,7 +81,7 @@ pub(crate) fn serial(
         }
         None => {}
     }
-    session.exec("COMMIT")?;
+    filling.commit(session)?;
     if rows.sql_mode.is_some() {
         set_mode(session, &before)?;
     }

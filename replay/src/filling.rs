@@ -2,7 +2,7 @@
 
 use job::stop::Reason;
 use schema::TableName;
-use server::ConnectOptions;
+use server::{ConnectOptions, Session};
 use sql::InsertHead;
 
 use crate::error::Error;
@@ -37,6 +37,21 @@ pub(crate) struct Filling<'a> {
     pub(crate) memory_bytes_max: u64,
     /// Whoever wants to know how far it is.
     pub(crate) watch: &'a Watch,
+}
+
+impl Filling<'_> {
+    /// Has rows that a transaction has put in stay.
+    ///
+    /// Errors: [`server::Error::CommitUnknown`] where others see the table and nothing tells whether
+    /// they are in; a shadow goes in any case.
+    pub(crate) fn commit(&self, session: &mut Session) -> Result<(), server::Error> {
+        match session.exec("COMMIT") {
+            Err(error) if error.is_unclear() && !self.is_shadow => {
+                Err(server::Error::CommitUnknown(self.table.to_string()))
+            }
+            done => done.map(drop),
+        }
+    }
 }
 
 /// What became of a run.

@@ -63,7 +63,7 @@ pub enum Class {
 /// TiDB's error codes.
 pub fn classify(error: &server::Error) -> Class {
     match error {
-        server::Error::Lost { .. } => Class::Again(Cause::Lost),
+        error if error.is_cut() => Class::Again(Cause::Lost),
         server::Error::Statement { errno, sqlstate, .. } => of_number(*errno, sqlstate),
         _ => Class::Fatal,
     }
@@ -78,10 +78,8 @@ fn of_number(errno: u16, sqlstate: &str) -> Class {
         1213 | 1614 | 3101 | 1020 | 9007 | 8002 | 8022 | 8028 => Class::Again(Cause::Deadlock),
         // Lock wait; no room for more locks; NOWAIT.
         1205 | 1206 | 3572 => Class::Again(Cause::LockWait),
-        // Shutdown, killed, packets that did not come or go, the client's own two, idle too long.
-        1053 | 1927 | 1152 | 1158..=1161 | 1184 | 2006 | 2013 | 3169 | 4031 => {
-            Class::Again(Cause::Lost)
-        }
+        // Packets that did not come or go, idle too long.
+        1152 | 1158..=1161 | 1184 | 4031 => Class::Again(Cause::Lost),
         // A statement that somebody ended, a Galera node that has lost its cluster, too many
         // connections; TiKV and PD that do not answer.
         1317 | 1047 | 1040 | 1203 | 1226 | 9001..=9006 => Class::Again(Cause::Busy),

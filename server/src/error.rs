@@ -11,6 +11,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Statements in error texts are cut to this many characters.
 const STATEMENT_CHARS_MAX: usize = 200;
 
+/// Server errors that come with the end of the connection: the server goes down, somebody has killed
+/// it, and the client's own two as what stands in between passes them on.
+const CUT: [u16; 5] = [1053, 1927, 2006, 2013, 3169];
+/// Server errors of a statement that was ended, by KILL QUERY or for its time: sent also when it was
+/// through before it noticed.
+const ENDED: [u16; 3] = [1317, 1969, 3024];
+
 /// Failure of a request to a server, or of what surrounds it. Holds no password.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -287,6 +294,24 @@ impl Error {
         }
     }
 
+    /// Whether the connection has ended in mid-statement, by itself or by an administrator.
+    pub fn is_cut(&self) -> bool {
+        matches!(self, Error::Lost { .. }) || self.is_refusal_of(&CUT)
+    }
+
+    /// Whether the server may have done the statement all the same: whoever asked it to change
+    /// something has to look, and must not say that nothing has changed before.
+    ///
+    /// Source: MariaDB 10.11, sql/sql_parse.cc, `mysql_execute_command`, at `finish`: a statement
+    /// that is through is told to be killed if it was by then.
+    pub fn is_unclear(&self) -> bool {
+        self.is_cut() || self.is_refusal_of(&ENDED)
+    }
+
+    fn is_refusal_of(&self, numbers: &[u16]) -> bool {
+        matches!(self, Error::Statement { errno, .. } if numbers.contains(errno))
+    }
+
     /// What the driver said about `sql`, with the secrets taken out.
     pub(crate) fn from_driver(error: mysql::Error, sql: &str) -> Error {
         let mut error = Error::from_driver_as(error, &shorten(sql));
@@ -369,6 +394,28 @@ fn list(reasons: &[Unsupported]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_have_been_done_is_told_from_what_was_refused() {
+        let of = |errno| Error::Statement {
+            errno,
+            sqlstate: "HY000".to_owned(),
+            message: String::new(),
+            statement: "COMMIT".to_owned(),
+        };
+        let lost = Error::Lost { message: String::new(), statement: String::new() };
+        assert!(lost.is_cut() && lost.is_unclear());
+        for errno in [1053, 1927, 2006, 2013, 3169] {
+            assert!(of(errno).is_cut() && of(errno).is_unclear(), "{errno}");
+        }
+        for errno in [1317, 1969, 3024] {
+            assert!(!of(errno).is_cut() && of(errno).is_unclear(), "{errno}");
+        }
+        // A deadlock and a conflict of a cluster have taken all back; no room, no right.
+        for errno in [1213, 1205, 1114, 1142, 1290, 1062] {
+            assert!(!of(errno).is_unclear(), "{errno}");
+        }
+    }
 
     #[test]
     fn statements_are_cut_and_passwords_hidden() {

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use load::failpoint;
 use schema::TableName;
-use send::retry::{self, Cause, Class, classify};
+use send::retry;
 use server::RECONNECT_WAIT;
 use server::identifier::{digest, quote_text};
 use server::{ConnectOptions, Interrupt, Session};
@@ -145,9 +145,8 @@ impl Together {
     pub(super) fn commit(
         &self,
         own: &mut Session,
-        lanes: BTreeMap<usize, Session>,
+        mut lanes: BTreeMap<usize, Session>,
     ) -> Result<(), Error> {
-        let mut lanes = lanes;
         if !own.lock_name(&self.global, OTHERS_WAIT)? {
             self.roll_back(lanes);
             return Err(self.others_at_work());
@@ -160,8 +159,9 @@ impl Together {
             }
             failpoint::step("replay.prepared");
         }
-        for (&number, lane) in &mut lanes {
-            self.commit_one(lane, number)?;
+        let begun = Instant::now();
+        for (number, lane) in lanes {
+            self.commit_one(lane, number, begun)?;
             failpoint::step("replay.committed");
         }
         Ok(())
@@ -173,24 +173,37 @@ impl Together {
         lane.exec(&format!("XA PREPARE {name}")).map(drop)
     }
 
-    /// Commits what is prepared, over another connection if its own is lost.
-    fn commit_one(&self, lane: &mut Session, number: usize) -> Result<(), Error> {
+    /// Commits what is prepared, over another connection if its own is lost, or does not tell
+    /// whether it was done. `begun`: when all were prepared.
+    fn commit_one(&self, mut lane: Session, number: usize, begun: Instant) -> Result<(), Error> {
         let sql = format!("XA COMMIT {}", self.name(number));
         let error = match lane.exec(&sql) {
             Ok(_) => return Ok(()),
             Err(error) => error,
         };
-        if classify(&error) != Class::Again(Cause::Lost) {
+        if !error.is_unclear() {
             return Err(error.into());
         }
         let connect = ConnectOptions { interrupt: Interrupt::default(), ..lane.options().clone() };
-        let mut other = retry::reach(&connect, RECONNECT_WAIT)?;
-        match other.exec(&sql) {
-            // It was committed, or the server has lost what it had prepared last.
-            Err(again) if again.errno() == Some(ER_XAER_NOTA) => {
-                Err(server::Error::CommitUnknown(self.table.clone()).into())
+        // As long as it is there, no other connection may end its transaction.
+        drop(lane);
+        let unknown = || server::Error::CommitUnknown(self.table.clone());
+        let mut other = retry::reach(&connect, RECONNECT_WAIT).map_err(|_| unknown())?;
+        let asked = Instant::now();
+        loop {
+            match other.exec(&sql) {
+                Err(again) if again.errno() == Some(ER_XAER_NOTA) => {}
+                done => return Ok(done.map(drop)?),
             }
-            done => Ok(done.map(drop)?),
+            let left = self.prepared(&other.query("XA RECOVER")?);
+            let is_left = left.iter().any(|one| one.run == self.run && one.number == number);
+            match is_left {
+                // The server has not noticed yet that its connection is gone.
+                true if asked.elapsed() < OTHERS_WAIT => sleep(PAUSE),
+                // It was committed; one that has restarted may have lost what it had prepared last.
+                false if has_run_since(&mut other, begun)? => return Ok(()),
+                _ => return Err(unknown().into()),
+            }
         }
     }
 
@@ -284,4 +297,10 @@ impl Together {
         let branch = format!("{}.{number}", self.run);
         format!("{},{},{FORMAT}", quote_text(&self.global), quote_text(&branch))
     }
+}
+
+/// Whether the server has surely not restarted since then. It tells whole seconds.
+fn has_run_since(session: &mut Session, then: Instant) -> server::Result<bool> {
+    let uptime: u64 = session.query_row("SHOW GLOBAL STATUS LIKE 'Uptime'")?.number(1)?;
+    Ok(uptime > then.elapsed().as_secs() + 1)
 }

@@ -110,7 +110,7 @@ impl Swapped<'_> {
     pub fn drop_old(&mut self) -> Result<()> {
         self.lock.reconnect()?;
         match self.drop_aside() {
-            Err(Error::Lost { .. }) => {
+            Err(error) if error.is_cut() => {
                 self.lock.recover()?;
                 // The server may have dropped it before the connection broke.
                 let aside = self.aside().clone();

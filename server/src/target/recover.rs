@@ -106,7 +106,7 @@ impl Lock {
         // Whoever ended the connection of the load may be about to end this one too.
         for _ in 0..CLEANUP_TRIES {
             match self.abandon_once(clean) {
-                Err(Error::Lost { .. }) => {}
+                Err(error) if error.is_cut() => {}
                 done => return done,
             }
         }

@@ -35,9 +35,6 @@ use crate::target::lock::{Lock, RECONNECT_WAIT};
 use crate::target::recover::{reach, second};
 use crate::target::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience, lock_holders};
 
-/// Server errors of a killed statement and of a killed connection: sent also when the statement
-/// was through before it noticed (sql/sql_parse.cc, `mysql_execute_command`, at `finish`).
-const ER_KILLED: [u16; 2] = [1317, 1927];
 /// One attempt at the locks. While it waits, new statements on the tables wait behind it, so
 /// attempts are short and leave pauses.
 const ATTEMPT: Duration = Duration::from_secs(3);
@@ -265,7 +262,7 @@ impl Mover<'_> {
             let _ = self.session.exec("DO 0");
         }
         match moved {
-            Err(error) if is_unclear(&error) => match self.was_swapped(mover_id) {
+            Err(error) if error.is_unclear() => match self.was_swapped(mover_id) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(cause.unwrap_or(error)),
                 Err(_) => Err(self.swap.unanswered()),
@@ -433,9 +430,4 @@ fn end_mover(
     }
     let _ = holder.kill(mover);
     None
-}
-
-/// Whether the server may have done the statement all the same.
-fn is_unclear(error: &Error) -> bool {
-    matches!(error, Error::Lost { .. }) || error.errno().is_some_and(|n| ER_KILLED.contains(&n))
 }

@@ -95,9 +95,9 @@ impl Transaction {
             lock.check_writable()?;
             let _shield = session.options().interrupt.shield();
             match session.exec("COMMIT") {
-                Err(lost @ Error::Lost { .. }) => match self.was_committed(lock, &session) {
+                Err(error) if error.is_unclear() => match self.was_committed(lock, &session) {
                     Ok(true) => Ok(()),
-                    Ok(false) => Err(lost),
+                    Ok(false) => Err(error),
                     Err(_) => Err(Error::CommitUnknown(lock.table.name.to_string())),
                 },
                 other => other.map(drop),

@@ -26,7 +26,6 @@ use crate::version::Flavor;
 
 /// Connections lost in [`Twin::finish`] before it gives up.
 const FINISH_TRIES: usize = 4;
-const ER_CONNECTION_KILLED: u16 = 1927;
 
 /// A table that rows for the target are sent to, [`Names::shadow`](super::names::Names::shadow) as
 /// long as it is there, and what is still to be done before it is the target's like.
@@ -120,7 +119,7 @@ impl Twin {
         let mut tries = 0;
         loop {
             match self.finish_once(lock) {
-                Err(error) if is_cut(&error) && tries < FINISH_TRIES => {
+                Err(error) if error.is_cut() && tries < FINISH_TRIES => {
                     tries += 1;
                     self.ensure_session(lock)?;
                 }
@@ -177,11 +176,6 @@ impl Twin {
         }
         alters
     }
-}
-
-/// Whether a connection has ended in mid-statement, by itself or by an administrator.
-fn is_cut(error: &Error) -> bool {
-    matches!(error, Error::Lost { .. }) || error.errno() == Some(ER_CONNECTION_KILLED)
 }
 
 /// CREATE TABLE .. LIKE.
