@@ -296,12 +296,12 @@ impl Tables {
         let names: BTreeMap<TableName, TableName> = (self.entries.iter())
             .map(|(key, entry)| (key.clone(), entry.shadow.name.clone()))
             .collect();
-        let caseless = self.is_caseless();
+        let (caseless, flavor) = (self.is_caseless(), own.version().flavor);
         for entry in self.entries.values_mut().filter(|entry| !entry.keys.is_empty()) {
             let now =
                 |table: &TableName| names.get(&fold(table, caseless)).unwrap_or(table).clone();
             let shadow = &entry.shadow;
-            let sql = keys::add_all(&shadow.table, &shadow.name, &entry.keys, now);
+            let sql = keys::add_all(flavor, &shadow.table, &shadow.name, &entry.keys, now);
             match unchecked(own, |own| own.exec(&sql).map(drop)) {
                 Ok(()) => entry.keys.clear(),
                 // When it is published the server says it again, of the table's own name.
@@ -483,7 +483,7 @@ fn add(
     child: &TableName,
     keys: &[ForeignKey],
 ) -> server::Result<()> {
-    let sql = keys::add_all(child, child, keys, TableName::clone);
+    let sql = keys::add_all(own.version().flavor, child, child, keys, TableName::clone);
     own.set_lock_wait(lock_wait)?;
     unchecked(own, |own| own.exec(&sql).map(drop))
 }
