@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
             if let Err(error) = show(&mut out, args, &report) {
                 tell!("inrush: warning: the replay is done, but printing its report: {error}");
             }
-            Ok(if report.failed.is_empty() { 0 } else { REJECTS })
+            Ok(if report.failed.is_empty() && report.warnings.is_empty() { 0 } else { REJECTS })
         }
         Err(error) => {
             let status = error.exit_status();
@@ -51,6 +51,9 @@ fn show(out: &mut impl Write, args: &ReplayArgs, report: &Report) -> std::io::Re
     }
     if !args.quiet {
         return replay_print::report(out, report);
+    }
+    for warning in &report.warnings {
+        tell!("inrush: warning: {warning}");
     }
     for failed in &report.failed {
         tell!("inrush: {failed}");
@@ -79,6 +82,8 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
     };
     options.atomic = args.atomic;
     options.force = args.force;
+    options.partial = args.partial;
+    options.fresh = args.fresh;
     for (option, count) in [("--threads", args.threads), ("--connections", args.connections)] {
         if count == Some(0) {
             return Err(Failure::usage(format!("{option} 0 would do nothing")));

@@ -45,6 +45,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for note in &report.notes {
         writeln!(out, "  note: {note}")?;
     }
+    warnings(out, report)?;
     writeln!(out, "  server {}", report.server)?;
     if !report.failed.is_empty() {
         let number = count(report.failed.len() as u64, "statement");
@@ -54,6 +55,10 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn warnings(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    report.warnings.iter().try_for_each(|warning| writeln!(out, "  warning: {warning}"))
 }
 
 fn table(out: &mut impl Write, table: &TableReport) -> io::Result<()> {
@@ -91,5 +96,6 @@ fn dry_run(out: &mut impl Write, report: &Report) -> io::Result<()> {
         group(report.left_out),
         group(report.barriers),
     )?;
-    report.notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))
+    report.notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))?;
+    warnings(out, report)
 }

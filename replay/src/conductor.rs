@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use job::pool;
 use schema::TableName;
 use server::identifier::quote_name;
 use sources::dump::{SqlReader, Statement};
@@ -145,7 +146,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     pub(crate) fn run(mut self, dump: &Dump) -> Result<Report, Error> {
         self.report.notes.extend(dump.warnings.iter().cloned());
         self.shared.watch.set_total_bytes(dump.bytes().unwrap_or(0));
-        match self.all(dump) {
+        // A panic is one more way to fail: what is not published has to go.
+        match pool::catch(|| self.all(dump)).unwrap_or_else(|error| Err(error.into())) {
             Ok(()) => {
                 self.journal.forget()?;
                 self.report.failed = self.shared.watch.failed();
@@ -154,6 +156,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             }
             Err(error) => {
                 self.give_up();
+                if self.shared.options.interrupt.requested().is_none() {
+                    self.journal.failed(&mut self.sessions.own);
+                }
                 Err(error)
             }
         }
@@ -170,6 +175,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             // The files of a part are numbered from here on.
             self.spot.part += part.files();
         }
+        let unmatched = self.order.names().unmatched()?;
+        self.report.tell_unmatched(&unmatched);
         self.finish()
     }
 
@@ -263,6 +270,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             self.judge(place, done)?;
         }
         self.shared.watch.pass(reader.bytes_read());
+        self.report.tell_cut(reader.cut_short(), self.shared.options.partial);
         self.spot.part = first;
         Ok(())
     }

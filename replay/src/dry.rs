@@ -39,6 +39,8 @@ impl<'a> DryRun<'a> {
             self.part(part)?;
         }
         self.settle_drop();
+        let unmatched = self.order.names().unmatched()?;
+        self.report.tell_unmatched(&unmatched);
         Ok(self.report)
     }
 
@@ -71,6 +73,7 @@ impl<'a> DryRun<'a> {
             }
         }
         self.report.bytes = before + reader.bytes_read();
+        self.report.tell_cut(reader.cut_short(), self.options.partial);
         Ok(())
     }
 

@@ -7,6 +7,8 @@
 //! {"told": place}                         the user was told that such a statement may have been done
 //! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
 //! {"gone": name}                          a table that the dump dropped
+//! {"failed"} {"seen": name, mark} ..      it failed, and left its finished tables like this
+//! {"resumed"}                             another one goes on with it
 //! ```
 //!
 //! A line a step, each with a CRC-32C of its text, written and synced before the replay goes on; a
@@ -16,8 +18,12 @@
 //!
 //! A statement can be done and its line not written. So its beginning is written too, and one that
 //! was begun may fail the second time for having been done ([`Journal::is_unclear`]).
+//!
+//! A replay that failed, and was not killed, has told its user, who may have changed the tables since:
+//! it is gone on with where they are `unchanged`.
 
 mod dump;
+mod unchanged;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{OpenOptions, TryLockError};
@@ -31,7 +37,6 @@ use disk::File;
 use schema::TableName;
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
-use server::{Session, catalog};
 
 use self::dump::Identity;
 use crate::error::Error;
@@ -71,6 +76,9 @@ enum Line {
     Done(Spot),
     Table(Finished),
     Gone { database: String, table: String },
+    Failed,
+    Seen { database: String, table: String, mark: String },
+    Resumed,
 }
 
 /// A table that has its place.
@@ -99,6 +107,10 @@ pub(crate) struct Journal {
     /// Of these, rows for tables that had none.
     fills: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
+    /// Whether it ended by an error, and nobody has gone on since.
+    has_failed: bool,
+    /// How it left its tables then.
+    seen: BTreeMap<TableName, String>,
 }
 
 impl Journal {
@@ -115,6 +127,8 @@ impl Journal {
             begun: BTreeSet::new(),
             fills: BTreeSet::new(),
             tables: BTreeMap::new(),
+            has_failed: false,
+            seen: BTreeMap::new(),
         };
         let Some(identity) = &journal.identity else { return Ok(journal) };
         let folder = options.state_dir.join("replays");
@@ -128,7 +142,7 @@ impl Journal {
             _ => state_error(&path, source),
         })?;
         let mut lines = text.split_inclusive(|&byte| byte == b'\n').map_while(parse);
-        let is_ours = lines.next() == journal.identity.clone().map(Line::Dump);
+        let is_ours = lines.next() == journal.identity.clone().map(Line::Dump) && !options.fresh;
         journal.file = Some(file);
         if is_ours {
             // A torn line must not stand before whole ones.
@@ -143,23 +157,6 @@ impl Journal {
             journal.restart()?;
         }
         Ok(journal)
-    }
-
-    /// Compares with the server. Where tables are not there that were finished, somebody has begun
-    /// anew, and so does the replay; true if there is something to go on with.
-    pub(crate) fn check(&mut self, own: &mut Session) -> Result<bool, Error> {
-        let mut is_there = true;
-        for (name, finished) in &self.tables {
-            let rows: u64 = finished.iter().map(|table| table.rows).sum();
-            is_there = catalog::exists(own, name)? && (rows == 0 || !catalog::is_empty(own, name)?);
-            if !is_there {
-                break;
-            }
-        }
-        if !is_there {
-            self.restart()?;
-        }
-        Ok(!self.tables.is_empty() || !self.done.is_empty())
     }
 
     /// Whether a statement was done that is of no table, neither SET nor USE.
@@ -265,6 +262,14 @@ impl Journal {
             Line::Gone { database, table } => {
                 self.tables.remove(&TableName::new(database, table));
             }
+            Line::Failed => {
+                self.has_failed = true;
+                self.seen.clear();
+            }
+            Line::Seen { database, table, mark } => {
+                self.seen.insert(TableName::new(database, table), mark);
+            }
+            Line::Resumed => self.has_failed = false,
         }
     }
 
@@ -285,6 +290,7 @@ impl Journal {
         (self.begun, self.done) = (BTreeSet::new(), BTreeSet::new());
         self.fills.clear();
         self.tables.clear();
+        self.has_failed = false;
         match self.identity.clone() {
             Some(identity) => self.write(Line::Dump(identity)),
             None => Ok(()),

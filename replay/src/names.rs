@@ -3,6 +3,8 @@
 mod qualified;
 
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Error;
 use crate::options::ReplayOptions;
@@ -20,6 +22,8 @@ pub struct Names {
 struct Pattern {
     database: Option<Vec<u8>>,
     table: Vec<u8>,
+    /// Whether anything was what it says, in this copy or another.
+    has_matched: Arc<AtomicBool>,
 }
 
 impl Names {
@@ -45,8 +49,28 @@ impl Names {
 
     /// Whether table (or view) `name` is replayed, which the dump has in `database`.
     pub fn takes(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
-        let is_in = |patterns: &[Pattern]| patterns.iter().any(|one| one.matches(database, name));
+        // Each is asked, for what is said of those that match nothing.
+        let is_in = |patterns: &[Pattern]| {
+            patterns.iter().filter(|one| one.matches(database, name)).count() > 0
+        };
         (self.tables.is_empty() || is_in(&self.tables)) && !is_in(&self.exclude)
+    }
+
+    /// Patterns of `--tables` that nothing was asked for by so far.
+    ///
+    /// Errors: that are all there are, so that nothing is replayed.
+    pub fn unmatched(&self) -> Result<Vec<String>, Error> {
+        let is_unmatched = |one: &&Pattern| !one.has_matched.load(Ordering::Relaxed);
+        let found: Vec<String> =
+            self.tables.iter().filter(is_unmatched).map(Pattern::text).collect();
+        if found.is_empty() || found.len() < self.tables.len() {
+            return Ok(found);
+        }
+        Err(Error::Usage(format!(
+            "the dump has no table or view that --tables names ({}): nothing of it was replayed; \
+             names are compared letter by letter, case included",
+            found.join(", ")
+        )))
     }
 
     /// The database that everything goes into.
@@ -79,7 +103,8 @@ impl Pattern {
             let text = format!("{text:?} names no table; give TABLE or DATABASE.TABLE");
             return Err(Error::Usage(text));
         }
-        Ok(Pattern { database, table: table.as_bytes().to_vec() })
+        let has_matched = Arc::default();
+        Ok(Pattern { database, table: table.as_bytes().to_vec(), has_matched })
     }
 
     fn matches(&self, database: Option<&[u8]>, table: &[u8]) -> bool {
@@ -88,7 +113,20 @@ impl Pattern {
             (Some(pattern), Some(database)) => is_match(pattern, database),
             (Some(_), None) => false,
         };
-        of_database && is_match(&self.table, table)
+        let matches = of_database && is_match(&self.table, table);
+        if matches {
+            self.has_matched.store(true, Ordering::Relaxed);
+        }
+        matches
+    }
+
+    /// As it was typed.
+    fn text(&self) -> String {
+        let table = String::from_utf8_lossy(&self.table);
+        match &self.database {
+            Some(database) => format!("{}.{table}", String::from_utf8_lossy(database)),
+            None => table.into_owned(),
+        }
     }
 }
 
@@ -121,6 +159,18 @@ fn is_match(pattern: &[u8], name: &[u8]) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_that_match_nothing_are_told() {
+        let names = names(&["orders", "shop.*", "order_"], &["shop.log"]);
+        assert!(names.unmatched().unwrap_err().to_string().contains("orders, shop.*, order_"));
+        // Also one that is left out again.
+        assert!(!names.takes(Some(b"shop"), b"log"));
+        assert_eq!(names.unmatched().unwrap(), ["orders", "order_"]);
+        assert!(names.clone().takes(Some(b"other"), b"orders"));
+        assert_eq!(names.unmatched().unwrap(), ["order_"]);
+        assert_eq!(Names::default().unmatched().unwrap(), [""; 0]);
+    }
 
     fn names(tables: &[&str], exclude: &[&str]) -> Names {
         let patterns =

@@ -39,6 +39,10 @@ pub struct ReplayOptions {
     pub atomic: bool,
     /// Whether to go on after statements that fail.
     pub force: bool,
+    /// Whether a dump that was cut between two statements is what is wanted.
+    pub partial: bool,
+    /// Whether to begin anew where an earlier replay of the same dump could be gone on with.
+    pub fresh: bool,
     /// Connections for rows as statements. Default: twice as many as cores, at most 16.
     pub connections: Option<usize>,
     /// Threads that parse and build. Default: one a core.
@@ -68,6 +72,8 @@ impl ReplayOptions {
             rows_as: As::Rows,
             atomic: false,
             force: false,
+            partial: false,
+            fresh: false,
             connections: None,
             threads: load.threads,
             memory_bytes_max: load.memory_bytes_max,

@@ -1,6 +1,7 @@
 //! What a replay did.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -73,6 +74,8 @@ pub struct Report {
     pub tables_before: Vec<String>,
     /// Statements that failed, with `--force`.
     pub failed: Vec<Failed>,
+    /// What may be missing of what was meant, a sentence each.
+    pub warnings: Vec<String>,
     /// What the user should know, a sentence each.
     pub notes: Vec<String>,
     /// With `dry_run`: what would be done, in order.
@@ -130,6 +133,26 @@ impl Report {
         for table in &mut self.tables {
             table.notes.retain(|note| !self.notes.contains(note));
         }
+    }
+
+    /// Says which files were cut: as a warning, unless that `is_known`.
+    pub(crate) fn tell_cut(&mut self, cut: &[PathBuf], is_known: bool) {
+        let say = |path: &PathBuf| {
+            format!(
+                "{} does not end with the line \"-- Dump completed\", as what begins like it does: \
+                 it was cut, and what came behind is missing{}",
+                path.display(),
+                if is_known { "" } else { " (--partial takes it as it is)" }
+            )
+        };
+        let told = if is_known { &mut self.notes } else { &mut self.warnings };
+        told.extend(cut.iter().map(say));
+    }
+
+    /// Says which of the tables that were asked for the dump does not have.
+    pub(crate) fn tell_unmatched(&mut self, patterns: &[String]) {
+        let say = |one: &String| format!("the dump has no table or view that --tables {one} names");
+        self.warnings.extend(patterns.iter().map(say));
     }
 
     /// The line of a table, made if it is not there.

@@ -36,6 +36,12 @@ pub(crate) struct ReplayArgs {
     /// Go on after a statement that fails, and list it in the end (exit status 3).
     #[arg(long, conflicts_with = "atomic")]
     pub(crate) force: bool,
+    /// Take a dump that was cut, without its last line, for what is wanted (exit status 0, not 3).
+    #[arg(long)]
+    pub(crate) partial: bool,
+    /// Begin anew, whatever an earlier replay of the same dump has done.
+    #[arg(long)]
+    pub(crate) fresh: bool,
     /// Only say what would be done: tables and their rows, and what has to wait for what. Asks no
     /// server.
     #[arg(long)]

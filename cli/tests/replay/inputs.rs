@@ -26,7 +26,8 @@ fn archives_and_pipes_are_replayed() {
         encoder.finish().unwrap();
     }
     let packed = yard.home.file("dump", packed);
-    yard.check("gzip", &packed, &[], &expected);
+    // Its last line is missing too, then.
+    yard.check("gzip", &packed, &["--partial"], &expected);
 
     let mut lines: Vec<u8> = vec![0xEF, 0xBB, 0xBF];
     lines.extend(&text);

@@ -101,6 +101,13 @@ impl Conductor<'_, '_> {
             filled.has_failed = true;
         }
         let _ = self.publish_ready();
+        // What it has open holds on to tables that have to go. One that the driver has given up on
+        // cannot be asked: the server rolls back when its connection goes.
+        if self.sessions.dump.exec("ROLLBACK").is_err()
+            && let Ok(other) = self.sessions.own.another()
+        {
+            self.sessions.dump = other;
+        }
         self.tables.abandon(&mut self.sessions.own);
     }
 }

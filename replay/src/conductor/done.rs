@@ -23,7 +23,9 @@ pub(super) fn journal(
 ) -> Result<Journal, Error> {
     let server = own.query_row(SERVER)?.text_lossy(0);
     let mut journal = Journal::begin(options, &server)?;
-    if journal.check(own)? {
+    let earlier = journal.check(own)?;
+    report.notes.extend(earlier.note);
+    if earlier.goes_on {
         report.tables_before = journal.finished().map(|(name, _)| name.to_string()).collect();
     }
     Ok(journal)

@@ -30,6 +30,8 @@ fn options(dump: &Path) -> ReplayOptions {
         small_bytes_max: crate::options::SMALL_BYTES_MAX,
         atomic: false,
         force: false,
+        partial: false,
+        fresh: false,
         connections: Some(2),
         threads: 2,
         memory_bytes_max: 64 << 20,

@@ -25,6 +25,8 @@ fn options(atomic: bool) -> ReplayOptions {
         small_bytes_max: crate::options::SMALL_BYTES_MAX,
         atomic,
         force: false,
+        partial: false,
+        fresh: false,
         connections: None,
         threads: 1,
         memory_bytes_max: 1 << 28,

@@ -17,7 +17,10 @@ pub(super) fn skip_blank(window: &mut Window, delimiter: &[u8]) -> Result<bool> 
                 window.take(size.unwrap_or(bytes.len()));
             }
             // Also without space behind it: it could only be an error.
-            [b'#', ..] | [b'-', b'-', ..] => skip_past(window, b"\n")?,
+            [b'#', ..] | [b'-', b'-', ..] => {
+                window.look_at_comment()?;
+                skip_past(window, b"\n")?;
+            }
             [b'/', b'*', behind @ ..] if !is_version(behind) => skip_past(window, b"*/")?,
             _ => return Ok(true),
         }

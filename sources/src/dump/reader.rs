@@ -79,6 +79,8 @@ pub struct SqlReader {
     pub(super) pending: Pending,
     /// What the current input has had so far, while that is SETs alone.
     pub(super) lead: Option<Lead>,
+    /// Inputs that lack the last line which their first lines promise.
+    cut_short: Vec<PathBuf>,
     /// Bytes of the inputs before the current one.
     bytes_before: u64,
     /// [`SqlReader::bytes_read`] as it was last told, also while the reader is lent.
@@ -122,6 +124,7 @@ impl SqlReader {
             delimiter: b";".to_vec(),
             pending: Pending::Nothing,
             lead: None,
+            cut_short: Vec::new(),
             bytes_before: 0,
             told: Arc::default(),
             isa: Isa::best(),
@@ -180,6 +183,7 @@ impl SqlReader {
             if let Some(statement) = self.statement()? {
                 return Ok(Some(statement));
             }
+            self.judge_end();
             self.close();
         }
         Ok(None)
@@ -277,6 +281,22 @@ impl SqlReader {
         Ok(true)
     }
 
+    /// Inputs read to their end that were written by mariadb-dump or mysqldump, as they begin, and do
+    /// not end as these do: with the line `-- Dump completed`. They were cut, between two statements.
+    pub fn cut_short(&self) -> &[PathBuf] {
+        &self.cut_short
+    }
+
+    /// Behind the last statement of an input.
+    fn judge_end(&mut self) {
+        let is_cut = |window: &Window| window.is_of_client && !window.is_completed;
+        if let (Some(input), true) =
+            (self.inputs.get(self.index), self.window.as_ref().is_some_and(is_cut))
+        {
+            self.cut_short.push(input.path().to_owned());
+        }
+    }
+
     fn close(&mut self) {
         self.bytes_before += self.window.as_ref().map_or(0, Window::consumed);
         self.window = None;
@@ -297,6 +317,7 @@ impl SqlReader {
             if !skip_blank(window, &self.delimiter)? {
                 return Ok(None);
             }
+            window.is_completed = false;
             window.need(LINE_BYTES_MAX)?;
             let word = first_word(window.bytes());
             if word.eq_ignore_ascii_case(b"DELIMITER") {
@@ -487,6 +508,36 @@ mod tests {
         let read = read(dump);
         assert_eq!(read.len(), 7, "{read:?}");
         assert!(read[3].ends_with("\\';'"), "{read:?}");
+    }
+
+    #[test]
+    fn a_dump_that_lacks_its_last_line_was_cut() {
+        let is_cut = |dump: &str| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(dump.as_bytes()).unwrap();
+            let path = file.path().to_owned();
+            let mut reader =
+                SqlReader::open(std::slice::from_ref(&path), SqlOptions::default()).unwrap();
+            while reader.next().unwrap().is_some() {}
+            assert!(reader.cut_short().iter().all(|cut| *cut == path));
+            !reader.cut_short().is_empty()
+        };
+        let sandbox = "/*M!999999\\- enable the sandbox mode */ \n";
+        for head in [
+            "-- MariaDB dump 10.19  Distrib 10.11.19-MariaDB\n--\n",
+            "-- MySQL dump 10.13  Distrib 8.0.36, for Linux (x86_64)\n",
+        ] {
+            for before in ["", sandbox, "\u{feff}"] {
+                let dump = format!("{before}{head}SET x=1;\nINSERT INTO t VALUES (1);\n");
+                assert!(is_cut(&dump) && is_cut(&format!("{dump}-- Dump compl")), "{dump}");
+                let whole = format!("{dump}\n-- Dump completed on 2026-01-01  1:00:00\n");
+                assert!(!is_cut(&whole) && !is_cut(&format!("{dump}-- Dump completed")), "{dump}");
+                // Two in one file, the second one cut.
+                assert!(is_cut(&format!("{whole}{dump}")) && !is_cut(&format!("{whole}{whole}")));
+            }
+        }
+        // Written with --skip-comments or by hand: nothing says how it ends.
+        assert!(!is_cut("SET x=1;") && !is_cut("a '\n-- MariaDB dump 1\n';") && !is_cut(""));
     }
 
     #[test]

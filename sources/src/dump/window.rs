@@ -25,7 +25,17 @@ pub(crate) struct Window {
     /// Bytes behind `offset` that were poured out and not put back.
     poured: u64,
     ended: bool,
+    /// Whether a comment says that mariadb-dump or mysqldump has written it, whose last line is
+    /// [`COMPLETED`].
+    pub(super) is_of_client: bool,
+    /// Whether the last comment was that line, and no statement came behind it.
+    pub(super) is_completed: bool,
 }
+
+/// What the first line of mariadb-dump or mysqldump begins with, unless it was told to write none.
+const HEADS: [&[u8]; 2] = [b"-- MariaDB dump ", b"-- MySQL dump "];
+/// What their last line then begins with.
+pub(super) const COMPLETED: &[u8] = b"-- Dump completed";
 
 impl Window {
     /// Over a stream that stands at its first byte.
@@ -37,7 +47,30 @@ impl Window {
     /// Over a stream that stands at another one.
     pub(crate) fn at(stream: Stream, path: PathBuf, offset: u64, line: u64) -> Window {
         let (piece_bytes, text, start, ended) = (PIECE_BYTES, Vec::new(), 0, false);
-        Window { stream, path, piece_bytes, text, start, offset, line, poured: 0, ended }
+        let (is_of_client, is_completed) = (false, false);
+        Window {
+            stream,
+            path,
+            piece_bytes,
+            text,
+            start,
+            offset,
+            line,
+            poured: 0,
+            ended,
+            is_of_client,
+            is_completed,
+        }
+    }
+
+    /// Looks at a comment that begins here, for what dumps say of themselves.
+    ///
+    /// Errors: reading.
+    pub(super) fn look_at_comment(&mut self) -> Result<()> {
+        self.need(COMPLETED.len())?;
+        self.is_of_client |= HEADS.iter().any(|head| self.bytes().starts_with(head));
+        self.is_completed |= self.bytes().starts_with(COMPLETED);
+        Ok(())
     }
 
     /// What was read and not taken.

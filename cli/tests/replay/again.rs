@@ -1,0 +1,99 @@
+//! The same command after a replay that failed: what was finished is passed over where it is as it
+//! was left, and not where somebody has changed it since.
+
+use server::Session;
+
+use super::yard::Yard;
+use crate::support::{Outcome, run};
+
+/// Two tables, and a view of what is not there yet.
+const DUMP: &str = "DROP TABLE IF EXISTS a;\nCREATE TABLE a (i INT PRIMARY KEY, v INT) ENGINE=InnoDB;\n\
+     INSERT INTO a VALUES (1,1),(2,2);\n\
+     DROP TABLE IF EXISTS b;\nCREATE TABLE b (i INT PRIMARY KEY) ENGINE=InnoDB;\n\
+     INSERT INTO b VALUES (1);\n";
+const VIEW: &str = "CREATE VIEW v AS SELECT i FROM helper;\n";
+
+struct Scene {
+    yard: Yard,
+    dump: std::path::PathBuf,
+}
+
+impl Scene {
+    /// After a replay of `text` that has failed.
+    fn failed(before: &str, text: &str) -> Option<Scene> {
+        let mut yard = Yard::new(&["again"])?;
+        let database = yard.databases[0].clone();
+        yard.session.exec(&format!("USE {database}")).unwrap();
+        all(&mut yard.session, before);
+        let dump = yard.home.file("dump.sql", format!("USE {database};\n{text}"));
+        let outcome = run(&mut yard.replay(&dump, &[]));
+        outcome.refused(1, &["helper"]);
+        all(&mut yard.session, "CREATE TABLE helper (i INT)");
+        Some(Scene { yard, dump })
+    }
+
+    fn again(&self, more: &[&str]) -> Outcome {
+        run(&mut self.yard.replay(&self.dump, more))
+    }
+
+    fn value(&mut self, sql: &str) -> String {
+        self.yard.session.query_row(sql).unwrap().text_lossy(0)
+    }
+}
+
+fn all(session: &mut Session, statements: &str) {
+    let statements = statements.split(';').filter(|one| !one.trim().is_empty());
+    statements.for_each(|one| drop(session.exec(one).unwrap()));
+}
+
+#[test]
+fn a_replay_that_failed_goes_on_where_its_tables_are_unchanged() {
+    let Some(mut scene) = Scene::failed("", &format!("{DUMP}{VIEW}")) else { return };
+    // Were it filled again, it would be another table.
+    let made = "SELECT CONCAT(CREATE_TIME) FROM information_schema.TABLES \
+                WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME='a'";
+    let before = scene.value(made);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let outcome = scene.again(&[]);
+    outcome.done();
+    assert!(outcome.out.contains("unchanged since (--fresh begins anew)"), "{outcome:?}");
+    assert!(outcome.out.contains("replay before: "), "{outcome:?}");
+    assert_eq!(scene.value(made), before);
+    assert_eq!(scene.value("SELECT COUNT(*) FROM v"), "0");
+}
+
+#[test]
+fn a_replay_that_failed_is_done_anew_where_its_tables_were_changed() {
+    for change in [
+        "UPDATE a SET v=7 WHERE i=2",
+        "DELETE FROM a WHERE i=1",
+        "ALTER TABLE a ADD x INT",
+        "ALTER TABLE b COMMENT 'mine'",
+    ] {
+        let Some(mut scene) = Scene::failed("", &format!("{DUMP}{VIEW}")) else { return };
+        all(&mut scene.yard.session, change);
+        let outcome = scene.again(&[]);
+        outcome.done();
+        let said = "was changed since, or cannot be compared: everything was replayed anew";
+        assert!(outcome.out.contains(said), "{change}: {outcome:?}");
+        assert_eq!(scene.value("SELECT GROUP_CONCAT(i, '=', v ORDER BY i) FROM a"), "1=1,2=2");
+        let shown = scene.yard.session.query_row("SHOW CREATE TABLE b").unwrap().text_lossy(1);
+        assert!(!shown.contains("mine"), "{change}: {shown}");
+    }
+}
+
+#[test]
+fn rows_that_a_failed_replay_added_are_not_added_twice_without_a_word() {
+    let text = format!("INSERT INTO others VALUES (1),(2);\n{DUMP}{VIEW}");
+    let before = "CREATE TABLE others (i INT) ENGINE=InnoDB";
+    let Some(mut scene) = Scene::failed(before, &text) else { return };
+    all(&mut scene.yard.session, "INSERT INTO a VALUES (3,3)");
+    let outcome = scene.again(&[]);
+    outcome.refused(1, &["others", "was changed since", "--fresh"]);
+    assert_eq!(scene.value("SELECT COUNT(*) FROM others"), "2");
+    assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "3");
+    all(&mut scene.yard.session, "DELETE FROM others");
+    scene.again(&["--fresh"]).done();
+    assert_eq!(scene.value("SELECT COUNT(*) FROM others"), "2");
+    assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "2");
+}

@@ -1,0 +1,54 @@
+//! Whether a dump is there as a whole, and what was asked for is in it.
+
+use std::fs;
+
+use super::yard::Yard;
+use crate::support::run;
+
+#[test]
+fn a_dump_that_was_cut_between_two_statements_is_told() {
+    let Some(mut yard) = Yard::of(&["links"]) else { return };
+    let dump = yard.dump_all("whole.sql", &[]);
+    let whole = fs::read_to_string(&dump).unwrap();
+    let (before, _) = whole.rsplit_once("\n-- Dump completed").unwrap();
+    let cut = yard.home.file("cut.sql", before);
+    // As the client, which does not see it.
+    let expected = yard.seen();
+    for dry in [&[][..], &["--dry-run"]] {
+        for (file, more, code) in [
+            (&dump, &[][..], 0),
+            (&cut, &[], 3),
+            (&cut, &["--partial"], 0),
+            (&cut, &["--quiet"], 3),
+        ] {
+            yard.wipe();
+            let outcome = run(yard.replay(file, more).args(dry));
+            let what = format!("{file:?} {more:?} {dry:?}: {outcome:?}");
+            assert_eq!(outcome.code(), code, "{what}");
+            let said = [outcome.out.as_str(), &outcome.err].concat();
+            assert_eq!(said.contains("warning: "), code == 3, "{what}");
+            assert_eq!(said.contains("cut.sql does not end"), *file == cut, "{what}");
+            if dry.is_empty() {
+                super::yard::same(&what, &yard.seen(), &expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_that_are_asked_for_and_not_there_are_told() {
+    let Some(mut yard) = Yard::new(&["asked"]) else { return };
+    let database = yard.databases[0].clone();
+    let text = format!("USE `{database}`;\nCREATE TABLE a (i INT);\nINSERT INTO a VALUES (1);\n");
+    let dump = yard.home.file("asked.sql", text);
+    for dry in [&[][..], &["--dry-run"]] {
+        let outcome = run(yard.replay(&dump, &["--tables", "A,b.*"]).args(dry));
+        outcome.refused(2, &["no table or view", "(A, b.*)"]);
+        assert_eq!(yard.session.query(&format!("SHOW TABLES FROM {database}")).unwrap(), []);
+        let outcome = run(yard.replay(&dump, &["--tables", "a,b", "--json"]).args(dry));
+        assert_eq!(outcome.code(), 3, "{outcome:?}");
+        assert!(outcome.out.contains("the dump has no table or view that --tables b names"));
+        run(yard.replay(&dump, &["--tables", "?"]).args(dry).arg("--fresh"));
+        yard.session.exec(&format!("DROP TABLE IF EXISTS {database}.a")).unwrap();
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether tables are still as a replay has left them that failed.
+//!
+//! Who reads of a failure may mend the cause, and more than that, before the same command is given
+//! again. So a replay that fails takes down what tells its finished tables apart from changed ones,
+//! and the next one looks.
+
+use schema::TableName;
+use server::identifier::{digest, quote_text};
+use server::{Session, catalog};
+
+use super::{Finished, Journal, Line};
+use crate::error::Error;
+
+/// Bytes of finished tables that are read when a replay fails: nobody waits an hour for an error.
+/// Those beyond are not known to be unchanged, and replayed anew.
+const BYTES_MAX: u64 = 4 << 30;
+
+/// What a journal says of a replay before this one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Earlier {
+    /// Whether there is something to go on with.
+    pub(crate) goes_on: bool,
+    /// What is to be said of that.
+    pub(crate) note: Option<String>,
+}
+
+impl Journal {
+    /// Compares with the server. Where tables are not there that were finished, somebody has begun
+    /// anew, and so does the replay; also where it failed and its tables were changed since.
+    ///
+    /// Errors: rows that it added to such a table, which are there or not.
+    pub(crate) fn check(&mut self, own: &mut Session) -> Result<Earlier, Error> {
+        let mut is_there = true;
+        for (name, finished) in &self.tables {
+            let rows: u64 = finished.iter().map(|table| table.rows).sum();
+            is_there = catalog::exists(own, name)? && (rows == 0 || !catalog::is_empty(own, name)?);
+            if !is_there {
+                break;
+            }
+        }
+        if !is_there {
+            self.restart()?;
+        }
+        let note = match self.has_failed {
+            true => self.check_unchanged(own)?,
+            false => None,
+        };
+        Ok(Earlier { goes_on: self.goes_on(), note })
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.tables.is_empty() || !self.done.is_empty()
+    }
+
+    /// Behind a replay that failed: begins anew unless its tables are as it left them, and says so.
+    fn check_unchanged(&mut self, own: &mut Session) -> Result<Option<String>, Error> {
+        let mut is_changed = |name: &&TableName| {
+            let mark = mark(own, name);
+            mark.ok().is_none_or(|mark| self.seen.get(*name) != Some(&mark))
+        };
+        let names: Vec<TableName> = self.tables.keys().cloned().collect();
+        let Some(changed) = names.iter().find(&mut is_changed) else {
+            self.write(Line::Resumed)?;
+            let note = "the same replay failed before: it was gone on with, as the tables that it \
+                        had finished are unchanged since (--fresh begins anew)";
+            return Ok(self.goes_on().then(|| note.to_owned()));
+        };
+        // Of a table that the dump does not make there is one statement, which adds rows.
+        let adds = |finished: &Finished| finished.from == finished.to && finished.rows > 0;
+        let added = self.tables.iter().find(|(_, all)| all.iter().any(adds));
+        if let Some((name, _)) = added {
+            return Err(Error::Refused(format!(
+                "the replay before this one failed, after it had put rows into {name}, which the dump \
+                 does not make; {changed} was changed since, or cannot be compared, so that nothing \
+                 tells whether they are in still: take them out if they are, and give the same \
+                 command with --fresh, which begins anew"
+            )));
+        }
+        self.restart()?;
+        Ok(Some(format!(
+            "the same replay failed before, and {changed} was changed since, or cannot be compared: \
+             everything was replayed anew"
+        )))
+    }
+
+    /// The replay has failed; what it has finished is taken down as it is now, as far as that can be
+    /// had in a moment. Where the server is gone, it is as if the replay had been killed.
+    pub(crate) fn failed(&mut self, own: &mut Session) {
+        let mut again = match own.query("SELECT 1") {
+            Ok(_) => None,
+            Err(_) => match own.another() {
+                Ok(again) => Some(again),
+                Err(_) => return,
+            },
+        };
+        let own = again.as_mut().unwrap_or(own);
+        let names: Vec<TableName> = self.tables.keys().cloned().collect();
+        let marks = marks(own, &names);
+        // What cannot be written is not known to be unchanged.
+        let mut written = self.write(Line::Failed);
+        for (TableName { database, table }, mark) in marks {
+            written = written.and_then(|()| self.write(Line::Seen { database, table, mark }));
+        }
+    }
+}
+
+/// Marks of as many of these tables as may be read, in their order.
+fn marks(own: &mut Session, names: &[TableName]) -> Vec<(TableName, String)> {
+    let mut left = BYTES_MAX;
+    let mut marks = Vec::new();
+    for name in names {
+        let Some(rest) = size(own, name).ok().and_then(|size| left.checked_sub(size)) else {
+            continue;
+        };
+        left = rest;
+        if let Ok(mark) = mark(own, name) {
+            marks.push((name.clone(), mark));
+        }
+    }
+    marks
+}
+
+/// What is another of a table that was altered, or has other rows.
+fn mark(own: &mut Session, name: &TableName) -> server::Result<String> {
+    let shown = own.query_row(&format!("SHOW CREATE TABLE {}", name.quoted()))?;
+    let summed = own.query_row(&format!("CHECKSUM TABLE {} EXTENDED", name.quoted()))?;
+    let shown = digest(shown.bytes(1).unwrap_or_default());
+    Ok(format!("{shown:016x} {}", summed.text_lossy(1)))
+}
+
+fn size(own: &mut Session, name: &TableName) -> server::Result<u64> {
+    let row = own.query_row(&format!(
+        "SELECT COALESCE(DATA_LENGTH, 0) FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
+        quote_text(&name.database),
+        quote_text(&name.table)
+    ))?;
+    row.number(0)
+}
