@@ -12,6 +12,7 @@ mod inspect;
 mod intruders;
 mod kill;
 mod logical;
+mod lost_rows;
 mod meanwhile;
 mod memory;
 mod mysql;

@@ -227,6 +227,7 @@ impl<'a> Build<'a> {
             next_run: AtomicU64::new(0),
         };
         pool::run(self.memory.threads, || stage.work(), || stage.close())?;
+        stage.reading.tally().check()?;
         stage.gate.map_or(Ok(()), RowGate::finish)?;
         Ok(stage.commit.into_state())
     }

@@ -26,6 +26,7 @@ use encode::rejects::{Reject, Rejects};
 use encode::sequence::Sequence;
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
+use job::failpoint;
 use job::memory::Memory;
 use job::options::OnDuplicate;
 use job::position::Places;
@@ -158,6 +159,9 @@ impl<'a, 'l> Worker<'a, 'l> {
     }
 
     fn rows<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
+        if failpoint::drops_batch(chunk.ordinal) {
+            return Ok(());
+        }
         for (index, row) in rows.iter().enumerate() {
             if self.left_out.has(index) {
                 continue;
@@ -241,6 +245,12 @@ impl<'a, 'l> Worker<'a, 'l> {
     fn hand_over(&mut self, ordinal: u64, last: bool) -> Result<(), Stop> {
         let mut turn = self.stage.commit.wait(ordinal)?;
         let state = turn.state();
+        let tally = self.stage.reading.tally();
+        tally.done(self.accepted + self.rejects.len() as u64);
+        if last {
+            tally.done(self.left_out.count());
+            tally.end_chunk();
+        }
         take_rejects(state, &mut self.rejects)?;
         state.rows += self.accepted;
         self.stage.reading.set_rows(state.rows);

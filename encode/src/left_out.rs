@@ -26,6 +26,11 @@ impl LeftOut {
         self.words.is_empty()
     }
 
+    /// How many are.
+    pub fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
     /// Leaves out row `row` of a chunk of `rows`.
     pub fn insert(&mut self, row: usize, rows: usize) {
         if self.words.is_empty() {

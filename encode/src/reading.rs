@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
+use job::tally::Tally;
 use server::Interrupt;
 use sort::RunStore;
 use sources::{Batch, Chunk, Reader, Rows, Source, Visit};
@@ -39,6 +40,7 @@ pub struct Reading<'a> {
     given_up: Arc<AtomicBool>,
     /// Rows so far, for who watches.
     rows: AtomicU64,
+    tally: Tally,
     stop: AtomicBool,
 }
 
@@ -62,6 +64,7 @@ impl<'a> Reading<'a> {
             bytes_total,
             given_up,
             rows: AtomicU64::new(0),
+            tally: Tally::new(),
             stop: AtomicBool::new(false),
         }
     }
@@ -89,6 +92,9 @@ impl<'a> Reading<'a> {
             return Ok(None);
         }
         let more = source.next_chunk(chunk)?;
+        if more {
+            self.tally.take_chunk();
+        }
         self.progress.update(Snapshot {
             stage: self.stage,
             rows: self.rows.load(Ordering::Relaxed),
@@ -106,7 +112,8 @@ impl<'a> Reading<'a> {
         stores: &[RunStore],
         sink: impl Fn() -> S,
     ) -> Result<(), Stop> {
-        let mut worker = Worker { reader: self.reader(), batch: Batch::new(), sink: sink() };
+        let tally = &self.tally;
+        let mut worker = Worker { reader: self.reader(), batch: Batch::new(), sink: sink(), tally };
         let mut chunk = Chunk::default();
         while !self.is_stopped() {
             let enter = |bytes| large.enter_if_large(bytes);
@@ -145,6 +152,12 @@ impl<'a> Reading<'a> {
         Arc::clone(&self.given_up)
     }
 
+    /// Counts what is taken, and by [`Reading::work`] what is found in it. What becomes of that, the
+    /// others say.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
     /// So many rows are done.
     pub fn add_rows(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
@@ -156,15 +169,17 @@ impl<'a> Reading<'a> {
     }
 }
 
-struct Worker<S> {
+struct Worker<'t, S> {
     reader: Box<dyn Reader>,
     batch: Batch,
     sink: S,
+    tally: &'t Tally,
 }
 
-impl<S: Sink> Worker<S> {
+impl<S: Sink> Worker<'_, S> {
     fn take(&mut self, chunk: &Chunk) -> Result<(), Stop> {
         self.reader.read(chunk, &mut self.batch)?;
+        self.tally.read(self.batch.len() as u64);
         self.batch.visit(chunk, Taking { sink: &mut self.sink, chunk })
     }
 }

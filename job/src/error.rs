@@ -221,6 +221,19 @@ pub enum Error {
     /// The built file broke a rule of the format. It was not given to the server.
     #[error("the built file is wrong and was not imported, please report this: {0}")]
     BadFile(String),
+    /// Rows that were read are not accounted for: a mistake of ours, or of a server's answers.
+    #[error(
+        "{done} of the {read} rows that were read are accounted for{}, so that the rest may be lost: nothing was published; please report this, and load again",
+        unfinished(*lost)
+    )]
+    Miscounted {
+        /// Rows that were found in the input.
+        read: u64,
+        /// Rows that are in, refused or left out.
+        done: u64,
+        /// Chunks of input that nobody has come to the end of.
+        lost: u64,
+    },
     /// A bug of ours.
     #[error("an internal error stopped the load, please report it: {0}")]
     Internal(String),
@@ -321,6 +334,14 @@ fn no_rows(rejects: u64) -> String {
         0 => "the input has no rows".to_owned(),
         1 => "the only row of the input was refused".to_owned(),
         rejects => format!("all {rejects} rows of the input were refused"),
+    }
+}
+
+fn unfinished(chunks: u64) -> String {
+    if chunks == 0 {
+        String::new()
+    } else {
+        format!(", and {chunks} pieces of the input not at all")
     }
 }
 

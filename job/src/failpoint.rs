@@ -1,8 +1,9 @@
 //! Places at which a test can have the process killed, stopped, or its file damaged.
 //!
 //! With feature `failpoints`, `INRUSH_FAILPOINT=import.begin=kill` ends the process at that
-//! place as `kill -9` would; `=pause` stops it there as SIGSTOP would, until a SIGCONT;
-//! `verify.begin=damage:<kind>` breaks the built file before it is verified.
+//! place as `kill -9` would; `=pause` stops it there as SIGSTOP would, until a SIGCONT; `=panic`
+//! panics; `verify.begin=damage:<kind>` breaks the built file before it is verified;
+//! `batch.1=drop` loses the rows of the second chunk.
 //! Without the feature this is nothing.
 
 use std::time::Duration;
@@ -15,6 +16,7 @@ pub fn hit(name: &str) {
     let signal = match action.as_str() {
         "kill" => rustix::process::Signal::KILL,
         "pause" => rustix::process::Signal::STOP,
+        "panic" => panic!("the failpoint {name}"),
         _ => return,
     };
     let _ = rustix::process::kill_process(me, signal);
@@ -30,6 +32,12 @@ pub fn step(name: &str) {
     let before = REACHED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     hit(name);
     hit(&format!("step.{}", before + 1));
+}
+
+/// Whether the rows of a chunk are to be lost here, as a mistake would.
+#[cfg(feature = "failpoints")]
+pub fn drops_batch(ordinal: u64) -> bool {
+    action_at(&format!("batch.{ordinal}")).as_deref() == Some("drop")
 }
 
 /// The damage that a built file is to take before it is verified.
@@ -66,3 +74,9 @@ pub fn hit(_: &str) {}
 /// A place of this name was reached.
 #[cfg(not(feature = "failpoints"))]
 pub fn step(_: &str) {}
+
+/// Whether the rows of a chunk are to be lost here.
+#[cfg(not(feature = "failpoints"))]
+pub fn drops_batch(_: u64) -> bool {
+    false
+}

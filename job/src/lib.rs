@@ -1,7 +1,8 @@
 //! What is asked of a load, what it may use, and what it tells: the same for every way into a server.
 //!
 //! In reading order: [`options`] what is asked for; [`machine`], [`memory`] and [`space`] what there
-//! is; [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end; [`position`]
+//! is; [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end, [`tally`] that
+//! they lose nothing; [`position`]
 //! where a row is, [`row_log`] files of rows that are not loaded; [`progress`], [`settled`] and
 //! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`error`] why there was
 //! no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
@@ -23,6 +24,7 @@ pub mod settled;
 pub mod space;
 pub mod steps;
 pub mod stop;
+pub mod tally;
 pub mod turn;
 
 pub use error::Error;

@@ -19,6 +19,7 @@ mod left_out_numbers;
 mod literals;
 mod logical;
 mod memory;
+mod modelled;
 mod numbering;
 mod order;
 mod pages;

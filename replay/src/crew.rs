@@ -1,11 +1,11 @@
 //! Runs of rows under way, while the conductor goes on.
 
 use std::collections::BTreeSet;
-use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::Scope;
 use std::time::Instant;
 
+use job::pool;
 use schema::TableName;
 
 use crate::filling::{Sent, Stopped};
@@ -40,14 +40,12 @@ pub(crate) struct Crew<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     shared: Shared<'env>,
     busy: BTreeSet<TableName>,
-    threads: Vec<ScopedJoinHandle<'scope, ()>>,
     finished: (Sender<Finished>, Receiver<Finished>),
 }
 
 impl<'scope, 'env> Crew<'scope, 'env> {
     pub(crate) fn new(scope: &'scope Scope<'scope, 'env>, shared: Shared<'env>) -> Self {
-        let (busy, threads) = (BTreeSet::new(), Vec::new());
-        Crew { scope, shared, busy, threads, finished: channel() }
+        Crew { scope, shared, busy: BTreeSet::new(), finished: channel() }
     }
 
     /// Whether there is room for one more.
@@ -70,38 +68,25 @@ impl<'scope, 'env> Crew<'scope, 'env> {
         let (table, spot) = (job.table.clone(), job.spot);
         assert!(self.has_room() && self.busy.insert(table.clone()), "{table} is not to begin");
         let (shared, sender) = (self.shared, self.finished.0.clone());
-        let thread = self.scope.spawn(move || {
+        self.scope.spawn(move || {
             let started = Instant::now();
-            let outcome = route::put(shared, job);
+            // Whoever died of a mistake of ours, or of the driver's, says so too.
+            let outcome = pool::catch(|| route::put(shared, job));
+            let outcome = outcome.unwrap_or_else(|error| Err(error.into()));
             let seconds = started.elapsed().as_secs_f64();
             // The receiver is gone only with the conductor.
             let _ = sender.send(Finished { table, place, spot, outcome, seconds });
         });
-        self.threads.push(thread);
     }
 
     /// A run that has ended, if any has; waits for one where `wait` says so and any is under way.
     pub(crate) fn next(&mut self, wait: bool) -> Option<Finished> {
         let finished = match wait && !self.is_idle() {
-            true => self.wait(),
+            // Each one that was begun says how it ended.
+            true => self.finished.1.recv().ok(),
             false => self.finished.1.try_recv().ok(),
         }?;
         self.busy.remove(&finished.table);
         Some(finished)
-    }
-
-    fn wait(&mut self) -> Option<Finished> {
-        loop {
-            let pause = std::time::Duration::from_millis(200);
-            if let Ok(finished) = self.finished.1.recv_timeout(pause) {
-                return Some(finished);
-            }
-            // A thread that died of a mistake of ours says nothing.
-            while let Some(at) = self.threads.iter().position(ScopedJoinHandle::is_finished) {
-                if let Err(panic) = self.threads.swap_remove(at).join() {
-                    resume_unwind(panic);
-                }
-            }
-        }
     }
 }

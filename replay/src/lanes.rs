@@ -38,7 +38,9 @@ use send::watch::Watch as ServerWatch;
 use server::Session;
 use server::capacity::Capacity;
 use server::secondary::{Defer, Secondary};
+use server::session::Done;
 use sources::Source;
+use sql::Verb;
 
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
@@ -48,6 +50,7 @@ pub(crate) use gate::head;
 use gate::{Commit, Gate};
 use lane::{Chunks, StatementLane};
 pub(crate) use together::{Resolved, Together};
+use tuples::Rules;
 
 /// Bytes of a chunk, a transaction each: commits are few then, and little is sent again after a
 /// deadlock.
@@ -94,6 +97,29 @@ pub(crate) fn send(filling: &Filling<'_>, mut run: impl Source) -> Result<Sent, 
     Ok(Sent { rows, way: "lanes", notes: notes(&mut session, &gate, is_several)? })
 }
 
+/// How many rows of a statement there are in `tuples`, what follows its head; None where they are no
+/// literals.
+pub(crate) fn rows_of(filling: &Filling<'_>, tuples: &[u8]) -> Option<u64> {
+    let spans = Rules::of(filling)?.spans(tuples, usize::MAX).ok()?;
+    Some(spans.spans.iter().map(|span| span.rows).sum())
+}
+
+/// How many of its `rows` a statement has taken, as the server tells it, if it does.
+pub(crate) fn taken(done: &Done, verb: Verb, rows: u64) -> u64 {
+    match (said(done), verb) {
+        (Some(said), _) => said,
+        // Triggers may have added rows of theirs.
+        (None, Verb::Insert) => done.affected_rows.min(rows),
+        // Rows that are left out, or replace others, are told in the summary only.
+        (None, Verb::InsertIgnore | Verb::Replace) => rows,
+    }
+}
+
+/// What the summary says of rows, if there is one.
+pub(crate) fn said(done: &Done) -> Option<u64> {
+    done.info.strip_prefix("Records: ")?.split(' ').next()?.parse().ok()
+}
+
 /// Sends all rows, and has them stay.
 fn rows(
     filling: &Filling<'_>,
@@ -112,12 +138,13 @@ fn rows(
     let mut server_watch = ServerWatch::of_server(filling.connect);
     let told = Told { watch: filling.watch };
     let ended = lanes.run(&mut server_watch, &told, || StatementLane::new(&chunks), || ());
-    let Chunks { rows, open, .. } = chunks;
+    let Chunks { rows, open, tally, .. } = chunks;
     let rows = rows.into_inner();
     let open = open.into_inner().unwrap_or_else(PoisonError::into_inner);
     let _shield = interrupt.shield();
+    let ended = ended.and_then(|()| Ok(tally.check()?));
     match ended.and_then(|()| interrupt.check().map_err(Stopped::from)) {
-        Ok(()) => stay(gate, session, open).map(|()| rows),
+        Ok(()) => stay(filling, gate, session, open).map(|()| rows),
         Err(stopped) => {
             filling.watch.take_rows(rows);
             go(gate, open);
@@ -128,6 +155,7 @@ fn rows(
 
 /// Commits the transactions of lanes that are still open.
 fn stay(
+    filling: &Filling<'_>,
     gate: &Gate,
     session: &mut Session,
     mut open: BTreeMap<usize, Session>,
@@ -136,7 +164,7 @@ fn stay(
         Commit::Together(together) => together.commit(session, open)?,
         Commit::AtEnd | Commit::Chunks => {
             for lane in open.values_mut() {
-                lane.exec("COMMIT")?;
+                filling.commit(lane)?;
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Rows as the dump's own statements, one after the other, as they stand but for the table's name.
 
+use job::tally::Tally;
+use load::failpoint;
 use server::Session;
 use server::session::Done;
 use sources::Source as _;
@@ -41,9 +43,9 @@ pub(crate) fn send(
     // The error of the statement says more.
     let _shield = done.is_err().then(|| filling.options.interrupt.shield());
     if is_ours {
-        let ended = session.exec(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
-        if done.is_ok() {
-            ended?;
+        match done {
+            Ok(_) => filling.commit(session)?,
+            Err(_) => drop(session.exec("ROLLBACK")),
         }
     }
     if is_unchecked {
@@ -64,9 +66,16 @@ fn statements(
 ) -> Result<u64, Stopped> {
     let head = lanes::head(session, filling.into, filling.state.charset(), filling.head)?;
     let (mut statement, mut text, mut rows) = (RunStatement::default(), Vec::new(), 0);
-    let mut open_bytes = 0;
+    let (mut open_bytes, mut ordinal, tally) = (0, 0_u64, Tally::new());
     while run.next_statement(&mut statement)? {
         let tuples = statement.text.get(filling.head.text.len()..).unwrap_or_default();
+        // Where they are literals; else only the server knows.
+        let known = lanes::rows_of(filling, tuples);
+        tally.read(known.unwrap_or(0));
+        ordinal += 1;
+        if failpoint::drops_batch(ordinal - 1) {
+            continue;
+        }
         text.clear();
         text.extend_from_slice(&head);
         text.extend_from_slice(tuples);
@@ -79,6 +88,7 @@ fn statements(
                 let place = Place { file, offset, line, head: place::head(&statement.text) };
                 let error = Error::from(error);
                 if filling.options.force && error.is_passed_over() {
+                    tally.done(known.unwrap_or(0));
                     filling.watch.fail(&place, &error);
                     continue;
                 }
@@ -87,6 +97,7 @@ fn statements(
         };
         let count = count(&done, filling.head.verb);
         rows += count;
+        tally.done(known.map_or(0, |known| lanes::taken(&done, filling.head.verb, known)));
         filling.watch.add_rows(count);
         open_bytes += text.len();
         if parts && open_bytes >= TRANSACTION_BYTES {
@@ -95,16 +106,15 @@ fn statements(
             open_bytes = 0;
         }
     }
+    tally.check()?;
     Ok(rows)
 }
 
 /// Rows of a statement: `Records: 3  Duplicates: 0  Warnings: 0`, which the server says of more
 /// than one row.
 pub(crate) fn count(done: &Done, verb: Verb) -> u64 {
-    let said = done.info.strip_prefix("Records: ");
-    let said = said.and_then(|rest| rest.split(' ').next()?.parse().ok());
     // A row that replaces another counts twice, one that is left out not at all.
-    said.unwrap_or(if verb == Verb::Insert { done.affected_rows } else { 1 })
+    lanes::said(done).unwrap_or(if verb == Verb::Insert { done.affected_rows } else { 1 })
 }
 
 #[cfg(test)]

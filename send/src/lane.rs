@@ -11,6 +11,7 @@ use encode::rejects::{Reject, Rejects};
 use job::error::Error;
 use job::failpoint;
 use job::memory::LaneShares;
+use job::options::OnDuplicate;
 use job::progress::Stage;
 use job::settled::Settled;
 use job::stop::Stop;
@@ -65,6 +66,8 @@ pub(crate) struct Loaded {
     /// Tries to send a portion that failed and were made again.
     pub(crate) retries: usize,
     pub(crate) bytes_read: u64,
+    /// Rows that were found in it, those of an earlier run included.
+    pub(crate) rows_read: u64,
     /// The connection that was given, its transaction still open.
     pub(crate) session: Option<Session>,
 }
@@ -103,12 +106,14 @@ impl<'a> Portions<'a> {
         let progress = self.plan.prepared.progress;
         let ended = self.lanes.run(watch, progress, || PortionLane::new(&self), || self.close());
         ended.map_err(explain)?;
+        self.reading.tally().check()?;
         let bytes_read = lock(self.source).bytes_read();
         Ok(Loaded {
             settled: self.lanes.settled(),
             collected: self.collector.finish()?,
             retries: self.lanes.tries_failed(),
             bytes_read,
+            rows_read: self.reading.tally().rows_read(),
             session: self.session.into_inner().unwrap_or_else(PoisonError::into_inner),
         })
     }
@@ -120,6 +125,21 @@ impl<'a> Portions<'a> {
             self.collector.is_full()
         };
         self.reading.next_chunk(&mut portion.chunk, is_enough, |bytes| self.budget.borrow(bytes))
+    }
+
+    /// Rows of the input that went in or were left out. Those that replaced or changed others are
+    /// counted once, as rows that are in.
+    fn rows_of(&self, went_in: WentIn) -> u64 {
+        match self.plan.prepared.options.on_duplicate {
+            OnDuplicate::Skip => went_in.rows + went_in.duplicates,
+            OnDuplicate::Fail | OnDuplicate::Replace | OnDuplicate::Update => went_in.rows,
+        }
+    }
+
+    /// A chunk is through, with so many rows.
+    fn end_chunk(&self, rows: u64) {
+        self.reading.tally().done(rows);
+        self.reading.tally().end_chunk();
     }
 
     /// Lets no lane wait any more.
@@ -207,11 +227,19 @@ impl Lane for PortionLane<'_, '_> {
                 order.pass_over(ordinal);
             }
             let went_in = WentIn { rows: before.rows, duplicates: before.duplicates };
+            let rows = portions.rows_of(went_in);
+            portions.reading.tally().read(rows);
+            portions.end_chunk(rows);
             portions.collector.take(ordinal, went_in, Vec::new())?;
             return Ok(true);
         }
         failpoint::hit(&format!("portion.{ordinal}.read"));
         self.encoder.encode(&mut self.portion, portions.plan.sender.form)?;
+        portions.reading.tally().read(self.portion.batch.len() as u64);
+        if failpoint::drops_batch(ordinal) {
+            self.portion.rows.clear();
+            self.portion.text.clear();
+        }
         let pass = match (&portions.order, &mut self.keys) {
             (Some(order), Some(keys)) => {
                 let keys = self.portion.batch.visit(&self.portion.chunk, keys);
@@ -243,6 +271,7 @@ impl Lane for PortionLane<'_, '_> {
             false => permit.done(entry.rows, bytes as u64),
         }
         let went_in = WentIn { rows: entry.rows, duplicates: entry.duplicates };
+        portions.end_chunk(portions.rows_of(went_in) + rejects.len() as u64);
         portions.collector.take(ordinal, went_in, rejects)?;
         Ok(true)
     }

@@ -52,6 +52,7 @@ use job::progress::Stage;
 use job::publish::publish;
 use job::report::{LogicalReport, Report, memory_peak_bytes};
 use job::steps::Steps;
+use job::tally;
 use server::secondary::Defer;
 use server::transaction::RowsThere;
 use server::{ConnectOptions, Lock, Session, Transaction};
@@ -142,6 +143,9 @@ impl Work<'_> {
             self.rows(target, shares, (&source, order, row_order), &mut watch)
         })?;
         let session = loaded.session.take();
+        if let Some(sorted) = order.rows {
+            tally::check(sorted, loaded.rows_read, 0)?;
+        }
         self.check_ledger(target, &loaded)?;
         prepared.options.check_loaded(loaded.collected.rows, loaded.collected.rejects)?;
         let warnings = match (twin, transaction) {

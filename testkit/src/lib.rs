@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! template -> TestServer -> Cluster          servers that end with their test
+//! TestServer <- proxy                         a server that loses connections and answers
 //! tables: case -> run -> compare             random tables, by LOAD DATA and by Inrush
 //! ```
 //!
@@ -12,6 +13,7 @@
 
 mod client;
 mod cluster;
+pub mod proxy;
 pub mod random;
 mod said;
 #[cfg(feature = "tables")]

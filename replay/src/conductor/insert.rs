@@ -1,5 +1,6 @@
 //! Rows: small runs at once, others to the crew.
 
+use job::pool;
 use schema::TableName;
 use server::Session;
 use server::identifier::quote_text;
@@ -263,7 +264,9 @@ impl Conductor<'_, '_> {
             memory_bytes_max: self.shared.options.memory_bytes_max,
             watch: self.shared.watch,
         };
-        let sent = serial::send(&filling, run, &mut self.sessions.dump, in_transaction);
+        let session = &mut self.sessions.dump;
+        let sent = pool::catch(|| serial::send(&filling, run, session, in_transaction));
+        let sent = sent.unwrap_or_else(|error| Err(error.into()));
         if state.is_of_next() {
             self.state = None;
         }

@@ -18,6 +18,8 @@ pub(super) struct Gate {
     pub(super) rules: Rules,
     /// What a statement of ours begins with, in the dump's character set.
     pub(super) head: Vec<u8>,
+    /// The verb of that.
+    pub(super) verb: Verb,
     /// Whether rows may overtake each other.
     pub(super) is_parallel: bool,
     /// When rows are there to stay.
@@ -43,9 +45,9 @@ impl Gate {
     /// fate, depend on the statements that they stand in.
     pub(super) fn of(session: &mut Session, filling: &Filling<'_>) -> Result<Gate, Stopped> {
         let charset = filling.state.charset();
-        if hides_ascii(charset) {
+        let Some(rules) = Rules::of(filling) else {
             return Err(unfit(format!("characters of {charset} can hold quotes")));
-        }
+        };
         let table = catalog::read(session, filling.into)?;
         if table.engine != Engine::InnoDb {
             let engine = &table.engine;
@@ -54,13 +56,7 @@ impl Gate {
         if let Some(feature) = table.features().iter().rfind(|feature| adds_by_order(feature)) {
             return Err(unfit(format!("the table has a {}", feature.name())));
         }
-        let rules = Rules {
-            escapes: !filling.state.has_mode("NO_BACKSLASH_ESCAPES"),
-            ansi_quotes: filling.state.has_mode("ANSI_QUOTES"),
-            head: filling.head.text.clone(),
-            counted: counted(&table, filling.head)?,
-            zero_is_explicit: filling.state.has_mode("NO_AUTO_VALUE_ON_ZERO"),
-        };
+        let rules = Rules { counted: counted(&table, filling.head)?, ..rules };
         in_order_by_default(&table, filling.head)?;
         // Rows of a table without a primary key are read in the order in which they came.
         let is_keyed = table.index("PRIMARY").is_some();
@@ -72,11 +68,25 @@ impl Gate {
         };
         Ok(Gate {
             head: head(session, filling.into, charset, filling.head)?,
+            verb: filling.head.verb,
             is_parallel,
             commit,
             counts_matter: is_parallel && filling.head.verb != Verb::Insert,
             table,
             rules,
+        })
+    }
+}
+
+impl Rules {
+    /// Those of the dump's session; None where characters can hold quotes.
+    pub(super) fn of(filling: &Filling<'_>) -> Option<Rules> {
+        (!hides_ascii(filling.state.charset())).then(|| Rules {
+            escapes: !filling.state.has_mode("NO_BACKSLASH_ESCAPES"),
+            ansi_quotes: filling.state.has_mode("ANSI_QUOTES"),
+            head: filling.head.text.clone(),
+            counted: None,
+            zero_is_explicit: filling.state.has_mode("NO_AUTO_VALUE_ON_ZERO"),
         })
     }
 }

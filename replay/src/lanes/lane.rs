@@ -5,16 +5,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use job::tally::Tally;
 use load::failpoint;
 use send::controller::Permit;
 use send::lanes::{Lane, Lanes};
-use send::retry::{self, Cause, Class, Tries, classify};
+use send::retry::{self, Class, Tries, classify};
 use server::RECONNECT_WAIT;
 use server::Session;
 use sources::{Chunk, Source};
 
 use super::feed::Feed;
 use super::gate::{Commit, Gate, unfit};
+use super::taken;
 use super::tuples::{Span, Spans};
 use crate::filling::{Filling, Stopped};
 
@@ -35,6 +37,8 @@ pub(super) struct Chunks<'a, S> {
     gate: &'a Gate,
     lanes: &'a Lanes<'a>,
     feed: Mutex<Feed<S>>,
+    /// What of the run was read, and what the server says of it.
+    pub(super) tally: Tally,
     /// Rows that are in, or in a transaction.
     pub(super) rows: AtomicU64,
     /// Connections whose transactions are to be ended when all lanes have, by their numbers.
@@ -55,6 +59,7 @@ impl<'a, S: Source> Chunks<'a, S> {
             gate,
             lanes,
             feed: Mutex::new(feed),
+            tally: Tally::new(),
             rows: AtomicU64::new(0),
             open: Mutex::new(BTreeMap::new()),
             next_number: AtomicUsize::new(0),
@@ -66,7 +71,11 @@ impl<'a, S: Source> Chunks<'a, S> {
         if self.lanes.is_stopped() {
             return Err(Stopped::Abandoned);
         }
-        feed.next(chunk)
+        let more = feed.next(chunk)?;
+        if more {
+            self.tally.take_chunk();
+        }
+        Ok(more)
     }
 }
 
@@ -97,7 +106,10 @@ impl<S: Source> Lane for StatementLane<'_, '_, S> {
         if !chunks.next(&mut chunk)? {
             return Ok(false);
         }
+        failpoint::hit(&format!("lane.{}", chunk.ordinal));
         let rows = self.send(&chunk, &permit)?;
+        chunks.tally.done(rows);
+        chunks.tally.end_chunk();
         permit.done(rows, chunk.bytes.len() as u64);
         chunks.rows.fetch_add(rows, Ordering::Relaxed);
         chunks.filling.watch.add_rows(rows);
@@ -120,7 +132,7 @@ impl<'l, 'a, S: Source> StatementLane<'l, 'a, S> {
         StatementLane { chunks, chunk: Chunk::default(), connection: None }
     }
 
-    /// Sends the rows of a chunk, all or none; gives their number.
+    /// Sends the rows of a chunk, all or none; gives their number as the server told it.
     ///
     /// Errors: [`Stopped::Unfit`] for whatever the dump's own statements, one after the other, may
     /// yet do otherwise.
@@ -138,10 +150,14 @@ impl<'l, 'a, S: Source> StatementLane<'l, 'a, S> {
             let statement_bytes_max = connection.packet_bytes.min(permit.batch().bytes);
             let spans = match &found {
                 Some(spans) => spans,
-                None => found.insert(spans(gate, chunk, statement_bytes_max)?),
+                None => {
+                    let spans = found.insert(spans(gate, chunk, statement_bytes_max)?);
+                    self.chunks.tally.read(spans.spans.iter().map(|span| span.rows).sum());
+                    spans
+                }
             };
             let error = match connection.transaction(gate, chunk, spans, statement_bytes_max) {
-                Ok(()) => return Ok(spans.spans.iter().map(|span| span.rows).sum()),
+                Ok(rows) => return Ok(rows),
                 Err(Stopped::Failed(crate::Error::Server(error))) => error,
                 Err(stopped) => return Err(stopped),
             };
@@ -192,24 +208,30 @@ impl Connection {
         Ok(Connection { session, number, packet_bytes, statement: Vec::new() })
     }
 
-    /// Sends the rows of a chunk, and commits them where they are a transaction of their own.
+    /// Sends the rows of a chunk, and commits them where they are a transaction of their own; gives
+    /// their number as the server told it.
     fn transaction(
         &mut self,
         gate: &Gate,
         chunk: &Chunk,
         spans: &Spans,
         statement_bytes_max: usize,
-    ) -> Result<(), Stopped> {
+    ) -> Result<u64, Stopped> {
         if gate.commit == Commit::Chunks {
             self.session.exec("START TRANSACTION")?;
         }
+        let mut sent = 0;
         let mut rest = spans.spans.as_slice();
+        if failpoint::drops_batch(chunk.ordinal) {
+            rest = &[];
+        }
         while !rest.is_empty() {
             let count = self.write(gate, chunk, rest, statement_bytes_max);
             let (now, later) = rest.split_at(count);
             rest = later;
             let done = self.session.exec_bytes(&self.statement)?;
             let rows: u64 = now.iter().map(|span| span.rows).sum();
+            sent += taken(&done, gate.verb, rows);
             if gate.counts_matter && done.affected_rows != rows {
                 return Err(unfit("rows that share a key take each other's place"));
             }
@@ -217,16 +239,16 @@ impl Connection {
                 return Err(unfit("NULL in a NOT NULL column, which single rows may not have"));
             }
         }
-        match gate.commit {
-            Commit::Chunks => self.commit(),
-            _ => Ok(()),
+        if gate.commit == Commit::Chunks {
+            self.commit()?;
         }
+        Ok(sent)
     }
 
     /// Errors: not one to try again after where the server did not answer: the rows may be in.
     fn commit(&mut self) -> Result<(), Stopped> {
         match self.session.exec("COMMIT") {
-            Err(error) if classify(&error) == Class::Again(Cause::Lost) => {
+            Err(error) if error.is_unclear() => {
                 Err(Stopped::Failed(load::Error::from(error).into()))
             }
             done => Ok(done.map(drop)?),

@@ -41,6 +41,8 @@ pub(crate) struct InputOrder {
     pub(crate) is_sorted: bool,
     /// Bytes that sorted runs took on disk.
     pub(crate) spilled_bytes: u64,
+    /// How many rows were sorted, if they were.
+    pub(crate) rows: Option<u64>,
 }
 
 impl InputOrder {
@@ -106,7 +108,7 @@ impl Arrangement {
         steps: &mut Steps<'_>,
     ) -> Result<(Box<dyn Source>, InputOrder), Error> {
         let is_in_order = self.is_in_order;
-        let as_it_is = InputOrder { is_in_order, is_sorted: false, spilled_bytes: 0 };
+        let as_it_is = InputOrder { is_in_order, is_sorted: false, spilled_bytes: 0, rows: None };
         let Some(plan) = &self.plan else { return Ok((source, as_it_is)) };
         let memory = Memory {
             chunk_bytes: shares.chunk_bytes,
@@ -116,8 +118,8 @@ impl Arrangement {
         let sorting = sorting(prepared, plan, &memory, self.store_bytes);
         Ok(match steps.step(Stage::Sort, || sorting.sort(source))? {
             Sorted::Rows(rows) => {
-                let spilled_bytes = rows.spilled_bytes();
-                (rows, InputOrder { is_in_order, is_sorted: true, spilled_bytes })
+                let (spilled_bytes, count) = (rows.spilled_bytes(), Some(rows.row_count()));
+                (rows, InputOrder { is_in_order, is_sorted: true, spilled_bytes, rows: count })
             }
             Sorted::NotSorted(source) => (source, as_it_is),
         })

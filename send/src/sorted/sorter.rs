@@ -11,6 +11,7 @@ use job::pool;
 use job::position::Places;
 use job::progress::Stage;
 use job::stop::Stop;
+use job::tally;
 use sort::{EntryShape, RunStore, StoreOptions};
 use sources::{Chunk, Row, Rows, Source};
 
@@ -52,7 +53,8 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
         is_numbered: AtomicBool::new(false),
     };
     let outcome = pool::run(sorting.memory.threads, || stage.work(), || stage.reading.close());
-    let SortStage { stores: [store], origins, bytes, is_numbered, .. } = stage;
+    let SortStage { stores: [store], origins, bytes, is_numbered, reading, .. } = stage;
+    let rows_read = reading.tally().rows_read();
     let mut source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
     if is_numbered.into_inner() {
         source.restart()?;
@@ -64,7 +66,10 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
         Err(_) => return Err(Error::Internal("sorting stopped without a reason".to_owned())),
     }
     let runs = store.finish()?;
+    let count = runs.stats().entries;
+    tally::check(rows_read, count, 0)?;
     let rows = SortedRows {
+        count,
         spilled_bytes: runs.stats().spilled_file_bytes,
         runs,
         origins: origins.into_inner().unwrap_or_else(PoisonError::into_inner),

@@ -20,6 +20,8 @@ const CHUNKS_AHEAD: usize = 1;
 #[derive(Debug)]
 pub(super) struct SortedRows {
     pub(super) runs: Runs,
+    /// How many they are.
+    pub(super) count: u64,
     /// One a chunk of the input.
     pub(super) origins: Vec<Origin>,
     pub(super) chunk_bytes: usize,
@@ -67,6 +69,11 @@ impl SortedSource {
             input_bytes: input.bytes_read(),
             input,
         }
+    }
+
+    /// Rows that were sorted.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.rows.count
     }
 
     /// Bytes that sorted runs took on disk.

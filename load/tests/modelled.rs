@@ -1,0 +1,232 @@
+//! Loads against a server that fails at any request: it refuses, it loses the connection before it has
+//! done what was asked or behind it, or it says that somebody has ended what was through. What a load
+//! says of its outcome must be so, and the same command must make it good.
+//!
+//! `INRUSH_MODEL_RUNS=5000` makes as many loads, `INRUSH_SEED` others.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use load::{Error, LoadOptions, LoadPath, Mode};
+use server::ConnectOptions;
+use testkit::Random;
+use testkit::proxy::{Fate, Proxy, Request};
+use testkit::tables::server::{Db, Server};
+
+/// Loads where nothing is said of it: about 20 seconds of them.
+const RUNS: usize = 240;
+/// Rows of each file; each file is a portion.
+const FILE_ROWS: u64 = 100;
+const FILES: u64 = 3;
+/// Requests that are not there in every run.
+const MORE_REQUESTS: usize = 3;
+
+/// A lock that did not come, a deadlock, a disk that is full, a server that is read-only, no right; a
+/// server that goes down, a connection and a statement that were killed.
+const REFUSALS: [u16; 8] = [1205, 1213, 1021, 1290, 1142, 1053, 1927, 1317];
+/// Of these, what is also said of a statement that was through.
+const UNCLEAR: [u16; 3] = [1053, 1927, 1317];
+
+/// A way in.
+struct Way {
+    path: LoadPath,
+    mode: Mode,
+    /// What makes table `t`.
+    sql: &'static [&'static str],
+    /// Whether some rows are there before.
+    has_rows: bool,
+}
+
+const PLAIN: &[&str] = &["CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY b (b)) ENGINE=InnoDB"];
+const WITH_TRIGGER: &[&str] = &[
+    "CREATE TABLE t (a INT PRIMARY KEY, b INT) ENGINE=InnoDB",
+    "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.b = NEW.b + 1",
+];
+
+/// Into a twin, into the table portion by portion, into it by one transaction; built.
+const WAYS: [Way; 7] = [
+    Way { path: LoadPath::Stream, mode: Mode::Replace, sql: PLAIN, has_rows: true },
+    Way { path: LoadPath::Insert, mode: Mode::Insert, sql: PLAIN, has_rows: false },
+    Way { path: LoadPath::Stream, mode: Mode::Append, sql: PLAIN, has_rows: true },
+    Way { path: LoadPath::Insert, mode: Mode::Replace, sql: WITH_TRIGGER, has_rows: true },
+    Way { path: LoadPath::Stream, mode: Mode::Insert, sql: WITH_TRIGGER, has_rows: false },
+    Way { path: LoadPath::Direct, mode: Mode::Replace, sql: PLAIN, has_rows: true },
+    Way { path: LoadPath::Direct, mode: Mode::Insert, sql: PLAIN, has_rows: false },
+];
+
+/// What became of a table, as the load told it.
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    /// It is new.
+    New,
+    /// It is as before, but for so many rows.
+    Old { added: u64 },
+    /// Nothing tells.
+    Unknown,
+}
+
+fn told(outcome: &Result<load::Report, Error>) -> Told {
+    let Err(error) = outcome else { return Told::New };
+    let mut inner = error;
+    while let Error::Step { error, .. } = inner {
+        inner = error;
+    }
+    match inner {
+        Error::SwapUnknown { .. } | Error::Appended { rows: None, .. } => Told::Unknown,
+        Error::Server(server::Error::CommitUnknown(_) | server::Error::Unanswered(_)) => {
+            Told::Unknown
+        }
+        Error::Appended { rows: Some(rows), .. } => Told::Old { added: *rows },
+        _ => Told::Old { added: 0 },
+    }
+}
+
+/// Whether the server may say that of such a request: what touches no row waits for no lock of one.
+fn is_possible(fate: Fate, request: &Request) -> bool {
+    let touches_no_row = ["SET", "START", "SAVEPOINT", "RELEASE", "SHOW", "SELECT", "DO"];
+    match fate {
+        Fate::Refused(1205 | 1213) => !touches_no_row.iter().any(|words| request.begins(words)),
+        _ => true,
+    }
+}
+
+/// A table that is loaded again and again, by one way.
+struct Scene<'a> {
+    way: &'a Way,
+    db: Db,
+    options: LoadOptions,
+    connect: ConnectOptions,
+    proxy: Proxy,
+    old: Vec<String>,
+    new: Vec<String>,
+    requests: usize,
+}
+
+impl<'a> Scene<'a> {
+    fn new(server: &Server, way: &'a Way) -> Scene<'a> {
+        let db = server.database();
+        let lines = |file: u64| {
+            let rows = file * FILE_ROWS..(file + 1) * FILE_ROWS;
+            rows.map(|n| format!("{n}\t{}\n", n % 7)).collect::<String>()
+        };
+        let files: Vec<PathBuf> =
+            (0..FILES).map(|file| server.file(&db, &format!("{file}.txt"), lines(file))).collect();
+        let mut options = server.options(&db, "t", files);
+        (options.path, options.mode) = (way.path, way.mode);
+        options.batches.connections = Some(2);
+        options.lock_wait_seconds = 2;
+        let proxy =
+            Proxy::start(server.folder(&db.name).join("proxy"), server.test_server().socket());
+        let connect =
+            ConnectOptions { socket: Some(proxy.socket().to_owned()), ..server.connect_options() };
+        let (old, new) = (Vec::new(), Vec::new());
+        let mut scene = Scene { way, db, options, connect, proxy, old, new, requests: 0 };
+        scene.reset();
+        scene.old = scene.rows();
+        let count = Arc::new(Mutex::new(0));
+        let counted = Arc::clone(&count);
+        scene.proxy.judge(move |_| {
+            *counted.lock().unwrap() += 1;
+            Fate::Done
+        });
+        load::load(&scene.connect, &scene.options, &()).unwrap();
+        scene.proxy.let_pass();
+        scene.new = scene.rows();
+        let kept = if way.mode == Mode::Append { scene.old.len() } else { 0 };
+        assert_eq!(scene.new.len(), kept + (FILES * FILE_ROWS) as usize);
+        scene.requests = *count.lock().unwrap();
+        scene
+    }
+
+    fn reset(&mut self) {
+        for table in self.db.tables() {
+            self.db.sql(&format!("DROP TABLE `{table}`"));
+        }
+        self.way.sql.iter().for_each(|sql| drop(self.db.sql(sql)));
+        if self.way.has_rows {
+            self.db.sql("INSERT INTO t VALUES (1000, 1), (1001, 2), (1002, 3)");
+        }
+    }
+
+    fn rows(&mut self) -> Vec<String> {
+        let rows = self.db.rows("SELECT CONCAT(a, ' ', b) FROM t ORDER BY a");
+        rows.iter().map(|row| row.text_lossy(0)).collect()
+    }
+
+    /// A load in which one request has a fate of its own.
+    fn run(&mut self, random: &mut Random) {
+        self.reset();
+        let nth = random.below(self.requests + MORE_REQUESTS);
+        let fate = match random.below(4) {
+            0 => Fate::LostBefore,
+            1 => Fate::LostAfter,
+            2 => Fate::Refused(random.pick(&REFUSALS)),
+            _ => Fate::DoneThenRefused(random.pick(&UNCLEAR)),
+        };
+        let met: Arc<Mutex<Option<Request>>> = Arc::default();
+        let (mut count, meets) = (0, Arc::clone(&met));
+        self.proxy.judge(move |request| {
+            count += 1;
+            if count - 1 != nth || !is_possible(fate, request) {
+                return Fate::Done;
+            }
+            *meets.lock().unwrap() = Some(request.clone());
+            fate
+        });
+        let outcome = load::load(&self.connect, &self.options, &());
+        self.proxy.let_pass();
+        let met = met.lock().unwrap().take();
+        let met = met
+            .map(|met| String::from_utf8_lossy(&met.text[..met.text.len().min(200)]).into_owned());
+        let what = format!(
+            "{:?} {:?}: {fate:?} at request {nth}, {met:?}: {outcome:?}",
+            self.way.path, self.way.mode
+        );
+        self.is_true(&outcome, &what);
+        self.again(&what);
+    }
+
+    /// The table is what the load says that it is.
+    fn is_true(&mut self, outcome: &Result<load::Report, Error>, what: &str) {
+        let seen = self.rows();
+        let is_old = self.old.iter().all(|row| seen.contains(row));
+        match told(outcome) {
+            Told::New => assert_eq!(seen, self.new, "{what}"),
+            Told::Old { added } => {
+                assert!(is_old && seen.len() as u64 == self.old.len() as u64 + added, "{what}");
+            }
+            Told::Unknown if self.way.mode == Mode::Append => {
+                let added = seen.len() - self.old.len();
+                assert!(is_old && (added as u64).is_multiple_of(FILE_ROWS), "{what}");
+            }
+            Told::Unknown => assert!(seen == self.old || seen == self.new, "{what}"),
+        }
+    }
+
+    /// The same command leads to the new table, and leaves nothing.
+    fn again(&mut self, what: &str) {
+        let is_new = self.rows() == self.new;
+        if !is_new || self.way.mode == Mode::Replace {
+            let outcome = load::load(&self.connect, &self.options, &());
+            assert!(outcome.is_ok(), "{what}: then {outcome:?}");
+            assert_eq!(self.rows(), self.new, "{what}");
+            assert_eq!(self.db.tables(), ["t"], "{what}: then {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_load_says_of_its_outcome_is_so_whatever_the_server_does() {
+    let Some(server) = Server::get() else { return };
+    let runs = std::env::var("INRUSH_MODEL_RUNS").ok().and_then(|text| text.parse().ok());
+    let mut random = Random::new(Random::seed_of_run());
+    let begun = Instant::now();
+    for way in &WAYS {
+        let mut scene = Scene::new(&server, way);
+        let runs = runs.unwrap_or(RUNS) / WAYS.len();
+        (0..runs).for_each(|_| scene.run(&mut random));
+        let (seconds, requests) = (begun.elapsed().as_secs(), scene.requests);
+        println!("{:?} {:?}: {requests} requests, {seconds} s", way.path, way.mode);
+    }
+}

@@ -1,0 +1,238 @@
+//! A socket in front of a server's, which answers chosen requests otherwise than the server does.
+//!
+//! ```text
+//! client --request--> judge: its fate --request, or none--> server
+//!        <--answer, another one, or none------------------
+//! ```
+//!
+//! It knows of the protocol what it takes to tell requests from what belongs to one, and an answer
+//! that is over with its first packet from one that is not.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Commands without an answer: the end, long data, the end of a prepared statement.
+const UNANSWERED: [u8; 3] = [0x01, 0x18, 0x19];
+/// A statement is prepared: more packets follow the first one.
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_QUERY: u8 = 0x03;
+
+/// First bytes of answers.
+const OK: u8 = 0x00;
+const ERR: u8 = 0xff;
+const LOCAL_INFILE: u8 = 0xfb;
+
+/// Server error of a deadlock, which takes all of the transaction back.
+const ER_LOCK_DEADLOCK: u16 = 1213;
+/// Server errors that end the connection too: the server goes down, or somebody has killed it.
+const ENDING: [u16; 2] = [1053, 1927];
+
+/// What a client asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The protocol's number of what is to be done.
+    pub command: u8,
+    /// What follows it: the text of a statement, mostly.
+    pub text: Vec<u8>,
+}
+
+impl Request {
+    /// Whether it is a statement that begins with these words.
+    pub fn begins(&self, words: &str) -> bool {
+        self.command == COM_QUERY
+            && self
+                .text
+                .get(..words.len())
+                .is_some_and(|b| b.eq_ignore_ascii_case(words.as_bytes()))
+    }
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The server does it, and says so.
+    Done,
+    /// The connection breaks before the server has it.
+    LostBefore,
+    /// The server does it, and the connection breaks before anybody hears so.
+    LostAfter,
+    /// The server does nothing, and this error is the answer.
+    Refused(u16),
+    /// The server does it, and this error is the answer: somebody has killed what was through. Where
+    /// the server refuses it by itself, or has rows to answer, that is the answer.
+    DoneThenRefused(u16),
+    /// The server does it, and the answer is a packet of no bytes.
+    Nonsense,
+}
+
+type Judge = Box<dyn FnMut(&Request) -> Fate + Send>;
+
+/// A proxy at work, as long as it is not dropped; connections that it has stay.
+pub struct Proxy {
+    socket: PathBuf,
+    judge: Arc<Mutex<Option<Judge>>>,
+}
+
+impl Proxy {
+    /// Listens at `socket` for the server at `server`, and has every request done.
+    pub fn start(socket: PathBuf, server: &Path) -> Proxy {
+        let listener = UnixListener::bind(&socket).unwrap();
+        let judge: Arc<Mutex<Option<Judge>>> = Arc::default();
+        let (shared, server) = (Arc::clone(&judge), server.to_owned());
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let (judge, server) = (Arc::clone(&shared), server.clone());
+                std::thread::spawn(move || pass(client, &server, &judge));
+            }
+        });
+        Proxy { socket, judge }
+    }
+
+    /// Where clients connect to.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Has `judge` say what becomes of each request from now on.
+    pub fn judge(&self, judge: impl FnMut(&Request) -> Fate + Send + 'static) {
+        *self.judge.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(judge));
+    }
+
+    /// Has every request done from now on.
+    pub fn let_pass(&self) {
+        *self.judge.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// What is to become of the next answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    AsItIs,
+    Cut,
+    Error(u16),
+    Nothing,
+}
+
+/// One connection, until either side ends it.
+fn pass(mut client: UnixStream, server: &Path, judge: &Mutex<Option<Judge>>) {
+    // The server may be starting, or have gone.
+    let Ok(mut server) = UnixStream::connect(server) else { return };
+    let next = Arc::new(Mutex::new(Answer::AsItIs));
+    let (answers, out) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+    let told = Arc::clone(&next);
+    let back = std::thread::spawn(move || pass_back(answers, out, &told));
+    while let Some(packet) = next_packet(&mut client) {
+        let fate = match request(&packet) {
+            Some(request) => {
+                let mut judge = judge.lock().unwrap_or_else(PoisonError::into_inner);
+                judge.as_mut().map_or(Fate::Done, |judge| judge(&request))
+            }
+            None => Fate::Done,
+        };
+        let is_prepare = packet.get(4) == Some(&COM_STMT_PREPARE);
+        let mut sent = &packet;
+        let rollback = framed(0, &[&[COM_QUERY], &b"ROLLBACK"[..]].concat());
+        let answer = match fate {
+            Fate::Done => Answer::AsItIs,
+            Fate::LostBefore => break,
+            Fate::LostAfter => Answer::Cut,
+            Fate::DoneThenRefused(_) | Fate::Nonsense if is_prepare => Answer::AsItIs,
+            Fate::DoneThenRefused(errno) => Answer::Error(errno),
+            Fate::Nonsense => Answer::Nothing,
+            Fate::Refused(ER_LOCK_DEADLOCK) => {
+                sent = &rollback;
+                Answer::Error(ER_LOCK_DEADLOCK)
+            }
+            Fate::Refused(errno) => {
+                let is_told = client.write_all(&framed(1, &error(errno))).is_ok();
+                if is_told && !ENDING.contains(&errno) {
+                    continue;
+                }
+                break;
+            }
+        };
+        if fate != Fate::Done {
+            *next.lock().unwrap_or_else(PoisonError::into_inner) = answer;
+        }
+        if server.write_all(sent).is_err() {
+            break;
+        }
+    }
+    let _ = server.shutdown(Shutdown::Both);
+    let _ = client.shutdown(Shutdown::Both);
+    let _ = back.join();
+}
+
+/// Answers, until one side has gone.
+fn pass_back(mut server: UnixStream, mut client: UnixStream, next: &Mutex<Answer>) {
+    while let Some(packet) = next_packet(&mut server) {
+        let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = packet.get(4).copied();
+        // The rows of a file come first, then what is to be changed.
+        let answer = if first == Some(LOCAL_INFILE) { Answer::AsItIs } else { *next };
+        if first != Some(LOCAL_INFILE) {
+            *next = Answer::AsItIs;
+        }
+        drop(next);
+        let (sent, is_last) = match answer {
+            Answer::Cut => break,
+            Answer::Error(errno) if first == Some(OK) => {
+                (framed(packet[3], &error(errno)), ENDING.contains(&errno))
+            }
+            Answer::Nothing if first == Some(OK) => (framed(packet[3], &[]), false),
+            _ => (packet, false),
+        };
+        if client.write_all(&sent).is_err() || is_last {
+            break;
+        }
+    }
+    let _ = server.shutdown(Shutdown::Both);
+    let _ = client.shutdown(Shutdown::Both);
+}
+
+/// What a packet asks; None where it belongs to what was asked before, or has no answer.
+fn request(packet: &[u8]) -> Option<Request> {
+    let (&command, text) = packet.get(4..)?.split_first()?;
+    let is_first = packet[3] == 0;
+    (is_first && !UNANSWERED.contains(&command)).then(|| Request { command, text: text.to_vec() })
+}
+
+fn error(errno: u16) -> Vec<u8> {
+    let sqlstate = match errno {
+        ER_LOCK_DEADLOCK => "40001",
+        1317 | 1927 => "70100",
+        1053 => "08S01",
+        _ => "HY000",
+    };
+    let mut payload = vec![ERR];
+    payload.extend(errno.to_le_bytes());
+    payload.push(b'#');
+    payload.extend(sqlstate.bytes());
+    payload.extend(format!("error {errno} made by a test").bytes());
+    payload
+}
+
+fn framed(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let size = u32::try_from(payload.len()).unwrap().to_le_bytes();
+    [&[size[0], size[1], size[2], sequence], payload].concat()
+}
+
+/// One packet with its header; None at the end of the connection.
+fn next_packet(stream: &mut UnixStream) -> Option<Vec<u8>> {
+    let mut packet = vec![0; 4];
+    stream.read_exact(&mut packet).ok()?;
+    let size =
+        usize::from(packet[0]) + (usize::from(packet[1]) << 8) + (usize::from(packet[2]) << 16);
+    packet.resize(4 + size, 0);
+    stream.read_exact(&mut packet[4..]).ok()?;
+    Some(packet)
+}
