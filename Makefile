@@ -61,6 +61,7 @@ soak:
 	@scripts/setup.sh 8 test
 	@SOAK_MINUTES='$(if $(SEED),,$(MINUTES))' SOAK_SEED='$(SEED)' SOAK_SERVERS='$(SOAK_SERVERS)' \
 		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak
+	$(CARGO) test --locked -q -p inrush --features bench --test main -- --ignored
 
 # On stable; for libFuzzer see CONTRIBUTING.md.
 fuzz:

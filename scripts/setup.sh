@@ -78,21 +78,30 @@ if [ -n "$missing" ]; then
     apt_install $missing
 fi
 
-# --- A plugin for tests ------------------------------------------------------------------------
+# --- Plugins and a program for tests -----------------------------------------------------------
 
-# Tests encrypt tables. On Debian the plugin for that is in the package that brings the service, so it
-# is unpacked into the build folder, and nothing is installed.
+# Tests encrypt tables and make backups. On Debian the plugin for the one is in the package that brings
+# the service, so it is unpacked into the build folder with the program for the other, and nothing is
+# installed.
 plugins=${CARGO_TARGET_DIR:-target}/plugins
-unpack_plugins() {
+# Package, folder in it and the number of folders above that.
+unpack() {
     version=$(dpkg-query -W -f='${Version}' mariadb-server-core)
     folder=$(mktemp -d)
     chmod 755 "$folder"
-    (cd "$folder" && apt-get -o APT::Sandbox::User="$(id -un)" download -q "mariadb-server=$version") || return 1
+    (cd "$folder" && apt-get -o APT::Sandbox::User="$(id -un)" download -q "$1=$version") || return 1
     mkdir -p "$plugins"
-    dpkg-deb --fsys-tarfile "$folder"/mariadb-server_*.deb |
-        tar -x -C "$plugins" --strip-components=5 --no-same-owner ./usr/lib/mysql/plugin
+    dpkg-deb --fsys-tarfile "$folder/$1"_*.deb |
+        tar -x -C "$plugins" --strip-components="$3" --no-same-owner "$2"
     rm -rf "$folder"
 }
+unpack_plugins() { unpack mariadb-server ./usr/lib/mysql/plugin 5; }
+unpack_backup() { unpack mariadb-backup ./usr/bin/mariadb-backup 3; }
+if [ "$purpose" = test ] && have dpkg-query && ! have mariadb-backup && [ ! -e "$plugins/mariadb-backup" ]; then
+    say "Unpacking mariadb-backup into $plugins, for tests"
+    unpack_backup || { as_root apt-get update -q && unpack_backup; } ||
+        fail "Tests need mariadb-backup: install the package of that name."
+fi
 if [ "$purpose" = test ] && have dpkg-query && [ ! -e "$plugins/file_key_management.so" ]; then
     own=$(mariadbd --no-defaults --verbose --help 2>/dev/null | awk '$1 == "plugin-dir" { print $2 }')
     if [ ! -e "$own/file_key_management.so" ]; then

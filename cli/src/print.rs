@@ -132,6 +132,13 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     if let Some(landing) = &plan.landing {
         writeln!(out, "  {landing}")?;
     }
+    if path.is_some_and(|path| path == "direct") {
+        writeln!(
+            out,
+            "  backups: one that is under way is waited for before the import; take a full one \
+             afterwards, since an incremental one leaves the table out"
+        )?;
+    }
     for sentence in Refused::sentences(&plan.refused) {
         writeln!(out, "  {sentence}")?;
     }

@@ -193,3 +193,31 @@ fn servers_that_take_no_rows_are_named() {
         refused(&mut scene, &outcome, &[words]);
     }
 }
+
+/// A swap would leave the keys of other tables at the old one.
+#[test]
+fn foreign_keys_of_other_databases_stop_a_load_by_whoever_does_not_see_them() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, Mode::Insert, 50);
+    let (database, other) = (scene.database.clone(), server.database().unwrap());
+    let Scene { session, table, .. } = &mut scene;
+    session
+        .exec(&format!(
+            "CREATE TABLE {other}.child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES {table} (id))"
+        ))
+        .unwrap();
+    session.exec("CREATE USER narrow@localhost IDENTIFIED BY 'sw0rdfish-1177'").unwrap();
+    session.exec("GRANT RELOAD, SUPER ON *.* TO narrow@localhost").unwrap();
+    session.exec(&format!("GRANT ALL PRIVILEGES ON {database}.* TO narrow@localhost")).unwrap();
+    let outcome = run(&mut by(&scene, "narrow"));
+    outcome.refused(2, &["GRANT PROCESS ON *.* TO `narrow`@`localhost`"]);
+    scene.session.exec("GRANT PROCESS ON *.* TO narrow@localhost").unwrap();
+    let outcome = run(&mut by(&scene, "narrow"));
+    outcome.refused(2, &["foreign key"]);
+    assert!(!scene.is_new());
+    // The child's key is what it was.
+    let keys = format!("SHOW CREATE TABLE {other}.child");
+    let keys = scene.session.query_row(&keys).unwrap().text(1).unwrap();
+    assert!(keys.contains(&format!("REFERENCES `{database}`.`t` (`id`)")), "{keys}");
+    scene.clean("refused");
+}

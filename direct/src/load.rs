@@ -156,8 +156,11 @@ fn report(prepared: &Prepared<'_>, target: &Lock, steps: &mut Steps<'_>, done: D
     let Done { built, mut warnings } = done;
     warnings.extend(target.remarks.iter().cloned());
     let seconds = steps.stopwatch.total_seconds();
-    let mut notes =
-        vec!["the rows are not in the redo log: take a backup before you rely on one".to_owned()];
+    let mut notes = vec![
+        "the rows are in no backup yet: take a full one, since an incremental one leaves the \
+              table out"
+            .to_owned(),
+    ];
     notes.extend(options.emptied_note(built.rows, built.rejects));
     if memory.threads < options.threads {
         notes.push(format!("--memory has room for {} thread(s) only", memory.threads));

@@ -65,7 +65,13 @@ const INFIMUM_SUPREMUM: [u8; HEAP - PAGE_HEADER_END] =
     *b"\x01\x00\x02\x00\x0dinfimum\0\x01\x00\x0b\x00\x00supremum";
 
 impl PageHead {
-    pub(crate) fn new(space_id: SpaceId, index_id: IndexId, level: u16) -> PageHead {
+    /// `max_trx_id` is 0 but on leaves of secondary indexes.
+    pub(crate) fn new(
+        space_id: SpaceId,
+        index_id: IndexId,
+        level: u16,
+        max_trx_id: u64,
+    ) -> PageHead {
         let mut bytes = [0; HEAP];
         let frame = FilHeader {
             key_version: U32::ZERO,
@@ -88,7 +94,7 @@ impl PageHead {
             direction: U16::new(NO_DIRECTION),
             direction_count: U16::ZERO,
             records: U16::ZERO,
-            max_trx_id_or_autoinc: U64::ZERO,
+            max_trx_id_or_autoinc: U64::new(max_trx_id),
             level: U16::new(level),
             index_id: U64::new(index_id.0),
             leaf_segment: none,
@@ -297,7 +303,7 @@ mod tests {
 
     fn filled(count: u8) -> PageBytes {
         let mut page = [0xEE; PAGE_SIZE];
-        let head = PageHead::new(SpaceId(5), IndexId(0x1A), 0);
+        let head = PageHead::new(SpaceId(5), IndexId(0x1A), 0, 0);
         let mut fill = PageFill::open(&mut page, &head, 0);
         for id in 0..count {
             assert!(fill.fits(8));

@@ -279,7 +279,7 @@ impl IndexBuilder {
             return Err(Error::RecordTooLarge { bytes, bytes_max });
         }
         if at == self.levels.len() {
-            let head = PageHead::new(self.index.space_id, self.index.id, at as u16 + 1);
+            let head = PageHead::new(self.index.space_id, self.index.id, at as u16 + 1, 0);
             self.levels.push(Level::new(head, self.reserve));
         }
         let level = &mut self.levels[at];
@@ -309,7 +309,7 @@ impl IndexBuilder {
         assert!(!self.is_broken, "an append before has failed");
         let mut pages = Vec::new();
         let Some(held) = self.held.take() else {
-            let head = PageHead::new(self.index.space_id, self.index.id, 0);
+            let head = PageHead::new(self.index.space_id, self.index.id, 0, 0);
             let mut page = Box::new([0; PAGE_SIZE]);
             PageFill::open(&mut page, &head, 0).close(&mut page);
             return Ok(seal_all(vec![self.root(page, autoinc)]));

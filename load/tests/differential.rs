@@ -7,13 +7,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use testkit::Random;
 use testkit::tables::server::{End, Server};
-use testkit::tables::twins::{Totals, one};
+use testkit::tables::twins::{Totals, on_new_server, one};
+use testkit::{Random, TestServer, TestServerOptions};
 
 const CASES: usize = 150;
 /// Tables between two restarts.
 const BATCH: usize = 50;
+/// Servers that are made for one table each.
+const NEW_SERVERS: usize = 6;
 
 #[test]
 fn random_tables_are_as_load_data_makes_them() {
@@ -44,5 +46,31 @@ fn random_tables_are_as_load_data_makes_them() {
         }
     }
     println!("{cases} tables, {totals:?}");
+    assert!(failed.is_empty(), "cases that failed, by seed: {failed:?}");
+}
+
+/// Servers whose counters are at their start: on one that has been at work for a while, ids of rows
+/// and transactions are high already, and nothing collides.
+#[test]
+fn the_first_table_of_a_new_server_stays_as_load_data_makes_it() {
+    let Some(oracle) = Server::get() else { return };
+    let seed = Random::seed_of_run() + 1_000_000;
+    let cases = std::env::var("INRUSH_CASES").ok().and_then(|text| text.parse().ok());
+    let cases: usize = cases.unwrap_or(NEW_SERVERS);
+    let mut failed = Vec::new();
+    let mut totals = Totals::default();
+    for seed in (0..cases).map(|number| seed + number as u64) {
+        let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
+        let Some(new) = TestServer::start_with(&options) else { return };
+        // The harness has servers that live as long as the tests; this one is stopped below.
+        let new: &'static TestServer = Box::leak(Box::new(new));
+        let run = AssertUnwindSafe(|| on_new_server(&oracle, new, seed, &mut totals));
+        if catch_unwind(run).is_err() {
+            failed.push(seed);
+        }
+        new.kill_9().unwrap();
+        let _ = std::fs::remove_dir_all(new.dir());
+    }
+    println!("{cases} new servers, {totals:?}");
     assert!(failed.is_empty(), "cases that failed, by seed: {failed:?}");
 }

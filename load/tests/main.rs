@@ -30,4 +30,5 @@ mod row_ids;
 mod sent;
 mod server_only;
 mod sorted;
+mod statistics;
 mod typed;

@@ -8,11 +8,13 @@
 //!
 //! [`lock`] is the target taken, with [`names`] of what is made for it; `leftovers` removes what a
 //! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
-//! others; [`identity`] says whether another may take the
+//! others, `backup` for backups; [`identity`] says whether another may take the
 //! target's place.
 
+mod backup;
 mod built_file;
 mod checkpoint;
+mod copy;
 mod folder;
 pub mod foreign_keys;
 pub mod identity;

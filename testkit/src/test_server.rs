@@ -49,6 +49,8 @@ pub struct TestServerOptions {
     pub extra: Vec<String>,
     /// The `mariadbd` to run; None takes the one tests run on.
     pub binary: Option<PathBuf>,
+    /// A data directory to begin with a copy of: a restored backup. None takes a new one.
+    pub restored: Option<PathBuf>,
     /// Options that the data directory is made with and every start needs: the size of pages.
     pub datadir: Vec<String>,
     /// Environment variables of the server's process.
@@ -103,16 +105,23 @@ impl TestServer {
     /// build folder because the installed packages lack them.
     pub fn plugin(name: &str) -> Vec<String> {
         let mut options = vec![format!("--plugin-load-add={name}")];
-        let program = std::env::current_exe().unwrap_or_default();
-        let unpacked = program.ancestors().map(|folder| folder.join("plugins"));
-        let has_it = |folder: &PathBuf| folder.join(format!("{name}.so")).exists();
-        options.extend(
-            unpacked
-                .filter(has_it)
-                .take(1)
-                .map(|folder| format!("--plugin-dir={}", folder.display())),
-        );
+        let folder = unpacked(&format!("{name}.so"));
+        options.extend(folder.map(|folder| format!("--plugin-dir={}", folder.display())));
         options
+    }
+
+    /// The program `mariadb-backup`: installed, or unpacked as plugins are. None, with a line
+    /// printed, when there is none.
+    pub fn backup_program() -> Option<PathBuf> {
+        const NAME: &str = "mariadb-backup";
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let installed =
+            std::env::split_paths(&path).map(|dir| dir.join(NAME)).find(|path| path.exists());
+        let found = installed.or_else(|| Some(unpacked(NAME)?.join(NAME)));
+        if found.is_none() {
+            println!("skipped: no {NAME} found");
+        }
+        found
     }
 
     /// One server for all tests of this process, for tests that keep to a database of their own.
@@ -130,7 +139,10 @@ impl TestServer {
         remove_dead_dirs();
         let mut arguments = template::common(&binary);
         arguments.extend(options.datadir.iter().cloned());
-        let template = template::of(&binary, &arguments)?;
+        let from = match &options.restored {
+            Some(restored) => restored.clone(),
+            None => template::of(&binary, &arguments)?,
+        };
         let number = DIRS.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("inrush-test-{}-{number}", std::process::id()));
         make_dir(&dir)?;
@@ -143,7 +155,7 @@ impl TestServer {
             wrapper: Wrapper::DiesWithUs,
         };
         make_dir(&place.tmpdir)?;
-        template::copy(&template, &place.datadir)?;
+        template::copy(&from, &place.datadir)?;
         if !options.durable {
             arguments.extend(FAST.map(str::to_owned));
         }
@@ -302,6 +314,14 @@ fn spawn_from_lasting_thread(command: Command) -> std::io::Result<Child> {
         .send((command, answer))
         .map_err(|_| std::io::Error::other("the starting thread has gone"))?;
     result.recv().map_err(lost)?
+}
+
+/// The folder beside the build, if there is one, into which `make test` has unpacked what installed
+/// packages lack, `name` too.
+fn unpacked(name: &str) -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let mut folders = program.ancestors().map(|folder| folder.join("plugins"));
+    folders.find(|folder| folder.join(name).exists())
 }
 
 /// Folders of test processes that were killed before they could tidy up.

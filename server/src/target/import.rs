@@ -28,6 +28,8 @@ pub struct Building<'d> {
     shadow: Shadow<'d>,
     file: BuiltFile,
     space_id: Option<u32>,
+    /// Whether [`Building::wait_for_log`] has waited, over this session.
+    is_log_behind: bool,
 }
 
 /// A shadow whose file lies where IMPORT looks.
@@ -60,7 +62,7 @@ impl<'d> Discarded<'d> {
         let id = FileId::of(&meta);
         shadow.made.built = Some(id);
         let built = BuiltFile { id, paths: [path, shadow.path("ibd")] };
-        Ok((file, Building { shadow, file: built, space_id }))
+        Ok((file, Building { shadow, file: built, space_id, is_log_behind: false }))
     }
 }
 
@@ -78,12 +80,38 @@ impl<'d> Building<'d> {
         let file = &self.file;
         if self.shadow.lock.ensure_session_if(|lock| file.is_still_there(lock))? {
             self.shadow.made.checkpoint = None;
+            self.is_log_behind = false;
         }
         Ok(())
     }
 
+    /// Waits until nobody reads of the DISCARD in the redo log any more: not the server after a
+    /// crash, since the checkpoint that
+    /// [`Exported::discard`](super::shadow::Exported::discard) started has passed, and no backup.
+    fn wait_for_log(&mut self) -> Result<()> {
+        self.ensure_session()?;
+        if self.is_log_behind {
+            return Ok(());
+        }
+        let Shadow { lock, dir, made } = &mut self.shadow;
+        let mut second = match made.checkpoint.take().map(Checkpoint::wait) {
+            Some(Ok(second)) => second,
+            Some(Err(error @ Error::Checkpoint { .. })) => return Err(error),
+            // Not known to have passed: its connection was lost, or the one before this.
+            _ => {
+                let other = lock.second()?;
+                Checkpoint::start(&mut lock.session, other)?.wait()?
+            }
+        };
+        lock.wait_for_backups(dir, &mut second)?;
+        lock.spare = Some(second);
+        self.is_log_behind = true;
+        Ok(())
+    }
+
     /// Puts the built file and its description where IMPORT looks, owned as the server's own
-    /// files and durable: contents first, then the names.
+    /// files and durable: contents first, then the names. Backups that are under way are waited for:
+    /// see the module `backup`.
     ///
     /// A server that crashes while a file of another tablespace's number lies under this name
     /// does not start again (its log still names the file: "Recovery cannot access file", seen
@@ -92,7 +120,8 @@ impl<'d> Building<'d> {
     /// Killed after it: both files beside a table without tablespace.
     ///
     /// Errors: [`Error::ForeignFile`], [`Error::InTheWay`]; the file system's.
-    pub fn place(self, cfg: &[u8]) -> Result<Placed<'d>> {
+    pub fn place(mut self, cfg: &[u8]) -> Result<Placed<'d>> {
+        self.wait_for_log()?;
         let dir = &self.shadow.dir;
         let build = self.path();
         let (ibd, cfg_path) = (self.shadow.path("ibd"), self.shadow.path("cfg"));
@@ -115,26 +144,14 @@ impl<'d> Placed<'d> {
     /// `row_id_max` is the largest hidden row id in it, of a table that has them for its key: the
     /// rows that come later get larger ones (see the module `row_ids`).
     ///
-    /// Waits for the checkpoint that [`Exported::discard`](super::shadow::Exported::discard) started.
-    ///
     /// Killed after it: a filled table `shadow`. A server killed within it: still a table without
     /// tablespace. On an error the table is without tablespace too.
     ///
     /// Errors: the server's; an index it marked corrupt.
     pub fn import(mut self, row_id_max: Option<u64>) -> Result<Imported<'d>> {
-        self.building.ensure_session()?;
+        self.building.wait_for_log()?;
         let Building { shadow, file, .. } = self.building;
         let lock = &mut *shadow.lock;
-        let second = match shadow.made.checkpoint.take().map(Checkpoint::wait) {
-            Some(Ok(second)) => second,
-            Some(Err(error @ Error::Checkpoint { .. })) => return Err(error),
-            // Not known to have passed: its connection was lost, or the one before this.
-            _ => {
-                let other = lock.second()?;
-                Checkpoint::start(&mut lock.session, other)?.wait()?
-            }
-        };
-        lock.spare = Some(second);
         lock.check_writable()?;
         let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", lock.names.shadow.quoted());
         lock.exec(&sql)?;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use innodb::page::FilHeader;
 
-use crate::catalog::{definition, row_format_of};
+use crate::catalog::row_format_of;
 use crate::error::{Error, Result};
 use crate::facts::DatabaseDir;
 use crate::filename::filename;
@@ -103,13 +103,7 @@ impl<'l> Direct<'l> {
         }
         let dir = lock.dir()?.clone();
         let (shadow, target) = (lock.names.shadow.clone(), lock.table.name.clone());
-        // The target may be one that strict mode would not make: with rows too wide for a page.
-        lock.exec(&format!(
-            "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR CREATE TABLE {} LIKE {}",
-            shadow.quoted(),
-            target.quoted()
-        ))?;
-        if definition(&mut lock.session, &shadow)? != lock.table.definition {
+        if !lock.copy_target()? {
             let detail = "CREATE TABLE .. LIKE made another table than it".to_owned();
             return Err(Error::Altered { target: target.to_string(), detail });
         }

@@ -44,6 +44,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(2);
 /// A statement that has not ended after so many polls does not obey.
 const KILLS_MAX: u32 = 1000;
+/// Server error of a name that statistics are kept of already.
+const ER_DUP_KEY: u16 = 1022;
 /// The mover must be seen waiting this often in a row: another lock than the table's would be
 /// a moment's.
 const SIGHTINGS: u32 = 3;
@@ -195,14 +197,20 @@ impl Mover<'_> {
     fn run(&mut self, spare: &mut Option<Session>) -> Result<()> {
         let begun = Instant::now();
         let mut holders = self.holders(spare)?;
+        let mut has_forgotten = false;
         let outcome = loop {
             let left = self.patience.wait.saturating_sub(begun.elapsed());
             // Where nobody holds the tables for us there is nothing to gain by a second attempt.
             let wait = if holders.is_empty() { left } else { ATTEMPT.min(left) };
             let outcome = self.attempt(&mut holders, wait);
-            let late = outcome.as_ref().err().and_then(Error::errno) == Some(ER_LOCK_WAIT_TIMEOUT);
-            if !late {
-                break outcome;
+            match outcome.as_ref().err().and_then(Error::errno) {
+                Some(ER_LOCK_WAIT_TIMEOUT) => {}
+                Some(ER_DUP_KEY) if !has_forgotten => {
+                    has_forgotten = true;
+                    self.forget_statistics()?;
+                    continue;
+                }
+                _ => break outcome,
             }
             let seen_by = holders.first_mut().unwrap_or(self.session);
             let seen = self.swap.holders_of_locks(seen_by);
@@ -269,6 +277,22 @@ impl Mover<'_> {
             },
             clear => clear,
         }
+    }
+
+    /// Has the server forget statistics of names that tables are put aside under. They stay when a
+    /// table is dropped while `innodb_stats_persistent` is off, and no other table gets the name when
+    /// it is on again.
+    fn forget_statistics(&mut self) -> Result<()> {
+        for pair in &self.swap.pairs {
+            if let Before::Whatever { aside } | Before::Unchanged { aside, .. } = &pair.before {
+                let aside = aside.quoted();
+                let options = "ENGINE=InnoDB STATS_PERSISTENT=1";
+                self.session
+                    .exec(&format!("CREATE TABLE {aside} (a INT PRIMARY KEY) {options}"))?;
+                self.session.exec(&format!("DROP TABLE {aside}"))?;
+            }
+        }
+        Ok(())
     }
 
     fn rename(&mut self) -> Result<()> {

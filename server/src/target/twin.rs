@@ -16,13 +16,11 @@ use schema::RowFormat;
 
 use crate::catalog::{definition, row_format_of};
 use crate::error::{Error, Result};
-use crate::identifier::quote_text;
 use crate::target::lock::Lock;
 use crate::target::names::twin_name;
 use crate::target::publish::Filled;
 use crate::target::secondary::{Defer, Secondary, alter_text};
 use crate::unsupported::Unsupported;
-use crate::version::Flavor;
 
 /// Connections lost in [`Twin::finish`] before it gives up.
 const FINISH_TRIES: usize = 4;
@@ -182,16 +180,8 @@ impl Twin {
 ///
 /// Errors: [`Error::NoTwin`] where that made another table.
 fn copy_target(lock: &mut Lock) -> Result<()> {
-    let (shadow, target) = (lock.names.shadow.clone(), lock.table.name.clone());
-    let like = format!("CREATE TABLE {} LIKE {}", shadow.quoted(), target.quoted());
-    // Strict mode would refuse zero dates in defaults, and rows too wide for a page.
-    match lock.session.version().flavor {
-        Flavor::MariaDb => lock.exec(&format!(
-            "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR {like}"
-        ))?,
-        Flavor::MySql => in_sql_mode(lock, "ALLOW_INVALID_DATES", &like)?,
-    }
-    if definition(&mut lock.session, &shadow)? != lock.table.definition {
+    let shadow = lock.names.shadow.clone();
+    if !lock.copy_target()? {
         return Err(no_twin(lock, Unsupported::CopyDiffers));
     }
     // Where the table does not say, the server's setting of today does.
@@ -201,15 +191,6 @@ fn copy_target(lock: &mut Lock) -> Result<()> {
         return Err(no_twin(lock, Unsupported::RowFormat(detail)));
     }
     Ok(())
-}
-
-/// A statement under another `sql_mode`, for servers without SET STATEMENT.
-fn in_sql_mode(lock: &mut Lock, mode: &str, sql: &str) -> Result<()> {
-    let before = lock.session.query_row("SELECT @@SESSION.sql_mode")?.text(0)?;
-    lock.session.exec(&format!("SET SESSION sql_mode={}", quote_text(mode)))?;
-    let done = lock.exec(sql);
-    lock.session.exec(&format!("SET SESSION sql_mode={}", quote_text(&before)))?;
-    done
 }
 
 fn drop_twin(lock: &mut Lock) -> Result<()> {

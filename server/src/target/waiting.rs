@@ -37,14 +37,19 @@ pub(crate) struct Patience {
 impl Patience {
     /// Tells whoever wants to know that a lock is waited for.
     pub(crate) fn tell(&self, holders: &[String]) {
+        self.say(&format!(
+            "waiting for a lock on {}, at most {} s; {}",
+            self.target,
+            self.wait.as_secs(),
+            holders_text(holders)
+        ));
+    }
+
+    /// Tells whoever wants to know what is waited for.
+    pub(crate) fn say(&self, text: &str) {
         if let Some(told) = &self.told {
             // Nobody listens any more: fine.
-            let _ = told.send(format!(
-                "waiting for a lock on {}, at most {} s; {}",
-                self.target,
-                self.wait.as_secs(),
-                holders_text(holders)
-            ));
+            let _ = told.send(text.to_owned());
         }
     }
 

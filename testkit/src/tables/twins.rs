@@ -5,12 +5,17 @@ use std::path::Path;
 use load::{Fill, Mode, Report};
 
 use crate::Random;
+use crate::TestServer;
 use crate::say;
 use crate::tables::case::{Arrangement, Case, Line, Sorted};
 use crate::tables::change;
 use crate::tables::compare::{Exported, same_rows, same_stored};
 use crate::tables::run::{Input, Run};
 use crate::tables::server::{Db, Server};
+use crate::tables::table::KeyKind;
+
+/// Rounds of changes, of some ten statements each.
+const CHANGES: usize = 8;
 
 /// How much of what was met.
 #[derive(Debug, Default)]
@@ -112,6 +117,49 @@ pub fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
         Exported::new(server, &mut db, "b").verify(&mut db, &folder);
     }
     twins
+}
+
+/// One table that is the first thing on a new server, whose counters are at their start: killed and
+/// started again before anything else is done, then changed as its twin by LOAD DATA is. What rows
+/// are good another server, the `oracle`, says. Some tables have no key of their own.
+pub fn on_new_server(oracle: &Server, new: &'static TestServer, seed: u64, totals: &mut Totals) {
+    let random = &mut Random::new(seed);
+    let mut db = oracle.database();
+    let folder = oracle.folder(&db.name);
+    let has_key = random.chance(2);
+    let case = Case::random_with(random, &mut db, |_, table| {
+        table.keys.retain(|key| has_key || key.kind == KeyKind::Plain);
+    });
+    let sorted = rows(random, &mut db, &case, &folder);
+    db.sql(&format!("DROP DATABASE {}", db.name));
+
+    let server = Server::of(new);
+    let name = server.database().name;
+    let mut db = server.session(&name);
+    for table in ["a", "b"] {
+        db.sql(&case.table.sql(table, true, ""));
+    }
+    say(&format!("seed {seed}, a new server: {}", case.table.sql(&name, true, "")));
+    let run = Run { server: &server, case: &case, folder: &folder };
+    let input = Input::write(random, &case, &folder, &sorted.good, &sorted.bad);
+    let report = run.load(run.options(random, &db), &input);
+    totals.add(&sorted, &report);
+    let indexes = case.table.keys.iter().map(|key| key.name.clone()).collect();
+    let twins = Twins { database: name.clone(), indexes };
+
+    new.kill_9().unwrap();
+    new.restart().unwrap_or_else(|error| panic!("{error}\n{}", new.error_log()));
+    let mut db = server.session(&name);
+    run.load_data(random, &mut db, &sorted.good);
+    for _ in 0..CHANGES {
+        change::change(random, &mut db, &case, &folder, sorted.good.len().min(40));
+    }
+    twins.compare(&mut db);
+    Exported::new(&server, &mut db, "b").verify(&mut db, &folder);
+    new.restart().unwrap_or_else(|error| panic!("{error}\n{}", new.error_log()));
+    let mut db = server.session(&name);
+    change::change(random, &mut db, &case, &folder, 40);
+    twins.compare(&mut db);
 }
 
 /// Random rows for the case, sorted out by the server.

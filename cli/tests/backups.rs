@@ -1,0 +1,122 @@
+//! Backups that are made while a table is loaded: what comes back holds the old rows or the new.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use testkit::{TestServer, TestServerOptions};
+
+use crate::scene::{Mode, Scene};
+use crate::support::{check_table, contents, finish, resume, start, wait_paused};
+
+/// How long a backup is given.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A backup on its way.
+struct Backup {
+    child: Child,
+    program: PathBuf,
+    dir: PathBuf,
+    log: PathBuf,
+}
+
+impl Backup {
+    /// Begins one that takes a few seconds, and comes back when it has the server's lock for it.
+    fn begin(program: &Path, server: &TestServer) -> Backup {
+        let (dir, log) = (server.dir().join("backup"), server.dir().join("backup.log"));
+        let said = std::fs::File::create(&log).unwrap();
+        let child = Command::new(program)
+            .args(["--no-defaults", "--backup", "--user=root", "--throttle=20"])
+            .arg(format!("--socket={}", server.socket().display()))
+            .arg(format!("--datadir={}", server.datadir().display()))
+            .arg(format!("--target-dir={}", dir.display()))
+            .stdout(Stdio::null())
+            .stderr(said)
+            .spawn()
+            .unwrap();
+        let mut backup = Backup { child, program: program.to_owned(), dir, log };
+        let begun = Instant::now();
+        while !backup.said("Acquired locks for BACKUP STAGE START") {
+            assert!(backup.is_running() && begun.elapsed() < PATIENCE, "{}", backup.text());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        backup
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.log).unwrap()).into_owned()
+    }
+
+    fn said(&self, words: &str) -> bool {
+        self.text().contains(words)
+    }
+
+    fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Waits for its end and makes it fit for a server.
+    fn prepare(&mut self) {
+        assert!(self.child.wait().unwrap().success(), "{}", self.text());
+        let prepared = Command::new(&self.program)
+            .args(["--no-defaults", "--prepare"])
+            .arg(format!("--target-dir={}", self.dir.display()))
+            .output()
+            .unwrap();
+        assert!(prepared.status.success(), "{}", String::from_utf8_lossy(&prepared.stderr));
+    }
+}
+
+/// Whether the table of a backup that began at `place` of a load is the new one.
+fn restored(place: &str) -> Option<bool> {
+    let durable = TestServerOptions { durable: true, ..TestServerOptions::default() };
+    let server = TestServer::start_with(&durable)?;
+    let program = TestServer::backup_program()?;
+    let mut scene = Scene::new(&server, Mode::Replace, 60_000);
+    let mut load = start(&mut scene.load_with(&format!("{place}=pause")));
+    wait_paused(&mut load);
+    let mut backup = Backup::begin(&program, &server);
+    resume(&load);
+    finish(load).done();
+    assert!(scene.is_new());
+    scene.clean("the server that was backed up");
+    backup.prepare();
+    let options =
+        TestServerOptions { restored: Some(backup.dir.clone()), ..TestServerOptions::default() };
+    let other = TestServer::start_with(&options)?;
+    let mut session = other.connect().unwrap();
+    let seen = contents(&mut session, &scene.table);
+    check_table(&mut session, &scene.table);
+    assert!(seen == scene.old || seen == scene.new, "{place}: {seen:?}");
+    // What the load was about is no hindrance to the next one, on the restored server.
+    let mut again = scene.home.load(&other, &scene.table, &scene.file);
+    finish(start(again.args(["--mode", "replace"]))).done();
+    assert_eq!(contents(&mut session, &scene.table), scene.new, "{place}");
+    Some(seen == scene.new)
+}
+
+#[test]
+fn a_load_waits_for_a_backup_that_has_begun_before_it() {
+    let Some(is_new) = restored("shadow.begin") else { return };
+    assert!(!is_new);
+}
+
+#[test]
+#[ignore = "takes long, for `make soak`"]
+fn a_backup_that_begins_while_rows_are_built_has_the_old_ones() {
+    let Some(is_new) = restored("verify.begin") else { return };
+    assert!(!is_new);
+}
+
+#[test]
+fn a_backup_that_begins_before_the_import_has_the_new_rows() {
+    let Some(is_new) = restored("import.placed") else { return };
+    assert!(is_new);
+}
+
+#[test]
+#[ignore = "takes long, for `make soak`"]
+fn a_backup_that_begins_after_the_import_has_the_new_rows() {
+    let Some(is_new) = restored("publish.begin") else { return };
+    assert!(is_new);
+}

@@ -1,0 +1,158 @@
+//! Backups that copy the server's files while it works.
+//!
+//! mariadb-backup copies files and follows the redo log beside. The pages of an imported file are not
+//! in the log, which says of its tablespace number only that it was deleted, by the DISCARD before:
+//! a backup that has seen that leaves the table out, without a word. One that begins later, behind
+//! the checkpoint that the import waits for, copies the file: as it is placed, or at its end as that
+//! of a table which came meanwhile. So the file is placed when all backups that had begun before are
+//! through. They are known by the server's lock for backups, and by the redo log that they have open:
+//! old versions take the lock late, and all take it some time after they look where the log ends.
+//!
+//! The lock is not kept. A backup that waits for it would have all DDL on the server wait too, the
+//! load's own included.
+//! Source: MariaDB 10.11, extra/mariabackup/xtrabackup.cc, `backup_file_op`, `BackupStages`;
+//! sql/backup.cc; tried with mariadb-backup 10.11.19, begun at any moment of a load.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::facts::DatabaseDir;
+use crate::session::Session;
+use crate::target::lock::Lock;
+use crate::target::waiting::ER_LOCK_WAIT_TIMEOUT;
+
+/// A backup can take hours and is waited for to its end. Between two words about it.
+const TELL_EVERY: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(100);
+
+/// What a server's own process is called.
+const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
+
+impl Lock {
+    /// Waits for the end of all backups that have begun; `other` is a connection besides.
+    pub(super) fn wait_for_backups(
+        &mut self,
+        dir: &DatabaseDir,
+        other: &mut Session,
+    ) -> Result<()> {
+        let readers = self.redo_log(dir)?.map(|log| readers(&log)).unwrap_or_default();
+        other.set_lock_wait(TELL_EVERY)?;
+        loop {
+            match other.exec("BACKUP STAGE START") {
+                Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
+                    self.patience
+                        .say("waiting for the end of a backup, which would lack the table");
+                }
+                begun => break begun.map(drop)?,
+            }
+        }
+        other.exec("BACKUP STAGE END")?;
+        other.set_lock_wait(self.patience.wait)?;
+        self.wait_for_end_of(&readers)
+    }
+
+    fn wait_for_end_of(&self, readers: &[Process]) -> Result<()> {
+        let mut told = Instant::now();
+        for reader in readers {
+            while reader.is_alive() {
+                self.session.options().interrupt.check()?;
+                if told.elapsed() >= TELL_EVERY {
+                    told = Instant::now();
+                    self.patience.say(&format!(
+                        "waiting for the end of process {} ({}), which reads the redo log and would \
+                         make a backup without the table",
+                        reader.id, reader.name
+                    ));
+                }
+                sleep(POLL);
+            }
+        }
+        Ok(())
+    }
+
+    /// The redo log, as this machine sees it.
+    fn redo_log(&mut self, dir: &DatabaseDir) -> Result<Option<PathBuf>> {
+        let folder = self.session.query_text("SELECT @@innodb_log_group_home_dir")?;
+        let Some(datadir) = dir.path.parent() else { return Ok(None) };
+        // An absolute path takes the place of the one before.
+        Ok(folder.map(|folder| datadir.join(folder).join("ib_logfile0")))
+    }
+}
+
+/// A process that is no server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Process {
+    id: u32,
+    name: String,
+    /// Numbers of processes are used again.
+    started_at: String,
+}
+
+impl Process {
+    /// None for one that has ended, also where nobody has asked how.
+    fn of(id: u32) -> Option<Process> {
+        let name = fs::read_to_string(format!("/proc/{id}/comm")).ok()?.trim_end().to_owned();
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name stands in brackets and may hold some; field 22 of all is the 20th behind it.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut fields = fields.split_whitespace();
+        let has_ended = matches!(fields.next()?, "Z" | "X");
+        let started_at = fields.nth(18)?.to_owned();
+        (!has_ended).then_some(Process { id, name, started_at })
+    }
+
+    fn is_alive(&self) -> bool {
+        Process::of(self.id).is_some_and(|process| process.started_at == self.started_at)
+    }
+}
+
+/// Other programs than servers that have a file open, as far as this process may look.
+fn readers(file: &Path) -> Vec<Process> {
+    let Ok(file) = fs::metadata(file).map(|meta| (meta.dev(), meta.ino())) else {
+        return Vec::new();
+    };
+    let has_it_open = |id: &u32| {
+        let Ok(open) = fs::read_dir(format!("/proc/{id}/fd")) else { return false };
+        let mut open = open.flatten().filter_map(|entry| fs::metadata(entry.path()).ok());
+        open.any(|meta| (meta.dev(), meta.ino()) == file)
+    };
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|&id| id != std::process::id())
+        .filter(has_it_open)
+        .filter_map(Process::of)
+        .filter(|process| !SERVERS.contains(&process.name.as_str()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn programs_that_read_a_file_are_seen_until_they_end() {
+        let path = std::env::temp_dir().join(format!("inrush-redo-{}", std::process::id()));
+        fs::write(&path, "log").unwrap();
+        assert_eq!(readers(&path), [], "one's own process does not count");
+        let mut program =
+            Command::new("sleep").arg("60").stdin(fs::File::open(&path).unwrap()).spawn().unwrap();
+        let seen = readers(&path);
+        assert_eq!(seen.iter().map(|process| process.id).collect::<Vec<_>>(), [program.id()]);
+        assert!(seen[0].is_alive());
+        program.kill().unwrap();
+        while seen[0].is_alive() {
+            sleep(POLL);
+        }
+        program.wait().unwrap();
+        assert_eq!(readers(&path), []);
+        fs::remove_file(path).unwrap();
+    }
+}
