@@ -194,6 +194,9 @@ pub(crate) struct LoadArgs {
     /// Where sorted runs spill to [default: the system's temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,
+    /// Where the journal is kept [default: inrush in the user's state folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
     /// Part of each page that is filled, in percent [default: 93.75, that is 15/16].
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
     pub(crate) fill: Option<f64>,

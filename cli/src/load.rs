@@ -157,6 +157,9 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     if let Some(folder) = &args.temp_dir {
         options.temp_dir = folder.clone();
     }
+    if let Some(folder) = &args.state_dir {
+        options.state_dir = folder.clone();
+    }
     if let Some(percent) = args.fill {
         options.fill = fill(percent)?;
     }

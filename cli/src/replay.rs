@@ -103,6 +103,9 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
     if let Some(folder) = &args.temp_dir {
         options.temp_dir.clone_from(folder);
     }
+    if let Some(folder) = &args.state_dir {
+        options.state_dir.clone_from(folder);
+    }
     options.lock_wait_seconds = args.lock_wait;
     Ok(options)
 }

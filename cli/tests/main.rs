@@ -31,6 +31,7 @@ mod secure;
 mod signals;
 mod sniff;
 mod space;
+mod state;
 mod support;
 mod waits;
 mod which_server;

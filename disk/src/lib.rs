@@ -8,14 +8,17 @@
 #[cfg(feature = "faults")]
 mod faults;
 mod file;
+pub mod folder;
 #[cfg(not(feature = "faults"))]
 mod no_faults;
+pub mod private;
 pub mod size;
 
 #[cfg(not(feature = "faults"))]
 use no_faults as faults;
 
 pub use file::File;
+pub use folder::Folder;
 
 use std::fs::{self, OpenOptions};
 use std::io;

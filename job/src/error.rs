@@ -136,7 +136,7 @@ pub enum Error {
     },
     /// No journal could be begun.
     #[error(
-        "creating the journal in {}: {source}; the variable XDG_STATE_HOME names another place for it", path.display()
+        "creating the journal in {}: {source}; --state-dir or the variable XDG_STATE_HOME names another place for it", path.display()
     )]
     State {
         /// The state folder.

@@ -5,13 +5,12 @@
 //! state is never read from here: names and locks on the server decide what a
 //! killed load left (see docs/journal.md); the journal says what was being done.
 
-use std::fs::OpenOptions;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use disk::File;
+use disk::{File, Folder, private};
 use serde::{Deserialize, Serialize};
 
 /// Journals of ended jobs that are kept, with those of the others.
@@ -65,22 +64,22 @@ pub struct Journal {
 
 impl Journal {
     /// Begins the journal of a new job in `state_dir`.
+    ///
+    /// Errors: a folder that others could have put something into (see [`disk::private`]).
     pub fn create(state_dir: &Path) -> io::Result<Journal> {
-        let folder = state_dir.join("jobs");
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let folder = private::subfolder(&private::make(state_dir)?, "jobs")?;
         let mut attempt = 0;
         loop {
             let job = format!("{}-{}-{attempt}", unix_ms(), std::process::id());
-            let path = folder.join(format!("{job}.jsonl"));
-            let mut options = OpenOptions::new();
-            options.append(true).create_new(true).mode(0o600);
-            match disk::open(&options, &path, "journal") {
+            let name = OsString::from(format!("{job}.jsonl"));
+            match folder.create(&name, 0o600, "journal") {
                 Ok(file) => {
-                    disk::sync_folder(&folder, "journal").inspect_err(|_| {
+                    folder.sync("journal").inspect_err(|_| {
                         // It says nothing yet.
-                        let _ = std::fs::remove_file(&path);
+                        let _ = folder.remove(&name, "journal");
                     })?;
                     prune(&folder, JOURNALS_KEPT);
+                    let path = folder.path().join(name);
                     return Ok(Journal { file, path, job });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
@@ -117,36 +116,39 @@ impl Journal {
 
 /// Removes the oldest journals beyond the newest `kept`, but those of jobs that did not end: they
 /// say what was being done. What cannot be read or removed stays.
-fn prune(folder: &Path, kept: usize) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    let mut journals: Vec<(u64, PathBuf)> = entries
-        .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
-            let unix_ms = name.split('-').next()?.parse().ok()?;
-            Some((unix_ms, path))
+fn prune(folder: &Folder, kept: usize) {
+    let Ok(names) = folder.names() else { return };
+    let mut journals: Vec<(u64, OsString)> = names
+        .into_iter()
+        .filter_map(|name| {
+            let unix_ms = name.to_str()?.strip_suffix(".jsonl")?.split('-').next()?.parse().ok()?;
+            Some((unix_ms, name))
         })
         .collect();
     journals.sort_unstable();
     let old = journals.len().saturating_sub(kept);
-    for (_, path) in &journals[..old] {
-        if has_ended(path) {
+    for (_, name) in &journals[..old] {
+        if has_ended(folder, name) {
             // The next load tries again.
-            let _ = std::fs::remove_file(path);
+            let _ = folder.remove(name, "journal");
         }
     }
 }
 
 /// Whether the job of a journal came to its end, well or not.
-fn has_ended(path: &Path) -> bool {
-    let last = read(path).unwrap_or_default().pop();
+fn has_ended(folder: &Folder, name: &OsStr) -> bool {
+    let text = private::read(folder, name, "journal").unwrap_or_default();
+    let last = parse(&text).pop();
     last.is_some_and(|entry| entry.step == "job" && entry.event != Event::Begin)
 }
 
 /// Reads the whole lines of a journal, up to the first that is torn or damaged.
 pub fn read(path: &Path) -> io::Result<Vec<Entry>> {
-    let text = std::fs::read(path)?;
-    Ok(text.split_inclusive(|&byte| byte == b'\n').map_while(parse_line).collect())
+    Ok(parse(&std::fs::read(path)?))
+}
+
+fn parse(text: &[u8]) -> Vec<Entry> {
+    text.split_inclusive(|&byte| byte == b'\n').map_while(parse_line).collect()
 }
 
 fn parse_line(line: &[u8]) -> Option<Entry> {
@@ -204,13 +206,24 @@ mod tests {
         }
         std::fs::write(jobs.join("notes.txt"), "mine").unwrap();
         std::fs::write(jobs.join("1-torn.jsonl"), "00000000 {\"unix").unwrap();
-        prune(&jobs, 5);
+        prune(&private::open(&jobs).unwrap(), 5);
         let left: Vec<bool> = paths.iter().map(|path| path.exists()).collect();
         let expected: Vec<bool> = (0..20).map(|number| number >= 15 || number % 4 == 0).collect();
         assert_eq!(left, expected);
         assert!(jobs.join("notes.txt").exists() && jobs.join("1-torn.jsonl").exists());
         let modes = std::fs::metadata(&paths[19]).unwrap().permissions();
         assert_eq!(std::os::unix::fs::PermissionsExt::mode(&modes) & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_folder_of_jobs_that_leads_elsewhere_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder.path().join("jobs")).unwrap();
+        let error = Journal::create(folder.path()).unwrap_err();
+        assert!(error.to_string().contains("a symbolic link"), "{error}");
+        assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 
     #[test]

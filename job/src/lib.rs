@@ -4,8 +4,8 @@
 //! is; [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end, [`tally`] that
 //! they lose nothing; [`position`]
 //! where a row is, [`row_log`] files of rows that are not loaded; [`progress`], [`settled`] and
-//! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`error`] why there was
-//! no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
+//! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where, [`error`]
+//! why there was no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
 
 pub mod error;
 #[doc(hidden)]
@@ -22,6 +22,7 @@ pub mod report;
 pub mod row_log;
 pub mod settled;
 pub mod space;
+pub mod state;
 pub mod steps;
 pub mod stop;
 pub mod tally;

@@ -11,7 +11,7 @@ use sources::{Dialect, Encoding};
 use crate::error::Error;
 use crate::machine;
 use crate::memory::{LaneShares, Memory, Sending};
-use crate::row_log;
+use crate::{row_log, state};
 
 /// What may be in the target before the load, and what becomes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,7 +209,8 @@ pub struct LoadOptions {
     pub sort_input: Option<bool>,
     /// Where sorted runs spill to. Default: the system's temporary folder.
     pub temp_dir: PathBuf,
-    /// Where the journal is kept. Default: `inrush` in the user's state folder.
+    /// Where the journal is kept. Default: `inrush` in the user's state folder; empty, and refused,
+    /// where there is none.
     pub state_dir: PathBuf,
     /// Free space in built pages.
     pub fill: Fill,
@@ -252,7 +253,7 @@ impl LoadOptions {
             shares: None,
             sort_input: None,
             temp_dir: std::env::temp_dir(),
-            state_dir: default_state_dir(),
+            state_dir: state::default_dir(),
             fill: Fill::default(),
             lock_wait_seconds: 60,
             interrupt: Interrupt::default(),
@@ -291,6 +292,7 @@ impl LoadOptions {
 
     /// Refuses what can be seen to fail, before anything is done.
     pub fn check(&self) -> Result<(), Error> {
+        state::check(&self.state_dir)?;
         check_folder("--temp-dir", &self.temp_dir)?;
         if self.duplicates.is_some() && self.on_duplicate == OnDuplicate::Fail {
             return Err(Error::Usage(
@@ -425,13 +427,4 @@ fn default_threads() -> usize {
 /// of what `ulimit` leaves.
 pub fn default_memory_bytes() -> u64 {
     machine::memory_bytes() / 4
-}
-
-fn default_state_dir() -> PathBuf {
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
-    std::env::var_os("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .or_else(home)
-        .unwrap_or_else(std::env::temp_dir)
-        .join("inrush")
 }

@@ -9,6 +9,7 @@ use crate::failpoint;
 use crate::journal::{Event, Journal};
 use crate::progress::{Progress, Snapshot, Stage};
 use crate::report::Stopwatch;
+use crate::state;
 
 /// Goes through the stages one after the other.
 pub struct Steps<'a> {
@@ -30,6 +31,7 @@ impl<'a> Steps<'a> {
         progress: &'a dyn Progress,
         interrupt: Interrupt,
     ) -> Result<Steps<'a>, Error> {
+        state::check(state_dir)?;
         let journal = Journal::create(state_dir)
             .map_err(|source| Error::State { path: state_dir.to_owned(), source })?;
         let mut steps = Steps {

@@ -3,11 +3,10 @@
 //! Every large load leaves its stages' speeds in a file of the state folder, as a moving average. Before
 //! the first one, an estimate goes by the machine of docs/benchmarks.md, and says so.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::ffi::OsStr;
 use std::path::Path;
 
+use disk::private;
 use job::options::LoadPath;
 use job::progress::Stage;
 use job::report::Report;
@@ -60,7 +59,9 @@ impl Default for Speeds {
 impl Speeds {
     /// Those that loads have left in a state folder.
     pub(crate) fn of(state_dir: &Path) -> Speeds {
-        let text = fs::read(state_dir.join(FILE)).unwrap_or_default();
+        let text = private::open(state_dir)
+            .and_then(|folder| private::read(&folder, OsStr::new(FILE), "speeds"))
+            .unwrap_or_default();
         let read: Speeds = serde_json::from_slice(&text).unwrap_or_default();
         let speeds = [read.build, read.sort, read.verify, read.import, read.stream, read.insert];
         let is_sane = |speed: &f64| (SPEED_MIN..=SPEED_MAX).contains(speed);
@@ -117,20 +118,15 @@ impl Speeds {
 
     /// Puts the file in its place whole, so that loads that end at once do not mix theirs.
     fn write(&self, state_dir: &Path) -> std::io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(state_dir)?;
-        let made = state_dir.join(format!("{FILE}.{}", std::process::id()));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let written =
-            options.open(&made).and_then(|mut file| file.write_all(&serde_json::to_vec(self)?));
-        let placed = written.and_then(|()| fs::rename(&made, state_dir.join(FILE)));
-        placed.inspect_err(|_| drop(fs::remove_file(&made)))
+        private::write(&private::make(state_dir)?, FILE, &serde_json::to_vec(self)?, "speeds")
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use job::report::StageTime;
 
     use super::*;

@@ -26,14 +26,14 @@ mod dump;
 mod unchanged;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{OpenOptions, TryLockError};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::ffi::OsStr;
+use std::fs::TryLockError;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use disk::File;
+use disk::{File, private};
 use schema::TableName;
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
@@ -49,6 +49,9 @@ const ER_DONE_BEFORE: [u16; 20] = [
     1007, 1008, 1050, 1051, 1060, 1061, 1068, 1091, 1125, 1133, 1304, 1305, 1359, 1360, 1396, 1537,
     1539, 1826, 4091, 4092,
 ];
+
+/// Folder of the journals, in the state folder.
+const FOLDER: &str = "replays";
 
 /// How long another replay of the same dump is waited for, and the pause between two looks.
 const BUSY_WAIT: Duration = Duration::from_secs(3);
@@ -131,16 +134,17 @@ impl Journal {
             seen: BTreeMap::new(),
         };
         let Some(identity) = &journal.identity else { return Ok(journal) };
-        let folder = options.state_dir.join("replays");
-        journal.path = folder.join(format!("{:016x}.jsonl", digest(identity.key().as_bytes())));
-        let path = journal.path.clone();
-        let (text, file) = open(&folder, &path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::WouldBlock => Error::Usage(format!(
-                "the same replay is running: it has {}; wait for it, or end it",
-                path.display()
-            )),
-            _ => state_error(&path, source),
-        })?;
+        let name = format!("{:016x}.jsonl", digest(identity.key().as_bytes()));
+        let path = options.state_dir.join(FOLDER).join(&name);
+        journal.path.clone_from(&path);
+        let (text, file) =
+            open(&options.state_dir, &name).map_err(|source| match source.kind() {
+                std::io::ErrorKind::WouldBlock => Error::Usage(format!(
+                    "the same replay is running: it has {}; wait for it, or end it",
+                    path.display()
+                )),
+                _ => state_error(&path, source),
+            })?;
         let mut lines = text.split_inclusive(|&byte| byte == b'\n').map_while(parse);
         let is_ours = lines.next() == journal.identity.clone().map(Line::Dump) && !options.fresh;
         journal.file = Some(file);
@@ -308,11 +312,10 @@ pub(crate) fn was_done_before(error: &server::Error) -> bool {
     error.errno().is_some_and(|errno| ER_DONE_BEFORE.contains(&errno))
 }
 
-/// A file of ours alone, and what is in it.
-fn open(folder: &Path, path: &Path) -> std::io::Result<(Vec<u8>, File)> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut options = OpenOptions::new();
-    let file = options.append(true).create(true).mode(0o600).open(path)?;
+/// The file `name` among the journals, ours alone, and what is in it.
+fn open(state_dir: &Path, name: &str) -> std::io::Result<(Vec<u8>, File)> {
+    let folder = private::subfolder(&private::make(state_dir)?, FOLDER)?;
+    let file = private::append_to(&folder, OsStr::new(name), "journal")?;
     // A replay that was killed has it for the moment that its end takes.
     let begun = Instant::now();
     loop {
@@ -323,9 +326,10 @@ fn open(folder: &Path, path: &Path) -> std::io::Result<(Vec<u8>, File)> {
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-    let text = disk::read(path, "journal")?;
-    disk::sync_folder(folder, "journal")?;
-    Ok((text, File::new(file, "journal")))
+    let (mut text, mut file) = (Vec::new(), File::new(file, "journal"));
+    file.read_to_end(&mut text)?;
+    folder.sync("journal")?;
+    Ok((text, file))
 }
 
 fn render(line: &Line) -> std::io::Result<String> {

@@ -58,6 +58,7 @@ use crate::route::Shared;
 
 /// Refuses what can be seen to fail without a server.
 pub fn check(options: &ReplayOptions) -> Result<(), Error> {
+    job::state::check(&options.state_dir).map_err(|error| Error::Usage(error.to_string()))?;
     let names = Names::new(options)?;
     Dump::open(&options.dump, &names).map(drop)
 }
@@ -72,6 +73,7 @@ pub fn replay(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let started = Instant::now();
+    job::state::check(&options.state_dir).map_err(|error| Error::Usage(error.to_string()))?;
     let names = Names::new(options)?;
     let dump = Dump::open(&options.dump, &names)?;
     let connect = ConnectOptions { interrupt: options.interrupt.clone(), ..connect.clone() };
@@ -95,6 +97,7 @@ pub fn replay(
 /// Says what a replay would do, asking no server.
 pub fn dry_run(options: &ReplayOptions) -> Result<Report, Error> {
     let started = Instant::now();
+    job::state::check(&options.state_dir).map_err(|error| Error::Usage(error.to_string()))?;
     let names = Names::new(options)?;
     let dump = Dump::open(&options.dump, &names)?;
     let dry = DryRun::new(options, Order::new(names, None));

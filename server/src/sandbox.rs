@@ -13,14 +13,13 @@
 //! It listens on the socket alone, reads no option file and outlives the command that started
 //! it. It holds the user's data, so it runs with durable settings.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, Mode};
 use rustix::process::Signal;
 
 use crate::error::{Error, Result};
@@ -340,22 +339,13 @@ fn socket_path(dir: &Path) -> PathBuf {
     }
 }
 
-/// Makes a folder only we can enter; one that exists must be ours, and loses others' rights.
+/// Makes a folder only we can enter; one that exists must be ours alone to write to, and no link,
+/// and loses others' rights to look into it.
 fn make_private_dir(dir: &Path) -> Result<()> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(|e| Error::io("making", dir, e))?;
-    let meta = fs::symlink_metadata(dir).map_err(|e| Error::io("reading", dir, e))?;
-    let ours = meta.uid() == rustix::process::geteuid().as_raw();
-    if !ours || !(meta.is_dir() || meta.is_symlink()) {
-        let reason = std::io::Error::other("it belongs to another user");
-        return Err(Error::io("using", dir, reason));
-    }
-    if meta.mode() & 0o077 != 0 && meta.is_dir() {
-        fs::set_permissions(dir, Permissions::from_mode(0o700))
-            .map_err(|e| Error::io("closing", dir, e))?;
+    let folder = disk::private::make(dir).map_err(|e| Error::io("using", dir, e))?;
+    let mode = folder.stat().map_err(|e| Error::io("reading", dir, e))?.st_mode;
+    if mode & 0o077 != 0 {
+        rustix::fs::fchmod(&folder, Mode::RWXU).map_err(|e| Error::io("closing", dir, e.into()))?;
     }
     Ok(())
 }

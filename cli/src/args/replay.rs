@@ -58,6 +58,9 @@ pub(crate) struct ReplayArgs {
     /// Where sorted runs spill to, and pipes are kept [default: the system's temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,
+    /// Where the journal is kept [default: inrush in the user's state folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
     /// Seconds to wait for others who hold a table.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) lock_wait: u32,

@@ -3,11 +3,11 @@
 //! A file is [`CollationData::to_bytes`] or [`CharsetData::to_bytes`] and its CRC-32C (4 bytes,
 //! big-endian). It belongs to one server version and one name; anything that does not fit is learned again.
 
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use disk::private;
 use values::charset::CharsetData;
 use values::collation::Verdict;
 use values::{Charset, CollationData};
@@ -93,9 +93,11 @@ impl CollationCache {
     }
 }
 
-/// The content of a file whose checksum is right.
+/// The content of a file whose checksum is right, in a folder that is ours alone: what was learned is
+/// believed.
 fn read(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = fs::read(path).ok()?;
+    let folder = private::open(path.parent()?).ok()?;
+    let mut bytes = private::read(&folder, path.file_name()?, "learned").ok()?;
     let (content, checksum) = bytes.split_last_chunk::<4>()?;
     let is_whole = crc32c::crc32c(content) == u32::from_be_bytes(*checksum);
     bytes.truncate(bytes.len() - 4);
@@ -104,32 +106,16 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 
 /// Writes a new file and renames it, so that a reader sees all of it or nothing.
 fn write(path: &Path, mut content: Vec<u8>) -> io::Result<()> {
-    if let Some(dir) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    }
     content.extend(crc32c::crc32c(&content).to_be_bytes());
-    let temporary = path.with_file_name(format!(
-        "{}.{}.new",
-        path.file_name().unwrap_or_default().to_string_lossy(),
-        std::process::id()
-    ));
-    let written = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&temporary)
-        .and_then(|mut file| file.write_all(&content))
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+    let folder = private::make(path.parent().unwrap_or(Path::new("/")))?;
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    private::write(&folder, name, &content, "learned")
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use values::collation::WeightsBuilder;

@@ -1,0 +1,179 @@
+//! An open folder: what its names mean stays what it was, whatever becomes of the path to it.
+//!
+//! Whoever may rename or replace a folder, or one above it, between two uses of a path leads the
+//! second one elsewhere, and Inrush may run as root. So a folder is opened once, not through a
+//! symbolic link at its end, and every name in it is looked up in what was opened: `openat`,
+//! `renameat2`, `unlinkat`. No name in it is followed if it is a link.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+
+use crate::faults;
+use crate::{File, Operation};
+
+/// How a folder is opened.
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// How a file in it is: never through a link, and without waiting for the other end of a pipe.
+const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// A folder that is open.
+#[derive(Debug)]
+pub struct Folder {
+    folder: OwnedFd,
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens the folder at `path`. Links above it are followed, it must not be one.
+    ///
+    /// Errors: the system's; [`is_link`] tells that of a link.
+    pub fn open(path: &Path) -> io::Result<Folder> {
+        // Behind a slash at its end a link would be followed.
+        let path: PathBuf = path.components().collect();
+        let folder = rustix::fs::open(&path, FOLDER, Mode::empty());
+        let folder = folder.map_err(|errno| link_or(errno, rustix::fs::lstat(&path)))?;
+        Ok(Folder { folder, path })
+    }
+
+    /// As [`Folder::open`], but a link is followed: whoever calls looks at whose the folder is.
+    pub fn open_linked(path: &Path) -> io::Result<Folder> {
+        let flags = FOLDER.difference(OFlags::NOFOLLOW);
+        let folder = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(Folder { folder, path: path.to_owned() })
+    }
+
+    /// Opens the folder `name` in this one; made for this user alone if it is missing.
+    pub fn subfolder(&self, name: &str) -> io::Result<Folder> {
+        match rustix::fs::mkdirat(&self.folder, name, Mode::RWXU) {
+            Err(Errno::EXIST) => {}
+            made => made?,
+        }
+        let folder = rustix::fs::openat(&self.folder, name, FOLDER, Mode::empty());
+        let folder = folder.map_err(|errno| link_or(errno, self.stat_of(name.as_ref())))?;
+        Ok(Folder { folder, path: self.path.join(name) })
+    }
+
+    /// The path it was opened by, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its own owner and mode.
+    pub fn stat(&self) -> io::Result<Stat> {
+        Ok(rustix::fs::fstat(&self.folder)?)
+    }
+
+    /// What has a name in it, a link itself and not what it leads to; None if nothing has.
+    pub fn look(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+        match self.stat_of(name) {
+            Err(Errno::NOENT) => Ok(None),
+            stat => Ok(Some(stat?)),
+        }
+    }
+
+    /// Makes a file of mode `mode` to read and write, under a name that nobody has.
+    pub fn create(&self, name: &OsStr, mode: u32, what: &'static str) -> io::Result<File> {
+        faults::before(Operation::Create, what)?;
+        let flags = FILE | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        let file = rustix::fs::openat(&self.folder, name, flags, Mode::from_raw_mode(mode))?;
+        Ok(File::new(file.into(), what))
+    }
+
+    /// Opens a file to read.
+    pub fn read_from(&self, name: &OsStr, what: &'static str) -> io::Result<File> {
+        faults::before(Operation::Open, what)?;
+        self.open_file(name, OFlags::RDONLY).map(|file| File::new(file, what))
+    }
+
+    /// Opens a file to read it and to write at its end; made for this user alone if it is missing.
+    pub fn append_to(&self, name: &OsStr, what: &'static str) -> io::Result<std::fs::File> {
+        faults::before(Operation::Create, what)?;
+        self.open_file(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
+    }
+
+    /// Gives a file another name in one step, over a file that has it.
+    pub fn rename(&self, from: &OsStr, to: &OsStr, what: &'static str) -> io::Result<()> {
+        faults::before(Operation::Rename, what)?;
+        Ok(rustix::fs::renameat(&self.folder, from, &self.folder, to)?)
+    }
+
+    /// As [`Folder::rename`], but never over something that has that name: `AlreadyExists` then.
+    pub fn rename_new(&self, from: &OsStr, to: &OsStr, what: &'static str) -> io::Result<()> {
+        faults::before(Operation::Rename, what)?;
+        let here = self.folder.as_fd();
+        match rustix::fs::renameat_with(here, from, here, to, RenameFlags::NOREPLACE) {
+            // Not every file system can refuse to replace.
+            Err(Errno::INVAL | Errno::NOSYS) => match self.look(to)? {
+                Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+                None => Ok(rustix::fs::renameat(here, from, here, to)?),
+            },
+            renamed => Ok(renamed?),
+        }
+    }
+
+    /// Removes a file, or a link; false when there was none.
+    pub fn remove(&self, name: &OsStr, what: &'static str) -> io::Result<bool> {
+        faults::before(Operation::Remove, what)?;
+        match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
+            Err(Errno::NOENT) => Ok(false),
+            removed => Ok(removed.map(|()| true)?),
+        }
+    }
+
+    /// Names in it, in no order.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.folder)? {
+            let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Makes what happened to the names in it durable.
+    pub fn sync(&self, what: &'static str) -> io::Result<()> {
+        faults::before(Operation::Sync, what)?;
+        Ok(rustix::fs::fsync(&self.folder)?)
+    }
+
+    fn stat_of(&self, name: &OsStr) -> rustix::io::Result<Stat> {
+        rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    fn open_file(&self, name: &OsStr, flags: OFlags) -> io::Result<std::fs::File> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        let file = rustix::fs::openat(&self.folder, name, FILE | flags, mode);
+        Ok(file.map_err(|errno| link_or(errno, self.stat_of(name)))?.into())
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+}
+
+/// Whether an error is that of a symbolic link where none may be.
+pub fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
+/// The kernel says of a link that was to be a folder that it is none.
+fn link_or(errno: Errno, found: rustix::io::Result<Stat>) -> io::Error {
+    let is_link = |stat: Stat| {
+        rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Symlink
+    };
+    match errno {
+        Errno::NOTDIR if found.is_ok_and(is_link) => Errno::LOOP.into(),
+        errno => errno.into(),
+    }
+}
