@@ -9,10 +9,12 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use rustix::fs::Access;
+use disk::Folder;
+use rustix::fs::{Access, AtFlags};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filename::filename;
 use crate::identifier::quote_name;
 use crate::privileges::Privileges;
@@ -73,10 +75,14 @@ pub struct ServerFacts {
 }
 
 /// The folder of one database, seen from here and writable by us.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It was opened once: whatever becomes of its path, what is done in it is done in this folder.
+#[derive(Clone, Debug)]
 pub struct DatabaseDir {
-    /// Its path on this machine.
+    /// Its path on this machine, for messages.
     pub path: PathBuf,
+    /// The folder itself.
+    pub(crate) folder: Arc<Folder>,
     /// User id of the server's files.
     pub uid: u32,
     /// Group id of the server's files.
@@ -177,11 +183,14 @@ impl ServerFacts {
         database: &str,
         datadir: Option<&Path>,
     ) -> Result<Result<DatabaseDir, Unsupported>> {
-        let path = datadir.unwrap_or(&self.datadir).join(filename(session, database)?);
+        let datadir = datadir.unwrap_or(&self.datadir);
+        let path = datadir.join(filename(session, database)?);
         let refuse = |detail: String| Ok(Err(Unsupported::DataDirectory(detail)));
-        let meta = match std::fs::metadata(&path) {
-            Ok(meta) if meta.is_dir() => meta,
-            Ok(_) => return refuse(format!("{} is no folder", path.display())),
+        let folder = match Folder::open_linked(&path) {
+            Ok(folder) => folder,
+            Err(e) if e.kind() == ErrorKind::NotADirectory => {
+                return refuse(format!("{} is no folder", path.display()));
+            }
             Err(e) => {
                 let how = match e.kind() {
                     ErrorKind::PermissionDenied => "run as root or as the server's user",
@@ -194,9 +203,10 @@ impl ServerFacts {
                 ));
             }
         };
-        let owner = meta.uid();
+        let stat = folder.stat().map_err(|e| Error::io("reading", &path, e))?;
+        let owner = stat.st_uid;
         let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
-        if let Err(e) = rustix::fs::access(&path, all) {
+        if let Err(e) = rustix::fs::accessat(&folder, ".", all, AtFlags::empty()) {
             return refuse(format!(
                 "{} is not writable: {e}; run as root or as user {owner}",
                 path.display()
@@ -209,7 +219,19 @@ impl ServerFacts {
                 path.display()
             ));
         }
-        Ok(Ok(DatabaseDir { path, uid: meta.uid(), gid: meta.gid() }))
+        // A link that the server's user made could lead anywhere; to what is that user's own anyway,
+        // it may.
+        let server = std::fs::metadata(datadir).map_err(|e| Error::io("reading", datadir, e))?;
+        if owner != server.uid() {
+            return refuse(format!(
+                "{} belongs to user {owner}, {} to user {}: both have to be the server's",
+                path.display(),
+                datadir.display(),
+                server.uid()
+            ));
+        }
+        let (uid, gid) = (stat.st_uid, stat.st_gid);
+        Ok(Ok(DatabaseDir { path, folder: Arc::new(folder), uid, gid }))
     }
 }
 

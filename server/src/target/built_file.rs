@@ -1,7 +1,8 @@
 //! The file that is built for a shadow: it tells whether another load has come in between.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use rustix::fs::Stat;
 
 use crate::catalog::definition;
 use crate::error::{Error, Result};
@@ -9,7 +10,7 @@ use crate::target::lock::Lock;
 
 /// Which file it is, whatever its name: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileId(u64, u64);
+pub(crate) struct FileId(u64, u64);
 
 /// The file that was made to build in, and where it can be.
 #[derive(Debug)]
@@ -20,20 +21,16 @@ pub(super) struct BuiltFile {
 }
 
 impl FileId {
-    /// What has the name `path`; None if nothing has.
-    pub(super) fn at(path: &Path) -> Option<FileId> {
-        std::fs::symlink_metadata(path).ok().map(|meta| FileId::of(&meta))
-    }
-
-    pub(super) fn of(meta: &std::fs::Metadata) -> FileId {
-        FileId(meta.dev(), meta.ino())
+    pub(super) fn of(stat: &Stat) -> FileId {
+        FileId(stat.st_dev, stat.st_ino)
     }
 }
 
 impl BuiltFile {
     /// Whether no other load has cleaned up: the file, placed or not, and the shadow are there.
     pub(super) fn is_still_there(&self, lock: &mut Lock) -> Result<bool> {
-        if !self.paths.iter().any(|path| FileId::at(path) == Some(self.id)) {
+        let dir = lock.dir()?;
+        if !self.paths.iter().any(|path| dir.id(path) == Some(self.id)) {
             return Ok(false);
         }
         let shadow = lock.names.shadow.clone();

@@ -4,17 +4,19 @@
 //! root: nothing is followed, overwritten or removed before it is known to be a plain file of our
 //! own or of the server's, with one name.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use disk::File;
-use rustix::fs::OFlags;
-use rustix::io::Errno;
+use disk::folder::is_link;
+use rustix::fs::{FileType, Gid, Stat, Uid};
 
 use crate::error::{Error, Result};
 use crate::facts::DatabaseDir;
+use crate::target::built_file::FileId;
 
 /// Mode of our file until it is handed to the server.
 const BUILD_MODE: u32 = 0o600;
@@ -29,20 +31,28 @@ pub(super) struct Folder {
     pub(super) is_proven: bool,
 }
 
+/// Files are told by their paths, as messages have them; only their names count, in the folder that
+/// is open.
 impl DatabaseDir {
     /// Whether a file of ours is there.
     ///
     /// Errors: [`Error::InTheWay`] for anything else of that name.
     pub(crate) fn has(&self, path: &Path) -> Result<bool> {
-        let meta = match fs::symlink_metadata(path) {
-            Ok(meta) => meta,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
-            Err(e) => return Err(Error::io("looking at", path, e)),
-        };
-        match self.foreign(&meta) {
+        let Some(stat) = self.look(path)? else { return Ok(false) };
+        match self.foreign(&stat) {
             Some(seen) => Err(Error::InTheWay { path: path.to_owned(), seen }),
             None => Ok(true),
         }
+    }
+
+    /// Whether anything is there, whosever it is.
+    pub(crate) fn is_taken(&self, path: &Path) -> Result<bool> {
+        Ok(self.look(path)?.is_some())
+    }
+
+    /// Which file it is that is there.
+    pub(crate) fn id(&self, path: &Path) -> Option<FileId> {
+        self.look(path).ok()?.map(|stat| FileId::of(&stat))
     }
 
     /// Removes a file of ours; false when there is none. Errors as for [`DatabaseDir::has`].
@@ -50,16 +60,14 @@ impl DatabaseDir {
         if !self.has(path)? {
             return Ok(false);
         }
-        disk::remove(path, "leftover").map_err(|e| Error::io("removing", path, e))
+        self.folder.remove(name(path), "leftover").map_err(|e| Error::io("removing", path, e))
     }
 
     /// Makes a file that nobody else can open.
     ///
     /// Errors: [`Error::InTheWay`] when anything has that name, a dangling symlink included.
     pub(crate) fn create(&self, path: &Path, what: &'static str) -> Result<File> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(BUILD_MODE);
-        disk::open(&options, path, what).map_err(|e| match e.kind() {
+        self.folder.create(name(path), BUILD_MODE, what).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => self.in_the_way(path),
             _ => Error::io("making", path, e),
         })
@@ -67,17 +75,22 @@ impl DatabaseDir {
 
     /// Opens a file of ours to read.
     pub(crate) fn open(&self, path: &Path, what: &'static str) -> Result<File> {
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-        let file = disk::open(&options, path, what).map_err(|e| match e.raw_os_error() {
-            Some(errno) if errno == Errno::LOOP.raw_os_error() => self.in_the_way(path),
-            _ => Error::io("opening", path, e),
+        let file = self.folder.read_from(name(path), what).map_err(|e| match is_link(&e) {
+            true => self.in_the_way(path),
+            false => Error::io("opening", path, e),
         })?;
-        let meta = file.metadata().map_err(|e| Error::io("reading", path, e))?;
-        match self.foreign(&meta) {
+        let stat = stat(&file, path)?;
+        match self.foreign(&stat) {
             Some(seen) => Err(Error::InTheWay { path: path.to_owned(), seen }),
             None => Ok(file),
         }
+    }
+
+    /// All bytes of a file of ours.
+    pub(crate) fn read(&self, path: &Path, what: &'static str) -> Result<Vec<u8>> {
+        let (mut file, mut bytes) = (self.open(path, what)?, Vec::new());
+        file.read_to_end(&mut bytes).map_err(|e| Error::io("reading", path, e))?;
+        Ok(bytes)
     }
 
     /// Writes a new file and gives it to the server, durable.
@@ -89,11 +102,12 @@ impl DatabaseDir {
 
     /// Gives a file the owner of the folder and the mode of the server's files, and syncs it.
     pub(crate) fn hand_over(&self, file: &File, path: &Path) -> Result<()> {
-        let meta = file.metadata().map_err(|e| Error::io("reading", path, e))?;
-        if (meta.uid(), meta.gid()) != (self.uid, self.gid) {
+        let stat = stat(file, path)?;
+        if (stat.st_uid, stat.st_gid) != (self.uid, self.gid) {
             // Only root may give files away; a server run by us owns its folder as we do.
-            std::os::unix::fs::fchown(file, Some(self.uid), Some(self.gid))
-                .map_err(|e| Error::io("giving the server", path, e))?;
+            let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+            rustix::fs::fchown(file, Some(uid), Some(gid))
+                .map_err(|e| Error::io("giving the server", path, e.into()))?;
         }
         file.set_permissions(fs::Permissions::from_mode(SERVER_MODE))
             .map_err(|e| Error::io("opening to the server", path, e))?;
@@ -102,48 +116,64 @@ impl DatabaseDir {
 
     /// Renames a file of ours to a name that nobody has, durable.
     pub(crate) fn rename(&self, from: &Path, to: &Path, what: &'static str) -> Result<()> {
-        disk::rename_new(from, to, what).map_err(|e| match e.kind() {
+        self.folder.rename_new(name(from), name(to), what).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => self.in_the_way(to),
             _ => Error::io("renaming", from, e),
         })?;
-        disk::sync_folder(&self.path, "folder").map_err(|e| Error::io("syncing", &self.path, e))
+        self.folder.sync("folder").map_err(|e| Error::io("syncing", &self.path, e))
+    }
+
+    /// What has the name of `path` here.
+    fn look(&self, path: &Path) -> Result<Option<Stat>> {
+        self.folder.look(name(path)).map_err(|e| Error::io("looking at", path, e))
     }
 
     /// What is wrong with a file that should be ours, in words.
-    fn foreign(&self, meta: &fs::Metadata) -> Option<String> {
-        let kind = meta.file_type();
-        if kind.is_symlink() {
-            return Some("a symbolic link".to_owned());
-        }
-        if kind.is_dir() {
-            return Some("a folder".to_owned());
-        }
-        if !kind.is_file() {
-            let what = if kind.is_fifo() { "a pipe" } else { "a socket or a device" };
+    fn foreign(&self, stat: &Stat) -> Option<String> {
+        let what = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => "",
+            FileType::Symlink => "a symbolic link",
+            FileType::Directory => "a folder",
+            FileType::Fifo => "a pipe",
+            _ => "a socket or a device",
+        };
+        if !what.is_empty() {
             return Some(what.to_owned());
         }
-        if meta.nlink() > 1 {
-            return Some(format!("a file with {} hard links", meta.nlink()));
+        if stat.st_nlink > 1 {
+            return Some(format!("a file with {} hard links", stat.st_nlink));
         }
         let me = rustix::process::geteuid().as_raw();
-        if meta.uid() != self.uid && meta.uid() != me {
-            return Some(format!("a file of user {}", meta.uid()));
+        if stat.st_uid != self.uid && stat.st_uid != me {
+            return Some(format!("a file of user {}", stat.st_uid));
         }
         None
     }
 
     /// The error for a name that is taken.
     fn in_the_way(&self, path: &Path) -> Error {
-        let seen = fs::symlink_metadata(path).ok().and_then(|meta| self.foreign(&meta));
+        let stat = self.look(path).ok().flatten();
+        let seen = stat.and_then(|stat| self.foreign(&stat));
         let seen = seen.unwrap_or_else(|| "a file that appeared while the load ran".to_owned());
         Error::InTheWay { path: path.to_owned(), seen }
     }
 }
 
+fn name(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
+}
+
+fn stat(file: &File, path: &Path) -> Result<Stat> {
+    rustix::fs::fstat(file).map_err(|e| Error::io("reading", path, e.into()))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::sync::Arc;
+
+    use disk::Folder;
 
     use super::*;
 
@@ -153,7 +183,8 @@ mod tests {
     impl Place {
         fn dir(&self) -> DatabaseDir {
             let meta = fs::metadata(self.0.path()).unwrap();
-            DatabaseDir { path: self.0.path().to_owned(), uid: meta.uid(), gid: meta.gid() }
+            let (path, folder) = (self.0.path().to_owned(), Folder::open(self.0.path()).unwrap());
+            DatabaseDir { path, folder: Arc::new(folder), uid: meta.uid(), gid: meta.gid() }
         }
     }
 
@@ -198,5 +229,39 @@ mod tests {
         dir.rename(&ours, &at("placed"), "x").unwrap();
         assert!(dir.remove(&at("placed")).unwrap());
         assert!(!dir.remove(&at("placed")).unwrap());
+    }
+
+    /// Somebody who may write beside the folder puts a link to another one in its place while a load
+    /// runs: nothing is made, read, renamed or removed there.
+    #[test]
+    fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
+        let place = Place(tempfile::tempdir().unwrap());
+        let (db, was, etc) =
+            (place.0.path().join("db"), place.0.path().join("was"), place.0.path().join("etc"));
+        fs::create_dir(&db).unwrap();
+        fs::create_dir(&etc).unwrap();
+        let meta = fs::metadata(&db).unwrap();
+        let folder = Arc::new(Folder::open_linked(&db).unwrap());
+        let dir = DatabaseDir { path: db.clone(), folder, uid: meta.uid(), gid: meta.gid() };
+        dir.write(&db.join("before"), b"ours", "x").unwrap();
+        fs::rename(&db, &was).unwrap();
+        symlink(&etc, &db).unwrap();
+        for name in ["before", "precious"] {
+            fs::write(etc.join(name), "precious").unwrap();
+        }
+        dir.write(&db.join("after"), b"ours", "x").unwrap();
+        dir.rename(&db.join("after"), &db.join("placed"), "x").unwrap();
+        assert_eq!(dir.read(&db.join("before"), "x").unwrap(), b"ours");
+        assert!(dir.remove(&db.join("before")).unwrap());
+        assert!(!dir.has(&db.join("precious")).unwrap());
+        let names = |folder: &Path| {
+            let mut names: Vec<_> =
+                fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&etc), ["before", "precious"]);
+        assert_eq!(names(&was), ["placed"]);
+        assert_eq!(fs::read(etc.join("before")).unwrap(), b"precious");
     }
 }

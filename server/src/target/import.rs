@@ -58,8 +58,8 @@ impl<'d> Discarded<'d> {
         let Discarded { shadow, space_id } = self;
         let path = shadow.path("build");
         let file = shadow.dir.create(&path, "space")?;
-        let meta = file.metadata().map_err(|e| Error::io("reading", &path, e))?;
-        let id = FileId::of(&meta);
+        let stat = rustix::fs::fstat(&file).map_err(|e| Error::io("reading", &path, e.into()))?;
+        let id = FileId::of(&stat);
         shadow.made.built = Some(id);
         let built = BuiltFile { id, paths: [path, shadow.path("ibd")] };
         Ok((file, Building { shadow, file: built, space_id, is_log_behind: false }))
@@ -157,7 +157,7 @@ impl<'d> Placed<'d> {
         lock.exec(&sql)?;
         let warnings = lock.session.warnings()?;
         let cfg = shadow.path("cfg");
-        disk::remove(&cfg, "cfg").map_err(|e| Error::io("removing", &cfg, e))?;
+        shadow.dir.remove(&cfg)?;
         match warnings.iter().find(|w| w.errno == ER_INDEX_CORRUPT || w.level == "Error") {
             Some(bad) => Err(Error::Statement {
                 errno: bad.errno,

@@ -4,6 +4,7 @@
 //! aside by a finished swap is dropped too: the target is the new table then, which has rows. The
 //! table put aside by a swap that took the target for empty is dropped only if it is empty.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::catalog;
@@ -162,14 +163,14 @@ impl Lock {
         let path = self.shadow_path(dir, "frm");
         let before = dir.has(&path)?;
         self.exec(&format!("CREATE TABLE {shadow} (a INT) ENGINE=MEMORY COMMENT='{word}'"))?;
-        let description = std::fs::read(&path);
+        let description = dir.read(&path, "description");
         self.exec(&format!("DROP TABLE {shadow}"))?;
         let found = match description {
             Ok(bytes) => bytes.windows(word.len()).any(|bytes| bytes == word.as_bytes()),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => false,
-            Err(e) => return Err(Error::io("reading", &path, e)),
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => false,
+            Err(e) => return Err(e),
         };
-        if found && !before && !path.exists() {
+        if found && !before && !dir.is_taken(&path)? {
             self.folder_is_proven();
             return Ok(());
         }

@@ -133,10 +133,10 @@ impl<'l> Direct<'l> {
 
     /// Removes the unfinished file, which is ours whether or not the server can be asked.
     fn remove_build(&self) {
-        let Ok(path) = self.lock.build_path() else { return };
-        if self.made.built.is_some() && FileId::at(&path) == self.made.built {
+        let (Ok(path), Ok(dir)) = (self.lock.build_path(), self.lock.dir()) else { return };
+        if self.made.built.is_some() && dir.id(&path) == self.made.built {
             // The error that is reported is the server's; the next load tries again.
-            let _ = disk::remove(&path, "leftover");
+            let _ = dir.remove(&path);
         }
     }
 }
@@ -154,10 +154,10 @@ impl<'d> Shadow<'d> {
         let shadow = lock.names.shadow.clone();
         let inside =
             format!("{}/{}\0", filename(&mut lock.session, &shadow.database)?, shadow.table);
-        let before = cfg_path.exists();
+        let before = self.dir.is_taken(&cfg_path)?;
         let template = lock.export(&self.dir, &shadow)?;
         let elsewhere = |what: &str| lock.elsewhere(&cfg_path, what);
-        if before || cfg_path.exists() {
+        if before || self.dir.is_taken(&cfg_path)? {
             return Err(elsewhere("the exported description did not come and go"));
         }
         if !template.cfg.windows(inside.len()).any(|w| w == inside.as_bytes()) {
@@ -197,8 +197,7 @@ impl Lock {
         let path = |extension: &str| dir.path.join(format!("{}.{extension}", table.table));
         let (ibd, cfg) = (path("ibd"), path("cfg"));
         self.exec(&format!("FLUSH TABLES {} FOR EXPORT", table.quoted()))?;
-        let read =
-            |path: &Path| disk::read(path, "template").map_err(|e| Error::io("reading", path, e));
+        let read = |path: &Path| dir.read(path, "template");
         let files = read(&ibd).and_then(|ibd| Ok(Template { ibd, cfg: read(&cfg)? }));
         let shield = self.session.options().interrupt.shield();
         self.session.exec("UNLOCK TABLES")?;
