@@ -36,6 +36,7 @@ impl Place {
         options.mode = Mode::Replace;
         options.state_dir = self.cluster.primary.dir().join("state");
         options.replicas.lag_max = lag_max;
+        options.replicas.named = (0..2).map(|replica| self.cluster.address(replica)).collect();
         let bytes = std::fs::metadata(&self.file).unwrap().len();
         options.batches.bytes_per_second_max = Some(bytes / 6);
         let report = load::load(&self.cluster.options(), &options, progress).unwrap();

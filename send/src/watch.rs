@@ -45,7 +45,7 @@ impl Watch {
             for address in &asked.named {
                 all.push(Replica::named(address, connect)?);
             }
-            let found = replicas::find(session, &mut notes);
+            let found = replicas::find(session, &all, &mut notes);
             let is_named = |replica: &Replica| all.iter().any(|named| named.is_same(replica));
             let others: Vec<Replica> = found.into_iter().filter(|r| !is_named(r)).collect();
             all.extend(others);

@@ -214,6 +214,28 @@ fn an_unverified_server_hears_nothing_of_the_account() {
     assert_eq!(hears(Some(ours.sign_expired("c", &["127.0.0.1"])), by(&ours)), "");
     let public = TlsOptions { verify: Some(Verify::HostName), ..TlsOptions::default() };
     assert_eq!(hears(fake(), public.clone()), "");
+    // Nothing was asked for, and the host is another one than this: all addresses of this one are
+    // no address to connect to for anybody else, so it counts as another.
+    let elsewhere = |tls: TlsOptions, password: Option<&str>| {
+        let impostor = Impostor::new(Some(self_signed(dir.path(), "other", &["0.0.0.0"])));
+        let options = ConnectOptions {
+            tls,
+            host: Some("0.0.0.0".to_owned()),
+            password: password.map(Into::into),
+            ..impostor.options()
+        };
+        let error = Session::connect(&options).unwrap_err().to_string();
+        (String::from_utf8_lossy(&impostor.heard()).into_owned(), error)
+    };
+    for tls in [TlsOptions::default(), required()] {
+        let (heard, error) = elsewhere(tls, Some("a-password"));
+        assert_eq!(heard, "");
+        let parts = ["--ssl-ca FILE", "--skip-ssl-verify-server-cert", "a password goes"];
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+    }
+    let unverified = TlsOptions { verify: Some(Verify::Nothing), ..TlsOptions::default() };
+    assert!(elsewhere(unverified, Some("a-password")).0.contains("a-user"));
+    assert!(elsewhere(TlsOptions::default(), None).0.contains("a-user"), "nothing to take");
     // Nor one that hides that it could encrypt.
     assert_eq!(hears(None, by(&ours)), "");
     assert_eq!(hears(None, public), "");

@@ -28,8 +28,8 @@ fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
 fn replicas_are_found_and_tell_how_far_they_are_behind() {
     let Some(cluster) = Cluster::start(2).unwrap() else { return };
     let mut remarks = Vec::new();
-    let mut session = Session::connect(&cluster.options()).unwrap();
-    let found = replicas::find(&mut session, &mut remarks);
+    let mut session = Session::connect(&cluster.open_options()).unwrap();
+    let found = replicas::find(&mut session, &[], &mut remarks);
     let mut names: Vec<String> = found.iter().map(|replica| replica.name().to_owned()).collect();
     let mut expected = vec![cluster.address(0), cluster.address(1)];
     names.sort();
@@ -71,14 +71,33 @@ fn replicas_are_found_and_tell_how_far_they_are_behind() {
     assert_eq!(named.lag().unwrap().following, Following::Unreachable);
 }
 
+/// Who replicates says what it is called: that is no reason to log in there with a password.
+#[test]
+fn a_password_goes_to_no_host_that_only_a_replica_named() {
+    let Some(cluster) = Cluster::start(1).unwrap() else { return };
+    let mut administrator = cluster.replica(0).unwrap();
+    administrator.exec("SET GLOBAL general_log=1, GLOBAL log_output='TABLE'").unwrap();
+    let (mut session, mut remarks) = (Session::connect(&cluster.options()).unwrap(), Vec::new());
+    assert!(replicas::find(&mut session, &[], &mut remarks).is_empty());
+    let hint = format!("--replica {}", cluster.address(0));
+    assert!(remarks.len() == 1 && remarks[0].contains(&hint), "{remarks:?}");
+    let logins = "SELECT COUNT(*) FROM mysql.general_log WHERE command_type='Connect' \
+                  AND argument LIKE 'repl@%'";
+    assert_eq!(administrator.query_text(logins).unwrap().as_deref(), Some("0"));
+    // Where the user names it, it is asked.
+    let mut named = Replica::named(&cluster.address(0), &cluster.options()).unwrap();
+    assert_eq!(behind(named.lag().as_ref()), Some(0));
+    assert_eq!(administrator.query_text(logins).unwrap().as_deref(), Some("1"));
+}
+
 #[test]
 fn a_delay_that_a_replica_was_told_to_keep_is_no_lag() {
     let Some(cluster) = Cluster::start(1).unwrap() else { return };
     let mut replica = cluster.replica(0).unwrap();
     replica.exec("STOP SLAVE").unwrap();
     let mut stopped = Vec::new();
-    let mut session = Session::connect(&cluster.options()).unwrap();
-    let mut found = replicas::find(&mut session, &mut stopped);
+    let mut session = Session::connect(&cluster.open_options()).unwrap();
+    let mut found = replicas::find(&mut session, &[], &mut stopped);
     // Its connection may still be known, or already gone.
     assert!(found.iter_mut().all(|replica| replica.lag().is_none()));
     assert_eq!(stopped.len(), found.len());

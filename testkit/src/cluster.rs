@@ -11,6 +11,8 @@ use crate::test_server::{TestServer, TestServerOptions};
 
 /// The account that replicates, and by which the tests ask over TCP.
 const ACCOUNT: &str = "'repl'@'127.0.0.1'";
+/// One without a password, by which nothing can be taken from us.
+const OPEN_ACCOUNT: &str = "'open'@'127.0.0.1'";
 const FOLLOW_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A primary and its replicas, all on 127.0.0.1.
@@ -28,7 +30,10 @@ impl Cluster {
         let Some((primary, port)) = start(1)? else { return Ok(None) };
         let mut session = primary.connect()?;
         session.exec(&format!("CREATE USER {ACCOUNT} IDENTIFIED BY 'secret'"))?;
-        session.exec(&format!("GRANT ALL ON *.* TO {ACCOUNT}"))?;
+        session.exec(&format!("CREATE USER {OPEN_ACCOUNT}"))?;
+        for account in [ACCOUNT, OPEN_ACCOUNT] {
+            session.exec(&format!("GRANT ALL ON *.* TO {account}"))?;
+        }
         let mut replicas = Vec::new();
         for number in 0..count {
             let Some((replica, replica_port)) = start(number + 2)? else { return Ok(None) };
@@ -55,6 +60,11 @@ impl Cluster {
             password: Some("secret".to_owned().into()),
             ..ConnectOptions::default()
         }
+    }
+
+    /// The same by an account without a password, which is taken to whoever replicates.
+    pub fn open_options(&self) -> ConnectOptions {
+        ConnectOptions { user: Some("open".to_owned()), password: None, ..self.options() }
     }
 
     /// `host:port` of a replica.

@@ -1,6 +1,7 @@
 //! From options to a connection that has let us in: in time, encrypted as asked for, and with a
 //! reason in plain words when it does not.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use secrecy::ExposeSecret;
 
 use crate::error::{Error, Result};
 use crate::options::ConnectOptions;
-use crate::tls::Tls;
+use crate::tls::{Tls, Trust};
 
 /// Name of the thread that connects: what it dies of becomes an error, so nobody need print it.
 pub const THREAD: &str = "connect";
@@ -74,7 +75,7 @@ struct Attempt {
 
 impl Attempt {
     fn new(options: &ConnectOptions) -> Result<Attempt> {
-        let tls = options.tls.resolve()?;
+        let tls = options.tls.resolve(options.trust())?;
         // A unix socket is not encrypted: its bytes stay in the machine.
         let tls = if options.socket_path().is_some() { None } else { tls };
         let builder = options.driver_options()?.server_key_path(public_key(options)?);
@@ -114,7 +115,8 @@ impl Attempt {
             return self.failed(e.message.clone(), Some(e.code));
         }
         if self.tls.is_some()
-            && let Some(message) = self.options.tls.failure(error, self.options.host_name())
+            && let Some(message) =
+                self.options.tls.failure(error, self.options.host_name(), self.options.trust())
         {
             return self.failed(message, None);
         }
@@ -152,8 +154,15 @@ impl Attempt {
 }
 
 impl ConnectOptions {
-    fn has_password(&self) -> bool {
+    /// Whether there is anything that a server could take from us.
+    pub(crate) fn has_password(&self) -> bool {
         self.password.as_ref().is_some_and(|password| !password.expose_secret().is_empty())
+    }
+
+    /// Whether the server could be somebody else who takes the password.
+    fn trust(&self) -> Trust {
+        let is_here = self.socket_path().is_some() || is_this_host(self.host_name());
+        if is_here || !self.has_password() { Trust::Known } else { Trust::Stranger }
     }
 
     /// Whether a password is not to be encrypted by a key that anybody could have sent.
@@ -184,6 +193,13 @@ fn public_key(options: &ConnectOptions) -> Result<Option<PathBuf>> {
     Ok(Some(path.clone()))
 }
 
+/// Whether a host is this one by its name alone, which nobody has to be asked for.
+fn is_this_host(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = |ip: IpAddr| ip.to_canonical().is_loopback();
+    host.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(is_loopback)
+}
+
 /// What to do about a plugin that Inrush does not speak.
 fn unspoken(plugin: &str) -> String {
     let whose = match plugin {
@@ -203,6 +219,8 @@ fn unspoken(plugin: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use crate::options::Protocol;
+
     use super::*;
 
     #[test]
@@ -217,6 +235,28 @@ mod tests {
         assert!(public_key(&options).unwrap_err().to_string().contains("no public key"));
         std::fs::write(file.path(), "-----BEGIN PUBLIC KEY-----\n").unwrap();
         assert_eq!(public_key(&options).unwrap().as_deref(), Some(file.path()));
+    }
+
+    #[test]
+    fn a_password_makes_another_host_a_stranger() {
+        let trust = |host: &str, password: Option<&str>| {
+            let options = ConnectOptions {
+                host: Some(host.to_owned()),
+                protocol: Some(Protocol::Tcp),
+                password: password.map(Into::into),
+                ..ConnectOptions::default()
+            };
+            options.trust()
+        };
+        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.8.0.1", "::1", "[::1]", ""] {
+            assert_eq!(trust(host, Some("x")), Trust::Known, "{host}");
+        }
+        for host in ["db1", "10.0.0.1", "0.0.0.0", "127.0.0.1.example", "localhost.example"] {
+            assert_eq!(trust(host, Some("x")), Trust::Stranger, "{host}");
+            assert_eq!(trust(host, None), Trust::Known, "{host}");
+            assert_eq!(trust(host, Some("")), Trust::Known, "{host}");
+        }
+        assert_eq!(ConnectOptions::for_socket("/s").trust(), Trust::Known);
     }
 
     #[test]

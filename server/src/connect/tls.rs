@@ -2,17 +2,19 @@
 //!
 //! | asked for | means |
 //! | --- | --- |
-//! | nothing | encrypted if the server offers it; whose certificate it is, is not looked at |
-//! | `--ssl`, `--ssl-cert` | encrypted, or no connection |
-//! | `--ssl-ca`, `--ssl-verify-server-cert` | also: certificate and host name verified |
+//! | nothing | encrypted if the server offers it; verified where a password goes to another host |
+//! | `--ssl`, `--ssl-cert` | the same, or no connection |
+//! | `--ssl-ca`, `--ssl-verify-server-cert` | encrypted, and certificate and host name verified |
 //! | `--ssl-ca --skip-ssl-verify-server-cert` | encrypted, not verified |
 //! | `--skip-ssl` | in clear |
 //! | `--ssl-mode` | MySQL's names for the same; VERIFY_CA leaves out the host name |
 //!
-//! Clients of MariaDB 11.4 and newer verify by default, and accept a certificate that nobody
-//! signed if the server proves by the password's hash that it is its own. The driver cannot take
-//! part in that proof, and without it every server of 11.4 that made its own certificate would be
-//! refused. So a certificate is verified as soon as somebody says by which authority.
+//! Whoever is in between can ask for the password itself, by caching_sha2_password, whatever plugin
+//! the account has, and the driver sends it over any encrypted connection. So a password goes to
+//! another host over a verified connection only, unless somebody says that it need not be. Clients
+//! of MariaDB 11.4 and newer verify by default too, and accept a certificate that nobody signed if
+//! the server proves by the password's hash that it is its own. The driver cannot take part in that
+//! proof: it shows neither the server's certificate nor the packet that ends the log-in.
 //!
 //! Verification ends before the account's name or anything of its password is sent. The public
 //! authorities that are built in are trusted beside the one that `--ssl-ca` names. A unix socket
@@ -60,8 +62,18 @@ pub struct TlsOptions {
     pub cert: Option<PathBuf>,
     /// `--ssl-key`: its key, PEM, not encrypted.
     pub key: Option<PathBuf>,
-    /// `--ssl-verify-server-cert`, `--ssl-mode`; default: all, when `ca` is given, else nothing.
+    /// `--ssl-verify-server-cert`, `--ssl-mode`; default: all, when `ca` is given or a password goes
+    /// to another host, else nothing.
     pub verify: Option<Verify>,
+}
+
+/// Whether a server could be somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// It is on this host, or there is no password that it could take.
+    Known,
+    /// Another host, and a password.
+    Stranger,
 }
 
 /// What the driver is told.
@@ -109,6 +121,14 @@ impl TlsOptions {
         self.verify.unwrap_or(default)
     }
 
+    /// The same for one server: with nothing said, a stranger has to show who he is.
+    fn verified(&self, trust: Trust) -> Verify {
+        match (self.verify, trust) {
+            (None, Trust::Stranger) => Verify::HostName,
+            _ => self.verification(),
+        }
+    }
+
     fn encryption(&self) -> Encryption {
         let verifies = self.verification() != Verify::Nothing;
         match self.encryption {
@@ -123,7 +143,7 @@ impl TlsOptions {
     /// For the driver; None for a connection in clear.
     ///
     /// Errors: options that exclude each other, files that cannot be read or hold nothing of use.
-    pub(crate) fn resolve(&self) -> Result<Option<Tls>> {
+    pub(crate) fn resolve(&self, trust: Trust) -> Result<Option<Tls>> {
         let encryption = self.encryption();
         if encryption == Encryption::Off {
             let asked = self.verify.is_some_and(|verify| verify != Verify::Nothing);
@@ -148,7 +168,7 @@ impl TlsOptions {
             (None, None) => None,
             _ => return Err(Error::Option("--ssl-cert and --ssl-key go together".to_owned())),
         };
-        let verify = self.verification();
+        let verify = self.verified(trust);
         Ok(Some(Tls {
             options: SslOpts::default()
                 .with_client_identity(identity)
@@ -160,7 +180,21 @@ impl TlsOptions {
     }
 
     /// Why a connection that was to be encrypted did not come about; None for other failures.
-    pub(crate) fn failure(&self, error: &mysql::Error, host: &str) -> Option<String> {
+    pub(crate) fn failure(&self, error: &mysql::Error, host: &str, trust: Trust) -> Option<String> {
+        let words = self.failure_words(error, host)?;
+        let is_default = self.verify.is_none() && self.ca.is_none() && trust == Trust::Stranger;
+        let is_certificate = words.contains("certificate");
+        if !is_default || !is_certificate {
+            return Some(words);
+        }
+        Some(format!(
+            "{words}; a password goes to another host only over a connection that is verified: name \
+             its authority by --ssl-ca FILE (of a certificate that nobody else has signed, itself), \
+             or have the password sent to whoever answers by --skip-ssl-verify-server-cert"
+        ))
+    }
+
+    fn failure_words(&self, error: &mysql::Error, host: &str) -> Option<String> {
         if let mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) = error {
             return Some(
                 "the server offers no encryption (TLS), and it was asked for; without it, \
@@ -287,10 +321,25 @@ mod tests {
     }
 
     #[test]
+    fn a_stranger_is_verified_unless_somebody_says_otherwise() {
+        let verified = |options: TlsOptions, trust| {
+            let tls = options.resolve(trust).unwrap().unwrap();
+            (!tls.options.accept_invalid_certs(), tls.is_required)
+        };
+        assert_eq!(verified(tls(None, None, false), Trust::Known), (false, false));
+        // A server without encryption gets no password in clear, and may be loaded into as before.
+        assert_eq!(verified(tls(None, None, false), Trust::Stranger), (true, false));
+        let required = tls(Some(Encryption::Required), None, false);
+        assert_eq!(verified(required, Trust::Stranger), (true, true));
+        let skipped = tls(None, Some(Verify::Nothing), false);
+        assert_eq!(verified(skipped, Trust::Stranger), (false, false));
+    }
+
+    #[test]
     fn clear_and_verified_exclude_each_other() {
         let both = tls(Some(Encryption::Off), Some(Verify::HostName), false);
-        assert!(both.resolve().unwrap_err().to_string().contains("--skip-ssl"));
-        assert!(tls(Some(Encryption::Off), None, true).resolve().unwrap().is_none());
+        assert!(both.resolve(Trust::Known).unwrap_err().to_string().contains("--skip-ssl"));
+        assert!(tls(Some(Encryption::Off), None, true).resolve(Trust::Stranger).unwrap().is_none());
     }
 
     #[test]
@@ -299,7 +348,7 @@ mod tests {
         options.set_mode("verify_ca").unwrap();
         assert_eq!(options.verify, Some(Verify::Chain));
         options.set_mode("DISABLED").unwrap();
-        assert!(options.resolve().unwrap().is_none());
+        assert!(options.resolve(Trust::Known).unwrap().is_none());
         assert!(options.set_mode("maybe").unwrap_err().to_string().contains("VERIFY_IDENTITY"));
     }
 
@@ -312,7 +361,7 @@ mod tests {
             Some(path)
         };
         let refused = |options: TlsOptions, parts: &[&str]| {
-            let text = options.resolve().unwrap_err().to_string();
+            let text = options.resolve(Trust::Known).unwrap_err().to_string();
             assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         };
         let ca = Some(dir.path().join("none"));

@@ -1,7 +1,7 @@
 //! The replicas of a server, and how far they are behind.
 //!
-//! The primary tells which replicas registered ([`find`]); users name those that it does not know
-//! or that hide behind another address ([`Replica::named`]). Each is asked over a connection of
+//! The primary tells which replicas registered ([`find`]), which are asked by accounts without a
+//! password only; users name the others ([`Replica::named`]). Each is asked over a connection of
 //! its own with the load's account and options: `Seconds_Behind_Master`, less the delay that it
 //! was told to keep.
 
@@ -158,14 +158,30 @@ fn following(channel: &Channel) -> Following {
     }
 }
 
-/// The replicas that a primary knows and that say how far they are behind. Those that do not are
+/// The replicas that a primary knows, beside those that the user `named`, and that say how far they
+/// are behind. Those that do not are
 /// named in `remarks`, a sentence each: nobody waits for them.
-pub fn find(session: &mut Session, remarks: &mut Vec<String>) -> Vec<Replica> {
+///
+/// A replica gives its own name, so with a password none of them is asked: any account that may
+/// replicate could have the password sent to a host of its own, whose certificate is in order.
+pub fn find(session: &mut Session, named: &[Replica], remarks: &mut Vec<String>) -> Vec<Replica> {
     let primary = session.query_row("SELECT @@server_id").and_then(|row| row.number(0)).ok();
     let mut found = Vec::new();
     for (host, port) in registered(session) {
         let mut replica = Replica::at(&host, port, session.options(), false);
         replica.primary = primary;
+        if named.iter().any(|named| named.is_same(&replica)) {
+            continue;
+        }
+        if replica.options.has_password() {
+            let name = replica.name();
+            remarks.push(format!(
+                "the replica {name} is not waited for: the server names it, and whoever replicates \
+                 says what it is called, so a password does not go there; --replica {name} has the \
+                 load wait for it"
+            ));
+            continue;
+        }
         match replica.ask() {
             Ok(Some(Following::Behind(_))) => {
                 replica.followed = true;
