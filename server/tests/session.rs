@@ -37,10 +37,31 @@ fn a_named_lock_is_exclusive_and_dies_with_its_holder() {
     assert!(one.lock_name("n", Duration::ZERO).unwrap());
     assert!(!two.lock_name("n", Duration::ZERO).unwrap());
     assert_eq!(two.lock_holder("n").unwrap(), Some(one.id()));
-    two.kill(one.id()).unwrap();
+    two.kill(one.mark()).unwrap();
     assert!(two.lock_name("n", Duration::from_secs(5)).unwrap());
     assert!(one.exec("SELECT 1").is_err());
-    two.kill(4_000_000_000).unwrap();
+    two.kill(one.mark()).unwrap();
+}
+
+/// Behind a balancer the next connection reaches another server, where the number is somebody else's.
+#[test]
+fn nobody_else_is_ended_whose_number_is_the_same() {
+    let (Some(here), Some(there)) = (TestServer::start(), TestServer::start()) else { return };
+    let mut ours = here.connect().unwrap();
+    let mut killer = there.connect().unwrap();
+    let mut stranger = there.connect().unwrap();
+    // Numbers ascend on each.
+    while stranger.id() != ours.id() {
+        match stranger.id() < ours.id() {
+            true => stranger = there.connect().unwrap(),
+            false => ours = here.connect().unwrap(),
+        }
+    }
+    killer.kill(ours.mark()).unwrap();
+    assert!(stranger.exec("SELECT 1").is_ok(), "a stranger was ended");
+    assert!(ours.exec("SELECT 1").is_ok());
+    here.connect().unwrap().kill(ours.mark()).unwrap();
+    assert!(ours.exec("SELECT 1").is_err());
 }
 
 #[test]
@@ -77,6 +98,40 @@ fn a_statement_of_any_bytes_reaches_the_server_as_it_is() {
     assert!(error.to_string().contains("INSERT INTO"), "{error}");
     let error = session.exec_bytes(b"SELECT '\xff' FROM nowhere.nothing").unwrap_err();
     assert_eq!(error.errno(), Some(1146));
+
+    // Longer than goes at once, in a character set of its own, and things other than rows.
+    session.exec(&format!("USE {database}")).unwrap();
+    session.exec("SET NAMES latin1, SESSION sql_mode='NO_BACKSLASH_ESCAPES'").unwrap();
+    session.exec("CREATE TABLE long_ones (t LONGTEXT) CHARACTER SET utf8mb4").unwrap();
+    let long = vec![0xe4; 3_000_000];
+    let sql = [b"INSERT INTO long_ones VALUES ('".as_slice(), &long, b"'),('\\')"].concat();
+    assert_eq!(session.exec_bytes(&sql).unwrap().affected_rows, 2);
+    let sums =
+        "SELECT GROUP_CONCAT(CHAR_LENGTH(t), ' ', LENGTH(t), ' ', LEFT(HEX(t), 4)) FROM long_ones";
+    let sums = session.query_text(sums).unwrap().unwrap();
+    assert_eq!(sums, "3000000 6000000 C3A4,1 1 5C");
+    for sql in [
+        "CREATE TABLE `t\u{e4}` (`\u{e4}` INT DEFAULT 1 COMMENT '\u{e4}')",
+        "CREATE TRIGGER b BEFORE INSERT ON `t\u{e4}` FOR EACH ROW SET @seen = '\u{e4}'",
+        "CREATE PROCEDURE p() SELECT '\u{e4}'",
+        "LOCK TABLES `t\u{e4}` WRITE",
+        "INSERT INTO `t\u{e4}` VALUES (7)",
+        "UNLOCK TABLES",
+        "CALL p() /* \u{e4} */",
+        "SET @other = '\u{e4}'",
+        "ALTER TABLE `t\u{e4}` ADD KEY `k\u{e4}` (`\u{e4}`)",
+        "CREATE VIEW v AS SELECT '\u{e4}' AS a",
+    ] {
+        let latin1: Vec<u8> = sql.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+        session.exec_bytes(&latin1).unwrap();
+    }
+    session.exec("SET NAMES utf8mb4").unwrap();
+    let seen = session.query_text("SELECT CONCAT(@seen, @other, a) FROM v").unwrap();
+    assert_eq!(seen.as_deref(), Some("\u{e4}\u{e4}\u{e4}"));
+    let count = session.query_text("SELECT COUNT(`\u{e4}`) FROM `t\u{e4}`").unwrap();
+    assert_eq!(count.as_deref(), Some("1"));
+    let body = session.query_row("SHOW CREATE PROCEDURE p").unwrap();
+    assert!(body.text(2).unwrap().contains("SELECT '\u{e4}'"), "{body:?}");
 }
 
 #[test]

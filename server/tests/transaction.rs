@@ -89,7 +89,7 @@ fn a_connection_that_broke_before_the_commit_has_loaded_nothing() {
     let mut target = target(server, &database);
     let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1)")).unwrap();
-    other.kill(session.id()).unwrap();
+    other.kill(session.mark()).unwrap();
     match transaction.commit(&mut target, session) {
         Err(Error::Lost { .. } | Error::Statement { .. }) => {}
         other => panic!("{other:?}"),

@@ -163,10 +163,11 @@ fn indexes_whose_building_is_cut_off_are_built_over_a_new_connection() {
     let database = server.database().unwrap();
     let (mut target, twin) = filled(server, &database, 150_000);
     let (id, mut killer) = (target.session.id(), server.connect().unwrap());
+    let mark = target.session.mark().clone();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             assert!(await_alter(&mut killer, id), "the ALTER was not seen");
-            killer.kill(id).unwrap();
+            killer.kill(&mark).unwrap();
         });
         twin.finish(&mut target).unwrap();
     });
@@ -218,7 +219,7 @@ fn rows_of_an_overtaken_load_never_reach_the_next_ones_twin() {
     let mut session = server.connect().unwrap();
     let (mut first, twin) = filled(server, &database, 10);
     let theirs = first.names.shadow.quoted();
-    session.kill(first.session.id()).unwrap();
+    session.kill(first.session.mark()).unwrap();
     let mut second = target(server, &database, "t");
     second.cleanup_tables().unwrap();
     Twin::create(&mut second, Defer::NotUnique, false).unwrap();

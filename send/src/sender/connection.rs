@@ -124,9 +124,7 @@ fn take_name(session: &mut Session, name: &str) -> Result<(), Error> {
     if taken != Some(false) {
         return Ok(());
     }
-    if let Some(holder) = session.lock_holder(name)? {
-        passed_over(session.kill(holder))?;
-    }
+    passed_over(session.kill_holder(name))?;
     // If it does not come, the ledger's own locks make us wait.
     passed_over(session.lock_name(name, ENDING_WAIT))?;
     Ok(())

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::session::Mark;
 
 /// Shared by whoever wants the end and those who work.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +25,7 @@ pub(super) struct State {
     by: Mutex<Option<&'static str>>,
     shields: AtomicU32,
     /// Connections with a statement under way.
-    running: Mutex<BTreeSet<u64>>,
+    running: Mutex<BTreeSet<Mark>>,
     /// Told when a statement begins or ends that a watcher may have to end, and of the wish itself.
     pub(super) changed: Condvar,
 }
@@ -70,21 +71,21 @@ impl Interrupt {
         if stops { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Notes that connection `id` runs a statement, until the result is dropped.
-    pub(crate) fn begin(&self, id: u64) -> Result<Statement> {
+    /// Notes that a session runs a statement, until the result is dropped.
+    pub(crate) fn begin(&self, session: &Mark) -> Result<Statement> {
         let mut running = self.state.lock();
         self.check()?;
         if self.state.shields.load(Ordering::SeqCst) > 0 {
-            return Ok(Statement { state: Arc::clone(&self.state), id: None });
+            return Ok(Statement { state: Arc::clone(&self.state), session: None });
         }
-        running.insert(id);
+        running.insert(session.clone());
         drop(running);
-        Ok(Statement { state: Arc::clone(&self.state), id: Some(id) })
+        Ok(Statement { state: Arc::clone(&self.state), session: Some(session.clone()) })
     }
 }
 
 impl State {
-    pub(super) fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, BTreeSet<Mark>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -105,12 +106,12 @@ impl Drop for Shield {
 #[derive(Debug)]
 pub(crate) struct Statement {
     state: Arc<State>,
-    id: Option<u64>,
+    session: Option<Mark>,
 }
 
 impl Drop for Statement {
     fn drop(&mut self) {
-        let Some(id) = self.id else { return };
-        self.state.lock().remove(&id);
+        let Some(session) = &self.session else { return };
+        self.state.lock().remove(session);
     }
 }

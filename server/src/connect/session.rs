@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 mod bulk;
 mod bytes;
+mod mark;
 
 use std::io::{Read, Write};
 use std::str::FromStr;
@@ -16,6 +17,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, Value};
 
 pub use self::bulk::Prepared;
+pub use self::mark::Mark;
 use crate::error::{Error, Result, shorten};
 use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
@@ -26,13 +28,10 @@ use super::{handshake, setup};
 /// Bytes read from a source at once for LOAD DATA LOCAL.
 const LOCAL_BYTES: usize = 1 << 20;
 
-/// Server error of a KILL of nobody.
-const ER_NO_SUCH_THREAD: u16 = 1094;
-
 /// A connection to a server.
 pub struct Session {
     conn: Conn,
-    id: u64,
+    mark: Mark,
     version: Version,
     options: ConnectOptions,
 }
@@ -72,8 +71,8 @@ impl Session {
         options.interrupt.check()?;
         let mut conn = handshake::connect(options)?;
         let version = setup::prepare(&mut conn, options)?;
-        let id = u64::from(conn.connection_id());
-        Ok(Session { conn, id, version, options: options.clone() })
+        let mark = Mark::put_on(&mut conn)?;
+        Ok(Session { conn, mark, version, options: options.clone() })
     }
 
     /// Another connection to the same server with the same account.
@@ -107,7 +106,12 @@ impl Session {
 
     /// The server's id of this connection, as in SHOW PROCESSLIST.
     pub fn id(&self) -> u64 {
-        self.id
+        self.mark.id()
+    }
+
+    /// What another session tells this one by, to end it.
+    pub fn mark(&self) -> &Mark {
+        &self.mark
     }
 
     /// The server's version.
@@ -154,7 +158,7 @@ impl Session {
     /// An error of `visit` ends the statement: the rest of the answer is read and dropped.
     pub fn for_each(&mut self, sql: &str, mut visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
         refuse_local(sql)?;
-        let _running = self.options.interrupt.begin(self.id)?;
+        let _running = self.options.interrupt.begin(&self.mark)?;
         let statement: Arc<str> = shorten(sql).into();
         let mut answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
         for row in answer.by_ref() {
@@ -168,7 +172,7 @@ impl Session {
     /// Runs a statement and gives each row as its columns by name, in lower case. For statements
     /// whose columns differ from version to version.
     pub fn query_named(&mut self, sql: &str) -> Result<Vec<HashMap<String, Option<String>>>> {
-        let _running = self.options.interrupt.begin(self.id)?;
+        let _running = self.options.interrupt.begin(&self.mark)?;
         let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
         let columns = answer.columns();
         let names: Vec<String> =
@@ -293,22 +297,6 @@ impl Session {
         if row.is_null(0) { Ok(None) } else { row.number(0).map(Some) }
     }
 
-    /// Ends another connection. Fine when it has gone already.
-    pub fn kill(&mut self, id: u64) -> Result<()> {
-        match self.exec(&format!("KILL CONNECTION {id}")) {
-            Err(e) if e.errno() == Some(ER_NO_SUCH_THREAD) => Ok(()),
-            other => other.map(drop),
-        }
-    }
-
-    /// Ends the statement that another connection runs. Fine when it has gone already.
-    pub(crate) fn kill_query(&mut self, id: u64) -> Result<()> {
-        match self.exec(&format!("KILL QUERY {id}")) {
-            Err(e) if e.errno() == Some(ER_NO_SUCH_THREAD) => Ok(()),
-            other => other.map(drop),
-        }
-    }
-
     /// How long statements of this session wait for a table's metadata lock.
     pub fn set_lock_wait(&mut self, wait: Duration) -> Result<()> {
         let seconds = wait.as_secs().max(1);
@@ -320,7 +308,7 @@ impl Session {
     }
 
     fn run_as(&mut self, sql: &str, error: impl Fn(mysql::Error) -> Error) -> Result<Done> {
-        let _running = self.options.interrupt.begin(self.id)?;
+        let _running = self.options.interrupt.begin(&self.mark)?;
         let answer = self.conn.query_iter(sql).map_err(&error)?;
         let done = Done {
             affected_rows: answer.affected_rows(),
@@ -336,7 +324,7 @@ impl Session {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Session {} to {}", self.id, self.options.target_text())
+        write!(f, "Session {} to {}", self.id(), self.options.target_text())
     }
 }
 

@@ -62,8 +62,8 @@ fn watch(state: &State, connect: &ConnectOptions, ended: &AtomicBool) {
             running = state.lock();
         }
         // Under the lock, so that no statement ends meanwhile and another one is hit.
-        for &id in running.iter() {
-            if session.as_mut().is_some_and(|session| session.kill_query(id).is_err()) {
+        for other in running.iter() {
+            if session.as_mut().is_some_and(|session| session.kill_query(other).is_err()) {
                 session = None;
             }
         }

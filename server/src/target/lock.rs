@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use schema::Table;
 
@@ -66,7 +66,6 @@ pub struct Lock {
     pub remarks: Vec<String>,
     pub(super) patience: Patience,
     pub(super) reconnect_wait: Duration,
-    pub(super) locked_at: Instant,
     /// Connected early, so that a full server cannot stop the swap: it holds the table there.
     pub(super) spare: Option<Session>,
     /// None where it cannot be reached: [`Lock::unsupported`] says why.
@@ -123,7 +122,6 @@ impl Lock {
             remarks: Vec::new(),
             patience,
             reconnect_wait: options.reconnect_wait,
-            locked_at: Instant::now(),
             spare: None,
             folder,
         })

@@ -77,11 +77,8 @@ impl Lock {
         session.set_lock_wait(self.patience.wait)?;
         let lock = &self.names.lock;
         if !session.lock_name(lock, Duration::ZERO)? {
-            let holder = session.lock_holder(lock)?;
-            // Numbers of connections begin anew with the server.
-            if holder == Some(self.session.id()) && self.is_same_server(&mut session)? {
-                session.kill(self.session.id())?;
-            }
+            // If it is the connection that was lost: another load's stays.
+            session.kill(self.session.mark())?;
             if !session.lock_name(lock, ENDING_WAIT)? {
                 let holder = session.lock_holder(lock)?.unwrap_or(0);
                 let who = describe(&mut session, holder);
@@ -119,13 +116,6 @@ impl Lock {
         self.session.exec("UNLOCK TABLES")?;
         self.session.set_lock_wait(self.patience.wait)?;
         clean(self).map(drop)
-    }
-
-    /// Whether the server has run since the target was locked.
-    pub(super) fn is_same_server(&self, session: &mut Session) -> Result<bool> {
-        let uptime: u64 = session.query_row("SHOW GLOBAL STATUS LIKE 'Uptime'")?.number(1)?;
-        // Of whole seconds.
-        Ok(uptime + 1 >= self.locked_at.elapsed().as_secs())
     }
 }
 

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use crate::catalog::{self, definition, foreign_keys};
 use crate::error::{Error, Result};
 use crate::identifier::{TableName, quote_text};
-use crate::session::Session;
+use crate::session::{Mark, Session};
 use crate::target::foreign_keys::unchecked;
 use crate::target::lock::{Lock, RECONNECT_WAIT};
 use crate::target::recover::{reach, second};
@@ -308,7 +308,7 @@ impl Mover<'_> {
     /// Gives what befell a holder, and what the renaming says.
     fn rename_held(&mut self, holders: &mut [Session]) -> (Option<Error>, Result<()>) {
         let unanswered = self.swap.unanswered();
-        let mover_id = self.session.id();
+        let mover = self.session.mark().clone();
         std::thread::scope(|scope| {
             let (sender, result) = channel();
             scope.spawn(move || {
@@ -319,7 +319,7 @@ impl Mover<'_> {
             for holder in holders {
                 let mut failed_here = false;
                 if matches!(seen, Ok(None)) {
-                    seen = wait_until_queued(holder, mover_id, &result);
+                    seen = wait_until_queued(holder, &mover, &result);
                     failed_here = seen.is_err();
                 }
                 // To its end, also when somebody wants the load stopped: the lock must go.
@@ -327,7 +327,7 @@ impl Mover<'_> {
                 // Before the lock goes: else the mover would swap what nobody watches. Where this
                 // fails too, the mover may swap, and says so.
                 if failed_here {
-                    ended = end_mover(holder, mover_id, &result);
+                    ended = end_mover(holder, &mover, &result);
                 }
                 // Without it the mover would wait for nothing.
                 unlocked = unlocked.and(holder.exec("UNLOCK TABLES").map(drop));
@@ -413,10 +413,10 @@ impl Pair {
 /// Polls until connection `mover` waits for a table lock; Some when it ended before.
 fn wait_until_queued(
     holder: &mut Session,
-    mover: u64,
+    mover: &Mark,
     result: &Receiver<Result<()>>,
 ) -> Result<Option<Result<()>>> {
-    let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID={mover}");
+    let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID={}", mover.id());
     let (start, mut sightings) = (Instant::now(), 0);
     loop {
         let waits = holder.query_text(&sql)?.as_deref() == Some(WAITING);
@@ -441,7 +441,7 @@ fn wait_until_queued(
 /// Ends the mover's statement, its connection only if that does not help; gives what it says.
 fn end_mover(
     holder: &mut Session,
-    mover: u64,
+    mover: &Mark,
     result: &Receiver<Result<()>>,
 ) -> Option<Result<()>> {
     for _ in 0..KILLS_MAX {

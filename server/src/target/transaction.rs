@@ -135,9 +135,7 @@ impl Transaction {
         let unknown = || Error::CommitUnknown(lock.table.name.to_string());
         let mark = self.mark.as_ref().ok_or_else(unknown)?;
         let mut session = lock.reach()?;
-        if lock.is_same_server(&mut session)? {
-            session.kill(gone.id())?;
-        }
+        session.kill(gone.mark())?;
         let seconds = OUTCOME_WAIT.as_secs();
         session.exec(&format!("SET SESSION innodb_lock_wait_timeout={seconds}"))?;
         let sql = format!("SELECT 1 FROM {} LOCK IN SHARE MODE", mark.quoted());

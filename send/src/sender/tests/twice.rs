@@ -198,11 +198,11 @@ fn a_whole_transaction_that_is_lost_is_not_gone_on_with() {
     scene.options.commit = Commit::Whole { savepoints: true };
     let mut session = server.connect().unwrap();
     session.exec("START TRANSACTION").unwrap();
-    let id = session.id();
+    let mark = session.mark().clone();
     let mut sender = Sender::with(session, &Arc::new(scene.options.clone())).unwrap();
     let mut notes = Notes::default();
     sender.send(&mut portion(0, Form::Lines, &["1\ta"]), BATCH, &mut notes).unwrap();
-    scene.session.kill(id).unwrap();
+    scene.session.kill(&mark).unwrap();
     let sent = sender.send(&mut portion(1, Form::Lines, &["2\tb"]), BATCH, &mut notes);
     assert!(matches!(&sent, Err(Trouble::Again(again)) if again.cause == Cause::Lost), "{sent:?}");
     assert!(sender.into_session().is_none() && scene.rows().is_empty());
@@ -214,7 +214,8 @@ fn a_wish_to_stop_ends_the_wait_for_a_server() {
     let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
     let interrupt = scene.options.connect.interrupt.clone();
     let mut sender = scene.sender();
-    scene.session.kill(sender.connection_id().unwrap()).unwrap();
+    let kill = format!("KILL {}", sender.connection_id().unwrap());
+    scene.session.exec(&kill).unwrap();
     interrupt.request("SIGTERM");
     let sent = sender.send(&mut portion(0, Form::Lines, &["1\ta"]), BATCH, &mut Notes::default());
     assert!(

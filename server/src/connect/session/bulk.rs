@@ -43,7 +43,7 @@ impl Session {
     /// in errors.
     pub fn prepare(&mut self, sql: &str, label: &str) -> Result<Prepared> {
         refuse_local(sql)?;
-        let _running = self.options.interrupt.begin(self.id)?;
+        let _running = self.options.interrupt.begin(&self.mark)?;
         let statement = self.conn.prep(sql).map_err(|e| Error::from_driver_as(e, label))?;
         Ok(Prepared { statement })
     }
@@ -58,7 +58,7 @@ impl Session {
         rows: impl Iterator<Item = Vec<Option<&'v [u8]>>>,
         label: &str,
     ) -> Result<Done> {
-        let _running = self.options.interrupt.begin(self.id)?;
+        let _running = self.options.interrupt.begin(&self.mark)?;
         let value = |value: Option<&[u8]>| value.map_or(Value::NULL, |v| Value::Bytes(v.to_vec()));
         let rows = rows.map(|row| Params::Positional(row.into_iter().map(value).collect()));
         self.conn

@@ -24,7 +24,7 @@ impl Session {
     ///
     /// LOAD DATA LOCAL gets no file and is an error; the session stays good.
     pub fn exec_bytes(&mut self, sql: &[u8]) -> Result<Done> {
-        let _running = self.options.interrupt.begin(self.id)?;
+        let _running = self.options.interrupt.begin(&self.mark)?;
         let asked = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&asked);
         self.conn.set_local_infile_handler(Some(LocalInfileHandler::new(move |_name, _out| {
