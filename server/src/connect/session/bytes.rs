@@ -1,19 +1,39 @@
 //! Statements that are bytes: those of a dump, whatever character set it was written in.
 //!
 //! The protocol carries bytes, and the server reads them in the session's `character_set_client`.
-//! Only the driver asks for text.
+//! Only the driver asks for text, so a statement that is no UTF-8 goes in hexadecimal digits, which
+//! the server turns into its bytes before it reads them as a statement:
+//!
+//! ```text
+//! MariaDB  EXECUTE IMMEDIATE x'53454c454354..'
+//! longer   SET @_inrush_statement=x'..'; SET @_inrush_statement=CONCAT(@_inrush_statement, x'..');
+//!          EXECUTE IMMEDIATE @_inrush_statement
+//! MySQL    as the longer ones; PREPARE _inrush_statement FROM @_inrush_statement; EXECUTE ..
+//! ```
+//!
+//! A string of digits has the character set binary, of which no byte is converted on its way to
+//! `character_set_client`.
+//! Source: MariaDB 10.11, sql/sql_prepare.cc, `LEX::get_dynamic_sql_string`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mysql::prelude::Queryable;
-use mysql::{LocalInfileHandler, QueryResult, Text};
+use mysql::{Conn, LocalInfileHandler, QueryResult, Text};
 
 use crate::error::{Error, Result, shorten};
 use crate::session::{Done, Session};
+use crate::version::Flavor;
 
 /// Bytes of a statement that an error is made of.
 const HEAD_BYTES: usize = 1000;
+/// Bytes of a statement that go at once as digits: less than the smallest `max_allowed_packet` that
+/// servers are set to.
+const PIECE_BYTES: usize = 480 << 10;
+/// What the server calls a statement that comes in pieces.
+const STATEMENT: &str = "_inrush_statement";
+/// Server errors of a statement that cannot be prepared.
+const ER_UNSUPPORTED_PS: u16 = 1295;
 /// First words of a statement whose text is rows: words that look like secrets are data.
 const ROWS: [&str; 2] = ["INSERT", "REPLACE"];
 
@@ -22,7 +42,8 @@ impl Session {
     /// all that it answers with. What it did is what its last answer says, but for the counts,
     /// which are summed: a CALL, or statements with `;` in between, answer more than once.
     ///
-    /// LOAD DATA LOCAL gets no file and is an error; the session stays good.
+    /// LOAD DATA LOCAL gets no file and is an error; the session stays good. Several statements at
+    /// once have to be UTF-8.
     pub fn exec_bytes(&mut self, sql: &[u8]) -> Result<Done> {
         let _running = self.options.interrupt.begin(&self.mark)?;
         let asked = Arc::new(AtomicBool::new(false));
@@ -31,11 +52,22 @@ impl Session {
             seen.store(true, Ordering::SeqCst);
             Ok(())
         })));
-        let done = with_text(sql, |sql| self.conn.query_iter(sql).and_then(read_all));
+        let done = match str::from_utf8(sql) {
+            Ok(text) => self.conn.query_iter(text).and_then(read_all),
+            Err(_) => in_digits(&mut self.conn, self.version.flavor, sql).and_then(read_all),
+        };
         self.conn.set_local_infile_handler(None);
         let done = done.map_err(|e| match is_rows(sql) {
             true => Error::from_driver_as(e, &label(sql)),
             false => Error::from_driver(e, &String::from_utf8_lossy(sql)),
+        });
+        let done = done.map_err(|e| match e.errno() {
+            Some(ER_UNSUPPORTED_PS) if str::from_utf8(sql).is_err() => Error::Option(format!(
+                "this server takes a statement of this kind in UTF-8 only: convert the dump (iconv), \
+                 and its SET NAMES; statement: {}",
+                label(sql)
+            )),
+            _ => e,
         })?;
         match asked.load(Ordering::SeqCst) {
             true => Err(Error::Option(format!(
@@ -78,23 +110,42 @@ fn is_rows(sql: &[u8]) -> bool {
     })
 }
 
-/// Hands a statement to the driver, which asks for a `str`.
-///
-/// Bytes that are UTF-8 go the safe way. Others are called a `str` without being one, which is
-/// sound as long as nobody looks at them as characters: `Conn::query_iter` of mysql 28.0.4 takes
-/// `as_ref()` of what it is given and `Conn::_query` the `as_bytes()` of that, which go into the
-/// packet, and nothing else is done with them (`src/conn/mod.rs`). The version is held by a test.
-fn with_text<T>(sql: &[u8], run: impl FnOnce(&str) -> T) -> T {
-    match str::from_utf8(sql) {
-        Ok(text) => run(text),
-        Err(_) => {
-            // SAFETY: a str of other bytes is no undefined behaviour by itself; what is done with
-            // it here uses its bytes only, see above.
-            #[expect(unsafe_code, reason = "the driver takes statements as str only")]
-            let text = unsafe { str::from_utf8_unchecked(sql) };
-            run(text)
-        }
+/// Sends a statement of any bytes as text that spells them. Gives the answer to the statement.
+fn in_digits<'c>(
+    conn: &'c mut Conn,
+    flavor: Flavor,
+    sql: &[u8],
+) -> mysql::Result<QueryResult<'c, 'c, 'c, Text>> {
+    if flavor == Flavor::MariaDb && sql.len() <= PIECE_BYTES {
+        return conn.query_iter(digits("EXECUTE IMMEDIATE ", sql, ""));
     }
+    let mut before = format!("SET @{STATEMENT}=");
+    let mut after = "";
+    for piece in sql.chunks(PIECE_BYTES) {
+        conn.query_drop(digits(&before, piece, after))?;
+        (before, after) = (format!("SET @{STATEMENT}=CONCAT(@{STATEMENT},"), ")");
+    }
+    if flavor == Flavor::MariaDb {
+        return conn.query_iter(format!("EXECUTE IMMEDIATE @{STATEMENT}"));
+    }
+    conn.query_drop(format!("PREPARE {STATEMENT} FROM @{STATEMENT}"))?;
+    conn.query_iter(format!("EXECUTE {STATEMENT}"))
+}
+
+/// `before x'..' after`.
+fn digits(before: &str, bytes: &[u8], after: &str) -> String {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let mut text = String::with_capacity(before.len() + 2 * bytes.len() + after.len() + 3);
+    text.push_str(before);
+    text.push_str("x'");
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)]);
+        text.push(DIGITS[usize::from(byte & 15)]);
+    }
+    text.push('\'');
+    text.push_str(after);
+    text
 }
 
 #[cfg(test)]
@@ -102,12 +153,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_driver_is_the_one_that_was_looked_at() {
-        let lock = include_str!("../../../../Cargo.lock");
-        assert!(
-            lock.contains("name = \"mysql\"\nversion = \"28.0.4\"\n"),
-            "look at what Conn::query_iter does with its str, then change this test and with_text"
-        );
+    fn bytes_are_spelled_in_digits() {
+        assert_eq!(digits("SET @a=", b"\x00\xffz", ";"), "SET @a=x'00ff7a';");
+        assert_eq!(digits("", b"", ""), "x''");
     }
 
     #[test]
