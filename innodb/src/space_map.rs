@@ -1,10 +1,10 @@
 //! What the allocation structures of a tablespace say: who owns which page.
 //!
 //! Read once from page 0, the descriptor pages and the inode pages: 40 bytes
-//! of memory for each MiB of the file. Nothing is believed beyond what keeps
+//! of memory for each MiB of the file, in time that grows as it does. Nothing is believed beyond what keeps
 //! the reader inside the file; [`crate::verify`] judges what was read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::Error;
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, state};
@@ -33,6 +33,10 @@ pub struct SpaceMap {
     pub segments: Vec<Segment>,
     /// Indexes, by root page; the first is the clustered one.
     pub indexes: Vec<IndexRoot>,
+    /// Pages of `inode_pages`: asked about any page of the file.
+    inode_page_nos: HashSet<u32>,
+    /// Where in `segments` the one is whose inode is at a byte of a page.
+    segment_places: HashMap<(u32, usize), u32>,
     /// Segment of each page owned singly; of two owners the first.
     fragments: HashMap<u32, u32>,
     /// Segment of each extent, or `NO_SEGMENT`.
@@ -121,6 +125,8 @@ impl SpaceMap {
             inode_pages: Vec::new(),
             segments: Vec::new(),
             indexes: Vec::new(),
+            inode_page_nos: HashSet::new(),
+            segment_places: HashMap::new(),
             fragments: HashMap::new(),
             extent_segments: Vec::new(),
         };
@@ -158,13 +164,13 @@ impl SpaceMap {
 
     /// Whether a page is on one of the two lists of inode pages.
     pub fn is_inode_page(&self, page_no: u32) -> bool {
-        self.inode_pages.iter().any(|page| page.page_no == page_no)
+        self.inode_page_nos.contains(&page_no)
     }
 
     /// Position in [`SpaceMap::segments`] of the segment a root page names.
     pub fn segment_at(&self, header: &SegmentHeader) -> Option<usize> {
         let (page_no, offset) = (header.page_no.get(), usize::from(header.offset.get()));
-        self.segments.iter().position(|s| (s.page_no, s.offset) == (page_no, offset))
+        self.segment_places.get(&(page_no, offset)).map(|segment| *segment as usize)
     }
 
     /// Pages that belong to the space: the fewer of what the file has and the header says.
@@ -206,6 +212,7 @@ impl SpaceMap {
             self.read_inode_page(page_no, page);
             let used = self.segments.len() - used_before;
             self.inode_pages.push(InodePage { page_no, node, used });
+            self.inode_page_nos.insert(page_no);
             next = node.next;
         }
         Ok(())
@@ -219,6 +226,7 @@ impl SpaceMap {
             let offset = INODES + slot * size_of::<SegmentInode>();
             let inode: SegmentInode = *view(page, offset);
             if inode.segment_id.get() != 0 {
+                self.segment_places.insert((page_no, offset), self.segments.len() as u32);
                 self.segments.push(Segment { page_no, offset, inode, role: None });
             }
         }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod cases;
+mod hostile;
 mod model;
 mod rebuild;
 mod sample;

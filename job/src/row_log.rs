@@ -1,7 +1,7 @@
 //! Rows that are not loaded: their bytes to one file, the reasons to another beside it.
 
 use std::fs::OpenOptions;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -87,10 +87,29 @@ impl RowLog {
         self.reasons.write_all(b"\n").map_err(failed())
     }
 
-    /// Hands everything to the system.
+    /// Waits until everything is on the disk, names included: the rows are in no table, so these
+    /// files are all there is of them, and the table outlives a power cut.
     pub fn flush(&mut self) -> Result<(), Error> {
-        self.rows.flush().map_err(Error::io(self.kind.writing(), &self.rows_path))?;
-        self.reasons.flush().map_err(Error::io("writing the reasons file", &self.reasons_path))
+        flush(&mut self.rows).map_err(Error::io(self.kind.writing(), &self.rows_path))?;
+        let reasons = flush(&mut self.reasons);
+        reasons.map_err(Error::io("writing the reasons file", &self.reasons_path))?;
+        let folder = self.rows_path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match disk::sync_folder(folder.unwrap_or(Path::new(".")), self.kind.what()) {
+            // A folder that may be written to and not be read cannot be opened for it.
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
+                Err(Error::io(self.kind.writing(), &self.rows_path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A pipe or a terminal is as good as it can be when it is written to.
+fn flush(file: &mut BufWriter<File>) -> io::Result<()> {
+    file.flush()?;
+    match file.get_ref().metadata()?.is_file() {
+        true => file.get_ref().sync_all(),
+        false => Ok(()),
     }
 }
 
