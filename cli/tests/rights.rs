@@ -95,7 +95,10 @@ fn another_user_of_the_machine_is_told_whose_the_files_are() {
     // that is ours, nobody can run it.
     let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_inrush")).arg(&program).status();
     assert!(copied.unwrap().success());
-    for folder in [scene.home.path(), &scene.home.temp_dir(), &scene.home.path().join("state")] {
+    // Nobody takes over a folder of journals that is somebody else's.
+    let state = scene.home.path().join("their-state");
+    std::fs::create_dir(&state).unwrap();
+    for folder in [scene.home.path(), &scene.home.temp_dir(), &state] {
         allow(folder, 0o777);
     }
     allow(server.dir(), 0o755);
@@ -110,7 +113,7 @@ fn another_user_of_the_machine_is_told_whose_the_files_are() {
                 None => command.env_remove(name),
             };
         }
-        run(&mut command)
+        run(command.env("XDG_STATE_HOME", &state))
     };
     let unreachable = "is not reachable from here: Permission denied";
     let unwritable = "is not writable: Permission denied";
