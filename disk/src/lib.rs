@@ -24,8 +24,6 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use rustix::io::Errno;
-
 /// An operation that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
@@ -69,32 +67,6 @@ pub fn open(options: &OpenOptions, path: &Path, what: &'static str) -> io::Resul
 pub fn unnamed(folder: &Path, what: &'static str) -> io::Result<File> {
     faults::before(Operation::Create, what)?;
     Ok(File::new(tempfile::tempfile_in(folder)?, what))
-}
-
-/// Reads a whole file.
-pub fn read(path: &Path, what: &'static str) -> io::Result<Vec<u8>> {
-    faults::before(Operation::Read, what)?;
-    fs::read(path)
-}
-
-/// Gives a file another name in one step.
-pub fn rename(from: &Path, to: &Path, what: &'static str) -> io::Result<()> {
-    faults::before(Operation::Rename, what)?;
-    fs::rename(from, to)
-}
-
-/// As [`rename`], but never over something that has that name: `AlreadyExists` then.
-pub fn rename_new(from: &Path, to: &Path, what: &'static str) -> io::Result<()> {
-    faults::before(Operation::Rename, what)?;
-    let here = rustix::fs::CWD;
-    match rustix::fs::renameat_with(here, from, here, to, rustix::fs::RenameFlags::NOREPLACE) {
-        // Not every file system can refuse to replace.
-        Err(Errno::INVAL | Errno::NOSYS) => match fs::symlink_metadata(to) {
-            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-            Err(_) => fs::rename(from, to),
-        },
-        renamed => Ok(renamed?),
-    }
 }
 
 /// Removes a file; false when there was none.
