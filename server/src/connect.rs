@@ -4,10 +4,12 @@
 //! option_file -> options -> handshake (tls) -> setup -> session
 //! ```
 //!
-//! [`interrupt`] is the wish to stop that a session heeds, `watcher` ends the statements that do not.
+//! `mark` tells a connection of ours from others; [`interrupt`] is the wish to stop that a session
+//! heeds, `watcher` ends the statements that do not.
 
 mod handshake;
 pub mod interrupt;
+pub(crate) mod mark;
 pub mod option_file;
 pub mod options;
 pub mod session;
@@ -16,3 +18,4 @@ pub mod tls;
 mod watcher;
 
 pub use handshake::THREAD as CONNECT_THREAD;
+pub use mark::Mark;

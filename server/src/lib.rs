@@ -11,7 +11,7 @@
 //! server's steps of a load, [`pressure`] is what it and its replicas suffer meanwhile, [`sandbox`]
 //! runs a server of our own.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod catalog;
 pub mod connect;
@@ -28,7 +28,7 @@ pub mod target;
 mod unsupported;
 pub mod version;
 
-pub use connect::{CONNECT_THREAD, interrupt, option_file, options, session, tls};
+pub use connect::{CONNECT_THREAD, Mark, interrupt, option_file, options, session, tls};
 pub use error::{Error, Result};
 pub use facts::habits::habits;
 pub use facts::{ServerFacts, capacity, privileges};

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::mark::Mark;
 use crate::error::{Error, Result};
-use crate::session::Mark;
 
 /// Shared by whoever wants the end and those who work.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 mod bulk;
 mod bytes;
-mod mark;
+mod ending;
 
 use std::io::{Read, Write};
 use std::str::FromStr;
@@ -17,12 +17,12 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, Value};
 
 pub use self::bulk::Prepared;
-pub use self::mark::Mark;
 use crate::error::{Error, Result, shorten};
 use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
 use crate::version::Version;
 
+use super::mark::Mark;
 use super::{handshake, setup};
 
 /// Bytes read from a source at once for LOAD DATA LOCAL.

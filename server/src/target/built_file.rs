@@ -2,15 +2,10 @@
 
 use std::path::PathBuf;
 
-use rustix::fs::Stat;
-
 use crate::catalog::definition;
 use crate::error::{Error, Result};
+use crate::target::folder::FileId;
 use crate::target::lock::Lock;
-
-/// Which file it is, whatever its name: device and inode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileId(u64, u64);
 
 /// The file that was made to build in, and where it can be.
 #[derive(Debug)]
@@ -18,12 +13,6 @@ pub(super) struct BuiltFile {
     pub(super) id: FileId,
     /// Where it is built, and where it is placed.
     pub(super) paths: [PathBuf; 2],
-}
-
-impl FileId {
-    pub(super) fn of(stat: &Stat) -> FileId {
-        FileId(stat.st_dev, stat.st_ino)
-    }
 }
 
 impl BuiltFile {

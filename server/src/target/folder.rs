@@ -16,7 +16,6 @@ use rustix::fs::{FileType, Gid, Stat, Uid};
 
 use crate::error::{Error, Result};
 use crate::facts::DatabaseDir;
-use crate::target::built_file::FileId;
 
 /// Mode of our file until it is handed to the server.
 const BUILD_MODE: u32 = 0o600;
@@ -29,6 +28,16 @@ pub(super) struct Folder {
     pub(super) dir: DatabaseDir,
     /// Whether it is known to be this server's.
     pub(super) is_proven: bool,
+}
+
+/// Which file it is, whatever its name: device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileId(u64, u64);
+
+impl FileId {
+    pub(super) fn of(stat: &Stat) -> FileId {
+        FileId(stat.st_dev, stat.st_ino)
+    }
 }
 
 /// Files are told by their paths, as messages have them; only their names count, in the folder that

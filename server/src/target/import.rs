@@ -14,8 +14,9 @@ use disk::File;
 use crate::error::{Error, Result};
 use crate::identifier::quote_name;
 use crate::session::Warning;
-use crate::target::built_file::{BuiltFile, FileId};
+use crate::target::built_file::BuiltFile;
 use crate::target::checkpoint::Checkpoint;
+use crate::target::folder::FileId;
 use crate::target::publish::Filled;
 use crate::target::shadow::{Discarded, Shadow, space_id};
 

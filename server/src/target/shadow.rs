@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 use crate::facts::DatabaseDir;
 use crate::filename::filename;
 use crate::identifier::TableName;
-use crate::target::built_file::FileId;
 use crate::target::checkpoint::Checkpoint;
+use crate::target::folder::FileId;
 use crate::target::lock::Lock;
 use crate::unsupported::Unsupported;
 

@@ -27,9 +27,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use crate::catalog::{self, definition, foreign_keys};
+use crate::connect::Mark;
 use crate::error::{Error, Result};
 use crate::identifier::{TableName, quote_text};
-use crate::session::{Mark, Session};
+use crate::session::Session;
 use crate::target::foreign_keys::unchecked;
 use crate::target::lock::{Lock, RECONNECT_WAIT};
 use crate::target::recover::{reach, second};

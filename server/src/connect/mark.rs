@@ -14,17 +14,13 @@ use mysql::prelude::Queryable;
 
 use crate::error::{Error, Result};
 use crate::identifier::digest;
-use crate::session::Session;
-
-/// Server error of a KILL of nobody.
-const ER_NO_SUCH_THREAD: u16 = 1094;
 
 /// One session, wherever it is seen from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark {
     id: u64,
     /// Name of the lock that it holds.
-    lock: Arc<str>,
+    pub(super) lock: Arc<str>,
 }
 
 impl Mark {
@@ -41,31 +37,6 @@ impl Mark {
     /// The number that its server gave it.
     pub(crate) fn id(&self) -> u64 {
         self.id
-    }
-}
-
-impl Session {
-    /// Ends another session of ours. Fine when it has gone already, or is not on this server.
-    pub fn kill(&mut self, other: &Mark) -> Result<()> {
-        self.kill_holder(&other.lock)
-    }
-
-    /// Ends the connection that holds a named lock of ours. Fine when nobody does.
-    pub fn kill_holder(&mut self, lock: &str) -> Result<()> {
-        self.end("KILL CONNECTION", lock)
-    }
-
-    /// Ends the statement that another session of ours runs. As [`Session::kill`].
-    pub(crate) fn kill_query(&mut self, other: &Mark) -> Result<()> {
-        self.end("KILL QUERY", &other.lock)
-    }
-
-    fn end(&mut self, how: &str, lock: &str) -> Result<()> {
-        let Some(holder) = self.lock_holder(lock)? else { return Ok(()) };
-        match self.exec(&format!("{how} {holder}")) {
-            Err(e) if e.errno() == Some(ER_NO_SUCH_THREAD) => Ok(()),
-            other => other.map(drop),
-        }
     }
 }
 
