@@ -38,6 +38,9 @@ mod serial;
 mod sessions;
 mod state;
 mod table;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 use std::time::Instant;
 

@@ -15,6 +15,7 @@
 //! Names of shadows and of tables aside follow from the name of their table, so what a killed replay
 //! left is found by the next ([`leftovers`]).
 
+mod alter;
 mod leftovers;
 mod shadow;
 mod swap;
@@ -66,8 +67,19 @@ enum Kind {
 struct Entry {
     shadow: Shadow,
     keys: Vec<ForeignKey>,
+    /// Whether some of them came by an ALTER TABLE, and whether rows have to obey them.
+    late: Late,
     /// Whether the dump drops the table that has the name now.
     replaces: bool,
+}
+
+/// Foreign keys that an ALTER TABLE of the dump adds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Late {
+    /// There are some.
+    any: bool,
+    /// The dump had foreign keys checked when it added one.
+    checked: bool,
 }
 
 /// The tables that a dump makes.
@@ -199,7 +211,8 @@ impl Tables {
         };
         self.held.remove(&key);
         let replaces = kind == Kind::Table;
-        self.entries.insert(key, Entry { shadow, keys: create.keys, replaces });
+        self.entries
+            .insert(key, Entry { shadow, keys: create.keys, late: Late::default(), replaces });
         load::failpoint::step("replay.created");
         Ok(Created::Shadow)
     }
@@ -278,8 +291,15 @@ impl Tables {
 
     fn finish_at_once(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
         let own = &mut sessions.own;
-        if !self.entries.values().any(|entry| entry.replaces) {
+        let replaces = self.entries.values().any(|entry| entry.replaces);
+        if !replaces {
             self.add_keys_to_shadows(own)?;
+        } else if self.entries.values().any(|entry| entry.late.checked) {
+            return Err(Error::Refused(
+                "--atomic cannot check the foreign keys that the dump adds behind its rows before \
+                 tables take the places of others: drop these before, or replay without --atomic"
+                    .to_owned(),
+            ));
         }
         let shadows: Vec<&Shadow> = self.entries.values().map(|entry| &entry.shadow).collect();
         let replaces: Vec<bool> = self.entries.values().map(|entry| entry.replaces).collect();
@@ -302,8 +322,13 @@ impl Tables {
                 |table: &TableName| names.get(&fold(table, caseless)).unwrap_or(table).clone();
             let shadow = &entry.shadow;
             let sql = keys::add_all(flavor, &shadow.table, &shadow.name, &entry.keys, now);
-            match unchecked(own, |own| own.exec(&sql).map(drop)) {
+            let added = match entry.late.checked {
+                true => own.exec(&sql).map(drop),
+                false => unchecked(own, |own| own.exec(&sql).map(drop)),
+            };
+            match added {
                 Ok(()) => entry.keys.clear(),
+                Err(error) if entry.late.checked => return Err(error.into()),
                 // When it is published the server says it again, of the table's own name.
                 Err(server::Error::Statement { .. }) => {}
                 Err(error) => return Err(error.into()),

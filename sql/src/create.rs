@@ -88,7 +88,7 @@ impl CreateTable {
 }
 
 /// Errors: a quote or comment that is not closed.
-fn tokens(text: &[u8], syntax: Syntax) -> Result<Vec<Token<'_>>, Unread> {
+pub(crate) fn tokens(text: &[u8], syntax: Syntax) -> Result<Vec<Token<'_>>, Unread> {
     let mut tokens = Tokens::of_any_server(text, syntax);
     let all = tokens.by_ref().collect();
     match tokens.open() {
@@ -146,8 +146,8 @@ fn without_keys(
 }
 
 /// A foreign key and the index it needs.
-struct Found {
-    key: ForeignKey,
+pub(crate) struct Found {
+    pub(crate) key: ForeignKey,
     /// Names of its columns.
     columns: Vec<Vec<u8>>,
     /// Name of the index that the server would make: that of the constraint, of the key, or none.
@@ -170,7 +170,7 @@ impl Found {
 }
 
 /// `[CONSTRAINT [symbol]] FOREIGN KEY [IF NOT EXISTS] [name] (..) REFERENCES t (..) ..`.
-fn foreign_key(text: &[u8], element: &[Token<'_>]) -> Result<Option<Found>, Unread> {
+pub(crate) fn foreign_key(text: &[u8], element: &[Token<'_>]) -> Result<Option<Found>, Unread> {
     let mut at = Cursor { tokens: element, next: 0 };
     let mut symbol = None;
     if at.word("CONSTRAINT") && !at.is_word("FOREIGN") {
@@ -271,18 +271,23 @@ fn render(text: &[u8], tokens: &[Token<'_>]) -> Result<String, Unread> {
 }
 
 /// A place among tokens.
-struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     tokens: &'a [Token<'a>],
-    next: usize,
+    pub(crate) next: usize,
 }
 
 impl<'a> Cursor<'a> {
-    fn here(&self) -> Option<&'a Token<'a>> {
+    /// Before the first of them.
+    pub(crate) fn new(tokens: &'a [Token<'a>]) -> Cursor<'a> {
+        Cursor { tokens, next: 0 }
+    }
+
+    pub(crate) fn here(&self) -> Option<&'a Token<'a>> {
         self.tokens.get(self.next)
     }
 
     /// Where the token before this place ends.
-    fn before(&self) -> usize {
+    pub(crate) fn before(&self) -> usize {
         self.next.checked_sub(1).map_or(0, |last| self.tokens[last].place.end)
     }
 
@@ -296,7 +301,7 @@ impl<'a> Cursor<'a> {
         self.here().is_some_and(|token| token.is(word))
     }
 
-    fn word(&mut self, word: &str) -> bool {
+    pub(crate) fn word(&mut self, word: &str) -> bool {
         let is = self.is_word(word);
         self.next += usize::from(is);
         is
@@ -318,7 +323,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `name` or `db.name`.
-    fn qualified(&mut self) -> Result<(Option<Vec<u8>>, Vec<u8>), Unread> {
+    pub(crate) fn qualified(&mut self) -> Result<(Option<Vec<u8>>, Vec<u8>), Unread> {
         let first = self.name()?;
         if !self.sign(b'.') {
             return Ok((None, first));

@@ -14,9 +14,10 @@
 //! after the other, `name` what names something, `statement` what a statement is and `classify` how
 //! that is told, `assignments` the parts of a SET, `session` what a dump sets that changes how it is
 //! read, [`command`] lines that are for the client, `problem` what cannot be read; `create` a table
-//! under another name, and its `foreign_key`s. Then rows: [`insert`] the words before them, [`walk`]
-//! what is a string and what a tuple, `tuples` what comes after a semicolon, `cut` where a run of
-//! rows may be cut and ends, `literal` what a value means and which column takes it.
+//! under another name, and its `foreign_key`s, `alter` what is said of it behind its rows. Then
+//! rows: [`insert`] the words before them, [`walk`] what is a string and what a tuple, `tuples` what
+//! comes after a semicolon, `cut` where a run of rows may be cut and ends, `literal` what a value
+//! means and which column takes it.
 #![forbid(unsafe_code)]
 
 pub mod syntax;
@@ -38,6 +39,7 @@ mod session;
 pub mod command;
 mod problem;
 
+mod alter;
 mod create;
 mod foreign_key;
 
@@ -49,6 +51,7 @@ mod cut;
 mod literal;
 mod tuples;
 
+pub use alter::{AlterTable, emptied};
 pub use classify::classify;
 pub use create::{CreateTable, Unread};
 pub use cut::Cutter;

@@ -52,3 +52,62 @@ fn foreign_keys_are_shown_as_the_client_makes_them() {
         yard.compare(&format!("{more:?}"), &outcome, &expected);
     }
 }
+
+/// As phpMyAdmin writes it: tables without keys, which come behind all rows.
+const KEYS_BEHIND: &str = "
+SET SQL_MODE = \"NO_AUTO_VALUE_ON_ZERO\";
+START TRANSACTION;
+SET time_zone = \"+00:00\";
+CREATE TABLE `author` (`id` int(11) NOT NULL, `name` varchar(40) NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+DELETE FROM `author`;
+INSERT INTO `author` (`id`, `name`) VALUES (1, 'Ada'), (2, 'Ben'), (7, 'Cy');
+CREATE TABLE `book` (`id` int(11) NOT NULL, `author` int(11) DEFAULT NULL, `title` varchar(40)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+TRUNCATE TABLE `book`;
+INSERT INTO `book` (`id`, `author`, `title`) VALUES (3, 1, 'x'), (4, 7, NULL), (5, NULL, 'ADD, (');
+ALTER TABLE `author`
+  ADD PRIMARY KEY (`id`),
+  ADD UNIQUE KEY `name` (`name`);
+ALTER TABLE `book`
+  ADD PRIMARY KEY (`id`),
+  ADD KEY `author` (`author`);
+ALTER TABLE `author`
+  MODIFY `id` int(11) NOT NULL AUTO_INCREMENT, AUTO_INCREMENT=9;
+ALTER TABLE `book`
+  MODIFY `id` int(11) NOT NULL AUTO_INCREMENT, AUTO_INCREMENT=6;
+ALTER TABLE `book`
+  ADD CONSTRAINT `written` FOREIGN KEY (`author`) REFERENCES `author` (`id`) ON DELETE RESTRICT ON UPDATE CASCADE;
+COMMIT;
+";
+
+#[test]
+fn what_is_altered_behind_its_rows_is_all_or_nothing() {
+    let Some(mut yard) = Yard::new(&["behind"]) else { return };
+    let database = yard.databases[0].clone();
+    let dump = yard.home.file("behind.sql", KEYS_BEHIND);
+    yard.client(Some(&database), &dump).unwrap();
+    let expected = yard.seen();
+    // A foreign key that is checked can fail, and is not added behind a swap.
+    let into = ["--atomic", "--into", &database];
+    let drops = "SET FOREIGN_KEY_CHECKS=0;\nDROP TABLE IF EXISTS `book`;\n\
+                 DROP TABLE IF EXISTS `author`;\nSET FOREIGN_KEY_CHECKS=1;\n";
+    let over = yard.home.file("over.sql", format!("{drops}{KEYS_BEHIND}"));
+    let outcome = crate::support::run(&mut yard.replay(&over, &into));
+    outcome.refused(1, &["--atomic cannot check the foreign keys"]);
+    super::yard::same("over what is there", &yard.seen(), &expected);
+    for more in [&[][..], &["--small", "1"], &["--small", "1", "--as", "statements"]] {
+        yard.wipe();
+        yard.make_databases();
+        let outcome = crate::support::run(yard.replay(&dump, &into).args(more));
+        yard.compare(&format!("{more:?}"), &outcome, &expected);
+    }
+    // A row that refers to nothing, two with one key: nothing of the dump is there.
+    for (good, bad) in [("(4, 7, NULL)", "(4, 8, NULL)"), ("(2, 'Ben')", "(2, 'Ada')")] {
+        let dump = yard.home.file("bad.sql", KEYS_BEHIND.replace(good, bad));
+        yard.wipe();
+        yard.make_databases();
+        let outcome = crate::support::run(&mut yard.replay(&dump, &into));
+        assert_eq!(outcome.code(), 1, "{outcome:?}");
+        let left = yard.session.query(&format!("SHOW TABLES FROM `{database}`")).unwrap();
+        assert!(left.is_empty(), "{outcome:?}: {left:?}");
+    }
+}

@@ -52,3 +52,25 @@ fn tables_that_are_asked_for_and_not_there_are_told() {
         yard.session.exec(&format!("DROP TABLE IF EXISTS {database}.a")).unwrap();
     }
 }
+
+/// DROP DATABASE was left for the end, and took with it what had gone in.
+#[test]
+fn a_database_that_the_dump_drops_and_makes_has_its_tables() {
+    let Some(mut yard) = Yard::new(&["dropped"]) else { return };
+    let database = yard.databases[0].clone();
+    let text = format!(
+        "DROP DATABASE IF EXISTS `{database}`;\nCREATE DATABASE `{database}`;\nUSE `{database}`;\n\
+         CREATE TABLE a (i INT PRIMARY KEY) ENGINE=InnoDB;\nINSERT INTO a VALUES (1),(2);\n"
+    );
+    let dump = yard.home.file("dropped.sql", text);
+    let count = format!("SELECT COUNT(*) FROM `{database}`.a");
+    // It is there, and could not be had back.
+    yard.session.exec(&format!("CREATE TABLE `{database}`.a (i INT)")).unwrap();
+    run(&mut yard.replay(&dump, &["--atomic"])).refused(1, &["line 1", "--atomic", &database]);
+    assert_eq!(yard.session.query_row(&count).unwrap().text_lossy(0), "0");
+    yard.wipe();
+    run(&mut yard.replay(&dump, &["--atomic"])).done();
+    assert_eq!(yard.session.query_row(&count).unwrap().text_lossy(0), "2");
+    run(&mut yard.replay(&dump, &[])).done();
+    assert_eq!(yard.session.query_row(&count).unwrap().text_lossy(0), "2");
+}

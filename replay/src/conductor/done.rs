@@ -56,7 +56,7 @@ impl Conductor<'_, '_> {
         })
     }
 
-    fn has_database(&mut self, name: &str) -> Result<bool, Error> {
+    pub(super) fn has_database(&mut self, name: &str) -> Result<bool, Error> {
         let sql = format!(
             "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME={}",
             quote_text(name)
