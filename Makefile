@@ -62,6 +62,8 @@ soak:
 	@SOAK_MINUTES='$(if $(SEED),,$(MINUTES))' SOAK_SEED='$(SEED)' SOAK_SERVERS='$(SOAK_SERVERS)' \
 		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak
 	$(CARGO) test --locked -q -p inrush --features bench --test main -- --ignored
+	INRUSH_SEED=$$(date +%s) INRUSH_MODEL_RUNS=$$(( $(MINUTES) * 50 )) $(CARGO) test --locked -q \
+		-p inrush-load -p inrush-replay --lib --test main modelled -- --nocapture
 
 # On stable; for libFuzzer see CONTRIBUTING.md.
 fuzz:

@@ -188,7 +188,7 @@ fn runs(ways: usize) -> usize {
 }
 
 #[test]
-fn what_a_replay_leaves_is_whole_whatever_the_server_does() {
+fn modelled_servers_leave_whole_tables_behind_a_replay() {
     // Alone: others' prepared transactions would be seen.
     let Some(server) = TestServer::start() else { return };
     let ways: [fn(&mut ReplayOptions); 4] = [

@@ -22,7 +22,8 @@ impl Tables {
         let reading = Reading::of(&mut sessions.dump)?;
         let Some(entry) = self.entries.get_mut(&key) else { return Ok(false) };
         // The shadow's name is UTF-8.
-        if !reading.is_utf8 && !(alter.is_ascii() && entry.shadow.name.quoted().is_ascii()) {
+        let is_ascii = alter.is_ascii() && entry.shadow.name.quoted().is_ascii();
+        if !(reading.is_utf8 || is_ascii) {
             return Ok(false);
         }
         if !alter.keys.is_empty() {
