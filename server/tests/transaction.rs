@@ -138,3 +138,21 @@ fn after_a_crash_around_the_commit_it_is_known_whether_it_was_done() {
         server.connect().unwrap().exec(&format!("TRUNCATE TABLE {database}.t")).unwrap();
     }
 }
+
+/// Who gives a load up, by Ctrl-C for one, does not wait for its own transaction, which the server
+/// may take long to roll back.
+#[test]
+fn a_load_that_is_given_up_does_not_wait_for_its_own_transaction() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut other = server.connect().unwrap();
+    other.exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY)")).unwrap();
+    let mut target = target(server, &database);
+    let (_, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
+    session.exec(&format!("INSERT INTO {database}.t VALUES (1)")).unwrap();
+    let begun = Instant::now();
+    target.abandon().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(tables(&mut other, &database), 1);
+    drop(session);
+}

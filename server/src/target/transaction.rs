@@ -36,7 +36,7 @@ pub enum RowsThere {
 /// table of one row. It ends with the connection that [`Transaction::begin`] gives.
 #[derive(Debug)]
 pub struct Transaction {
-    /// Gets a row in the transaction, which tells whether it was committed. None where the account
+    /// Gets a row at the end of the transaction, which tells whether it was committed. None where the account
     /// may not make one.
     mark: Option<TableName>,
 }
@@ -62,9 +62,6 @@ impl Transaction {
         // Gaps are locked at this level only, and some servers' own default is to write nothing.
         session.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE")?;
         session.exec("START TRANSACTION")?;
-        if let Some(mark) = &mark {
-            session.exec(&format!("INSERT INTO {} VALUES (1)", mark.quoted()))?;
-        }
         let target = lock.table.name.quoted();
         let found = lock.patience.watch(&mut session, |session| match there {
             RowsThere::None => {
@@ -94,6 +91,11 @@ impl Transaction {
         let outcome = {
             lock.check_writable()?;
             let _shield = session.options().interrupt.shield();
+            // Not before: who gives up drops the mark at once, and does not wait until the server has
+            // taken all the rows back.
+            if let Some(mark) = &self.mark {
+                session.exec(&format!("INSERT INTO {} VALUES (1)", mark.quoted()))?;
+            }
             match session.exec("COMMIT") {
                 Err(error) if error.is_unclear() => match self.was_committed(lock, &session) {
                     Ok(true) => Ok(()),
