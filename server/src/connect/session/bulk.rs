@@ -24,9 +24,10 @@ impl Session {
     ///
     /// MariaDB does for INSERT and the like, and refuses it for others: that refusal is looked for.
     /// On an encrypted connection it refuses all: the server believes what the client said that it
-    /// can before the encryption began, and the driver (mysql 28.0.4) says it afterwards only.
+    /// can before the encryption began, and the driver (mysql 28.0.4) says it afterwards only. Into
+    /// a binary log of statements no rows go that way (error 4033).
     pub fn has_bulk(&mut self) -> Result<bool> {
-        if self.is_encrypted()? {
+        if self.is_encrypted()? || self.logs_statements()? {
             return Ok(false);
         }
         let probe = self.prepare("DO ?", "DO")?;
@@ -37,6 +38,11 @@ impl Session {
             Err(e) if e.errno() == Some(ER_UNSUPPORTED_PS) => Ok(true),
             Err(e) => Err(e),
         }
+    }
+
+    fn logs_statements(&mut self) -> Result<bool> {
+        const SQL: &str = "SELECT @@GLOBAL.log_bin AND @@SESSION.binlog_format='STATEMENT'";
+        Ok(self.query_text(SQL)?.as_deref() == Some("1"))
     }
 
     /// Has the server parse a statement with a `?` for each value of a row. `label` stands for it
