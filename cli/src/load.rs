@@ -39,14 +39,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
             }
             Ok(if report.rejects > 0 { REJECTS } else { 0 })
         }
-        Err(error) => {
-            if args.json {
-                let status = error.exit_status();
-                let text = serde_json::json!({ "error": error.to_string(), "status": status });
-                writeln!(out, "{text:#}")?;
-            }
-            Err(error.into())
-        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -33,6 +33,7 @@ mod signals;
 mod size;
 mod sniff;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use args::{Cli, Command};
@@ -46,10 +47,20 @@ fn main() -> ExitCode {
         Err(failure) => {
             if !failure.text.is_empty() {
                 tell!("inrush: {failure}");
+                if wants_json() {
+                    // Who reads it has the exit status too.
+                    let _ = writeln!(std::io::stdout(), "{}", failure.json());
+                }
             }
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Whether the command line asks for JSON, also where it could not be read.
+fn wants_json() -> bool {
+    let arguments = std::env::args_os().take_while(|argument| argument != "--");
+    arguments.skip(1).any(|argument| argument == "--json")
 }
 
 fn run(command: Command) -> Result<u8, Failure> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use load::{Estimate, LogicalReport, Plan, Refused, Report, Settled};
+use load::{Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled};
 
 use crate::size::{count, group, show};
 
@@ -67,8 +67,31 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if let Some(logical) = &report.logical {
         self::logical(out, logical)?;
     }
+    rejected(out, report)?;
     for note in &report.notes {
         writeln!(out, "  note: {note}")?;
+    }
+    Ok(())
+}
+
+/// Kinds of refused rows that are told.
+const TALLIES_MAX: usize = 10;
+
+/// Why rows were refused, and where they are.
+fn rejected(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let (told, rest) =
+        report.rejects_by_reason.split_at(report.rejects_by_reason.len().min(TALLIES_MAX));
+    for RejectTally { column, reason, rows } in told {
+        let column = column.as_ref().map_or(String::new(), |column| format!("`{column}` "));
+        writeln!(out, "  rejected {}: {column}{reason}", count(*rows, "row"))?;
+    }
+    if !rest.is_empty() {
+        let rows = rest.iter().map(|kind| kind.rows).sum();
+        writeln!(out, "  rejected {} for {} more reasons", count(rows, "row"), rest.len())?;
+    }
+    if let Some(file) = &report.rejects_file {
+        let file = file.display();
+        writeln!(out, "  rejected rows are in {file}, why in {file}.reasons.jsonl")?;
     }
     Ok(())
 }

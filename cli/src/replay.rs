@@ -33,14 +33,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
             }
             Ok(if report.failed.is_empty() && report.warnings.is_empty() { 0 } else { REJECTS })
         }
-        Err(error) => {
-            let status = error.exit_status();
-            if args.json {
-                let text = serde_json::json!({ "error": error.to_string(), "status": status });
-                writeln!(out, "{text:#}")?;
-            }
-            Err(Failure { status, text: error.to_string() })
-        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -117,6 +110,6 @@ fn dump(typed: &Path) -> PathBuf {
 impl From<replay::Error> for Failure {
     fn from(error: replay::Error) -> Failure {
         debug_assert!(error.exit_status() >= FAILED);
-        Failure { status: error.exit_status(), text: error.to_string() }
+        Failure { status: error.exit_status(), text: error.to_string(), place: None }
     }
 }

@@ -9,7 +9,7 @@ use job::error::Error;
 use job::options::OnDuplicate;
 use job::pool;
 use job::progress::Stage;
-use job::report::IndexReport;
+use job::report::{IndexReport, RejectTally};
 use job::stop::Stop;
 use job::turn::Turnstile;
 use sort::{RunStore, Runs};
@@ -30,6 +30,7 @@ use crate::rows::{Commit, RowsStage};
 pub(crate) struct Built {
     pub(crate) rows: u64,
     pub(crate) rejects: u64,
+    pub(crate) rejects_by_reason: Vec<RejectTally>,
     pub(crate) duplicates: u64,
     pub(crate) bytes_read: u64,
     pub(crate) file_bytes: u64,
@@ -49,6 +50,7 @@ pub(crate) struct RowsBuilt<'a> {
     stores: Vec<RunStore>,
     rows: u64,
     rejects: u64,
+    rejects_by_reason: Vec<RejectTally>,
     duplicates: u64,
     next_auto_increment: Option<u64>,
     row_id_max: Option<u64>,
@@ -159,6 +161,7 @@ impl<'a> Build<'a> {
             stores,
             rows: commit.rows,
             rejects: commit.rejects.count(),
+            rejects_by_reason: commit.rejects.tally(),
             duplicates: attempt.losers.map_or(0, Losers::count),
             next_auto_increment,
             row_id_max: has_row_ids.then(|| sequence.row_id_max()),
@@ -181,6 +184,7 @@ impl<'a> Build<'a> {
         Ok(Built {
             rows: built.rows,
             rejects: built.rejects,
+            rejects_by_reason: built.rejects_by_reason,
             duplicates: built.duplicates,
             bytes_read: self.lock_source().bytes_read(),
             file_bytes,
@@ -200,9 +204,9 @@ impl<'a> Build<'a> {
         stores: &[RunStore],
     ) -> Result<Commit<'l>, Stop> {
         let order = attempt.order;
-        let row_end = self.lock_source().row_end().to_owned();
+        let form = encode::rejects::form(&mut **self.lock_source())?;
         let rejects =
-            Rejects::create(self.options.rejects.as_deref(), self.options.rejects_max, &row_end)?;
+            Rejects::create(self.options.rejects.as_deref(), self.options.rejects_max, &form)?;
         let stage = RowsStage {
             binding: self.binding,
             order,
@@ -219,7 +223,7 @@ impl<'a> Build<'a> {
             commit: Turnstile::new(Commit {
                 builder: (order == Order::AsRead).then(|| sink.builder(0)),
                 rejects,
-                duplicates: DuplicateLog::create(self.options, &row_end, attempt.losers)?,
+                duplicates: DuplicateLog::create(self.options, &form, attempt.losers)?,
                 rows: 0,
                 last_key: Vec::new(),
             }),

@@ -30,7 +30,7 @@ use crate::verify::{self, Expected};
 pub fn run(
     prepared: &Prepared<'_>,
     direct: &mut Direct<'_>,
-    source: Box<dyn Source>,
+    source: &Mutex<Box<dyn Source>>,
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
     let done = load(prepared, direct, source, steps)?;
@@ -48,7 +48,7 @@ struct Done {
 fn load(
     prepared: &Prepared<'_>,
     direct: &mut Direct<'_>,
-    source: Box<dyn Source>,
+    source: &Mutex<Box<dyn Source>>,
     steps: &mut Steps<'_>,
 ) -> Result<Done, Error> {
     let (template, mut cfg, discarded) = steps.step(Stage::Shadow, || {
@@ -74,7 +74,7 @@ fn load(
         binding: &binding,
         template: &template,
         file: &file,
-        source: &Mutex::new(source),
+        source,
         series: prepared.inspected.series,
         progress: prepared.progress,
     };
@@ -174,6 +174,8 @@ fn report(prepared: &Prepared<'_>, target: &Lock, steps: &mut Steps<'_>, done: D
         server_address: target.session.options().server_text(),
         rows: built.rows,
         rejects: built.rejects,
+        rejects_by_reason: built.rejects_by_reason,
+        rejects_file: None,
         on_duplicate: options.on_duplicate.name(),
         duplicates: built.duplicates,
         bytes: built.bytes_read,

@@ -22,10 +22,11 @@ use encode::left_out::LeftOut;
 use encode::long_records::Large;
 use encode::numbering::Numbering;
 use encode::reading::{Reading, Sink};
-use encode::rejects::{Reject, Rejects};
+use encode::rejects::{Also, Reject, Rejects};
 use encode::sequence::Sequence;
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
+use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
 use job::options::OnDuplicate;
@@ -285,7 +286,12 @@ impl<'a, 'l> Worker<'a, 'l> {
         }
         let position = self.places.find(chunk, self.stage.files, row.start());
         let column = fault.column.map(|column| &binding.columns[column].column);
-        self.rejects.push(Reject::new(fault, row, column, position));
+        let mut reject = Reject::new(fault, row, column, position);
+        if fault.is_unordered() {
+            return Err(Error::NoOrder(Box::new(reject.told())).into());
+        }
+        reject.also = Also::all(binding, fault, row);
+        self.rejects.push(reject);
         // One more than allowed ends the load anyway: go no further.
         if self.rejects.len() as u64 > self.stage.rejects_max {
             return Err(Stop::Abandoned);

@@ -29,6 +29,11 @@ impl RowFault {
         RowFault { field: None, column, kind: FaultKind::FieldCount { seen, expected } }
     }
 
+    /// Whether the server takes the row, and only its place in an index is not known.
+    pub fn is_unordered(&self) -> bool {
+        matches!(self.kind, FaultKind::Value(Reason::NoSortWeight))
+    }
+
     /// Whether it is a generated AUTO_INCREMENT value that its column cannot hold.
     pub fn is_generated(&self, binding: &Binding) -> bool {
         matches!(self.kind, FaultKind::Value(_))
@@ -59,6 +64,26 @@ pub enum FaultKind {
         /// Of the record.
         bytes: usize,
     },
+}
+
+impl FaultKind {
+    /// The same for all rows that are at fault in that way.
+    pub fn class(&self) -> String {
+        match self {
+            FaultKind::Value(Reason::InvalidCharacter { .. }) => {
+                "has bytes that are no character of the input's charset".to_owned()
+            }
+            FaultKind::Value(Reason::Unconvertible { .. }) => {
+                "has characters that the column's charset lacks".to_owned()
+            }
+            FaultKind::FieldCount { seen, expected } if seen < expected => {
+                "the line has too few fields".to_owned()
+            }
+            FaultKind::FieldCount { .. } => "the line has too many fields".to_owned(),
+            FaultKind::TooLarge { .. } => "the row is too large for a page".to_owned(),
+            kind => kind.to_string(),
+        }
+    }
 }
 
 impl std::fmt::Display for FaultKind {

@@ -1,14 +1,18 @@
 //! Rows that were refused: their bytes to one file, the reasons to another.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use job::error::Error;
-use job::position::Position;
-use job::row_log::{LogKind, RowLog};
+use job::position::{Position, RefusedRow};
+use job::report::RejectTally;
+use job::row_log::{LogForm, LogKind, RowLog};
 use schema::Column;
 use serde::Serialize;
-use sources::Row;
+use sources::{Row, Source};
 
+use crate::binding::Binding;
+use crate::column_source::Input;
 use crate::fault::{FaultKind, RowFault};
 use crate::field;
 
@@ -28,8 +32,73 @@ pub struct Reject {
     pub value: Option<String>,
     /// Why it was refused.
     pub reason: String,
+    /// The same for all rows that are at fault in that way.
+    pub class: String,
+    /// What else is wrong with it.
+    pub also: Vec<Also>,
     /// The row as it is in the file, terminator included.
     pub raw: Vec<u8>,
+}
+
+/// One more fault of a row.
+#[derive(Clone, Debug, Serialize)]
+pub struct Also {
+    /// Field of the line, from 1.
+    pub field: Option<usize>,
+    /// Column the field goes to.
+    pub column: Option<String>,
+    /// The value, cut.
+    pub value: Option<String>,
+    /// Why it is refused.
+    pub reason: String,
+}
+
+impl Also {
+    /// What `fault` of `column` is.
+    pub fn new<R: Row>(fault: &RowFault, row: R, column: Option<&Column>) -> Also {
+        let (mut scratch, mut text) = (Vec::new(), Vec::new());
+        let value = field::value(row, fault.field, &mut scratch);
+        let value = value.text(&mut text);
+        let reason = match (&fault.kind, value, column) {
+            (FaultKind::Value(reason), Some(value), Some(column)) => {
+                reason.explain(value, &column.sql_type).to_string()
+            }
+            (kind, ..) => kind.to_string(),
+        };
+        Also {
+            field: fault.field.map(|field| field + 1),
+            column: column.map(|column| column.name.clone()),
+            value: value.map(Reject::cut),
+            reason,
+        }
+    }
+}
+
+impl Also {
+    /// What else is wrong with a row that is refused for `fault`.
+    #[cold]
+    pub fn all<R: Row>(binding: &Binding, fault: &RowFault, row: R) -> Vec<Also> {
+        let mut also = Vec::new();
+        if matches!(fault.kind, FaultKind::FieldCount { .. }) {
+            return also;
+        }
+        let (mut scratch, mut stored) = (Vec::new(), Vec::new());
+        for (index, bound) in binding.columns.iter().enumerate() {
+            let Input::Field(field) = bound.input else { continue };
+            if fault.column == Some(index) || field >= row.field_count() {
+                continue;
+            }
+            stored.clear();
+            let (nullable, on_null) = (bound.column.nullable, || bound.on_null.as_deref());
+            let value = row.value(field, &mut scratch);
+            let converter = &mut bound.converter.clone();
+            if let Err(kind) = field::store(value, converter, nullable, on_null, &mut stored) {
+                let more = RowFault { field: Some(field), column: Some(index), kind };
+                also.push(Also::new(&more, row, Some(&bound.column)));
+            }
+        }
+        also
+    }
 }
 
 impl Reject {
@@ -41,22 +110,27 @@ impl Reject {
         column: Option<&Column>,
         position: Position,
     ) -> Reject {
-        let (mut scratch, mut text) = (Vec::new(), Vec::new());
-        let value = field::value(row, fault.field, &mut scratch);
-        let value = value.text(&mut text);
-        let reason = match (&fault.kind, value, column) {
-            (FaultKind::Value(reason), Some(value), Some(column)) => {
-                reason.explain(value, &column.sql_type).to_string()
-            }
-            (kind, ..) => kind.to_string(),
-        };
+        let Also { field, column, value, reason } = Also::new(fault, row, column);
         Reject {
             position,
-            field: fault.field.map(|field| field + 1),
-            column: column.map(|column| column.name.clone()),
-            value: value.map(Reject::cut),
+            field,
+            column,
+            value,
             reason,
+            class: fault.kind.class(),
+            also: Vec::new(),
             raw: row.raw().into_owned(),
+        }
+    }
+
+    /// Without the row's bytes.
+    pub fn told(&self) -> RefusedRow {
+        RefusedRow {
+            position: self.position.clone(),
+            field: self.field,
+            column: self.column.clone(),
+            value: self.value.clone(),
+            reason: self.reason.clone(),
         }
     }
 
@@ -71,19 +145,6 @@ impl Reject {
     }
 }
 
-impl std::fmt::Display for Reject {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.position)?;
-        if let Some(field) = self.field {
-            write!(f, ", field {field}")?;
-        }
-        if let Some(column) = &self.column {
-            write!(f, " `{column}`")?;
-        }
-        write!(f, ": {}", self.reason)
-    }
-}
-
 #[derive(Serialize)]
 struct ReasonLine<'a> {
     file: &'a str,
@@ -93,6 +154,15 @@ struct ReasonLine<'a> {
     column: Option<&'a str>,
     value: Option<&'a str>,
     reason: &'a str,
+    #[serde(skip_serializing_if = "<[Also]>::is_empty")]
+    also: &'a [Also],
+}
+
+/// What files of rows of `source` have besides the rows.
+///
+/// Errors: reading the start of the first file.
+pub fn form(source: &mut dyn Source) -> Result<LogForm, Error> {
+    Ok(LogForm { head: source.preamble()?, row_end: source.row_end().to_owned() })
 }
 
 /// Counts refused rows and writes them down, in input order.
@@ -100,15 +170,31 @@ struct ReasonLine<'a> {
 pub struct Rejects {
     count: u64,
     max: u64,
+    /// By column and class.
+    tally: BTreeMap<(Option<String>, String), u64>,
     files: Option<RowLog>,
+    path: Option<PathBuf>,
 }
 
 impl Rejects {
     /// Begins empty files at `path` and beside it, replacing what is there.
-    /// `terminator` ends a row that has none: the last of a file.
-    pub fn create(path: Option<&Path>, max: u64, terminator: &[u8]) -> Result<Rejects, Error> {
-        let create = |path| RowLog::create(LogKind::Rejects, path, terminator);
-        Ok(Rejects { count: 0, max, files: path.map(create).transpose()? })
+    pub fn create(path: Option<&Path>, max: u64, form: &LogForm) -> Result<Rejects, Error> {
+        let create = |path| RowLog::create(LogKind::Rejects, path, form);
+        let files = path.map(create).transpose()?;
+        let path = path.map(Path::to_owned);
+        Ok(Rejects { count: 0, max, tally: BTreeMap::new(), files, path })
+    }
+
+    /// How many there were of each kind, most first.
+    pub fn tally(&self) -> Vec<RejectTally> {
+        let kind = |((column, reason), &rows): (&(Option<String>, String), &u64)| RejectTally {
+            column: column.clone(),
+            reason: reason.clone(),
+            rows,
+        };
+        let mut tally: Vec<RejectTally> = self.tally.iter().map(kind).collect();
+        tally.sort_by_key(|kind| std::cmp::Reverse(kind.rows));
+        tally
     }
 
     /// How many there were.
@@ -124,6 +210,7 @@ impl Rejects {
     /// Takes one row; an error when it is one too many.
     pub fn push(&mut self, reject: &Reject) -> Result<(), Error> {
         self.count += 1;
+        *self.tally.entry((reject.column.clone(), reject.class.clone())).or_default() += 1;
         if let Some(files) = &mut self.files {
             let reason = ReasonLine {
                 file: &reject.position.file.to_string_lossy(),
@@ -133,6 +220,7 @@ impl Rejects {
                 column: reject.column.as_deref(),
                 value: reject.value.as_deref(),
                 reason: &reject.reason,
+                also: &reject.also,
             };
             files.write(&reject.raw, &reason)?;
         }
@@ -141,7 +229,8 @@ impl Rejects {
             return Err(Error::Rejected {
                 rejects: self.count,
                 rejects_max: self.max,
-                last: reject.to_string(),
+                last: Box::new(reject.told()),
+                kept: self.path.clone(),
             });
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use disk::size::show;
 use server::Lock;
 
-use crate::position::Position;
+use crate::position::{ErrorPlace, Position, RefusedRow};
 
 /// Everything that ends a load. The target is as it was before, whatever the variant.
 #[derive(Debug, thiserror::Error)]
@@ -26,15 +26,22 @@ pub enum Error {
         reasons: Vec<String>,
     },
     /// More rows were refused than allowed.
-    #[error("{rejects} row{} refused and --rejects-max is {rejects_max}; the last one: {last}", if *rejects == 1 { "" } else { "s" })]
+    #[error("{rejects} row{} refused and --rejects-max is {rejects_max}; the last one: {last}{}", if *rejects == 1 { "" } else { "s" }, kept_in(.kept.as_deref()))]
     Rejected {
         /// Rows refused so far, in input order.
         rejects: u64,
         /// How many were allowed.
         rejects_max: u64,
-        /// The one that was too many: position, column, value, reason.
-        last: String,
+        /// The one that was too many.
+        last: Box<RefusedRow>,
+        /// The file that has them all, if one has.
+        kept: Option<PathBuf>,
     },
+    /// A row that the server takes and the direct path cannot put in order.
+    #[error(
+        "{0}: where it goes in the key, the server decides by what it compares it with; --path stream or insert loads it"
+    )]
+    NoOrder(Box<RefusedRow>),
     /// Rows would be replaced by none.
     #[error("{}, so that --mode replace would leave {target} empty; --allow-empty if that is meant", no_rows(*.rejects))]
     NothingToLoad {
@@ -269,6 +276,26 @@ impl Error {
         }
     }
 
+    /// Where in the input it happened, if it happened at a place.
+    pub fn place(&self) -> Option<ErrorPlace> {
+        match self {
+            Error::Rejected { last: row, .. } | Error::NoOrder(row) => {
+                Some(ErrorPlace::from(&**row))
+            }
+            Error::Duplicate { second: position, .. }
+            | Error::DuplicateRow { position, .. }
+            | Error::GaveUp { position, .. } => Some(ErrorPlace::from(&**position)),
+            Error::Step { error, .. } | Error::Appended { error, .. } => error.place(),
+            Error::Source(error) => error.position().map(|at| ErrorPlace {
+                file: at.path.display().to_string(),
+                line: at.line,
+                byte: Some(at.offset),
+                ..ErrorPlace::default()
+            }),
+            _ => None,
+        }
+    }
+
     /// Whether the rows of an INSERT are none that can be loaded without the server reading them as
     /// statements: [`crate::load_from`] gives up at the first such row, and the target is as it was.
     pub fn is_not_plain(&self) -> bool {
@@ -327,6 +354,13 @@ fn added(target: &str, rows: Option<u64>) -> String {
         ),
         None => format!("rows may be in {target}, the same command goes on with the rest"),
     }
+}
+
+fn kept_in(path: Option<&Path>) -> String {
+    path.map_or(String::new(), |path| {
+        let path = path.display();
+        format!("; all of them are in {path}, why in {path}.reasons.jsonl")
+    })
 }
 
 fn no_rows(rejects: u64) -> String {

@@ -13,6 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use disk::{File, Folder, private};
 use serde::{Deserialize, Serialize};
 
+use crate::row_log;
+
 /// Journals of ended jobs that are kept, with those of the others.
 const JOURNALS_KEPT: usize = 100;
 
@@ -114,6 +116,12 @@ impl Journal {
     }
 }
 
+/// Where the refused rows of a job go that nobody has named a file for: beside its journal, and as
+/// long as that is kept.
+pub fn rejects_path(journal: &Path) -> PathBuf {
+    journal.with_extension("rejects")
+}
+
 /// Removes the oldest journals beyond the newest `kept`, but those of jobs that did not end: they
 /// say what was being done. What cannot be read or removed stays.
 fn prune(folder: &Folder, kept: usize) {
@@ -121,7 +129,10 @@ fn prune(folder: &Folder, kept: usize) {
     let mut journals: Vec<(u64, OsString)> = names
         .into_iter()
         .filter_map(|name| {
-            let unix_ms = name.to_str()?.strip_suffix(".jsonl")?.split('-').next()?.parse().ok()?;
+            let job = name.to_str()?.strip_suffix(".jsonl")?;
+            // A journal, not what is kept beside it.
+            let job = Some(job).filter(|job| !job.contains('.'))?;
+            let unix_ms = job.split('-').next()?.parse().ok()?;
             Some((unix_ms, name))
         })
         .collect();
@@ -130,7 +141,11 @@ fn prune(folder: &Folder, kept: usize) {
     for (_, name) in &journals[..old] {
         if has_ended(folder, name) {
             // The next load tries again.
-            let _ = folder.remove(name, "journal");
+            let rejects = rejects_path(Path::new(name));
+            let reasons = row_log::reasons_path(&rejects);
+            for name in [reasons.as_os_str(), rejects.as_os_str(), name] {
+                let _ = folder.remove(name, "journal");
+            }
         }
     }
 }

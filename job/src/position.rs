@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use sources::Chunk;
 
 /// A row of the input: file, line and byte, as an editor counts them.
@@ -33,6 +34,81 @@ impl fmt::Display for Position {
         match self.offset {
             Some(offset) => write!(f, "{file} line {} (byte {offset})", self.line),
             None => write!(f, "{file} row {}", self.line),
+        }
+    }
+}
+
+/// A row that was refused, as errors have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRow {
+    /// Where it is.
+    pub position: Position,
+    /// Field of the line, from 1; none when the line as a whole is at fault.
+    pub field: Option<usize>,
+    /// Column the field goes to.
+    pub column: Option<String>,
+    /// The value, cut.
+    pub value: Option<String>,
+    /// Why it was refused.
+    pub reason: String,
+}
+
+impl fmt::Display for RefusedRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.position)?;
+        if let Some(field) = self.field {
+            write!(f, ", field {field}")?;
+        }
+        if let Some(column) = &self.column {
+            write!(f, " `{column}`")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+/// Where in the input an error is, for programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ErrorPlace {
+    /// The file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// Byte of the file, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte: Option<u64>,
+    /// Field of the line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<usize>,
+    /// Column that the field goes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    /// The value, cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Why the row was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl From<&Position> for ErrorPlace {
+    fn from(position: &Position) -> ErrorPlace {
+        ErrorPlace {
+            file: position.file.display().to_string(),
+            line: position.line,
+            byte: position.offset,
+            ..ErrorPlace::default()
+        }
+    }
+}
+
+impl From<&RefusedRow> for ErrorPlace {
+    fn from(row: &RefusedRow) -> ErrorPlace {
+        ErrorPlace {
+            field: row.field,
+            column: row.column.clone(),
+            value: row.value.clone(),
+            reason: Some(row.reason.clone()),
+            ..ErrorPlace::from(&row.position)
         }
     }
 }

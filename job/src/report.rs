@@ -1,5 +1,6 @@
 //! What a finished load says of itself.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -27,6 +28,17 @@ pub struct IndexReport {
     pub leaf_pages: u64,
     /// Levels, 1 when the root is a leaf.
     pub height: u16,
+}
+
+/// Refused rows of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RejectTally {
+    /// The column that is at fault, if it is one.
+    pub column: Option<String>,
+    /// Why, in words without the values.
+    pub reason: String,
+    /// How many, each counted by what was seen first in it.
+    pub rows: u64,
 }
 
 /// How rows were sent by the paths stream and insert.
@@ -67,6 +79,11 @@ pub struct Report {
     pub rows: u64,
     /// Rows of the input that were refused.
     pub rejects: u64,
+    /// The same by reason, most first.
+    pub rejects_by_reason: Vec<RejectTally>,
+    /// The file that has them; `.reasons.jsonl` behind its name is that of the reasons.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rejects_file: Option<PathBuf>,
     /// What became of rows that share keys: `fail`, `skip`, `replace` or `update`.
     pub on_duplicate: &'static str,
     /// Rows of the input that were left out because others have their keys. Of the paths stream and

@@ -42,11 +42,21 @@ impl LogKind {
     }
 }
 
+/// What a file of rows has besides them, so that it can be read as the input was.
+#[derive(Clone, Debug, Default)]
+pub struct LogForm {
+    /// What stands before the first row: the header. In a file without rows there is nothing.
+    pub head: Vec<u8>,
+    /// Ends a row that has no end: the last of a file.
+    pub row_end: Vec<u8>,
+}
+
 /// Writes rows down, byte for byte, and a JSON object for each.
 #[derive(Debug)]
 pub struct RowLog {
     kind: LogKind,
-    terminator: Vec<u8>,
+    form: LogForm,
+    is_begun: bool,
     rows: BufWriter<File>,
     rows_path: PathBuf,
     reasons: BufWriter<File>,
@@ -55,8 +65,7 @@ pub struct RowLog {
 
 impl RowLog {
     /// Begins empty files at `path` and beside it, replacing what is there.
-    /// `terminator` ends a row that has none: the last of a file.
-    pub fn create(kind: LogKind, path: &Path, terminator: &[u8]) -> Result<RowLog, Error> {
+    pub fn create(kind: LogKind, path: &Path, form: &LogForm) -> Result<RowLog, Error> {
         let reasons_path = reasons_path(path);
         let open = |path: &Path| {
             let mut options = OpenOptions::new();
@@ -67,7 +76,8 @@ impl RowLog {
         };
         Ok(RowLog {
             kind,
-            terminator: terminator.to_owned(),
+            form: form.clone(),
+            is_begun: false,
             rows: open(path)?,
             rows_path: path.to_owned(),
             reasons: open(&reasons_path)?,
@@ -78,9 +88,15 @@ impl RowLog {
     /// Writes one row, and one line that tells why.
     pub fn write(&mut self, raw: &[u8], reason: &impl Serialize) -> Result<(), Error> {
         let failed = || Error::io(self.kind.writing(), &self.rows_path);
-        self.rows.write_all(raw).map_err(failed())?;
-        if !raw.ends_with(&self.terminator) {
-            self.rows.write_all(&self.terminator).map_err(failed())?;
+        let head = match std::mem::replace(&mut self.is_begun, true) {
+            true => &[],
+            false => &self.form.head[..],
+        };
+        for text in [head, raw] {
+            self.rows.write_all(text).map_err(failed())?;
+            if !text.is_empty() && !text.ends_with(&self.form.row_end) {
+                self.rows.write_all(&self.form.row_end).map_err(failed())?;
+            }
         }
         let failed = || Error::io("writing the reasons file", &self.reasons_path);
         serde_json::to_writer(&mut self.reasons, reason).map_err(|e| failed()(e.into()))?;
@@ -129,13 +145,14 @@ mod tests {
     fn every_row_ends_as_a_line_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rejects");
-        let mut log = RowLog::create(LogKind::Rejects, &path, b"|").unwrap();
+        let form = LogForm { head: b"id".to_vec(), row_end: b"|".to_vec() };
+        let mut log = RowLog::create(LogKind::Rejects, &path, &form).unwrap();
         // The second is the last of a file that an editor ended with a newline.
         for raw in ["a|", "b\n", "c"] {
             log.write(raw.as_bytes(), &raw).unwrap();
         }
         log.flush().unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"a|b\n|c|");
+        assert_eq!(std::fs::read(&path).unwrap(), b"id|a|b\n|c|");
         assert_eq!(std::fs::read_to_string(reasons_path(&path)).unwrap().lines().count(), 3);
     }
 }

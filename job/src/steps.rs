@@ -1,12 +1,12 @@
 //! The steps of a load: timed, shown to whoever watches, and written to the journal.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use server::Interrupt;
 
 use crate::error::Error;
 use crate::failpoint;
-use crate::journal::{Event, Journal};
+use crate::journal::{self, Event, Journal};
 use crate::progress::{Progress, Snapshot, Stage};
 use crate::report::Stopwatch;
 use crate::state;
@@ -129,6 +129,11 @@ impl<'a> Steps<'a> {
             }
             _ => stopped,
         }
+    }
+
+    /// Where refused rows go that nobody has named a file for.
+    pub fn rejects_path(&self) -> PathBuf {
+        journal::rejects_path(self.journal.path())
     }
 
     /// Name of the job.

@@ -72,7 +72,31 @@ pub(crate) fn climb(
     source: &mut dyn Source,
     purpose: Purpose,
 ) -> Result<Climbed, Error> {
+    let ladder = Ladder::new(target, options)?;
+    climb_on(ladder, target, options, (memory, source), purpose)
+}
+
+/// The same for a load whose rows the direct path could not build, for this `reason`.
+pub(crate) fn climb_again(
+    target: &mut Lock,
+    options: &LoadOptions,
+    memory: &Memory,
+    source: &mut dyn Source,
+    reason: String,
+) -> Result<Climbed, Error> {
+    source.restart()?;
     let mut ladder = Ladder::new(target, options)?;
+    ladder.refuse(LoadPath::Direct, reason);
+    climb_on(ladder, target, options, (memory, source), Purpose::Load)
+}
+
+fn climb_on(
+    mut ladder: Ladder,
+    target: &mut Lock,
+    options: &LoadOptions,
+    (memory, source): (&Memory, &mut dyn Source),
+    purpose: Purpose,
+) -> Result<Climbed, Error> {
     let removed = match (ladder.first_landing(target, options)?, purpose) {
         (None, _) => return Ok(ladder.give_up()),
         (_, Purpose::Plan) => Vec::new(),

@@ -22,9 +22,9 @@ pub use job::memory::Memory;
 pub use job::options::{
     Batches, Fill, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas, RowRules,
 };
-pub use job::position::Position;
+pub use job::position::{ErrorPlace, Position};
 pub use job::progress::{Progress, Snapshot, Stage};
-pub use job::report::{LogicalReport, Report};
+pub use job::report::{LogicalReport, RejectTally, Report};
 pub use job::settled::{HeldBack, Settled};
 pub use job::{Error, journal, options, progress, report};
 pub use server::Interrupt;

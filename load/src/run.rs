@@ -1,18 +1,21 @@
 //! A load from its beginning to its end, whichever way it takes.
 
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
 
 use encode::input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
-use job::options::LoadOptions;
+use job::options::{LoadOptions, LoadPath};
 use job::progress::{Progress, Stage};
 use job::report::Report;
+use job::row_log::reasons_path;
 use job::steps::Steps;
 use schema::TableName;
-use send::Way;
+use send::{Landing, Way};
 use server::{ConnectOptions, Direct, Lock, Session, catalog};
 use sources::Source;
 
@@ -70,6 +73,9 @@ fn load_input(
         progress,
         options.interrupt.clone(),
     )?;
+    let beside = options.rejects.is_none() && options.rejects_max > 0;
+    let rejects = if beside { Some(steps.rejects_path()) } else { options.rejects.clone() };
+    let options = &LoadOptions { rejects, ..options.clone() };
     let outcome = std::thread::scope(|scope| {
         let (told, waits) = channel();
         // Ends with the target, which has the other end.
@@ -78,7 +84,22 @@ fn load_input(
     })
     .map_err(|error| steps.explain(error));
     steps.end(&outcome);
-    outcome
+    if let Some(rejects) = options.rejects.as_deref().filter(|_| beside) {
+        remove_empty(rejects);
+    }
+    outcome.map(|mut report| {
+        report.rejects_file = options.rejects.clone().filter(|_| report.rejects > 0);
+        report
+    })
+}
+
+/// Removes a file of refused rows that nobody has asked for, if there are none.
+fn remove_empty(rejects: &Path) {
+    if std::fs::metadata(rejects).is_ok_and(|meta| meta.len() == 0) {
+        // It takes no room, and goes with the journal.
+        let _ = std::fs::remove_file(reasons_path(rejects));
+        let _ = std::fs::remove_file(rejects);
+    }
 }
 
 fn run(
@@ -90,27 +111,23 @@ fn run(
     steps: &mut Steps<'_>,
     told: Sender<String>,
 ) -> Result<Report, Error> {
-    let (mut target, made, rung) = steps.step_or_undo(
+    let (mut target, made, mut rung) = steps.step_or_undo(
         Stage::Inspect,
         || inspect(connect, options, memory, &mut *source, &told),
         |(mut target, made, _)| undo(&mut target, &made, options),
     )?;
-    let Rung { path, why, inspected, landing } = &rung;
-    let prepared = Prepared { options, progress, memory, inspected, path: *path, why };
-    let outcome = match landing.clone() {
-        Some(landing) => {
-            let sent = send::run(&prepared, connect, landing, &mut target, source, steps);
-            sent.map_err(|error| {
-                let _shield = options.interrupt.shield();
-                (error, target.abandon())
-            })
-        }
+    let mut load = Loading { connect, options, progress, memory, steps };
+    let outcome = match rung.landing.clone() {
+        Some(landing) => load.send(&rung, landing, &mut target, source),
         None => {
-            let mut direct = Direct::new(&mut target);
-            direct::run(&prepared, &mut direct, source, steps).map_err(|error| {
-                let _shield = options.interrupt.shield();
-                (error, direct.abandon())
-            })
+            let source = Mutex::new(source);
+            match load.build(&rung, &mut target, &source) {
+                Err(failed) if is_for_sending(&failed) && options.path == LoadPath::Auto => {
+                    let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+                    load.send_instead(&mut rung, &mut target, source, &failed.0)
+                }
+                outcome => outcome,
+            }
         }
     };
     match outcome {
@@ -120,13 +137,95 @@ fn run(
             Speeds::remember(&options.state_dir, rung.path, &report);
             Ok(report)
         }
-        Err((error, cleaned)) => {
+        Err(failed) => {
+            let (error, cleaned) = *failed;
             let _shield = options.interrupt.shield();
             made.undo(&mut target.session);
             Err(match error {
                 error @ Error::Appended { .. } => error,
                 error => error.in_step(steps.stage.name(), &target, cleaned),
             })
+        }
+    }
+}
+
+/// What every way in needs.
+struct Loading<'l, 's> {
+    connect: &'l ConnectOptions,
+    options: &'l LoadOptions,
+    progress: &'l dyn Progress,
+    memory: &'l Memory,
+    steps: &'l mut Steps<'s>,
+}
+
+/// A report; or why there is none, and what came of cleaning up.
+type Outcome = Result<Report, Box<(Error, server::Result<()>)>>;
+
+/// Whether a build was given up, and cleaned up after, that sending the rows can do without.
+fn is_for_sending(failed: &(Error, server::Result<()>)) -> bool {
+    matches!(failed, (Error::NoOrder(_), Ok(())))
+}
+
+impl<'l> Loading<'l, '_> {
+    fn prepared<'r>(&self, rung: &'r Rung) -> Prepared<'r>
+    where
+        'l: 'r,
+    {
+        let Loading { options, progress, memory, .. } = *self;
+        let Rung { path, why, inspected, .. } = rung;
+        Prepared { options, progress, memory, inspected, path: *path, why }
+    }
+
+    fn build(
+        &mut self,
+        rung: &Rung,
+        target: &mut Lock,
+        source: &Mutex<Box<dyn Source>>,
+    ) -> Outcome {
+        let mut direct = Direct::new(target);
+        direct::run(&self.prepared(rung), &mut direct, source, self.steps).map_err(|error| {
+            let _shield = self.options.interrupt.shield();
+            Box::new((error, direct.abandon()))
+        })
+    }
+
+    fn send(
+        &mut self,
+        rung: &Rung,
+        landing: Landing,
+        target: &mut Lock,
+        source: Box<dyn Source>,
+    ) -> Outcome {
+        let prepared = self.prepared(rung);
+        let sent = send::run(&prepared, self.connect, landing, target, source, self.steps);
+        sent.map_err(|error| {
+            let _shield = self.options.interrupt.shield();
+            Box::new((error, target.abandon()))
+        })
+    }
+
+    /// Sends the rows of a load that the direct path gave up because of `error`, its table gone.
+    fn send_instead(
+        &mut self,
+        rung: &mut Rung,
+        target: &mut Lock,
+        mut source: Box<dyn Source>,
+        error: &Error,
+    ) -> Outcome {
+        let Loading { options, memory, .. } = *self;
+        let climbed = self.steps.step(Stage::Inspect, || {
+            target.reconnect()?;
+            let reason = error.to_string();
+            let climbed = ladder::climb_again(target, options, memory, &mut *source, reason)?;
+            climbed.require(target, options)
+        });
+        *rung = climbed.map_err(|error| Box::new((error, Ok(()))))?;
+        match rung.landing.clone() {
+            Some(landing) => self.send(rung, landing, target, source),
+            None => {
+                let error = Error::Internal("no way to send rows was found".to_owned());
+                Err(Box::new((error, Ok(()))))
+            }
         }
     }
 }

@@ -125,7 +125,7 @@ fn the_log_says_which_key_and_to_whom() {
     assert_eq!(reasons.lines.iter().map(lost).collect::<Vec<_>>(), expected);
     assert_eq!(
         std::fs::read_to_string(&logged).unwrap(),
-        "3,x ,1\n2,q,1\n5,\"x\"\n".replace("\"x\"", "\"x\",4")
+        "id,a,n\n3,x ,1\n2,q,1\n5,\"x\"\n".replace("\"x\"", "\"x\",4")
     );
     let reason = reasons.lines[0]["reason"].as_str().unwrap();
     let winner = format!("skipped for {} line 5, which has the same `PRIMARY` key", one.display());

@@ -7,6 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use encode::rejects::{Reject, Rejects};
 use job::error::Error;
 use job::position::Position;
+use job::report::RejectTally;
 use job::stop::Stop;
 
 /// Bytes of refused rows that may wait for portions before theirs.
@@ -18,6 +19,7 @@ pub(crate) struct Collected {
     pub(crate) rows: u64,
     pub(crate) duplicates: u64,
     pub(crate) rejects: u64,
+    pub(crate) rejects_by_reason: Vec<RejectTally>,
     pub(crate) portions: u64,
 }
 
@@ -141,7 +143,13 @@ impl Collector {
         inner.write_in_order()?;
         inner.rejects.flush()?;
         let WentIn { rows, duplicates } = inner.went_in;
-        Ok(Collected { rows, duplicates, rejects: inner.rejects.count(), portions: inner.next })
+        Ok(Collected {
+            rows,
+            duplicates,
+            rejects: inner.rejects.count(),
+            rejects_by_reason: inner.rejects.tally(),
+            portions: inner.next,
+        })
     }
 
     // Whoever panics closes the collector, and nobody goes on with it.
@@ -189,6 +197,8 @@ impl Inner {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use job::row_log::LogForm;
+
     use super::*;
 
     fn reject(line: u64, bytes: usize) -> Reject {
@@ -198,12 +208,14 @@ mod tests {
             column: None,
             value: None,
             reason: "no".to_owned(),
+            class: "no".to_owned(),
+            also: Vec::new(),
             raw: vec![b'x'; bytes],
         }
     }
 
     fn collector(max: u64) -> Collector {
-        Collector::new(Rejects::create(None, max, b"\n").unwrap())
+        Collector::new(Rejects::create(None, max, &LogForm::default()).unwrap())
     }
 
     fn rows(rows: u64) -> WentIn {
@@ -263,7 +275,7 @@ mod tests {
     fn refused_rows_of_sorted_portions_are_written_in_input_order() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rejects");
-        let rejects = Rejects::create(Some(&path), 10, b"\n").unwrap();
+        let rejects = Rejects::create(Some(&path), 10, &LogForm::default()).unwrap();
         let files = ["b", "a"].map(PathBuf::from);
         let collector = Collector::new(rejects).of_sorted(&files);
         let reject = |file: &str, offset| {

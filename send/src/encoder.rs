@@ -10,7 +10,7 @@ use encode::explicit::Explicit;
 use encode::fault::{FaultKind, RowFault};
 use encode::left_out::LeftOut;
 use encode::numbering::Numbering;
-use encode::rejects::Reject;
+use encode::rejects::{Also, Reject};
 use encode::sequence::Sequence;
 use job::error::Error;
 use job::position::Places;
@@ -210,7 +210,9 @@ impl Encoding<'_, '_> {
                     text.truncate(before);
                     let position = places.find(chunk, files, row.start());
                     let column = fault.column.map(|column| &columns.columns[column].column);
-                    rejects.push(Reject::new(&fault, row, column, position));
+                    let mut reject = Reject::new(&fault, row, column, position);
+                    reject.also = encoder.writer.more_faults(&fault, row);
+                    rejects.push(reject);
                     if rejects.len() as u64 > rejects_max {
                         return;
                     }
@@ -373,6 +375,28 @@ impl<'a> Writer<'a> {
         };
         self.scratch = scratch;
         outcome
+    }
+
+    /// What else is wrong with a row that is refused for `fault`.
+    #[cold]
+    fn more_faults<R: Row>(&mut self, fault: &RowFault, row: R) -> Vec<Also> {
+        let mut also = Vec::new();
+        if matches!(fault.kind, FaultKind::FieldCount { .. }) {
+            return also;
+        }
+        for (index, sent) in self.columns.columns.iter().enumerate() {
+            let is_known = fault.column == Some(index) || !matches!(sent.origin, Origin::Field(_));
+            if is_known || sent.origin.field().is_none_or(|field| field >= row.field_count()) {
+                continue;
+            }
+            let (number, mut nothing) = (AutoValue::Given, Vec::new());
+            let outcome =
+                self.column::<R, true, false>(index, row, number, Form::Lines, &mut nothing);
+            if let Err(more) = outcome {
+                also.push(Also::new(&more, row, Some(&sent.column)));
+            }
+        }
+        also
     }
 
     /// Appends a value that has no text of its own, and a separator.

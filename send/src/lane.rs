@@ -78,8 +78,8 @@ impl<'a> Portions<'a> {
         source: &'a Mutex<Box<dyn Source>>,
     ) -> Result<Portions<'a>, Error> {
         let options = plan.prepared.options;
-        let row_end = lock(source).row_end().to_owned();
-        let rejects = Rejects::create(options.rejects.as_deref(), options.rejects_max, &row_end)?;
+        let form = encode::rejects::form(&mut **lock(source))?;
+        let rejects = Rejects::create(options.rejects.as_deref(), options.rejects_max, &form)?;
         let collector = match plan.is_sorted {
             true => Collector::new(rejects).of_sorted(&options.files),
             false => Collector::new(rejects),

@@ -368,6 +368,8 @@ impl Work<'_> {
             server_address: self.connect.server_text(),
             rows: collected.rows,
             rejects: collected.rejects,
+            rejects_by_reason: collected.rejects_by_reason,
+            rejects_file: None,
             on_duplicate: options.on_duplicate.name(),
             duplicates: collected.duplicates,
             bytes: bytes_read,

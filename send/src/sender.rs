@@ -396,6 +396,8 @@ pub(crate) fn merged(portion: &Portion, refused: &[Refused], files: &[PathBuf]) 
         column: None,
         value: None,
         reason: format!("the server refused it: {} (error {})", row.message, row.errno),
+        class: format!("the server refused it (error {})", row.errno),
+        also: Vec::new(),
         raw: portion.raw(row.begin..row.end),
     }));
     rejects.sort_by_key(|reject| (reject.position.offset, reject.position.line));

@@ -59,6 +59,13 @@ pub trait Source: Send {
         Ok(None)
     }
 
+    /// What stands before the rows of the first file: lines to skip, the header. A file of some of the
+    /// rows can be read as the input was if it begins with that. Reads the start of the first file if
+    /// nothing was read yet.
+    fn preamble(&mut self) -> Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
     /// Most memory that reading takes besides the chunks, in bytes.
     fn held_bytes(&self) -> u64 {
         0

@@ -7,7 +7,7 @@ use encode::left_out::LeftOut;
 use job::error::Error;
 use job::options::{LoadOptions, OnDuplicate};
 use job::position::Places;
-use job::row_log::{LogKind, RowLog};
+use job::row_log::{LogForm, LogKind, RowLog};
 use job::stop::Stop;
 use serde::Serialize;
 use sources::{Chunk, Row, Rows};
@@ -38,12 +38,11 @@ impl<'a> DuplicateLog<'a> {
     /// Begins empty files where the options say, if they do.
     pub(crate) fn create(
         options: &LoadOptions,
-        row_end: &[u8],
+        form: &LogForm,
         losers: Option<&'a Losers>,
     ) -> Result<DuplicateLog<'a>, Stop> {
         let path = options.duplicates.as_deref();
-        let files =
-            path.map(|path| RowLog::create(LogKind::Duplicates, path, row_end)).transpose()?;
+        let files = path.map(|path| RowLog::create(LogKind::Duplicates, path, form)).transpose()?;
         let losers = losers.filter(|_| files.is_some()).map(Losers::stream).transpose()?;
         Ok(DuplicateLog { files, losers, on_duplicate: options.on_duplicate })
     }

@@ -147,6 +147,10 @@ impl Source for SortedSource {
         self.input.row_end()
     }
 
+    fn preamble(&mut self) -> sources::Result<Vec<u8>> {
+        self.input.preamble()
+    }
+
     fn set_fields(&mut self, fields: Vec<FieldKind>) -> sources::Result<()> {
         self.input.set_fields(fields)
     }

@@ -92,6 +92,8 @@ pub struct FileSource {
     isa: Isa,
     /// Names in the header of the first file.
     names: Option<Vec<Vec<u8>>>,
+    /// What stands before the rows of the first file, once it was opened.
+    preamble: Option<Vec<u8>>,
     /// Index of the file being read, or to be opened next.
     index: usize,
     current: Option<OpenFile>,
@@ -115,6 +117,8 @@ struct OpenFile {
     offset: u64,
     line: u64,
     unit: Unit,
+    /// What was skipped at its start.
+    preamble: Vec<u8>,
 }
 
 impl FileSource {
@@ -146,6 +150,7 @@ impl FileSource {
             options: SourceOptions { chunk_bytes, record_bytes_max, ..options },
             isa: Isa::best(),
             names: None,
+            preamble: None,
             index: 0,
             current: None,
             next: None,
@@ -226,11 +231,14 @@ impl FileSource {
             offset: 0,
             line: 1,
             unit: Unit::Byte,
+            preamble: Vec::new(),
         };
         let names = open.skip_start(&self.dialect, &self.options)?;
         if let Some(names) = names {
             self.check_header(&open.path, names)?;
         }
+        let preamble = std::mem::take(&mut open.preamble);
+        self.preamble.get_or_insert(preamble);
         self.current = Some(open);
         Ok(true)
     }
@@ -346,6 +354,14 @@ impl Source for FileSource {
             self.open_next()?;
         }
         Ok(self.names.as_deref())
+    }
+
+    fn preamble(&mut self) -> Result<Vec<u8>> {
+        let is_any = self.options.header || self.options.skip_lines > 0;
+        if is_any && self.preamble.is_none() {
+            self.open_next()?;
+        }
+        Ok(self.preamble.clone().unwrap_or_default())
     }
 
     fn words(&self) -> String {
@@ -486,6 +502,7 @@ impl OpenFile {
             }
             at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         }
+        let mark_bytes = at;
         let lexer = Lexer::new(dialect);
         let skipped_size = |bytes: &[u8], ended: bool| match dialect.skips_records() {
             true => lexer.record_size(bytes, ended),
@@ -533,6 +550,7 @@ impl OpenFile {
         }
         self.line += newlines(&bytes[..at]);
         self.offset += self.unit.file_bytes(&bytes[..at]);
+        self.preamble = bytes[mark_bytes..at].to_vec();
         bytes.drain(..at);
         self.rest = bytes;
         Ok(names)

@@ -1,0 +1,129 @@
+//! Refused rows: where they are, why, and that they can be mended and loaded by the same command.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Desk, names, run};
+
+const PATHS: [&str; 3] = ["direct", "stream", "insert"];
+
+#[test]
+fn refused_rows_are_mended_and_loaded_by_the_same_command() {
+    let Some(mut desk) = Desk::new() else { return };
+    let bad = desk.home.path().join("bad.csv");
+    let cases: [(&str, &[&str], &str); 2] = [
+        // In another order than the table's.
+        ("b,a\nx,1\nten,two\ny,3\n", &["--header"], "b,a\nten,two\n"),
+        ("of May\na;b\n1,x\ntwo,ten\n3,y", &["--skip-lines", "2"], "of May\na;b\ntwo,ten\n"),
+    ];
+    for path in PATHS {
+        for (text, more, kept) in cases {
+            desk.exec("CREATE OR REPLACE TABLE t (a INT PRIMARY KEY, b VARCHAR(9))");
+            let file = desk.home.file("in.csv", text);
+            let more = [more, &["--path", path]].concat();
+            let log = ["--rejects", bad.to_str().unwrap(), "--rejects-max", "1"];
+            let load = desk.load("t", &file, &[&more[..], &log].concat());
+            assert_eq!(load.code(), 3, "{load:?}");
+            assert_eq!(fs::read_to_string(&bad).unwrap(), kept, "{path}");
+            fs::write(&bad, kept.replace("two", "2")).unwrap();
+            desk.load("t", &bad, &[&more[..], &["--mode", "append", "--path", "stream"]].concat())
+                .done();
+            assert_eq!(desk.rows("SELECT * FROM t"), ["1|x", "2|ten", "3|y"]);
+        }
+    }
+}
+
+/// The file and the reasons that a report or an error names.
+fn named(said: &str) -> (String, Vec<Value>) {
+    let word = said.split_whitespace().find(|word| word.contains("/jobs/")).unwrap();
+    let file = word.trim_end_matches(',');
+    let reasons = fs::read_to_string(format!("{file}.reasons.jsonl")).unwrap();
+    let reasons = reasons.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (fs::read_to_string(file).unwrap(), reasons)
+}
+
+#[test]
+fn refused_rows_that_are_tolerated_are_kept_without_being_asked_for() {
+    let Some(mut desk) = Desk::new() else { return };
+    for path in PATHS {
+        desk.exec("CREATE OR REPLACE TABLE t (a INT PRIMARY KEY)");
+        let file = desk.home.file("in", "1\nx\n2\n\ny\n");
+        let load = desk.load("t", &file, &["--path", path, "--rejects-max", "3"]);
+        assert_eq!(load.code(), 3, "{load:?}");
+        let (rows, reasons) = named(&load.out);
+        assert_eq!((rows.as_str(), reasons.len()), ("x\n\ny\n", 3));
+        let many =
+            desk.load("t", &file, &["--mode", "replace", "--path", path, "--rejects-max", "1"]);
+        many.refused(1, &["2 rows refused", "all of them are in "]);
+        assert_eq!(named(&many.err).0, "x\n\n");
+        let good = desk.home.file("good", "7\n");
+        let jobs = desk.home.path().join("state/inrush/jobs");
+        let before = names(&jobs).len();
+        desk.load("t", &good, &["--mode", "replace", "--path", path, "--rejects-max", "1"]).done();
+        assert_eq!(names(&jobs).len(), before + 1, "only the journal");
+    }
+}
+
+#[test]
+fn every_fault_of_a_row_is_told_and_the_rows_are_counted_by_reason() {
+    let Some(mut desk) = Desk::new() else { return };
+    let columns = "a INT PRIMARY KEY, b DATE NOT NULL, c VARCHAR(3)";
+    let text = "1,2024-02-30,long\ntwo,never,ok\n3,2024-01-01,long\n4,2024-01-01,longer\n5\n";
+    for path in PATHS {
+        desk.exec(&format!("CREATE OR REPLACE TABLE t ({columns})"));
+        let file = desk.home.file("in.csv", text);
+        let more = ["--path", path, "--rejects-max", "9", "--mode", "replace", "--allow-empty"];
+        let load = desk.load("t", &file, &more);
+        assert_eq!(load.code(), 3, "{load:?}");
+        assert!(load.out.contains("  rejected 2 rows: `c` is too long\n"), "{load:?}");
+        assert!(load.out.contains("the line has too few fields\n"), "{load:?}");
+        let (_, reasons) = named(&load.out);
+        let columns: Vec<String> = reasons
+            .iter()
+            .map(|reason| {
+                let also = reason["also"].as_array().cloned().unwrap_or_default();
+                let all = std::iter::once(reason).chain(&also);
+                all.map(|one| one["column"].as_str().unwrap().to_owned()).collect()
+            })
+            .collect();
+        assert_eq!(columns, ["bc", "ab", "c", "c", "b"], "{path}");
+        assert_eq!(reasons[0]["also"][0]["value"], "long");
+        let json = desk.load("t", &file, &[&more[..], &["--json"]].concat());
+        let report: Value = serde_json::from_str(&json.out).unwrap();
+        let tally = report["rejects_by_reason"].as_array().unwrap();
+        assert_eq!(tally[0]["rows"], 2, "{tally:?}");
+        assert_eq!(tally.iter().map(|one| one["rows"].as_u64().unwrap()).sum::<u64>(), 5);
+        assert!(Path::new(report["rejects_file"].as_str().unwrap()).exists());
+    }
+}
+
+#[test]
+fn errors_are_json_too_with_their_place() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b DATE)");
+    let json = |out: &str| -> Value { serde_json::from_str(out).unwrap() };
+    let file = desk.home.file("in.csv", "1,2024-01-01\n2,soon\n");
+    let failed = desk.load("t", &file, &["--json"]);
+    failed.refused(1, &["1 row refused"]);
+    let error = json(&failed.out);
+    assert_eq!(error["file"], file.to_str().unwrap());
+    assert_eq!(
+        (&error["line"], &error["byte"], &error["field"]),
+        (&2.into(), &13.into(), &2.into())
+    );
+    assert_eq!((&error["column"], &error["value"]), (&"b".into(), &"soon".into()));
+    assert!(error["reason"].as_str().unwrap().contains("is not DATE"), "{error}");
+    let twice = desk.home.file("twice.csv", "1,2024-01-01\n1,2024-01-02\n");
+    let error = json(&desk.load("t", &twice, &["--json"]).out);
+    assert_eq!((&error["status"], &error["line"]), (&1.into(), &2.into()));
+    // Nothing was started.
+    let missing = desk.load("t", "no.csv".as_ref(), &["--json"]);
+    missing.refused(2, &["opening no.csv"]);
+    assert_eq!(json(&missing.out)["status"], 2);
+    let typed = run(&mut desk.home.inrush(["load", "x", "--json", "--mode", "all"]));
+    assert!(json(&typed.out)["error"].as_str().unwrap().contains("invalid value"), "{typed:?}");
+    let plan = run(&mut desk.home.inrush(["plan", "no.csv", "--into", "d.t", "--json"]));
+    assert_eq!(json(&plan.out)["status"], 2, "{plan:?}");
+}
