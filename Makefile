@@ -76,6 +76,7 @@ soak-servers:
 build:
 	@scripts/setup.sh 4
 	$(CARGO) build --locked --release -p inrush --features bench
+	@scripts/split-debug.sh $(INRUSH)
 
 # No dependency on build: `sudo make install` must not build as root.
 install:

@@ -79,7 +79,8 @@ pub(crate) fn plan(args: &LoadArgs) -> Result<u8, Failure> {
     } else if !args.quiet {
         print::plan(&mut out, &plan)?;
     }
-    Ok(if plan.path.is_some() || plan.makes_table { 0 } else { USAGE })
+    let may_be_made = plan.makes_table && plan.refused.is_empty();
+    Ok(if plan.path.is_some() || may_be_made { 0 } else { USAGE })
 }
 
 fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
@@ -125,6 +126,12 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     (options.charset, options.encoding) = input::charset(args.format.charset.as_deref());
     let is_preset = args.format.dialect.is_none() && !args.create;
     options.escape_is_assumed = is_preset && args.format.fields_escaped_by.is_none();
+    if let Some(memory) = &args.memory {
+        options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
+    }
+    if let Some(folder) = &args.temp_dir {
+        options.temp_dir = folder.clone();
+    }
     if args.create {
         sniff::create(args, &mut options)?;
     }
@@ -143,12 +150,6 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
             return Err(Failure::usage("--threads 0 would do nothing"));
         }
         options.threads = threads;
-    }
-    if let Some(memory) = &args.memory {
-        options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
-    }
-    if let Some(folder) = &args.temp_dir {
-        options.temp_dir = folder.clone();
     }
     if let Some(folder) = &args.state_dir {
         options.state_dir = folder.clone();

@@ -142,12 +142,15 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
 pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     let Plan { target, path, why, .. } = plan;
     match path {
+        Some(path) if plan.makes_table => {
+            writeln!(out, "{target}: would be made, then loaded by the {path} path, {why}")?;
+        }
         // What is against the faster ones follows.
         Some(path) if *path != "direct" && !plan.refused.is_empty() => {
             writeln!(out, "{target}: would load by the {path} path")?;
         }
         Some(path) => writeln!(out, "{target}: would load by the {path} path: {why}")?,
-        None if plan.makes_table => {
+        None if plan.makes_table && plan.refused.is_empty() => {
             writeln!(out, "{target}: would be made, then loaded by the path that its shape allows")?
         }
         None => writeln!(out, "{target}: cannot be loaded")?,

@@ -20,7 +20,8 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let files = input::files(&args.files)?;
     let into = args.into.clone().unwrap_or_else(|| default_target(&files[0]));
     let target = connect::target(&into)?;
-    let sniffed = sniff(&files, &target.table, &args.format, &std::env::temp_dir())?;
+    let memory = ::load::options::default_memory_bytes();
+    let sniffed = sniff(&files, &target.table, &args.format, &std::env::temp_dir(), memory)?;
     let command = command(args, &files, &into, &sniffed)?;
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -42,7 +43,8 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
              a file, or make the table with --ddl",
         ));
     }
-    let sniffed = sniff(&options.files, &options.table, &args.format, &options.temp_dir)?;
+    let memory = options.memory_bytes_max;
+    let sniffed = sniff(&options.files, &options.table, &args.format, &options.temp_dir, memory)?;
     if !args.quiet {
         tell!("note: guessed {}", summary(&sniffed));
         for note in &sniffed.notes {
@@ -68,6 +70,7 @@ fn sniff(
     table: &str,
     format: &FormatArgs,
     temp_dir: &Path,
+    memory_bytes_max: u64,
 ) -> Result<Sniffed, Failure> {
     let encoding = input::charset(format.charset.as_deref()).1;
     let options = SniffOptions {
@@ -81,6 +84,7 @@ fn sniff(
         encoding,
         charset: format.charset.clone(),
         temp_dir: temp_dir.to_owned(),
+        memory_bytes_max,
     };
     Ok(::load::sniff::sniff(&options)?)
 }

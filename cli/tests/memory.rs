@@ -214,3 +214,16 @@ fn long_values_are_sent_within_the_budget() {
         assert_eq!(lengths, [format!("{}|{}|ll", 12 * (5 << 20), 5 << 20)]);
     }
 }
+
+/// What looks at a file before it is loaded is part of the program.
+#[test]
+fn guessing_a_table_takes_no_more_than_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("digits.csv", "1\n".repeat(4_000_000));
+    let more = ["--create", "--quiet", "--json", "--memory", "64M"];
+    let outcome = desk.load("t", &file, &more);
+    let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+    let peak = report["memory_peak_bytes"].as_u64().unwrap();
+    assert!(peak < (64 << 20) * (100 + BEYOND_PERCENT) / 100, "{} MiB", peak >> 20);
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["4000000"]);
+}

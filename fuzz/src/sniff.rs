@@ -16,6 +16,7 @@ pub(crate) fn run(bytes: &[u8]) {
         encoding: Encoding::ByMark,
         charset: None,
         temp_dir: folder.path().to_owned(),
+        memory_bytes_max: 1 << 30,
     };
     let _ = sniff(&options);
 }

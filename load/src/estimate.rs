@@ -18,7 +18,7 @@ use schema::Table;
 use serde::Serialize;
 use sources::{Batch, Chunk, Rows, Source, Visit};
 
-use crate::speeds::Speeds;
+use crate::speeds::{Speeds, work_bytes};
 
 /// Rows that are converted.
 const SAMPLE_ROWS: usize = 2_000;
@@ -72,18 +72,19 @@ struct Sample {
 }
 
 impl Estimate {
-    /// The same rows sent in statements. What is sorted for that are the rows as they are in the
+    /// The same rows sent in statements, into a table of so many indexes. What is sorted for that are the rows as they are in the
     /// input, of `input_bytes`.
     pub(crate) fn sent(
         self,
-        input_bytes: u64,
+        (input_bytes, indexes): (u64, usize),
         memory: &Memory,
         path: LoadPath,
         speeds: &Speeds,
     ) -> Estimate {
         let input = input_bytes as f64;
         let fits = input <= RUNS_IN_MEMORY * memory.run_bytes as f64;
-        let seconds = CONSTANT_SECONDS + input / speeds.of_sending(path);
+        let work = work_bytes(input_bytes, self.rows, indexes);
+        let seconds = CONSTANT_SECONDS + work / speeds.of_sending(path);
         Estimate {
             temporary_bytes: 0,
             temporary_bytes_unordered: if fits { 0 } else { input_bytes },

@@ -9,7 +9,7 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use send::{Ask, Landing};
 use serde::Serialize;
-use server::{Direct, Lock};
+use server::{Direct, Lock, ServerFacts, Session, Unsupported};
 use sources::Source;
 
 use crate::estimate::Estimate;
@@ -137,14 +137,28 @@ fn climb_on(
         }
         (LoadPath::Direct, Purpose::Plan) => {}
         _ => {
-            let input_bytes = source.bytes_total().unwrap_or(0);
+            let size = (source.bytes_total().unwrap_or(0), target.table.indexes.len());
             climbed.estimate =
-                climbed.estimate.map(|direct| direct.sent(input_bytes, memory, path, &speeds));
+                climbed.estimate.map(|direct| direct.sent(size, memory, path, &speeds));
         }
     }
     let why = why(path, options, &climbed.refused);
     climbed.rung = Some(Rung { path, why, inspected, landing });
     Ok(climbed)
+}
+
+/// The way that a table would be loaded by that is still to be made, as far as that hangs on the
+/// server, the account and the options; and what is against faster ones.
+pub(crate) fn foresee(
+    session: &mut Session,
+    options: &LoadOptions,
+) -> Result<(Option<LoadPath>, Vec<Refused>), Error> {
+    let facts = ServerFacts::read(session)?;
+    let mut against = facts.unsupported(&options.database);
+    // The folder of its database may be missing still: it will be beside that of the server's own.
+    against.extend(facts.database_dir(session, "mysql", None)?.err());
+    let ladder = Ladder::of(session, &against, options)?;
+    Ok((ladder.first(), ladder.refused))
 }
 
 /// Refuses what will not fit memory or disks.
@@ -170,13 +184,22 @@ struct Ladder {
 impl Ladder {
     /// What can be said before the table is looked into.
     fn new(target: &mut Lock, options: &LoadOptions) -> Result<Ladder, Error> {
+        let Lock { session, unsupported, .. } = target;
+        Ladder::of(session, unsupported, options)
+    }
+
+    fn of(
+        session: &mut Session,
+        against_direct: &[Unsupported],
+        options: &LoadOptions,
+    ) -> Result<Ladder, Error> {
         let rungs = match options.path {
             LoadPath::Auto => LADDER.to_vec(),
             path => vec![path],
         };
         let mut ladder = Ladder { rungs, refused: Vec::new(), landing: None };
-        for reason in refusals(target) {
-            ladder.refuse(LoadPath::Direct, reason);
+        for reason in against_direct {
+            ladder.refuse(LoadPath::Direct, reason.to_string());
         }
         if options.on_duplicate == OnDuplicate::Update {
             let reason = "--on-duplicate update is only had by INSERT";
@@ -189,7 +212,7 @@ impl Ladder {
             ladder.refuse(LoadPath::Stream, reason.to_owned());
             ladder.refuse(LoadPath::Insert, reason.to_owned());
         }
-        let allowed = target.session.query_text("SELECT @@GLOBAL.local_infile")?;
+        let allowed = session.query_text("SELECT @@GLOBAL.local_infile")?;
         if allowed.as_deref() != Some("1") {
             let reason = "local_infile is off on the server: it takes no LOAD DATA LOCAL";
             ladder.refuse(LoadPath::Stream, reason.to_owned());
@@ -304,11 +327,6 @@ impl Climbed {
             Error::Unfit { target: target.table.name.to_string(), path, reasons }
         })
     }
-}
-
-/// What keeps the direct path from a table, one sentence each.
-fn refusals(target: &Lock) -> Vec<String> {
-    target.unsupported.iter().map(ToString::to_string).collect()
 }
 
 /// The sentence for a table that has rows already; `was_swapped` if they are those of a load that

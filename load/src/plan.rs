@@ -22,7 +22,7 @@ use crate::ladder::{self, Purpose, Refused};
 pub struct Plan {
     /// `database.table`.
     pub target: String,
-    /// `direct`, `stream` or `insert`; none when no way is open, or the table is still to be made.
+    /// `direct`, `stream` or `insert`; none when no way is open, or there is no server yet.
     pub path: Option<&'static str>,
     /// Why that one.
     pub why: String,
@@ -86,15 +86,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         None => false,
     };
     let Some(session) = session.take_if(|_| exists) else {
-        if let Some(session) = &mut session {
-            server::refuse_put_aside(session, &name)?;
-        }
-        if options.ddl.is_none() {
-            return Err(no_table(&name.to_string()));
-        }
-        ddl::statement(options)?;
-        plan.makes_table = true;
-        return Ok(plan);
+        return plan.of_missing(&name, session, options);
     };
     let mut target = lock(session, options, None)?;
     let climbed = ladder::climb(&mut target, options, &memory, &mut *source, Purpose::Plan)?;
@@ -118,6 +110,33 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
     plan.why = rung.why;
     plan.landing = rung.landing.map(|landing| landing.why);
     Ok(plan)
+}
+
+impl Plan {
+    /// For a table that is still to be made.
+    fn of_missing(
+        mut self,
+        name: &TableName,
+        session: Option<Session>,
+        options: &LoadOptions,
+    ) -> Result<Plan, Error> {
+        let Some(mut session) = session else { return self.of_making(name, options) };
+        server::refuse_put_aside(&mut session, name)?;
+        let (path, refused) = ladder::foresee(&mut session, options)?;
+        self.path = path.map(LoadPath::name);
+        self.refused = refused;
+        self.why = "unless the shape of the table is in its way".to_owned();
+        self.of_making(name, options)
+    }
+
+    fn of_making(mut self, name: &TableName, options: &LoadOptions) -> Result<Plan, Error> {
+        if options.ddl.is_none() {
+            return Err(no_table(&name.to_string()));
+        }
+        ddl::statement(options)?;
+        self.makes_table = true;
+        Ok(self)
+    }
 }
 
 /// The kinds of compression that the files have.

@@ -134,7 +134,8 @@ fn run(
         Ok(mut report) => {
             let way = rung.landing.as_ref().map(|landing| landing.way);
             report.warnings.extend(forget_ledger(&mut target, options, way));
-            Speeds::remember(&options.state_dir, rung.path, &report);
+            let indexes = target.table.indexes.len();
+            Speeds::remember(&options.state_dir, rung.path, &report, indexes);
             Ok(report)
         }
         Err(failed) => {

@@ -47,6 +47,8 @@ pub struct SniffOptions {
     pub charset: Option<String>,
     /// Where a pipe is kept.
     pub temp_dir: PathBuf,
+    /// Memory of the whole process: with little of it, less of the input is looked at.
+    pub memory_bytes_max: u64,
 }
 
 /// What a file seems to be.
@@ -98,8 +100,9 @@ pub struct SniffedColumn {
 /// Errors: reading it; an input that has no rows to look at.
 pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     let usage = |error: sources::Error| Error::Usage(error.to_string());
-    let sample =
-        Sample::take(&options.files, options.encoding, &options.temp_dir).map_err(usage)?;
+    let memory = options.memory_bytes_max / 2;
+    let sample = Sample::take(&options.files, options.encoding, &options.temp_dir, memory);
+    let sample = sample.map_err(usage)?;
     check_format(&sample, options)?;
     let mut notes = Vec::new();
     let ending = options.files.first().and_then(|path| dialect::ending(path));
@@ -354,6 +357,7 @@ mod tests {
             encoding: Encoding::ByMark,
             charset: None,
             temp_dir: folder.path().to_owned(),
+            memory_bytes_max: 4 << 30,
         })
     }
 

@@ -15,6 +15,10 @@ use crate::error::Result;
 const SAMPLE_BYTES: usize = 32 << 20;
 /// Least of each file, where there are many; of more than fit so, the last are not looked at.
 const FILE_BYTES_MIN: usize = 256 << 10;
+/// What a byte of the sample costs whoever looks at it, in bytes: itself, and where it is in the
+/// table of rows and fields if it may end one.
+const PLAIN_COST: usize = 2;
+const END_COST: usize = 34;
 /// Bytes per read.
 const READ_BYTES: usize = 1 << 20;
 /// Text that tells UTF-16 without a mark.
@@ -34,6 +38,8 @@ pub struct Sample {
     pub encoding: Encoding,
     /// Whether the files' own byte order marks tell that they are UTF-16 or UTF-32.
     pub is_marked: bool,
+    /// Memory that looking at more may take.
+    cost_left: usize,
 }
 
 /// Text of one place.
@@ -50,16 +56,25 @@ pub struct Part {
 }
 
 impl Sample {
-    /// Reads parts of these inputs. What a pipe gives is gone then.
+    /// Reads parts of these inputs, so much that looking at them takes about `memory_bytes`. What a
+    /// pipe gives is gone then.
     ///
     /// Errors: as reading all of them.
-    pub fn take(paths: &[PathBuf], encoding: Encoding, temp_dir: &Path) -> Result<Sample> {
+    pub fn take(
+        paths: &[PathBuf],
+        encoding: Encoding,
+        temp_dir: &Path,
+        memory_bytes: u64,
+    ) -> Result<Sample> {
         input::check_pipes(paths)?;
-        let mut sample = Sample { is_whole: true, encoding, ..Sample::default() };
-        let share = (SAMPLE_BYTES / paths.len().max(1)).max(FILE_BYTES_MIN);
+        let memory_bytes = usize::try_from(memory_bytes).unwrap_or(usize::MAX);
+        let mut sample =
+            Sample { is_whole: true, encoding, cost_left: memory_bytes, ..Sample::default() };
+        let sample_bytes = SAMPLE_BYTES.min(memory_bytes / 4).max(FILE_BYTES_MIN);
+        let share = (sample_bytes / paths.len().max(1)).max(FILE_BYTES_MIN);
         for (file, path) in paths.iter().enumerate() {
             let taken: usize = sample.parts.iter().map(|part| part.bytes.len()).sum();
-            if taken >= SAMPLE_BYTES {
+            if taken >= sample_bytes || sample.cost_left == 0 {
                 sample.is_whole = false;
                 break;
             }
@@ -108,8 +123,7 @@ impl Sample {
             text.read(&mut start.bytes, 4)?;
             start.is_end = start.bytes.len() == seen;
         }
-        self.is_whole &= start.is_end;
-        self.parts.push(start);
+        self.add(start);
         if let (Some(bytes), Some(mut raw)) = (large, text.into_raw()) {
             for (position, is_end) in [(bytes / 2, false), (bytes - share as u64 / 4, true)] {
                 raw.seek(position);
@@ -117,10 +131,31 @@ impl Sample {
                 part.bytes.resize(share / 4, 0);
                 let size = raw.fill(&mut part.bytes)?;
                 part.bytes.truncate(size);
-                self.parts.push(part);
+                self.add(part);
             }
+            self.is_whole = false;
         }
         Ok(())
+    }
+
+    /// Takes a part, or the beginning of it that there is memory for.
+    fn add(&mut self, mut part: Part) {
+        let cost = |byte: &u8| match byte.is_ascii_alphanumeric() || !byte.is_ascii() {
+            true => PLAIN_COST,
+            false => END_COST,
+        };
+        let fits = part.bytes.iter().position(|byte| {
+            let left = self.cost_left.checked_sub(cost(byte));
+            self.cost_left = left.unwrap_or(0);
+            left.is_none()
+        });
+        if let Some(size) = fits {
+            part.bytes.truncate(size);
+            part.bytes.shrink_to_fit();
+            part.is_end = false;
+        }
+        self.is_whole &= part.is_start && part.is_end;
+        self.parts.push(part);
     }
 }
 
@@ -153,7 +188,7 @@ mod tests {
             path
         };
         let paths: Vec<PathBuf> = files.iter().enumerate().map(write).collect();
-        Sample::take(&paths, Encoding::ByMark, folder.path()).unwrap()
+        Sample::take(&paths, Encoding::ByMark, folder.path(), 4 << 30).unwrap()
     }
 
     #[test]
@@ -175,6 +210,22 @@ mod tests {
         assert!(bytes.starts_with(&large.parts[0].bytes[..2 * quarter]));
         assert!(bytes.ends_with(&large.parts[2].bytes));
         assert!(sample(&[&bytes[..SAMPLE_BYTES]]).is_whole);
+    }
+
+    #[test]
+    fn little_memory_is_for_little_text_and_less_of_short_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        for (line, most) in
+            [(&b"1\n"[..], 1 << 20), (b"one long line of many words and letters\n", 4 << 20)]
+        {
+            std::fs::write(&path, line.repeat((16 << 20) / line.len())).unwrap();
+            let paths = [path.clone()];
+            let sample = Sample::take(&paths, Encoding::ByMark, folder.path(), 16 << 20).unwrap();
+            let bytes: usize = sample.parts.iter().map(|part| part.bytes.len()).sum();
+            assert!(bytes <= most && bytes >= most / 8, "{bytes}");
+            assert!(!sample.is_whole && sample.parts[0].is_start);
+        }
     }
 
     #[test]
