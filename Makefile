@@ -47,6 +47,8 @@ test:
 	$(CARGO) clippy --locked --workspace --all-targets --features inrush/bench -- -D warnings
 	$(CARGO) clippy --locked -p inrush -- -D warnings
 	$(CARGO) test --locked --workspace --features inrush/bench
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --locked check; \
+		else echo 'not checked, for cargo-deny is not installed: licences and advisories (deny.toml)'; fi
 
 bench:
 	@scripts/setup.sh 16

@@ -132,6 +132,11 @@ fn a_load_with_files_of_every_kind_survives_faults_on_the_way() {
     kinds.sort_unstable();
     kinds.dedup();
     println!("{} operations: {kinds:?}", operations.len());
+    // What is in no table is on the disk before the table can be in.
+    let first = |wanted: &str| operations.iter().position(|seen| seen == wanted).unwrap();
+    for what in ["sync rejects", "sync duplicates"] {
+        assert!(first(what) < first("rename space"), "{what}: {operations:?}");
+    }
     // The first and the last of each kind, and some between.
     for (turn, kind) in kinds.into_iter().enumerate() {
         let all: Vec<usize> =

@@ -81,7 +81,7 @@ pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
         "collation" => vec![collation()],
         "convert" => conversions(),
         "dump" => dumps(),
-        "journal" => vec![journal()],
+        "journal" => vec![journal(), replay_journal()],
         "option_file" => vec![OPTION_FILE.as_bytes().to_vec()],
         "scan" => texts_with_choices(),
         "sniff" => TEXTS.map(|text| text.as_bytes().to_vec()).to_vec(),
@@ -151,6 +151,20 @@ fn collation() -> Vec<u8> {
 fn conversions() -> Vec<Vec<u8>> {
     let with = |kind: u8, value: &str| [&[kind, 6, 0, 0x84], value.as_bytes()].concat();
     (0..24).flat_map(|kind| VALUES.map(|value| with(kind, value))).collect()
+}
+
+/// A line of each kind, of a replay.
+fn replay_journal() -> Vec<u8> {
+    let lines = [
+        r#"{"dump":{"dump":"/d.sql","files":7,"server":"h","into":null,"tables":[],"exclude":["a"],"atomic":false}}"#,
+        r#"{"begin":{"part":0,"offset":5}}"#,
+        r#"{"fill":{"part":0,"offset":6}}"#,
+        r#"{"told":{"part":0,"offset":5}}"#,
+        r#"{"done":{"part":1,"offset":18446744073709551615}}"#,
+        r#"{"gone":{"database":"d","table":"t"}}"#,
+    ];
+    let line = |line: &str| format!("{:08x} {line}\n", crc32c::crc32c(line.as_bytes()));
+    lines.map(line).concat().into_bytes()
 }
 
 fn journal() -> Vec<u8> {

@@ -332,6 +332,11 @@ fn open(state_dir: &Path, name: &str) -> std::io::Result<(Vec<u8>, File)> {
     Ok((text, file))
 }
 
+/// How many whole lines a journal has, for the fuzz target: any bytes can be given.
+pub fn lines(text: &[u8]) -> usize {
+    text.split_inclusive(|&byte| byte == b'\n').map_while(parse).count()
+}
+
 fn render(line: &Line) -> std::io::Result<String> {
     let text = serde_json::to_string(line).map_err(std::io::Error::other)?;
     Ok(format!("{:08x} {text}\n", crc32c::crc32c(text.as_bytes())))

@@ -42,6 +42,9 @@ mod table;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+#[doc(hidden)]
+pub use journal::lines as journal_lines;
+
 use std::time::Instant;
 
 use server::ConnectOptions;
