@@ -10,18 +10,22 @@
 //! | `short` | a write is done by half | as with `enospc` |
 //! | `kill` | the process dies before it, as by `kill -9` | |
 //! | `torn` | a write is done by half, then the process dies | |
+//! | `power` | the process dies before it, and what was not synced is lost in part (`unsynced`) | |
 //!
 //! `INRUSH_FAULT_LOG=FILE` gets a line for each operation, `write space`, to count them by.
 
-use std::fs::OpenOptions;
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::Operation;
+use crate::{Operation, unsynced};
 
 /// Writes are cut at a multiple of it, so that O_DIRECT takes the rest.
 const CUT_BYTES: usize = 4096;
@@ -33,6 +37,7 @@ enum Kind {
     Short,
     Kill,
     Torn,
+    Power,
 }
 
 struct Fault {
@@ -49,6 +54,7 @@ static FAULT: LazyLock<Option<Fault>> = LazyLock::new(|| {
         "short" => Kind::Short,
         "kill" => Kind::Kill,
         "torn" => Kind::Torn,
+        "power" => Kind::Power,
         _ => return None,
     };
     Some(Fault { at: at.parse().ok()?, kind })
@@ -76,6 +82,48 @@ pub(crate) fn before_write(what: &'static str, bytes: usize) -> io::Result<usize
     Ok(granted)
 }
 
+/// Whether what is not synced yet is to be known.
+fn is_power() -> bool {
+    FAULT.as_ref().is_some_and(|fault| fault.kind == Kind::Power)
+}
+
+/// Before `bytes` bytes are written at `offset`, or where the file stands.
+pub(crate) fn writes(file: &File, offset: Option<u64>, bytes: usize) -> io::Result<()> {
+    if !is_power() {
+        return Ok(());
+    }
+    let offset = offset.map_or_else(|| end_of_writes(file), Ok)?;
+    unsynced::write(file, offset, bytes)
+}
+
+/// Where a write without a place goes.
+fn end_of_writes(file: &File) -> io::Result<u64> {
+    match rustix::fs::fcntl_getfl(file)?.contains(OFlags::APPEND) {
+        true => Ok(file.metadata()?.len()),
+        false => Ok(rustix::fs::tell(file)?),
+    }
+}
+
+/// Before the size is set.
+pub(crate) fn sizes(file: &File) -> io::Result<()> {
+    if is_power() { unsynced::size(file) } else { Ok(()) }
+}
+
+/// After a file was made in a folder.
+pub(crate) fn made(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    if is_power() { unsynced::make(folder, name) } else { Ok(()) }
+}
+
+/// After a file got another name.
+pub(crate) fn renamed(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    if is_power() { unsynced::rename(folder, from, to) } else { Ok(()) }
+}
+
+/// After a file or a folder was synced.
+pub(crate) fn synced(of: impl AsFd) -> io::Result<()> {
+    if is_power() { unsynced::sync(of) } else { Ok(()) }
+}
+
 fn judge(operation: Operation, what: &'static str, bytes: usize) -> io::Result<usize> {
     let number = OPERATIONS.fetch_add(1, Ordering::Relaxed) + 1;
     if let Some(mut log) = LOG.as_ref() {
@@ -92,7 +140,11 @@ fn judge(operation: Operation, what: &'static str, bytes: usize) -> io::Result<u
         Kind::Short if number == fault.at && bytes > 1 => Ok(half(bytes)),
         Kind::Short if number >= fault.at && takes_space => full(),
         Kind::Torn if number == fault.at && bytes > 1 => Ok(half(bytes)),
-        Kind::Torn if number > fault.at => wait_for_death(),
+        Kind::Torn | Kind::Power if number > fault.at => wait_for_death(),
+        Kind::Power if number == fault.at => {
+            unsynced::lose(number);
+            die()
+        }
         Kind::Kill | Kind::Torn if number == fault.at => die(),
         _ => Ok(bytes),
     }

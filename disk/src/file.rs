@@ -26,6 +26,7 @@ impl File {
     /// Writes all of `bytes` at `offset`. Threads may write at other places meanwhile.
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let granted = faults::before_write(self.what, bytes.len())?;
+        faults::writes(&self.file, Some(offset), bytes.len())?;
         self.file.write_all_at(&bytes[..granted], offset)?;
         if granted < bytes.len() {
             faults::before_write(self.what, bytes.len() - granted)?;
@@ -43,6 +44,7 @@ impl File {
     /// Sets the size; what was never written is a hole of zeros.
     pub fn set_len(&self, bytes: u64) -> io::Result<()> {
         faults::before(Operation::SetSize, self.what)?;
+        faults::sizes(&self.file)?;
         self.file.set_len(bytes)
     }
 
@@ -62,13 +64,15 @@ impl File {
     /// Waits until contents and size are on the disk.
     pub fn sync_data(&self) -> io::Result<()> {
         faults::before(Operation::Sync, self.what)?;
-        self.file.sync_data()
+        self.file.sync_data()?;
+        faults::synced(&self.file)
     }
 
     /// Waits until the file, its owner and mode included, is on the disk.
     pub fn sync_all(&self) -> io::Result<()> {
         faults::before(Operation::Sync, self.what)?;
-        self.file.sync_all()
+        self.file.sync_all()?;
+        faults::synced(&self.file)
     }
 
     /// Size, owner, mode.
@@ -97,6 +101,7 @@ impl Read for File {
 impl Write for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let granted = faults::before_write(self.what, bytes.len())?;
+        faults::writes(&self.file, None, granted)?;
         self.file.write(&bytes[..granted])
     }
 

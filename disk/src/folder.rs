@@ -83,6 +83,7 @@ impl Folder {
         faults::before(Operation::Create, what)?;
         let flags = FILE | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         let file = rustix::fs::openat(&self.folder, name, flags, Mode::from_raw_mode(mode))?;
+        faults::made(self.folder.as_fd(), name)?;
         Ok(File::new(file.into(), what))
     }
 
@@ -111,11 +112,12 @@ impl Folder {
         match rustix::fs::renameat_with(here, from, here, to, RenameFlags::NOREPLACE) {
             // Not every file system can refuse to replace.
             Err(Errno::INVAL | Errno::NOSYS) => match self.look(to)? {
-                Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
-                None => Ok(rustix::fs::renameat(here, from, here, to)?),
+                Some(_) => return Err(io::ErrorKind::AlreadyExists.into()),
+                None => rustix::fs::renameat(here, from, here, to)?,
             },
-            renamed => Ok(renamed?),
+            renamed => renamed?,
         }
+        faults::renamed(here, from, to)
     }
 
     /// Removes a file, or a link; false when there was none.
@@ -142,7 +144,8 @@ impl Folder {
     /// Makes what happened to the names in it durable.
     pub fn sync(&self, what: &'static str) -> io::Result<()> {
         faults::before(Operation::Sync, what)?;
-        Ok(rustix::fs::fsync(&self.folder)?)
+        rustix::fs::fsync(&self.folder)?;
+        faults::synced(&self.folder)
     }
 
     fn stat_of(&self, name: &OsStr) -> rustix::io::Result<Stat> {

@@ -13,6 +13,8 @@ pub mod folder;
 mod no_faults;
 pub mod private;
 pub mod size;
+#[cfg(feature = "faults")]
+mod unsynced;
 
 #[cfg(not(feature = "faults"))]
 use no_faults as faults;

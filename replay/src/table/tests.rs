@@ -311,6 +311,12 @@ fn what_a_killed_replay_left_goes_but_not_what_one_that_runs_made() {
         assert_eq!(kind(&mut other.own, &left, false).unwrap(), Kind::Table);
     }
     let mut sessions = sessions(server, &database);
+    // The server has to notice first that the connections are gone.
+    for left in [&table, &unmade] {
+        while sessions.own.lock_holder(&server::Names::of(left).lock).unwrap().is_some() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
     let mut tables = Tables::new(&options(false));
     tables.clean(&mut sessions.own, &database).unwrap();
     let names = leftovers::names(&mut sessions.own, &database).unwrap();

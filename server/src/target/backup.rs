@@ -29,8 +29,8 @@ use crate::target::waiting::ER_LOCK_WAIT_TIMEOUT;
 const TELL_EVERY: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(100);
 
-/// What a server's own process is called.
-const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
+/// The bits of open(2)'s flags that say whether a file is written to; 0 if it is not.
+const ACCESS_MODE: u32 = 0o3;
 
 impl Lock {
     /// Waits for the end of all backups that have begun; `other` is a connection besides.
@@ -83,7 +83,7 @@ impl Lock {
     }
 }
 
-/// A process that is no server.
+/// A process that reads the redo log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Process {
     id: u32,
@@ -110,25 +110,35 @@ impl Process {
     }
 }
 
-/// Other programs than servers that have a file open, as far as this process may look.
+/// Programs that have a file open to read, as far as this process may look: the server writes to it.
 fn readers(file: &Path) -> Vec<Process> {
     let Ok(file) = fs::metadata(file).map(|meta| (meta.dev(), meta.ino())) else {
         return Vec::new();
     };
-    let has_it_open = |id: &u32| {
+    let reads_it = |id: &u32| {
         let Ok(open) = fs::read_dir(format!("/proc/{id}/fd")) else { return false };
-        let mut open = open.flatten().filter_map(|entry| fs::metadata(entry.path()).ok());
-        open.any(|meta| (meta.dev(), meta.ino()) == file)
+        open.flatten().any(|entry| {
+            let is_it = |meta: fs::Metadata| (meta.dev(), meta.ino()) == file;
+            fs::metadata(entry.path()).is_ok_and(is_it)
+                && is_read_only(*id, &entry.file_name().to_string_lossy())
+        })
     };
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
     processes
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|&id| id != std::process::id())
-        .filter(has_it_open)
+        .filter(reads_it)
         .filter_map(Process::of)
-        .filter(|process| !SERVERS.contains(&process.name.as_str()))
         .collect()
+}
+
+/// Whether an open file of a process is not written to.
+fn is_read_only(process: u32, file: &str) -> bool {
+    let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{file}")).unwrap_or_default();
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & ACCESS_MODE == 0)
 }
 
 #[cfg(test)]
@@ -141,7 +151,12 @@ mod tests {
     fn programs_that_read_a_file_are_seen_until_they_end() {
         let path = std::env::temp_dir().join(format!("inrush-redo-{}", std::process::id()));
         fs::write(&path, "log").unwrap();
-        assert_eq!(readers(&path), [], "one's own process does not count");
+        assert_eq!(readers(&path), []);
+        let both = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let mut server = Command::new("sleep").arg("60").stdin(both).spawn().unwrap();
+        assert_eq!(readers(&path), [], "a process that writes to it is the server");
+        server.kill().unwrap();
+        server.wait().unwrap();
         let mut program =
             Command::new("sleep").arg("60").stdin(fs::File::open(&path).unwrap()).spawn().unwrap();
         let seen = readers(&path);
