@@ -15,7 +15,7 @@ use testkit::proxy::{Fate, Proxy, Request};
 use testkit::tables::server::{Db, Server};
 
 /// Loads where nothing is said of it: about 20 seconds of them.
-const RUNS: usize = 140;
+const RUNS: usize = 70;
 /// Rows of each file; each file is a portion.
 const FILE_ROWS: u64 = 100;
 const FILES: u64 = 3;

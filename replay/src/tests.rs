@@ -11,7 +11,7 @@ use testkit::{Random, TestServer};
 use super::*;
 
 /// Replays where nothing is said of it: about 20 seconds of them.
-const RUNS: usize = 60;
+const RUNS: usize = 32;
 /// Requests that are not there in every run.
 const MORE_REQUESTS: usize = 5;
 const TABLES: [&str; 4] = ["a", "b", "c", "e"];

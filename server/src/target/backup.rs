@@ -142,6 +142,7 @@ fn is_read_only(process: u32, file: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use std::process::Command;
 
