@@ -14,6 +14,9 @@ DEMO   := $(TARGET)/demo/inrush
 # Generated rows, and the servers of demo and benchmarks while they run.
 ROWS   := $(abspath $(TARGET))/tpch
 
+# Tests wait for servers half of the time.
+THREADS ?= $(shell echo $$(( $$(nproc) * 3 / 2 )))
+
 # Of the soak: how long, or which case again; and on which servers.
 MINUTES ?= 10
 SEED    ?=
@@ -46,7 +49,7 @@ test:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --features inrush/bench -- -D warnings
 	$(CARGO) clippy --locked -p inrush -- -D warnings
-	$(CARGO) test --locked --workspace --features inrush/bench
+	RUST_TEST_THREADS=$(THREADS) $(CARGO) test --locked --workspace --features inrush/bench
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --locked check; \
 		else echo 'not checked, for cargo-deny is not installed: licences and advisories (deny.toml)'; fi
 

@@ -120,3 +120,16 @@ fn a_backup_that_begins_after_the_import_has_the_new_rows() {
     let Some(is_new) = restored("publish.begin") else { return };
     assert!(is_new);
 }
+
+#[test]
+fn a_lock_for_backups_that_nobody_lets_go_is_given_up() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, Mode::Replace, 500);
+    let mut forgotten = server.connect().unwrap();
+    forgotten.exec("BACKUP STAGE START").unwrap();
+    let outcome = finish(start(scene.command().args(["--lock-wait", "1"])));
+    outcome.refused(1, &["no lock on", "within 1 s"]);
+    assert!(!scene.is_new());
+    forgotten.exec("BACKUP STAGE END").unwrap();
+    scene.again("the lock for backups is free again");
+}

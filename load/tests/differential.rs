@@ -15,7 +15,7 @@ const CASES: usize = 150;
 /// Tables between two restarts.
 const BATCH: usize = 50;
 /// Servers that are made for one table each.
-const NEW_SERVERS: usize = 6;
+const NEW_SERVERS: usize = 4;
 
 #[test]
 fn random_tables_are_as_load_data_makes_them() {

@@ -8,8 +8,8 @@
 //! through. They are known by the server's lock for backups, and by the redo log that they have open:
 //! old versions take the lock late, and all take it some time after they look where the log ends.
 //!
-//! The lock is not kept. A backup that waits for it would have all DDL on the server wait too, the
-//! load's own included.
+//! The lock is neither kept nor waited for in its queue: whoever waits for it, a backup or a load,
+//! has all DDL of the server wait behind, the load's own included. It is asked for again and again.
 //! Source: MariaDB 10.11, extra/mariabackup/xtrabackup.cc, `backup_file_op`, `BackupStages`;
 //! sql/backup.cc; tried with mariadb-backup 10.11.19, begun at any moment of a load.
 
@@ -27,30 +27,44 @@ use crate::target::waiting::ER_LOCK_WAIT_TIMEOUT;
 
 /// A backup can take hours and is waited for to its end. Between two words about it.
 const TELL_EVERY: Duration = Duration::from_secs(30);
-const POLL: Duration = Duration::from_millis(100);
+/// Shorter waits are not worth a word.
+const QUIET: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(50);
 
 /// The bits of open(2)'s flags that say whether a file is written to; 0 if it is not.
 const ACCESS_MODE: u32 = 0o3;
 
 impl Lock {
     /// Waits for the end of all backups that have begun; `other` is a connection besides.
+    ///
+    /// Errors: [`Error::LockWait`](crate::Error::LockWait) where the lock for backups does not come and
+    /// nobody is seen to make one: DDL that waits for locks has it too.
     pub(super) fn wait_for_backups(
         &mut self,
         dir: &DatabaseDir,
         other: &mut Session,
     ) -> Result<()> {
-        let readers = self.redo_log(dir)?.map(|log| readers(&log)).unwrap_or_default();
-        other.set_lock_wait(TELL_EVERY)?;
-        loop {
-            match other.exec("BACKUP STAGE START") {
-                Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
-                    self.patience
-                        .say("waiting for the end of a backup, which would lack the table");
-                }
-                begun => break begun.map(drop)?,
+        let log = self.redo_log(dir)?;
+        let readers_now = || log.as_deref().map(readers).unwrap_or_default();
+        let readers = readers_now();
+        other.exec("SET SESSION lock_wait_timeout=0")?;
+        let (begun, mut told) = (Instant::now(), None);
+        while !takes_stage(other)? {
+            self.session.options().interrupt.check()?;
+            let waited = begun.elapsed();
+            if waited >= self.patience.wait && readers_now().is_empty() {
+                return Err(self.patience.timed_out(other, Vec::new()));
             }
+            let is_news = told.is_none_or(|told: Instant| told.elapsed() >= TELL_EVERY);
+            if is_news && waited >= QUIET {
+                told = Some(Instant::now());
+                self.patience.say(
+                    "waiting for the end of a backup, which would lack the table, or of DDL that \
+                     waits for locks",
+                );
+            }
+            sleep(POLL);
         }
-        other.exec("BACKUP STAGE END")?;
         other.set_lock_wait(self.patience.wait)?;
         self.wait_for_end_of(&readers)
     }
@@ -80,6 +94,19 @@ impl Lock {
         let Some(datadir) = dir.path.parent() else { return Ok(None) };
         // An absolute path takes the place of the one before.
         Ok(folder.map(|folder| datadir.join(folder).join("ib_logfile0")))
+    }
+}
+
+/// Takes the lock for backups, if it is there at once, and lets it go. Who waits for it has all DDL
+/// that begins wait behind.
+fn takes_stage(session: &mut Session) -> Result<bool> {
+    match session.exec("BACKUP STAGE START") {
+        Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => Ok(false),
+        begun => {
+            begun?;
+            session.exec("BACKUP STAGE END")?;
+            Ok(true)
+        }
     }
 }
 
