@@ -71,6 +71,8 @@ fn many_pages(server: &TestServer, case: &Case) {
 
 fn assert_equal(server: &TestServer, source: &str, twin: &str) {
     let twin = format!("p.{twin}_twin");
+    // While rows are purged, CHECK TABLE warns of index entries whose rows have just gone.
+    server.sql("set global innodb_max_purge_lag_wait=0");
     let check = server.sql(&format!("check table {twin} extended"));
     assert_eq!(check, format!("{twin}\tcheck\tstatus\tOK\n"));
     let checksum = |table: &str| {
