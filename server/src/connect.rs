@@ -1,7 +1,7 @@
 //! How to reach a server, and talking to it.
 //!
 //! ```text
-//! option_file -> options -> handshake (tls) -> setup -> session
+//! option_file -> options -> handshake (tls, withheld) -> setup -> session
 //! ```
 //!
 //! `mark` tells a connection of ours from others; [`interrupt`] is the wish to stop that a session
@@ -16,6 +16,7 @@ pub mod session;
 pub(crate) mod setup;
 pub mod tls;
 mod watcher;
+mod withheld;
 
 pub use handshake::THREAD as CONNECT_THREAD;
 pub use mark::Mark;

@@ -242,6 +242,41 @@ fn an_unverified_server_hears_nothing_of_the_account() {
     assert_eq!(hears(None, required()), "");
 }
 
+/// An impostor asks for the password itself over a connection that need not be verified: what he
+/// is then told, and what comes of it.
+fn asks_for_the_password(host: &str, more: ConnectOptions) -> (String, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut all = (String::new(), String::new());
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let impostor = Impostor::asking(self_signed(dir.path(), "fake", &[host]), version);
+        let unverified = TlsOptions { verify: Some(Verify::Nothing), ..required() };
+        let options = ConnectOptions {
+            host: Some(host.to_owned()),
+            tls: unverified,
+            ..impostor.options().overridden_by(more.clone())
+        };
+        let error = Session::connect(&options).unwrap_err().to_string();
+        all.0.push_str(&String::from_utf8_lossy(&impostor.heard()));
+        all.1.push_str(&error);
+    }
+    all
+}
+
+#[test]
+fn a_server_that_nobody_verified_is_not_sent_the_password_itself() {
+    let (heard, error) = asks_for_the_password("0.0.0.0", ConnectOptions::default());
+    assert_eq!(heard, "");
+    let parts = ["asks for the account's password itself", "--ssl-ca", "--get-server-public-key"];
+    assert!(parts.iter().all(|part| error.matches(part).count() == 2), "{error}");
+    assert!(!error.contains("a-password"), "{error}");
+    // Who says so has it sent to whoever answers; on this host nobody is in between.
+    let allowed = ConnectOptions { get_server_public_key: Some(true), ..ConnectOptions::default() };
+    let (heard, _) = asks_for_the_password("0.0.0.0", allowed);
+    assert_eq!(heard.matches("a-password\0").count(), 2, "{heard}");
+    let (heard, _) = asks_for_the_password("127.0.0.1", ConnectOptions::default());
+    assert_eq!(heard.matches("a-password\0").count(), 2, "{heard}");
+}
+
 #[test]
 fn a_server_that_says_nothing_is_given_up_on() {
     let silent = Impostor::silent();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, Stream};
+use rustls::{ServerConfig, ServerConnection, Stream, SupportedProtocolVersion};
 use server::ConnectOptions;
 use server::options::Protocol;
 
@@ -37,6 +37,14 @@ impl Impostor {
             let _ = stream.read_to_end(&mut bytes);
             bytes
         })
+    }
+
+    /// Offers encryption, and then wants the password itself, by caching_sha2_password.
+    pub(crate) fn asking(
+        identity: Identity,
+        version: &'static SupportedProtocolVersion,
+    ) -> Impostor {
+        Impostor::answering(move |stream| ask(stream, &identity, version))
     }
 
     pub(crate) fn answering(
@@ -97,14 +105,55 @@ fn hear(mut stream: TcpStream, identity: Option<&Identity>) -> Vec<u8> {
         heard.truncate(size);
         return heard;
     };
-    // The wish for encryption: 32 bytes that tell nothing of the account.
-    stream.read_exact(&mut heard[..36]).unwrap();
-    let chain = vec![CertificateDer::from_pem_file(&identity.cert).unwrap()];
-    let key = PrivateKeyDer::from_pem_file(&identity.key).unwrap();
-    let config =
-        ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
-    let mut connection = ServerConnection::new(Arc::new(config)).unwrap();
+    let mut connection = encrypted(&mut stream, identity, rustls::ALL_VERSIONS);
     let size = Stream::new(&mut connection, &mut stream).read(&mut heard).unwrap_or(0);
     heard.truncate(size);
     heard
+}
+
+fn ask(
+    mut stream: TcpStream,
+    identity: &Identity,
+    version: &'static SupportedProtocolVersion,
+) -> Vec<u8> {
+    stream.write_all(&greeting(true)).unwrap();
+    let mut connection = encrypted(&mut stream, identity, &[version]);
+    let mut talk = Stream::new(&mut connection, &mut stream);
+    let mut told = vec![0; 4096];
+    let _ = talk.read(&mut told).unwrap();
+    let switch = b"\xfecaching_sha2_password\0saltsaltsaltsaltsalt\0";
+    talk.write_all(&packet(3, switch)).unwrap();
+    // A proof that somebody knows the password, which is no use to anybody else.
+    let _ = talk.read(&mut told).unwrap();
+    talk.write_all(&packet(5, b"\x01\x04")).unwrap();
+    talk.sock.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let size = talk.read(&mut told).unwrap_or(0);
+    told.truncate(size);
+    // Whatever that was, it will do.
+    let _ = talk.write_all(&packet(7, b"\0\0\0\x02\0\0\0"));
+    if told.is_empty() {
+        let _ = talk.read_to_end(&mut told);
+    }
+    told
+}
+
+/// Begins encryption, as the client has wished for after the greeting.
+fn encrypted(
+    stream: &mut TcpStream,
+    identity: &Identity,
+    versions: &[&'static SupportedProtocolVersion],
+) -> ServerConnection {
+    // 32 bytes that tell nothing of the account.
+    stream.read_exact(&mut [0; 36]).unwrap();
+    let chain = vec![CertificateDer::from_pem_file(&identity.cert).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(&identity.key).unwrap();
+    // Not those of the process, which are the client's to choose.
+    let ciphers = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(ciphers)
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap();
+    ServerConnection::new(Arc::new(config)).unwrap()
 }

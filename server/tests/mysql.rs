@@ -200,6 +200,41 @@ fn a_password_goes_over_tls_or_a_socket() {
 }
 
 #[test]
+fn a_password_that_is_asked_for_goes_elsewhere_only_if_somebody_says_so() {
+    let Some(host) = Host::new(&[]) else { return };
+    let unverified = || TlsOptions {
+        encryption: Some(Encryption::Required),
+        verify: Some(Verify::Nothing),
+        ..TlsOptions::default()
+    };
+    // An address that is none of this host's by its name.
+    let elsewhere = |options| ConnectOptions { host: Some("0.0.0.0".to_owned()), ..options };
+    let refused = elsewhere(host.options(unverified()));
+    let parts = ["asks for the account's password itself", "--ssl-mode=VERIFY_CA"];
+    Host::refuses(&refused, &parts);
+    // Once the server remembers it, a proof is enough.
+    let here = ConnectOptions { host: Some("127.0.0.1".to_owned()), ..refused.clone() };
+    assert!(!Host::cipher(&here).is_empty());
+    assert!(!Host::cipher(&refused).is_empty());
+    let mut session = Session::connect(&refused).unwrap();
+    // What looks like the answer to the question is a row now.
+    let row = session.query_text(&format!("SELECT '{PASSWORD}'")).unwrap();
+    assert_eq!(row.as_deref(), Some(PASSWORD));
+
+    let chain = TlsOptions {
+        ca: host.file("ca.pem"),
+        verify: Some(Verify::Chain),
+        ..TlsOptions::default()
+    };
+    assert!(!Host::cipher(&elsewhere(host.options(chain))).is_empty());
+    let allowed = ConnectOptions {
+        get_server_public_key: Some(true),
+        ..elsewhere(host.options(unverified()))
+    };
+    assert!(!Host::cipher(&allowed).is_empty());
+}
+
+#[test]
 fn in_clear_a_password_goes_by_the_servers_key_only() {
     let Some(host) = Host::new(&[]) else { return };
     let refused = ["caching_sha2_password", "--ssl", "--server-public-key-path"];
@@ -281,7 +316,14 @@ fn pressure_and_lag_are_read() {
     let mut session = Session::connect(&options).unwrap();
     let began = Instant::now();
     let address = format!("127.0.0.1:{replica_port}");
-    let mut found = Replica::named(&address, &options).unwrap();
+    // The account has to get there first.
+    let mut found = loop {
+        match Replica::named(&address, &options) {
+            Ok(found) => break found,
+            Err(e) if began.elapsed() > Duration::from_secs(30) => panic!("{e}"),
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+    };
     let behind = |replica: &mut Replica| {
         replica.lag().is_some_and(|lag| matches!(lag.following, Following::Behind(_)))
     };

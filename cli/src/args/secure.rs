@@ -58,7 +58,8 @@ pub(crate) struct SecureArgs {
     /// that is not encrypted.
     #[arg(long, value_name = "FILE")]
     server_public_key_path: Option<PathBuf>,
-    /// Ask the server for that key. Who stands in between can give his own, and read the password.
+    /// Ask the server for that key, or send it the password over TLS that is not verified. Who stands in
+    /// between can read it.
     #[arg(long)]
     get_server_public_key: bool,
 }

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,8 @@ use secrecy::ExposeSecret;
 use crate::error::{Error, Result};
 use crate::options::ConnectOptions;
 use crate::tls::{Tls, Trust};
+
+use super::withheld::Withheld;
 
 /// Name of the thread that connects: what it dies of becomes an error, so nobody need print it.
 pub const THREAD: &str = "connect";
@@ -45,6 +48,9 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
         match take.recv_timeout(left.min(PAUSE)) {
             Ok(Ok(conn)) => return Ok(conn),
             Ok(Err(e)) => return Err(attempt.explain(&e)),
+            Err(RecvTimeoutError::Timeout) if left.is_zero() && attempt.has_withheld() => {
+                return Err(attempt.failed(attempt.withheld_words(), None));
+            }
             Err(RecvTimeoutError::Timeout) if left.is_zero() => {
                 let seconds = limit.as_secs();
                 let message =
@@ -71,6 +77,8 @@ struct Attempt {
     options: ConnectOptions,
     builder: OptsBuilder,
     tls: Option<Tls>,
+    /// Where the connection is encrypted to a stranger whom nobody verifies.
+    withheld: Option<Arc<Withheld>>,
 }
 
 impl Attempt {
@@ -79,14 +87,22 @@ impl Attempt {
         // A unix socket is not encrypted: its bytes stay in the machine.
         let tls = if options.socket_path().is_some() { None } else { tls };
         let builder = options.driver_options()?.server_key_path(public_key(options)?);
-        Ok(Attempt { options: options.clone(), builder, tls })
+        let is_open = tls.as_ref().is_some_and(|tls| !tls.is_verified) && options.keeps_back();
+        let password = options.password.as_ref().filter(|_| is_open);
+        let withheld = password.map(|password| Withheld::new(password.clone()));
+        Ok(Attempt { options: options.clone(), builder, tls, withheld })
     }
 
     fn run(self) -> std::result::Result<Conn, mysql::Error> {
         let (known, target) = (&self.options.known, self.options.target_text());
         match self.tls {
             Some(tls) if tls.is_required || !known.is_clear(&target) => {
-                match Conn::new(self.builder.clone().ssl_opts(tls.options)) {
+                let encrypted = self.builder.clone().ssl_opts(tls.options);
+                let connected = match &self.withheld {
+                    Some(withheld) => withheld.connect(encrypted),
+                    None => Conn::new(encrypted),
+                };
+                match connected {
                     Err(mysql::Error::DriverError(DriverError::TlsNotSupported))
                         if !tls.is_required =>
                     {
@@ -111,6 +127,9 @@ impl Attempt {
 
     /// What the driver said, for people.
     fn explain(&self, error: &mysql::Error) -> Error {
+        if self.has_withheld() {
+            return self.failed(self.withheld_words(), None);
+        }
         if let mysql::Error::MySqlError(e) = error {
             return self.failed(e.message.clone(), Some(e.code));
         }
@@ -121,6 +140,19 @@ impl Attempt {
             return self.failed(message, None);
         }
         self.failed(self.words(error), None)
+    }
+
+    /// Whether the server asked for the password itself, and was not given it.
+    fn has_withheld(&self) -> bool {
+        self.withheld.as_ref().is_some_and(|withheld| withheld.was_asked())
+    }
+
+    fn withheld_words(&self) -> String {
+        "the server asks for the account's password itself (caching_sha2_password), and its \
+             certificate is not verified, so it can be anybody: name its authority (--ssl-ca FILE; of \
+             MySQL's own certificates with --ssl-mode=VERIFY_CA), or have the password sent to whoever \
+             answers (--get-server-public-key)"
+            .to_owned()
     }
 
     fn words(&self, error: &mysql::Error) -> String {
@@ -163,6 +195,11 @@ impl ConnectOptions {
     fn trust(&self) -> Trust {
         let is_here = self.socket_path().is_some() || is_this_host(self.host_name());
         if is_here || !self.has_password() { Trust::Known } else { Trust::Stranger }
+    }
+
+    /// Whether the password itself is not for a server that could be anybody.
+    fn keeps_back(&self) -> bool {
+        self.trust() == Trust::Stranger && self.get_server_public_key != Some(true)
     }
 
     /// Whether a password is not to be encrypted by a key that anybody could have sent.

@@ -73,7 +73,8 @@ pub struct ConnectOptions {
     /// `--server-public-key-path`: key by which caching_sha2_password encrypts the password where
     /// the connection is not encrypted.
     pub server_public_key: Option<PathBuf>,
-    /// `--get-server-public-key`: take that key from whoever answers, unverified; default off.
+    /// `--get-server-public-key`: take that key from whoever answers, unverified, and send the
+    /// password over encrypted connections that are not verified; default off.
     pub get_server_public_key: Option<bool>,
     /// `time_zone` of the session; default the server's.
     pub time_zone: Option<String>,

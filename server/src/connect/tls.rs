@@ -10,8 +10,9 @@
 //! | `--ssl-mode` | MySQL's names for the same; VERIFY_CA leaves out the host name |
 //!
 //! Whoever is in between can ask for the password itself, by caching_sha2_password, whatever plugin
-//! the account has, and the driver sends it over any encrypted connection. So a password goes to
-//! another host over a verified connection only, unless somebody says that it need not be. Clients
+//! the account has, or guess it at leisure from what an older plugin has made of it. So a password, or
+//! what is made of it, goes to another host over a verified connection only, unless somebody says that
+//! it need not be; the password itself not even then (`withheld`). Clients
 //! of MariaDB 11.4 and newer verify by default too, and accept a certificate that nobody signed if
 //! the server proves by the password's hash that it is its own. The driver cannot take part in that
 //! proof: it shows neither the server's certificate nor the packet that ends the log-in.
@@ -82,6 +83,8 @@ pub(crate) struct Tls {
     pub(crate) options: SslOpts,
     /// A server without encryption is refused.
     pub(crate) is_required: bool,
+    /// The server's certificate has to be right.
+    pub(crate) is_verified: bool,
 }
 
 impl TlsOptions {
@@ -176,6 +179,7 @@ impl TlsOptions {
                 .with_danger_accept_invalid_certs(verify == Verify::Nothing)
                 .with_danger_skip_domain_validation(verify != Verify::HostName),
             is_required: encryption == Encryption::Required,
+            is_verified: verify != Verify::Nothing,
         }))
     }
 
@@ -190,7 +194,7 @@ impl TlsOptions {
         Some(format!(
             "{words}; a password goes to another host only over a connection that is verified: name \
              its authority by --ssl-ca FILE (of a certificate that nobody else has signed, itself), \
-             or have the password sent to whoever answers by --skip-ssl-verify-server-cert"
+             or take whoever answers for it by --skip-ssl-verify-server-cert"
         ))
     }
 
