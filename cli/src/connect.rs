@@ -14,7 +14,8 @@ use crate::failure::Failure;
 pub(crate) fn hush_driver() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().name() != Some(server::CONNECT_THREAD) {
+        let connects = std::thread::current().name() == Some(server::CONNECT_THREAD);
+        if !connects && !server::is_in_driver() {
             usual(panic);
         }
     }));

@@ -29,7 +29,7 @@ const REFUSALS: [u16; 8] = [1205, 1213, 1021, 1290, 1142, 1053, 1927, 1317];
 const UNCLEAR: [u16; 3] = [1053, 1927, 1317];
 
 /// A way in.
-struct Way {
+pub(crate) struct Way {
     path: LoadPath,
     mode: Mode,
     /// What makes table `t`.
@@ -45,7 +45,7 @@ const WITH_TRIGGER: &[&str] = &[
 ];
 
 /// Into a twin, into the table portion by portion, into it by one transaction; built.
-const WAYS: [Way; 7] = [
+pub(crate) const WAYS: [Way; 7] = [
     Way { path: LoadPath::Stream, mode: Mode::Replace, sql: PLAIN, has_rows: true },
     Way { path: LoadPath::Insert, mode: Mode::Insert, sql: PLAIN, has_rows: false },
     Way { path: LoadPath::Stream, mode: Mode::Append, sql: PLAIN, has_rows: true },
@@ -92,8 +92,8 @@ fn is_possible(fate: Fate, request: &Request) -> bool {
 }
 
 /// A table that is loaded again and again, by one way.
-struct Scene<'a> {
-    way: &'a Way,
+pub(crate) struct Scene<'a> {
+    pub(crate) way: &'a Way,
     db: Db,
     options: LoadOptions,
     connect: ConnectOptions,
@@ -104,7 +104,7 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    fn new(server: &Server, way: &'a Way) -> Scene<'a> {
+    pub(crate) fn new(server: &Server, way: &'a Way) -> Scene<'a> {
         let db = server.database();
         let lines = |file: u64| {
             let rows = file * FILE_ROWS..(file + 1) * FILE_ROWS;
@@ -156,14 +156,19 @@ impl<'a> Scene<'a> {
 
     /// A load in which one request has a fate of its own.
     fn run(&mut self, random: &mut Random) {
-        self.reset();
-        let nth = random.below(self.requests + MORE_REQUESTS);
         let fate = match random.below(4) {
             0 => Fate::LostBefore,
             1 => Fate::LostAfter,
             2 => Fate::Refused(random.pick(&REFUSALS)),
             _ => Fate::DoneThenRefused(random.pick(&UNCLEAR)),
         };
+        self.run_with(fate, random);
+    }
+
+    /// A load in which one request, any, has this fate.
+    pub(crate) fn run_with(&mut self, fate: Fate, random: &mut Random) {
+        self.reset();
+        let nth = random.below(self.requests + MORE_REQUESTS);
         let met: Arc<Mutex<Option<Request>>> = Arc::default();
         let (mut count, meets) = (0, Arc::clone(&met));
         self.proxy.judge(move |request| {

@@ -177,7 +177,9 @@ fn pause(tries: u32, connection: Option<u64>) -> Duration {
 /// Connects to a server that may be restarting, or full.
 pub fn reach(connect: &ConnectOptions, wait: Duration) -> Result<Session, Error> {
     let passes = |e: &server::Error| match e {
-        server::Error::Connect { errno: None, .. } | server::Error::Lost { .. } => true,
+        server::Error::Connect { errno: None, .. }
+        | server::Error::Lost { .. }
+        | server::Error::Nonsense { .. } => true,
         e => e.errno().is_some_and(|n| ER_CONNECT_PASSES.contains(&n)),
     };
     let (begun, mut pause) = (Instant::now(), CONNECT_PAUSE_MIN);

@@ -1,12 +1,13 @@
 //! How to reach a server, and talking to it.
 //!
 //! ```text
-//! option_file -> options -> handshake (tls, withheld) -> setup -> session
+//! option_file -> options -> handshake (tls, withheld) -> driver -> setup -> session
 //! ```
 //!
 //! `mark` tells a connection of ours from others; [`interrupt`] is the wish to stop that a session
 //! heeds, `watcher` ends the statements that do not.
 
+mod driver;
 mod handshake;
 pub mod interrupt;
 pub(crate) mod mark;
@@ -18,5 +19,6 @@ pub mod tls;
 mod watcher;
 mod withheld;
 
+pub use driver::is_in_driver;
 pub use handshake::THREAD as CONNECT_THREAD;
 pub use mark::Mark;

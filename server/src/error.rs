@@ -54,6 +54,17 @@ pub enum Error {
         /// The statement, cut, without secrets.
         statement: String,
     },
+    /// An answer that is none, behind which the connection was given up; the server may or may not
+    /// have done the statement.
+    #[error(
+        "the server's answer makes no sense ({message}): it is no MariaDB or MySQL, or something on the way to it changes what it says; statement: {statement}"
+    )]
+    Nonsense {
+        /// What the driver said.
+        message: String,
+        /// The statement, cut, without secrets.
+        statement: String,
+    },
     /// The swap was asked for and the connection broke; whether it was done cannot be asked.
     #[error("the connection to the server broke while it renamed the tables of {0}")]
     Unanswered(String),
@@ -296,7 +307,7 @@ impl Error {
 
     /// Whether the connection has ended in mid-statement, by itself or by an administrator.
     pub fn is_cut(&self) -> bool {
-        matches!(self, Error::Lost { .. }) || self.is_refusal_of(&CUT)
+        matches!(self, Error::Lost { .. } | Error::Nonsense { .. }) || self.is_refusal_of(&CUT)
     }
 
     /// Whether the server may have done the statement all the same: whoever asked it to change
@@ -331,8 +342,27 @@ impl Error {
                 let (errno, sqlstate, message) = (e.code, e.state, e.message);
                 Error::Statement { errno, sqlstate, message, statement }
             }
+            other if is_nonsense(&other) => {
+                Error::Nonsense { message: driver_text(&other), statement }
+            }
             other => Error::Lost { message: driver_text(&other), statement },
         }
+    }
+}
+
+/// Whether an error is that of an answer that cannot be one. Who ends too early has gone, mostly.
+fn is_nonsense(error: &mysql::Error) -> bool {
+    use mysql::DriverError;
+    match error {
+        mysql::Error::IoError(error) => error.kind() == std::io::ErrorKind::InvalidData,
+        // Its type is not exported.
+        mysql::Error::CodecError(error) => {
+            ["Packets out of sync", "Bad compressed packet header"].contains(&&*error.to_string())
+        }
+        mysql::Error::DriverError(error) => {
+            matches!(error, DriverError::UnexpectedPacket | DriverError::PacketOutOfSync)
+        }
+        _ => false,
     }
 }
 

@@ -28,7 +28,9 @@ pub mod target;
 mod unsupported;
 pub mod version;
 
-pub use connect::{CONNECT_THREAD, Mark, interrupt, option_file, options, session, tls};
+pub use connect::{
+    CONNECT_THREAD, Mark, interrupt, is_in_driver, option_file, options, session, tls,
+};
 pub use error::{Error, Result};
 pub use facts::habits::habits;
 pub use facts::{ServerFacts, capacity, privileges};

@@ -10,6 +10,7 @@ mod identity;
 mod import;
 mod impostor;
 mod mysql;
+mod nonsense;
 mod option_files;
 mod replicas;
 mod sandbox;

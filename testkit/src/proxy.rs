@@ -13,6 +13,9 @@ use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::random::Random;
 
 /// Commands without an answer: the end, long data, the end of a prepared statement.
 const UNANSWERED: [u8; 3] = [0x01, 0x18, 0x19];
@@ -66,7 +69,36 @@ pub enum Fate {
     DoneThenRefused(u16),
     /// The server does it, and the answer is a packet of no bytes.
     Nonsense,
+    /// The server does it, and of its answer the packet of this number, from 0, is damaged.
+    Damaged(usize, Damage),
 }
+
+/// What becomes of a packet of an answer. The connection breaks [`DAMAGED_WAIT`] later: who waits
+/// for the rest that a damaged packet speaks of would wait forever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// It has no bytes.
+    Empty,
+    /// It has so many bytes only.
+    Cut(usize),
+    /// It has random bytes instead, as many, from this seed.
+    Random(u64),
+    /// One bit of it is another.
+    Bit(usize),
+    /// It has another number in its order.
+    Sequence(u8),
+    /// It says that it is so long, and is not.
+    Long(u32),
+    /// It says that so many columns come.
+    Columns(u64),
+    /// It comes twice.
+    Twice,
+    /// It does not come.
+    Missing,
+}
+
+/// How long a connection stays after a damaged packet.
+const DAMAGED_WAIT: Duration = Duration::from_millis(300);
 
 type Judge = Box<dyn FnMut(&Request) -> Fate + Send>;
 
@@ -120,6 +152,8 @@ enum Answer {
     Cut,
     Error(u16),
     Nothing,
+    /// As it is, but for the packet behind so many.
+    Damaged(usize, Damage),
 }
 
 /// One connection, until either side ends it.
@@ -148,6 +182,7 @@ fn pass(mut client: UnixStream, server: &Path, judge: &Mutex<Option<Judge>>) {
             Fate::DoneThenRefused(_) | Fate::Nonsense if is_prepare => Answer::AsItIs,
             Fate::DoneThenRefused(errno) => Answer::Error(errno),
             Fate::Nonsense => Answer::Nothing,
+            Fate::Damaged(packet, damage) => Answer::Damaged(packet, damage),
             Fate::Refused(ER_LOCK_DEADLOCK) => {
                 sent = &rollback;
                 Answer::Error(ER_LOCK_DEADLOCK)
@@ -180,7 +215,10 @@ fn pass_back(mut server: UnixStream, mut client: UnixStream, next: &Mutex<Answer
         // The rows of a file come first, then what is to be changed.
         let answer = if first == Some(LOCAL_INFILE) { Answer::AsItIs } else { *next };
         if first != Some(LOCAL_INFILE) {
-            *next = Answer::AsItIs;
+            *next = match answer {
+                Answer::Damaged(before @ 1.., damage) => Answer::Damaged(before - 1, damage),
+                _ => Answer::AsItIs,
+            };
         }
         drop(next);
         let (sent, is_last) = match answer {
@@ -189,6 +227,10 @@ fn pass_back(mut server: UnixStream, mut client: UnixStream, next: &Mutex<Answer
                 (framed(packet[3], &error(errno)), ENDING.contains(&errno))
             }
             Answer::Nothing if first == Some(OK) => (framed(packet[3], &[]), false),
+            Answer::Damaged(0, damage) => {
+                break_later(&server, &client);
+                (damaged(packet, damage), false)
+            }
             _ => (packet, false),
         };
         if client.write_all(&sent).is_err() || is_last {
@@ -204,6 +246,44 @@ fn request(packet: &[u8]) -> Option<Request> {
     let (&command, text) = packet.get(4..)?.split_first()?;
     let is_first = packet[3] == 0;
     (is_first && !UNANSWERED.contains(&command)).then(|| Request { command, text: text.to_vec() })
+}
+
+/// Ends a connection on which the client may wait for what does not come.
+fn break_later(server: &UnixStream, client: &UnixStream) {
+    let ends = [server.try_clone().unwrap(), client.try_clone().unwrap()];
+    std::thread::spawn(move || {
+        std::thread::sleep(DAMAGED_WAIT);
+        ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
+    });
+}
+
+fn damaged(mut packet: Vec<u8>, damage: Damage) -> Vec<u8> {
+    let (sequence, size) = (packet[3], packet.len() - 4);
+    match damage {
+        Damage::Empty => framed(sequence, &[]),
+        Damage::Cut(bytes) => framed(sequence, &packet[4..4 + bytes.min(size)]),
+        Damage::Random(seed) => {
+            let mut random = Random::new(seed);
+            let bytes: Vec<u8> = (0..size).map(|_| random.below(256) as u8).collect();
+            framed(sequence, &bytes)
+        }
+        Damage::Bit(bit) => {
+            let bit = bit % (8 * size.max(1));
+            packet.iter_mut().skip(4 + bit / 8).take(1).for_each(|byte| *byte ^= 1 << (bit % 8));
+            packet
+        }
+        Damage::Sequence(other) => {
+            packet[3] = other;
+            packet
+        }
+        Damage::Long(bytes) => {
+            packet[..3].copy_from_slice(&bytes.to_le_bytes()[..3]);
+            packet
+        }
+        Damage::Columns(count) => framed(sequence, &[&[0xfe], &count.to_le_bytes()[..]].concat()),
+        Damage::Twice => [packet.clone(), packet].concat(),
+        Damage::Missing => Vec::new(),
+    }
 }
 
 fn error(errno: u16) -> Vec<u8> {

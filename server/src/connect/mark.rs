@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mysql::Conn;
-use mysql::prelude::Queryable;
-
+use super::driver::Driver;
 use crate::error::{Error, Result};
 use crate::identifier::digest;
 
@@ -25,11 +23,12 @@ pub struct Mark {
 
 impl Mark {
     /// Has a new connection hold its lock. Of a server that knows no such locks nothing is ended.
-    pub(super) fn put_on(conn: &mut Conn) -> Result<Mark> {
-        let mark = Mark { id: u64::from(conn.connection_id()), lock: name(conn.connection_id()) };
+    pub(super) fn put_on(driver: &mut Driver) -> Result<Mark> {
+        let mark =
+            Mark { id: u64::from(driver.connection_id()), lock: name(driver.connection_id()) };
         let sql = format!("DO GET_LOCK('{}', 0)", mark.lock);
-        match conn.query_drop(&sql).map_err(|e| Error::from_driver(e, &sql)) {
-            Err(error @ Error::Lost { .. }) => Err(error),
+        match driver.query_drop(&sql).map_err(|e| Error::from_driver(e, &sql)) {
+            Err(error @ (Error::Lost { .. } | Error::Nonsense { .. })) => Err(error),
             _ => Ok(mark),
         }
     }

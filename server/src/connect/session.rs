@@ -10,11 +10,11 @@ mod ending;
 
 use std::io::{Read, Write};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, LocalInfileHandler, Value};
+use mysql::{LocalInfileHandler, Value};
 
 pub use self::bulk::Prepared;
 use crate::error::{Error, Result, shorten};
@@ -22,6 +22,7 @@ use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
 use crate::version::Version;
 
+use super::driver::{Driver, Ours};
 use super::mark::Mark;
 use super::{handshake, setup};
 
@@ -30,7 +31,7 @@ const LOCAL_BYTES: usize = 1 << 20;
 
 /// A connection to a server.
 pub struct Session {
-    conn: Conn,
+    driver: Driver,
     mark: Mark,
     version: Version,
     options: ConnectOptions,
@@ -69,10 +70,10 @@ impl Session {
     /// Connects and makes the session ours: utf8mb4, strict mode, no idle or statement limit.
     pub fn connect(options: &ConnectOptions) -> Result<Session> {
         options.interrupt.check()?;
-        let mut conn = handshake::connect(options)?;
-        let version = setup::prepare(&mut conn, options)?;
-        let mark = Mark::put_on(&mut conn)?;
-        Ok(Session { conn, mark, version, options: options.clone() })
+        let mut driver = Driver::new(handshake::connect(options)?);
+        let version = setup::prepare(&mut driver, options)?;
+        let mark = Mark::put_on(&mut driver)?;
+        Ok(Session { driver, mark, version, options: options.clone() })
     }
 
     /// Another connection to the same server with the same account.
@@ -160,31 +161,41 @@ impl Session {
         refuse_local(sql)?;
         let _running = self.options.interrupt.begin(&self.mark)?;
         let statement: Arc<str> = shorten(sql).into();
-        let mut answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
-        for row in answer.by_ref() {
-            let row = row.map_err(|e| Error::from_driver(e, sql))?;
-            let values = row.unwrap_raw().into_iter().map(value_bytes).collect();
-            visit(Row { values, statement: Arc::clone(&statement) })?;
-        }
-        Ok(())
+        let mut ours = Ours::default();
+        let outcome = self.driver.call(|conn| {
+            for row in conn.query_iter(sql)? {
+                let values = row?.unwrap_raw().into_iter().map(value_bytes).collect();
+                let row = Row { values, statement: Arc::clone(&statement) };
+                match ours.run(|| visit(row)) {
+                    Some(Ok(())) => {}
+                    visited => return Ok(visited.unwrap_or(Ok(()))),
+                }
+            }
+            Ok(Ok(()))
+        });
+        ours.go_on();
+        outcome.map_err(|e| Error::from_driver(e, sql))?
     }
 
     /// Runs a statement and gives each row as its columns by name, in lower case. For statements
     /// whose columns differ from version to version.
     pub fn query_named(&mut self, sql: &str) -> Result<Vec<HashMap<String, Option<String>>>> {
         let _running = self.options.interrupt.begin(&self.mark)?;
-        let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql))?;
-        let columns = answer.columns();
-        let names: Vec<String> =
-            columns.as_ref().iter().map(|column| column.name_str().to_ascii_lowercase()).collect();
-        let mut rows = Vec::new();
-        for row in answer {
-            let values = row.map_err(|e| Error::from_driver(e, sql))?.unwrap_raw().into_iter();
-            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-            let values = values.map(|value| value_bytes(value).map(text));
-            rows.push(names.iter().cloned().zip(values).collect());
-        }
-        Ok(rows)
+        let answer = self.driver.call(|conn| {
+            let answer = conn.query_iter(sql)?;
+            let columns = answer.columns();
+            let name = |column: &mysql::Column| column.name_str().to_ascii_lowercase();
+            let names: Vec<String> = columns.as_ref().iter().map(name).collect();
+            let mut rows = Vec::new();
+            for row in answer {
+                let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+                let values = row?.unwrap_raw().into_iter();
+                let values = values.map(|value| value_bytes(value).map(text));
+                rows.push(names.iter().cloned().zip(values).collect());
+            }
+            Ok(rows)
+        });
+        answer.map_err(|e| Error::from_driver(e, sql))
     }
 
     /// Runs a statement whose rows, if any, do not matter.
@@ -210,22 +221,25 @@ impl Session {
         error: impl Fn(mysql::Error) -> Error,
     ) -> Result<Done> {
         let mut source = Some(source);
-        let failure = Arc::new(Mutex::new(None));
+        let failure = Arc::new(Mutex::new((None, Ours::default())));
         let seen = Arc::clone(&failure);
         let handler = LocalInfileHandler::new(move |_name, out| {
             let Some(mut source) = source.take() else {
                 return Err(std::io::Error::other("the server asked for a second file"));
             };
-            copy(&mut source, out).inspect_err(|e| {
-                if let Ok(mut slot) = seen.lock() {
-                    *slot = Some(e.to_string());
-                }
-            })
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let copied = seen.1.run(|| copy(&mut source, out));
+            let copied = copied.unwrap_or_else(|| Err(std::io::Error::other("a bug of ours")));
+            copied.inspect_err(|e| seen.0 = Some(e.to_string()))
         });
-        self.conn.set_local_infile_handler(Some(handler));
+        self.driver.set_local_infile_handler(Some(handler));
         let done = self.run_as(sql, error);
-        self.conn.set_local_infile_handler(None);
-        match failure.lock().ok().and_then(|mut slot| slot.take()) {
+        self.driver.set_local_infile_handler(None);
+        let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let (message, mut ours) = std::mem::take(&mut *failure);
+        drop(failure);
+        ours.go_on();
+        match message {
             Some(message) => Err(Error::Lost { message, statement: shorten(label) }),
             None => done,
         }
@@ -254,10 +268,12 @@ impl Session {
     pub fn column_bytes(&mut self, sql: &str) -> Result<Vec<u32>> {
         // Else the widths would be those in the connection's character set.
         self.exec("SET character_set_results=NULL")?;
-        let answer = self.conn.query_iter(sql).map_err(|e| Error::from_driver(e, sql));
-        let widths = answer.map(|answer| {
-            answer.columns().as_ref().iter().map(mysql::Column::column_length).collect()
+        let widths = self.driver.call(|conn| {
+            let answer = conn.query_iter(sql)?;
+            let columns = answer.columns();
+            Ok(columns.as_ref().iter().map(mysql::Column::column_length).collect())
         });
+        let widths = widths.map_err(|e| Error::from_driver(e, sql));
         self.exec("SET character_set_results=utf8mb4")?;
         widths
     }
@@ -309,16 +325,19 @@ impl Session {
 
     fn run_as(&mut self, sql: &str, error: impl Fn(mysql::Error) -> Error) -> Result<Done> {
         let _running = self.options.interrupt.begin(&self.mark)?;
-        let answer = self.conn.query_iter(sql).map_err(&error)?;
-        let done = Done {
-            affected_rows: answer.affected_rows(),
-            warnings: answer.warnings(),
-            info: answer.info_str().into_owned(),
-        };
-        for row in answer {
-            row.map_err(&error)?;
-        }
-        Ok(done)
+        let done = self.driver.call(|conn| {
+            let answer = conn.query_iter(sql)?;
+            let done = Done {
+                affected_rows: answer.affected_rows(),
+                warnings: answer.warnings(),
+                info: answer.info_str().into_owned(),
+            };
+            for row in answer {
+                row?;
+            }
+            Ok(done)
+        });
+        done.map_err(error)
     }
 }
 

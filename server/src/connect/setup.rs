@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mysql::Conn;
 use mysql::prelude::Queryable;
 
+use super::driver::Driver;
 use crate::error::{Error, Result};
 use crate::identifier::quote_text;
 use crate::options::ConnectOptions;
@@ -62,8 +62,8 @@ pub(crate) fn sql_mode(flavor: Flavor) -> &'static str {
 
 /// Makes a new connection ours: utf8mb4, strict mode, no idle or statement limit. Gives the
 /// server's version.
-pub(crate) fn prepare(conn: &mut Conn, options: &ConnectOptions) -> Result<Version> {
-    let version = version(conn, options)?;
+pub(crate) fn prepare(driver: &mut Driver, options: &ConnectOptions) -> Result<Version> {
+    let version = version(driver, options)?;
     let zone = options.time_zone.as_ref().map(|zone| format!("time_zone={}, ", quote_text(zone)));
     let needed = format!(
         "NAMES utf8mb4, {}SESSION sql_mode='{}', autocommit=1",
@@ -71,15 +71,15 @@ pub(crate) fn prepare(conn: &mut Conn, options: &ConnectOptions) -> Result<Versi
         sql_mode(version.flavor)
     );
     for (name, value) in &options.settings {
-        set(conn, &format!("SESSION {name}={value}"))?;
+        set(driver, &format!("SESSION {name}={value}"))?;
     }
     let wishes = wishes(version.flavor);
-    let result = set(conn, &format!("{needed}, {}", wishes.join(", ")));
+    let result = set(driver, &format!("{needed}, {}", wishes.join(", ")));
     if result.as_ref().is_err_and(|e| e.errno() == Some(ER_UNKNOWN_SYSTEM_VARIABLE)) {
         // Older servers, and others that speak the protocol, lack some: the rest is still good.
-        set(conn, &needed).map_err(|e| explain(e, options))?;
+        set(driver, &needed).map_err(|e| explain(e, options))?;
         for wish in wishes {
-            match set(conn, &wish) {
+            match set(driver, &wish) {
                 Err(e) if e.errno() != Some(ER_UNKNOWN_SYSTEM_VARIABLE) => return Err(e),
                 _ => {}
             }
@@ -101,9 +101,9 @@ fn wishes(flavor: Flavor) -> Vec<String> {
     wishes
 }
 
-fn set(conn: &mut Conn, what: &str) -> Result<()> {
+fn set(driver: &mut Driver, what: &str) -> Result<()> {
     let sql = format!("SET {what}");
-    conn.query_drop(&sql).map_err(|e| Error::from_driver(e, &sql))
+    driver.query_drop(&sql).map_err(|e| Error::from_driver(e, &sql))
 }
 
 fn explain(error: Error, options: &ConnectOptions) -> Error {
@@ -117,9 +117,10 @@ fn explain(error: Error, options: &ConnectOptions) -> Error {
     }
 }
 
-fn version(conn: &mut Conn, options: &ConnectOptions) -> Result<Version> {
+fn version(driver: &mut Driver, options: &ConnectOptions) -> Result<Version> {
     const SQL: &str = "SELECT VERSION()";
-    let text: Option<Vec<u8>> = conn.query_first(SQL).map_err(|e| Error::from_driver(e, SQL))?;
+    let text = driver.call(|conn| conn.query_first::<Option<Vec<u8>>, _>(SQL));
+    let text = text.map_err(|e| Error::from_driver(e, SQL))?.flatten();
     let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
     Version::parse(&text).ok_or_else(|| Error::Connect {
         target: options.target_text(),

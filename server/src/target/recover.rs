@@ -128,7 +128,7 @@ pub(super) fn second(like: &Session, wait: Duration) -> Result<Session> {
 /// A connection like one to a server that may be restarting.
 pub(super) fn reach(like: &Session, wait: Duration) -> Result<Session> {
     let passing = |e: &Error| match e {
-        Error::Connect { errno: None, .. } | Error::Lost { .. } => true,
+        Error::Connect { errno: None, .. } | Error::Lost { .. } | Error::Nonsense { .. } => true,
         e => e.errno().is_some_and(|n| n == ER_SHUTDOWN || ER_FULL.contains(&n)),
     };
     // Who asked for the end does not want to wait.

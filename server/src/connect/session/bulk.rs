@@ -32,7 +32,9 @@ impl Session {
         }
         let probe = self.prepare("DO ?", "DO")?;
         let rows = [0u8, 1].map(|_| vec![Value::Int(1)]);
-        let outcome = self.conn.exec_batch(&probe.statement, rows.map(Params::Positional));
+        let outcome = self
+            .driver
+            .call(|conn| conn.exec_batch(&probe.statement, rows.map(Params::Positional)));
         match outcome.map_err(|e| Error::from_driver_as(e, "DO for two rows")) {
             Ok(()) => Ok(false),
             Err(e) if e.errno() == Some(ER_UNSUPPORTED_PS) => Ok(true),
@@ -50,7 +52,8 @@ impl Session {
     pub fn prepare(&mut self, sql: &str, label: &str) -> Result<Prepared> {
         refuse_local(sql)?;
         let _running = self.options.interrupt.begin(&self.mark)?;
-        let statement = self.conn.prep(sql).map_err(|e| Error::from_driver_as(e, label))?;
+        let statement =
+            self.driver.call(|conn| conn.prep(sql)).map_err(|e| Error::from_driver_as(e, label))?;
         Ok(Prepared { statement })
     }
 
@@ -67,13 +70,14 @@ impl Session {
         let _running = self.options.interrupt.begin(&self.mark)?;
         let value = |value: Option<&[u8]>| value.map_or(Value::NULL, |v| Value::Bytes(v.to_vec()));
         let rows = rows.map(|row| Params::Positional(row.into_iter().map(value).collect()));
-        self.conn
-            .exec_batch(&prepared.statement, rows)
-            .map_err(|e| Error::from_driver_as(e, label))?;
-        Ok(Done {
-            affected_rows: self.conn.affected_rows(),
-            warnings: self.conn.warnings(),
-            info: self.conn.info_str().into_owned(),
-        })
+        let done = self.driver.call(|conn| {
+            conn.exec_batch(&prepared.statement, rows)?;
+            Ok(Done {
+                affected_rows: conn.affected_rows(),
+                warnings: conn.warnings(),
+                info: conn.info_str().into_owned(),
+            })
+        });
+        done.map_err(|e| Error::from_driver_as(e, label))
     }
 }

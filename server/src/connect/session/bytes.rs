@@ -48,15 +48,16 @@ impl Session {
         let _running = self.options.interrupt.begin(&self.mark)?;
         let asked = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&asked);
-        self.conn.set_local_infile_handler(Some(LocalInfileHandler::new(move |_name, _out| {
+        self.driver.set_local_infile_handler(Some(LocalInfileHandler::new(move |_name, _out| {
             seen.store(true, Ordering::SeqCst);
             Ok(())
         })));
-        let done = match str::from_utf8(sql) {
-            Ok(text) => self.conn.query_iter(text).and_then(read_all),
-            Err(_) => in_digits(&mut self.conn, self.version.flavor, sql).and_then(read_all),
-        };
-        self.conn.set_local_infile_handler(None);
+        let flavor = self.version.flavor;
+        let done = self.driver.call(|conn| match str::from_utf8(sql) {
+            Ok(text) => read_all(conn.query_iter(text)?),
+            Err(_) => read_all(in_digits(conn, flavor, sql)?),
+        });
+        self.driver.set_local_infile_handler(None);
         let done = done.map_err(|e| match is_rows(sql) {
             true => Error::from_driver_as(e, &label(sql)),
             false => Error::from_driver(e, &String::from_utf8_lossy(sql)),

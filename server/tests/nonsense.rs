@@ -1,0 +1,141 @@
+//! Answers that are damaged: an error, never a panic, and nothing that comes behind them is taken for
+//! an answer to what is asked next.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use server::{ConnectOptions, Error, Session};
+use testkit::proxy::{Damage, Fate, Proxy};
+use testkit::{Random, TestServer};
+
+/// Statements where nothing is said of them (`INRUSH_HOSTILE_RUNS`).
+const RUNS: usize = 150;
+/// Longer than any of them takes, the wait for a connection that ends included.
+const LONGEST: Duration = Duration::from_secs(10);
+const SQL: &str = "SELECT seq, REPEAT('x', seq) FROM mysql.seq_1_to_20";
+
+/// What is asked in one of these ways, and whether the answer says what is so.
+type Ask = fn(&mut Session) -> Result<bool, Error>;
+
+const ASKS: [Ask; 6] = [
+    |session| Ok(session.query(SQL)?.len() == 20),
+    |session| session.query_named(SQL).map(|rows| rows.len() == 20),
+    |session| session.exec("DO 1").map(|_| true),
+    |session| session.exec_bytes(b"SELECT 1; SELECT '\xff'").map(|_| true),
+    |session| Ok(session.column_bytes("SELECT 'abc' AS a, 'de' AS b")?.len() == 2),
+    |session| {
+        let prepared = session.prepare("SELECT ?, 2, 3", "SELECT")?;
+        session.exec_bulk(&prepared, [vec![Some(&b"1"[..])]].into_iter(), "SELECT").map(|_| true)
+    },
+];
+
+struct Hall {
+    _server: TestServer,
+    proxy: Proxy,
+    options: ConnectOptions,
+    _folder: tempfile::TempDir,
+}
+
+impl Hall {
+    fn new() -> Option<Hall> {
+        let server = TestServer::start()?;
+        let folder = tempfile::tempdir().unwrap();
+        let proxy = Proxy::start(folder.path().join("proxy"), server.socket());
+        let socket = Some(proxy.socket().to_owned());
+        let options = ConnectOptions { socket, ..server.options() };
+        Some(Hall { _server: server, proxy, options, _folder: folder })
+    }
+}
+
+fn damage(random: &mut Random) -> Damage {
+    match random.below(9) {
+        0 => Damage::Empty,
+        1 => Damage::Cut(random.below(16)),
+        2 => Damage::Random(random.next_u64()),
+        3 => Damage::Bit(random.below(400)),
+        4 => Damage::Sequence(random.below(256) as u8),
+        5 => Damage::Long(random.next_u64() as u32),
+        6 => Damage::Columns(random.pick(&[0, 1, 3, 250, 70_000, 1 << 61, u64::MAX])),
+        7 => Damage::Twice,
+        _ => Damage::Missing,
+    }
+}
+
+#[test]
+fn an_answer_without_sense_is_an_error_and_ends_the_connection() {
+    let Some(hall) = Hall::new() else { return };
+    let mut session = Session::connect(&hall.options).unwrap();
+    hall.proxy.judge(|request| match request.begins("DO 2") {
+        true => Fate::Damaged(0, Damage::Empty),
+        false => Fate::Done,
+    });
+    assert!(session.exec("DO 1").is_ok());
+    let error = session.exec("DO 2").unwrap_err();
+    assert!(matches!(error, Error::Nonsense { .. }) && error.is_unclear(), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("makes no sense") && text.contains("DO 2"), "{text}");
+    hall.proxy.let_pass();
+    let error = session.exec("DO 3").unwrap_err();
+    assert!(error.to_string().contains("it was given up"), "{error}");
+    assert!(Session::connect(&hall.options).unwrap().exec("DO 3").is_ok());
+}
+
+#[test]
+fn a_panic_of_ours_among_the_rows_stays_one() {
+    let Some(hall) = Hall::new() else { return };
+    let mut session = Session::connect(&hall.options).unwrap();
+    let panics = std::panic::AssertUnwindSafe(|| session.for_each(SQL, |_| panic!("ours")));
+    let panic = std::panic::catch_unwind(panics).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"ours"));
+    // The rest of the answer was read, as after an error of whoever looks at rows.
+    assert_eq!(session.query(SQL).unwrap().len(), 20);
+}
+
+#[test]
+fn no_answer_makes_a_session_panic_hang_or_take_it_for_another() {
+    let Some(hall) = Hall::new() else { return };
+    let (panics, usual) = (Arc::new(AtomicUsize::new(0)), std::panic::take_hook());
+    let seen = Arc::clone(&panics);
+    std::panic::set_hook(Box::new(move |panic| {
+        let connects = std::thread::current().name() == Some(server::CONNECT_THREAD);
+        if !connects && !server::is_in_driver() {
+            seen.fetch_add(1, Ordering::SeqCst);
+            usual(panic);
+        }
+    }));
+    let runs = std::env::var("INRUSH_HOSTILE_RUNS").ok().and_then(|text| text.parse().ok());
+    let mut random = Random::new(Random::seed_of_run());
+    for _ in 0..runs.unwrap_or(RUNS) {
+        let fate = Fate::Damaged(random.below(8), damage(&mut random));
+        let ask = random.below(ASKS.len());
+        let is_early = random.chance(4);
+        let what = format!("way {ask}: {fate:?}{}", if is_early { " when connecting" } else { "" });
+        one(&hall, ask, fate, is_early, &what);
+        assert_eq!(panics.load(Ordering::SeqCst), 0, "{what}");
+    }
+}
+
+/// Asks with one answer damaged, when the session is set up if `is_early`.
+fn one(hall: &Hall, ask: usize, fate: Fate, is_early: bool, what: &str) {
+    let begun = Instant::now();
+    let is_armed = Arc::new(AtomicBool::new(is_early));
+    let armed = Arc::clone(&is_armed);
+    let fate_of = move |_: &_| if armed.swap(false, Ordering::SeqCst) { fate } else { Fate::Done };
+    hall.proxy.let_pass();
+    if is_early {
+        hall.proxy.judge(fate_of);
+        drop(Session::connect(&hall.options));
+    } else if let Ok(mut session) = Session::connect(&hall.options) {
+        hall.proxy.judge(fate_of);
+        is_armed.store(true, Ordering::SeqCst);
+        let outcome = ASKS[ask](&mut session);
+        let is_given_up = matches!(&outcome, Err(Error::Lost { .. } | Error::Nonsense { .. }));
+        if is_given_up {
+            // Nothing of what is left of the answer is read.
+            let next = session.query("SELECT 'next'");
+            assert!(next.is_err(), "{what}: {outcome:?}, then {next:?}");
+        }
+    }
+    assert!(begun.elapsed() < LONGEST, "{what} took {:?}", begun.elapsed());
+}
