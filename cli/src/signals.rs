@@ -29,6 +29,7 @@ pub(crate) fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
     flag::register(SIGXFSZ, Arc::default()).map_err(wrong)?;
     let thread = std::thread::Builder::new().name("signals".to_owned());
     let watch = move || {
+        load::failpoint::hit("thread.signals");
         let mut asked: Option<(i32, Instant)> = None;
         for signal in signals.forever() {
             // `timeout` sends its signal to the program and to the group that it is in.

@@ -19,6 +19,7 @@ mod memory;
 mod mended;
 mod mysql;
 mod names;
+mod panics;
 mod password;
 mod put_aside;
 mod refused;

@@ -11,6 +11,7 @@ use encode::binding::Binding;
 use encode::entry::{Rebuilder, unpack};
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
+use job::failpoint;
 use job::memory::Memory;
 use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
@@ -57,6 +58,7 @@ pub(crate) struct IndexState {
 impl IndexesStage<'_> {
     /// Runs one worker until no range is left, or to the first failure of any.
     pub(crate) fn work(&self) -> Result<(), Stop> {
+        failpoint::hit("thread.indexes");
         let mut worker = None;
         while !self.stop.load(Ordering::Relaxed) {
             let ticket = self.next_task.fetch_add(1, Ordering::Relaxed);

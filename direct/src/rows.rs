@@ -88,6 +88,7 @@ pub(crate) struct Commit<'l> {
 impl RowsStage<'_, '_> {
     /// Runs one worker to the end of the input, or to the first failure of any.
     pub(crate) fn work(&self) -> Result<(), Stop> {
+        failpoint::hit("thread.rows");
         self.reading.work(&self.large, self.stores, || Worker::new(self))
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 use innodb::cfg::Cfg;
 use innodb::ids::{PAGE_SIZE, PageNo};
@@ -10,6 +11,7 @@ use innodb::page::AlignedPage;
 use innodb::source::{PageSource, ReadError};
 use innodb::verify::{self, Context, PageSummary, RUN_PAGES, Verifier, Worker, Writer};
 use job::error::Error;
+use job::failpoint;
 use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
 use server::Interrupt;
@@ -108,12 +110,17 @@ impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a,
         let mut outcomes = Vec::with_capacity(threads);
         std::thread::scope(|scope| {
             let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            outcomes.extend(handles.into_iter().filter_map(|handle| handle.join().ok()));
+            // One that is missing has left pages out.
+            let join = |handle: ScopedJoinHandle<'_, _>| {
+                handle.join().unwrap_or_else(|panic| Err(pool::internal(&*panic)))
+            };
+            outcomes.extend(handles.into_iter().map(join));
         });
         outcomes.into_iter().collect()
     }
 
     fn work(&self) -> Result<Worker<'a>, ReadError> {
+        failpoint::hit("thread.verify");
         let mut worker = self.verifier.worker();
         let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
         loop {

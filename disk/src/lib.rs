@@ -5,6 +5,7 @@
 //! full or broken disk would, or ends the process there (see `faults`); without it the calls
 //! are those of the standard library and nothing else.
 
+pub mod failpoint;
 #[cfg(feature = "faults")]
 mod faults;
 mod file;

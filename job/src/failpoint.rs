@@ -2,27 +2,16 @@
 //!
 //! With feature `failpoints`, `INRUSH_FAILPOINT=import.begin=kill` ends the process at that
 //! place as `kill -9` would; `=pause` stops it there as SIGSTOP would, until a SIGCONT; `=panic`
-//! panics; `verify.begin=damage:<kind>` breaks the built file before it is verified;
+//! panics, and so does a thread at its begin, `thread.verify=panic`, or in the middle of its work,
+//! `batch.1=panic`; `verify.begin=damage:<kind>` breaks the built file before it is verified;
 //! `batch.1=drop` loses the rows of the second chunk.
 //! Without the feature this is nothing.
 
 use std::time::Duration;
 
-/// A place of this name was reached.
 #[cfg(feature = "failpoints")]
-pub fn hit(name: &str) {
-    let Some(action) = action_at(name) else { return };
-    let me = rustix::process::getpid();
-    let signal = match action.as_str() {
-        "kill" => rustix::process::Signal::KILL,
-        "pause" => rustix::process::Signal::STOP,
-        "panic" => panic!("the failpoint {name}"),
-        _ => return,
-    };
-    let _ = rustix::process::kill_process(me, signal);
-    // The signal is on its way: no step of ours after it.
-    std::thread::sleep(Duration::from_millis(100));
-}
+use disk::failpoint::action_at;
+pub use disk::failpoint::hit;
 
 /// A place of this name was reached; it can be named by its number too, among all of this kind that
 /// the process has reached: `step.1` the first.
@@ -34,9 +23,11 @@ pub fn step(name: &str) {
     hit(&format!("step.{}", before + 1));
 }
 
-/// Whether the rows of a chunk are to be lost here, as a mistake would.
+/// Whether the rows of a chunk are to be lost here, as a mistake would; or a panic, in the middle of
+/// the work.
 #[cfg(feature = "failpoints")]
 pub fn drops_batch(ordinal: u64) -> bool {
+    hit(&format!("batch.{ordinal}"));
     action_at(&format!("batch.{ordinal}")).as_deref() == Some("drop")
 }
 
@@ -58,18 +49,6 @@ pub fn reconnect_wait(default: Duration) -> Duration {
 pub fn reconnect_wait(default: Duration) -> Duration {
     default
 }
-
-/// What is to be done at the place of this name.
-#[cfg(feature = "failpoints")]
-fn action_at(name: &str) -> Option<String> {
-    let wanted = std::env::var("INRUSH_FAILPOINT").ok()?;
-    let (place, action) = wanted.split_once('=')?;
-    (place == name).then(|| action.to_owned())
-}
-
-/// A place of this name was reached.
-#[cfg(not(feature = "failpoints"))]
-pub fn hit(_: &str) {}
 
 /// A place of this name was reached.
 #[cfg(not(feature = "failpoints"))]

@@ -1,6 +1,8 @@
 //! The workers of a stage.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::ScopedJoinHandle;
 
 use crate::error::Error;
 use crate::stop::Reason;
@@ -25,7 +27,10 @@ pub fn run<R: Reason>(
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(guarded)).collect();
         outcomes.push(guarded());
-        outcomes.extend(others.into_iter().filter_map(|other| other.join().ok()));
+        let join = |other: ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|panic| Err(R::from(internal(&*panic))))
+        };
+        outcomes.extend(others.into_iter().map(join));
     });
     let mut abandoned = Ok(());
     for outcome in outcomes {
@@ -42,11 +47,14 @@ pub fn run<R: Reason>(
 /// ours as after anything else.
 pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
     // What a worker shares is behind locks, and nobody goes on with it after a failure.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Error::Internal(text.unwrap_or("a panic without words").to_owned())
-    })
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| internal(&*panic))
+}
+
+/// What a thread has died of.
+pub fn internal(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    Error::Internal(text.unwrap_or("a panic without words").to_owned())
 }
 
 #[cfg(test)]

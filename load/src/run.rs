@@ -79,8 +79,14 @@ fn load_input(
     let outcome = std::thread::scope(|scope| {
         let (told, waits) = channel();
         // Ends with the target, which has the other end.
-        scope.spawn(move || waits.iter().for_each(|text: String| progress.waiting(&text)));
-        run(&connect, options, progress, memory, source, &mut steps, told)
+        let telling = scope.spawn(move || {
+            failpoint::hit("thread.told");
+            waits.iter().for_each(|text: String| progress.waiting(&text));
+        });
+        let outcome = run(&connect, options, progress, memory, source, &mut steps, told);
+        // What is not told changes nothing of what was done.
+        let _ = telling.join();
+        outcome
     })
     .map_err(|error| steps.explain(error));
     steps.end(&outcome);

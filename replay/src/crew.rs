@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 use std::time::Instant;
 
+use job::failpoint;
 use job::pool;
 use schema::TableName;
 
@@ -71,7 +72,10 @@ impl<'scope, 'env> Crew<'scope, 'env> {
         self.scope.spawn(move || {
             let started = Instant::now();
             // Whoever died of a mistake of ours, or of the driver's, says so too.
-            let outcome = pool::catch(|| route::put(shared, job));
+            let outcome = pool::catch(|| {
+                failpoint::hit("thread.run");
+                route::put(shared, job)
+            });
             let outcome = outcome.unwrap_or_else(|error| Err(error.into()));
             let seconds = started.elapsed().as_secs_f64();
             // The receiver is gone only with the conductor.

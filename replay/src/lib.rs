@@ -89,10 +89,15 @@ pub fn replay(
     let jobs_max = crew::jobs_max(options.memory_bytes_max);
     let shared = Shared { connect, options, watch, jobs_max };
     let outcome = std::thread::scope(|scope| {
-        let _ending = watch.until_dropped();
-        scope.spawn(|| watch.tell(progress));
+        let ending = watch.until_dropped();
+        let telling = scope.spawn(|| watch.tell(progress));
         let order = Order::new(names, connect.database.clone().map(String::into_bytes));
-        Conductor::new(shared, Crew::new(scope, shared), order)?.run(&dump)
+        let conductor = Conductor::new(shared, Crew::new(scope, shared), order);
+        let outcome = conductor.and_then(|conductor| conductor.run(&dump));
+        drop(ending);
+        // What is not told changes nothing of what was done.
+        let _ = telling.join();
+        outcome
     });
     let mut report = outcome.map_err(|error| options.interrupted().unwrap_or(error))?;
     report.memory_peak_bytes = load::report::memory_peak_bytes();

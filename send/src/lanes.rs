@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use job::error::Error;
+use job::failpoint;
 use job::pool;
 use job::progress::Progress;
 use job::settled::Settled;
@@ -83,6 +84,7 @@ impl<'a> Lanes<'a> {
 
     /// Runs one lane to the end of the input, or to the first failure of any.
     fn work<L: Lane>(&self, mut lane: L) -> Result<(), L::Stop> {
+        failpoint::hit("thread.lane");
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let ended = loop {
             let Some(permit) = self.controller.enter(number, self.interrupt) else { break Ok(()) };

@@ -2,11 +2,12 @@
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use encode::prepared::Prepared;
 use job::error::Error;
+use job::failpoint;
 use job::progress::Progress;
 use server::pressure::{Gauge, Pressure};
 use server::replicas::{self, Replica};
@@ -68,16 +69,19 @@ impl Watch {
     ) -> T {
         let eyes = self.gauge.take().and_then(Eyes::open);
         std::thread::scope(|scope| {
-            if let Some(eyes) = &eyes {
+            let watching = eyes.as_ref().map(|eyes| {
                 let samples = &eyes.samples;
                 scope.spawn(|| {
+                    failpoint::hit("thread.controller");
                     // A receiver cannot be shared between threads, a lock around it can.
                     let samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
                     controller.watch(&samples, interrupt, progress);
-                });
-            }
+                })
+            });
             let done = load();
             controller.close();
+            // Without it the load is slower, and as good.
+            let _ = watching.map(ScopedJoinHandle::join);
             done
         })
     }
@@ -97,6 +101,7 @@ impl Eyes {
         let (stop, stopped) = channel::<()>();
         let (sender, samples) = channel();
         let asking = move || {
+            failpoint::hit("thread.gauge");
             loop {
                 if sender.send(gauge.sample()).is_err()
                     || stopped.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout)

@@ -16,6 +16,7 @@ use encode::sequence::Sequence;
 use innodb::blob::{OffPage, needs_off_page};
 use innodb::template::Template;
 use job::error::Error;
+use job::failpoint;
 use job::memory::Memory;
 use job::options::OnDuplicate;
 use job::position::Places;
@@ -103,6 +104,7 @@ pub(crate) struct CollectStage<'a, 'l> {
 impl CollectStage<'_, '_> {
     /// Runs one worker to the end of the input.
     pub(crate) fn work(&self) -> Result<(), Stop> {
+        failpoint::hit("thread.collect");
         self.reading.work(&self.large, self.stores, || Worker::new(self))
     }
 

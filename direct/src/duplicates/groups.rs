@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use job::failpoint;
 use job::options::OnDuplicate;
 use job::stop::Stop;
 use server::Interrupt;
@@ -82,6 +83,7 @@ pub(crate) struct GroupsStage<'a> {
 impl GroupsStage<'_> {
     /// Runs one worker until no range is left.
     pub(crate) fn work(&self) -> Result<(), Stop> {
+        failpoint::hit("thread.groups");
         let shape = match self.output {
             Output::Losers(_) => Loser::SHAPE,
             Output::Members(_) => Member::SHAPE,

@@ -7,6 +7,7 @@ use encode::entries::Entries;
 use encode::long_records::Large;
 use encode::reading::{Reading, Sink};
 use job::error::Error;
+use job::failpoint;
 use job::pool;
 use job::position::Places;
 use job::progress::Stage;
@@ -112,6 +113,7 @@ struct SortStage<'a> {
 impl SortStage<'_> {
     /// Runs one worker to the end of the input.
     fn work(&self) -> Result<(), Stop> {
+        failpoint::hit("thread.sort");
         self.reading.work(&self.large, &self.stores, || Worker::new(self))
     }
 

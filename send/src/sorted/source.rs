@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use job::failpoint;
 use sort::{KeyRange, Runs};
 use sources::{Chunk, FieldKind, InputFile, Layout, Reader, RecordPlace, Source};
 
@@ -90,6 +91,7 @@ impl SortedSource {
                 let (sender, filled) = sync_channel(CHUNKS_AHEAD);
                 let rows = Arc::clone(&self.rows);
                 let work = move || {
+                    failpoint::hit("thread.merge");
                     if let Err(error) = rows.merge(&sender) {
                         // Whoever has gone needs no reason.
                         let _ = sender.send(Err(error));
@@ -127,7 +129,7 @@ impl Source for SortedSource {
             }
             Some(Err(reason)) => Err(sources::Error::Sorted(reason)),
             None if self.handed_out == self.bytes => Ok(false),
-            None => Err(sources::Error::Sorted("some are missing".to_owned())),
+            None => Err(sources::Error::Sorted("the thread that merges them has ended".to_owned())),
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use disk::failpoint;
 use mysql::{Conn, DriverError, OptsBuilder};
 use secrecy::ExposeSecret;
 
@@ -38,6 +39,7 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
     std::thread::Builder::new()
         .name(THREAD.to_owned())
         .spawn(move || {
+            failpoint::hit("thread.connect");
             // Nobody may be waiting any more: then the connection is dropped.
             let _ = give.send(running.run());
         })

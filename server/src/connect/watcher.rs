@@ -5,6 +5,8 @@ use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use disk::failpoint;
+
 use super::interrupt::{Interrupt, State};
 use super::options::ConnectOptions;
 use super::session::Session;
@@ -48,6 +50,7 @@ impl Drop for Watcher {
 }
 
 fn watch(state: &State, connect: &ConnectOptions, ended: &AtomicBool) {
+    failpoint::hit("thread.interrupt");
     let mut session = None;
     let mut running = state.lock();
     while !ended.load(Ordering::SeqCst) {

@@ -14,6 +14,8 @@
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use disk::failpoint;
+
 use crate::error::{Error, Result};
 use crate::session::Session;
 
@@ -52,6 +54,7 @@ impl Checkpoint {
     pub(crate) fn start(session: &mut Session, mut other: Session) -> Result<Checkpoint> {
         let done_at = status(session, "Innodb_lsn_current")?;
         let thread = std::thread::spawn(move || {
+            failpoint::hit("thread.checkpoint");
             let passed = checkpoint(&mut other, done_at);
             (other, passed)
         });

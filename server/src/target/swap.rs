@@ -26,6 +26,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use disk::failpoint;
+
 use crate::catalog::{self, definition, foreign_keys};
 use crate::connect::Mark;
 use crate::error::{Error, Result};
@@ -308,11 +310,15 @@ impl Mover<'_> {
     /// Under the holders' locks: renames, and lets each lock go when the renaming waits for it.
     /// Gives what befell a holder, and what the renaming says.
     fn rename_held(&mut self, holders: &mut [Session]) -> (Option<Error>, Result<()>) {
-        let unanswered = self.swap.unanswered();
+        let died = Error::Lost {
+            message: "the thread that renames has ended".to_owned(),
+            statement: self.swap.statement(),
+        };
         let mover = self.session.mark().clone();
         std::thread::scope(|scope| {
             let (sender, result) = channel();
-            scope.spawn(move || {
+            let moving = scope.spawn(move || {
+                failpoint::hit("thread.mover");
                 // The receiver outlives this: it is asked in any case.
                 let _ = sender.send(self.rename());
             });
@@ -338,7 +344,9 @@ impl Mover<'_> {
                 Err(cause) => (ended, Some(cause)),
             };
             // Whatever befell a holder, the mover knows whether the swap is done.
-            let moved = early.unwrap_or_else(|| result.recv().unwrap_or(Err(unanswered)));
+            // Where it died without a word, the server is asked what it has done.
+            let moved = early.unwrap_or_else(|| result.recv().unwrap_or(Err(died)));
+            let _ = moving.join();
             (cause, moved)
         })
     }
@@ -428,7 +436,7 @@ fn wait_until_queued(
         match result.recv_timeout(POLL) {
             Ok(early) => return Ok(Some(early)),
             Err(RecvTimeoutError::Timeout) => {}
-            // The thread cannot end without a word; the caller's recv reports it.
+            // It died without a word: the caller's recv says so.
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
         }
         if start.elapsed() > QUEUED_MAX {

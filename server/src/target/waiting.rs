@@ -9,6 +9,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use disk::failpoint;
+
 use crate::error::{Error, Result, holders_text};
 use crate::identifier::{TableName, quote_text};
 use crate::options::ConnectOptions;
@@ -67,7 +69,8 @@ impl Patience {
         let outcome = std::thread::scope(|scope| {
             let (done, ended) = channel::<()>();
             let seen = &seen;
-            scope.spawn(move || {
+            let watching = scope.spawn(move || {
+                failpoint::hit("thread.waiting");
                 let mut observer = None;
                 let mut pause = QUIET;
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
@@ -81,6 +84,8 @@ impl Patience {
             });
             let outcome = work(session);
             drop(done);
+            // What it died of changes nothing of what was done.
+            let _ = watching.join();
             outcome
         });
         match outcome {

@@ -15,6 +15,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread;
 use std::time::Duration;
 
+use disk::failpoint;
+
 use crate::bytes::encoding::Unit;
 use crate::bytes::input::Input;
 use crate::bytes::text::{Text, TextOptions};
@@ -176,6 +178,7 @@ struct Reader {
 impl Reader {
     /// Reads to the end, to an error, or until nobody wants more.
     fn run(self) {
+        failpoint::hit("thread.read-ahead");
         let mut text = match Text::open(&self.input, self.options) {
             Ok(text) => text,
             Err(error) => return drop(self.filled.send(Err(error))),

@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod imports;
+mod licences;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::fs;

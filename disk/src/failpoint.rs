@@ -1,0 +1,34 @@
+//! Places at which a test can have the process killed, stopped, or a thread panic.
+//!
+//! With feature `faults`, `INRUSH_FAILPOINT=import.begin=kill` ends the process at that place as
+//! `kill -9` would; `=pause` stops it there as SIGSTOP would, until a SIGCONT; `=panic` panics.
+//! Without the feature this is nothing. What begins a thread of a load has a place for it,
+//! `thread.<its work>`, as the first thing that it does.
+
+/// A place of this name was reached.
+#[cfg(feature = "faults")]
+pub fn hit(name: &str) {
+    let Some(action) = action_at(name) else { return };
+    let me = rustix::process::getpid();
+    let signal = match action.as_str() {
+        "kill" => rustix::process::Signal::KILL,
+        "pause" => rustix::process::Signal::STOP,
+        "panic" => panic!("the failpoint {name}"),
+        _ => return,
+    };
+    let _ = rustix::process::kill_process(me, signal);
+    // The signal is on its way: no step of ours after it.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+}
+
+/// What is to be done at the place of this name.
+#[cfg(feature = "faults")]
+pub fn action_at(name: &str) -> Option<String> {
+    let wanted = std::env::var("INRUSH_FAILPOINT").ok()?;
+    let (place, action) = wanted.split_once('=')?;
+    (place == name).then(|| action.to_owned())
+}
+
+/// A place of this name was reached.
+#[cfg(not(feature = "faults"))]
+pub fn hit(_: &str) {}
