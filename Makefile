@@ -50,8 +50,11 @@ test:
 	$(CARGO) clippy --locked --workspace --all-targets --features inrush/bench -- -D warnings
 	$(CARGO) clippy --locked -p inrush -- -D warnings
 	RUST_TEST_THREADS=$(THREADS) $(CARGO) test --locked --workspace --features inrush/bench
-	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --locked check; \
-		else echo 'not checked, for cargo-deny is not installed: licences and advisories (deny.toml)'; fi
+	@if ! command -v cargo-deny >/dev/null; then \
+		echo 'not checked, for cargo-deny is not installed: advisories, sources, licences as texts (deny.toml)'; \
+	elif ! $(CARGO) deny --locked -L error check licenses bans sources; then exit 1; \
+	elif $(CARGO) deny --locked fetch db 2>/dev/null; then $(CARGO) deny --locked -L error check advisories; \
+	else echo 'not checked, for they cannot be fetched: advisories (cargo deny check advisories)'; fi
 
 bench:
 	@scripts/setup.sh 16

@@ -27,6 +27,7 @@ mod replay;
 mod replay_kill;
 mod report;
 mod rights;
+mod rights_one_by_one;
 mod sandbox;
 mod scene;
 mod secure;

@@ -6,7 +6,7 @@
 use job::error::Error;
 use job::options::LoadOptions;
 use schema::TableName;
-use server::{Session, catalog, identifier};
+use server::{Session, catalog, identifier, privileges};
 use sql::Syntax;
 
 /// What a load made before it began.
@@ -50,6 +50,9 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
     }
     server::refuse_put_aside(session, &name)?;
     let statement = statement(options)?;
+    if let Some(grant) = privileges::missing(session, privileges::TO_MAKE, &options.database)? {
+        return Err(Error::Usage(format!("{name} cannot be made: the account needs: {grant}")));
+    }
     let refused = |error: server::Error| Error::Usage(format!("--ddl: {error}"));
     let database = identifier::quote_name(&options.database);
     let done = session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}"));

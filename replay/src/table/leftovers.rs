@@ -14,7 +14,7 @@ use std::time::Duration;
 use schema::TableName;
 use server::identifier::quote_text;
 use server::names::suffix;
-use server::{Lock, LockOptions, Session};
+use server::{Lock, LockOptions, Session, privileges};
 
 use super::shadow::{ASIDE, SHADOW};
 use super::{Tables, swap};
@@ -22,9 +22,14 @@ use crate::error::Error;
 
 impl Tables {
     /// Looks through a database, the first time it is named.
+    ///
+    /// Errors: the account may not do all that a table there needs, which would be left half-way.
     pub(super) fn clean(&mut self, own: &mut Session, database: &str) -> Result<(), Error> {
         if !self.cleaned.insert(database.to_owned()) {
             return Ok(());
+        }
+        if let Some(grant) = privileges::missing(own, privileges::TO_MAKE_BESIDE, database)? {
+            return Err(Error::Refused(format!("the account needs: {grant}")));
         }
         let names = names(own, database)?;
         // Digests cannot be undone, but looked up.

@@ -12,6 +12,22 @@ const SERVER: [&str; 2] = ["RELOAD", "SUPER"];
 /// Rights a twin needs on the target's database: it is made, altered, filled and swapped in.
 const TWIN: [&str; 6] = DATABASE;
 
+/// Rights that whoever makes a table needs to take it back.
+pub const TO_MAKE: &[&str] = &["SELECT", "CREATE", "DROP"];
+/// Rights that whoever makes a table under another name needs, to have it take its place or to take it
+/// back.
+pub const TO_MAKE_BESIDE: &[&str] = &["SELECT", "INSERT", "CREATE", "ALTER", "DROP"];
+
+/// The statement that gives the account those of `rights` on a database that it lacks: to be asked
+/// before anything is made that could not be removed.
+pub fn missing(session: &mut Session, rights: &[&str], database: &str) -> Result<Option<String>> {
+    let privileges = Privileges::read(session)?;
+    let row =
+        session.query_row("SELECT CURRENT_USER(), SUBSTRING_INDEX(CURRENT_USER(), '@', -1)")?;
+    let account = super::account(&row.text(0)?, &row.text(1)?);
+    Ok(privileges.missing(rights, database, &account))
+}
+
 /// The account's rights, its active roles' included. Those on single columns are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Privileges {
