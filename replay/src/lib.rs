@@ -47,6 +47,7 @@ pub use journal::lines as journal_lines;
 
 use std::time::Instant;
 
+use job::failpoint;
 use server::ConnectOptions;
 
 use crate::conductor::Conductor;
@@ -90,7 +91,10 @@ pub fn replay(
     let shared = Shared { connect, options, watch, jobs_max };
     let outcome = std::thread::scope(|scope| {
         let ending = watch.until_dropped();
-        let telling = scope.spawn(|| watch.tell(progress));
+        let telling = scope.spawn(|| {
+            failpoint::hit("thread.progress");
+            watch.tell(progress);
+        });
         let order = Order::new(names, connect.database.clone().map(String::into_bytes));
         let conductor = Conductor::new(shared, Crew::new(scope, shared), order);
         let outcome = conductor.and_then(|conductor| conductor.run(&dump));

@@ -4,8 +4,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use job::failpoint;
-
 use crate::error::Error;
 use crate::place::Place;
 use crate::report::Failed;
@@ -158,7 +156,6 @@ impl Watch {
 
     /// Tells `progress` until [`Watch::end`]: the work of a thread of its own.
     pub(crate) fn tell(&self, progress: &dyn Progress) {
-        failpoint::hit("thread.progress");
         let mut words = self.words();
         loop {
             let (said, doing) = (std::mem::take(&mut words.said), words.doing.clone());

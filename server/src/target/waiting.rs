@@ -65,7 +65,8 @@ impl Patience {
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
         let (options, id) = (session.options().clone(), session.id());
-        let seen = Mutex::new(Vec::new());
+        // Holders, and the number of who looks, whose last question the server may still show.
+        let seen = Mutex::new((Vec::new(), 0));
         let outcome = std::thread::scope(|scope| {
             let (done, ended) = channel::<()>();
             let seen = &seen;
@@ -76,9 +77,12 @@ impl Patience {
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
                     pause = LOOK;
                     // A look that fails is tried again: the statement's own outcome counts.
-                    if let Ok(Some(holders)) = self.look(&options, id, &mut observer) {
+                    let looked = self.look(&options, id, &mut observer);
+                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    seen.1 = observer.as_ref().map_or(0, Session::id);
+                    if let Ok(Some(holders)) = looked {
                         self.tell(&holders);
-                        *seen.lock().unwrap_or_else(PoisonError::into_inner) = holders;
+                        seen.0 = holders;
                     }
                 }
             });
@@ -90,7 +94,11 @@ impl Patience {
         });
         match outcome {
             Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
-                let holders = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let (mut holders, observer) =
+                    seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+                if holders.is_empty() {
+                    holders = holders_but(session, &self.target, observer).unwrap_or_default();
+                }
                 Err(self.timed_out(session, holders))
             }
             outcome => outcome,
