@@ -267,7 +267,13 @@ impl Literals {
     pub fn takes_number(self, text: &[u8]) -> bool {
         match self {
             Literals::Whole if !text.is_empty() && text.len() < SCALE_MAX => !text.contains(&b'.'),
-            Literals::Exact | Literals::Real if !text.is_empty() && text.len() < SCALE_MAX => true,
+            Literals::Exact if !text.is_empty() && text.len() < SCALE_MAX => true,
+            // Mostly without a sign.
+            Literals::Real
+                if text.len() < SCALE_MAX && matches!(text, [first, ..] if *first != b'-') =>
+            {
+                true
+            }
             _ => self.takes_any_number(text),
         }
     }
@@ -278,7 +284,7 @@ impl Literals {
         match self {
             Literals::Whole => number.is_exact() && !text.contains(&b'.'),
             Literals::Exact => number.is_exact(),
-            Literals::Real => number.digits <= DIGITS_MAX,
+            Literals::Real => number.digits <= DIGITS_MAX && !is_negative_zero(text),
             Literals::Text | Literals::Bytes => number.is_exact() && is_shown_as_written(text),
             Literals::Year => text.len() == 4 && number.digits == 4,
             Literals::Binary | Literals::Strings => false,
@@ -354,6 +360,13 @@ impl Number {
     fn is_exact(&self) -> bool {
         !self.has_exponent && self.digits <= DIGITS_MAX && self.scale <= SCALE_MAX
     }
+}
+
+/// Whether an exact number is zero with a minus before it. The literal has no sign, and the text in a
+/// file has one since MariaDB 11.8; `-0e0` has it in both.
+fn is_negative_zero(text: &[u8]) -> bool {
+    text.first() == Some(&b'-')
+        && !text.iter().any(|byte| matches!(byte, b'1'..=b'9' | b'e' | b'E'))
 }
 
 /// Whether the server shows an exact number as it is written: no sign but the minus of what is not
