@@ -177,7 +177,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         }
         let unmatched = self.order.names().unmatched()?;
         self.report.tell_unmatched(&unmatched);
-        self.finish()
+        self.finish().map_err(|error| self.named(error))
     }
 
     fn part(&mut self, part: &Part) -> Result<(), Error> {
@@ -465,6 +465,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             Created::Exists => {
                 self.report.table(&name).notes.push("it was there before".to_owned());
             }
+            Created::OfTables => self.defer(statement, &Step::Run)?,
             Created::AsItIs(why) if self.shared.options.atomic => {
                 return Err(Error::Refused(format!(
                     "--atomic cannot make {name} apart from the others: {why}"

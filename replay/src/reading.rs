@@ -13,13 +13,17 @@ const STATEMENT_SHARE: u64 = 4;
 
 /// How statements are read that go to the server of this session.
 pub(crate) fn options(options: &ReplayOptions, own: &Session) -> SqlOptions {
+    SqlOptions { comments: comments(own), ..without_server(options) }
+}
+
+/// Which version comments the server of this session runs.
+pub(crate) fn comments(own: &Session) -> Comments {
     let version = own.version();
     let (major, minor, patch) = version.number;
-    let comments = Comments {
+    Comments {
         mariadb: version.flavor == Flavor::MariaDb,
         version: u32::from(major) * 10_000 + u32::from(minor) * 100 + u32::from(patch),
-    };
-    SqlOptions { comments, ..without_server(options) }
+    }
 }
 
 /// The same where no server is asked.

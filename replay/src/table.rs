@@ -27,7 +27,7 @@ use schema::TableName;
 use server::foreign_keys::{has_children, unchecked};
 use server::identifier::quote_text;
 use server::{Names, Session};
-use sql::{CreateTable, ForeignKey, Syntax};
+use sql::{Comments, CreateTable, ForeignKey, Syntax};
 
 pub(crate) use self::shadow::Shadow;
 use crate::error::Error;
@@ -38,6 +38,8 @@ use crate::sessions::Sessions;
 /// Engines whose tables are nothing but themselves: under another name they are the same.
 const ENGINES: [&str; 8] =
     ["innodb", "rocksdb", "tokudb", "myisam", "aria", "memory", "csv", "archive"];
+/// Names of the engine whose tables are others, read as one.
+const MERGES: [&str; 2] = ["merge", "mrg_myisam"];
 /// How long another replay of the same table is waited for: one that was killed may hold its lock
 /// until the server notices.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -49,6 +51,8 @@ pub(crate) enum Created {
     Shadow,
     /// Nothing was done: the statement is to be run as it is, after what was held back. Why.
     AsItIs(String),
+    /// Nothing was done: it is made of other tables, and comes behind them.
+    OfTables,
     /// IF NOT EXISTS, and there is one: nothing is to be done.
     Exists,
 }
@@ -67,18 +71,18 @@ enum Kind {
 struct Entry {
     shadow: Shadow,
     keys: Vec<ForeignKey>,
-    /// Whether some of them came by an ALTER TABLE, and whether rows have to obey them.
+    /// Whether some of them came by an ALTER TABLE, and whether `--atomic` has them checked.
     late: Late,
     /// Whether the dump drops the table that has the name now.
     replaces: bool,
 }
 
-/// Foreign keys that an ALTER TABLE of the dump adds.
+/// What is special about the foreign keys of a table that is not published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Late {
-    /// There are some.
+    /// An ALTER TABLE of the dump adds some.
     any: bool,
-    /// The dump had foreign keys checked when it added one.
+    /// The dump had foreign keys checked when it added one, or when rows came.
     checked: bool,
 }
 
@@ -182,10 +186,18 @@ impl Tables {
             Kind::Table | Kind::Nothing => {}
         }
         let reading = Reading::of(&mut sessions.dump)?;
-        let create = match CreateTable::read(text, reading.syntax) {
+        let create = match CreateTable::read(text, reading.syntax, reading.comments) {
             Ok(create) => create,
             Err(unread) => return as_it_is(unread.0),
         };
+        if self.atomic && create.engine.as_ref().is_some_and(|e| MERGES.contains(&e.as_str())) {
+            return Ok(Created::OfTables);
+        }
+        let is_checked = reading.is_checking && !create.keys.is_empty();
+        // At once with all others they are checked in the end; not over tables that are there.
+        if is_checked && (!self.atomic || kind == Kind::Table) {
+            return as_it_is("its foreign keys are checked while rows go in");
+        }
         if let Some(why) = reading.against(&create, name) {
             return as_it_is(why);
         }
@@ -211,8 +223,8 @@ impl Tables {
         };
         self.held.remove(&key);
         let replaces = kind == Kind::Table;
-        self.entries
-            .insert(key, Entry { shadow, keys: create.keys, late: Late::default(), replaces });
+        let late = Late { any: false, checked: is_checked };
+        self.entries.insert(key, Entry { shadow, keys: create.keys, late, replaces });
         load::failpoint::step("replay.created");
         Ok(Created::Shadow)
     }
@@ -220,6 +232,19 @@ impl Tables {
     /// Where the rows of a table go that is not published yet.
     pub(crate) fn shadow(&self, name: &TableName) -> Option<&Shadow> {
         self.entries.get(&self.fold(name)).map(|entry| &entry.shadow)
+    }
+
+    /// Rows of a table come while the dump has foreign keys checked: so `--atomic` does it in the end.
+    pub(crate) fn check_keys(&mut self, name: &TableName) {
+        let key = self.fold(name);
+        if let Some(entry) = self.entries.get_mut(&key).filter(|entry| !entry.keys.is_empty()) {
+            entry.late.checked = true;
+        }
+    }
+
+    /// Whether a row that is deleted, or changed, may change others by a foreign key.
+    pub(crate) fn have_checked_keys(&self) -> bool {
+        self.entries.values().any(|entry| entry.late.checked)
     }
 
     /// Tables that are not published, in the order of their names.
@@ -296,8 +321,8 @@ impl Tables {
             self.add_keys_to_shadows(own)?;
         } else if self.entries.values().any(|entry| entry.late.checked) {
             return Err(Error::Refused(
-                "--atomic cannot check the foreign keys that the dump adds behind its rows before \
-                 tables take the places of others: drop these before, or replay without --atomic"
+                "--atomic cannot check the dump's foreign keys before tables take the places of \
+                 others: drop these before, or replay without --atomic"
                     .to_owned(),
             ));
         }
@@ -355,8 +380,8 @@ impl Tables {
     ) -> Result<(), Error> {
         let key = self.key(&mut sessions.own, name)?;
         self.clean(&mut sessions.own, &name.database)?;
-        let syntax = Reading::of(&mut sessions.dump)?.syntax;
-        let Ok(create) = CreateTable::read(text, syntax) else { return Ok(()) };
+        let Reading { syntax, comments, .. } = Reading::of(&mut sessions.dump)?;
+        let Ok(create) = CreateTable::read(text, syntax, comments) else { return Ok(()) };
         // All of a table's are added by one statement.
         if !create.keys.is_empty() && !has_keys(&mut sessions.own, name)? {
             self.bare.push((key, create.keys));
@@ -420,6 +445,7 @@ fn fold(name: &TableName, caseless: bool) -> TableName {
 /// How the dump's session reads a CREATE TABLE now.
 struct Reading {
     syntax: Syntax,
+    comments: Comments,
     is_utf8: bool,
     /// Whether a byte of a character can look like a quote.
     has_odd_bytes: bool,
@@ -435,6 +461,7 @@ impl Reading {
         let (mode, charset) = (row.text_lossy(0), row.text_lossy(1));
         let has = |flag: &str| mode.split(',').any(|set| set == flag);
         Ok(Reading {
+            comments: crate::reading::comments(dump),
             syntax: Syntax {
                 ansi_quotes: has("ANSI_QUOTES"),
                 no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
@@ -449,9 +476,6 @@ impl Reading {
     /// What keeps a table from being made under another name.
     fn against(&self, create: &CreateTable, name: &TableName) -> Option<&'static str> {
         let is_known = |engine: &String| ENGINES.contains(&engine.as_str());
-        if self.is_checking && !create.keys.is_empty() {
-            return Some("its foreign keys are checked while rows go in");
-        }
         if !self.is_utf8 && !create.keys.iter().all(ForeignKey::is_ascii) {
             return Some("its foreign keys have names in another character set than UTF-8");
         }

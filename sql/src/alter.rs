@@ -3,7 +3,6 @@
 //! ```text
 //! ALTER TABLE `t` ADD PRIMARY KEY (`id`), ADD KEY ..           the name: replaced
 //! ALTER TABLE `t` ADD CONSTRAINT `f` FOREIGN KEY (`a`) ..      taken apart, as those of CREATE TABLE
-//! DELETE FROM `t`                                              all of it
 //! ```
 //!
 //! Only what concerns the table alone is read; everything else is [`Unread`].
@@ -78,23 +77,6 @@ impl AlterTable {
     }
 }
 
-/// The table that `DELETE FROM name` or `TRUNCATE [TABLE] name` takes all rows of; None of anything
-/// else.
-pub fn emptied(text: &[u8], syntax: Syntax) -> Option<ObjectName> {
-    let all = tokens(text, syntax).ok()?;
-    let mut at = Cursor::new(&all);
-    let is_delete = at.word("DELETE") && at.word("FROM");
-    if !is_delete && !at.word("TRUNCATE") {
-        return None;
-    }
-    if !is_delete {
-        at.word("TABLE");
-    }
-    let (database, name) = at.qualified().ok()?;
-    let is_plain = at.here().is_none() && !all.iter().any(|token| token.is_versioned);
-    is_plain.then_some(ObjectName { database, name })
-}
-
 /// What stands between the commas that are in no parentheses.
 fn clauses<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
     let mut depth = 0_i32;
@@ -164,19 +146,6 @@ mod tests {
             "ALTER TABLE t ADD KEY (a),",
         ] {
             assert!(read(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_table_that_is_emptied_is_named() {
-        let name = |text: &str| emptied(text.as_bytes(), Syntax::default()).map(|name| name.name);
-        for text in ["DELETE FROM `t`", "delete from d.t", "TRUNCATE t", "TRUNCATE TABLE `d`.`t` "]
-        {
-            assert_eq!(name(text).as_deref(), Some(&b"t"[..]), "{text}");
-        }
-        for text in ["DELETE FROM t WHERE 1", "DELETE t FROM t", "DELETE FROM t, u", "DROP TABLE t"]
-        {
-            assert_eq!(name(text), None, "{text}");
         }
     }
 }

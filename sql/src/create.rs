@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use crate::foreign_key::{ForeignKey, Parent};
 use crate::lexer::Inside;
 use crate::name::quoted;
-use crate::syntax::Syntax;
+use crate::syntax::{Comments, Syntax};
 use crate::token::{Token, TokenKind, Tokens};
 
 /// Why the text of a CREATE TABLE is left as it is, in words.
@@ -43,12 +43,12 @@ pub struct CreateTable {
 }
 
 impl CreateTable {
-    /// Reads `CREATE TABLE name (..) ..`.
+    /// Reads `CREATE TABLE name (..) ..`, of whose version comments a server runs those.
     ///
     /// Errors: [`Unread`] where the table cannot be made under another name and without its
     /// foreign keys by changing the text.
-    pub fn read(text: &[u8], syntax: Syntax) -> Result<CreateTable, Unread> {
-        let all = tokens(text, syntax)?;
+    pub fn read(text: &[u8], syntax: Syntax, comments: Comments) -> Result<CreateTable, Unread> {
+        let all = closed(Tokens::new(text, syntax, comments))?;
         let mut at = Cursor { tokens: &all, next: 0 };
         while !at.word("TABLE") {
             at.step().ok_or(Unread("it is no CREATE TABLE"))?;
@@ -89,7 +89,10 @@ impl CreateTable {
 
 /// Errors: a quote or comment that is not closed.
 pub(crate) fn tokens(text: &[u8], syntax: Syntax) -> Result<Vec<Token<'_>>, Unread> {
-    let mut tokens = Tokens::of_any_server(text, syntax);
+    closed(Tokens::of_any_server(text, syntax))
+}
+
+fn closed(mut tokens: Tokens<'_>) -> Result<Vec<Token<'_>>, Unread> {
     let all = tokens.by_ref().collect();
     match tokens.open() {
         None => Ok(all),
@@ -124,17 +127,18 @@ fn without_keys(
         };
         let first = element.tokens.first().map_or(element.end, |token| token.place.start);
         let last = element.tokens.last().map_or(element.end, |token| token.place.end);
-        let is_covered = indexed.iter().any(|columns| starts_with(columns, &key.columns));
+        let is_covered = indexed.iter().any(|columns| key.key.is_served_by(columns));
         if is_covered {
             // With the comma before it.
             let before = index.checked_sub(1).ok_or(Unread("it begins with a foreign key"))?;
             out.extend_from_slice(&text[copied..elements[before].end]);
             copied = last;
         } else {
-            if made.iter().any(|other| other.first() == key.columns.first()) {
+            let columns = &key.key.columns;
+            if made.iter().any(|other| other.first() == columns.first()) {
                 return Err(Unread("two foreign keys without an index begin with one column"));
             }
-            made.push(key.columns.clone());
+            made.push(columns.clone());
             out.extend_from_slice(&text[copied..first]);
             out.extend_from_slice(&key.plain_key());
             copied = last;
@@ -148,8 +152,6 @@ fn without_keys(
 /// A foreign key and the index it needs.
 pub(crate) struct Found {
     pub(crate) key: ForeignKey,
-    /// Names of its columns.
-    columns: Vec<Vec<u8>>,
     /// Name of the index that the server would make: that of the constraint, of the key, or none.
     index: Option<Vec<u8>>,
 }
@@ -161,7 +163,7 @@ impl Found {
             out.extend_from_slice(&quoted(name));
             out.push(b' ');
         }
-        let columns: Vec<Vec<u8>> = self.columns.iter().map(|name| quoted(name)).collect();
+        let columns: Vec<Vec<u8>> = self.key.columns.iter().map(|name| quoted(name)).collect();
         out.push(b'(');
         out.extend_from_slice(&columns.join(&b","[..]));
         out.push(b')');
@@ -201,7 +203,8 @@ pub(crate) fn foreign_key(text: &[u8], element: &[Token<'_>]) -> Result<Option<F
         String::from_utf8(bytes).map_err(|_| Unread("a name in a foreign key is not UTF-8"))
     };
     let parent = Parent { database: database.map(utf8).transpose()?, table: utf8(table)? };
-    Ok(Some(Found { key: ForeignKey { head, parent, tail }, columns, index: symbol.or(name) }))
+    let key = ForeignKey { head, parent, tail, columns };
+    Ok(Some(Found { key, index: symbol.or(name) }))
 }
 
 /// A column can refer to another table too, and a foreign key stand where this does not look.
@@ -235,12 +238,6 @@ fn index_columns(element: &[Token<'_>]) -> Option<Vec<Vec<u8>>> {
     let rest = &element[at.next..];
     let has = |word: &str| rest.iter().any(|token| token.is(word));
     (has("UNIQUE") || has("KEY")).then(|| vec![name])
-}
-
-/// Whether an index of `columns` serves for those of a foreign key; names have no case here.
-fn starts_with(columns: &[Vec<u8>], wanted: &[Vec<u8>]) -> bool {
-    columns.len() >= wanted.len()
-        && columns.iter().zip(wanted).all(|(a, b)| a.eq_ignore_ascii_case(b))
 }
 
 /// `ENGINE [=] name` of the table's options; of partitions it is the same.
@@ -291,13 +288,13 @@ impl<'a> Cursor<'a> {
         self.next.checked_sub(1).map_or(0, |last| self.tokens[last].place.end)
     }
 
-    fn step(&mut self) -> Option<&'a Token<'a>> {
+    pub(crate) fn step(&mut self) -> Option<&'a Token<'a>> {
         let token = self.here()?;
         self.next += 1;
         Some(token)
     }
 
-    fn is_word(&self, word: &str) -> bool {
+    pub(crate) fn is_word(&self, word: &str) -> bool {
         self.here().is_some_and(|token| token.is(word))
     }
 
@@ -307,7 +304,7 @@ impl<'a> Cursor<'a> {
         is
     }
 
-    fn is_sign(&self, byte: u8) -> bool {
+    pub(crate) fn is_sign(&self, byte: u8) -> bool {
         self.here().is_some_and(|token| token.is_sign(byte))
     }
 
@@ -332,7 +329,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `(a, b(10) DESC, ..)`: the names.
-    fn columns(&mut self) -> Result<Vec<Vec<u8>>, Unread> {
+    pub(crate) fn columns(&mut self) -> Result<Vec<Vec<u8>>, Unread> {
         if !self.sign(b'(') {
             return Err(Unread("columns are not listed"));
         }

@@ -40,6 +40,7 @@ pub mod command;
 mod problem;
 
 mod alter;
+mod change;
 mod create;
 mod foreign_key;
 
@@ -51,7 +52,8 @@ mod cut;
 mod literal;
 mod tuples;
 
-pub use alter::{AlterTable, emptied};
+pub use alter::AlterTable;
+pub use change::TableChange;
 pub use classify::classify;
 pub use create::{CreateTable, Unread};
 pub use cut::Cutter;

@@ -92,7 +92,7 @@ fn what_is_altered_behind_its_rows_is_all_or_nothing() {
                  DROP TABLE IF EXISTS `author`;\nSET FOREIGN_KEY_CHECKS=1;\n";
     let over = yard.home.file("over.sql", format!("{drops}{KEYS_BEHIND}"));
     let outcome = crate::support::run(&mut yard.replay(&over, &into));
-    outcome.refused(1, &["--atomic cannot check the foreign keys"]);
+    outcome.refused(1, &["--atomic cannot check the dump's foreign keys"]);
     super::yard::same("over what is there", &yard.seen(), &expected);
     for more in [&[][..], &["--small", "1"], &["--small", "1", "--as", "statements"]] {
         yard.wipe();

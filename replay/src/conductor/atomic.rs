@@ -6,14 +6,17 @@
 
 use std::sync::Arc;
 
+use schema::TableName;
 use sources::dump::Statement;
-use sql::{AlterTable, StatementKind, Syntax};
+use sql::{AlterTable, StatementKind, Syntax, TableChange, Verb};
 
 use super::Conductor;
+use super::session::CHECKS;
+use super::transaction::Since;
 use crate::error::Error;
 use crate::journal::Spot;
 use crate::naming::Naming;
-use crate::order::{Decode, Step};
+use crate::order::{Decode, Step, has_word};
 use crate::place::Place;
 use crate::state::SessionState;
 
@@ -21,6 +24,8 @@ use crate::state::SessionState;
 #[derive(Debug)]
 pub(super) struct Deferred {
     statement: Statement,
+    /// The table that it is a trigger of.
+    fires_for: Option<TableName>,
     /// What its session was set to.
     state: Arc<SessionState>,
     spot: Spot,
@@ -54,12 +59,48 @@ impl Conductor<'_, '_> {
             ));
         }
         let (state, spot) = (self.state()?, self.spot);
-        self.deferred.push(Deferred { statement: statement.clone(), state, spot });
+        let fires_for = match step {
+            Step::After(table) => Some(table.clone()),
+            _ => None,
+        };
+        self.deferred.push(Deferred { statement: statement.clone(), fires_for, state, spot });
         Ok(())
     }
 
-    /// Does what concerns one table of the dump alone, and can be done where it is now: ALTER TABLE
-    /// behind its rows, DELETE before them. False for everything else.
+    /// Before rows of a table come.
+    ///
+    /// Errors: `--atomic`, where they would do more to other tables than can be done now.
+    pub(super) fn check_rows(&mut self, table: &TableName, verb: Verb) -> Result<(), Error> {
+        if !self.shared.options.atomic {
+            return Ok(());
+        }
+        self.check_triggers(table)?;
+        if !self.state()?.is_on(CHECKS) {
+            return Ok(());
+        }
+        self.tables.check_keys(table);
+        match verb == Verb::Replace && self.tables.have_checked_keys() {
+            false => Ok(()),
+            true => Err(Error::Refused(format!(
+                "--atomic adds foreign keys behind all rows, and REPLACE may change more than {table} by \
+                 them: replay without --atomic"
+            ))),
+        }
+    }
+
+    /// Errors: a trigger of the table that comes before its rows is left for the end.
+    fn check_triggers(&self, table: &TableName) -> Result<(), Error> {
+        match self.deferred.iter().any(|one| one.fires_for.as_ref() == Some(table)) {
+            false => Ok(()),
+            true => Err(Error::Refused(format!(
+                "--atomic makes triggers behind all rows, and these rows of {table} come behind one of \
+                 theirs: replay without --atomic"
+            ))),
+        }
+    }
+
+    /// Does what concerns one table of the dump alone, and can be done where it is now: ALTER TABLE,
+    /// CREATE INDEX, DELETE, UPDATE. False for everything else.
     fn is_of_shadow(&mut self, statement: &Statement) -> Result<bool, Error> {
         if statement.kind != StatementKind::Other {
             return Ok(false);
@@ -72,8 +113,9 @@ impl Conductor<'_, '_> {
             ..Syntax::default()
         };
         let alter = AlterTable::read(&text, syntax).ok();
-        let emptied = sql::emptied(&text, syntax);
-        let Some(name) = alter.as_ref().map(|alter| &alter.table).or(emptied.as_ref()) else {
+        let change = TableChange::read(&text, syntax);
+        let named = alter.as_ref().map(|alter| &alter.table);
+        let Some(name) = named.or(change.as_ref().map(|change| &change.table)) else {
             return Ok(false);
         };
         let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
@@ -85,13 +127,38 @@ impl Conductor<'_, '_> {
         while self.crew.is_busy(&table) {
             self.settle(true)?;
         }
-        let is_done = match &alter {
-            Some(alter) => self.tables.alter(&mut self.sessions, alter, &table)?,
-            // It has none.
-            None => self.filled.get(&table).is_some_and(|filled| !filled.has_rows),
+        let is_done = match (&alter, &change) {
+            (Some(alter), _) => self.tables.alter(&mut self.sessions, alter, &table)?,
+            (None, Some(change)) => self.change(change, &table)?,
+            (None, None) => false,
         };
         self.report.statements += u64::from(is_done);
         Ok(is_done)
+    }
+
+    /// A change of one table's rows or indexes; false where it may read other tables.
+    fn change(&mut self, change: &TableChange, table: &TableName) -> Result<bool, Error> {
+        let words = self.words_that_read()?;
+        if words.iter().any(|word| has_word(change.rest(), word)) {
+            return Ok(false);
+        }
+        if !change.is_index {
+            self.check_triggers(table)?;
+        }
+        let is_done = self.tables.change(&mut self.sessions, change, table)?;
+        if !is_done || change.is_index || !self.transaction.is_open() {
+            return Ok(is_done);
+        }
+        // Nobody waits for a table that is filled apart.
+        self.sessions.dump.exec("COMMIT")?;
+        if let Some(filled) = self.filled.get_mut(table)
+            && filled.has_rows
+            && filled.since == Since::Nothing
+        {
+            // A ROLLBACK cannot give back what these rows were.
+            filled.since = Since::Some;
+        }
+        Ok(true)
     }
 
     /// DROP DATABASE: at the end it would take the tables with it that the dump makes there.
@@ -113,7 +180,7 @@ impl Conductor<'_, '_> {
     /// Does what was left, in its order.
     pub(super) fn run_deferred(&mut self) -> Result<(), Error> {
         let mut now: Option<Arc<SessionState>> = None;
-        for Deferred { statement, state, spot } in std::mem::take(&mut self.deferred) {
+        for Deferred { statement, state, spot, .. } in std::mem::take(&mut self.deferred) {
             if !now.as_ref().is_some_and(|now| Arc::ptr_eq(now, &state)) {
                 state.apply(&mut self.sessions.dump)?;
                 self.state = None;

@@ -5,7 +5,7 @@ use schema::TableName;
 use server::Session;
 use server::identifier::quote_text;
 use sources::dump::{RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement};
-use sql::{InsertHead, ObjectName};
+use sql::{InsertHead, ObjectName, Verb};
 
 use super::transaction::Since;
 use super::{Conductor, Filled};
@@ -80,6 +80,7 @@ impl Conductor<'_, '_> {
         if !self.shared.options.atomic {
             self.run_held_drops()?;
         }
+        self.check_rows(&table, run.place().head().verb)?;
         while self.crew.is_busy(&table) {
             self.settle(true)?;
         }
@@ -150,7 +151,7 @@ impl Conductor<'_, '_> {
 
     /// Words without which rows read no tables: of a subselect, of a change of rows that are there,
     /// and the functions that the server has stored.
-    fn words_that_read(&mut self) -> Result<Vec<Vec<u8>>, Error> {
+    pub(super) fn words_that_read(&mut self) -> Result<Vec<Vec<u8>>, Error> {
         if self.functions.is_none() {
             let rows = self.sessions.own.query(
                 "SELECT DISTINCT ROUTINE_NAME FROM information_schema.ROUTINES WHERE \
@@ -192,6 +193,7 @@ impl Conductor<'_, '_> {
         if self.journal.is_table_done(&table, self.spot) {
             return Ok(());
         }
+        self.check_rows(&table, Verb::Insert)?;
         while self.crew.is_busy(&table) {
             self.settle(true)?;
         }
@@ -279,6 +281,7 @@ impl Conductor<'_, '_> {
         if !self.shared.options.atomic {
             self.run_held_drops()?;
         }
+        self.check_rows(table, head.verb)?;
         while self.crew.is_busy(table) {
             self.settle(true)?;
         }

@@ -16,7 +16,7 @@ use crate::state::SessionState;
 const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_client"];
 
 /// The variable that says whether foreign keys are checked.
-const CHECKS: &str = "foreign_key_checks";
+pub(super) const CHECKS: &str = "foreign_key_checks";
 
 impl Conductor<'_, '_> {
     pub(super) fn set(

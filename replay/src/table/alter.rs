@@ -1,9 +1,12 @@
-//! ALTER TABLE of a table that is not published yet.
+//! ALTER TABLE of a table that is not published yet, and changes of its rows.
+
+use std::collections::BTreeMap;
 
 use schema::TableName;
-use sql::AlterTable;
+use server::identifier::quote_text;
+use sql::{AlterTable, ForeignKey, TableChange};
 
-use super::{Late, Reading, Shadow, Tables};
+use super::{Entry, Late, Reading, Shadow, Tables};
 use crate::error::Error;
 use crate::sessions::Sessions;
 
@@ -36,8 +39,60 @@ impl Tables {
             return Ok(false);
         }
         sessions.dump.exec_bytes(&alter.named(&entry.shadow.name.quoted()))?;
-        let (table, shadow) = (entry.shadow.table.clone(), entry.shadow.name.clone());
-        (entry.shadow, _) = Shadow::read(&mut sessions.own, table, shadow)?;
+        entry.read_again(sessions)?;
         Ok(true)
+    }
+
+    /// The same of a DELETE, UPDATE or CREATE INDEX.
+    pub(crate) fn change(
+        &mut self,
+        sessions: &mut Sessions,
+        change: &TableChange,
+        name: &TableName,
+    ) -> Result<bool, Error> {
+        let key = self.key(&mut sessions.own, name)?;
+        let reading = Reading::of(&mut sessions.dump)?;
+        let has_keys = self.entries.values().any(|entry| !entry.keys.is_empty());
+        let Some(entry) = self.entries.get_mut(&key) else { return Ok(false) };
+        let is_ascii = change.is_ascii() && entry.shadow.name.quoted().is_ascii();
+        // Rows that others refer to, or that a foreign key changes with them, are not there yet.
+        let is_tied = match change.is_index {
+            true => entry.late.any && !entry.are_served(sessions, &change.columns)?,
+            false => has_keys && reading.is_checking,
+        };
+        if is_tied || !(reading.is_utf8 || is_ascii) {
+            return Ok(false);
+        }
+        sessions.dump.exec_bytes(&change.named(&entry.shadow.name.quoted()))?;
+        if change.is_index {
+            entry.read_again(sessions)?;
+        }
+        Ok(true)
+    }
+}
+
+impl Entry {
+    /// Whether every foreign key has an index that serves for it, once there is one of `columns`: then
+    /// the server keeps none of its own.
+    fn are_served(&self, sessions: &mut Sessions, columns: &[Vec<u8>]) -> Result<bool, Error> {
+        let sql = format!(
+            "SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE SUB_PART IS NULL \
+             AND TABLE_SCHEMA={} AND TABLE_NAME={} ORDER BY INDEX_NAME, SEQ_IN_INDEX",
+            quote_text(&self.shadow.name.database),
+            quote_text(&self.shadow.name.table)
+        );
+        let mut indexes: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
+        for row in sessions.own.query(&sql)? {
+            indexes.entry(row.text(0)?).or_default().push(row.text(1)?.into_bytes());
+        }
+        let has_one = |key: &ForeignKey| indexes.values().any(|index| key.is_served_by(index));
+        Ok(!columns.is_empty()
+            && self.keys.iter().all(|key| key.is_served_by(columns) || has_one(key)))
+    }
+
+    fn read_again(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
+        let (table, shadow) = (self.shadow.table.clone(), self.shadow.name.clone());
+        (self.shadow, _) = Shadow::read(&mut sessions.own, table, shadow)?;
+        Ok(())
     }
 }

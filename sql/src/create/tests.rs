@@ -3,7 +3,11 @@
 use super::*;
 
 fn read(text: &str) -> Result<CreateTable, Unread> {
-    CreateTable::read(text.as_bytes(), Syntax::default())
+    read_as(text.as_bytes(), Syntax::default())
+}
+
+fn read_as(text: &[u8], syntax: Syntax) -> Result<CreateTable, Unread> {
+    CreateTable::read(text, syntax, Comments::default())
 }
 
 fn named(text: &str) -> String {
@@ -100,28 +104,40 @@ fn quotes_are_read_as_the_session_reads_them() {
     let ansi = Syntax { ansi_quotes: true, ..Syntax::default() };
     let text =
         br#"CREATE TABLE "t" ("a" int, KEY ("a"), FOREIGN KEY ("a") REFERENCES "p""q" ("i"))"#;
-    let create = CreateTable::read(text, ansi).unwrap();
+    let create = read_as(text, ansi).unwrap();
     assert_eq!(create.named("`s`"), br#"CREATE TABLE `s` ("a" int, KEY ("a"))"#);
     assert_eq!(create.keys[0].parent.table, "p\"q");
     assert_eq!(create.keys[0].tail, "( `i` )");
     let plain = Syntax { no_backslash_escapes: true, ..Syntax::default() };
     let text = br"CREATE TABLE t (a text DEFAULT '\', b int)";
-    assert!(CreateTable::read(text, plain).is_ok());
-    assert!(CreateTable::read(text, Syntax::default()).is_err());
+    assert!(read_as(text, plain).is_ok());
+    assert!(read_as(text, Syntax::default()).is_err());
+}
+
+#[test]
+fn comments_that_the_server_passes_over_are_none_of_its_columns() {
+    let text = "CREATE TABLE t (a int, /*!50705 g GEOMETRY NOT NULL,*/ b int, KEY k (b), \
+                /*!50705 SPATIAL KEY (g),*/ CONSTRAINT f FOREIGN KEY (b) REFERENCES p (i))";
+    let create = read(text).unwrap();
+    let expected = "CREATE TABLE `s` (a int, /*!50705 g GEOMETRY NOT NULL,*/ b int, KEY k (b))";
+    assert_eq!((create.named("`s`"), create.keys.len()), (expected.as_bytes().to_vec(), 1));
+    // To one that runs them they end where no column does.
+    let mysql = Comments { mariadb: false, version: 80_036 };
+    assert!(CreateTable::read(text.as_bytes(), Syntax::default(), mysql).is_err());
 }
 
 proptest::proptest! {
     #[test]
     fn no_text_makes_it_panic(text: Vec<u8>, ansi_quotes: bool, no_backslash_escapes: bool) {
-        let _ = CreateTable::read(&text, Syntax { ansi_quotes, no_backslash_escapes, ..Syntax::default() });
+        let _ = read_as(&text, Syntax { ansi_quotes, no_backslash_escapes, ..Syntax::default() });
     }
 
     #[test]
     fn no_pieces_make_it_panic(pieces in proptest::collection::vec(piece(), 0..40)) {
         let text = format!("CREATE TABLE t ( a int , {}", pieces.join(" "));
-        if let Ok(create) = CreateTable::read(text.as_bytes(), Syntax::default()) {
+        if let Ok(create) = read_as(text.as_bytes(), Syntax::default()) {
             // What is left of it has the same columns and no foreign key.
-            let again = CreateTable::read(&create.named("`s`"), Syntax::default()).unwrap();
+            let again = read_as(&create.named("`s`"), Syntax::default()).unwrap();
             proptest::prop_assert!(again.keys.is_empty());
         }
     }
