@@ -222,3 +222,21 @@ fn later_rows_take_the_place_of_those_there() {
         assert_eq!(scene.lines("SELECT * FROM t ORDER BY id"), expected, "{rule}");
     }
 }
+
+/// Under another name they may not be where they are.
+#[test]
+fn tables_of_the_server_itself_are_replayed() {
+    let Some(mut scene) = Scene::new() else { return };
+    let create = scene.lines("SHOW CREATE TABLE mysql.time_zone_leap_second").join("");
+    let (_, create) = create.split_once('|').unwrap();
+    let dump = format!(
+        "USE mysql;\nDROP TABLE IF EXISTS time_zone_leap_second;\n{create};\n\
+         INSERT INTO time_zone_leap_second VALUES (78796800,1),(94694401,2);\n"
+    );
+    let dump = scene.home.file("dump.sql", dump);
+    let mut command = scene.home.inrush(["replay"]);
+    command.arg(&dump).arg("--socket").arg(scene.server.socket());
+    run(command.args(["--user", &scene.server.options().user_name()])).done();
+    let rows = scene.lines("SELECT * FROM mysql.time_zone_leap_second ORDER BY 1");
+    assert_eq!(rows, ["78796800|1", "94694401|2"]);
+}

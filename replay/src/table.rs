@@ -26,6 +26,7 @@ use std::time::Duration;
 use schema::TableName;
 use server::foreign_keys::{has_children, unchecked};
 use server::identifier::quote_text;
+use server::version::Flavor;
 use server::{Names, Session};
 use sql::{Comments, CreateTable, ForeignKey, Syntax};
 
@@ -190,6 +191,10 @@ impl Tables {
             Ok(create) => create,
             Err(unread) => return as_it_is(unread.0),
         };
+        // MySQL keeps them in a tablespace where no others may be.
+        if name.database == "mysql" && sessions.own.version().flavor == Flavor::MySql {
+            return as_it_is("it is one of the server's own");
+        }
         if self.atomic && create.engine.as_ref().is_some_and(|e| MERGES.contains(&e.as_str())) {
             return Ok(Created::OfTables);
         }
