@@ -240,3 +240,22 @@ fn tables_of_the_server_itself_are_replayed() {
     let rows = scene.lines("SELECT * FROM mysql.time_zone_leap_second ORDER BY 1");
     assert_eq!(rows, ["78796800|1", "94694401|2"]);
 }
+
+#[test]
+fn rows_are_added_over_several_connections() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.exec("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(300))");
+    scene.exec("INSERT INTO t VALUES (-1, 'old')");
+    let rows: Vec<String> = (0..6_000).map(|id| format!("({id},'{}')", "x".repeat(250))).collect();
+    let inserts =
+        rows.chunks(500).map(|some| format!("INSERT INTO t VALUES {};\n", some.join(",")));
+    let dump = scene.home.file("dump.sql", inserts.collect::<String>());
+    let mut command = scene.home.inrush(["replay"]);
+    command.arg(&dump).args(["--into", "d", "--connections", "3", "--socket"]);
+    command.arg(scene.server.socket());
+    run(command.args(["--user", &scene.server.options().user_name()])).done();
+    assert_eq!(
+        scene.lines("SELECT COUNT(*), SUM(id), SUM(LENGTH(v)) FROM t"),
+        ["6001|17996999|1500003"]
+    );
+}

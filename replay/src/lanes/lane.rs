@@ -197,7 +197,7 @@ impl Connection {
                 if gate.is_parallel {
                     session.exec(&format!(
                         "SET SESSION innodb_lock_wait_timeout=\
-                         LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX})"
+                         CAST(LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX}) AS SIGNED)"
                     ))?;
                 }
                 begin(&mut session, commit, number)?;

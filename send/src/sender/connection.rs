@@ -86,7 +86,7 @@ impl Sender {
             // Else nothing is begun anew, and who began the transaction has said how long.
             optional.push(format!(
                 "SET SESSION innodb_lock_wait_timeout=\
-                 LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX})"
+                 CAST(LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX}) AS SIGNED)"
             ));
         }
         for sql in optional {
