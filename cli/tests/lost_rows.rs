@@ -133,7 +133,7 @@ fn an_insert_without_an_answer_fails_the_replay() {
     for arguments in REPLAYS {
         let Some(mut scene) = Scene::new() else { return };
         scene.answer_nothing(|request| request.begins("INSERT INTO"));
-        let outcome = run(&mut scene.replay(arguments));
+        let outcome = run(scene.replay(arguments).args(["--lock-wait", "1"]));
         outcome.refused(1, &["dump.sql, line 4"]);
         scene.is_as_before(&format!("{arguments:?}"));
         scene.proxy = None;

@@ -21,20 +21,6 @@ const PACKETS: usize = 6;
 /// Longer than a load of three hundred rows takes that has to connect again.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Damage of which nothing can be told but by looking at it. Single bits are for those who read
-/// single answers (`server/tests/nonsense.rs`): a value that is another one looks as good.
-fn damage(random: &mut Random) -> Damage {
-    match random.below(7) {
-        0 => Damage::Empty,
-        1 => Damage::Cut(random.below(12)),
-        2 => Damage::Sequence(random.below(256) as u8),
-        3 => Damage::Long(random.next_u64() as u32),
-        4 => Damage::Columns(random.pick(&[0, 1, 3, 250, 70_000, 1 << 61, u64::MAX])),
-        5 => Damage::Twice,
-        _ => Damage::Missing,
-    }
-}
-
 #[test]
 fn no_answer_of_a_server_makes_a_load_panic_hang_or_lie() {
     let Some(server) = Server::get() else { return };
@@ -44,7 +30,7 @@ fn no_answer_of_a_server_makes_a_load_panic_hang_or_lie() {
     for way in &WAYS {
         let mut scene = Scene::new(&server, way);
         for _ in 0..runs.unwrap_or(RUNS) / WAYS.len() {
-            let fate = Fate::Damaged(random.below(PACKETS), damage(&mut random));
+            let fate = Fate::Damaged(random.below(PACKETS), Damage::any(&mut random));
             let (begun, before) = (Instant::now(), panics.load(Ordering::SeqCst));
             scene.run_with(fate, &mut random);
             assert!(begun.elapsed() < LONGEST, "{fate:?} took {:?}", begun.elapsed());

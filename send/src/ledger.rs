@@ -249,7 +249,13 @@ impl Ledger {
 
     /// All portions that are in, by number.
     pub(crate) fn entries(&self, session: &mut Session) -> Result<Vec<Entry>, Error> {
-        let rows = session.query(&format!("{} AND ordinal>=0 ORDER BY ordinal", self.select()))?;
+        let sql = format!("{} AND ordinal>=0 ORDER BY ordinal", self.select());
+        let mut rows = Vec::new();
+        // As many as there are, refused rows with them.
+        session.for_each(&sql, |row| {
+            rows.push(row);
+            Ok(())
+        })?;
         rows.iter().map(Entry::read).collect()
     }
 

@@ -8,6 +8,8 @@
 //! It knows of the protocol what it takes to tell requests from what belongs to one, and an answer
 //! that is over with its first packet from one that is not.
 
+mod damage;
+
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::random::Random;
+pub use damage::Damage;
 
 /// Commands without an answer: the end, long data, the end of a prepared statement.
 const UNANSWERED: [u8; 3] = [0x01, 0x18, 0x19];
@@ -71,30 +73,6 @@ pub enum Fate {
     Nonsense,
     /// The server does it, and of its answer the packet of this number, from 0, is damaged.
     Damaged(usize, Damage),
-}
-
-/// What becomes of a packet of an answer. The connection breaks [`DAMAGED_WAIT`] later: who waits
-/// for the rest that a damaged packet speaks of would wait forever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Damage {
-    /// It has no bytes.
-    Empty,
-    /// It has so many bytes only.
-    Cut(usize),
-    /// It has random bytes instead, as many, from this seed.
-    Random(u64),
-    /// One bit of it is another.
-    Bit(usize),
-    /// It has another number in its order.
-    Sequence(u8),
-    /// It says that it is so long, and is not.
-    Long(u32),
-    /// It says that so many columns come.
-    Columns(u64),
-    /// It comes twice.
-    Twice,
-    /// It does not come.
-    Missing,
 }
 
 /// How long a connection stays after a damaged packet.
@@ -229,7 +207,7 @@ fn pass_back(mut server: UnixStream, mut client: UnixStream, next: &Mutex<Answer
             Answer::Nothing if first == Some(OK) => (framed(packet[3], &[]), false),
             Answer::Damaged(0, damage) => {
                 break_later(&server, &client);
-                (damaged(packet, damage), false)
+                (damage.of(packet), false)
             }
             _ => (packet, false),
         };
@@ -255,35 +233,6 @@ fn break_later(server: &UnixStream, client: &UnixStream) {
         std::thread::sleep(DAMAGED_WAIT);
         ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
     });
-}
-
-fn damaged(mut packet: Vec<u8>, damage: Damage) -> Vec<u8> {
-    let (sequence, size) = (packet[3], packet.len() - 4);
-    match damage {
-        Damage::Empty => framed(sequence, &[]),
-        Damage::Cut(bytes) => framed(sequence, &packet[4..4 + bytes.min(size)]),
-        Damage::Random(seed) => {
-            let mut random = Random::new(seed);
-            let bytes: Vec<u8> = (0..size).map(|_| random.below(256) as u8).collect();
-            framed(sequence, &bytes)
-        }
-        Damage::Bit(bit) => {
-            let bit = bit % (8 * size.max(1));
-            packet.iter_mut().skip(4 + bit / 8).take(1).for_each(|byte| *byte ^= 1 << (bit % 8));
-            packet
-        }
-        Damage::Sequence(other) => {
-            packet[3] = other;
-            packet
-        }
-        Damage::Long(bytes) => {
-            packet[..3].copy_from_slice(&bytes.to_le_bytes()[..3]);
-            packet
-        }
-        Damage::Columns(count) => framed(sequence, &[&[0xfe], &count.to_le_bytes()[..]].concat()),
-        Damage::Twice => [packet.clone(), packet].concat(),
-        Damage::Missing => Vec::new(),
-    }
 }
 
 fn error(errno: u16) -> Vec<u8> {

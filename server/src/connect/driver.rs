@@ -61,7 +61,9 @@ impl Driver {
         work: impl FnOnce(&mut Conn) -> mysql::Result<T>,
     ) -> mysql::Result<T> {
         let Some(conn) = &mut self.conn else { return Err(given_up()) };
-        let outcome = inside(|| work(conn)).unwrap_or_else(|panic| Err(nonsense(&words(&*panic))));
+        let outcome = inside(|| work(conn)).unwrap_or_else(|panic| {
+            Err(nonsense(&format!("the driver came upon: {}", words(&*panic))))
+        });
         if !matches!(outcome, Ok(_) | Err(mysql::Error::MySqlError(_))) {
             self.give_up();
         }
@@ -111,9 +113,9 @@ fn inside<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     outcome
 }
 
-fn nonsense(words: &str) -> mysql::Error {
-    let text = format!("the driver came upon: {words}");
-    mysql::Error::IoError(io::Error::new(io::ErrorKind::InvalidData, text))
+/// The error of an answer that is none.
+pub(super) fn nonsense(words: &str) -> mysql::Error {
+    mysql::Error::IoError(io::Error::new(io::ErrorKind::InvalidData, words))
 }
 
 fn given_up() -> mysql::Error {

@@ -3,29 +3,32 @@
 //! A session sets what it needs (character set, `sql_mode`, time limits) for itself alone and
 //! never a global variable. Answers come by the text protocol, so every value arrives as bytes.
 
-use std::collections::HashMap;
 mod bulk;
 mod bytes;
 mod ending;
+mod row;
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use mysql::LocalInfileHandler;
 use mysql::prelude::Queryable;
-use mysql::{LocalInfileHandler, Value};
 
 pub use self::bulk::Prepared;
+pub use self::row::Row;
 use crate::error::{Error, Result, shorten};
 use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
 use crate::version::Version;
 
-use super::driver::{Driver, Ours};
+use super::driver::{self, Driver, Ours};
 use super::mark::Mark;
 use super::{handshake, setup};
 
+/// Rows of an answer that are held in memory: more than any catalog has, less than any machine.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
 /// Bytes read from a source at once for LOAD DATA LOCAL.
 const LOCAL_BYTES: usize = 1 << 20;
 
@@ -35,13 +38,6 @@ pub struct Session {
     mark: Mark,
     version: Version,
     options: ConnectOptions,
-}
-
-/// One row of an answer: text, raw bytes or NULL in each column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    values: Vec<Option<Vec<u8>>>,
-    statement: Arc<str>,
 }
 
 /// What a statement without rows did.
@@ -127,9 +123,11 @@ impl Session {
     }
 
     /// Runs a statement and gives all its rows. Holds them in memory.
+    ///
+    /// Errors: [`Error::Nonsense`] where they are more than what is asked can have.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        self.for_each(sql, |row| {
+        self.each_within(sql, ANSWER_BYTES_MAX, |row| {
             rows.push(row);
             Ok(())
         })?;
@@ -157,15 +155,31 @@ impl Session {
     /// Runs a statement and hands each row to `visit` as it arrives. Holds one row in memory.
     ///
     /// An error of `visit` ends the statement: the rest of the answer is read and dropped.
-    pub fn for_each(&mut self, sql: &str, mut visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
+    pub fn for_each(&mut self, sql: &str, visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
+        self.each_within(sql, usize::MAX, visit)
+    }
+
+    /// As [`Session::for_each`], of an answer that may have so many bytes.
+    fn each_within(
+        &mut self,
+        sql: &str,
+        bytes_max: usize,
+        mut visit: impl FnMut(Row) -> Result<()>,
+    ) -> Result<()> {
         refuse_local(sql)?;
         let _running = self.options.interrupt.begin(&self.mark)?;
         let statement: Arc<str> = shorten(sql).into();
         let mut ours = Ours::default();
         let outcome = self.driver.call(|conn| {
-            for row in conn.query_iter(sql)? {
-                let values = row?.unwrap_raw().into_iter().map(value_bytes).collect();
-                let row = Row { values, statement: Arc::clone(&statement) };
+            let (mut answer, mut bytes) = (conn.query_iter(sql)?, 0);
+            while let Some(row) = answer.next() {
+                let row = Row::of(row?, &statement);
+                bytes += row.memory_bytes();
+                if bytes > bytes_max {
+                    // Dropped, it would read all of the rest.
+                    std::mem::forget(answer);
+                    return Err(driver::nonsense(&format!("more than {bytes_max} bytes of rows")));
+                }
                 match ours.run(|| visit(row)) {
                     Some(Ok(())) => {}
                     visited => return Ok(visited.unwrap_or(Ok(()))),
@@ -190,7 +204,7 @@ impl Session {
             for row in answer {
                 let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
                 let values = row?.unwrap_raw().into_iter();
-                let values = values.map(|value| value_bytes(value).map(text));
+                let values = values.map(|value| row::value_bytes(value).map(text));
                 rows.push(names.iter().cloned().zip(values).collect());
             }
             Ok(rows)
@@ -344,76 +358,6 @@ impl Session {
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Session {} to {}", self.id(), self.options.target_text())
-    }
-}
-
-impl Row {
-    /// Number of columns.
-    pub fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    /// Whether the row has no column.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// Whether a column is NULL (or not there).
-    pub fn is_null(&self, column: usize) -> bool {
-        self.bytes(column).is_none()
-    }
-
-    /// The bytes of a column; None for NULL (or not there).
-    pub fn bytes(&self, column: usize) -> Option<&[u8]> {
-        self.values.get(column)?.as_deref()
-    }
-
-    /// A text column that is not NULL.
-    pub fn text(&self, column: usize) -> Result<String> {
-        self.text_or_null(column)?.ok_or_else(|| self.wrong(column, "is NULL", "text"))
-    }
-
-    /// A text column.
-    pub fn text_or_null(&self, column: usize) -> Result<Option<String>> {
-        let Some(bytes) = self.bytes(column) else { return Ok(None) };
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text.to_owned())),
-            Err(_) => Err(self.wrong(column, "is not UTF-8", "text")),
-        }
-    }
-
-    /// A column as text, whatever is not UTF-8 replaced; NULL is empty.
-    pub fn text_lossy(&self, column: usize) -> String {
-        String::from_utf8_lossy(self.bytes(column).unwrap_or_default()).into_owned()
-    }
-
-    /// A number that is not NULL.
-    pub fn number<T: FromStr>(&self, column: usize) -> Result<T> {
-        let text = self.text(column)?;
-        text.parse().map_err(|_| self.wrong(column, &format!("is {text:?}"), "a number"))
-    }
-
-    /// A number, or NULL.
-    pub fn number_or_null<T: FromStr>(&self, column: usize) -> Result<Option<T>> {
-        if self.is_null(column) { Ok(None) } else { self.number(column).map(Some) }
-    }
-
-    fn wrong(&self, column: usize, seen: &str, expected: &'static str) -> Error {
-        Error::Answer {
-            column,
-            seen: seen.to_owned(),
-            expected,
-            statement: self.statement.to_string(),
-        }
-    }
-}
-
-fn value_bytes(value: Option<Value>) -> Option<Vec<u8>> {
-    match value? {
-        Value::Bytes(bytes) => Some(bytes),
-        Value::NULL => None,
-        // The text protocol has no other kinds.
-        other => Some(other.as_sql(true).into_bytes()),
     }
 }
 
