@@ -51,7 +51,7 @@ enum Way {
 }
 
 /// Every thread, on a way that has it.
-const THREADS: [(&str, Way, End); 36] = [
+const THREADS: [(&str, Way, End); 39] = [
     ("thread.rows", Way::Direct, ITSELF),
     ("batch.0", Way::Direct, ITSELF),
     ("thread.indexes", Way::Direct, ITSELF),
@@ -64,6 +64,10 @@ const THREADS: [(&str, Way, End); 36] = [
     ("thread.interrupt", Way::Direct, Goes),
     ("thread.signals", Way::Direct, Goes),
     ("thread.read-ahead", Way::Packed, Fails("the thread that reads ahead has ended")),
+    // In the thread that conducts a build, until there is something to publish.
+    ("shadow.discarded", Way::Direct, ITSELF),
+    ("verify.begin", Way::Direct, ITSELF),
+    ("import.placed", Way::Direct, ITSELF),
     ("thread.rows", Way::Skipping, ITSELF),
     ("thread.collect", Way::Skipping, ITSELF),
     ("thread.groups", Way::Skipping, ITSELF),

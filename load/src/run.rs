@@ -1,5 +1,6 @@
 //! A load from its beginning to its end, whichever way it takes.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -10,6 +11,7 @@ use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
+use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::row_log::reasons_path;
@@ -190,7 +192,9 @@ impl<'l> Loading<'l, '_> {
         source: &Mutex<Box<dyn Source>>,
     ) -> Outcome {
         let mut direct = Direct::new(target);
-        direct::run(&self.prepared(rung), &mut direct, source, self.steps).map_err(|error| {
+        let prepared = self.prepared(rung);
+        let built = caught(self.steps, |steps| direct::run(&prepared, &mut direct, source, steps));
+        built.map_err(|error| {
             let _shield = self.options.interrupt.shield();
             Box::new((error, direct.abandon()))
         })
@@ -235,6 +239,18 @@ impl<'l> Loading<'l, '_> {
             }
         }
     }
+}
+
+/// What `work` gives. A panic is an error to clean up after, as long as nothing can have been
+/// published; later it ends the program, and the next load sees what there is.
+fn caught<T>(
+    steps: &mut Steps<'_>,
+    work: impl FnOnce(&mut Steps<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(|| work(steps))).unwrap_or_else(|panic| match steps.stage {
+        Stage::Publish => resume_unwind(panic),
+        _ => Err(pool::internal(&*panic)),
+    })
 }
 
 /// Takes the target, chooses the way into it, and removes what a killed load left.
