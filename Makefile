@@ -70,12 +70,14 @@ soak:
 	@SOAK_MINUTES='$(if $(SEED),,$(MINUTES))' SOAK_SEED='$(SEED)' SOAK_SERVERS='$(SOAK_SERVERS)' \
 		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak
 	$(CARGO) test --locked -q -p inrush --features bench --test main -- --ignored
-	INRUSH_SEED=$$(date +%s) INRUSH_MODEL_RUNS=$$(( $(MINUTES) * 50 )) $(CARGO) test --locked -q \
-		-p inrush-load -p inrush-replay --lib --test main modelled -- --nocapture
+	INRUSH_SEED=$$(date +%s) INRUSH_MODEL_RUNS=$$(( $(MINUTES) * 50 )) \
+		INRUSH_HOSTILE_RUNS=$$(( $(MINUTES) * 20 )) $(CARGO) test --locked -q \
+		-p inrush-load -p inrush-replay -p inrush-server --lib --test main -- \
+		modelled hostile nonsense --nocapture
 
 # On stable; for libFuzzer see CONTRIBUTING.md.
 fuzz:
-	INRUSH_SEED=$$(date +%s) INRUSH_FUZZ_SECONDS=$$(( $(MINUTES) * 60 / 9 )) $(CARGO) test --locked -q \
+	INRUSH_SEED=$$(date +%s) INRUSH_FUZZ_SECONDS=$$(( $(MINUTES) * 60 / 10 )) $(CARGO) test --locked -q \
 		-p inrush-fuzz --test damaged -- --test-threads 1 --nocapture
 
 soak-servers:

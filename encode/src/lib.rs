@@ -36,3 +36,8 @@ pub mod rejects;
 pub mod sequence;
 
 pub use prepared::Prepared;
+
+/// The standard library's. Models of what waits here (`testkit/tests/models`) put others in their place.
+mod sync {
+    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+}

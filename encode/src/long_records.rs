@@ -1,9 +1,9 @@
 //! Records that are far longer than a worker's share: few at a time.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
 use job::memory::{COPIES_OF_A_RECORD, Memory};
 use sort::{Loan, RunStore};
+
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A chunk of more than so many chunks is one long record.
 const LARGE_CHUNKS: usize = 2;

@@ -34,3 +34,8 @@ pub use options::LoadOptions;
 pub use position::Position;
 pub use progress::{Progress, Snapshot, Stage};
 pub use report::Report;
+
+/// The standard library's. Models of what waits here (`testkit/tests/models`) put others in their place.
+mod sync {
+    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+}

@@ -1,6 +1,6 @@
 //! Work done in parallel, committed in order.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A gate that lets holders of tickets 0, 1, 2, ... through one after the other.
 ///

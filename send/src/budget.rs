@@ -1,8 +1,8 @@
 //! Memory that lanes have in use: a long record waits until it has the room of most.
 
-use std::sync::{Condvar, Mutex, PoisonError};
-
 use job::memory::LaneShares;
+
+use crate::sync::{Condvar, Mutex, PoisonError};
 
 /// Bytes that lanes have in use.
 #[derive(Debug)]

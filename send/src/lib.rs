@@ -35,6 +35,11 @@ mod tests;
 mod text;
 pub mod watch;
 
+/// The standard library's. Models of what waits here (`testkit/tests/models`) put others in their place.
+mod sync {
+    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+}
+
 pub use landing::{Ask, Landing, Way};
 pub use resume::sweep;
 

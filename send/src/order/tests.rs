@@ -1,6 +1,7 @@
 //! The gate against a model: whatever lanes do, rows of one key are loaded in input order.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
