@@ -16,8 +16,8 @@
 //! read, [`command`] lines that are for the client, `problem` what cannot be read; `create` a table
 //! under another name, and its `foreign_key`s, `alter` what is said of it behind its rows. Then
 //! rows: [`insert`] the words before them, [`walk`] what is a string and what a tuple, `tuples` what
-//! comes after a semicolon, `cut` where a run of rows may be cut and ends, `literal` what a value
-//! means and which column takes it.
+//! comes after a semicolon, `cut` where a run of rows may be cut and ends, `escape` what a backslash
+//! makes of a byte, `literal` what a value means and which column takes it.
 #![forbid(unsafe_code)]
 
 pub mod syntax;
@@ -49,6 +49,7 @@ pub mod insert;
 pub mod walk;
 
 mod cut;
+mod escape;
 mod literal;
 mod tuples;
 
@@ -57,6 +58,7 @@ pub use change::TableChange;
 pub use classify::classify;
 pub use create::{CreateTable, Unread};
 pub use cut::Cutter;
+pub use escape::escaped;
 pub use foreign_key::{ForeignKey, Parent};
 pub use insert::{InsertHead, Verb};
 pub use lexer::{Found, Inside, Lexer};

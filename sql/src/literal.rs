@@ -11,6 +11,7 @@
 
 use values::MultiByte;
 
+use crate::escape::escaped;
 use crate::syntax::Syntax;
 use crate::walk::is_space;
 
@@ -249,15 +250,7 @@ fn push_escaped(byte: Option<u8>, out: &mut Vec<u8>) {
         // For LIKE: the backslash stays.
         out.push(b'\\');
     }
-    out.push(match byte {
-        b'0' => 0,
-        b'b' => 8,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        b'Z' => 26,
-        other => other,
-    });
+    out.push(escaped(byte));
 }
 
 impl Literals {

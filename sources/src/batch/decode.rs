@@ -156,15 +156,7 @@ impl Text<'_> {
             return self.push_token();
         };
         self.escaped_n |= byte == b'N';
-        self.out.push(match byte {
-            b'0' => 0,
-            b'b' => 8,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'Z' => 26,
-            other => other,
-        });
+        self.out.push(sql::escaped(byte));
         self.at += 2;
     }
 }
