@@ -124,18 +124,12 @@ impl<'a> Scene<'a> {
         let mut scene = Scene { way, db, options, connect, proxy, old, new, requests: 0 };
         scene.reset();
         scene.old = scene.rows();
-        let count = Arc::new(Mutex::new(0));
-        let counted = Arc::clone(&count);
-        scene.proxy.judge(move |_| {
-            *counted.lock().unwrap() += 1;
-            Fate::Done
+        scene.requests = scene.proxy.requests_of(|| {
+            load::load(&scene.connect, &scene.options, &()).unwrap();
         });
-        load::load(&scene.connect, &scene.options, &()).unwrap();
-        scene.proxy.let_pass();
         scene.new = scene.rows();
         let kept = if way.mode == Mode::Append { scene.old.len() } else { 0 };
         assert_eq!(scene.new.len(), kept + (FILES * FILE_ROWS) as usize);
-        scene.requests = *count.lock().unwrap();
         scene
     }
 

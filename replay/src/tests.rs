@@ -81,16 +81,10 @@ impl Scene {
         let mut scene = Scene { session, database, options, connect, proxy, old, new, requests: 0 };
         scene.reset();
         scene.old = scene.seen();
-        let count = Arc::new(Mutex::new(0));
-        let counted = Arc::clone(&count);
-        scene.proxy.judge(move |_| {
-            *counted.lock().unwrap() += 1;
-            Fate::Done
+        scene.requests = scene.proxy.requests_of(|| {
+            replay(&scene.connect, &scene.options, &()).unwrap();
         });
-        replay(&scene.connect, &scene.options, &()).unwrap();
-        scene.proxy.let_pass();
         scene.new = scene.seen();
-        scene.requests = *count.lock().unwrap();
         scene
     }
 

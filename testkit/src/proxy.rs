@@ -14,7 +14,8 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use damage::Damage;
@@ -78,27 +79,52 @@ pub enum Fate {
 /// How long a connection stays after a damaged packet.
 const DAMAGED_WAIT: Duration = Duration::from_millis(300);
 
+/// How a connection ends at a packet of the client's, whether that begins a request or belongs to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The packet does not arrive.
+    Before,
+    /// The packet arrives, its answer does not.
+    After,
+    /// The same, and the server does not learn that the client has gone.
+    Unseen,
+}
+
+/// Time that a server has for what it was asked last before it learns that the client has gone.
+const LAST_PACKET_TIME: Duration = Duration::from_millis(30);
+
 type Judge = Box<dyn FnMut(&Request) -> Fate + Send>;
 
 /// A proxy at work, as long as it is not dropped; connections that it has stay.
 pub struct Proxy {
     socket: PathBuf,
-    judge: Arc<Mutex<Option<Judge>>>,
+    state: Arc<State>,
+}
+
+/// What its connections share.
+#[derive(Default)]
+struct State {
+    judge: Mutex<Option<Judge>>,
+    /// Packets of clients up to the cut, that one included.
+    cut: Mutex<Option<(usize, Cut)>>,
+    at_cut: Mutex<Option<Box<dyn FnMut() + Send>>>,
+    /// Kept open for [`Cut::Unseen`].
+    unseen: Mutex<Vec<UnixStream>>,
 }
 
 impl Proxy {
     /// Listens at `socket` for the server at `server`, and has every request done.
     pub fn start(socket: PathBuf, server: &Path) -> Proxy {
         let listener = UnixListener::bind(&socket).unwrap();
-        let judge: Arc<Mutex<Option<Judge>>> = Arc::default();
-        let (shared, server) = (Arc::clone(&judge), server.to_owned());
+        let state: Arc<State> = Arc::default();
+        let (shared, server) = (Arc::clone(&state), server.to_owned());
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let (judge, server) = (Arc::clone(&shared), server.clone());
-                std::thread::spawn(move || pass(client, &server, &judge));
+                let (state, server) = (Arc::clone(&shared), server.clone());
+                std::thread::spawn(move || state.pass(client, &server));
             }
         });
-        Proxy { socket, judge }
+        Proxy { socket, state }
     }
 
     /// Where clients connect to.
@@ -108,13 +134,45 @@ impl Proxy {
 
     /// Has `judge` say what becomes of each request from now on.
     pub fn judge(&self, judge: impl FnMut(&Request) -> Fate + Send + 'static) {
-        *self.judge.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(judge));
+        *held(&self.state.judge) = Some(Box::new(judge));
     }
 
-    /// Has every request done from now on.
-    pub fn let_pass(&self) {
-        *self.judge.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Has every request of `run` done, and counts them.
+    pub fn requests_of(&self, run: impl FnOnce()) -> usize {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&count);
+        self.judge(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Fate::Done
+        });
+        run();
+        self.let_pass();
+        count.load(Ordering::SeqCst)
     }
+
+    /// Cuts the connection whose packet is the `nth` of all, from 1, from now on.
+    pub fn cut_at(&self, nth: usize, cut: Cut) {
+        *held(&self.state.cut) = Some((nth, cut));
+    }
+
+    /// What is done at each cut, before the client hears of it.
+    pub fn at_cut(&self, action: impl FnMut() + Send + 'static) {
+        *held(&self.state.at_cut) = Some(Box::new(action));
+    }
+
+    /// Has every request done from now on; whether a cut was still to come.
+    pub fn let_pass(&self) -> bool {
+        *held(&self.state.judge) = None;
+        for server in held(&self.state.unseen).drain(..) {
+            let _ = server.shutdown(Shutdown::Both);
+        }
+        held(&self.state.cut).take().is_some()
+    }
+}
+
+/// What a test that failed has left is as good as any.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Proxy {
@@ -132,30 +190,58 @@ enum Answer {
     Nothing,
     /// As it is, but for the packet behind so many.
     Damaged(usize, Damage),
+    /// Nobody is there, which the server is not to learn.
+    Unheard,
 }
 
-/// One connection, until either side ends it.
-fn pass(mut client: UnixStream, server: &Path, judge: &Mutex<Option<Judge>>) {
-    // The server may be starting, or have gone.
-    let Ok(mut server) = UnixStream::connect(server) else { return };
-    let next = Arc::new(Mutex::new(Answer::AsItIs));
-    let (answers, out) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-    let told = Arc::clone(&next);
-    let back = std::thread::spawn(move || pass_back(answers, out, &told));
-    while let Some(packet) = next_packet(&mut client) {
-        let fate = match request(&packet) {
-            Some(request) => {
-                let mut judge = judge.lock().unwrap_or_else(PoisonError::into_inner);
-                judge.as_mut().map_or(Fate::Done, |judge| judge(&request))
+impl State {
+    /// One connection, until either side ends it.
+    fn pass(&self, mut client: UnixStream, server: &Path) {
+        // The server may be starting, or have gone.
+        let Ok(mut server) = UnixStream::connect(server) else { return };
+        let next = Arc::new(Mutex::new(Answer::AsItIs));
+        let (answers, out) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        let told = Arc::clone(&next);
+        let back = std::thread::spawn(move || pass_back(answers, out, &told));
+        while let Some(packet) = next_packet(&mut client) {
+            if let Some(cut) = self.cut_here() {
+                if cut == Cut::Unseen {
+                    *held(&next) = Answer::Unheard;
+                    held(&self.unseen).push(server.try_clone().unwrap());
+                }
+                self.cut(cut, &client, &mut server, &packet);
+                if cut == Cut::Unseen {
+                    let _ = client.shutdown(Shutdown::Both);
+                    return;
+                }
+                break;
             }
-            None => Fate::Done,
-        };
+            if !self.hand_on(&packet, &mut client, &mut server, &next) {
+                break;
+            }
+        }
+        let _ = server.shutdown(Shutdown::Both);
+        let _ = client.shutdown(Shutdown::Both);
+        let _ = back.join();
+    }
+
+    /// Does with a packet what its fate is; false where that ends the connection.
+    fn hand_on(
+        &self,
+        packet: &[u8],
+        client: &mut UnixStream,
+        server: &mut UnixStream,
+        next: &Mutex<Answer>,
+    ) -> bool {
+        let judged =
+            |request| held(&self.judge).as_mut().map_or(Fate::Done, |judge| judge(&request));
+        let fate = request(packet).map_or(Fate::Done, judged);
         let is_prepare = packet.get(4) == Some(&COM_STMT_PREPARE);
-        let mut sent = &packet;
         let rollback = framed(0, &[&[COM_QUERY], &b"ROLLBACK"[..]].concat());
+        let mut sent = packet;
         let answer = match fate {
             Fate::Done => Answer::AsItIs,
-            Fate::LostBefore => break,
+            Fate::LostBefore => return false,
             Fate::LostAfter => Answer::Cut,
             Fate::DoneThenRefused(_) | Fate::Nonsense if is_prepare => Answer::AsItIs,
             Fate::DoneThenRefused(errno) => Answer::Error(errno),
@@ -167,37 +253,57 @@ fn pass(mut client: UnixStream, server: &Path, judge: &Mutex<Option<Judge>>) {
             }
             Fate::Refused(errno) => {
                 let is_told = client.write_all(&framed(1, &error(errno))).is_ok();
-                if is_told && !ENDING.contains(&errno) {
-                    continue;
-                }
-                break;
+                return is_told && !ENDING.contains(&errno);
             }
         };
         if fate != Fate::Done {
-            *next.lock().unwrap_or_else(PoisonError::into_inner) = answer;
+            *held(next) = answer;
         }
-        if server.write_all(sent).is_err() {
-            break;
+        server.write_all(sent).is_ok()
+    }
+
+    /// Counts a packet; how the connection is to be cut at it, if it is.
+    fn cut_here(&self) -> Option<Cut> {
+        let mut next = held(&self.cut);
+        let (packets, cut) = next.as_mut()?;
+        *packets -= 1;
+        let (is_here, cut) = (*packets == 0, *cut);
+        if is_here {
+            *next = None;
+        }
+        is_here.then_some(cut)
+    }
+
+    fn cut(&self, cut: Cut, client: &UnixStream, server: &mut UnixStream, packet: &[u8]) {
+        if cut != Cut::Before {
+            // No answer gets through any more.
+            let _ = client.shutdown(Shutdown::Write);
+            let _ = server.write_all(packet);
+            std::thread::sleep(LAST_PACKET_TIME);
+        }
+        if let Some(action) = held(&self.at_cut).as_mut() {
+            action();
         }
     }
-    let _ = server.shutdown(Shutdown::Both);
-    let _ = client.shutdown(Shutdown::Both);
-    let _ = back.join();
 }
 
 /// Answers, until one side has gone.
 fn pass_back(mut server: UnixStream, mut client: UnixStream, next: &Mutex<Answer>) {
     while let Some(packet) = next_packet(&mut server) {
-        let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
         let first = packet.get(4).copied();
-        // The rows of a file come first, then what is to be changed.
-        let answer = if first == Some(LOCAL_INFILE) { Answer::AsItIs } else { *next };
-        if first != Some(LOCAL_INFILE) {
-            *next = match answer {
-                Answer::Damaged(before @ 1.., damage) => Answer::Damaged(before - 1, damage),
-                _ => Answer::AsItIs,
-            };
-        }
+        let mut next = held(next);
+        let answer = match (*next, first) {
+            (Answer::Unheard, _) => return,
+            // The rows of a file come first, then what is to be changed.
+            (_, Some(LOCAL_INFILE)) => Answer::AsItIs,
+            (answer, _) => {
+                *next = match answer {
+                    Answer::Damaged(before @ 1.., damage) => Answer::Damaged(before - 1, damage),
+                    _ => Answer::AsItIs,
+                };
+                answer
+            }
+        };
         drop(next);
         let (sent, is_last) = match answer {
             Answer::Cut => break,

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod proxy;
 mod refused;
 mod twice;
 

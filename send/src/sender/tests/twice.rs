@@ -1,8 +1,8 @@
 //! Portions that are sent again: after deadlocks, lost connections, restarts. Each is in once.
 
 use testkit::TestServerOptions;
+use testkit::proxy::{Cut, Proxy};
 
-use super::proxy::{Cut, Proxy};
 use super::*;
 use crate::ledger::Totals;
 use crate::retry::TRIES_MIN;
@@ -34,13 +34,13 @@ fn send_through(
     scene: &mut Scene,
     proxy: &Proxy,
     form: Form,
-    (nth, cut): (i64, Cut),
+    (nth, cut): (usize, Cut),
 ) -> (bool, Vec<Cause>) {
     scene.session.exec(&format!("DELETE FROM {}", scene.target.quoted())).unwrap();
     let forget = format!("DELETE FROM {} WHERE ordinal>=0", scene.ledger.table().quoted());
     scene.session.exec(&forget).unwrap();
     let mut options = scene.options.clone();
-    options.connect.socket = Some(proxy.socket.clone());
+    options.connect.socket = Some(proxy.socket().to_owned());
     let mut sender = Sender::connect(&Arc::new(options)).unwrap();
     let mut notes = Notes::default();
     let mut first = portion(0, form, &["1\ta", "2\tb"]);
