@@ -13,11 +13,13 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     writeln!(
         out,
-        "{}: {} into {}, {}",
+        "{}: {} into {}, {}, on {} ({})",
         report.dump,
         count(report.rows, "row"),
         count(report.tables.len() as u64, "table"),
         count(report.statements, "other statement"),
+        report.server,
+        report.server_address,
     )?;
     writeln!(
         out,
@@ -46,7 +48,6 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         writeln!(out, "  note: {note}")?;
     }
     warnings(out, report)?;
-    writeln!(out, "  server {}", report.server)?;
     if !report.failed.is_empty() {
         let number = count(report.failed.len() as u64, "statement");
         writeln!(out, "  {number} failed:")?;

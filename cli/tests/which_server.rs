@@ -61,3 +61,26 @@ fn a_sandbox_that_is_named_is_taken_whatever_files_say() {
     let plan = run(desk.home.inrush(plan).arg(ddl));
     assert!(plan.done().out.contains("server a sandbox, to be made in "), "{plan:?}");
 }
+
+/// As a load, a replay says which server it was, in its first line and to programs.
+#[test]
+fn a_replay_names_the_server_that_it_went_into() {
+    let Some(mut desk) = Desk::new() else { return };
+    let dump = desk.home.file("dump.sql", "CREATE TABLE t (a INT);\nINSERT INTO t VALUES (1);\n");
+    let socket = desk.server.socket().display().to_string();
+    let version = desk.rows("SELECT VERSION()").remove(0);
+    let user = desk.server.options().user.unwrap_or_default();
+    let replay = |more: &[&str]| {
+        let mut command = desk.home.inrush(["replay", "--into", &desk.database, "--fresh"]);
+        command.args(["--socket", &socket, "--user", &user]).arg(&dump).args(more);
+        run(&mut command).done().out.clone()
+    };
+    let text = replay(&[]);
+    let line = text.lines().next().unwrap();
+    let named = format!(", on {version} ({socket})");
+    assert!(line.contains("1 row into 1 table") && line.ends_with(&named), "{line}");
+    desk.session.exec("DROP TABLE t").unwrap();
+    let report: serde_json::Value = serde_json::from_str(&replay(&["--json"])).unwrap();
+    assert_eq!(report["server_address"], socket.as_str());
+    assert_eq!(report["server"], version.as_str());
+}

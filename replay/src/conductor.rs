@@ -112,7 +112,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let transaction = Transaction::of(&mut sessions.dump)?;
         let mut report = Report {
             dump: shared.options.dump.display().to_string(),
-            server: sessions.own.version().to_string(),
+            server: sessions.own.version().text.clone(),
+            server_address: shared.connect.server_text(),
             ..Report::default()
         };
         let is_lower =

@@ -49,6 +49,8 @@ pub struct Report {
     pub dry_run: bool,
     /// Version of the server; empty if none was asked.
     pub server: String,
+    /// Where the server is: host and port, its socket, or `sandbox`; empty if none was asked.
+    pub server_address: String,
     /// Statements in the dump, INSERTs not counted, nor the SETs that repeat those before a table's
     /// rows at the start of the next file of them.
     pub statements: u64,
