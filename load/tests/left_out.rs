@@ -198,7 +198,7 @@ fn too_many_losers_for_the_memory_are_an_error() {
         record_bytes_max: 1 << 20,
         batch_bytes: 40_000,
         entry_bytes: 100_000,
-        run_bytes: 600 << 10,
+        run_bytes: 400 << 10,
     });
     match server.load(&options) {
         Err(Error::Memory { reason, .. }) => assert!(reason.contains("to sort"), "{reason}"),

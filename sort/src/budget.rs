@@ -120,6 +120,12 @@ impl Budget {
         self.block_bytes.max(entry_bytes_max) + SOURCE_BYTES
     }
 
+    /// Bytes of the keys that a spilled run is found its way in by, beyond which they are thinned out:
+    /// with as many runs as merges can read at once, half of what these leave of the room.
+    pub(crate) fn index_keys_bytes_max(&self, key_bytes: usize) -> usize {
+        self.merges_max * self.source_bytes(key_bytes) / 2
+    }
+
     /// Spilled runs that all merges together can read at once with half of the room.
     pub(crate) fn files_max(&self, entry_bytes_max: usize) -> usize {
         (self.room() / 2 / (self.merges_max * self.source_bytes(entry_bytes_max))).max(1)

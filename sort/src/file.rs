@@ -1,4 +1,5 @@
-//! A spilled run: blocks in a file without a name, and the first key of each in memory.
+//! A spilled run: blocks in a file without a name, and first keys of them in memory: of each, or of
+//! every second, fourth, .., where keys are long.
 //!
 //! The file is unlinked when made (mode 0600), so nothing stays behind however the process ends.
 
@@ -19,6 +20,8 @@ use crate::order::OrderCheck;
 
 /// Bytes of a run to be written before its writing speed is judged.
 const WRITE_SAMPLE_BYTES: u64 = 4 << 20;
+/// Keys of a run that are kept however long they are.
+const KEYS_MIN: usize = 2;
 
 /// Where spilled runs go.
 #[derive(Clone, Debug)]
@@ -34,35 +37,68 @@ impl SpillDir {
     }
 }
 
-/// First key and place of every block.
-#[derive(Debug, Default)]
+/// Where every block is, and first keys of some.
+#[derive(Debug)]
 struct BlockIndex {
     /// Start of each block in the file, and the end of the last.
     offsets: Vec<u64>,
-    keys: Vec<u8>,
-    key_ends: Vec<u64>,
     /// Bytes of entries of each block.
     entry_bytes: Vec<u32>,
+    /// First keys of the blocks 0, `apart`, 2 x `apart`, ..
+    keys: Vec<u8>,
+    key_ends: Vec<u64>,
+    apart: usize,
+}
+
+impl Default for BlockIndex {
+    fn default() -> BlockIndex {
+        let (offsets, entry_bytes) = (Vec::new(), Vec::new());
+        BlockIndex { offsets, entry_bytes, keys: Vec::new(), key_ends: Vec::new(), apart: 1 }
+    }
 }
 
 impl BlockIndex {
-    fn key(&self, block: usize) -> &[u8] {
-        let start = block.checked_sub(1).map_or(0, |previous| self.key_ends[previous] as usize);
-        &self.keys[start..self.key_ends[block] as usize]
+    /// A block begins with `key`. It is kept if it is its turn; keys of more than `bytes_max` are
+    /// thinned out, as a run may be much longer than the budget, and a key as long as a block.
+    fn begin_block(&mut self, key: &[u8], bytes_max: usize) {
+        if !self.entry_bytes.len().is_multiple_of(self.apart) {
+            return;
+        }
+        self.push_key(key);
+        while self.keys.len() > bytes_max && self.key_ends.len() > KEYS_MIN {
+            let all = std::mem::take(self);
+            (self.offsets, self.entry_bytes) = (all.offsets, all.entry_bytes);
+            self.apart = 2 * all.apart;
+            (0..all.key_ends.len()).step_by(2).for_each(|number| {
+                let start = number.checked_sub(1).map_or(0, |previous| all.key_ends[previous]);
+                self.push_key(&all.keys[start as usize..all.key_ends[number] as usize]);
+            });
+        }
     }
 
-    fn len(&self) -> usize {
-        self.key_ends.len()
+    fn push_key(&mut self, key: &[u8]) {
+        self.keys.extend_from_slice(key);
+        self.key_ends.push(self.keys.len() as u64);
     }
 
-    /// First block from `low` on whose first key is not less than `bound`.
+    fn key(&self, number: usize) -> &[u8] {
+        let start = number.checked_sub(1).map_or(0, |previous| self.key_ends[previous] as usize);
+        &self.keys[start..self.key_ends[number] as usize]
+    }
+
+    fn blocks(&self) -> usize {
+        self.entry_bytes.len()
+    }
+
+    /// First of the blocks with keys whose key is not less than `bound`; how many blocks there are if
+    /// none is.
     fn lower_bound(&self, bound: &[u8]) -> usize {
-        let (mut low, mut high) = (0, self.len());
+        let (mut low, mut high) = (0, self.key_ends.len());
         while low < high {
             let middle = low.midpoint(high);
             if self.key(middle) < bound { low = middle + 1 } else { high = middle }
         }
-        low
+        (low * self.apart).min(self.blocks())
     }
 
     fn shrink(&mut self) {
@@ -104,23 +140,30 @@ impl RunFile {
         self.index.memory_bytes() + size_of::<RunFile>()
     }
 
-    /// First key of every block and the bytes of its entries.
+    /// Keys of the run, each with the bytes of entries from it to the next.
     pub(crate) fn samples(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, u64)> {
-        (0..self.index.len())
-            .map(|block| (self.index.key(block).into(), u64::from(self.index.entry_bytes[block])))
+        let parts = self.index.entry_bytes.chunks(self.index.apart).enumerate();
+        parts.map(|(number, blocks)| {
+            (self.index.key(number).into(), blocks.iter().copied().map(u64::from).sum())
+        })
     }
 
     /// About how many entries are in some of the blocks.
     pub(crate) fn keys_in(&self, blocks: &Range<usize>) -> usize {
-        self.entries as usize / self.index.len().max(1) * blocks.len()
+        self.entries as usize / self.index.blocks().max(1) * blocks.len()
     }
 
     /// The blocks that can hold keys from `start` on and before `end`.
     pub(crate) fn blocks(&self, start: &[u8], end: Option<&[u8]>) -> Range<usize> {
-        // The block before may end with keys from `start` on.
-        let first = self.index.lower_bound(start).saturating_sub(1);
-        let last = end.map_or(self.index.len(), |end| self.index.lower_bound(end));
+        // What comes before may end with keys from `start` on.
+        let first = self.index.lower_bound(start).saturating_sub(self.index.apart);
+        let last = end.map_or(self.index.blocks(), |end| self.index.lower_bound(end));
         first..last.max(first)
+    }
+
+    /// How many of the last blocks of [`RunFile::blocks`] can hold keys that are not before the end.
+    pub(crate) fn blocks_at_end(&self) -> usize {
+        self.index.apart
     }
 
     /// Reads a block as stored and has `decode` make sense of it.
@@ -220,8 +263,8 @@ impl RunWriter {
             self.end_block()?;
         }
         if self.block.is_empty() {
-            self.run.index.keys.extend_from_slice(key);
-            self.run.index.key_ends.push(self.run.index.keys.len() as u64);
+            let bytes_max = self.budget.index_keys_bytes_max(key.len());
+            self.run.index.begin_block(key, bytes_max);
         }
         let start = self.block.len();
         // Bare keys come with 0, and store none.
@@ -287,8 +330,9 @@ impl RunWriter {
         self.end_block()?;
         self.flush()?;
         self.run.index.offsets.push(self.run.file_bytes);
-        let BlockIndex { offsets, key_ends, entry_bytes, .. } = &self.run.index;
-        assert!(offsets.len() == key_ends.len() + 1 && entry_bytes.len() == key_ends.len());
+        let BlockIndex { offsets, key_ends, entry_bytes, apart, .. } = &self.run.index;
+        assert!(offsets.len() == entry_bytes.len() + 1);
+        assert!(key_ends.len() == entry_bytes.len().div_ceil(*apart));
         self.run.index.shrink();
         Ok(self.run)
     }

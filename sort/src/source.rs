@@ -105,7 +105,7 @@ impl<'a> Rest<'a> {
     /// The range's end, if the block read last can reach beyond it.
     fn end_of_last(&self) -> Option<&'a [u8]> {
         self.end.filter(|end| match &self.blocks {
-            Blocks::Spilled { left, .. } => left.is_empty(),
+            Blocks::Spilled { run, left } => left.len() < run.blocks_at_end(),
             Blocks::Ordered(blocks) => blocks.reaches(end),
         })
     }

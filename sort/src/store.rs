@@ -400,12 +400,12 @@ struct Spilling<'a> {
 impl<'a> Spilling<'a> {
     /// Counts the file in and gives the room back; or remembers the failure.
     fn end(self, run: Result<RunFile>) -> Result<MutexGuard<'a, State>> {
-        let mut state = self.store.lock();
+        let (store, mut state) = (self.store, self.store.lock());
         self.release(&mut state);
         std::mem::forget(self);
         match run {
             Ok(run) => {
-                state.put_file(run);
+                state.put_file(run, store.budget.reserve);
                 Ok(state)
             }
             Err(error) => {
@@ -434,8 +434,9 @@ impl Drop for Spilling<'_> {
 }
 
 impl State {
-    fn put_file(&mut self, run: RunFile) {
+    fn put_file(&mut self, run: RunFile, reserve: usize) {
         self.used += run.memory_bytes();
+        self.note_peak(reserve);
         self.stats.spilled_runs += 1;
         self.stats.spilled_entry_bytes += run.entry_bytes;
         self.stats.spilled_file_bytes += run.file_bytes;

@@ -204,3 +204,37 @@ fn a_hopeless_budget_is_refused() {
     let refused = RunStore::with_options(shape(Some(8), false), options);
     assert!(refused.unwrap_err().to_string().contains("10000 were given"));
 }
+
+/// Keys that are nearly as long as a block, and the same but for their ends: what a spilled run keeps
+/// of them does not grow with it.
+#[test]
+fn long_keys_take_no_more_memory_than_the_budget() {
+    let key = |number: u64| {
+        let mut key = vec![b'k'; 2_000];
+        key.extend_from_slice(&number.to_be_bytes());
+        key
+    };
+    let (memory, count) = (1 << 20, 20_000_u64);
+    for payload in [false, true] {
+        let shape = shape(None, payload);
+        let store = store(shape, memory, 1);
+        let numbers = |chunk: u64| (0..50).map(move |at| (chunk * 50 + at) * 7_919 % count);
+        for chunk in 0..count / 50 {
+            let entries: Vec<Entry> =
+                numbers(chunk).map(|number| (key(number), Vec::new())).collect();
+            store.add(run(shape, &entries, chunk)).unwrap();
+        }
+        let runs = store.finish().unwrap();
+        let peak = runs.stats().memory_bytes_peak;
+        assert!(peak <= memory, "{peak} bytes of {memory}");
+        assert!(runs.stats().spilled_runs > 40);
+        let mut next = 0;
+        for range in runs.ranges(1 << 20) {
+            for (found, _) in collect(&runs, &range) {
+                assert!(found == key(next), "{next}");
+                next += 1;
+            }
+        }
+        assert_eq!(next, count);
+    }
+}
