@@ -333,6 +333,10 @@ pub(crate) struct SniffArgs {
     /// The table that is to be made [default: test.NAME, after the first file].
     #[arg(long, value_name = "DB.TABLE")]
     pub(crate) into: Option<String>,
+    /// Memory, like 64M; with little of it, less of the files is looked at [default: a quarter of the
+    /// machine's].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -174,6 +174,10 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     };
     let at = plan.server_address.as_ref().map_or(String::new(), |at| format!(" ({at})"));
     writeln!(out, "  server {}{at}, input {}{compressed}", plan.server, show(plan.input_bytes))?;
+    if let Some([least, given]) = plan.memory_bytes {
+        let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+        writeln!(out, "  memory: --memory {}M at least, {}M given", mebibytes(least), given >> 20)?;
+    }
     writeln!(out, "  duplicates: {}", plan.on_duplicate)?;
     match &plan.estimate {
         Some(estimate) => self::estimate(out, estimate, plan.free_bytes),

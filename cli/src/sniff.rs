@@ -9,7 +9,7 @@ use sources::{Dialect, FileSource};
 
 use crate::args::{ConnectArgs, FormatArgs, LoadArgs, SniffArgs};
 use crate::failure::Failure;
-use crate::size::count;
+use crate::size::{self, count};
 use crate::{connect, dialect, input};
 
 /// Database of a table that nobody named.
@@ -20,7 +20,8 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let files = input::files(&args.files)?;
     let into = args.into.clone().unwrap_or_else(|| default_target(&files[0]));
     let target = connect::target(&into)?;
-    let memory = ::load::options::default_memory_bytes();
+    let memory = args.memory.as_deref().map(size::parse).transpose().map_err(Failure::usage)?;
+    let memory = memory.unwrap_or_else(::load::options::default_memory_bytes);
     let sniffed = sniff(&files, &target.table, &args.format, &std::env::temp_dir(), memory)?;
     let command = command(args, &files, &into, &sniffed)?;
     let mut out = std::io::stdout().lock();

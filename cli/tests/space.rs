@@ -99,6 +99,30 @@ fn a_load_that_cannot_fit_is_refused_before_anything_is_done() {
     scene.session.exec(&format!("DROP DATABASE `{}`", scene.database)).ok();
 }
 
+/// The rows are seen to come in no order, so they have to be sorted, for which there is no room.
+#[test]
+fn a_temporary_folder_that_is_too_small_is_told_beforehand() {
+    let Some(mut desk) = Desk::new() else { return };
+    let row = |id: u32| format!("{id}\t{}\n", "text ".repeat(40));
+    let rows = |ids: &dyn Fn(u32) -> u32| (0..200_000).map(|at| row(ids(at))).collect::<String>();
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, t VARCHAR(300))");
+    let file = desk.home.file("rows", rows(&|at| at * 7_919 % 200_000));
+    let Some(_small) = Small::over(&desk.home.temp_dir(), "12M") else { return };
+    let outcome = desk.load("t", &file, &[]);
+    outcome.refused(2, &["tmp has 12.6 MB free, the load needs about ", " (0 B for the table, "]);
+    assert!(!desk.home.journal().iter().any(|step| step.starts_with("shadow")), "{outcome:?}");
+    let load = desk.home.load(desk.server, &desk.table("t"), &file);
+    let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
+    let planned = run(desk.home.inrush(["plan"]).args(arguments));
+    assert_eq!(planned.code(), 2, "{planned:?}");
+    assert!(planned.out.contains("tmp has 12.6 MB free"), "{planned:?}");
+    // Other ways do without, and so do rows in order.
+    desk.load("t", &file, &["--path", "stream"]).done();
+    let file = desk.home.file("rows", rows(&|at| at));
+    desk.load("t", &file, &["--mode", "replace"]).done();
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["200000"]);
+}
+
 /// A limit of file sizes would end the process by a signal if it did not ask for an error.
 #[test]
 fn a_limit_of_file_sizes_fails_the_load() {
@@ -165,10 +189,16 @@ fn the_estimate_is_near_what_the_load_takes() {
         ),
     ];
     for (name, columns, text) in cases {
-        desk.exec(&format!("CREATE TABLE {name} {columns}"));
         let file = desk.home.file(name, text);
         let load = desk.home.load(desk.server, &desk.table(name), &file);
         let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
+        // The same of a table that is still to be made.
+        let ddl = desk.home.file("ddl.sql", format!("CREATE TABLE {name} {columns}"));
+        let mut missing = desk.home.inrush(["plan", "--json", "--ddl"]);
+        let missing = run(missing.arg(ddl).args(&arguments));
+        let missing: serde_json::Value = serde_json::from_str(&missing.done().out).unwrap();
+        assert_eq!(desk.rows(&format!("SHOW TABLES LIKE '{name}'")).len(), 0);
+        desk.exec(&format!("CREATE TABLE {name} {columns}"));
         let text = run(desk.home.inrush(["plan"]).args(&arguments)).done().out.clone();
         for said in [" rows, like the first ones", "  table: about ", "temporary: about ", "time: "]
         {
@@ -186,5 +216,10 @@ fn the_estimate_is_near_what_the_load_takes() {
         ] {
             assert!((0.7..1.4).contains(&(guess / seen)), "{name}: {plan} for {report}");
         }
+        for of in ["rows", "table_bytes", "seconds"] {
+            let ratio = number(&missing["estimate"][of]) / number(&estimate[of]);
+            assert!((0.7..1.4).contains(&ratio), "{name}: {missing} for {plan}");
+        }
+        assert_eq!(missing["memory_bytes"][0], plan["memory_bytes"][0]);
     }
 }

@@ -103,12 +103,7 @@ impl Build<'_> {
             let record = if shape.payload { RECORD_ENTRY_BYTES } else { 0 };
             shape.key_len.unwrap_or(RECORD_ENTRY_BYTES / 2) + record
         };
-        // A merge keeps an entry of each of its sources.
-        let least = |shape: &EntryShape| {
-            let is_long = shape.payload || shape.key_len.is_none();
-            let entries = if is_long { 4 * threads.max(2) * LONG_ENTRY_BYTES } else { 0 };
-            RunStore::memory_bytes_min(shape, threads) + entries
-        };
+        let least = |shape: &EntryShape| store_bytes_min(shape, threads);
         let total_weight: usize = shapes.iter().map(weight).sum();
         let total_least: usize = shapes.iter().map(least).sum();
         let Some(rest) = run_bytes.checked_sub(total_least) else {
@@ -135,4 +130,11 @@ impl Build<'_> {
     pub(crate) fn lock_source(&self) -> std::sync::MutexGuard<'_, Box<dyn Source>> {
         self.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The least for one index: a merge keeps an entry of each of its sources.
+pub(crate) fn store_bytes_min(shape: &EntryShape, threads: usize) -> usize {
+    let is_long = shape.payload || shape.key_len.is_none();
+    let entries = if is_long { 4 * threads.max(2) * LONG_ENTRY_BYTES } else { 0 };
+    RunStore::memory_bytes_min(shape, threads) + entries
 }

@@ -189,6 +189,7 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
         rows: stage.rows,
         done_bytes: stage.done_bytes.load(Ordering::Relaxed),
         total_bytes: Some(stage.total_bytes),
+        seconds_left: None,
     });
     Ok(())
 }

@@ -8,7 +8,7 @@
 //! In reading order: `load` the steps, `build` what its stages share, `attempt` how they
 //! are joined, `rows` the first and `indexes` the second, in some `order`, by `key_ranges`;
 //! `off_page` long values, `pages` and `space_file` where pages go, `unique_part` of an entry, `verify`
-//! the finished file; `locate` which rows have a key, `duplicates` those that lose. `damage` is the
+//! the finished file; `least` what memory all that takes; `locate` which rows have a key, `duplicates` those that lose. `damage` is the
 //! tests' own.
 
 mod attempt;
@@ -18,6 +18,7 @@ mod damage;
 mod duplicates;
 mod indexes;
 mod key_ranges;
+mod least;
 mod load;
 mod locate;
 mod off_page;
@@ -28,4 +29,5 @@ mod space_file;
 mod unique_part;
 mod verify;
 
+pub use least::least_memory;
 pub use load::run;

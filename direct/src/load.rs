@@ -12,7 +12,7 @@ use innodb::cfg::Cfg;
 use innodb::template::Template;
 use job::error::Error;
 use job::failpoint;
-use job::memory::Memory;
+use job::memory::Least;
 use job::progress::Stage;
 use job::publish::publish;
 use job::report::{Report, memory_peak_bytes};
@@ -81,7 +81,7 @@ fn load(
     let built = built(&build, steps)?;
     prepared.options.check_loaded(built.rows, built.rejects)?;
     steps.step(Stage::Verify, || {
-        Memory::check_verify(prepared.options.memory_bytes_max, built.file_bytes)?;
+        Least::of_verifying(built.file_bytes).check(prepared.options.memory_bytes_max)?;
         #[cfg(feature = "failpoints")]
         crate::damage::at_failpoint(&file)?;
         let collations = collations_by_id(prepared, &binding, &cfg);

@@ -139,6 +139,7 @@ impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a,
                 rows: self.rows,
                 done_bytes: done + pages.len() as u64,
                 total_bytes: Some(self.total_bytes),
+                seconds_left: None,
             });
         }
     }

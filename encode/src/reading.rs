@@ -100,6 +100,7 @@ impl<'a> Reading<'a> {
             rows: self.rows.load(Ordering::Relaxed),
             done_bytes: source.bytes_read(),
             total_bytes: self.bytes_total,
+            seconds_left: None,
         });
         Ok(more.then(|| enter(chunk.bytes.len())))
     }

@@ -9,14 +9,15 @@
 //!
 //! Nothing grows with the input: a worker whose pages or entries reach their share hands them on
 //! in mid-chunk, and runs beyond theirs spill. A record longer than a worker's
-//! share is the only one there is at its time, and runs spill to make room for the copies of it.
+//! share is the only one there is at its time, and runs spill to make room for the copies of it. How
+//! long it may be is the same whichever way it goes in: [`record_bytes_max`].
 
 mod lanes;
+mod least;
 mod read_ahead;
 
-use innodb::ids::PAGE_SIZE;
-
 pub use self::lanes::{LaneShares, Sending};
+pub use self::least::Least;
 pub use self::read_ahead::ReadAhead;
 use crate::error::Error;
 use crate::machine;
@@ -34,8 +35,9 @@ const BATCH_BYTES_MAX: usize = 12 << 20;
 /// Copies of a long record at once: as read, without escapes, as encoded, and half of one for what
 /// grows. Sorted runs make room for it while it is there.
 pub const COPIES_OF_A_RECORD: f64 = 3.5;
-/// Part of the memory for runs that a record may take from them.
-const RECORD_SHARE: f64 = 0.9;
+/// Part of what the program leaves that a record may take, whichever way it goes in: the copies of
+/// it, and what is there besides, fit even where all of it has to be escaped for an INSERT.
+const RECORD_SHARE: u64 = 8;
 /// What verification keeps of a page: its summary, and a reference if a value begins there.
 const VERIFY_PAGE_BYTES: u64 = 64;
 /// Least memory for runs.
@@ -61,6 +63,13 @@ pub struct Memory {
     pub run_bytes: usize,
 }
 
+/// Longest record, in bytes, of a load that was given so many, of which `held_bytes` are for reading
+/// ahead and the like; a longer one stops the load.
+pub fn record_bytes_max(given_bytes: u64, held_bytes: u64) -> usize {
+    let available = given_bytes.saturating_sub(PROGRAM_BYTES + held_bytes);
+    usize::try_from(available / RECORD_SHARE).unwrap_or(usize::MAX)
+}
+
 impl Memory {
     /// The shares of a load that was given so many bytes, of what reading ahead leaves.
     pub fn of(given_bytes: u64, threads: usize, reading_bytes: u64) -> Result<Memory, Error> {
@@ -73,52 +82,22 @@ impl Memory {
                 there >> 20
             )));
         }
-        let shares = Memory::split(given_bytes.saturating_sub(reading_bytes), threads);
-        shares.map_err(|error| match reading_bytes {
-            0 => error,
-            _ => Error::Memory {
-                given_bytes,
-                reason: format!(
-                    "unpacking the input takes {} MiB, the rest at least {} MiB",
-                    reading_bytes.div_ceil(1 << 20),
-                    LEAST_BYTES >> 20
-                ),
-            },
-        })
-    }
-
-    /// Refuses a file whose verification would not fit.
-    pub fn check_verify(given_bytes: u64, file_bytes: u64) -> Result<(), Error> {
-        let needed = PROGRAM_BYTES + file_bytes / PAGE_SIZE as u64 * VERIFY_PAGE_BYTES;
-        if needed <= given_bytes {
-            return Ok(());
-        }
-        let reason = format!(
-            "verifying a file of {} takes {} MiB",
-            disk::size::show(file_bytes),
-            needed.div_ceil(1 << 20)
-        );
-        Err(Error::Memory { given_bytes, reason })
+        Least::of_any(reading_bytes).check(given_bytes)?;
+        Memory::split(given_bytes - reading_bytes, threads)
     }
 
     /// Splits `memory_bytes_max` among at most `threads` workers.
     pub fn split(memory_bytes_max: u64, threads: usize) -> Result<Memory, Error> {
-        if memory_bytes_max < LEAST_BYTES {
-            return Err(Error::Memory {
-                given_bytes: memory_bytes_max,
-                reason: format!("the least is {} MiB", LEAST_BYTES >> 20),
-            });
-        }
+        Least::of_any(0).check(memory_bytes_max)?;
         let available = memory_bytes_max - PROGRAM_BYTES;
         let threads = threads.max(1).min((available / 2 / WORKER_BYTES_MIN).max(1) as usize);
         let worker = (available / 3 / threads as u64).clamp(WORKER_BYTES_MIN, WORKER_BYTES_MAX);
         let runs = available.saturating_sub(worker * threads as u64).max(RUN_BYTES_MIN);
-        let record = RECORD_SHARE * runs as f64 / COPIES_OF_A_RECORD;
         let worker = worker as usize;
         Ok(Memory {
             threads,
             chunk_bytes: (worker / 12).min(CHUNK_BYTES_MAX),
-            record_bytes_max: record as usize,
+            record_bytes_max: record_bytes_max(memory_bytes_max, 0),
             batch_bytes: (worker / 4).min(BATCH_BYTES_MAX),
             entry_bytes: worker / 6,
             run_bytes: usize::try_from(runs).unwrap_or(usize::MAX),
@@ -140,13 +119,11 @@ mod tests {
                 let worker = memory.chunk_bytes * 12;
                 let used = PROGRAM_BYTES + (worker * memory.threads + memory.run_bytes) as u64;
                 assert!(used <= given, "{mib} MiB, {threads} threads: {memory:?}");
-                assert!(memory.record_bytes_max * 7 / 2 < memory.run_bytes);
+                let copies = memory.record_bytes_max as f64 * COPIES_OF_A_RECORD;
+                assert!(copies < 0.9 * memory.run_bytes as f64, "{memory:?}");
                 assert!(memory.threads >= 1 && memory.threads <= threads);
             }
         }
         assert!(Memory::split(27 << 20, 1).is_err());
-        assert!(Memory::check_verify(64 << 20, 10 << 30).is_ok());
-        let error = Memory::check_verify(64 << 20, 1 << 40).unwrap_err().to_string();
-        assert!(error.ends_with("verifying a file of 1.10 TB takes 4116 MiB"), "{error}");
     }
 }

@@ -82,6 +82,14 @@ pub enum LoadPath {
 }
 
 impl LoadPath {
+    /// How it sends rows, if it does.
+    pub fn sending(self) -> Sending {
+        match self {
+            LoadPath::Insert => Sending::Inserts,
+            LoadPath::Auto | LoadPath::Direct | LoadPath::Stream => Sending::Lines,
+        }
+    }
+
     /// As `--path` has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -279,10 +287,7 @@ impl LoadOptions {
         reading_bytes: u64,
         input_bytes: Option<u64>,
     ) -> Result<LaneShares, Error> {
-        let sending = match path {
-            LoadPath::Insert => Sending::Inserts,
-            LoadPath::Auto | LoadPath::Direct | LoadPath::Stream => Sending::Lines,
-        };
+        let sending = path.sending();
         let (given_bytes, connections) = (self.memory_bytes_max, self.batches.connections);
         match &self.shares {
             Some(shares) => Ok(LaneShares::of_shares(shares, sending)),

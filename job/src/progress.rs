@@ -51,6 +51,9 @@ pub struct Snapshot {
     pub done_bytes: u64,
     /// Work of this stage in all, where it is known.
     pub total_bytes: Option<u64>,
+    /// Seconds that the whole load still takes, where that can be told; a stage leaves it to who
+    /// conducts them.
+    pub seconds_left: Option<f64>,
 }
 
 /// Somebody who wants to know how far a load is. Called from several threads, often: be quick.

@@ -79,7 +79,7 @@ impl<'a> Steps<'a> {
         self.stage = stage;
         self.stopwatch.enter(stage);
         let (rows, done_bytes, total_bytes) = (0, 0, None);
-        self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes });
+        self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes, seconds_left: None });
         let target = self.target.clone();
         self.write(stage.name(), Event::Begin, &target)
     }

@@ -14,14 +14,18 @@ use innodb::record::{self, RECORD_HEADER, ROLL_PTR_BYTES, TRX_ID_BYTES};
 use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
-use schema::Table;
+use job::progress::Stage;
+use schema::{Column, Index, Table};
 use serde::Serialize;
 use sources::{Batch, Chunk, Rows, Source, Visit};
+use values::key::fixed_width;
 
+use crate::forecast::Expected;
+use crate::key_order::KeyOrder;
 use crate::speeds::{Speeds, work_bytes};
 
 /// Rows that are converted.
-const SAMPLE_ROWS: usize = 2_000;
+pub(crate) const SAMPLE_ROWS: usize = 2_000;
 /// Bytes of a record besides its values: header, DB_TRX_ID, DB_ROLL_PTR.
 const RECORD_BYTES: f64 = (RECORD_HEADER + TRX_ID_BYTES + ROLL_PTR_BYTES) as f64;
 /// Bytes of an index entry besides its values.
@@ -37,6 +41,15 @@ const EXTENTS_FROM_BYTES: f64 = 1e6;
 const EXTENTS_FREE_BYTES: f64 = 2e6;
 /// Part of the runs' memory that is filled before they spill.
 const RUNS_IN_MEMORY: f64 = 0.75;
+
+/// Stages that are estimated, of any path.
+pub(crate) const STAGES: usize = 4;
+/// Part of the time of building and sorting that an index takes beside the rows, each.
+const INDEX_SHARE: f64 = 0.15;
+/// What is left of entries that compress well.
+const COMPRESSED: f64 = 1.0 / 3.0;
+/// Below this memory for runs, entries are not compressed, but keys of one length are packed.
+const ZSTD_RUN_BYTES_MIN: usize = 16 << 20;
 
 /// Everything that does not depend on size, in seconds.
 const CONSTANT_SECONDS: f64 = 0.1;
@@ -60,15 +73,25 @@ pub struct Estimate {
     pub seconds: f64,
     /// The same if they do not come in that order.
     pub seconds_unordered: f64,
+    /// Whether the first rows do not come in that order.
+    pub is_unordered: bool,
+    /// Least room that sorted runs take in the temporary folder, as far as the first rows tell their
+    /// order, if they compress as well as any do.
+    #[serde(skip)]
+    pub(crate) spilled_bytes_min: u64,
+    /// What each stage takes, the rows in the order of the first ones; of those that take long.
+    #[serde(skip)]
+    pub(crate) stages: [Expected; STAGES],
 }
 
 /// Average stored sizes in the sample.
-struct Sample {
+pub(crate) struct Sample {
     rows: f64,
     /// Parallel to the table's columns.
     stored: Vec<f64>,
     /// Pages of their own that a row's values take, in bytes.
     off_page: f64,
+    is_unordered: bool,
 }
 
 impl Estimate {
@@ -84,14 +107,34 @@ impl Estimate {
         let input = input_bytes as f64;
         let fits = input <= RUNS_IN_MEMORY * memory.run_bytes as f64;
         let work = work_bytes(input_bytes, self.rows, indexes);
-        let seconds = CONSTANT_SECONDS + work / speeds.of_sending(path);
+        let sending = work / speeds.of_sending(path);
+        let seconds = CONSTANT_SECONDS + sending;
+        let sorting = input / speeds.sort;
+        let (rows, built) = in_stages(sending, indexes);
         Estimate {
             temporary_bytes: 0,
             temporary_bytes_unordered: if fits { 0 } else { input_bytes },
             seconds,
-            seconds_unordered: seconds + input / speeds.sort,
+            seconds_unordered: seconds + sorting,
+            stages: [
+                (Stage::Sort, if self.is_unordered { sorting } else { 0.0 }),
+                (Stage::Rows, rows),
+                (Stage::Indexes, built),
+                (Stage::Publish, 0.0),
+            ],
+            // Without room for it, rows are not sorted.
+            spilled_bytes_min: 0,
             ..self
         }
+    }
+
+    /// What each stage takes; indexes are built by themselves where a twin gets the rows first.
+    pub(crate) fn expected(&self, has_twin: bool) -> Vec<Expected> {
+        let stage_of = |stage| match stage {
+            Stage::Indexes if !has_twin => Stage::Rows,
+            stage => stage,
+        };
+        self.stages.iter().map(|&(stage, seconds)| (stage_of(stage), seconds)).collect()
     }
 
     /// Reads the first chunk and goes back to the start. None when the input's size is not known,
@@ -104,6 +147,20 @@ impl Estimate {
         memory: &Memory,
         speeds: &Speeds,
     ) -> Result<Option<Estimate>, Error> {
+        let order = KeyOrder::of(table, inspected);
+        let sampling = Sampling { columns: &inspected.columns, order };
+        let seen = Estimate::of_first_chunk(source, |chunk, batch| batch.visit(chunk, sampling))?;
+        Ok(seen.map(|(sample, rows, total)| {
+            sample.estimate(rows, total, table, (options, memory), speeds)
+        }))
+    }
+
+    /// A sample of the first chunk, how many rows there are if all are like these, and the input's
+    /// bytes. None as [`Estimate::of`].
+    pub(crate) fn of_first_chunk(
+        source: &mut dyn Source,
+        look: impl FnOnce(&Chunk, &Batch) -> Sample,
+    ) -> Result<Option<(Sample, f64, u64)>, Error> {
         let Some(total) = source.bytes_total() else { return Ok(None) };
         if source.files().iter().any(|file| file.bytes.is_none()) {
             return Ok(None);
@@ -116,29 +173,29 @@ impl Estimate {
         if !read || source.reader().read(&chunk, &mut batch).is_err() {
             (chunk, batch) = (Chunk::default(), Batch::new());
         }
-        let sample = batch.visit(&chunk, Sampling { columns: &inspected.columns });
+        let sample = look(&chunk, &batch);
         let rows = sample.rows * (total as f64 / part.max(1) as f64).max(1.0);
-        Ok(Some(sample.estimate(rows, total, table, (options, memory), speeds)))
+        Ok(Some((sample, rows, total)))
     }
 }
 
 /// The sample of a chunk's first rows.
 struct Sampling<'a> {
     columns: &'a [BoundColumn],
+    order: KeyOrder,
 }
 
 impl Visit for Sampling<'_> {
     type Output = Sample;
 
     fn rows<R: Rows>(self, rows: R) -> Sample {
-        Sample::of(rows, self.columns)
+        Sample::of(rows, self.columns, self.order)
     }
 }
 
 impl Sample {
-    fn of<R: Rows>(rows: R, columns: &[BoundColumn]) -> Sample {
-        let mut sample =
-            Sample { rows: rows.len() as f64, stored: vec![0.0; columns.len()], off_page: 0.0 };
+    fn of<R: Rows>(rows: R, columns: &[BoundColumn], mut order: KeyOrder) -> Sample {
+        let mut sample = Sample::new(rows.len(), columns.len());
         let mut converters: Vec<_> = columns.iter().map(|bound| bound.converter.clone()).collect();
         let (mut stored, mut scratch) = (Vec::new(), Vec::new());
         let mut taken = 0;
@@ -155,21 +212,40 @@ impl Sample {
                         let _ = converters[index].convert_value(value, &mut stored);
                     }
                 }
-                if needs_off_page(stored.len()) {
-                    sample.off_page += (pages_needed(stored.len()) * PAGE_SIZE) as f64;
-                } else {
-                    sample.stored[index] += stored.len() as f64;
-                }
+                order.value(index, &stored);
+                sample.add(index, stored.len());
             }
+            sample.is_unordered |= order.ends_row();
             taken += 1;
         }
-        let count = f64::from(taken.max(1));
-        sample.stored.iter_mut().for_each(|bytes| *bytes /= count);
-        sample.off_page /= count;
+        sample.average(taken);
         sample
     }
 
-    fn estimate(
+    /// Of a chunk of so many rows, nothing of them seen yet.
+    pub(crate) fn new(rows: usize, columns: usize) -> Sample {
+        let stored = vec![0.0; columns];
+        Sample { rows: rows as f64, stored, off_page: 0.0, is_unordered: false }
+    }
+
+    /// A row has a value of so many bytes in a column.
+    pub(crate) fn add(&mut self, column: usize, bytes: usize) {
+        if needs_off_page(bytes) {
+            self.off_page += (pages_needed(bytes) * PAGE_SIZE) as f64;
+        } else {
+            self.stored[column] += bytes as f64;
+        }
+    }
+
+    /// Makes averages of the sums of so many rows.
+    pub(crate) fn average(&mut self, rows: u32) {
+        let count = f64::from(rows.max(1));
+        self.stored.iter_mut().for_each(|bytes| *bytes /= count);
+        self.off_page /= count;
+    }
+
+    /// What `rows` like these take, of `total` bytes of input.
+    pub(crate) fn estimate(
         &self,
         rows: f64,
         total: u64,
@@ -177,6 +253,40 @@ impl Sample {
         (options, memory): (&LoadOptions, &Memory),
         speeds: &Speeds,
     ) -> Estimate {
+        let Sizes { table_bytes, clustered, entries, packed } = self.sizes(rows, table, options);
+        let spilled = |bytes: f64| {
+            if bytes <= RUNS_IN_MEMORY * memory.run_bytes as f64 { 0 } else { bytes as u64 }
+        };
+        let threads = memory.threads as f64;
+        let build = total as f64 / speeds.build / threads;
+        let verify = table_bytes / speeds.verify / threads;
+        let import = table_bytes / speeds.import;
+        let seconds = CONSTANT_SECONDS + build + verify + import;
+        let sort = clustered / speeds.sort / threads;
+        let is_unordered = self.is_unordered;
+        let (sorts, sorted) = if is_unordered { (sort, clustered) } else { (0.0, 0.0) };
+        let indexes = table.indexes.len() + usize::from(is_unordered);
+        let (rows_seconds, indexes_seconds) = in_stages(build + sorts, indexes);
+        Estimate {
+            rows: rows as u64,
+            table_bytes: table_bytes as u64,
+            temporary_bytes: spilled(entries),
+            temporary_bytes_unordered: spilled(entries + clustered),
+            loads_measured: speeds.loads,
+            seconds,
+            seconds_unordered: seconds + sort,
+            stages: [
+                (Stage::Rows, rows_seconds),
+                (Stage::Indexes, indexes_seconds),
+                (Stage::Verify, verify),
+                (Stage::Import, import),
+            ],
+            is_unordered,
+            spilled_bytes_min: spilled_bytes_min((packed, entries - packed + sorted), memory),
+        }
+    }
+
+    fn sizes(&self, rows: f64, table: &Table, options: &LoadOptions) -> Sizes {
         let key_bytes = |columns: &[schema::IndexColumn]| -> f64 {
             let stored = columns.iter().map(|part| {
                 let column = table.columns.iter().position(|column| column.name == part.name);
@@ -193,8 +303,11 @@ impl Sample {
             + table.columns.len() as f64 / 8.0
             + if primary.is_some() { 0.0 } else { ROW_ID_BYTES };
         let secondaries = table.indexes.iter().filter(|index| index.name != "PRIMARY");
-        let entries: f64 =
-            secondaries.map(|index| ENTRY_BYTES + key_bytes(&index.columns) + primary_bytes).sum();
+        let entry = |index: &Index| ENTRY_BYTES + key_bytes(&index.columns) + primary_bytes;
+        let (packed, whole): (Vec<&Index>, Vec<&Index>) =
+            secondaries.partition(|index| is_packed(table, index));
+        let packed: f64 = packed.into_iter().map(entry).sum();
+        let entries = packed + whole.into_iter().map(entry).sum::<f64>();
         let filled = |reserve: usize| 1.0 - reserve as f64 / PAGE_BYTES;
         let table_bytes = rows
             * (self.off_page
@@ -202,24 +315,46 @@ impl Sample {
                 + entries * PAGE_OVERHEAD / filled(options.fill.secondary_reserve))
             + SPACE_BYTES_MIN;
         let grows = table_bytes > EXTENTS_FROM_BYTES;
-        let table_bytes = table_bytes + if grows { EXTENTS_FREE_BYTES } else { 0.0 };
-        let spilled = |bytes: f64| {
-            if bytes <= RUNS_IN_MEMORY * memory.run_bytes as f64 { 0 } else { bytes as u64 }
-        };
-        let clustered = rows * (record + primary_bytes);
-        let threads = memory.threads as f64;
-        let seconds = CONSTANT_SECONDS
-            + total as f64 / speeds.build / threads
-            + table_bytes / speeds.verify / threads
-            + table_bytes / speeds.import;
-        Estimate {
-            rows: rows as u64,
-            table_bytes: table_bytes as u64,
-            temporary_bytes: spilled(rows * entries),
-            temporary_bytes_unordered: spilled(rows * entries + clustered),
-            loads_measured: speeds.loads,
-            seconds,
-            seconds_unordered: seconds + clustered / speeds.sort / threads,
+        Sizes {
+            table_bytes: table_bytes + if grows { EXTENTS_FREE_BYTES } else { 0.0 },
+            clustered: rows * (record + primary_bytes),
+            entries: rows * entries,
+            packed: rows * packed,
         }
     }
+}
+
+/// Bytes of all rows.
+struct Sizes {
+    /// Of the finished file.
+    table_bytes: f64,
+    /// Of the entries that are sorted: of rows out of order, and of the other indexes.
+    clustered: f64,
+    entries: f64,
+    /// Of `entries`, those of indexes whose keys go to disk packed.
+    packed: f64,
+}
+
+/// The time of rows and of the indexes behind them: one index has the rows.
+fn in_stages(seconds: f64, indexes: usize) -> (f64, f64) {
+    let beside = INDEX_SHARE * indexes.saturating_sub(1) as f64;
+    let rows = seconds / (1.0 + beside);
+    (rows, seconds - rows)
+}
+
+/// Whether all keys of an index are of one length, so that they go to disk packed.
+fn is_packed(table: &Table, index: &Index) -> bool {
+    let parts = table.indexes.iter().filter(|other| other.name == "PRIMARY").chain([index]);
+    parts.flat_map(|index| &index.columns).all(|part| {
+        let column = table.columns.iter().find(|column| column.name == part.name);
+        let is_fixed = |column: &Column| fixed_width(&column.sql_type).is_some();
+        part.prefix.is_none() && column.is_some_and(is_fixed)
+    })
+}
+
+/// Room for sorted runs, where they compress as well as any do: of entries that are `packed` and
+/// those that go as they are, less what stays in memory.
+fn spilled_bytes_min((packed, whole): (f64, f64), memory: &Memory) -> u64 {
+    let whole = if memory.run_bytes < ZSTD_RUN_BYTES_MIN { whole } else { whole * COMPRESSED };
+    (packed * COMPRESSED + whole - memory.run_bytes as f64).max(0.0) as u64
 }

@@ -5,14 +5,16 @@
 
 use encode::inspected::Inspected;
 use job::error::Error;
-use job::memory::Memory;
+use job::memory::{Least, Memory};
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
-use send::{Ask, Landing};
+use send::{Ask, Landing, Way};
 use serde::Serialize;
 use server::{Direct, Lock, ServerFacts, Session, Unsupported};
 use sources::Source;
 
 use crate::estimate::Estimate;
+use crate::forecast::Expected;
+use crate::least;
 use crate::space;
 use crate::speeds::Speeds;
 
@@ -32,6 +34,8 @@ pub(crate) struct Rung {
     pub(crate) inspected: Inspected,
     /// Where rows that are sent go; None on the direct path.
     pub(crate) landing: Option<Landing>,
+    /// What the stages take, where that can be told.
+    pub(crate) expected: Vec<Expected>,
 }
 
 /// Why a way is not taken.
@@ -48,8 +52,10 @@ pub(crate) struct Climbed {
     /// None when every way is refused.
     pub(crate) rung: Option<Rung>,
     pub(crate) refused: Vec<Refused>,
-    /// What the load would take, where it was asked.
+    /// What the load would take, where that can be told.
     pub(crate) estimate: Option<Estimate>,
+    /// The least memory that it needs; none where it is not known.
+    pub(crate) least: Option<Least>,
 }
 
 /// What the answer is for.
@@ -127,23 +133,25 @@ fn climb_on(
     let landing = ladder.landing.take().filter(|_| path != LoadPath::Direct);
     let mut climbed = ladder.give_up();
     let speeds = Speeds::of(&options.state_dir);
-    if path == LoadPath::Direct || purpose == Purpose::Plan {
-        climbed.estimate =
-            Estimate::of(source, &target.table, &inspected, options, memory, &speeds)?;
-    }
-    match (path, purpose) {
-        (LoadPath::Direct, Purpose::Load) => {
-            check_room(target, options, climbed.estimate.as_ref())?;
-        }
-        (LoadPath::Direct, Purpose::Plan) => {}
+    let direct = Estimate::of(source, &target.table, &inspected, options, memory, &speeds)?;
+    climbed.estimate = match path {
+        LoadPath::Direct => direct,
         _ => {
             let size = (source.bytes_total().unwrap_or(0), target.table.indexes.len());
-            climbed.estimate =
-                climbed.estimate.map(|direct| direct.sent(size, memory, path, &speeds));
+            direct.map(|direct| direct.sent(size, memory, path, &speeds))
         }
+    };
+    let held_bytes = source.held_bytes();
+    climbed.least =
+        Some(least::least(path, &target.table, options, held_bytes, climbed.estimate.as_ref()));
+    if purpose == Purpose::Load {
+        climbed.check_room(path, target, options)?;
     }
     let why = why(path, options, &climbed.refused);
-    climbed.rung = Some(Rung { path, why, inspected, landing });
+    let has_twin = landing.as_ref().is_none_or(|landing| landing.way == Way::Shadow);
+    let expected = climbed.estimate.as_ref().map(|estimate| estimate.expected(has_twin));
+    let expected = expected.unwrap_or_default();
+    climbed.rung = Some(Rung { path, why, inspected, landing, expected });
     Ok(climbed)
 }
 
@@ -159,18 +167,6 @@ pub(crate) fn foresee(
     against.extend(facts.database_dir(session, "mysql", None)?.err());
     let ladder = Ladder::of(session, &against, options)?;
     Ok((ladder.first(), ladder.refused))
-}
-
-/// Refuses what will not fit memory or disks.
-pub(crate) fn check_room(
-    target: &Lock,
-    options: &LoadOptions,
-    estimate: Option<&Estimate>,
-) -> Result<(), Error> {
-    if let Some(estimate) = estimate {
-        Memory::check_verify(options.memory_bytes_max, estimate.table_bytes)?;
-    }
-    space::check(&target.build_path()?, &options.temp_dir, estimate)
 }
 
 /// The rungs, and what is against them.
@@ -264,7 +260,7 @@ impl Ladder {
 
     fn give_up(&mut self) -> Climbed {
         let refused = std::mem::take(&mut self.refused);
-        Climbed { rung: None, refused, estimate: None }
+        Climbed { rung: None, refused, estimate: None, least: None }
     }
 }
 
@@ -310,6 +306,26 @@ impl Refused {
 }
 
 impl Climbed {
+    /// Refuses what will not fit memory or disks by a path.
+    pub(crate) fn check_room(
+        &self,
+        path: LoadPath,
+        target: &Lock,
+        options: &LoadOptions,
+    ) -> Result<(), Error> {
+        // A test that hands out shares has its own idea of them.
+        if let (Some(least), None) = (&self.least, options.shares) {
+            least.clone().check(options.memory_bytes_max)?;
+        }
+        match path {
+            LoadPath::Direct => {
+                let build_path = target.build_path()?;
+                space::check(&build_path, &options.temp_dir, self.estimate.as_ref())
+            }
+            LoadPath::Auto | LoadPath::Stream | LoadPath::Insert => Ok(()),
+        }
+    }
+
     /// The rung, or an error with all that is against each.
     pub(crate) fn require(self, target: &Lock, options: &LoadOptions) -> Result<Rung, Error> {
         let Climbed { rung, mut refused, .. } = self;

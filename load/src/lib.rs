@@ -1,16 +1,21 @@
 //! A load from its beginning to its end: what conducts the stages, and chooses the way.
 //!
 //! In reading order: `run` the load as a whole; before it `plan` and `ladder` which way in, `ddl` the
-//! table made, `estimate` how large and how long it will be, by the
-//! `speeds` of loads before, `space` whether there is room; [`mod@sniff`] what a file is that
-//! nothing is known of. What is asked, used and told is of crate `job`, the ways in are `direct` and
-//! `send`.
+//! table made, `estimate` how large and how long it will be, by the `speeds` of loads before and the
+//! `key_order` of its first rows, `foreseen` the same of a table that is not there yet, `space`
+//! whether there is room, `least` how much memory it takes; meanwhile `forecast` how long it still
+//! takes; [`mod@sniff`] what a file is that nothing is known of. What is asked, used and told is of
+//! crate `job`, the ways in are `direct` and `send`.
 
 pub mod sniff;
 
 mod ddl;
 mod estimate;
+mod forecast;
+mod foreseen;
+mod key_order;
 mod ladder;
+mod least;
 mod plan;
 mod run;
 mod space;

@@ -6,16 +6,19 @@ use std::time::Duration;
 use encode::input;
 use job::error::Error;
 use job::failpoint;
+use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::space::free_bytes;
 use schema::TableName;
 use serde::Serialize;
 use server::{ConnectOptions, Lock, LockOptions, Session, catalog};
-use sources::FileSource;
+use sources::{FileSource, Source};
 
 use crate::ddl;
 use crate::estimate::Estimate;
+use crate::foreseen;
 use crate::ladder::{self, Purpose, Refused};
+use crate::least;
 
 /// What a load would do.
 #[derive(Clone, Debug, Serialize)]
@@ -38,12 +41,14 @@ pub struct Plan {
     pub server_address: Option<String>,
     /// Bytes of the input as it is, compressed or not; pipes are not counted.
     pub input_bytes: u64,
-    /// What the load will take; none when the table is still to be made, cannot be loaded, or the
-    /// input's size is not known.
+    /// What the load will take; none when the table cannot be loaded, or the input's size is not
+    /// known. Of a table that is still to be made it is a guess by the statement that makes it.
     pub estimate: Option<Estimate>,
     /// Bytes free where the table goes, and in the temporary folder; none where rows are sent, to
     /// a server whose disks cannot be asked.
     pub free_bytes: Option<[u64; 2]>,
+    /// The least memory that the load needs, and what it is given; none where no way is open.
+    pub memory_bytes: Option<[u64; 2]>,
     /// What becomes of rows that share keys.
     pub on_duplicate: String,
     /// How the input is compressed: each kind once.
@@ -78,6 +83,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
         estimate: None,
         free_bytes: None,
+        memory_bytes: None,
         on_duplicate: on_duplicate(options.on_duplicate).to_owned(),
         compression: compression(options)?,
     };
@@ -86,26 +92,28 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         None => false,
     };
     let Some(session) = session.take_if(|_| exists) else {
-        return plan.of_missing(&name, session, options);
+        let plan = plan.of_missing(&name, session, options)?;
+        return plan.with_foreseen(&name, options, &memory, &mut *source);
     };
     let mut target = lock(session, options, None)?;
     let climbed = ladder::climb(&mut target, options, &memory, &mut *source, Purpose::Plan)?;
-    plan.refused = climbed.refused;
-    let Some(rung) = climbed.rung else { return Ok(plan) };
+    plan.refused.clone_from(&climbed.refused);
+    let Some(path) = climbed.rung.as_ref().map(|rung| rung.path) else { return Ok(plan) };
     plan.estimate = climbed.estimate;
-    if rung.path == LoadPath::Direct {
+    plan.memory_bytes = climbed.least.as_ref().map(|least| [least.bytes, options.memory_bytes_max]);
+    if path == LoadPath::Direct {
         if options.on_duplicate != OnDuplicate::Fail {
             plan.on_duplicate.push_str("; if there are any, the input is read twice more");
         }
         let folder = target.build_path()?;
         let folder = folder.parent().unwrap_or(&folder);
         plan.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.temp_dir)?]);
-        if let Err(error) = ladder::check_room(&target, options, plan.estimate.as_ref()) {
-            let (path, reason) = (rung.path.name(), error.to_string());
-            plan.refused.push(Refused { path, reason });
-            return Ok(plan);
-        }
     }
+    if let Err(error) = climbed.check_room(path, &target, options) {
+        plan.refused.push(Refused { path: path.name(), reason: error.to_string() });
+        return Ok(plan);
+    }
+    let Some(rung) = climbed.rung else { return Ok(plan) };
     plan.path = Some(rung.path.name());
     plan.why = rung.why;
     plan.landing = rung.landing.map(|landing| landing.why);
@@ -135,6 +143,30 @@ impl Plan {
         }
         ddl::statement(options)?;
         self.makes_table = true;
+        Ok(self)
+    }
+
+    /// What the load will take, by the statement that makes the table. Without a server it is that of
+    /// the fastest path, which the private one has.
+    fn with_foreseen(
+        mut self,
+        name: &TableName,
+        options: &LoadOptions,
+        memory: &Memory,
+        source: &mut dyn Source,
+    ) -> Result<Plan, Error> {
+        let named = |path: &LoadPath| Some(path.name()) == self.path;
+        let paths = [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert];
+        let path = match paths.into_iter().find(named) {
+            Some(path) => path,
+            None if self.refused.is_empty() => options.path,
+            None => return Ok(self),
+        };
+        let Some(table) = foreseen::table(name, ddl::statement(options)?) else { return Ok(self) };
+        self.estimate = foreseen::estimate(source, &table, path, (options, memory))?;
+        let held_bytes = source.held_bytes();
+        let least = least::least(path, &table, options, held_bytes, self.estimate.as_ref());
+        self.memory_bytes = Some([least.bytes, options.memory_bytes_max]);
         Ok(self)
     }
 }

@@ -22,6 +22,7 @@ use server::{ConnectOptions, Direct, Lock, Session, catalog};
 use sources::Source;
 
 use crate::ddl::{self, Made};
+use crate::forecast::Forecast;
 use crate::ladder::{self, Purpose, Rung};
 use crate::plan;
 use crate::speeds::Speeds;
@@ -69,10 +70,11 @@ fn load_input(
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);
+    let forecast = &Forecast::new(progress);
     let mut steps = Steps::begin(
         &options.state_dir,
         &format!("{}.{}", options.database, options.table),
-        progress,
+        forecast,
         options.interrupt.clone(),
     )?;
     let beside = options.rejects.is_none() && options.rejects_max > 0;
@@ -85,7 +87,7 @@ fn load_input(
             failpoint::hit("thread.told");
             waits.iter().for_each(|text: String| progress.waiting(&text));
         });
-        let outcome = run(&connect, options, progress, memory, source, &mut steps, told);
+        let outcome = run(&connect, options, forecast, memory, source, &mut steps, told);
         // What is not told changes nothing of what was done.
         let _ = telling.join();
         outcome
@@ -113,7 +115,7 @@ fn remove_empty(rejects: &Path) {
 fn run(
     connect: &ConnectOptions,
     options: &LoadOptions,
-    progress: &dyn Progress,
+    progress: &Forecast<'_>,
     memory: &Memory,
     mut source: Box<dyn Source>,
     steps: &mut Steps<'_>,
@@ -124,6 +126,7 @@ fn run(
         || inspect(connect, options, memory, &mut *source, &told),
         |(mut target, made, _)| undo(&mut target, &made, options),
     )?;
+    progress.expect(std::mem::take(&mut rung.expected));
     let mut load = Loading { connect, options, progress, memory, steps };
     let outcome = match rung.landing.clone() {
         Some(landing) => load.send(&rung, landing, &mut target, source),
@@ -162,7 +165,7 @@ fn run(
 struct Loading<'l, 's> {
     connect: &'l ConnectOptions,
     options: &'l LoadOptions,
-    progress: &'l dyn Progress,
+    progress: &'l Forecast<'l>,
     memory: &'l Memory,
     steps: &'l mut Steps<'s>,
 }
@@ -231,6 +234,7 @@ impl<'l> Loading<'l, '_> {
             climbed.require(target, options)
         });
         *rung = climbed.map_err(|error| Box::new((error, Ok(()))))?;
+        self.progress.expect(std::mem::take(&mut rung.expected));
         match rung.landing.clone() {
             Some(landing) => self.send(rung, landing, target, source),
             None => {

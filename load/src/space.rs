@@ -11,8 +11,8 @@ use crate::estimate::Estimate;
 
 /// Refuses a load that will not fit: its file beside `build_path`, its sorted runs in `temp_dir`.
 ///
-/// The sizes are those of rows like the first ones. Runs are compressed, about by half, and rows
-/// may come in key order: so no load is refused that could go well. A disk that fills up all the
+/// The sizes are those of rows like the first ones, in an order as of those, and runs are taken to
+/// compress as well as any: so no load is refused that could go well. A disk that fills up all the
 /// same stops the load, target as before.
 pub(crate) fn check(
     build_path: &Path,
@@ -21,7 +21,7 @@ pub(crate) fn check(
 ) -> Result<(), Error> {
     let Some(estimate) = estimate else { return Ok(()) };
     let folder = build_path.parent().unwrap_or(build_path);
-    let (table_bytes, temporary_bytes) = (estimate.table_bytes, estimate.temporary_bytes / 2);
+    let (table_bytes, temporary_bytes) = (estimate.table_bytes, estimate.spilled_bytes_min);
     if device(folder)? == device(temp_dir)? {
         return fits(folder, table_bytes, temporary_bytes);
     }
@@ -45,7 +45,10 @@ fn device(folder: &Path) -> Result<u64, Error> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use job::progress::Stage;
+
     use super::*;
+    use crate::estimate::STAGES;
 
     fn estimate(table_bytes: u64, temporary_bytes: u64) -> Estimate {
         Estimate {
@@ -56,6 +59,9 @@ mod tests {
             loads_measured: 0,
             seconds: 1.0,
             seconds_unordered: 1.0,
+            is_unordered: false,
+            spilled_bytes_min: temporary_bytes,
+            stages: [(Stage::Rows, 1.0); STAGES],
         }
     }
 
@@ -78,11 +84,11 @@ mod tests {
         let both = estimate(free / 4 * 3, free);
         assert!(matches!(check(build, here, Some(&both)), Err(Error::NoSpace { .. })));
         assert!(check(build, here, Some(&estimate(free / 4 * 3, 0))).is_ok());
-        assert!(check(build, here, Some(&estimate(0, free))).is_ok());
+        assert!(check(build, here, Some(&estimate(0, free / 2))).is_ok());
         // Another file system.
         let memory = Path::new("/proc");
         assert!(check(build, memory, Some(&estimate(free / 4 * 3, 0))).is_ok());
-        let error = check(build, memory, Some(&estimate(0, 2 << 40))).unwrap_err();
+        let error = check(build, memory, Some(&estimate(0, 1 << 40))).unwrap_err();
         assert!(error.to_string().starts_with("/proc has 0 B free"), "{error}");
     }
 }

@@ -31,6 +31,7 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use job::memory::record_bytes_max;
 use load::{Progress, Snapshot};
 use send::controller::Limits;
 use send::lanes::Lanes;
@@ -76,7 +77,8 @@ const STATEMENT_BYTES: usize = 256 << 10;
 /// The shadow may then hold rows, and may lack indexes.
 pub(crate) fn send(filling: &Filling<'_>, mut run: impl Source) -> Result<Sent, Stopped> {
     let chunk_bytes = chunk_bytes(filling);
-    let record_bytes_max = usize::try_from(filling.memory_bytes_max / COPIES).unwrap_or(usize::MAX);
+    // As of any load: both runs under way may have such a record.
+    let record_bytes_max = record_bytes_max(filling.options.memory_bytes_max, 0);
     run.set_chunks(chunk_bytes, record_bytes_max.max(chunk_bytes))?;
     let mut session = Session::connect(filling.connect)?;
     let gate = Gate::of(&mut session, filling)?;

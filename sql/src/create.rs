@@ -102,8 +102,8 @@ fn closed(mut tokens: Tokens<'_>) -> Result<Vec<Token<'_>>, Unread> {
 }
 
 /// One of what is listed between the parentheses: a column, a key, a constraint.
-struct Element<'a> {
-    tokens: &'a [Token<'a>],
+pub(crate) struct Element<'a> {
+    pub(crate) tokens: &'a [Token<'a>],
     /// Where its comma, or the closing parenthesis, is.
     end: usize,
 }
@@ -218,7 +218,7 @@ fn refuse_hidden_key(element: &[Token<'_>]) -> Result<(), Unread> {
 }
 
 /// The columns of the indexes that a key, or a column, makes.
-fn index_columns(element: &[Token<'_>]) -> Option<Vec<Vec<u8>>> {
+pub(crate) fn index_columns(element: &[Token<'_>]) -> Option<Vec<Vec<u8>>> {
     let mut at = Cursor { tokens: element, next: 0 };
     if at.word("CONSTRAINT") && !["PRIMARY", "UNIQUE", "FOREIGN"].iter().any(|w| at.is_word(w)) {
         at.name().ok()?;
@@ -308,7 +308,7 @@ impl<'a> Cursor<'a> {
         self.here().is_some_and(|token| token.is_sign(byte))
     }
 
-    fn sign(&mut self, byte: u8) -> bool {
+    pub(crate) fn sign(&mut self, byte: u8) -> bool {
         let is = self.is_sign(byte);
         self.next += usize::from(is);
         is
@@ -348,7 +348,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Everything up to the parenthesis that closes the one before us, split at commas.
-    fn elements(&mut self) -> Result<Vec<Element<'a>>, Unread> {
+    pub(crate) fn elements(&mut self) -> Result<Vec<Element<'a>>, Unread> {
         let (mut elements, mut depth, mut first) = (Vec::new(), 1, self.next);
         let all_versioned = self.tokens[..self.next].last().is_some_and(|t| t.is_versioned);
         loop {

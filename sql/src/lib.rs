@@ -14,7 +14,7 @@
 //! after the other, `name` what names something, `statement` what a statement is and `classify` how
 //! that is told, `assignments` the parts of a SET, `session` what a dump sets that changes how it is
 //! read, [`command`] lines that are for the client, `problem` what cannot be read; `create` a table
-//! under another name, and its `foreign_key`s, `alter` what is said of it behind its rows. Then
+//! under another name, its `outline` and its `foreign_key`s, `alter` what is said of it behind its rows. Then
 //! rows: [`insert`] the words before them, [`walk`] what is a string and what a tuple, `tuples` what
 //! comes after a semicolon, `cut` where a run of rows may be cut and ends, `escape` what a backslash
 //! makes of a byte, `literal` what a value means and which column takes it.
@@ -43,6 +43,7 @@ mod alter;
 mod change;
 mod create;
 mod foreign_key;
+mod outline;
 
 pub mod insert;
 
@@ -64,6 +65,7 @@ pub use insert::{InsertHead, Verb};
 pub use lexer::{Found, Inside, Lexer};
 pub use literal::{Literals, StringRules};
 pub use name::{ObjectName, quoted};
+pub use outline::{Outline, OutlinedColumn, OutlinedIndex};
 pub use problem::Problem;
 pub use script::{made_table, statements};
 pub use session::Session;

@@ -1,6 +1,6 @@
 //! Shares of the lanes that send rows: as many as fit.
 
-use super::{Memory, PROGRAM_BYTES};
+use super::{Least, Memory, PROGRAM_BYTES, record_bytes_max};
 use crate::error::Error;
 
 /// Below this, a transaction is mostly its commit.
@@ -68,13 +68,7 @@ impl LaneShares {
         let copies = sending.copies();
         let available = given_bytes.saturating_sub(PROGRAM_BYTES + reading_bytes);
         let available = usize::try_from(available).unwrap_or(usize::MAX);
-        let least = LANE_BYTES + copies * CHUNK_BYTES_MIN;
-        if available < least {
-            return Err(Error::Memory {
-                given_bytes,
-                reason: format!("one connection takes {} KiB besides the program", least >> 10),
-            });
-        }
+        LaneShares::least(reading_bytes, sending, None).check(given_bytes)?;
         // Few and large portions would leave lanes idle at the end of a small input.
         let fair = input_bytes.unwrap_or(u64::MAX) / (LANES_WANTED as u64 * CHUNKS_PER_LANE);
         let fair = usize::try_from(fair).unwrap_or(usize::MAX);
@@ -86,10 +80,26 @@ impl LaneShares {
         Ok(LaneShares {
             lanes_max: (available / lane).clamp(1, LANES_MAX),
             chunk_bytes,
-            record_bytes_max: available / copies,
+            record_bytes_max: record_bytes_max(given_bytes, reading_bytes),
             copies,
             bytes: available,
         })
+    }
+
+    /// The least memory for lanes: for one, or as many as there have to be, if that was said.
+    pub fn least(reading_bytes: u64, sending: Sending, connections: Option<usize>) -> Least {
+        let lanes = |count: usize, chunk_bytes: usize, why: String| {
+            let bytes = (count * (LANE_BYTES + sending.copies() * chunk_bytes)) as u64;
+            Least { bytes: PROGRAM_BYTES + reading_bytes + bytes, why: Some(why) }
+        };
+        let one = lanes(1, CHUNK_BYTES_MIN, "one connection takes that".to_owned());
+        match connections {
+            Some(count) => {
+                let why = format!("--connections {count} take that");
+                one.or(lanes(count, CHUNK_BYTES_LEAST, why))
+            }
+            None => one,
+        }
     }
 
     /// Those of a test that says how large chunks and records are.
@@ -120,7 +130,7 @@ mod tests {
             let shares = shares(mib << 20, None).unwrap();
             let lanes = shares.lanes_max * (LANE_BYTES + shares.copies * shares.chunk_bytes);
             assert!(lanes as u64 + PROGRAM_BYTES <= mib << 20, "{mib} MiB: {shares:?}");
-            assert!(shares.record_bytes_max * shares.copies <= shares.bytes);
+            assert_eq!(shares.record_bytes_max, record_bytes_max(mib << 20, 0));
         }
         assert!(shares(20 << 20, None).is_err());
         assert_eq!(shares(1 << 30, None).unwrap().chunk_bytes, CHUNK_BYTES_MAX);
@@ -134,6 +144,9 @@ mod tests {
                 let shares =
                     LaneShares::of(mib << 20, 0, sending, Some(connections), None).unwrap();
                 assert!(shares.lanes_max >= connections, "{connections} in {mib} MiB: {shares:?}");
+                let least = LaneShares::least(0, sending, Some(connections)).bytes;
+                let shares = LaneShares::of(least, 0, sending, Some(connections), None).unwrap();
+                assert!(shares.lanes_max >= connections, "{connections} in {least}: {shares:?}");
             }
         }
     }

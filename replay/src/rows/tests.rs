@@ -333,7 +333,7 @@ fn rows_are_counted_once() {
     for (stage, rows) in
         [(Stage::Rows, 5), (Stage::Rows, 3), (Stage::Indexes, 90), (Stage::Rows, 8)]
     {
-        counted.update(Snapshot { stage, rows, done_bytes, total_bytes });
+        counted.update(Snapshot { stage, rows, done_bytes, total_bytes, seconds_left: None });
     }
     assert_eq!(watch.rows(), 8);
     counted.take_back();
