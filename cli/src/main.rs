@@ -32,6 +32,7 @@ mod sandbox;
 mod signals;
 mod size;
 mod sniff;
+mod status;
 
 use std::io::Write;
 use std::process::ExitCode;

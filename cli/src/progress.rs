@@ -1,58 +1,97 @@
-//! How far the load is: a bar on a terminal, a line now and then elsewhere.
+//! How far the load is: a line on a terminal that is drawn again and again, a line now and then
+//! elsewhere.
 
-use std::sync::{Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use load::{Progress, Snapshot, Stage};
 
 use crate::size;
+use crate::status::{self, Part};
 
 /// Time between two lines when no terminal is there.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
+/// Time between two drawings of a bar.
+const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A bar with rate and time left.
+/// A bar for each stage, with its rate, and the time that is left of the whole load.
 pub(crate) struct Bar {
     bar: ProgressBar,
-    /// What is shown: a stage, and whether its size is known, which it is not at its beginning.
-    shown: Mutex<Option<(Stage, bool)>>,
+    watched: Arc<Mutex<Watched>>,
+}
+
+/// What was heard last.
+#[derive(Default)]
+struct Watched {
+    heard: Option<Heard>,
+}
+
+struct Heard {
+    snapshot: Snapshot,
+    /// When it was heard, and when its stage was first heard of.
+    at: Instant,
+    stage_since: Instant,
+}
+
+impl Watched {
+    fn hear(&mut self, snapshot: Snapshot, at: Instant) {
+        let same_stage = self.heard.as_ref().filter(|heard| heard.snapshot.stage == snapshot.stage);
+        let stage_since = same_stage.map_or(at, |heard| heard.stage_since);
+        self.heard = Some(Heard { snapshot, at, stage_since });
+    }
+
+    /// What is drawn at a time.
+    fn line(&self, columns: usize, now: Instant) -> String {
+        let Some(Heard { snapshot, at, stage_since }) = &self.heard else { return String::new() };
+        let seconds = (now - *stage_since).as_secs_f64();
+        let mut parts = Vec::new();
+        let total = snapshot.total_bytes.filter(|&bytes| bytes > 0);
+        match total {
+            Some(total) => {
+                let (done, rate) =
+                    (snapshot.done_bytes, snapshot.done_bytes as f64 / seconds.max(1e-3));
+                parts.push(Part::new(1, format!("{} of {}", size::show(done), size::show(total))));
+                parts.push(Part::new(2, format!("{}/s", size::show(rate as u64))));
+            }
+            None => parts.push(Part::new(1, format!("{} s", seconds as u64))),
+        }
+        if snapshot.rows > 0 && total.is_some() {
+            parts.push(Part::new(3, format!("{} rows", size::group(snapshot.rows))));
+        }
+        if let Some(left) = snapshot.seconds_left {
+            let left = status::duration(left - (now - *at).as_secs_f64());
+            parts.push(Part::new(0, format!("about {left} left")));
+        }
+        let done = total.map(|total| snapshot.done_bytes as f64 / total as f64);
+        status::line(columns, &format!("{:9}", snapshot.stage.name()), done, parts)
+    }
 }
 
 impl Bar {
     pub(crate) fn new() -> Bar {
-        let bar = ProgressBar::new(0);
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Bar { bar, shown: Mutex::new(None) }
-    }
-
-    fn begin(&self, snapshot: &Snapshot) {
-        let template = if snapshot.total_bytes.is_some() {
-            "{msg:9} [{bar:32}] {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left{prefix}"
-        } else {
-            "{msg:9} {spinner} {elapsed}"
+        let watched: Arc<Mutex<Watched>> = Arc::default();
+        let drawn = Arc::clone(&watched);
+        let draw = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+            let _ = out.write_str(&held(&drawn).line(status::columns(), Instant::now()));
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style.progress_chars("=> "));
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{line}") {
+            bar.set_style(style.with_key("line", draw));
         }
-        self.bar.reset();
-        self.bar.set_length(snapshot.total_bytes.unwrap_or(0));
-        self.bar.set_message(snapshot.stage.name());
-        self.bar.set_prefix("");
+        bar.enable_steady_tick(DRAW_INTERVAL);
+        Bar { bar, watched }
     }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Progress for Bar {
     fn update(&self, snapshot: Snapshot) {
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Some((snapshot.stage, snapshot.total_bytes.is_some()));
-        if *shown != now {
-            *shown = now;
-            self.begin(&snapshot);
-        }
-        self.bar.set_position(snapshot.done_bytes);
-        if snapshot.rows > 0 && snapshot.total_bytes.is_some() {
-            self.bar.set_prefix(format!(", {} rows", size::group(snapshot.rows)));
-        }
+        held(&self.watched).hear(snapshot, Instant::now());
     }
 
     fn waiting(&self, text: &str) {
@@ -119,18 +158,51 @@ impl Progress for Lines {
 }
 
 fn line(snapshot: &Snapshot, seconds: f64) -> String {
+    // Less than a moment is not worth saying.
+    let left = match snapshot.seconds_left {
+        Some(left) if left >= 0.5 => format!(", about {} left", status::duration(left)),
+        _ => String::new(),
+    };
     let name = snapshot.stage.name();
     let Some(total) = snapshot.total_bytes.filter(|_| snapshot.done_bytes > 0 && seconds > 0.0)
     else {
-        return name.to_owned();
+        return format!("{name}{left}");
     };
     let rate = snapshot.done_bytes as f64 / seconds;
-    let left = (total.saturating_sub(snapshot.done_bytes) as f64 / rate).ceil();
     format!(
-        "{name}: {} of {}, {}/s, {} rows, about {left} s left",
+        "{name}: {} of {}, {}/s, {} rows{left}",
         size::show(snapshot.done_bytes),
         size::show(total),
         size::show(rate as u64),
         size::group(snapshot.rows),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_goes_on_between_two_snapshots() {
+        let (mut watched, begun) = (Watched::default(), Instant::now());
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        let mut snapshot = Snapshot {
+            stage: Stage::Rows,
+            rows: 1_000,
+            done_bytes: 10_000_000,
+            total_bytes: Some(40_000_000),
+            seconds_left: Some(50.0),
+        };
+        watched.hear(snapshot, at(0));
+        watched.hear(snapshot, at(2));
+        let line = watched.line(79, at(5));
+        assert!(
+            line.ends_with("] 10.0 MB of 40.0 MB, 2.00 MB/s, 1,000 rows, about 47 s left"),
+            "{line}"
+        );
+        assert_eq!(watched.line(59, at(5)).chars().count(), 59);
+        (snapshot.stage, snapshot.total_bytes) = (Stage::Import, None);
+        watched.hear(snapshot, at(10));
+        assert_eq!(watched.line(79, at(13)), "import    3 s, about 47 s left");
+    }
 }

@@ -1,55 +1,47 @@
 //! How far a replay is: a bar on a terminal, a line now and then elsewhere.
 
-use std::sync::{Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use replay::progress::{Progress, Snapshot};
 
 use crate::size;
+use crate::status::{self, Part};
 
 /// Time between two lines when no terminal is there.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
+/// Time between two drawings of a bar.
+const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A bar with rate and time left.
 pub(crate) struct Bar {
     bar: ProgressBar,
-    /// Whether the size of the dump is known, once that was asked.
-    sized: Mutex<Option<bool>>,
+    snapshot: Arc<Mutex<Snapshot>>,
 }
 
 impl Bar {
     pub(crate) fn new() -> Bar {
-        let bar = ProgressBar::new(0);
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Bar { bar, sized: Mutex::new(None) }
-    }
-
-    fn style(&self, snapshot: &Snapshot) {
-        let template = match snapshot.total_bytes {
-            Some(_) => {
-                "[{bar:24}] {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left, {prefix}, {msg}"
-            }
-            None => "{spinner} {decimal_bytes} {decimal_bytes_per_sec}, {prefix}, {msg}",
+        let snapshot: Arc<Mutex<Snapshot>> = Arc::default();
+        let (drawn, started) = (Arc::clone(&snapshot), Instant::now());
+        let draw = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+            let snapshot = drawn.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let seconds = started.elapsed().as_secs_f64();
+            let _ = out.write_str(&drawn_line(&snapshot, seconds, status::columns()));
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style.progress_chars("=> "));
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{line}") {
+            bar.set_style(style.with_key("line", draw));
         }
+        bar.enable_steady_tick(DRAW_INTERVAL);
+        Bar { bar, snapshot }
     }
 }
 
 impl Progress for Bar {
     fn update(&self, snapshot: &Snapshot) {
-        let mut sized = self.sized.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_sized = snapshot.total_bytes.is_some();
-        if *sized != Some(is_sized) {
-            *sized = Some(is_sized);
-            self.style(snapshot);
-        }
-        self.bar.set_length(snapshot.total_bytes.unwrap_or(0));
-        self.bar.set_position(snapshot.read_bytes);
-        self.bar.set_prefix(counts(snapshot));
-        self.bar.set_message(snapshot.doing.clone());
+        *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
     }
 
     fn say(&self, text: &str) {
@@ -101,6 +93,39 @@ fn counts(snapshot: &Snapshot) -> String {
     )
 }
 
+/// What is left, in words; nothing where the size of the dump is not known, or nothing was read.
+fn left(snapshot: &Snapshot, seconds: f64) -> Option<String> {
+    let left = snapshot.total_bytes?.saturating_sub(snapshot.read_bytes) as f64;
+    if left == 0.0 {
+        // What was read may still be under way.
+        return Some("all is read".to_owned());
+    }
+    let rate = snapshot.read_bytes as f64 / seconds.max(1e-9);
+    (rate > 0.0).then(|| format!("about {} left", status::duration(left / rate)))
+}
+
+fn drawn_line(snapshot: &Snapshot, seconds: f64, columns: usize) -> String {
+    if snapshot.doing.is_empty() {
+        return String::new();
+    }
+    let rate = size::show((snapshot.read_bytes as f64 / seconds.max(1e-9)) as u64);
+    let read = size::show(snapshot.read_bytes);
+    let read = match snapshot.total_bytes {
+        Some(total) => format!("{read} of {}", size::show(total)),
+        None => read,
+    };
+    let mut parts = vec![
+        Part::new(1, read),
+        Part::new(3, format!("{rate}/s")),
+        Part::new(4, size::count(snapshot.rows, "row")),
+        Part::new(5, size::count(snapshot.tables, "table")),
+    ];
+    parts.extend(left(snapshot, seconds).map(|left| Part::new(0, left)));
+    parts.push(Part::new(2, snapshot.doing.clone()));
+    let done = snapshot.total_bytes.map(|total| snapshot.read_bytes as f64 / total.max(1) as f64);
+    status::line(columns, "replay", done, parts)
+}
+
 fn line(snapshot: &Snapshot, seconds: f64) -> String {
     let rate = snapshot.read_bytes as f64 / seconds.max(1e-9);
     let read = size::show(snapshot.read_bytes);
@@ -108,13 +133,7 @@ fn line(snapshot: &Snapshot, seconds: f64) -> String {
         Some(total) => format!("{read} of {}", size::show(total)),
         None => read,
     };
-    let left = match snapshot.total_bytes {
-        Some(total) if rate > 0.0 => {
-            let left = (total.saturating_sub(snapshot.read_bytes) as f64 / rate).ceil();
-            format!(", about {left} s left")
-        }
-        _ => String::new(),
-    };
+    let left = left(snapshot, seconds).map_or(String::new(), |left| format!(", {left}"));
     format!(
         "{of} read, {}/s, {}{left}: {}",
         size::show(rate as u64),
@@ -139,6 +158,8 @@ mod tests {
         let line = super::line(&snapshot, 2.0);
         assert!(line.contains("about 4 s left"), "{line}");
         assert!(line.contains("1 row and 2 tables done"), "{line}");
+        let drawn = drawn_line(&snapshot, 2.0, 59);
+        assert!(drawn.chars().count() <= 59 && drawn.contains("about 4 s left"), "{drawn}");
         snapshot.total_bytes = None;
         assert!(!super::line(&snapshot, 2.0).contains("left"));
     }

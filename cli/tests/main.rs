@@ -37,5 +37,6 @@ mod space;
 mod state;
 mod strict_server;
 mod support;
+mod terminal;
 mod waits;
 mod which_server;

@@ -30,8 +30,8 @@ fn a_load_reports_what_it_did() {
         assert!(outcome.out.contains(part), "{part}: {outcome:?}");
     }
     // Progress, and nothing else, is on stderr.
-    let stages: Vec<&str> =
-        outcome.err.lines().map(|line| line.split_once(" s  ").unwrap().1).collect();
+    let lines = outcome.err.lines().map(|line| line.split_once(" s  ").unwrap().1);
+    let stages: Vec<&str> = lines.map(|line| line.split(", about ").next().unwrap()).collect();
     assert!(stages.starts_with(&["inspect", "shadow"]) && stages.ends_with(&["publish"]));
     assert_eq!(contents(&mut desk.session, "t"), expected);
 }
