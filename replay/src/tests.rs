@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use server::{ConnectOptions, Session};
-use testkit::proxy::{Fate, Proxy};
+use testkit::proxy::{Damage, Fate, Proxy};
 use testkit::{Random, TestServer};
 
 use super::*;
@@ -14,6 +14,8 @@ use super::*;
 const RUNS: usize = 32;
 /// Requests that are not there in every run.
 const MORE_REQUESTS: usize = 5;
+/// Packets of an answer of which one is damaged.
+const PACKETS: usize = 6;
 const TABLES: [&str; 4] = ["a", "b", "c", "e"];
 
 /// What is there before: `a` and `b` are made again by the dump, `e` is none of its tables.
@@ -115,14 +117,19 @@ impl Scene {
 
     /// A replay in which one request has a fate of its own.
     fn run(&mut self, random: &mut Random) {
-        self.reset();
-        let nth = random.below(self.requests + MORE_REQUESTS);
         let fate = match random.below(4) {
             0 => Fate::LostBefore,
             1 => Fate::LostAfter,
             2 => Fate::Refused(random.pick(&REFUSALS)),
             _ => Fate::DoneThenRefused(random.pick(&UNCLEAR)),
         };
+        self.run_with(fate, random);
+    }
+
+    /// A replay in which one request, any, has this fate.
+    fn run_with(&mut self, fate: Fate, random: &mut Random) {
+        self.reset();
+        let nth = random.below(self.requests + MORE_REQUESTS);
         let met: Arc<Mutex<String>> = Arc::default();
         let (mut count, meets) = (0, Arc::clone(&met));
         self.proxy.judge(move |request| {
@@ -181,21 +188,38 @@ fn runs(ways: usize) -> usize {
     runs.unwrap_or(RUNS) / ways
 }
 
+/// Ways in: as it comes, by lanes, built, built all at once.
+const WAYS: [fn(&mut ReplayOptions); 4] = [
+    |_| (),
+    |options| (options.rows_as, options.small_bytes_max) = (As::Statements, 1),
+    |options| options.small_bytes_max = 1,
+    |options| (options.small_bytes_max, options.atomic) = (1, true),
+];
+
+/// Answers that are damaged: as `load/tests/hostile.rs` has it for loads.
+#[test]
+fn hostile_servers_leave_whole_tables_behind_a_replay() {
+    let Some(server) = TestServer::start() else { return };
+    let runs = std::env::var("INRUSH_HOSTILE_RUNS").ok().and_then(|text| text.parse().ok());
+    let mut random = Random::new(Random::seed_of_run());
+    for set in WAYS {
+        let mut scene = Scene::new(&server, set);
+        for _ in 0..runs.unwrap_or(RUNS / 2) / WAYS.len() {
+            let fate = Fate::Damaged(random.below(PACKETS), Damage::any(&mut random));
+            scene.run_with(fate, &mut random);
+        }
+    }
+}
+
 #[test]
 fn modelled_servers_leave_whole_tables_behind_a_replay() {
     // Alone: others' prepared transactions would be seen.
     let Some(server) = TestServer::start() else { return };
-    let ways: [fn(&mut ReplayOptions); 4] = [
-        |_| (),
-        |options| (options.rows_as, options.small_bytes_max) = (As::Statements, 1),
-        |options| options.small_bytes_max = 1,
-        |options| (options.small_bytes_max, options.atomic) = (1, true),
-    ];
     let mut random = Random::new(Random::seed_of_run());
-    for (number, set) in ways.iter().enumerate() {
+    for (number, set) in WAYS.into_iter().enumerate() {
         let begun = Instant::now();
         let mut scene = Scene::new(&server, set);
-        (0..runs(ways.len())).for_each(|_| scene.run(&mut random));
+        (0..runs(WAYS.len())).for_each(|_| scene.run(&mut random));
         let (seconds, requests) = (begun.elapsed().as_secs(), scene.requests);
         println!("way {number}: {requests} requests, {seconds} s");
     }

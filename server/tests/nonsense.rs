@@ -49,9 +49,10 @@ impl Hall {
 }
 
 fn damage(random: &mut Random) -> Damage {
-    match random.below(4) {
+    match random.below(5) {
         0 => Damage::Random(random.next_u64()),
         1 => Damage::Bit(random.below(400)),
+        2 => Damage::Twice,
         _ => Damage::any(random),
     }
 }
