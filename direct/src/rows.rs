@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
 use encode::binding::Binding;
-use encode::encoder::Encoder;
+use encode::encoder::{BLOCK_ROWS, Encoder};
 use encode::entries::Entries;
 use encode::entry::pack;
 use encode::explicit::Explicit;
@@ -165,6 +165,9 @@ impl<'a, 'l> Worker<'a, 'l> {
             return Ok(());
         }
         for (index, row) in rows.iter().enumerate() {
+            if index % BLOCK_ROWS == 0 {
+                self.encoder.begin_block(rows, index);
+            }
             if self.left_out.has(index) {
                 continue;
             }
@@ -192,7 +195,7 @@ impl<'a, 'l> Worker<'a, 'l> {
     /// Everything that can refuse a row, before any of it is kept.
     #[inline]
     fn encode<R: Row>(&mut self, row: R, index: usize) -> Result<Result<(), RowFault>, Stop> {
-        if let Err(fault) = self.encoder.encode(row, self.numbering.of(index)) {
+        if let Err(fault) = self.encoder.encode_at(row, index, self.numbering.of(index)) {
             return Ok(Err(fault));
         }
         Ok(self.off_page.fit(self.encoder.clustered())?)

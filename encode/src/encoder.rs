@@ -4,14 +4,17 @@
 //! in its final bytes; keys of fixed-width columns are its bytes as they stand.
 
 use innodb::record::{RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES};
-use sources::Row;
+use sources::{Row, Rows};
 use values::{Converter, Reason, Value};
 
 use crate::binding::{Binding, Entry, SecondaryBinding, Step};
+use crate::block::{self, Block};
 use crate::column_source::Input;
 use crate::entry::pack;
 use crate::fault::{FaultKind, RowFault};
 use crate::field;
+
+pub use crate::block::BLOCK_ROWS;
 
 /// Numbers that a row gets from its place in the input.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +44,9 @@ pub enum AutoValue {
 pub struct Encoder<'a> {
     binding: &'a Binding,
     ops: Vec<Op>,
+    /// The same for rows that are in the block.
+    block_ops: Vec<Op>,
+    block: Block,
     converters: Vec<Converter>,
     clustered: RecordWriter,
     secondaries: Vec<SecondaryEncoder>,
@@ -54,6 +60,8 @@ pub struct Encoder<'a> {
 enum Op {
     /// Convert a field of the line.
     Field { column: u32, field: u32, nullable: bool },
+    /// Consecutive columns of the block, by their places in it.
+    Block { from: u32, to: u32 },
     /// DB_TRX_ID or DB_ROLL_PTR.
     System(SystemColumn),
     /// Whatever the step says.
@@ -75,6 +83,58 @@ impl Op {
             _ => Op::Other(step),
         }
     }
+
+    /// The clustered index's steps for a row whose narrow columns are in a block.
+    fn with_block(binding: &Binding) -> Vec<Op> {
+        let mut ops: Vec<Op> = Vec::new();
+        let mut place = 0;
+        for &step in &binding.clustered.steps {
+            if !is_block_step(binding, step) {
+                ops.push(Op::of(binding, step));
+                continue;
+            }
+            place += 1;
+            match ops.last_mut() {
+                Some(Op::Block { to, .. }) => *to = place,
+                _ => ops.push(Op::Block { from: place - 1, to: place }),
+            }
+        }
+        ops
+    }
+}
+
+fn is_block_step(binding: &Binding, step: Step) -> bool {
+    matches!(step, Step::Convert(column) if block::is_narrow(binding, column))
+}
+
+/// The runs of at most eight bytes of the clustered record that make the keys of an index; none where
+/// keys are not made of such.
+fn copies(binding: &Binding, index: &SecondaryBinding) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    let mut next = None;
+    for field in &index.fields {
+        let at = field.clustered_field;
+        let shape = &binding.clustered.shape.fields[at];
+        let bytes = shape.fixed_len as usize;
+        let is_plain = index.entry == Entry::KeyIsData && field.cut.is_none() && !shape.nullable;
+        if !is_plain || !(1..=8).contains(&bytes) {
+            return Vec::new();
+        }
+        match runs.last_mut() {
+            Some((_, run)) if next == Some(at) && *run + bytes <= 8 => *run += bytes,
+            _ => runs.push((at, bytes)),
+        }
+        next = Some(at + 1);
+    }
+    runs
+}
+
+/// The columns of the block, in the order of the clustered index's fields.
+fn block_columns(binding: &Binding) -> impl Iterator<Item = usize> {
+    binding.clustered.steps.iter().filter_map(move |&step| match step {
+        Step::Convert(column) if is_block_step(binding, step) => Some(column),
+        _ => None,
+    })
 }
 
 /// A value converted before its turn, because a prefix of it comes first.
@@ -87,6 +147,9 @@ struct Aside {
 
 #[derive(Debug)]
 struct SecondaryEncoder {
+    /// Where the key is nothing but short runs of the clustered record: the field that each starts with,
+    /// and its bytes.
+    copies: Vec<(usize, usize)>,
     writer: RecordWriter,
     key: Vec<u8>,
     payload: Vec<u8>,
@@ -97,6 +160,7 @@ impl<'a> Encoder<'a> {
     pub fn new(binding: &'a Binding) -> Encoder<'a> {
         let aside = |&column: &usize| Aside { column, stored: Vec::new(), is_null: false };
         let secondary = |index: &SecondaryBinding| SecondaryEncoder {
+            copies: copies(binding, index),
             writer: RecordWriter::new(&index.shape),
             key: Vec::new(),
             payload: Vec::new(),
@@ -109,8 +173,64 @@ impl<'a> Encoder<'a> {
             scratch: Vec::new(),
             aside: binding.clustered.aside.iter().map(aside).collect(),
             ops: binding.clustered.steps.iter().map(|step| Op::of(binding, *step)).collect(),
+            block_ops: Op::with_block(binding),
+            block: Block::new(binding, block_columns(binding)),
             binding,
         }
+    }
+
+    /// Converts what can be converted together of the rows from `first` on, for
+    /// [`Encoder::encode_at`]. They are those of a chunk until the next call.
+    pub fn begin_block<R: Rows>(&mut self, rows: R, first: usize) {
+        self.block.take(self.binding, &self.converters, rows, first);
+    }
+
+    /// As [`Encoder::encode`], of row `index` of the chunk that [`Encoder::begin_block`] has seen.
+    #[inline]
+    pub fn encode_at<R: Row>(
+        &mut self,
+        row: R,
+        index: usize,
+        numbers: RowNumbers,
+    ) -> Result<(), RowFault> {
+        let Some(place) = self.block.find(index) else { return self.encode(row, numbers) };
+        let encoded = self.encode_placed(row, place, numbers);
+        debug_assert!(index % 8 > 0 || encoded.is_err() || self.is_same(row, numbers));
+        encoded
+    }
+
+    /// Whether a row comes out as it did just now if its fields are converted one by one.
+    fn is_same<R: Row>(&mut self, row: R, numbers: RowNumbers) -> bool {
+        let keys = |encoder: &Encoder<'_>| -> Vec<Vec<u8>> {
+            let entries = (0..encoder.secondaries.len()).flat_map(|at| {
+                let (key, payload) = encoder.secondary(at);
+                [key.to_vec(), payload.to_vec()]
+            });
+            entries.chain([encoder.clustered_key().to_vec()]).collect()
+        };
+        let (record, before) = (self.clustered.finish().bytes.to_vec(), keys(self));
+        let is_encoded = self.encode(row, numbers).is_ok();
+        is_encoded && self.clustered.finish().bytes == record && keys(self) == before
+    }
+
+    fn encode_placed<R: Row>(
+        &mut self,
+        row: R,
+        place: usize,
+        numbers: RowNumbers,
+    ) -> Result<(), RowFault> {
+        self.convert_aside(self.binding, row, numbers)?;
+        self.clustered.begin();
+        for index in 0..self.block_ops.len() {
+            match self.block_ops[index] {
+                Op::Block { from, to } => {
+                    let values = self.block.values(from as usize..to as usize, place);
+                    self.clustered.put_fixed(values);
+                }
+                op => self.apply(op, row, numbers)?,
+            }
+        }
+        self.encode_keys()
     }
 
     /// Encodes a row: clustered record, its key, secondary entries. The other calls speak of this
@@ -125,17 +245,30 @@ impl<'a> Encoder<'a> {
         self.convert_aside(binding, row, numbers)?;
         self.clustered.begin();
         for index in 0..self.ops.len() {
-            match self.ops[index] {
-                Op::Field { column, field, nullable } => {
-                    self.append_field(row, column as usize, field as usize, nullable)?;
-                }
-                Op::System(system) => {
-                    self.clustered.data().extend_from_slice(system_bytes(system));
-                    self.clustered.end_field(false, false);
-                }
-                Op::Other(step) => self.append(binding, step, row, numbers)?,
-            }
+            self.apply(self.ops[index], row, numbers)?;
         }
+        self.encode_keys()
+    }
+
+    #[inline(always)]
+    fn apply<R: Row>(&mut self, op: Op, row: R, numbers: RowNumbers) -> Result<(), RowFault> {
+        match op {
+            Op::Field { column, field, nullable } => {
+                self.append_field(row, column as usize, field as usize, nullable)
+            }
+            Op::System(system) => {
+                self.clustered.data().extend_from_slice(system_bytes(system));
+                self.clustered.end_field(false, false);
+                Ok(())
+            }
+            Op::Other(step) => self.append(self.binding, step, row, numbers),
+            Op::Block { .. } => unreachable!("rows outside a block have no columns in it"),
+        }
+    }
+
+    #[inline]
+    fn encode_keys(&mut self) -> Result<(), RowFault> {
+        let binding = self.binding;
         self.encode_key(binding)?;
         for (encoder, index) in self.secondaries.iter_mut().zip(&binding.secondaries) {
             encoder.encode(binding, index, &self.clustered)?;
@@ -280,8 +413,16 @@ impl SecondaryEncoder {
         index: &SecondaryBinding,
         clustered: &RecordWriter,
     ) -> Result<(), RowFault> {
-        let with_record = index.entry == Entry::WithRecord;
         self.key.clear();
+        if !self.copies.is_empty() {
+            for &(field, bytes) in &self.copies {
+                let end = self.key.len() + bytes;
+                self.key.extend_from_slice(&clustered.eight_from(field));
+                self.key.truncate(end);
+            }
+            return Ok(());
+        }
+        let with_record = index.entry == Entry::WithRecord;
         if with_record {
             self.writer.begin();
         }

@@ -15,6 +15,7 @@
 //! [`long_records`] records beyond a worker's share; [`prepared`] all that a way in begins with.
 
 pub mod binding;
+mod block;
 pub mod clock;
 pub mod column_source;
 pub mod counter;

@@ -394,6 +394,31 @@ mod tests {
             writer.end_field(field.is_none(), false);
         }
         let record = writer.finish();
+        let written = (record.bytes.to_vec(), record.origin);
+        assert_eq!(put(writer, fields), written);
+        written
+    }
+
+    /// The same, short fields of fixed length as numbers.
+    fn put(writer: &mut RecordWriter, fields: &[Option<&[u8]>]) -> (Vec<u8>, usize) {
+        writer.begin();
+        let shapes = writer.shape().fields.clone();
+        for (index, (shape, field)) in shapes.iter().zip(fields).enumerate() {
+            if (1..=8).contains(&shape.fixed_len) {
+                let mut number = [0xEE; 8];
+                let bytes = field.unwrap_or_default();
+                number[..bytes.len()].copy_from_slice(bytes);
+                writer.put_fixed(std::iter::once(field.map(|_| u64::from_be_bytes(number))));
+            } else {
+                writer.data().extend_from_slice(field.unwrap_or_default());
+                writer.end_field(field.is_none(), false);
+            }
+            assert_eq!(writer.field(index), *field);
+            let eight = writer.eight_from(index);
+            let known = field.map_or(0, <[u8]>::len).min(8);
+            assert_eq!(eight[..known], field.unwrap_or_default()[..known]);
+        }
+        let record = writer.finish();
         (record.bytes.to_vec(), record.origin)
     }
 

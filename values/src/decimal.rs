@@ -94,6 +94,40 @@ impl Decimal {
         self.convert_less_usual(negative, digits, text, out)
     }
 
+    /// Bytes that are stored, if they are eight at most and [`Decimal::narrow`] can tell them.
+    pub(crate) fn narrow_bytes(&self) -> Option<usize> {
+        self.compact.then_some(self.bytes)
+    }
+
+    /// The stored number of a text of digits, perhaps with a minus sign and a point, that needs no
+    /// rounding and is in range.
+    #[inline(always)]
+    pub(crate) fn narrow(&self, text: &[u8]) -> Option<u64> {
+        let (negative, digits) = match text {
+            [b'-', digits @ ..] => (true, digits),
+            digits => (false, digits),
+        };
+        let (integral, fraction) = match self.parse_full_scale(digits) {
+            Some(parts) => parts,
+            None => self.parse_short(digits)?,
+        };
+        let fits = integral <= self.integral_limit && !(self.unsigned && negative);
+        fits.then(|| self.pack_compact(negative, integral, fraction))
+    }
+
+    /// The stored number, of a column of at most eight bytes.
+    #[inline(always)]
+    fn pack_compact(&self, negative: bool, integral: u64, fraction: u64) -> u64 {
+        debug_assert!(self.compact);
+        let (upper, ones) = (integral / POW10[GROUP], integral % POW10[GROUP]);
+        let packed =
+            (upper << (8 * self.ones_bytes) | ones) << (8 * self.fraction_bytes[0]) | fraction;
+        // -0 is 0.
+        let invert = negative && (integral | fraction) != 0;
+        let packed = if invert { !packed } else { packed };
+        packed ^ 1 << (8 * self.bytes - 1)
+    }
+
     /// Digits after the point.
     pub(crate) fn scale(&self) -> usize {
         self.scale
@@ -173,16 +207,13 @@ impl Decimal {
 
     #[inline(always)]
     fn push_narrow(&self, negative: bool, integral: u64, fraction: u64, out: &mut Vec<u8>) {
+        if self.compact {
+            return push_be(self.pack_compact(negative, integral, fraction), self.bytes, out);
+        }
         let (upper, ones) = (integral / POW10[GROUP], integral % POW10[GROUP]);
         // -0 is 0.
         let invert = negative && (integral | fraction) != 0;
         let [first, second] = self.fraction_bytes;
-        if self.compact {
-            let packed = (upper << (8 * self.ones_bytes) | ones) << (8 * first) | fraction;
-            let packed = if invert { !packed } else { packed };
-            push_be(packed ^ 1 << (8 * self.bytes - 1), self.bytes, out);
-            return;
-        }
         let mut packed = u128::from(upper) << (8 * self.ones_bytes) | u128::from(ones);
         packed = packed << (8 * first) | u128::from(fraction / self.fraction_cut);
         packed = packed << (8 * second) | u128::from(fraction % self.fraction_cut);

@@ -36,14 +36,35 @@ impl Integer {
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        match self.narrow(text) {
+            Some(stored) => {
+                push_be(stored, self.bytes, out);
+                Ok(())
+            }
+            None => self.convert_relaxed(text, out),
+        }
+    }
+
+    /// The stored number of a text of up to 18 digits, perhaps with a minus sign, that is in range.
+    #[inline(always)]
+    pub(crate) fn narrow(&self, text: &[u8]) -> Option<u64> {
         let (negative, digits) = match text {
             [b'-', digits @ ..] => (true, digits),
             digits => (false, digits),
         };
-        match digits::up_to_18(digits) {
-            Some(magnitude) => self.push(negative, magnitude, out),
-            None => self.convert_relaxed(text, out),
-        }
+        self.stored(negative, digits::up_to_18(digits)?)
+    }
+
+    /// Bytes that are stored.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// What is stored of a number in range.
+    #[inline(always)]
+    fn stored(&self, negative: bool, magnitude: u64) -> Option<u64> {
+        let value = if negative { magnitude.wrapping_neg() } else { magnitude };
+        (magnitude <= self.limits[usize::from(negative)]).then_some(value ^ self.flip)
     }
 
     /// Stores a number.
@@ -54,11 +75,8 @@ impl Integer {
         magnitude: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), Reason> {
-        if magnitude > self.limits[usize::from(negative)] {
-            return Err(Reason::OutOfRange);
-        }
-        let value = if negative { magnitude.wrapping_neg() } else { magnitude };
-        push_be(value ^ self.flip, self.bytes, out);
+        let stored = self.stored(negative, magnitude).ok_or(Reason::OutOfRange)?;
+        push_be(stored, self.bytes, out);
         Ok(())
     }
 

@@ -117,6 +117,9 @@ pub(crate) struct Date {
 }
 
 impl Date {
+    /// Bytes that are stored.
+    pub(crate) const BYTES: usize = 3;
+
     /// A DATE never rounds: the time of day is left out, whatever its fraction.
     pub(crate) fn new(mode: SqlMode) -> Date {
         Date { mode: mode.without(SqlMode::TIME_ROUND_FRACTIONAL) }
@@ -124,19 +127,31 @@ impl Date {
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        let (year, month, day) = match text.try_into().ok().and_then(parse_canonical_date) {
-            Some(date) => date,
-            None => self.parse_relaxed(text)?,
-        };
-        self.store((year, month, day), out);
+        match self.narrow(text) {
+            Some(stored) => push_be(stored, Date::BYTES, out),
+            None => {
+                let date = self.parse_relaxed(text)?;
+                self.store(date, out);
+            }
+        }
         Ok(())
+    }
+
+    /// The stored number of a text `YYYY-MM-DD` of a day that exists.
+    #[inline(always)]
+    pub(crate) fn narrow(&self, text: &[u8]) -> Option<u64> {
+        text.try_into().ok().and_then(parse_canonical_date).map(Date::stored)
+    }
+
+    #[inline(always)]
+    fn stored((year, month, day): (u32, u32, u32)) -> u64 {
+        u64::from((year * 512 + month * 32 + day) ^ 0x80_0000)
     }
 
     /// Stores a day.
     #[inline(always)]
-    pub(crate) fn store(&self, (year, month, day): (u32, u32, u32), out: &mut Vec<u8>) {
-        let packed = (year * 512 + month * 32 + day) ^ 0x80_0000;
-        push_be(u64::from(packed), 3, out);
+    pub(crate) fn store(&self, date: (u32, u32, u32), out: &mut Vec<u8>) {
+        push_be(Date::stored(date), Date::BYTES, out);
     }
 
     #[cold]
@@ -228,11 +243,23 @@ impl DateTime {
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        match parse_canonical(text, &self.fraction) {
-            Some((date, time, micro)) => self.push(date, time, micro, out),
+        match self.narrow(text) {
+            Some(stored) => push_be(stored, self.bytes(), out),
             None => self.convert_relaxed(text, out)?,
         }
         Ok(())
+    }
+
+    /// Bytes that are stored.
+    pub(crate) fn bytes(&self) -> usize {
+        5 + self.fraction.bytes
+    }
+
+    /// The stored number of a text `YYYY-MM-DD HH:MM:SS`, perhaps with a fraction that needs no rounding.
+    #[inline(always)]
+    pub(crate) fn narrow(&self, text: &[u8]) -> Option<u64> {
+        let (date, time, micro) = parse_canonical(text, &self.fraction)?;
+        Some(self.stored(date, time, micro))
     }
 
     /// Stores a day and what a clock shows on it; false if that is to be rounded.
@@ -255,10 +282,14 @@ impl DateTime {
 
     #[inline(always)]
     fn push(&self, date: (u32, u32, u32), time: u32, micro: u32, out: &mut Vec<u8>) {
-        let (year, month, day) = date;
+        push_be(self.stored(date, time, micro), self.bytes(), out);
+    }
+
+    #[inline(always)]
+    fn stored(&self, (year, month, day): (u32, u32, u32), time: u32, micro: u32) -> u64 {
         let days = u64::from((year * 13 + month) << 5 | day);
         let packed = 0x80_0000_0000 + (days << 17 | u64::from(time));
-        push_be(self.fraction.join(packed, micro), 5 + self.fraction.bytes, out);
+        self.fraction.join(packed, micro)
     }
 }
 

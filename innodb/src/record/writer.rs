@@ -129,6 +129,38 @@ impl RecordWriter {
         }
     }
 
+    /// Appends and ends consecutive fields of fixed length, at most eight bytes: of each value the first
+    /// bytes of the big-endian number; `None` is NULL.
+    ///
+    /// # Panics
+    /// For a field of another kind, or NULL in a NOT NULL field. That is a bug of the caller.
+    #[inline]
+    pub fn put_fixed(&mut self, values: impl Iterator<Item = Option<u64>>) {
+        debug_assert_eq!(self.open_len(), 0, "a field is ended before others are put");
+        let nulls = self.shape.header_bytes_max - RECORD_HEADER - 1;
+        let mut end = self.end;
+        let mut put = 0;
+        for (value, field) in values.zip(&mut self.fields[self.field..]) {
+            put += 1;
+            field.is_external = false;
+            field.is_null = value.is_none();
+            if let Some(value) = value {
+                let len = field.fixed_len as usize;
+                assert!(len.wrapping_sub(1) < 8, "a field of one to eight bytes");
+                // Eight bytes always, then the surplus off again.
+                self.bytes.extend_from_slice(&value.to_be_bytes());
+                end += len;
+                self.bytes.truncate(end);
+            } else {
+                assert!(field.null_bit != NOT_NULLABLE, "NULL in a NOT NULL field");
+                self.bytes[nulls - usize::from(field.null_bit / 8)] |= 1 << (field.null_bit % 8);
+            }
+            field.end = end;
+        }
+        self.field += put;
+        self.end = end;
+    }
+
     #[inline]
     fn push_length(&mut self, len: usize, big: bool, is_external: bool) {
         self.start -= 1;
@@ -163,6 +195,25 @@ impl RecordWriter {
         };
         let field = &self.fields[index];
         (!field.is_null).then(|| &self.bytes[start..field.end])
+    }
+
+    /// Eight bytes from the start of field `index` of the record so far: its own, what follows it, and
+    /// zeros where nothing does.
+    #[inline]
+    pub fn eight_from(&self, index: usize) -> [u8; 8] {
+        let start = match index.checked_sub(1) {
+            None => self.shape.header_bytes_max,
+            Some(before) => self.fields[before].end,
+        };
+        let rest = &self.bytes[start..];
+        match rest.first_chunk::<8>() {
+            Some(eight) => *eight,
+            None => {
+                let mut eight = [0; 8];
+                eight[..rest.len()].copy_from_slice(rest);
+                eight
+            }
+        }
     }
 
     /// Whether field `index` of the record so far is external.

@@ -1,0 +1,131 @@
+//! Columns whose stored values are numbers of at most eight bytes, for whoever converts many of their
+//! values one after the other: which kind of column it is, is asked once.
+
+use crate::convert::{Converter, Kind};
+use crate::temporal::Date;
+
+/// Takes the straight conversion of a column.
+pub trait VisitNarrow {
+    /// What comes of it.
+    type Output;
+
+    /// Takes it: of a text in its usual form the stored number, whose last `bytes` bytes are stored
+    /// big-endian; `None` of any other text, which [`Converter::convert`] may take or refuse.
+    fn narrow(self, bytes: usize, convert: impl Fn(&[u8]) -> Option<u64>) -> Self::Output;
+}
+
+impl Converter {
+    /// Bytes of every stored value, if they are numbers of at most eight bytes.
+    pub fn narrow_bytes(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::Integer(integer) => Some(integer.bytes()),
+            Kind::Decimal(decimal) => decimal.narrow_bytes(),
+            Kind::Date(_) => Some(Date::BYTES),
+            Kind::DateTime(datetime) => Some(datetime.bytes()),
+            _ => None,
+        }
+    }
+
+    /// Gives the straight conversion to `visit`; `None` if [`Converter::narrow_bytes`] says that
+    /// there is none.
+    pub fn visit_narrow<V: VisitNarrow>(&self, visit: V) -> Option<V::Output> {
+        let bytes = self.narrow_bytes()?;
+        match &self.kind {
+            Kind::Integer(integer) => Some(visit.narrow(bytes, |text| integer.narrow(text))),
+            Kind::Decimal(decimal) => Some(visit.narrow(bytes, |text| decimal.narrow(text))),
+            Kind::Date(date) => Some(visit.narrow(bytes, |text| date.narrow(text))),
+            Kind::DateTime(datetime) => Some(visit.narrow(bytes, |text| datetime.narrow(text))),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{ConvertOptions, SqlType};
+
+    struct Narrow<'t>(&'t [u8]);
+
+    impl VisitNarrow for Narrow<'_> {
+        type Output = Option<Vec<u8>>;
+
+        fn narrow(self, bytes: usize, convert: impl Fn(&[u8]) -> Option<u64>) -> Option<Vec<u8>> {
+            let stored = convert(self.0)?;
+            Some(stored.to_be_bytes()[8 - bytes..].to_vec())
+        }
+    }
+
+    fn types() -> Vec<SqlType> {
+        let mut types = vec![SqlType::Date];
+        types.extend((0..=6).map(|digits| SqlType::DateTime { digits }));
+        for unsigned in [false, true] {
+            types.extend([1, 2, 3, 4, 8].map(|bytes| SqlType::Integer { bytes, unsigned }));
+            for precision in 1..=20 {
+                let scales = 0..=precision;
+                types.extend(scales.map(|scale| SqlType::Decimal { precision, scale, unsigned }));
+            }
+        }
+        types
+    }
+
+    #[test]
+    fn what_is_converted_straight_is_what_any_conversion_gives() {
+        let texts = [
+            "0",
+            "-0",
+            "7",
+            "-128",
+            "127",
+            "255",
+            "256",
+            "65535",
+            "8388607",
+            "2147483648",
+            "-2147483649",
+            "9223372036854775807",
+            "123456789012345678",
+            "-1",
+            "+1",
+            " 1",
+            "1 ",
+            "1.5",
+            "-1.5",
+            "0.004",
+            "12.34",
+            "-12.34",
+            ".5",
+            "5.",
+            "99999.99",
+            "0.00",
+            "-0.00",
+            "1e3",
+            "",
+            "x",
+            "NULL",
+            "2024-02-29",
+            "2023-02-29",
+            "0000-00-00",
+            "1999-12-31 23:59:59",
+            "1999-12-31T23:59:59.5",
+            "1999-12-31 23:59:59.999999",
+            "1999-12-31 24:00:00",
+            "19991231",
+        ];
+        let (mut straight, mut all) = (0, 0);
+        for sql_type in types() {
+            let mut converter = Converter::new("c", &sql_type, &ConvertOptions::default()).unwrap();
+            for text in texts.map(str::as_bytes) {
+                let mut stored = Vec::new();
+                let converted = converter.convert(text, &mut stored);
+                all += 1;
+                if let Some(Some(narrow)) = converter.visit_narrow(Narrow(text)) {
+                    assert_eq!((converted, &narrow), (Ok(()), &stored), "{sql_type} {text:?}");
+                    straight += 1;
+                }
+            }
+        }
+        assert!(straight * 8 > all, "{straight} of {all}");
+    }
+}
