@@ -1,23 +1,17 @@
 //! The least work that any load does, measured: read the input once, write the file once.
 //!
-//! Writing is direct (`O_DIRECT`) where the file system has it: 1.09 GB took 0.2 s so, and
-//! 0.6 to 0.9 s through the page cache, which costs a copy and the server's own direct reads
-//! would have to wait for.
+//! The file is written into the page cache and not synced: IMPORT TABLESPACE, whose time is the
+//! third part of the floor, reads and writes it there and syncs it, so that it goes to the disk once.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Instant;
-
-use rustix::fs::OFlags;
 
 use crate::error::Error;
 
 /// Bytes read or written at once.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Direct I/O wants memory and lengths in multiples of this.
-const ALIGNMENT: usize = 4096;
 
 /// Reads a file from front to back; gives its bytes and the seconds that took.
 pub fn read_seconds(path: &Path) -> Result<(u64, f64), Error> {
@@ -33,39 +27,26 @@ pub fn read_seconds(path: &Path) -> Result<(u64, f64), Error> {
     }
 }
 
-/// Writes `bytes` (rounded up to whole blocks of 4 KiB) to a new file and makes them durable;
-/// gives the seconds. The file is removed.
+/// Writes `bytes` to a new file, into the page cache; gives the seconds. The file is removed.
 pub fn write_seconds(path: &Path, bytes: u64) -> Result<f64, Error> {
-    let seconds = write_and_sync(path, bytes).map_err(Error::io("writing", path));
+    let seconds = write(path, bytes).map_err(Error::io("writing", path));
     let removed = fs::remove_file(path).map_err(Error::io("removing", path));
     let seconds = seconds?;
     removed.map(|()| seconds)
 }
 
-fn write_and_sync(path: &Path, bytes: u64) -> std::io::Result<f64> {
-    let mut memory = vec![0; BLOCK_BYTES + ALIGNMENT];
-    let start = memory.as_ptr().align_offset(ALIGNMENT);
-    let block = &mut memory[start..start + BLOCK_BYTES];
-    fill_with_noise(block);
-    let bytes = bytes.next_multiple_of(ALIGNMENT as u64);
+fn write(path: &Path, bytes: u64) -> std::io::Result<f64> {
+    let mut block = vec![0; BLOCK_BYTES];
+    fill_with_noise(&mut block);
     let started = Instant::now();
-    let file = create_direct(path)?;
-    let mut offset = 0;
-    while offset < bytes {
-        let size = (bytes - offset).min(BLOCK_BYTES as u64);
-        file.write_all_at(&block[..size as usize], offset)?;
-        offset += size;
+    let mut file = File::create(path)?;
+    let mut left = bytes;
+    while left > 0 {
+        let size = left.min(BLOCK_BYTES as u64);
+        file.write_all(&block[..size as usize])?;
+        left -= size;
     }
-    file.sync_all()?;
     Ok(started.elapsed().as_secs_f64())
-}
-
-/// A file that bypasses the page cache, or an ordinary one where that does not exist (tmpfs).
-fn create_direct(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    let direct = options.clone().custom_flags(OFlags::DIRECT.bits() as i32).open(path);
-    direct.or_else(|_| options.open(path))
 }
 
 /// Bytes that no disk compresses (xorshift64).

@@ -191,6 +191,10 @@ pub(crate) struct LoadArgs {
     /// Memory of the whole program, as 512M or 4G [default: a quarter of the machine's].
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
+    /// How much of a file built for IMPORT is left to the page cache until then, and not written to
+    /// the disk before [default: half of the memory that is free beyond --memory].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) page_cache: Option<String>,
     /// Where sorted runs spill to [default: the system's temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,

@@ -129,6 +129,9 @@ fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
     if let Some(memory) = &args.memory {
         options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
     }
+    if let Some(page_cache) = &args.page_cache {
+        options.page_cache_bytes = Some(size::parse(page_cache).map_err(Failure::usage)?);
+    }
     if let Some(folder) = &args.temp_dir {
         options.temp_dir = folder.clone();
     }

@@ -5,8 +5,9 @@ use testkit::TestServer;
 use crate::support::{COLUMNS, Home, contents, lines, names, run, tables};
 
 /// Kinds of damage (see `failpoint/damage.rs` of `load`), and the page and the broken rule that the error names.
-const DAMAGES: [(&str, &str, &str); 22] = [
+const DAMAGES: [(&str, &str, &str); 23] = [
     ("flipped-byte", "page 1", "expected 0x"),
+    ("lost-page", "page 1", "page is all zero"),
     ("longer-file", "page 0, byte 46", "FSP_SIZE is"),
     ("shorter-file", "page 0, byte 46", "FSP_SIZE is"),
     ("torn-file", "page ", "expected a whole number of pages"),
@@ -55,5 +56,34 @@ fn a_damaged_file_is_never_imported() {
         assert_eq!(home.temp_files(), [""; 0], "{kind}");
         let steps = home.journal();
         assert_eq!(steps[steps.len() - 2..], ["verify.begin", "job.failed"], "{kind}");
+    }
+}
+
+/// What becomes of a page after its verification in memory, we notice, or IMPORT does.
+#[test]
+fn damage_on_the_way_to_the_server_fails_the_load() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let home = Home::new();
+    let file = home.file("rows.txt", lines(20_000));
+    let table = format!("{database}.t");
+    session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();
+    session.exec(&format!("INSERT INTO {table} VALUES (1, 1, 'old', NULL)")).unwrap();
+    let old = contents(&mut session, &table);
+    for (kind, reason) in [
+        ("flipped-byte", "IMPORT TABLESPACE"),
+        ("swapped-pages", "is not what was written there"),
+        ("lost-page", "is not what was written there"),
+        ("torn-file", "expected a whole number of pages"),
+    ] {
+        let mut command = home.load(server, &table, &file);
+        command.args(["--mode", "replace", "--quiet"]);
+        command.env("INRUSH_FAILPOINT", format!("pages.written=damage:{kind}"));
+        let outcome = run(&mut command);
+        assert_eq!(outcome.status.code(), Some(1), "{kind}: {outcome:?}");
+        outcome.refused(1, &[reason]);
+        assert_eq!(contents(&mut session, &table), old, "{kind}");
+        assert_eq!(tables(&mut session, &database), ["t"], "{kind}");
     }
 }

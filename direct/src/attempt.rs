@@ -19,6 +19,7 @@ use crate::duplicates::gate::RowGate;
 use crate::duplicates::log::DuplicateLog;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::resolve::{self, Resolved};
+use crate::early_pass::{self, EarlyPass};
 use crate::indexes::{IndexState, IndexesStage};
 use crate::key_ranges;
 use crate::order::{Order, entry_shapes};
@@ -115,12 +116,12 @@ impl<'a> Build<'a> {
         Attempt { order: Order::AsRead, careful: false, losers: None }
     }
 
-    /// Merges what the rows stage sorted, and completes the file.
+    /// Merges what the rows stage sorted, and completes the file. Gives what was verified, too.
     pub(crate) fn indexes(
         &self,
         attempt: &Attempt<'_>,
         built: RowsBuilt<'a>,
-    ) -> Result<Tried<Built>, Error> {
+    ) -> Result<Tried<(Built, EarlyPass)>, Error> {
         self.tried(attempt, self.merge_indexes(built))
     }
 
@@ -141,9 +142,11 @@ impl<'a> Build<'a> {
 
     fn read_rows(&self, attempt: &Attempt<'_>) -> Result<RowsBuilt<'a>, Stop> {
         let order = attempt.order;
-        let sink = PageSink::new(self.template, self.file, self.options.fill);
+        let early = EarlyPass::new(self.early, self.memory);
+        let sink = PageSink::new(self.template, self.file, early, self.options.fill);
         let sequence = Sequence::new(self.binding, self.series, attempt.careful);
-        let besides = attempt.losers.map_or(0, |_| resolve::kept_bytes(self.memory));
+        let losers = attempt.losers.map_or(0, |_| resolve::kept_bytes(self.memory));
+        let besides = losers + early_pass::kept_bytes(self.memory);
         let stores = self.stores(&entry_shapes(self.binding, order), besides)?;
         let outcome = self.run_rows(attempt, &sink, &sequence, &stores);
         if sequence.needs_care() && !matches!(outcome, Err(Stop::Failed(_))) {
@@ -173,15 +176,15 @@ impl<'a> Build<'a> {
         Ok(built)
     }
 
-    fn merge_indexes(&self, mut built: RowsBuilt<'a>) -> Result<Built, Stop> {
+    fn merge_indexes(&self, mut built: RowsBuilt<'a>) -> Result<(Built, EarlyPass), Stop> {
         let stores = std::mem::take(&mut built.stores);
         let runs = stores.into_iter().map(RunStore::finish).collect::<Result<Vec<_>, _>>()?;
         let spilled_bytes = runs.iter().map(|runs| runs.stats().spilled_file_bytes).sum();
         self.run_indexes(&built, &runs)?;
         drop(runs);
-        let (file_bytes, mut indexes) = built.sink.seal()?;
+        let (file_bytes, mut indexes, early) = built.sink.seal()?;
         indexes.iter_mut().for_each(|index| index.records = built.rows);
-        Ok(Built {
+        let built = Built {
             rows: built.rows,
             rejects: built.rejects,
             rejects_by_reason: built.rejects_by_reason,
@@ -193,7 +196,8 @@ impl<'a> Build<'a> {
             next_auto_increment: built.next_auto_increment,
             row_id_max: built.row_id_max,
             indexes,
-        })
+        };
+        Ok((built, early))
     }
 
     fn run_rows<'l>(

@@ -7,6 +7,7 @@ use encode::counter::Series;
 use encode::reading::Reading;
 use encode::sequence::Sequence;
 use innodb::template::Template;
+use innodb::verify::Early;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
@@ -30,6 +31,7 @@ pub(crate) struct Build<'a> {
     pub(crate) binding: &'a Binding,
     pub(crate) template: &'a Template,
     pub(crate) file: &'a SpaceFile,
+    pub(crate) early: &'a Early,
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
     /// How AUTO_INCREMENT values go on.
     pub(crate) series: Series,
@@ -49,7 +51,7 @@ impl Build<'_> {
 
     /// Empties the file and goes back to the start of the input.
     pub(crate) fn begin_again(&self) -> Result<(), Error> {
-        self.file.set_size(0)?;
+        self.file.clear()?;
         Ok(self.lock_source().restart()?)
     }
 

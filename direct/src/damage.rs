@@ -16,6 +16,7 @@ use innodb::space_header::{SPACE_HEADER, SpaceHeader};
 use job::error::Error;
 use job::failpoint;
 
+use crate::early_pass::EarlyPass;
 use crate::space_file::SpaceFile;
 
 // Bytes of every page.
@@ -38,9 +39,17 @@ const LEVEL: usize = PAGE_HEADER + offset_of!(PageHeader, level);
 const INDEX_ID: usize = PAGE_HEADER + offset_of!(PageHeader, index_id);
 const SLOT_1: usize = DIRECTORY_END - 4;
 
-/// Breaks the file as the failpoint says, if it does.
-pub(crate) fn at_failpoint(file: &SpaceFile) -> Result<(), Error> {
-    failpoint::damage().map_or(Ok(()), |kind| damage(file, &kind))
+/// Breaks the file as a failpoint says, if one does: `pages.written` after its pages were verified on
+/// their way to it, `verify.begin` before any was.
+pub(crate) fn at_failpoint(file: &SpaceFile, mut early: EarlyPass) -> Result<EarlyPass, Error> {
+    if let Some(kind) = failpoint::damage("pages.written") {
+        damage(file, &kind)?;
+    }
+    if let Some(kind) = failpoint::damage("verify.begin") {
+        damage(file, &kind)?;
+        early.forget();
+    }
+    Ok(early)
 }
 
 /// Breaks the file in the way of this name.
@@ -54,6 +63,7 @@ fn damage(file: &SpaceFile, kind: &str) -> Result<(), Error> {
             page[5_000] ^= 1;
             space.write(page_no, &page)
         }
+        "lost-page" => space.write(space.leaf(0)?.0, &[0; PAGE_SIZE]),
         "longer-file" => resize(PAGE_SIZE as i64),
         "shorter-file" => resize(-(i64::from(PAGES_PER_EXTENT) * PAGE_SIZE as i64)),
         "torn-file" => resize(-100),

@@ -16,6 +16,7 @@ mod build;
 #[cfg(feature = "failpoints")]
 mod damage;
 mod duplicates;
+mod early_pass;
 mod indexes;
 mod key_ranges;
 mod least;

@@ -12,7 +12,9 @@ use innodb::cfg::Cfg;
 use innodb::template::Template;
 use job::error::Error;
 use job::failpoint;
+use job::machine;
 use job::memory::Least;
+use job::options::LoadOptions;
 use job::progress::Stage;
 use job::publish::publish;
 use job::report::{Report, memory_peak_bytes};
@@ -23,6 +25,7 @@ use values::Collation;
 
 use crate::attempt::{Attempt, Built, Tried};
 use crate::build::Build;
+use crate::early_pass::EarlyPass;
 use crate::space_file::SpaceFile;
 use crate::verify::{self, Expected};
 
@@ -51,14 +54,15 @@ fn load(
     source: &Mutex<Box<dyn Source>>,
     steps: &mut Steps<'_>,
 ) -> Result<Done, Error> {
-    let (template, mut cfg, discarded) = steps.step(Stage::Shadow, || {
+    let (ibd, template, mut cfg, discarded) = steps.step(Stage::Shadow, || {
         let shadow = direct.create_shadow()?;
         failpoint::hit("shadow.created");
         let (template, exported) = shadow.export_template()?;
         let discarded = exported.discard()?;
         failpoint::hit("shadow.discarded");
         let cfg = Cfg::parse(&template.cfg)?;
-        Ok((Template::parse(&template.ibd, &cfg)?, cfg, discarded))
+        let parsed = Template::parse(&template.ibd, &cfg)?;
+        Ok((template.ibd, parsed, cfg, discarded))
     })?;
     let binding = Binding::new(Parts {
         columns: prepared.inspected.columns.clone(),
@@ -67,32 +71,33 @@ fn load(
         collations: &prepared.inspected.collations,
     })?;
     let (file, mut building) = discarded.create_build_file()?;
-    let file = SpaceFile::new(file, building.path());
+    let file = SpaceFile::new(file, building.path(), cached_bytes_max(prepared.options));
+    let collations = collations_by_id(prepared, &binding, &cfg);
     let build = Build {
         options: prepared.options,
         memory: prepared.memory,
         binding: &binding,
         template: &template,
         file: &file,
+        early: &verify::early(&ibd, &cfg, &collations)?,
         source,
         series: prepared.inspected.series,
         progress: prepared.progress,
     };
-    let built = built(&build, steps)?;
+    let (built, early) = built(&build, steps)?;
     prepared.options.check_loaded(built.rows, built.rejects)?;
+    let expected = Expected {
+        cfg: &cfg,
+        collations: &collations,
+        rows: built.rows,
+        threads: prepared.memory.threads,
+        interrupt: &prepared.options.interrupt,
+    };
     steps.step(Stage::Verify, || {
         Least::of_verifying(built.file_bytes).check(prepared.options.memory_bytes_max)?;
         #[cfg(feature = "failpoints")]
-        crate::damage::at_failpoint(&file)?;
-        let collations = collations_by_id(prepared, &binding, &cfg);
-        let expected = Expected {
-            cfg: &cfg,
-            collations: &collations,
-            rows: built.rows,
-            threads: prepared.memory.threads,
-            interrupt: &prepared.options.interrupt,
-        };
-        verify::verify(&file, &expected, prepared.progress)
+        let early = crate::damage::at_failpoint(&file, early)?;
+        verify::verify(&file, early, &expected, prepared.progress)
     })?;
     drop(file);
     let filled = steps.step(Stage::Import, || {
@@ -106,6 +111,12 @@ fn load(
     })?;
     let warnings = steps.last_step(Stage::Publish, || publish(filled, prepared.options))?;
     Ok(Done { built, warnings })
+}
+
+/// How much of the file is left to the page cache.
+fn cached_bytes_max(options: &LoadOptions) -> u64 {
+    let given = options.page_cache_bytes;
+    given.unwrap_or_else(|| machine::page_cache_bytes(options.memory_bytes_max))
 }
 
 /// The collations of key columns, by the number the `.cfg` knows them by.
@@ -128,7 +139,7 @@ fn collations_by_id(
 }
 
 /// Builds the table as if no rows shared keys, and if some do, again without those that lose.
-fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<Built, Error> {
+fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<(Built, EarlyPass), Error> {
     let mut attempt = build.first_attempt();
     if let Tried::Done(built) = try_build(build, &mut attempt, steps)? {
         return Ok(built);
@@ -144,7 +155,7 @@ fn try_build(
     build: &Build<'_>,
     attempt: &mut Attempt<'_>,
     steps: &mut Steps<'_>,
-) -> Result<Tried<Built>, Error> {
+) -> Result<Tried<(Built, EarlyPass)>, Error> {
     match steps.step(Stage::Rows, || build.rows(attempt))? {
         Tried::Done(rows) => steps.step(Stage::Indexes, || build.indexes(attempt, rows)),
         Tried::Duplicates => Ok(Tried::Duplicates),

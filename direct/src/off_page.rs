@@ -8,7 +8,6 @@ use job::error::Error;
 use crate::pages::PageSink;
 
 /// Moves long values of one worker's rows off page.
-#[derive(Debug)]
 pub(crate) struct Writer<'a> {
     sink: &'a PageSink<'a>,
     mover: OffPage,
@@ -79,10 +78,10 @@ impl<'a> Writer<'a> {
         self.sink.allocator().allocate(segment, count as u32, &mut runs)?;
         self.pages.clear();
         let mut page_nos = runs.into_iter().flatten();
-        let file = self.sink.file();
+        let sink = self.sink;
         let mut write = |pages: &BlobPages| -> Result<bool, Error> {
             for (offset, bytes) in pages.writes() {
-                file.write(offset, bytes)?;
+                sink.write_pages(offset, bytes)?;
             }
             Ok(true)
         };

@@ -12,13 +12,14 @@ use job::error::Error;
 use job::options::Fill;
 use job::report::IndexReport;
 
+use crate::early_pass::EarlyPass;
 use crate::space_file::SpaceFile;
 
 /// The tablespace that is being built.
-#[derive(Debug)]
 pub(crate) struct PageSink<'a> {
     template: &'a Template,
     file: &'a SpaceFile,
+    early: EarlyPass,
     fill: Fill,
     allocator: Mutex<Allocator>,
     reports: Mutex<Vec<IndexReport>>,
@@ -26,7 +27,12 @@ pub(crate) struct PageSink<'a> {
 
 impl<'a> PageSink<'a> {
     /// An empty tablespace.
-    pub(crate) fn new(template: &'a Template, file: &'a SpaceFile, fill: Fill) -> PageSink<'a> {
+    pub(crate) fn new(
+        template: &'a Template,
+        file: &'a SpaceFile,
+        early: EarlyPass,
+        fill: Fill,
+    ) -> PageSink<'a> {
         let report = |index: &TemplateIndex| IndexReport {
             name: index.name.clone(),
             records: 0,
@@ -36,6 +42,7 @@ impl<'a> PageSink<'a> {
         PageSink {
             template,
             file,
+            early,
             fill,
             allocator: Mutex::new(Allocator::new(template)),
             reports: Mutex::new(template.indexes.iter().map(report).collect()),
@@ -77,10 +84,15 @@ impl<'a> PageSink<'a> {
 
     /// Seals and writes what [`PageSink::number`] numbered, and empties the batch.
     pub(crate) fn write(&self, appended: Appended<'_>) -> Result<(), Error> {
-        for (offset, bytes) in appended.seal().writes() {
-            self.file.write(offset, bytes)?;
-        }
-        Ok(())
+        let sealed = appended.seal();
+        sealed.writes().for_each(|(offset, bytes)| self.early.verify(offset, bytes));
+        self.file.write_all(sealed.writes())
+    }
+
+    /// Writes sealed pages at `offset`, and verifies them.
+    pub(crate) fn write_pages(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.early.verify(offset, bytes);
+        self.file.write(offset, bytes)
     }
 
     /// Ends an index: its last pages, for [`PageSink::write_finished`].
@@ -100,7 +112,7 @@ impl<'a> PageSink<'a> {
     /// Writes the last pages of an index.
     pub(crate) fn write_finished(&self, pages: Vec<FinishedPage>) -> Result<(), Error> {
         for page in pages {
-            self.file.write(page.page_no.file_offset(), &page.bytes[..])?;
+            self.write_pages(page.page_no.file_offset(), &page.bytes[..])?;
         }
         Ok(())
     }
@@ -111,8 +123,9 @@ impl<'a> PageSink<'a> {
         change(&mut reports[index]);
     }
 
-    /// Ends the tablespace: its allocation pages and its size. Gives the size in bytes.
-    pub(crate) fn seal(self) -> Result<(u64, Vec<IndexReport>), Error> {
+    /// Ends the tablespace: its allocation pages and its size. Gives the size in bytes, and what was
+    /// verified.
+    pub(crate) fn seal(self) -> Result<(u64, Vec<IndexReport>, EarlyPass), Error> {
         let allocator = self.allocator.into_inner().unwrap_or_else(PoisonError::into_inner);
         let layout = Layout::new(self.template, &allocator);
         for (page_no, page) in layout.pages() {
@@ -121,7 +134,7 @@ impl<'a> PageSink<'a> {
         self.file.set_size(layout.size_bytes())?;
         self.file.allocate(layout.size_bytes())?;
         let reports = self.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok((layout.size_bytes(), reports))
+        Ok((layout.size_bytes(), reports, self.early))
     }
 
     /// The allocator, for off-page columns.
@@ -132,11 +145,6 @@ impl<'a> PageSink<'a> {
     /// The empty table this one is made from.
     pub(crate) fn template(&self) -> &'a Template {
         self.template
-    }
-
-    /// The file.
-    pub(crate) fn file(&self) -> &'a SpaceFile {
-        self.file
     }
 
     fn fill_of(&self, index: usize) -> page_fill::Fill {

@@ -1,4 +1,5 @@
-//! Reads every page of the finished file, in parallel, before any server sees it.
+//! Verifies the finished file before any server sees it: reads, in parallel, every page that was not
+//! verified as it was built, and compares all with what owns them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
@@ -8,8 +9,10 @@ use std::thread::ScopedJoinHandle;
 use innodb::cfg::Cfg;
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::AlignedPage;
-use innodb::source::{PageSource, ReadError};
-use innodb::verify::{self, Context, PageSummary, RUN_PAGES, Verifier, Worker, Writer};
+use innodb::source::ReadError;
+use innodb::verify::{
+    self, Context, Early, Findings, PageKind, PageSummary, RUN_PAGES, Verifier, Writer,
+};
 use job::error::Error;
 use job::failpoint;
 use job::pool;
@@ -17,6 +20,7 @@ use job::progress::{Progress, Snapshot, Stage};
 use server::Interrupt;
 use values::Collation;
 
+use crate::early_pass::EarlyPass;
 use crate::space_file::SpaceFile;
 
 /// Threads to a core: while one waits for the disk another checks.
@@ -35,27 +39,47 @@ pub(crate) struct Expected<'a> {
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// Checks the whole file; an error names the first rules it breaks.
+/// For the pages that are built from a template.
+pub(crate) fn early(
+    ibd: &[u8],
+    cfg: &Cfg,
+    collations: &HashMap<u32, Arc<Collation>>,
+) -> Result<Early, Error> {
+    let compare = |id: u32, is_trimmed: bool| compare(collations, id, is_trimmed);
+    let context = Context { writer: Writer::Loader, cfg: Some(cfg), collations: &compare };
+    let bytes = ibd.len() as u64;
+    Early::new(&ibd, bytes, context).map_err(|error| Error::BadFile(error.to_string()))
+}
+
+fn compare(
+    collations: &HashMap<u32, Arc<Collation>>,
+    id: u32,
+    is_trimmed: bool,
+) -> Option<verify::Compare> {
+    let collation = Arc::clone(collations.get(&id)?);
+    Some(match is_trimmed {
+        true => Arc::new(move |a: &[u8], b: &[u8]| collation.compare_trimmed(a, b)),
+        false => Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b)),
+    })
+}
+
+/// Checks the whole file, of which `early` was verified; an error names the first rules it breaks.
 pub(crate) fn verify(
     file: &SpaceFile,
+    early: EarlyPass,
     expected: &Expected<'_>,
     progress: &dyn Progress,
 ) -> Result<(), Error> {
     let bytes = file.size()?;
-    let collations = |id: u32, is_trimmed: bool| {
-        let collation = Arc::clone(expected.collations.get(&id)?);
-        let compare: verify::Compare = match is_trimmed {
-            true => Arc::new(move |a: &[u8], b: &[u8]| collation.compare_trimmed(a, b)),
-            false => Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b)),
-        };
-        Some(compare)
-    };
-    let context =
-        Context { writer: Writer::Loader, cfg: Some(expected.cfg), collations: &collations };
+    let compare = |id: u32, is_trimmed: bool| compare(expected.collations, id, is_trimmed);
+    let context = Context { writer: Writer::Loader, cfg: Some(expected.cfg), collations: &compare };
     let verifier = Verifier::new(file, bytes, context).map_err(read_error(file))?;
-    let mut summaries = vec![PageSummary::default(); (bytes / PAGE_SIZE as u64) as usize];
+    let pages = (bytes / PAGE_SIZE as u64) as u32;
+    let (mut summaries, mut findings) =
+        early.finish(&verifier, file, pages).map_err(read_error(file))?;
     let pass = Pass {
-        source: file,
+        file,
+        lost: Mutex::new(None),
         verifier: &verifier,
         runs: Mutex::new(summaries.chunks_mut(RUN_PAGES).enumerate()),
         done_bytes: AtomicU64::new(0),
@@ -64,8 +88,12 @@ pub(crate) fn verify(
         interrupt: expected.interrupt,
         progress,
     };
-    let workers = pass.run(expected.threads * THREADS_PER_CORE, file)?;
-    let report = verifier.finish(&summaries, workers).map_err(read_error(file))?;
+    findings.extend(pass.run(expected.threads * THREADS_PER_CORE)?);
+    if let Some(page_no) = pass.lost.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let seen = "what is in the file is not what was written there";
+        return Err(Error::BadFile(format!("page {page_no}: {seen}")));
+    }
+    let report = verifier.finish(&summaries, findings).map_err(read_error(file))?;
     let mut broken: Vec<String> =
         report.violations.kept().iter().take(NAMED_MAX).map(ToString::to_string).collect();
     for index in &report.indexes {
@@ -89,8 +117,10 @@ pub(crate) fn verify(
 
 /// One pass over all pages.
 struct Pass<'a, I> {
-    source: &'a dyn PageSource,
+    file: &'a SpaceFile,
     verifier: &'a Verifier<'a>,
+    /// A page that is not in the file as it was built.
+    lost: Mutex<Option<u32>>,
     runs: Mutex<I>,
     done_bytes: AtomicU64,
     total_bytes: u64,
@@ -100,12 +130,12 @@ struct Pass<'a, I> {
 }
 
 impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a, I> {
-    fn run(&self, threads: usize, file: &SpaceFile) -> Result<Vec<Worker<'a>>, Error> {
+    fn run(&self, threads: usize) -> Result<Vec<Findings>, Error> {
         let work = || {
-            let worker = pool::catch(|| self.work())?.map_err(read_error(file))?;
+            let found = pool::catch(|| self.work())?.map_err(read_error(self.file))?;
             // What was left out was left out because of it.
             self.interrupt.check()?;
-            Ok(worker)
+            Ok(found)
         };
         let mut outcomes = Vec::with_capacity(threads);
         std::thread::scope(|scope| {
@@ -119,29 +149,46 @@ impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a,
         outcomes.into_iter().collect()
     }
 
-    fn work(&self) -> Result<Worker<'a>, ReadError> {
+    fn work(&self) -> Result<Findings, ReadError> {
         failpoint::hit("thread.verify");
         let mut worker = self.verifier.worker();
         let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
         loop {
             let run = self.runs.lock().unwrap_or_else(PoisonError::into_inner).next();
             let run = run.filter(|_| !self.interrupt.is_requested());
-            let Some((run, summaries)) = run else { return Ok(worker) };
+            let Some((run, summaries)) = run else { return Ok(worker.into_findings()) };
             let first = PageNo((run * RUN_PAGES) as u32);
-            let pages = AlignedPage::bytes_of_mut(&mut pages[..summaries.len()]);
-            self.source
-                .read(first, pages)
-                .map_err(|source| ReadError::Source { page_no: first.0, source })?;
-            worker.verify(first, pages, summaries)?;
-            let done = self.done_bytes.fetch_add(pages.len() as u64, Memory::Relaxed);
+            self.check_written(first, summaries)?;
+            worker.complete(first, AlignedPage::bytes_of_mut(&mut pages), summaries)?;
+            let bytes = (summaries.len() * PAGE_SIZE) as u64;
+            let done = self.done_bytes.fetch_add(bytes, Memory::Relaxed);
             self.progress.update(Snapshot {
                 stage: Stage::Verify,
                 rows: self.rows,
-                done_bytes: done + pages.len() as u64,
+                done_bytes: done + bytes,
                 total_bytes: Some(self.total_bytes),
                 seconds_left: None,
             });
         }
+    }
+}
+
+impl<I> Pass<'_, I> {
+    /// Pages that were verified on their way to the file are in it: IMPORT checks what a page holds, but
+    /// takes one of zeros for one that is free.
+    fn check_written(&self, first: PageNo, summaries: &[PageSummary]) -> Result<(), ReadError> {
+        for (page_no, summary) in (first.0..).zip(summaries) {
+            if summary.kind == PageKind::Unread {
+                continue;
+            }
+            let number = self.file.cached_number(PageNo(page_no));
+            let number = number.map_err(|source| ReadError::Source { page_no, source })?;
+            if number.is_some_and(|number| number != page_no) {
+                let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+                lost.get_or_insert(page_no);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,11 +1,11 @@
 //! An open file of ours.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use crate::Operation;
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
 use crate::faults;
@@ -75,6 +75,11 @@ impl File {
         faults::synced(&self.file)
     }
 
+    /// Notes, for tests of power cuts, that another process has synced the file.
+    pub fn was_synced_elsewhere(&self) -> io::Result<()> {
+        faults::synced(&self.file)
+    }
+
     /// Size, owner, mode.
     pub fn metadata(&self) -> io::Result<std::fs::Metadata> {
         self.file.metadata()
@@ -83,6 +88,17 @@ impl File {
     /// Changes the mode.
     pub fn set_permissions(&self, permissions: std::fs::Permissions) -> io::Result<()> {
         self.file.set_permissions(permissions)
+    }
+
+    /// The file opened once more, to be read and written around the page cache: at addresses, of
+    /// sizes and to places that are multiples of what the disk asks for, at most 4 KiB.
+    ///
+    /// Errors: a file system that cannot; where `/proc` is not mounted.
+    pub fn open_around_cache(&self) -> io::Result<File> {
+        let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32);
+        Ok(File { file: options.open(path)?, what: self.what })
     }
 
     /// The same open file once more.

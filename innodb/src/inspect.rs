@@ -85,7 +85,9 @@ impl Survey {
         let off_page = summaries.iter().filter(|summary| summary.kind == PageKind::OffPage);
         let off_page_bytes = off_page.map(|summary| u64::from(summary.records)).sum();
         let indexes = verifier.count(&summaries);
-        let report = verify.then(|| verifier.finish(&summaries, vec![worker])).transpose()?;
+        let report = verify
+            .then(|| verifier.finish(&summaries, vec![worker.into_findings()]))
+            .transpose()?;
         Ok(Survey { map: verifier.map().clone(), kinds, indexes, off_page_bytes, report })
     }
 }

@@ -10,35 +10,39 @@
 //! Verifier::finish  siblings, node pointers, off-page values, counts
 //! ```
 //!
+//! Pages that are built in memory can be verified there ([`Early`]), before the file exists; who owns
+//! them is looked at when it does, and they need not be read again.
+//!
 //! No threads and no I/O of its own: pages come from a
 //! [`PageSource`], threads from the caller.
 
 mod allocation;
 mod corrupt;
+mod early;
 mod off_page;
 mod page;
 mod plan;
 mod records;
 mod report;
+mod rules;
+mod siblings;
 mod summary;
 mod tree;
 mod worker;
 
 pub use crate::order::{Collations, Compare, UncheckedField, collation_of};
 pub use corrupt::{Corrupt, Rule, Violations};
+pub use early::{Early, EarlyWorker, Edges};
 pub use report::{IndexReport, LevelReport, Report};
 pub use summary::{PageKind, PageSummary};
-pub use worker::Worker;
+pub use worker::{Findings, Worker};
 
-use crate::cfg::{Cfg, CfgIndex, index_type};
-use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PageNo};
-use crate::order::KeyOrder;
-use crate::page::page_type;
-use crate::record::RecordShape;
+use crate::cfg::Cfg;
+use crate::ids::{PAGE_SIZE, PageNo};
 use crate::source::{PageSource, ReadError};
 use crate::space_map::SpaceMap;
-use plan::RecordPlan;
 use report::check_counts;
+use rules::TableRules;
 use tree::Tree;
 
 /// Who wrote a file: what a server may leave in it, a file built for import must not have.
@@ -73,27 +77,9 @@ impl Context<'_> {
 pub struct Verifier<'a> {
     source: &'a dyn PageSource,
     map: SpaceMap,
-    writer: Writer,
-    /// Parallel to [`SpaceMap::indexes`].
-    indexes: Vec<IndexRules>,
+    rules: TableRules,
+    /// What the allocation structures break.
     violations: Violations,
-    unchecked: Vec<UncheckedField>,
-    notes: Vec<String>,
-}
-
-/// How the pages of one index must look.
-pub(crate) struct IndexRules {
-    name: String,
-    id: IndexId,
-    root: u32,
-    /// `FIL_PAGE_TYPE` of the root.
-    root_type: u16,
-    is_clustered: bool,
-    /// Leading fields that are unique, in a unique secondary index.
-    unique_fields: Option<usize>,
-    order: KeyOrder,
-    leaf: Option<RecordPlan>,
-    node: Option<RecordPlan>,
 }
 
 impl<'a> Verifier<'a> {
@@ -106,17 +92,9 @@ impl<'a> Verifier<'a> {
         context: Context<'_>,
     ) -> Result<Verifier<'a>, ReadError> {
         let map = SpaceMap::read(source, file_bytes)?;
-        let mut verifier = Verifier {
-            source,
-            violations: allocation::check(&map, context.writer),
-            indexes: Vec::with_capacity(map.indexes.len()),
-            writer: context.writer,
-            unchecked: Vec::new(),
-            notes: Vec::new(),
-            map,
-        };
-        verifier.bind(context);
-        Ok(verifier)
+        let mut violations = allocation::check(&map, context.writer);
+        let rules = TableRules::bind(&map, context, &mut violations);
+        Ok(Verifier { source, map, rules, violations })
     }
 
     /// The allocation structures.
@@ -134,114 +112,26 @@ impl<'a> Verifier<'a> {
         Worker::new(self)
     }
 
-    /// Brings roots and `.cfg` together.
-    fn bind(&mut self, context: Context<'_>) {
-        if context.cfg.is_none() {
-            self.notes.push("without a .cfg, keys, lengths and node pointers are unchecked".into());
-        }
-        for index in 0..self.map.indexes.len() {
-            let root = self.map.indexes[index];
-            let known = context.cfg.and_then(|cfg| {
-                let found = cfg.indexes.iter().find(|known| known.root == root.root)?;
-                Some((cfg, found))
-            });
-            if context.cfg.is_some() && known.is_none_or(|(_, known)| known.id != root.id) {
-                let seen = format!("root of an index with id {}", root.id.0);
-                let expected = match known {
-                    Some((_, known)) => format!("{}, the id of {}", known.id.0, known.name),
-                    None => "a root that the .cfg names".into(),
-                };
-                self.violations.push(Corrupt::at(root.root, 66, Rule::Root, seen, expected));
-            }
-            let rules = self.rules(index, known, context.collations);
-            self.indexes.push(rules);
-        }
-        let roots = context.cfg.map_or(&[][..], |cfg| &cfg.indexes);
-        for known in roots.iter().filter(|known| known.root != FIL_NULL) {
-            if !self.indexes.iter().any(|rules| rules.root == known.root) {
-                let seen = format!("page is not the root of {}", known.name);
-                let expected = "a root page that its segment names first";
-                self.violations.push(Corrupt::page(known.root, Rule::Root, seen, expected));
-            }
-        }
-    }
-
-    fn rules(
-        &mut self,
-        index: usize,
-        known: Option<(&Cfg, &CfgIndex)>,
-        collations: Collations<'_>,
-    ) -> IndexRules {
-        let root = self.map.indexes[index];
-        let mut rules = IndexRules {
-            name: known.map_or(format!("id {}", root.id.0), |(_, known)| known.name.clone()),
-            id: root.id,
-            root: root.root,
-            root_type: root.page_type,
-            is_clustered: index == 0,
-            unique_fields: None,
-            order: KeyOrder { fields: Vec::new() },
-            leaf: None,
-            node: None,
-        };
-        let Some((cfg, known)) = known else { return rules };
-        let Some(shape) = self.readable_shape(cfg, known, root.page_type) else { return rules };
-        let keys = &shape.fields[..shape.key_fields];
-        rules.is_clustered = known.is_clustered();
-        rules.unique_fields =
-            (known.is_unique() && !known.is_clustered()).then_some(known.n_uniq as usize);
-        rules.order = KeyOrder::new(cfg, &known.name, keys, collations, &mut self.unchecked);
-        rules.node = Some(RecordPlan::new(shape.to_node(), &rules.order, None));
-        rules.leaf = Some(RecordPlan::new(shape, &rules.order, rules.unique_fields));
-        rules
-    }
-
-    /// The shape of the records of an index, if they are of a kind this crate reads.
-    fn readable_shape(
-        &mut self,
-        cfg: &Cfg,
-        index: &CfgIndex,
-        root_type: u16,
-    ) -> Option<RecordShape> {
-        let why = if root_type == page_type::INSTANT {
-            "the table was altered with ALGORITHM=INSTANT".to_owned()
-        } else if index.type_bits & index_type::SPATIAL != 0 || root_type == page_type::RTREE {
-            "it is SPATIAL".to_owned()
-        } else {
-            match RecordShape::leaf(cfg, index) {
-                Ok(shape) => return Some(shape),
-                Err(error) => error.to_string(),
-            }
-        };
-        let name = &index.name;
-        self.notes.push(format!("keys, lengths and node pointers of {name} are unchecked: {why}"));
-        None
-    }
-
-    pub(crate) fn index_by_id(&self, id: u64) -> Option<usize> {
-        self.indexes.iter().position(|rules| rules.id.0 == id)
-    }
-
     /// Checks what takes more than one page, once every page of the file was verified.
     ///
-    /// `summaries` has one entry for each page of the file; `workers` are all that were used.
-    /// Reads the non-leaf pages again, and of a server's file those leaves whose first record
-    /// was deleted.
+    /// `summaries` has one entry for each page of the file; `findings` are those of all workers
+    /// that were used. Reads the non-leaf pages again, and of a server's file those leaves whose
+    /// first record was deleted.
     ///
     /// Errors: a page that cannot be read again.
     pub fn finish(
         &self,
         summaries: &[PageSummary],
-        workers: Vec<Worker<'_>>,
+        findings: Vec<Findings>,
     ) -> Result<Report, ReadError> {
         let mut violations = self.violations.clone();
-        let mut notes = self.notes.clone();
+        let mut notes = self.rules.notes.clone();
         let mut references = Vec::new();
         let mut has_old_records = false;
-        for worker in workers {
-            violations.extend(worker.violations);
-            references.push(worker.scratch.references);
-            has_old_records |= worker.has_old_records;
+        for found in findings {
+            violations.extend(found.violations);
+            references.push(found.references);
+            has_old_records |= found.has_old_records;
         }
         if has_old_records {
             notes.push("records of ROW_FORMAT=REDUNDANT are unchecked".into());
@@ -252,7 +142,8 @@ impl<'a> Verifier<'a> {
         for (index, report) in indexes.iter().enumerate() {
             Tree::new(self, index, summaries, &mut seen, &mut violations).check(report)?;
         }
-        let is_readable = self.indexes.first().is_some_and(|clustered| clustered.leaf.is_some());
+        let is_readable =
+            self.rules.indexes.first().is_some_and(|clustered| clustered.leaf.is_some());
         let is_damaged = indexes.iter().any(|index| index.is_damaged);
         if is_readable {
             let references = references.into_iter().flatten();
@@ -265,7 +156,7 @@ impl<'a> Verifier<'a> {
             check_counts(&indexes, &mut violations);
         }
         violations.sort();
-        Ok(Report { violations, indexes, unchecked: self.unchecked.clone(), notes })
+        Ok(Report { violations, indexes, unchecked: self.rules.unchecked.clone(), notes })
     }
 
     /// Sums up consecutive pages by their headers, without checking them.
@@ -278,7 +169,7 @@ impl<'a> Verifier<'a> {
 
     /// Sums up the pages of each index.
     pub fn count(&self, summaries: &[PageSummary]) -> Vec<IndexReport> {
-        let mut reports: Vec<_> = self.indexes.iter().map(IndexReport::empty).collect();
+        let mut reports: Vec<_> = self.rules.indexes.iter().map(IndexReport::empty).collect();
         for (page_no, summary) in summaries.iter().enumerate() {
             match summary.kind {
                 PageKind::Index | PageKind::RTree => {
@@ -303,7 +194,7 @@ impl<'a> Verifier<'a> {
         violations: &mut Violations,
         notes: &mut Vec<String>,
     ) {
-        match self.writer {
+        match self.rules.writer {
             Writer::Server if !left.is_empty() => notes.push(format!(
                 "{} pages of off-page values belong to no row: old versions not purged yet",
                 left.len()
@@ -349,13 +240,9 @@ pub fn verify_space(
     let mut pages = vec![0; RUN_PAGES * PAGE_SIZE];
     for (run, summaries) in summaries.chunks_mut(RUN_PAGES).enumerate() {
         let first = PageNo((run * RUN_PAGES) as u32);
-        let pages = &mut pages[..summaries.len() * PAGE_SIZE];
-        source
-            .read(first, pages)
-            .map_err(|source| ReadError::Source { page_no: first.0, source })?;
-        worker.verify(first, pages, summaries)?;
+        worker.complete(first, &mut pages, summaries)?;
     }
-    verifier.finish(&summaries, vec![worker])
+    verifier.finish(&summaries, vec![worker.into_findings()])
 }
 
 /// Pages read at once: 4 MiB, so that few siblings are read a second time.

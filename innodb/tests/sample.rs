@@ -7,7 +7,7 @@ use std::sync::Arc;
 use innodb::allocator::Allocator;
 use innodb::blob::{BlobPages, OffPage, needs_off_page};
 use innodb::cfg::Cfg;
-use innodb::ids::PAGE_SIZE;
+use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::layout::Layout;
 use innodb::leaf::LeafBatch;
 use innodb::page::seal;
@@ -15,7 +15,10 @@ use innodb::page_fill::Fill;
 use innodb::record::{RecordWriter, TRX_ID_AND_ROLL_PTR};
 use innodb::template::{Template, TemplateIndex};
 use innodb::tree::IndexBuilder;
-use innodb::verify::{Compare, Context, Report, Writer, verify_space};
+use innodb::verify::{
+    Compare, Context, Early, EarlyWorker, Edges, PageSummary, Report, Verifier, Writer,
+    verify_space,
+};
 
 /// Few records a page, so that a small file has many pages and levels.
 const FILL: Fill = Fill { leaf_reserve_bytes: 15_000, node_reserve_bytes: 15_600 };
@@ -74,10 +77,45 @@ impl Image {
         Image { file, cfg, writer: Writer::Server }
     }
 
+    fn context(&self) -> Context<'_> {
+        Context { writer: self.writer, cfg: Some(&self.cfg), collations: &collations }
+    }
+
     pub(crate) fn verify(&self) -> Report {
-        let context =
-            Context { writer: self.writer, cfg: Some(&self.cfg), collations: &collations };
-        verify_space(&self.file, self.file.len() as u64, context).unwrap()
+        verify_space(&self.file, self.file.len() as u64, self.context()).unwrap()
+    }
+
+    /// As [`Image::verify`], of a built file whose pages were verified while it was built: in runs of up to
+    /// `run_pages` pages, every second one late, each `left_out`th not at all, by two workers.
+    pub(crate) fn verify_early(&self, run_pages: usize, left_out: usize) -> Report {
+        let empty: &[u8] = include_bytes!("../testdata/mariadb-10.11/t.ibd");
+        let early = Early::new(&empty, empty.len() as u64, self.context()).unwrap();
+        let mut summaries = vec![PageSummary::default(); self.pages() as usize];
+        let mut workers = [early.worker(), early.worker()];
+        let mut edges = Edges::default();
+        let runs = summaries.chunks_mut(run_pages).enumerate();
+        let (soon, late): (Vec<_>, Vec<_>) = runs.partition(|(run, _)| run % 2 == 0);
+        for (run, summaries) in soon.into_iter().chain(late) {
+            if run % left_out == 1 {
+                continue;
+            }
+            let first = run * run_pages;
+            let pages = &self.file[first * PAGE_SIZE..][..summaries.len() * PAGE_SIZE];
+            let worker = &mut workers[run / 3 % 2];
+            worker.verify(PageNo(first as u32), pages, summaries);
+            edges.take(worker);
+        }
+        let bytes = self.file.len() as u64;
+        let verifier = Verifier::new(&self.file, bytes, self.context()).unwrap();
+        if !early.is_of(&verifier) {
+            return self.verify();
+        }
+        let mut findings = vec![edges.finish(&early, &self.file, self.pages()).unwrap()];
+        findings.extend(workers.map(EarlyWorker::into_findings));
+        let mut worker = verifier.worker();
+        worker.complete(PageNo(0), &mut vec![0; self.file.len()], &mut summaries).unwrap();
+        findings.push(worker.into_findings());
+        verifier.finish(&summaries, findings).unwrap()
     }
 
     pub(crate) fn page(&self, page_no: u32) -> &[u8] {

@@ -3,7 +3,8 @@
 //! With feature `failpoints`, `INRUSH_FAILPOINT=import.begin=kill` ends the process at that
 //! place as `kill -9` would; `=pause` stops it there as SIGSTOP would, until a SIGCONT; `=panic`
 //! panics, and so does a thread at its begin, `thread.verify=panic`, or in the middle of its work,
-//! `batch.1=panic`; `verify.begin=damage:<kind>` breaks the built file before it is verified;
+//! `batch.1=panic`; `verify.begin=damage:<kind>` breaks the built file before it is verified,
+//! `pages.written=damage:<kind>` what was verified on its way to it;
 //! `batch.1=drop` loses the rows of the second chunk.
 //! Without the feature this is nothing.
 
@@ -31,10 +32,10 @@ pub fn drops_batch(ordinal: u64) -> bool {
     action_at(&format!("batch.{ordinal}")).as_deref() == Some("drop")
 }
 
-/// The damage that a built file is to take before it is verified.
+/// The damage that a built file is to take at a place: before it is verified, or after that.
 #[cfg(feature = "failpoints")]
-pub fn damage() -> Option<String> {
-    Some(action_at("verify.begin")?.strip_prefix("damage:")?.to_owned())
+pub fn damage(name: &str) -> Option<String> {
+    Some(action_at(name)?.strip_prefix("damage:")?.to_owned())
 }
 
 /// How long a server that went away is tried: the variable INRUSH_RECONNECT_MS says, if set.

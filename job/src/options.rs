@@ -207,6 +207,9 @@ pub struct LoadOptions {
     pub threads: usize,
     /// Memory of the whole process, in bytes. Default a quarter of the machine's.
     pub memory_bytes_max: u64,
+    /// Bytes of a file built for IMPORT that may be left to the page cache until then. Default:
+    /// [`machine::page_cache_bytes`].
+    pub page_cache_bytes: Option<u64>,
     /// The shares of that memory, which otherwise follow from it. For tests: small ones make many
     /// chunks, hand-overs and spills of little input.
     #[doc(hidden)]
@@ -258,6 +261,7 @@ impl LoadOptions {
             duplicates: None,
             threads: default_threads(),
             memory_bytes_max: default_memory_bytes(),
+            page_cache_bytes: None,
             shares: None,
             sort_input: None,
             temp_dir: std::env::temp_dir(),

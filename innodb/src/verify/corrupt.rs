@@ -162,6 +162,11 @@ impl Violations {
         }
     }
 
+    /// Adds those there are.
+    pub(crate) fn push_all(&mut self, corrupt: impl IntoIterator<Item = Corrupt>) {
+        corrupt.into_iter().for_each(|corrupt| self.push(corrupt));
+    }
+
     /// Adds another's.
     pub fn extend(&mut self, other: Violations) {
         self.count += other.count;

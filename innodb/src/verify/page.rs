@@ -7,6 +7,7 @@ use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum, fil_header, page
 use crate::space_map::{Half, IndexRoot, Role};
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::records::{self, Chain, Scratch};
+use crate::verify::rules::TableRules;
 use crate::verify::summary::{PageKind, PageSummary};
 use crate::verify::{Verifier, Writer, off_page};
 
@@ -46,7 +47,8 @@ pub(crate) fn check(
         let seen = "page is all zero";
         return Err(Corrupt::page(page_no, Rule::FreePage, seen, "a page in use"));
     }
-    check_frame(verifier, page_no, page)?;
+    let rules = &verifier.rules;
+    check_frame(rules, page_no, page)?;
     if is_free {
         return free_page(verifier, page_no);
     }
@@ -60,12 +62,66 @@ pub(crate) fn check(
             Ok(summary.into())
         }
         PageKind::ChangeBuffer => {
-            check_bitmap(verifier.writer, page_no, page)?;
+            check_bitmap(rules.writer, page_no, page)?;
             Ok(summary.into())
         }
-        PageKind::OffPage => Ok(off_page::check_page(page_no, page, verifier.writer)?.into()),
-        PageKind::Index | PageKind::RTree => check_index(verifier, page_no, page, kind, scratch),
+        PageKind::OffPage => Ok(off_page::check_page(page_no, page, rules.writer)?.into()),
+        PageKind::Index | PageKind::RTree => {
+            let header = index_header(page);
+            let index = match verifier.map.role_of(page_no) {
+                Some(role) => {
+                    let (id, level) = (header.index_id.get(), header.level.get());
+                    check_half(verifier, page_no, (id, level), role)?;
+                    role.index
+                }
+                None => index_of(rules, page_no, page)?,
+            };
+            check_index(rules, index, page_no, page, kind, scratch)
+        }
         _ => Ok(summary.into()),
+    }
+}
+
+/// Checks a page of which it is not known yet who owns it; gives `None` for one without anything in
+/// it, or of the kinds that are only checked together with their owners.
+pub(crate) fn check_unowned(
+    rules: &TableRules,
+    page_no: u32,
+    page: &PageBytes,
+    scratch: &mut Scratch,
+) -> Result<Option<Checked>, Corrupt> {
+    if is_zero(page) {
+        return Ok(None);
+    }
+    check_frame(rules, page_no, page)?;
+    match fil_header(page).page_type.get() {
+        page_type::INDEX => {
+            let index = index_of(rules, page_no, page)?;
+            check_index(rules, index, page_no, page, PageKind::Index, scratch).map(Some)
+        }
+        page_type::BLOB => Ok(Some(off_page::check_page(page_no, page, rules.writer)?.into())),
+        _ => Ok(None),
+    }
+}
+
+/// Checks what [`check_unowned`] could not: that a page is owned by what it belongs to.
+pub(crate) fn check_owned(
+    verifier: &Verifier<'_>,
+    page_no: u32,
+    summary: &PageSummary,
+) -> Result<(), Corrupt> {
+    if verifier.map.is_free(page_no) {
+        return free_page(verifier, page_no).map(drop);
+    }
+    let is_index = summary.kind == PageKind::Index;
+    let found = if is_index { page_type::INDEX } else { page_type::BLOB };
+    check_owner(verifier, page_no, found, summary.kind)?;
+    match verifier.map.role_of(page_no).filter(|_| is_index) {
+        Some(role) => {
+            let id = verifier.rules.indexes[usize::from(summary.index)].id.0;
+            check_half(verifier, page_no, (id, summary.level.into()), role)
+        }
+        None => Ok(()),
     }
 }
 
@@ -81,7 +137,7 @@ pub(crate) fn summarise(verifier: &Verifier<'_>, page_no: u32, page: &PageBytes)
         summary.records = u32_at(page, BODY).min(u16::MAX.into()) as u16;
     }
     if matches!(kind, PageKind::Index | PageKind::RTree) {
-        let Some(index) = verifier.index_by_id(header.index_id.get()) else {
+        let Some(index) = verifier.rules.index_by_id(header.index_id.get()) else {
             return PageSummary { kind: PageKind::Other, ..PageSummary::default() };
         };
         summary.index = index as u16;
@@ -93,7 +149,7 @@ pub(crate) fn summarise(verifier: &Verifier<'_>, page_no: u32, page: &PageBytes)
 }
 
 fn free_page(verifier: &Verifier<'_>, page_no: u32) -> Result<Checked, Corrupt> {
-    if verifier.writer == Writer::Loader {
+    if verifier.rules.writer == Writer::Loader {
         let seen = "page is free but not zero";
         return Err(Corrupt::page(page_no, Rule::FreePage, seen, "zeros where nothing is"));
     }
@@ -106,7 +162,7 @@ fn is_zero(page: &PageBytes) -> bool {
 }
 
 /// What all pages have: checksum, number, space, LSN.
-fn check_frame(verifier: &Verifier<'_>, page_no: u32, page: &PageBytes) -> Result<(), Corrupt> {
+fn check_frame(rules: &TableRules, page_no: u32, page: &PageBytes) -> Result<(), Corrupt> {
     let fil = fil_header(page);
     if fil.key_version.get() != 0 {
         let seen = format!("page is encrypted with key version {}", fil.key_version.get());
@@ -122,15 +178,15 @@ fn check_frame(verifier: &Verifier<'_>, page_no: u32, page: &PageBytes) -> Resul
         let seen = format!("page says it is page {}", fil.page_no.get());
         return Err(Corrupt::at(page_no, 4, Rule::PageNumber, seen, page_no.to_string()));
     }
-    let space_id = verifier.map.header.space_id.get();
+    let space_id = rules.space_id;
     if fil.space_id.get() != space_id {
         let seen = format!("page belongs to space {}", fil.space_id.get());
         return Err(Corrupt::at(page_no, 34, Rule::SpaceId, seen, space_id.to_string()));
     }
     let (lsn, low) = (fil.lsn.get(), u32_at(page, TRAILER));
-    if lsn as u32 != low || verifier.writer == Writer::Loader && lsn != 0 {
+    if lsn as u32 != low || rules.writer == Writer::Loader && lsn != 0 {
         let seen = format!("LSN is {lsn} and its low half at the end of the page {low}");
-        let expected = match verifier.writer {
+        let expected = match rules.writer {
             Writer::Loader => "0 in both places",
             Writer::Server => "the same in both places",
         };
@@ -152,7 +208,7 @@ fn check_owner(
         0 => (kind == PageKind::Descriptors, "9, extent descriptors"),
         1 => (kind == PageKind::ChangeBuffer, "5, a change buffer bitmap"),
         _ => match map.role_of(page_no) {
-            Some(_) if verifier.writer == Writer::Loader && found == page_type::INSTANT => {
+            Some(_) if verifier.rules.writer == Writer::Loader && found == page_type::INSTANT => {
                 (false, "17855, an index page")
             }
             Some(role) => fits_role(map.indexes[role.index], role, page_no, found),
@@ -229,9 +285,19 @@ fn first_used(page: &PageBytes, range: core::ops::Range<usize>) -> Option<usize>
     page[range].iter().position(|byte| *byte != 0).map(|index| start + index)
 }
 
-/// An index page must be of the index and the half whose segment owns it.
+/// The index that a page says it is of.
+fn index_of(rules: &TableRules, page_no: u32, page: &PageBytes) -> Result<usize, Corrupt> {
+    let id = index_header(page).index_id.get();
+    rules.index_by_id(id).ok_or_else(|| {
+        let seen = format!("index id is {id}");
+        Corrupt::at(page_no, INDEX_ID, Rule::PageOwner, seen, "the id of an index with a root")
+    })
+}
+
+/// Checks a page of index `index`.
 fn check_index(
-    verifier: &Verifier<'_>,
+    rules: &TableRules,
+    index: usize,
     page_no: u32,
     page: &PageBytes,
     kind: PageKind,
@@ -239,20 +305,9 @@ fn check_index(
 ) -> Result<Checked, Corrupt> {
     let fil = fil_header(page);
     let header = index_header(page);
-    let level = header.level.get();
-    let index = match verifier.map.role_of(page_no) {
-        Some(role) => {
-            check_half(verifier, page_no, page, role)?;
-            role.index
-        }
-        None => verifier.index_by_id(header.index_id.get()).ok_or_else(|| {
-            let seen = format!("index id is {}", header.index_id.get());
-            Corrupt::at(page_no, INDEX_ID, Rule::PageOwner, seen, "the id of an index with a root")
-        })?,
-    };
     let mut summary = PageSummary {
         kind,
-        level: level.min(u8::MAX.into()) as u8,
+        level: header.level.get().min(u8::MAX.into()) as u8,
         index: index as u16,
         records: header.records.get(),
         free: records::free_bytes(header),
@@ -260,7 +315,8 @@ fn check_index(
         next: fil.next.get(),
         ..PageSummary::default()
     };
-    let rules = &verifier.indexes[index];
+    let writer = rules.writer;
+    let rules = &rules.indexes[index];
     if page_no == rules.root && (summary.prev, summary.next) != (FIL_NULL, FIL_NULL) {
         let seen = format!("root has siblings {} and {}", summary.prev, summary.next);
         return Err(Corrupt::at(page_no, 8, Rule::Root, seen, "none"));
@@ -268,27 +324,26 @@ fn check_index(
     if !records::is_compact(page) {
         return Ok(summary.into());
     }
-    let chain = records::check(page_no, page, rules, verifier.writer, scratch)?;
+    let chain = records::check(page_no, page, rules, writer, scratch)?;
     summary.deleted = chain.deleted;
     summary.has_first_key = chain.first_key.is_some();
     summary.first_key = chain.first_key.unwrap_or_default();
     Ok(Checked { summary, chain: Some(chain) })
 }
 
+/// An index page must be of the index and the half whose segment owns it.
 fn check_half(
     verifier: &Verifier<'_>,
     page_no: u32,
-    page: &PageBytes,
+    (id, level): (u64, u16),
     role: Role,
 ) -> Result<(), Corrupt> {
-    let header = index_header(page);
     let root = verifier.map.indexes[role.index];
-    if header.index_id.get() != root.id.0 {
-        let seen = format!("index id is {}", header.index_id.get());
+    if id != root.id.0 {
+        let seen = format!("index id is {id}");
         let expected = format!("{}, the index that owns the page", root.id.0);
         return Err(Corrupt::at(page_no, INDEX_ID, Rule::PageOwner, seen, expected));
     }
-    let level = header.level.get();
     let half = if level == 0 && page_no != root.root { Half::Leaf } else { Half::Top };
     if half != role.half {
         let (seen, expected) = match role.half {

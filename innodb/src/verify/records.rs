@@ -14,10 +14,11 @@ use crate::index_page::{
 };
 use crate::page::{PageBytes, fil_header, page_type, u16_at};
 use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER};
+use crate::verify::Writer;
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::off_page::Reference;
 use crate::verify::plan::{Extent, RecordPlan};
-use crate::verify::{IndexRules, Writer};
+use crate::verify::rules::IndexRules;
 use header::at;
 
 /// Kinds of records.

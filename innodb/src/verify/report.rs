@@ -3,8 +3,8 @@
 use crate::ids::IndexId;
 use crate::index_page::FREE_SPACE_EMPTY;
 use crate::order::UncheckedField;
-use crate::verify::IndexRules;
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
+use crate::verify::rules::IndexRules;
 use crate::verify::summary::PageSummary;
 
 /// What a verified file has, and what is wrong with it.

@@ -53,7 +53,7 @@ impl<'a> Tree<'a> {
     ///
     /// Errors: a page that cannot be read again.
     pub(crate) fn check(&mut self, report: &IndexReport) -> Result<(), ReadError> {
-        let rules = &self.verifier.indexes[self.index];
+        let rules = &self.verifier.rules.indexes[self.index];
         let Some(plan) = &rules.node else { return Ok(()) };
         let Some(root) = self.summary(rules.root).filter(|root| self.is_own(root)) else {
             return Ok(());
@@ -135,7 +135,7 @@ impl<'a> Tree<'a> {
         if summary.kind == PageKind::Corrupt {
             return Ok(true);
         }
-        if !self.is_own(summary) || child == self.verifier.indexes[self.index].root {
+        if !self.is_own(summary) || child == self.verifier.rules.indexes[self.index].root {
             let seen = format!("node pointer leads to page {child}, {}", summary.kind.name());
             self.bad(pointer, Rule::NodePointer, seen, "another page of the same index");
             return Ok(true);
@@ -201,14 +201,14 @@ impl<'a> Tree<'a> {
         prev_child: u32,
         child: &PageSummary,
     ) -> Result<(), ReadError> {
-        let order = &self.verifier.indexes[self.index].order;
+        let order = &self.verifier.rules.indexes[self.index].order;
         let mut spans = Vec::new();
         plan.key_spans(page, pointer.origin, &mut spans);
         if !child.has_first_key || order.checksum(page, &spans) == child.first_key {
             return Ok(());
         }
         let is_left_edge = prev_child == FIL_NULL;
-        let fits = match self.verifier.writer {
+        let fits = match self.verifier.rules.writer {
             Writer::Loader => false,
             Writer::Server if is_left_edge => true,
             Writer::Server => {
@@ -235,7 +235,7 @@ impl<'a> Tree<'a> {
         key: &[crate::record::FieldSpan],
         pick: impl Fn(&PageBytes) -> Option<usize>,
     ) -> Result<Option<Ordering>, ReadError> {
-        let rules = &self.verifier.indexes[self.index];
+        let rules = &self.verifier.rules.indexes[self.index];
         let Some(summary) = self.summary(page_no).filter(|summary| self.is_own(summary)) else {
             return Ok(None);
         };

@@ -1,34 +1,37 @@
 //! One thread of a verification.
 
-use crate::ids::{PAGE_SIZE, PageNo};
-use crate::index_page::index_header;
-use crate::page::{PageBytes, fil_header, page_type};
+use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo};
+use crate::page::{PageBytes, fil_header};
 use crate::source::{ReadError, page_buffer, read_page};
 use crate::verify::Verifier;
-use crate::verify::corrupt::{Corrupt, Violations};
+use crate::verify::corrupt::Violations;
+use crate::verify::off_page::Reference;
 use crate::verify::page;
 use crate::verify::records::{Chain, Scratch};
+use crate::verify::siblings;
 use crate::verify::summary::{PageKind, PageSummary};
-use crate::verify::tree::Origins;
 
 /// One thread's share of the pages.
 pub struct Worker<'a> {
     verifier: &'a Verifier<'a>,
-    pub(super) scratch: Scratch,
+    scratch: Scratch,
     next_page: Box<PageBytes>,
+    found: Findings,
+}
+
+/// What a worker found, apart from the summaries.
+#[derive(Default)]
+pub struct Findings {
     pub(super) violations: Violations,
+    /// References to off-page values.
+    pub(super) references: Vec<Reference>,
     pub(super) has_old_records: bool,
 }
 
 impl<'a> Worker<'a> {
     pub(super) fn new(verifier: &'a Verifier<'a>) -> Worker<'a> {
-        Worker {
-            verifier,
-            scratch: Scratch::new(),
-            next_page: page_buffer(),
-            violations: Violations::new(),
-            has_old_records: false,
-        }
+        let (next_page, found) = (page_buffer(), Findings::default());
+        Worker { verifier, scratch: Scratch::new(), next_page, found }
     }
 
     /// Checks consecutive pages, the first of which is `first`, and sums them up.
@@ -53,12 +56,12 @@ impl<'a> Worker<'a> {
                     if let Some(chain) = checked.chain {
                         self.check_next(page_no, page, chain, pages.get(index + 1))?;
                     }
-                    self.has_old_records |=
+                    self.found.has_old_records |=
                         checked.summary.kind == PageKind::Index && checked.chain.is_none();
                     checked.summary
                 }
                 Err(corrupt) => {
-                    self.violations.push(corrupt);
+                    self.found.violations.push(corrupt);
                     PageSummary { kind: PageKind::Corrupt, ..PageSummary::default() }
                 }
             };
@@ -66,9 +69,54 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
+    /// Completes the check of consecutive pages, the first of which is `first`: those that have no
+    /// summary yet are read into `buffer`, which has room for all, and checked as by
+    /// [`Worker::verify`]; of the others, verified early ([`super::Early`]), the owners are.
+    ///
+    /// Errors: a page that cannot be read.
+    pub fn complete(
+        &mut self,
+        first: PageNo,
+        buffer: &mut [u8],
+        summaries: &mut [PageSummary],
+    ) -> Result<(), ReadError> {
+        let mut page_no = first.0;
+        for run in summaries.chunk_by_mut(|a, b| is_unread(a) == is_unread(b)) {
+            if is_unread(&run[0]) {
+                let pages = &mut buffer[..run.len() * PAGE_SIZE];
+                let read = self.verifier.source.read(PageNo(page_no), pages);
+                read.map_err(|source| ReadError::Source { page_no, source })?;
+                self.verify(PageNo(page_no), pages, run)?;
+            } else {
+                self.check_owners(page_no, run);
+            }
+            page_no += run.len() as u32;
+        }
+        Ok(())
+    }
+
+    /// Checks who owns pages that were verified before that was known.
+    fn check_owners(&mut self, first: u32, summaries: &mut [PageSummary]) {
+        for (page_no, summary) in (first..).zip(summaries) {
+            if summary.kind == PageKind::Corrupt {
+                continue;
+            }
+            if let Err(corrupt) = page::check_owned(self.verifier, page_no, summary) {
+                self.found.violations.push(corrupt);
+                *summary = PageSummary { kind: PageKind::Corrupt, ..PageSummary::default() };
+            }
+        }
+    }
+
     /// The rules broken so far.
     pub fn violations(&self) -> &Violations {
-        &self.violations
+        &self.found.violations
+    }
+
+    /// Ends the work.
+    pub fn into_findings(mut self) -> Findings {
+        self.found.references = self.scratch.references;
+        self.found
     }
 
     /// The last record of a page must come before the first of its right sibling.
@@ -79,19 +127,10 @@ impl<'a> Worker<'a> {
         chain: Chain,
         following: Option<&PageBytes>,
     ) -> Result<(), ReadError> {
-        let header = index_header(page);
-        let Some(rules) =
-            self.verifier.index_by_id(header.index_id.get()).map(|i| &self.verifier.indexes[i])
-        else {
-            return Ok(());
-        };
-        let plan = if header.level.get() == 0 { &rules.leaf } else { &rules.node };
-        let (Some(plan), Some((_, last))) = (plan, chain.ends) else { return Ok(()) };
         let next = fil_header(page).next.get();
-        if next >= self.verifier.map.pages {
-            // No sibling, or one that is reported with the links.
-            return Ok(());
-        }
+        // A sibling that is not there is reported with the links.
+        let is_there = next != FIL_NULL && next < self.verifier.map.pages;
+        let Some((_, last)) = chain.ends.filter(|_| is_there) else { return Ok(()) };
         let next_page = match following {
             Some(following) if next == page_no + 1 => following,
             _ => {
@@ -99,23 +138,13 @@ impl<'a> Worker<'a> {
                 &*self.next_page
             }
         };
-        let their = index_header(next_page);
-        let is_sibling = fil_header(next_page).page_type.get() == page_type::INDEX
-            && (their.index_id, their.level) == (header.index_id, header.level);
-        let Some(origin) = Origins::first(next_page).filter(|_| is_sibling) else {
-            return Ok(());
-        };
-        let violation = self.scratch.compare_across(
-            rules,
-            plan,
-            self.verifier.writer,
-            (page, last),
-            (next_page, origin),
-        );
-        if let Some((rule, seen)) = violation {
-            let seen = format!("last record {seen} the first of page {next}, its right sibling");
-            self.violations.push(Corrupt::at(page_no, last, rule, seen, "keys that ascend"));
-        }
+        let rules = &self.verifier.rules;
+        let broken = siblings::compare(rules, &mut self.scratch, (page_no, page, last), next_page);
+        self.found.violations.push_all(broken);
         Ok(())
     }
+}
+
+fn is_unread(summary: &PageSummary) -> bool {
+    summary.kind == PageKind::Unread
 }

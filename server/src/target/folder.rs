@@ -102,14 +102,14 @@ impl DatabaseDir {
         Ok(bytes)
     }
 
-    /// Writes a new file and gives it to the server, durable.
+    /// Writes a new file and gives it to the server. Not durable.
     pub(crate) fn write(&self, path: &Path, bytes: &[u8], what: &'static str) -> Result<()> {
         let mut file = self.create(path, what)?;
         file.write_all(bytes).map_err(|e| Error::io("writing", path, e))?;
         self.hand_over(&file, path)
     }
 
-    /// Gives a file the owner of the folder and the mode of the server's files, and syncs it.
+    /// Gives a file the owner of the folder and the mode of the server's files.
     pub(crate) fn hand_over(&self, file: &File, path: &Path) -> Result<()> {
         let stat = stat(file, path)?;
         if (stat.st_uid, stat.st_gid) != (self.uid, self.gid) {
@@ -119,7 +119,14 @@ impl DatabaseDir {
                 .map_err(|e| Error::io("giving the server", path, e.into()))?;
         }
         file.set_permissions(fs::Permissions::from_mode(SERVER_MODE))
-            .map_err(|e| Error::io("opening to the server", path, e))?;
+            .map_err(|e| Error::io("opening to the server", path, e))
+    }
+
+    /// Makes a file durable that the server has adopted: its owner and mode, and its contents, which the
+    /// server has synced unless it was told not to sync anything.
+    pub(crate) fn sync_adopted(&self, path: &Path, what: &'static str) -> Result<()> {
+        let file = self.open(path, what)?;
+        file.was_synced_elsewhere().map_err(|e| Error::io("looking at", path, e))?;
         file.sync_all().map_err(|e| Error::io("syncing", path, e))
     }
 

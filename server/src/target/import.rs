@@ -110,15 +110,17 @@ impl<'d> Building<'d> {
         Ok(())
     }
 
-    /// Puts the built file and its description where IMPORT looks, owned as the server's own
-    /// files and durable: contents first, then the names. Backups that are under way are waited for:
-    /// see the module `backup`.
+    /// Puts the built file and its description where IMPORT looks, owned as the server's own files.
+    /// The names are durable then, the contents are not: IMPORT reads and writes the file in the
+    /// page cache and syncs it before its table is there, and until then no table needs it.
+    /// Backups that are under way are waited for: see the module `backup`.
     ///
     /// A server that crashes while a file of another tablespace's number lies under this name
     /// does not start again (its log still names the file: "Recovery cannot access file", seen
     /// on 10.11.19), so the number is compared with the template's first.
     ///
-    /// Killed after it: both files beside a table without tablespace.
+    /// Killed after it: both files beside a table without tablespace; after a power cut, with
+    /// anything in them.
     ///
     /// Errors: [`Error::ForeignFile`], [`Error::InTheWay`]; the file system's.
     pub fn place(mut self, cfg: &[u8]) -> Result<Placed<'d>> {
@@ -157,6 +159,7 @@ impl<'d> Placed<'d> {
         let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", lock.names.shadow.quoted());
         lock.exec(&sql)?;
         let warnings = lock.session.warnings()?;
+        shadow.dir.sync_adopted(&shadow.path("ibd"), "space")?;
         let cfg = shadow.path("cfg");
         shadow.dir.remove(&cfg)?;
         match warnings.iter().find(|w| w.errno == ER_INDEX_CORRUPT || w.level == "Error") {

@@ -7,10 +7,11 @@ use crate::ids::PAGE_SIZE;
 use crate::index_page::HEAP;
 use crate::page::{PageBytes, fil_header, u32_at};
 use crate::record::{DELETED, FieldSpan, RECORD_HEADER, TRX_ID_AND_ROLL_PTR};
+use crate::verify::Writer;
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::off_page::Reference;
 use crate::verify::plan::{Extent, RecordPlan};
-use crate::verify::{IndexRules, Writer};
+use crate::verify::rules::IndexRules;
 
 impl Walk<'_> {
     /// Bounds, order, system columns and references of one record.
