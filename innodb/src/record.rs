@@ -480,6 +480,16 @@ mod tests {
     }
 
     #[test]
+    fn a_record_without_lengths_and_nulls() {
+        let cfg = cfg();
+        let mut shape = RecordShape::leaf(&cfg, &cfg.indexes[0]).unwrap();
+        shape = RecordShape::of(shape.fields[..3].to_vec(), 1, 0, false);
+        let fields = [&[0, 0, 0, 7][..], &TRX_ID_AND_ROLL_PTR[..6], &TRX_ID_AND_ROLL_PTR[6..]];
+        let (bytes, origin) = write(&mut RecordWriter::new(&shape), &fields.map(Some));
+        assert_eq!((bytes.len(), origin), (5 + 4 + 13, 5));
+    }
+
+    #[test]
     fn a_secondary_node_pointer_keeps_nulls_and_lengths() {
         let cfg = cfg();
         let mut writer = RecordWriter::new(&RecordShape::leaf(&cfg, &cfg.indexes[2]).unwrap());

@@ -137,7 +137,6 @@ impl RecordWriter {
     #[inline]
     pub fn put_fixed(&mut self, values: impl Iterator<Item = Option<u64>>) {
         debug_assert_eq!(self.open_len(), 0, "a field is ended before others are put");
-        let nulls = self.shape.header_bytes_max - RECORD_HEADER - 1;
         let mut end = self.end;
         let mut put = 0;
         for (value, field) in values.zip(&mut self.fields[self.field..]) {
@@ -153,6 +152,7 @@ impl RecordWriter {
                 self.bytes.truncate(end);
             } else {
                 assert!(field.null_bit != NOT_NULLABLE, "NULL in a NOT NULL field");
+                let nulls = self.shape.header_bytes_max - RECORD_HEADER - 1;
                 self.bytes[nulls - usize::from(field.null_bit / 8)] |= 1 << (field.null_bit % 8);
             }
             field.end = end;
