@@ -19,7 +19,7 @@ use crate::duplicates::gate::RowGate;
 use crate::duplicates::log::DuplicateLog;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::resolve::{self, Resolved};
-use crate::early_pass::{self, EarlyPass};
+use crate::early_pass::EarlyPass;
 use crate::indexes::{IndexState, IndexesStage};
 use crate::key_ranges;
 use crate::order::{Order, entry_shapes};
@@ -142,12 +142,12 @@ impl<'a> Build<'a> {
 
     fn read_rows(&self, attempt: &Attempt<'_>) -> Result<RowsBuilt<'a>, Stop> {
         let order = attempt.order;
-        let early = EarlyPass::new(self.early, self.memory);
+        let losers = attempt.losers.map_or(0, |_| resolve::kept_bytes(self.memory));
+        let shapes = entry_shapes(self.binding, order);
+        let early = EarlyPass::new(self.early, self.spare_bytes(&shapes, losers)?);
+        let stores = self.stores(&shapes, losers + early.kept_bytes())?;
         let sink = PageSink::new(self.template, self.file, early, self.options.fill);
         let sequence = Sequence::new(self.binding, self.series, attempt.careful);
-        let losers = attempt.losers.map_or(0, |_| resolve::kept_bytes(self.memory));
-        let besides = losers + early_pass::kept_bytes(self.memory);
-        let stores = self.stores(&entry_shapes(self.binding, order), besides)?;
         let outcome = self.run_rows(attempt, &sink, &sequence, &stores);
         if sequence.needs_care() && !matches!(outcome, Err(Stop::Failed(_))) {
             return Err(Stop::Renumber);

@@ -100,22 +100,13 @@ impl Build<'_> {
         besides: usize,
     ) -> Result<Vec<RunStore>, Stop> {
         let threads = self.memory.threads;
-        let run_bytes = self.memory.run_bytes.saturating_sub(besides);
         let weight = |shape: &EntryShape| {
             let record = if shape.payload { RECORD_ENTRY_BYTES } else { 0 };
             shape.key_len.unwrap_or(RECORD_ENTRY_BYTES / 2) + record
         };
         let least = |shape: &EntryShape| store_bytes_min(shape, threads);
         let total_weight: usize = shapes.iter().map(weight).sum();
-        let total_least: usize = shapes.iter().map(least).sum();
-        let Some(rest) = run_bytes.checked_sub(total_least) else {
-            let reason = format!(
-                "sorting {} indexes on {threads} thread(s) takes {total_least} bytes, {run_bytes} \
-                 are left for it",
-                shapes.len()
-            );
-            return Err(Error::Memory { given_bytes: self.options.memory_bytes_max, reason }.into());
-        };
+        let rest = self.spare_bytes(shapes, besides)?;
         let store = |shape: &EntryShape| {
             let share = rest as u128 * weight(shape) as u128 / total_weight as u128;
             let options = StoreOptions {
@@ -127,6 +118,21 @@ impl Build<'_> {
             Ok(RunStore::with_options(*shape, options)?)
         };
         shapes.iter().map(store).collect()
+    }
+
+    /// What the stores for `shapes` do not need at least, of the memory for runs, less `besides`.
+    pub(crate) fn spare_bytes(&self, shapes: &[EntryShape], besides: usize) -> Result<usize, Stop> {
+        let threads = self.memory.threads;
+        let run_bytes = self.memory.run_bytes.saturating_sub(besides);
+        let least: usize = shapes.iter().map(|shape| store_bytes_min(shape, threads)).sum();
+        run_bytes.checked_sub(least).ok_or_else(|| {
+            let reason = format!(
+                "sorting {} indexes on {threads} thread(s) takes {least} bytes, {run_bytes} are \
+                 left for it",
+                shapes.len()
+            );
+            Error::Memory { given_bytes: self.options.memory_bytes_max, reason }.into()
+        })
     }
 
     pub(crate) fn lock_source(&self) -> std::sync::MutexGuard<'_, Box<dyn Source>> {

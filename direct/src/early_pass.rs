@@ -8,11 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::source::ReadError;
 use innodb::verify::{Early, EarlyWorker, Edges, Findings, PageSummary, Verifier};
-use job::memory::Memory;
 
 use crate::space_file::SpaceFile;
 
-/// Part of the memory for runs that is for summaries of pages: one in so many bytes.
+/// Part of the memory that sorting can spare that is for summaries of pages: one in so many bytes.
 const SHARE: usize = 64;
 /// Bytes kept of a page: its summary, and a reference if a value begins there. The summaries' vector
 /// may have as much again for what is to come.
@@ -34,21 +33,21 @@ struct Share {
     summaries: Vec<PageSummary>,
 }
 
-/// Of the memory for runs, what an early pass takes.
-pub(crate) fn kept_bytes(memory: &Memory) -> usize {
-    memory.run_bytes / SHARE
-}
-
 impl EarlyPass {
-    /// A pass over nothing yet.
-    pub(crate) fn new(early: &Early, memory: &Memory) -> EarlyPass {
+    /// A pass over nothing yet, which takes a part of `spare_bytes` for what it keeps.
+    pub(crate) fn new(early: &Early, spare_bytes: usize) -> EarlyPass {
         EarlyPass {
             early: early.clone(),
-            pages_max: kept_bytes(memory) / PAGE_BYTES,
+            pages_max: spare_bytes / SHARE / PAGE_BYTES,
             summaries: Mutex::default(),
             edges: Mutex::default(),
             idle: Mutex::default(),
         }
+    }
+
+    /// Bytes that it keeps at most.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.pages_max * PAGE_BYTES
     }
 
     /// Verifies consecutive pages that are written at `offset`. What is wrong is kept for
