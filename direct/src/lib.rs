@@ -7,9 +7,9 @@
 //!
 //! In reading order: `load` the steps, `build` what its stages share, `attempt` how they
 //! are joined, `rows` the first and `indexes` the second, in some `order`, by `key_ranges`;
-//! `off_page` long values, `pages` and `space_file` where pages go, `unique_part` of an entry, `verify`
-//! the finished file; `least` what memory all that takes; `locate` which rows have a key, `duplicates` those that lose. `damage` is the
-//! tests' own.
+//! `off_page` long values, `pages` and `space_file` where pages go, `early_pass` what is verified of
+//! them on the way, `unique_part` of an entry, `verify` the finished file; `least` what memory all that
+//! takes; `locate` which rows have a key, `duplicates` those that lose. `damage` is the tests' own.
 
 mod attempt;
 mod build;

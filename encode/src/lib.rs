@@ -8,7 +8,7 @@
 //! In reading order: [`input`] what is read, and [`reading`] it, chunk by chunk, by many workers;
 //! [`inspected`] what server and input say of a table, with [`fields`] which column a field goes to,
 //! [`column_source`] where a column's values come from, [`clock`] the zone of its times; [`binding`]
-//! the fields of each index, [`mod@field`] one value, [`encoder`] one row, [`entry`] what is sorted of it
+//! the fields of each index, [`mod@field`] one value, [`encoder`] one row, with `block` the short numbers of many, [`entry`] what is sorted of it
 //! and [`entries`] those of a worker; numbers: [`sequence`] for every row and [`numbering`] those of a
 //! chunk, of [`counter`] the server's rule and [`explicit`] the input's own; rows that are not
 //! loaded: [`fault`] why, [`rejects`] where they go, [`left_out`] those that lose to others;
