@@ -70,6 +70,7 @@ soak:
 	@SOAK_MINUTES='$(if $(SEED),,$(MINUTES))' SOAK_SEED='$(SEED)' SOAK_SERVERS='$(SOAK_SERVERS)' \
 		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak
 	$(CARGO) test --locked -q -p inrush --features bench --test main -- --ignored
+	$(CARGO) test --locked -q -p inrush-testkit --features models --test models
 	INRUSH_SEED=$$(date +%s) INRUSH_MODEL_RUNS=$$(( $(MINUTES) * 50 )) \
 		INRUSH_HOSTILE_RUNS=$$(( $(MINUTES) * 20 )) $(CARGO) test --locked -q \
 		-p inrush-load -p inrush-replay -p inrush-server --lib --test main -- \

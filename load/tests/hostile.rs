@@ -15,7 +15,7 @@ use testkit::tables::server::Server;
 use crate::modelled::{Scene, WAYS};
 
 /// Loads where nothing is said of it.
-const RUNS: usize = 42;
+const RUNS: usize = 28;
 /// Packets of an answer that are damaged: what it begins with, its columns, its rows, its end.
 const PACKETS: usize = 6;
 /// Longer than a load of three hundred rows takes that has to connect again.
