@@ -11,7 +11,7 @@ use testkit::tables::server::{End, Server};
 use testkit::tables::twins::{Totals, on_new_server, one};
 use testkit::{Random, TestServer, TestServerOptions};
 
-const CASES: usize = 150;
+const CASES: usize = 100;
 /// Tables between two restarts.
 const BATCH: usize = 50;
 /// Servers that are made for one table each.
