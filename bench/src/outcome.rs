@@ -246,8 +246,8 @@ impl Outcome {
         }
         text += "\nunchecked: LOAD DATA after SET unique_checks=0, foreign_key_checks=0. clients: 8 \
                  connections, INSERTs\nof 1,000 rows, as PolarDB-X's Batch Tool loads. direct, stream, \
-                 insert: inrush load --path. floor: read\nthe input, write the finished file's bytes and \
-                 fsync, import it. Row counts and CHECKSUM TABLE of all\nways agree.\n";
+                 insert: inrush load --path. floor: read\nthe input, write the finished file's bytes into \
+                 the page cache, import it. Row counts and CHECKSUM TABLE of all\nways agree.\n";
         for note in &self.notes {
             let _ = writeln!(text, "note: {note}");
         }
