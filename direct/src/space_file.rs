@@ -60,8 +60,8 @@ impl SpaceFile {
     /// Writes whole pages, each of `writes` at its offset.
     ///
     /// File systems let one thread at a time write to a file in the cache, and others that want to
-    /// use up their processors' time meanwhile. So they wait here, and for all writes at once: that way the threads
-    /// come to write at different times and mostly need not wait.
+    /// use up their processors' time meanwhile. So they wait here, and for all writes at once: that
+    /// way the threads come to write at different times and mostly need not wait.
     pub(crate) fn write_all<'b>(
         &self,
         writes: impl Iterator<Item = (u64, &'b [u8])>,

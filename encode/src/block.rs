@@ -38,7 +38,7 @@ struct BlockColumn {
 }
 
 impl Block {
-    /// For the columns of these positions, which [`is_narrow`] takes.
+    /// For the columns of these positions, of which [`narrow_bytes`] are known.
     pub(crate) fn new(binding: &Binding, columns: impl Iterator<Item = usize>) -> Block {
         let column = |column: usize| BlockColumn {
             column,
@@ -109,10 +109,11 @@ impl Block {
     }
 }
 
-/// Whether a column is one for a block: a field of the input, and a short number.
-pub(crate) fn is_narrow(binding: &Binding, column: usize) -> bool {
+/// Stored bytes of a column that is one for a block: a field of the input, and a short number.
+pub(crate) fn narrow_bytes(binding: &Binding, column: usize) -> Option<usize> {
     let column = &binding.columns[column];
-    matches!(column.input, Input::Field(_)) && column.converter.narrow_bytes().is_some()
+    let is_field = matches!(column.input, Input::Field(_));
+    column.converter.narrow_bytes().filter(|_| is_field)
 }
 
 /// Fills a column.

@@ -88,8 +88,8 @@ impl Op {
     fn with_block(binding: &Binding) -> Vec<Op> {
         let mut ops: Vec<Op> = Vec::new();
         let mut place = 0;
-        for &step in &binding.clustered.steps {
-            if !is_block_step(binding, step) {
+        for (field, &step) in binding.clustered.steps.iter().enumerate() {
+            if block_column(binding, field).is_none() {
                 ops.push(Op::of(binding, step));
                 continue;
             }
@@ -103,8 +103,11 @@ impl Op {
     }
 }
 
-fn is_block_step(binding: &Binding, step: Step) -> bool {
-    matches!(step, Step::Convert(column) if block::is_narrow(binding, column))
+/// The column that a field of the clustered index takes from the block, if it does.
+fn block_column(binding: &Binding, field: usize) -> Option<usize> {
+    let Step::Convert(column) = binding.clustered.steps[field] else { return None };
+    let stored_bytes = binding.clustered.shape.fields[field].fixed_len as usize;
+    (block::narrow_bytes(binding, column) == Some(stored_bytes)).then_some(column)
 }
 
 /// The runs of at most eight bytes of the clustered record that make the keys of an index; none where
@@ -131,10 +134,7 @@ fn copies(binding: &Binding, index: &SecondaryBinding) -> Vec<(usize, usize)> {
 
 /// The columns of the block, in the order of the clustered index's fields.
 fn block_columns(binding: &Binding) -> impl Iterator<Item = usize> {
-    binding.clustered.steps.iter().filter_map(move |&step| match step {
-        Step::Convert(column) if is_block_step(binding, step) => Some(column),
-        _ => None,
-    })
+    (0..binding.clustered.steps.len()).filter_map(move |field| block_column(binding, field))
 }
 
 /// A value converted before its turn, because a prefix of it comes first.
