@@ -31,6 +31,7 @@ mod rights_one_by_one;
 mod sandbox;
 mod scene;
 mod secure;
+mod seen;
 mod signals;
 mod sniff;
 mod space;

@@ -195,6 +195,14 @@ pub enum Error {
         /// What was being done when the connection broke.
         reason: String,
     },
+    /// A mistake of ours when the new table had its place already, or the transaction was committed.
+    #[error("{error}; all rows are in {target} nevertheless: do not load them again")]
+    AllIn {
+        /// What was met.
+        error: Box<Error>,
+        /// `database.table`.
+        target: String,
+    },
     /// A load that adds rows ended early: some are in.
     #[error("{error}; {}", added(target, *rows))]
     Appended {
@@ -285,7 +293,9 @@ impl Error {
             Error::Duplicate { second: position, .. }
             | Error::DuplicateRow { position, .. }
             | Error::GaveUp { position, .. } => Some(ErrorPlace::from(&**position)),
-            Error::Step { error, .. } | Error::Appended { error, .. } => error.place(),
+            Error::Step { error, .. }
+            | Error::Appended { error, .. }
+            | Error::AllIn { error, .. } => error.place(),
             Error::Source(error) => error.position().map(|at| ErrorPlace {
                 file: at.path.display().to_string(),
                 line: at.line,
@@ -319,11 +329,13 @@ impl Error {
             &self,
             Error::Server(
                 E::Lost { .. } | E::Statement { .. } | E::Connect { .. } | E::Answer { .. }
-            )
+            ) | Error::Internal(_)
         );
         let name = &target.table.name;
         let now = match self {
-            Error::SwapUnknown { .. } | Error::Server(E::CommitUnknown(_)) => String::new(),
+            Error::SwapUnknown { .. }
+            | Error::AllIn { .. }
+            | Error::Server(E::CommitUnknown(_)) => String::new(),
             _ => format!("{name} is as it was, "),
         };
         let clean = cleaned.is_ok();

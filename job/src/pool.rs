@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::ScopedJoinHandle;
 
 use crate::error::Error;
+use crate::failpoint;
 use crate::stop::Reason;
 
 /// Runs `work` in `threads` threads to its end.
@@ -48,6 +49,22 @@ pub fn run<R: Reason>(
 pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
     // What a worker shares is behind locks, and nobody goes on with it after a failure.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| internal(&*panic))
+}
+
+/// What `work` gives that has to be done though a load is through; once more where it panics, with a
+/// warning for whoever is to hear of that. `place` is its failpoint's, at the first try.
+pub fn catch_again<T>(
+    place: &str,
+    mut work: impl FnMut() -> Result<T, Error>,
+) -> (Option<String>, Result<T, Error>) {
+    let first = catch(|| {
+        failpoint::hit(place);
+        work()
+    });
+    match first {
+        Ok(done) => (None, done),
+        Err(died) => (Some(format!("{died}; all rows are in")), catch(work).and_then(|done| done)),
+    }
 }
 
 /// What a thread has died of.

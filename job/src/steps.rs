@@ -7,6 +7,7 @@ use server::Interrupt;
 use crate::error::Error;
 use crate::failpoint;
 use crate::journal::{self, Event, Journal};
+use crate::pool;
 use crate::progress::{Progress, Snapshot, Stage};
 use crate::report::Stopwatch;
 use crate::state;
@@ -42,7 +43,7 @@ impl<'a> Steps<'a> {
             interrupt,
             stage: Stage::Inspect,
         };
-        steps.write("job", Event::Begin, target)?;
+        pool::catch(|| steps.write("job", Event::Begin, target)).and_then(|written| written)?;
         Ok(steps)
     }
 
@@ -64,8 +65,7 @@ impl<'a> Steps<'a> {
     ) -> Result<T, Error> {
         self.enter(stage)?;
         let outcome = work()?;
-        let target = self.target.clone();
-        match self.write(stage.name(), Event::End, &target) {
+        match self.end_step(stage) {
             Ok(()) => Ok(outcome),
             Err(error) => {
                 undo(outcome);
@@ -93,21 +93,26 @@ impl<'a> Steps<'a> {
     ) -> Result<Vec<String>, Error> {
         self.enter(stage)?;
         let mut warnings = work()?;
-        let target = self.target.clone();
-        if let Err(error) = self.write(stage.name(), Event::End, &target) {
+        if let Err(error) = self.end_step(stage) {
             warnings.push(error.to_string());
         }
         Ok(warnings)
+    }
+
+    /// Writes down that a step was done. What was done is there, whatever befalls the journal.
+    fn end_step(&mut self, stage: Stage) -> Result<(), Error> {
+        let target = self.target.clone();
+        pool::catch(|| self.write(stage.name(), Event::End, &target)).and_then(|written| written)
     }
 
     /// Ends the job. An error that cannot be written down must not hide the one it is about.
     pub fn end<T>(&mut self, outcome: &Result<T, Error>) {
         self.stopwatch.stop();
         let target = self.target.clone();
-        let _ = match outcome {
+        let _ = pool::catch(|| match outcome {
             Ok(_) => self.write("job", Event::End, &target),
             Err(error) => self.write("job", Event::Failed, &format!("{target}: {error}")),
-        };
+        });
     }
 
     /// What the user hears of a load that ended early: that a signal ended it, if one did. What
@@ -117,8 +122,9 @@ impl<'a> Steps<'a> {
         let stage = self.stage.name();
         let stopped = Error::Stopped { by, stage, target: self.target.clone() };
         match error {
-            error
-            @ (Error::SwapUnknown { .. } | Error::Server(server::Error::CommitUnknown(_))) => error,
+            error @ (Error::SwapUnknown { .. }
+            | Error::AllIn { .. }
+            | Error::Server(server::Error::CommitUnknown(_))) => error,
             Error::Appended { target, rows, .. } => Error::Appended {
                 error: Box::new(Error::StoppedAdding { by, stage }),
                 target,
@@ -134,6 +140,11 @@ impl<'a> Steps<'a> {
     /// Where refused rows go that nobody has named a file for.
     pub fn rejects_path(&self) -> PathBuf {
         journal::rejects_path(self.journal.path())
+    }
+
+    /// `database.table`.
+    pub fn target(&self) -> &str {
+        &self.target
     }
 
     /// Name of the job.

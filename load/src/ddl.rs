@@ -5,6 +5,7 @@
 
 use job::error::Error;
 use job::options::LoadOptions;
+use job::pool;
 use schema::TableName;
 use server::{Session, catalog, identifier, privileges};
 use sql::Syntax;
@@ -59,7 +60,7 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
     // Of one that was there already, it says that it changed nothing.
     let is_new = done.map_err(refused)?.affected_rows > 0;
     let mut made = Made { table: None, database: is_new.then(|| options.database.clone()) };
-    let mut make = || {
+    let make = || {
         session.exec(&format!("USE {database}")).map_err(refused)?;
         session.exec(statement).map_err(refused)?;
         if catalog::exists(session, &name)? {
@@ -67,7 +68,7 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
         }
         Err(Error::Usage(format!("--ddl ran, but made no table {name}")))
     };
-    match make() {
+    match pool::catch(make).and_then(|outcome| outcome) {
         Ok(()) => {
             made.table = Some(name);
             Ok(made)

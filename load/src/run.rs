@@ -1,6 +1,5 @@
 //! A load from its beginning to its end, whichever way it takes.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +12,7 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
 use job::pool;
 use job::progress::{Progress, Stage};
+use job::publish;
 use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
@@ -87,12 +87,13 @@ fn load_input(
             failpoint::hit("thread.told");
             waits.iter().for_each(|text: String| progress.waiting(&text));
         });
-        let outcome = run(&connect, options, forecast, memory, source, &mut steps, told);
+        let outcome =
+            pool::catch(|| run(&connect, options, forecast, memory, source, &mut steps, told));
         // What is not told changes nothing of what was done.
         let _ = telling.join();
-        outcome
+        outcome.and_then(|outcome| outcome)
     })
-    .map_err(|error| steps.explain(error));
+    .map_err(|error| steps.explain(unbegun(error, &steps)));
     steps.end(&outcome);
     if let Some(rejects) = options.rejects.as_deref().filter(|_| beside) {
         remove_empty(rejects);
@@ -101,6 +102,17 @@ fn load_input(
         report.rejects_file = options.rejects.clone().filter(|_| report.rejects > 0);
         report
     })
+}
+
+/// A mistake of ours before anything was begun says so.
+fn unbegun(error: Error, steps: &Steps<'_>) -> Error {
+    match error {
+        Error::Internal(_) if steps.stage == Stage::Inspect => {
+            let state = format!("{} is as it was, nothing was begun", steps.target());
+            Error::Step { step: steps.stage.name(), error: Box::new(error), state, clean: true }
+        }
+        error => error,
+    }
 }
 
 /// Removes a file of refused rows that nobody has asked for, if there are none.
@@ -146,13 +158,18 @@ fn run(
             let way = rung.landing.as_ref().map(|landing| landing.way);
             report.warnings.extend(forget_ledger(&mut target, options, way));
             let indexes = target.table.indexes.len();
-            Speeds::remember(&options.state_dir, rung.path, &report, indexes);
+            // Without them the next forecast is worse, no more.
+            let _ = pool::catch(|| {
+                Speeds::remember(&options.state_dir, rung.path, &report, indexes);
+            });
             Ok(report)
         }
         Err(failed) => {
             let (error, cleaned) = *failed;
             let _shield = options.interrupt.shield();
-            made.undo(&mut target.session);
+            if !matches!(error, Error::AllIn { .. }) {
+                made.undo(&mut target.session);
+            }
             Err(match error {
                 error @ Error::Appended { .. } => error,
                 error => error.in_step(steps.stage.name(), &target, cleaned),
@@ -196,7 +213,14 @@ impl<'l> Loading<'l, '_> {
     ) -> Outcome {
         let mut direct = Direct::new(target);
         let prepared = self.prepared(rung);
-        let built = caught(self.steps, |steps| direct::run(&prepared, &mut direct, source, steps));
+        let built = pool::catch(|| direct::run(&prepared, &mut direct, source, self.steps));
+        let built = built.unwrap_or_else(|died| {
+            let _shield = self.options.interrupt.shield();
+            Err(match self.steps.stage {
+                Stage::Publish => publish::died(direct.lock, died),
+                _ => died,
+            })
+        });
         built.map_err(|error| {
             let _shield = self.options.interrupt.shield();
             Box::new((error, direct.abandon()))
@@ -245,18 +269,6 @@ impl<'l> Loading<'l, '_> {
     }
 }
 
-/// What `work` gives. A panic is an error to clean up after, as long as nothing can have been
-/// published; later it ends the program, and the next load sees what there is.
-fn caught<T>(
-    steps: &mut Steps<'_>,
-    work: impl FnOnce(&mut Steps<'_>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(|| work(steps))).unwrap_or_else(|panic| match steps.stage {
-        Stage::Publish => resume_unwind(panic),
-        _ => Err(pool::internal(&*panic)),
-    })
-}
-
 /// Takes the target, chooses the way into it, and removes what a killed load left.
 fn inspect(
     connect: &ConnectOptions,
@@ -267,7 +279,8 @@ fn inspect(
 ) -> Result<(Lock, Made, Rung), Error> {
     let mut session = Session::connect(connect)?;
     let made = ddl::make_table(&mut session, options)?;
-    let mut target = match plan::lock(session, options, Some(told)) {
+    let locked = pool::catch(|| plan::lock(session, options, Some(told)));
+    let mut target = match locked.and_then(|locked| locked) {
         Ok(target) => target,
         Err(error) => {
             let _shield = options.interrupt.shield();
@@ -277,8 +290,11 @@ fn inspect(
             return Err(error);
         }
     };
-    let climbed = ladder::climb(&mut target, options, memory, source, Purpose::Load);
-    match climbed.and_then(|climbed| climbed.require(&target, options)) {
+    let rung = pool::catch(|| {
+        let climbed = ladder::climb(&mut target, options, memory, source, Purpose::Load)?;
+        climbed.require(&target, options)
+    });
+    match rung.and_then(|rung| rung) {
         Ok(rung) => Ok((target, made, rung)),
         Err(error) => {
             undo(&mut target, &made, options);
@@ -289,16 +305,15 @@ fn inspect(
 
 /// Removes the ledger: of a load that is done, and of those before it that were interrupted, whose
 /// rows are gone or whose rest is in now. Gives a warning where that cannot be done and rows are
-/// sent in such a `way` that there is one.
-fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> Option<String> {
+/// sent in such a `way` that there is one, and of a panic.
+fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> Vec<String> {
     let _shield = options.interrupt.shield();
-    failpoint::hit("ledger.done");
     let ledger = target.names.ledger.clone();
-    let mut outcome = drop_ledger(target, &ledger);
-    if outcome.as_ref().is_err_and(server::Error::is_cut) {
-        outcome = drop_ledger(target, &ledger);
-    }
-    let (error, way) = (outcome.err()?, way?);
+    let (died, dropped) = pool::catch_again("ledger.done", || match drop_ledger(target, &ledger) {
+        Err(error) if error.is_cut() => Ok(drop_ledger(target, &ledger)?),
+        dropped => Ok(dropped?),
+    });
+    let (Some(error), Some(way)) = (dropped.err(), way) else { return died.into_iter().collect() };
     let then = match way {
         // With all its portions in, it cannot be told from one of a load that was interrupted.
         Way::Append => format!(
@@ -307,7 +322,9 @@ fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> 
         ),
         Way::Shadow | Way::Transaction => "the next load removes it".to_owned(),
     };
-    Some(format!("all rows are in, but the ledger {ledger} could not be removed ({error}): {then}"))
+    let left =
+        format!("all rows are in, but the ledger {ledger} could not be removed ({error}): {then}");
+    died.into_iter().chain([left]).collect()
 }
 
 fn drop_ledger(target: &mut Lock, ledger: &TableName) -> server::Result<()> {

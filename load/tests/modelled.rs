@@ -73,6 +73,7 @@ fn told(outcome: &Result<load::Report, Error>) -> Told {
         inner = error;
     }
     match inner {
+        Error::AllIn { .. } => Told::New,
         Error::SwapUnknown { .. } | Error::Appended { rows: None, .. } => Told::Unknown,
         Error::Server(server::Error::CommitUnknown(_) | server::Error::Unanswered(_)) => {
             Told::Unknown

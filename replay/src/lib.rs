@@ -47,7 +47,7 @@ pub use journal::lines as journal_lines;
 
 use std::time::Instant;
 
-use job::failpoint;
+use job::{failpoint, pool};
 use server::ConnectOptions;
 
 use crate::conductor::Conductor;
@@ -96,12 +96,14 @@ pub fn replay(
             watch.tell(progress);
         });
         let order = Order::new(names, connect.database.clone().map(String::into_bytes));
-        let conductor = Conductor::new(shared, Crew::new(scope, shared), order);
-        let outcome = conductor.and_then(|conductor| conductor.run(&dump));
+        let outcome = pool::catch(|| {
+            let conductor = Conductor::new(shared, Crew::new(scope, shared), order)?;
+            conductor.run(&dump)
+        });
         drop(ending);
         // What is not told changes nothing of what was done.
         let _ = telling.join();
-        outcome
+        outcome.unwrap_or_else(|died| Err(died.into()))
     });
     let mut report = outcome.map_err(|error| options.interrupted().unwrap_or(error))?;
     report.memory_peak_bytes = load::report::memory_peak_bytes();

@@ -126,6 +126,7 @@ fn stopped(error: load::Error, is_shadow: bool) -> Stopped {
         // Rows may be in, which are there a second time if they are sent again.
         E::SwapUnknown { .. }
         | E::Server(S::CommitUnknown(_) | S::Unanswered(_))
+        | E::AllIn { .. }
         | E::Appended { .. }
         | E::NotRolledBack { .. } => !is_shadow,
         _ => false,

@@ -23,6 +23,7 @@ mod swap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use job::pool;
 use schema::TableName;
 use server::foreign_keys::{has_children, unchecked};
 use server::identifier::quote_text;
@@ -399,6 +400,9 @@ impl Tables {
     pub(crate) fn abandon(&mut self, own: &mut Session) {
         let _shield = own.options().interrupt.shield();
         for (_, entry) in std::mem::take(&mut self.entries) {
+            if entry.replaces {
+                let _ = pool::catch(|| swap::finish_renamed(own, &entry.shadow));
+            }
             let _ = own.exec(&format!("DROP TABLE IF EXISTS {}", entry.shadow.name.quoted()));
             self.release(own, &entry.shadow.table);
         }

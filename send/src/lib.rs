@@ -11,13 +11,14 @@
 //! their `row_keys`, `sorted` rows in key order, [`lanes`] connections at work, whatever they send,
 //! `lane` one that sends portions, [`controller`] and `limits` how many, [`retry`] what they try
 //! again, [`watch`] the server meanwhile, `budget` the memory of all, `collector` what they tell, in
-//! input order.
+//! input order, `ended` what is told of all at the end.
 
 mod budget;
 mod collector;
 mod columns;
 pub mod controller;
 mod encoder;
+mod ended;
 pub mod landing;
 mod lane;
 pub mod lanes;
@@ -46,16 +47,15 @@ pub use resume::sweep;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use encode::binding::BoundColumn;
-use encode::column_source::Input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
 use job::memory::LaneShares;
 use job::options::{LoadPath, Mode, OnDuplicate};
+use job::pool;
 use job::progress::Stage;
 use job::publish::publish;
-use job::report::{LogicalReport, Report, memory_peak_bytes};
+use job::report::Report;
 use job::steps::Steps;
 use job::tally;
 use server::secondary::Defer;
@@ -75,8 +75,6 @@ use self::sender::{Commit, SenderOptions};
 use self::sorted::{Arrangement, InputOrder};
 use self::watch::Watch;
 
-const ER_NO_SUCH_TABLE: u16 = 1146;
-
 /// Loads a target by statements.
 pub fn run(
     prepared: &Prepared<'_>,
@@ -86,14 +84,27 @@ pub fn run(
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
-    let mut work =
-        Work { prepared, connect, landing, resume: None, next_number: None, notes: Vec::new() };
-    match work.run(target, source, steps) {
-        Ok(done) => {
-            steps.stopwatch.stop();
-            Ok(work.report(target, steps, done))
+    let mut work = Work {
+        prepared,
+        connect,
+        landing,
+        resume: None,
+        transaction: None,
+        next_number: None,
+        notes: Vec::new(),
+    };
+    let done = pool::catch(|| {
+        let done = work.run(target, source, steps)?;
+        steps.stopwatch.stop();
+        Ok(work.report(target, steps, done))
+    });
+    match done {
+        Ok(Ok(report)) => Ok(report),
+        Ok(Err(error)) => Err(work.failed(target, error)),
+        Err(died) => {
+            let error = work.died(target, steps.stage, died);
+            Err(work.failed(target, error))
         }
-        Err(error) => Err(work.failed(target, error)),
     }
 }
 
@@ -102,6 +113,8 @@ struct Work<'a> {
     connect: &'a ConnectOptions,
     landing: Landing,
     resume: Option<Resume>,
+    /// The one that all rows are in, if they are in one.
+    transaction: Option<Transaction>,
     /// The table's AUTO_INCREMENT after all rows, where it was counted here.
     next_number: Option<u64>,
     notes: Vec<String>,
@@ -144,7 +157,7 @@ impl Work<'_> {
         }
         let (source, order) = arrangement.apply(prepared, source, &shares, steps)?;
         let source = Mutex::new(source);
-        let (mut loaded, transaction) = steps.step(Stage::Rows, || {
+        let mut loaded = steps.step(Stage::Rows, || {
             self.rows(target, shares, (&source, order, row_order), &mut watch)
         })?;
         let session = loaded.session.take();
@@ -153,7 +166,7 @@ impl Work<'_> {
         }
         self.check_ledger(target, &loaded)?;
         prepared.options.check_loaded(loaded.collected.rows, loaded.collected.rejects)?;
-        let warnings = match (twin, transaction) {
+        let warnings = match (twin, &mut self.transaction) {
             (Some(mut twin), _) => {
                 steps.step(Stage::Indexes, || {
                     twin.ensure_session(target)?;
@@ -199,14 +212,14 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Sends all rows; gives the transaction that they are in, if they are in one.
+    /// Sends all rows.
     fn rows(
         &mut self,
         target: &mut Lock,
         shares: LaneShares,
         (source, order, row_order): (&Mutex<Box<dyn Source>>, InputOrder, RowOrder),
         watch: &mut Watch,
-    ) -> Result<(Loaded, Option<Transaction>), Error> {
+    ) -> Result<Loaded, Error> {
         let Prepared { options, inspected, .. } = *self.prepared;
         let limits = limits::limits(self.prepared, target, &shares)?;
         let keys = self.keys(target, row_order);
@@ -222,11 +235,12 @@ impl Work<'_> {
             rejects_max: options.rejects_max,
             numbers: numbers.as_ref(),
         };
-        let (transaction, session) = match self.landing.way {
+        let begun = match self.landing.way {
             Way::Transaction => Some(Transaction::begin(target, self.rows_there())?),
             Way::Shadow | Way::Append => None,
-        }
-        .unzip();
+        };
+        let (transaction, session) = begun.unzip();
+        self.transaction = transaction;
         let plan = LaneSetup {
             prepared: self.prepared,
             limits,
@@ -240,7 +254,7 @@ impl Work<'_> {
         };
         let loaded = Portions::new(plan, source)?.run(watch)?;
         self.next_number = numbers.map(|numbers| numbers.next());
-        Ok((loaded, transaction))
+        Ok(loaded)
     }
 
     /// A server that went down and up again may have lost what it had committed last.
@@ -309,103 +323,12 @@ impl Work<'_> {
             Mode::Append => RowsThere::Kept,
         }
     }
-
-    /// What is left of a load that failed, besides what the target's own cleaning up removes.
-    fn failed(&self, target: &mut Lock, error: Error) -> Error {
-        let _shield = self.prepared.options.interrupt.shield();
-        let Some(resume) = &self.resume else {
-            // It may have been opening it.
-            if target.reconnect().is_ok() {
-                let _ = resume::give_up(target);
-            }
-            return error;
-        };
-        // Where the server cannot be asked, the next load finds the ledger.
-        let reached = target.reconnect().map_err(Error::from);
-        let totals = reached.and_then(|()| resume.ledger.totals(&mut target.session));
-        let name = target.table.name.to_string();
-        // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
-        let has_rows = match target.is_empty() {
-            Ok(is_empty) => !is_empty,
-            Err(error) => error.errno() != Some(ER_NO_SUCH_TABLE),
-        };
-        match (self.landing.way, totals) {
-            (Way::Append, Ok(totals)) if totals.rows > 0 && has_rows => {
-                Error::Appended { error: Box::new(error), target: name, rows: Some(totals.rows) }
-            }
-            (Way::Append, Err(_)) => {
-                Error::Appended { error: Box::new(error), target: name, rows: None }
-            }
-            (_, Ok(_)) => {
-                let _ = resume.ledger.remove(&mut target.session);
-                error
-            }
-            (_, Err(_)) => error,
-        }
-    }
-
-    fn report(&self, target: &Lock, steps: &mut Steps<'_>, done: Done) -> Report {
-        let Prepared { options, inspected, .. } = *self.prepared;
-        let Done { loaded, order, mut warnings } = done;
-        let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
-        warnings.extend(target.remarks.iter().cloned());
-        let seconds = steps.stopwatch.total_seconds();
-        let mut notes = vec![self.landing.why.clone()];
-        notes.extend(order.note().map(str::to_owned));
-        notes.extend(self.notes.iter().cloned());
-        notes.extend(options.emptied_note(collected.rows, collected.rejects));
-        let counts = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(None));
-        let is_skipped = options.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;
-        if is_skipped && inspected.columns.iter().any(counts) {
-            notes.push(
-                "rows that were skipped have used up AUTO_INCREMENT values, which LOAD DATA IGNORE \
-                 would have given to the next rows"
-                    .to_owned(),
-            );
-        }
-        let before = self.resume.as_ref().map(Resume::before).unwrap_or_default();
-        Report {
-            target: target.table.name.to_string(),
-            job: steps.job().to_owned(),
-            path: self.prepared.path.name(),
-            why: self.prepared.why.to_owned(),
-            server: target.facts.version.text.clone(),
-            server_address: self.connect.server_text(),
-            rows: collected.rows,
-            rejects: collected.rejects,
-            rejects_by_reason: collected.rejects_by_reason,
-            rejects_file: None,
-            on_duplicate: options.on_duplicate.name(),
-            duplicates: collected.duplicates,
-            bytes: bytes_read,
-            file_bytes: 0,
-            spilled_bytes: order.spilled_bytes,
-            sorted_input: order.is_in_order,
-            seconds,
-            rows_per_second: collected.rows.saturating_sub(before.rows) as f64 / seconds,
-            megabytes_per_second: bytes_read as f64 / 1e6 / seconds,
-            stages: steps.stopwatch.times(),
-            memory_peak_bytes: memory_peak_bytes(),
-            threads: settled.connections_max,
-            indexes: Vec::new(),
-            logical: Some(LogicalReport {
-                landing: self.landing.way.name(),
-                settled,
-                portions: collected.portions,
-                sorted: order.is_sorted,
-                retries,
-                rows_before: before.rows,
-            }),
-            notes,
-            warnings,
-        }
-    }
 }
 
 /// Has the rows of the one transaction stay, which its lane has given back the connection of.
 fn commit(
     target: &mut Lock,
-    transaction: Transaction,
+    transaction: &mut Transaction,
     session: Option<Session>,
 ) -> Result<Vec<String>, Error> {
     let session = session

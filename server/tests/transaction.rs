@@ -30,13 +30,15 @@ fn rows_appear_with_the_commit_and_nobody_else_inserts_before_it() {
         .exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY, b INT, KEY b (b))"))
         .unwrap();
     let mut target = target(server, &database);
-    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
+    let (mut transaction, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
     other.exec("SET innodb_lock_wait_timeout=1").unwrap();
     let late = other.exec(&format!("INSERT INTO {database}.t VALUES (9, 9)")).unwrap_err();
     assert_eq!(late.errno(), Some(1205));
     session.exec(&format!("INSERT INTO {database}.t VALUES (1, 1), (2, 2)")).unwrap();
     assert_eq!(count(&mut other, &database), 0);
+    assert!(!transaction.is_in(&target).unwrap());
     transaction.commit(&mut target, session).unwrap();
+    assert!(transaction.is_in(&target).unwrap());
     assert_eq!(count(&mut other, &database), 2);
     assert_eq!(tables(&mut other, &database), 1);
     assert!(matches!(Transaction::begin(&mut target, RowsThere::None), Err(Error::NotEmpty(_))));
@@ -45,11 +47,12 @@ fn rows_appear_with_the_commit_and_nobody_else_inserts_before_it() {
     session.exec(&format!("INSERT INTO {database}.t VALUES (1, 1)")).unwrap();
     transaction.rollback(&mut target, session).unwrap();
     assert_eq!(count(&mut other, &database), 2);
-    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
+    let (mut transaction, mut session) =
+        Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1, 1)")).unwrap();
     transaction.commit(&mut target, session).unwrap();
     assert_eq!(count(&mut other, &database), 1);
-    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::Kept).unwrap();
+    let (mut transaction, mut session) = Transaction::begin(&mut target, RowsThere::Kept).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (7, 7)")).unwrap();
     transaction.commit(&mut target, session).unwrap();
     assert_eq!(count(&mut other, &database), 2);
@@ -87,7 +90,7 @@ fn a_connection_that_broke_before_the_commit_has_loaded_nothing() {
     let mut other = server.connect().unwrap();
     other.exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY)")).unwrap();
     let mut target = target(server, &database);
-    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
+    let (mut transaction, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1)")).unwrap();
     other.kill(session.mark()).unwrap();
     match transaction.commit(&mut target, session) {
@@ -113,7 +116,7 @@ fn after_a_crash_around_the_commit_it_is_known_whether_it_was_done() {
     for delay_us in [0, 200, 600, 1500, 4000, 12_000] {
         let mut target = target(&server, &database);
         target.cleanup_tables().unwrap();
-        let (transaction, mut session) =
+        let (mut transaction, mut session) =
             Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
         let sql =
             format!("INSERT INTO {database}.t SELECT seq, MD5(seq) FROM {database}.seq_1_to_2000");

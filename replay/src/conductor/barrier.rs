@@ -1,9 +1,11 @@
 //! Tables taking their places.
 
+use job::pool;
+use schema::TableName;
+
 use super::Conductor;
 use super::transaction::Since;
 use crate::error::Error;
-use schema::TableName;
 
 impl Conductor<'_, '_> {
     /// The dump goes on to another table: those that have rows have all of them.
@@ -100,7 +102,8 @@ impl Conductor<'_, '_> {
         for filled in self.filled.values_mut().filter(|filled| filled.since != Since::Nothing) {
             filled.has_failed = true;
         }
-        let _ = self.publish_ready();
+        // What it died of, it may die of again.
+        let _ = pool::catch(|| self.publish_ready());
         // What it has open holds on to tables that have to go. One that the driver has given up on
         // cannot be asked: the server rolls back when its connection goes.
         if self.sessions.dump.exec("ROLLBACK").is_err()

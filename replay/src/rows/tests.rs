@@ -311,6 +311,9 @@ fn rows_that_may_be_in_are_not_sent_again() {
     use load::Error as E;
     let unknown = || E::SwapUnknown { target: "d.t".to_owned(), reason: "it broke".to_owned() };
     assert!(matches!(stopped(unknown(), false), Stopped::Failed(_)));
+    let died = Box::new(E::Internal("a bug".to_owned()));
+    let all_in = E::AllIn { error: died, target: "d.t".to_owned() };
+    assert!(matches!(stopped(all_in, false), Stopped::Failed(_)));
     // A shadow is made anew.
     assert!(matches!(stopped(unknown(), true), Stopped::Unfit(_)));
     let not_plain = E::Step {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use schema::TableName;
-use server::Session;
 use server::foreign_keys::{carry_over, unchecked};
 use server::swap::{Before, Pair, Swap};
+use server::{Session, catalog};
 
 use super::shadow::{Shadow, aside_of};
 use crate::keys;
@@ -39,6 +39,14 @@ pub(super) fn swap(
     swap.run(own, lock_wait)?;
     load::failpoint::step("replay.renamed");
     finish(own, &old)
+}
+
+/// As [`finish`], of a table whose RENAME was done or not: a panic has kept that from being heard.
+pub(super) fn finish_renamed(own: &mut Session, shadow: &Shadow) -> server::Result<()> {
+    if catalog::exists(own, &shadow.name)? || !catalog::exists(own, &shadow.table)? {
+        return Ok(());
+    }
+    finish(own, &[(shadow.table.clone(), aside_of(&shadow.table))])
 }
 
 /// Drops old tables that were put aside, and gives the foreign keys that refer to them to the

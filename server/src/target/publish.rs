@@ -1,5 +1,7 @@
 //! A filled table takes the target's place.
 
+use disk::failpoint;
+
 use crate::catalog::{self, definition};
 use crate::error::{Error, Result};
 use crate::facts::DatabaseDir;
@@ -94,6 +96,7 @@ impl<'l> Filled<'l> {
         };
         let done = Swap::new(vec![pair]).run_for(self.lock);
         done.map_err(|error| self.lock.gone_meanwhile(error))?;
+        failpoint::hit("publish.moved");
         Ok(Swapped { lock: self.lock, mode })
     }
 }
@@ -135,6 +138,15 @@ impl Swapped<'_> {
 }
 
 impl Lock {
+    /// Whether a filled shadow has taken the target's place, for whom a panic in
+    /// [`Filled::publish`] has kept from hearing so.
+    ///
+    /// Errors: the server cannot be asked, and nothing tells.
+    pub fn is_published(&mut self) -> Result<bool> {
+        self.reconnect()?;
+        Ok(!self.has_shadow()?)
+    }
+
     /// Whether the shadow is there.
     pub(super) fn has_shadow(&mut self) -> Result<bool> {
         let shadow = self.names.shadow.clone();

@@ -327,6 +327,7 @@ impl Mover<'_> {
                 let mut failed_here = false;
                 if matches!(seen, Ok(None)) {
                     seen = wait_until_queued(holder, &mover, &result);
+                    failpoint::hit("publish.queued");
                     failed_here = seen.is_err();
                 }
                 // To its end, also when somebody wants the load stopped: the lock must go.

@@ -10,6 +10,7 @@
 use std::time::Duration;
 
 use crate::catalog;
+use crate::connect::Mark;
 use crate::error::{Error, Result};
 use crate::identifier::TableName;
 use crate::session::Session;
@@ -39,6 +40,18 @@ pub struct Transaction {
     /// Gets a row at the end of the transaction, which tells whether it was committed. None where the account
     /// may not make one.
     mark: Option<TableName>,
+    asked: Asked,
+}
+
+/// Whether the server was asked to commit.
+#[derive(Clone, Debug)]
+enum Asked {
+    /// Nothing can be in.
+    No,
+    /// Over this connection.
+    By(Mark),
+    /// It has answered that all is in.
+    Answered,
 }
 
 impl Transaction {
@@ -72,7 +85,7 @@ impl Transaction {
             RowsThere::Kept => Ok(false),
         });
         match found {
-            Ok(false) => Ok((Transaction { mark }, session)),
+            Ok(false) => Ok((Transaction { mark, asked: Asked::No }, session)),
             Ok(true) => {
                 session.exec("ROLLBACK")?;
                 Err(Error::NotEmpty(lock.table.name.to_string()))
@@ -85,7 +98,7 @@ impl Transaction {
     ///
     /// Errors: the server's, and nothing is in; [`Error::CommitUnknown`] where the connection
     /// broke and nothing tells whether it was done.
-    pub fn commit(self, lock: &mut Lock, mut session: Session) -> Result<()> {
+    pub fn commit(&mut self, lock: &mut Lock, mut session: Session) -> Result<()> {
         // The target is nobody's to clean up.
         lock.ensure_session_if(|_| Ok(true))?;
         let outcome = {
@@ -96,23 +109,38 @@ impl Transaction {
             if let Some(mark) = &self.mark {
                 session.exec(&format!("INSERT INTO {} VALUES (1)", mark.quoted()))?;
             }
+            self.asked = Asked::By(session.mark().clone());
             match session.exec("COMMIT") {
-                Err(error) if error.is_unclear() => match self.was_committed(lock, &session) {
-                    Ok(true) => Ok(()),
-                    Ok(false) => Err(error),
-                    Err(_) => Err(Error::CommitUnknown(lock.table.name.to_string())),
-                },
+                Err(error) if error.is_unclear() => {
+                    match self.was_committed(lock, session.mark()) {
+                        Ok(true) => Ok(()),
+                        Ok(false) => Err(error),
+                        Err(_) => Err(Error::CommitUnknown(lock.table.name.to_string())),
+                    }
+                }
                 other => other.map(drop),
             }
         };
         drop(session);
         outcome?;
+        self.asked = Asked::Answered;
         // The rows are in, whatever becomes of the mark: the next load removes it too.
         let _shield = lock.session.options().interrupt.shield();
         if let Err(error) = self.drop_mark(lock) {
             lock.remarks.push(format!("a table of the load's own is still there: {error}"));
         }
         Ok(())
+    }
+
+    /// Whether its rows are in, for whom a panic has kept from hearing what the server answered.
+    ///
+    /// Errors: nothing tells.
+    pub fn is_in(&self, lock: &Lock) -> Result<bool> {
+        match &self.asked {
+            Asked::No => Ok(false),
+            Asked::By(gone) => self.was_committed(lock, gone),
+            Asked::Answered => Ok(true),
+        }
     }
 
     /// Takes back what its `session` has loaded.
@@ -124,20 +152,20 @@ impl Transaction {
         self.drop_mark(lock)
     }
 
-    fn drop_mark(self, lock: &mut Lock) -> Result<()> {
-        let Some(mark) = self.mark else { return Ok(()) };
+    fn drop_mark(&self, lock: &mut Lock) -> Result<()> {
+        let Some(mark) = &self.mark else { return Ok(()) };
         lock.reconnect()?;
         lock.exec(&format!("DROP TABLE IF EXISTS {}", mark.quoted()))
     }
 
     /// Whether a COMMIT without answer was done. Waits for the transaction's end: its row in the
     /// mark is locked until then.
-    fn was_committed(&self, lock: &Lock, gone: &Session) -> Result<bool> {
+    fn was_committed(&self, lock: &Lock, gone: &Mark) -> Result<bool> {
         let _shield = lock.session.options().interrupt.shield();
         let unknown = || Error::CommitUnknown(lock.table.name.to_string());
         let mark = self.mark.as_ref().ok_or_else(unknown)?;
         let mut session = lock.reach()?;
-        session.kill(gone.mark())?;
+        session.kill(gone)?;
         let seconds = OUTCOME_WAIT.as_secs();
         session.exec(&format!("SET SESSION innodb_lock_wait_timeout={seconds}"))?;
         let sql = format!("SELECT 1 FROM {} LOCK IN SHARE MODE", mark.quoted());

@@ -1,0 +1,196 @@
+//! A table with one row, rows for it, and a way in that meets a panic.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+
+use crate::seen::Seen;
+use crate::support::{Desk, Outcome, PATIENCE, check_table, finish, run, signal, start};
+
+const ROWS: u32 = 4000;
+const TABLE: &str = "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20), KEY b (b)) ENGINE=InnoDB";
+/// Key of the only row before.
+const OLD: u32 = 7;
+
+/// How rows get in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Way {
+    Direct,
+    /// By the direct path, from an archive.
+    Packed,
+    /// By the direct path, with rows that share keys.
+    Skipping,
+    /// By the direct path, into a table that the load makes.
+    Made,
+    Stream,
+    /// By LOAD DATA, of a pipe whose rows are sorted first.
+    Sorted,
+    Insert,
+    /// By LOAD DATA, beside the row that is there.
+    Added,
+    /// By LOAD DATA, in one transaction into the table itself.
+    Whole,
+    /// A dump whose rows are built.
+    Rows,
+    /// A dump whose rows are sent by several connections.
+    Lanes,
+    /// A dump whose statements are played one after the other.
+    Serial,
+}
+
+impl Way {
+    pub(super) fn is_replay(self) -> bool {
+        matches!(self, Way::Rows | Way::Lanes | Way::Serial)
+    }
+}
+
+pub(super) struct Scene {
+    pub(super) desk: Desk,
+    pub(super) way: Way,
+    pub(super) before: Seen,
+    /// Rows that are to be there at the end.
+    new: Vec<String>,
+    /// What the program reads.
+    file: PathBuf,
+}
+
+impl Scene {
+    pub(super) fn new(way: Way) -> Option<Scene> {
+        let mut desk = Desk::new()?;
+        if way != Way::Made {
+            desk.exec(TABLE);
+            desk.exec(&format!("INSERT INTO t VALUES ({OLD}, 'old')"));
+        }
+        if way == Way::Whole {
+            desk.exec("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.b = NEW.b");
+        }
+        let is_kept = |row: &u32| way == Way::Added && *row == OLD;
+        let order = (0..ROWS).map(|row| row * 1237 % ROWS).filter(|row| !is_kept(row));
+        let again = if way == Way::Skipping { 0..50 } else { 0..0 };
+        let lines: String = order.chain(again).map(|row| format!("{row}\tnew\n")).collect();
+        let new = (0..ROWS).map(|row| match is_kept(&row) {
+            true => format!("{row} old"),
+            false => format!("{row} new"),
+        });
+        let file = match way {
+            Way::Rows | Way::Lanes | Way::Serial => desk.home.file("dump.sql", dump(&desk)),
+            Way::Packed => {
+                let fast = flate2::Compression::fast();
+                let mut archive = flate2::write::GzEncoder::new(Vec::new(), fast);
+                archive.write_all(lines.as_bytes()).unwrap();
+                desk.home.file("rows.txt.gz", archive.finish().unwrap())
+            }
+            _ => desk.home.file("rows.txt", lines),
+        };
+        let before = Seen::of(&mut desk.session, desk.server, &desk.database);
+        Some(Scene { desk, way, before, new: new.collect(), file })
+    }
+
+    pub(super) fn seen(&mut self) -> Seen {
+        Seen::of(&mut self.desk.session, self.desk.server, &self.desk.database)
+    }
+
+    fn command(&self) -> Command {
+        match self.way {
+            Way::Direct | Way::Packed => self.load(&["direct", "--mode", "replace"]),
+            Way::Skipping => self.load(&["direct", "--mode", "replace", "--on-duplicate", "skip"]),
+            Way::Made => {
+                let ddl = self.desk.home.file("table.sql", TABLE);
+                let mut load = self.load(&["direct", "--mode", "replace", "--ddl"]);
+                load.arg(ddl);
+                load
+            }
+            Way::Stream | Way::Sorted | Way::Whole => self.load(&["stream", "--mode", "replace"]),
+            Way::Insert => self.load(&["insert", "--mode", "replace"]),
+            Way::Added => self.load(&["stream", "--mode", "append"]),
+            Way::Rows => self.replay(&["--small", "1"]),
+            Way::Lanes => self.replay(&["--as", "statements", "--small", "1"]),
+            Way::Serial => self.replay(&["--small", "1M"]),
+        }
+    }
+
+    fn load(&self, path_and_more: &[&str]) -> Command {
+        let is_piped = self.way == Way::Sorted;
+        let input = if is_piped { "-".into() } else { self.file.clone() };
+        let mut load = self.desk.home.load(self.desk.server, &self.desk.table("t"), &input);
+        load.arg("--path").args(path_and_more);
+        if is_piped {
+            let mut cat =
+                Command::new("cat").arg(&self.file).stdout(Stdio::piped()).spawn().unwrap();
+            load.stdin(cat.stdout.take().unwrap());
+            std::thread::spawn(move || cat.wait());
+        }
+        load
+    }
+
+    fn replay(&self, more: &[&str]) -> Command {
+        let mut command = self.desk.home.inrush(["replay"]);
+        command.arg(&self.file).args(["--threads", "2", "--memory", "120M", "--socket"]);
+        command.arg(self.desk.server.socket()).args(more);
+        if let Some(user) = self.desk.server.options().user {
+            command.args(["--user", &user]);
+        }
+        command
+    }
+
+    /// To its end, which has to come.
+    pub(super) fn run(&self, point: &str) -> Outcome {
+        let mut command = self.command();
+        command.env("INRUSH_FAILPOINT", format!("{point}=panic")).env("RUST_BACKTRACE", "0");
+        let child = start(&mut command);
+        let pid = child.id();
+        let (ended, end) = channel();
+        std::thread::spawn(move || ended.send(finish(child)));
+        match end.recv_timeout(PATIENCE) {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                signal(pid, "-KILL");
+                panic!("{point} {:?} hangs: {:?}", self.way, end.recv());
+            }
+        }
+    }
+
+    /// The same command, which meets nothing.
+    pub(super) fn again(&self) -> Outcome {
+        run(&mut self.command())
+    }
+
+    /// Whether the error says that the table is as it was, or that nothing has begun.
+    pub(super) fn says_old(&self, outcome: &Outcome) -> bool {
+        outcome.err.contains(&format!("{} is as it was", self.desk.table("t")))
+    }
+
+    /// The rows are in and sound, and nothing is beside the table but what goes on with adding.
+    #[track_caller]
+    pub(super) fn has_new(&mut self, what: &str, outcome: &Outcome) {
+        let seen = self.seen();
+        assert!(seen.rows.as_ref() == Some(&self.new), "{what}: {outcome:?}");
+        let left: Vec<&str> = seen.left().into_iter().filter(|n| !n.contains("_ledger_")).collect();
+        assert_eq!(left, [""; 0], "{what}: {outcome:?}");
+        let table = self.desk.table("t");
+        check_table(&mut self.desk.session, &table);
+        assert_eq!(self.desk.home.temp_files(), [""; 0], "{what}");
+    }
+
+    #[track_caller]
+    pub(super) fn is_new(&mut self, outcome: &Outcome, what: &str) {
+        assert!([0, 3].contains(&outcome.code()), "{what}: {outcome:?}");
+        self.has_new(what, outcome);
+        assert_eq!(self.seen().left(), [""; 0], "{what}");
+    }
+}
+
+/// A dump that makes the table anew.
+fn dump(desk: &Desk) -> String {
+    let tuples: Vec<String> = (0..ROWS).map(|row| format!("({row},'new')")).collect();
+    let inserts: String = tuples
+        .chunks(1000)
+        .map(|tuples| format!("INSERT INTO `t` VALUES {};\n", tuples.join(",")))
+        .collect();
+    format!(
+        "USE `{}`;\nDROP TABLE IF EXISTS `t`;\nCREATE TABLE `t` (`a` int PRIMARY KEY, \
+         `b` varchar(20), KEY `b` (`b`)) ENGINE=InnoDB;\n{inserts}",
+        desk.database
+    )
+}

@@ -1,0 +1,128 @@
+//! What is told of a load at its end, however that came.
+
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
+use encode::prepared::Prepared;
+use job::error::Error;
+use job::options::OnDuplicate;
+use job::progress::Stage;
+use job::publish;
+use job::report::{LogicalReport, Report, memory_peak_bytes};
+use job::steps::Steps;
+use server::Lock;
+
+use crate::landing::Way;
+use crate::lane::Loaded;
+use crate::resume::{self, Resume};
+use crate::{Done, Work};
+
+const ER_NO_SUCH_TABLE: u16 = 1146;
+
+impl Work<'_> {
+    /// What is to be said of a panic in this thread, of which only the step that publishes can have
+    /// done what shows. Rows that are added are told by their ledger.
+    pub(crate) fn died(&self, target: &mut Lock, stage: Stage, died: Error) -> Error {
+        match self.landing.way {
+            Way::Shadow if stage == Stage::Publish => publish::died(target, died),
+            Way::Transaction => {
+                let _shield = self.prepared.options.interrupt.shield();
+                let are_in = self.transaction.as_ref().map_or(Ok(false), |it| it.is_in(target));
+                publish::told(target, died, are_in, |target, _| {
+                    server::Error::CommitUnknown(target).into()
+                })
+            }
+            Way::Shadow | Way::Append => died,
+        }
+    }
+
+    /// What is left of a load that failed, besides what the target's own cleaning up removes.
+    pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Error {
+        let _shield = self.prepared.options.interrupt.shield();
+        let Some(resume) = &self.resume else {
+            // It may have been opening it.
+            if target.reconnect().is_ok() {
+                let _ = resume::give_up(target);
+            }
+            return error;
+        };
+        // Where the server cannot be asked, the next load finds the ledger.
+        let reached = target.reconnect().map_err(Error::from);
+        let totals = reached.and_then(|()| resume.ledger.totals(&mut target.session));
+        let name = target.table.name.to_string();
+        // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
+        let has_rows = match target.is_empty() {
+            Ok(is_empty) => !is_empty,
+            Err(error) => error.errno() != Some(ER_NO_SUCH_TABLE),
+        };
+        match (self.landing.way, totals) {
+            (Way::Append, Ok(totals)) if totals.rows > 0 && has_rows => {
+                Error::Appended { error: Box::new(error), target: name, rows: Some(totals.rows) }
+            }
+            (Way::Append, Err(_)) => {
+                Error::Appended { error: Box::new(error), target: name, rows: None }
+            }
+            (_, Ok(_)) => {
+                let _ = resume.ledger.remove(&mut target.session);
+                error
+            }
+            (_, Err(_)) => error,
+        }
+    }
+
+    pub(crate) fn report(&self, target: &Lock, steps: &mut Steps<'_>, done: Done) -> Report {
+        let Prepared { options, inspected, .. } = *self.prepared;
+        let Done { loaded, order, mut warnings } = done;
+        let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
+        warnings.extend(target.remarks.iter().cloned());
+        let seconds = steps.stopwatch.total_seconds();
+        let mut notes = vec![self.landing.why.clone()];
+        notes.extend(order.note().map(str::to_owned));
+        notes.extend(self.notes.iter().cloned());
+        notes.extend(options.emptied_note(collected.rows, collected.rejects));
+        let counts = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(None));
+        let is_skipped = options.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;
+        if is_skipped && inspected.columns.iter().any(counts) {
+            notes.push(
+                "rows that were skipped have used up AUTO_INCREMENT values, which LOAD DATA IGNORE \
+                 would have given to the next rows"
+                    .to_owned(),
+            );
+        }
+        let before = self.resume.as_ref().map(Resume::before).unwrap_or_default();
+        Report {
+            target: target.table.name.to_string(),
+            job: steps.job().to_owned(),
+            path: self.prepared.path.name(),
+            why: self.prepared.why.to_owned(),
+            server: target.facts.version.text.clone(),
+            server_address: self.connect.server_text(),
+            rows: collected.rows,
+            rejects: collected.rejects,
+            rejects_by_reason: collected.rejects_by_reason,
+            rejects_file: None,
+            on_duplicate: options.on_duplicate.name(),
+            duplicates: collected.duplicates,
+            bytes: bytes_read,
+            file_bytes: 0,
+            spilled_bytes: order.spilled_bytes,
+            sorted_input: order.is_in_order,
+            seconds,
+            rows_per_second: collected.rows.saturating_sub(before.rows) as f64 / seconds,
+            megabytes_per_second: bytes_read as f64 / 1e6 / seconds,
+            stages: steps.stopwatch.times(),
+            memory_peak_bytes: memory_peak_bytes(),
+            threads: settled.connections_max,
+            indexes: Vec::new(),
+            logical: Some(LogicalReport {
+                landing: self.landing.way.name(),
+                settled,
+                portions: collected.portions,
+                sorted: order.is_sorted,
+                retries,
+                rows_before: before.rows,
+            }),
+            notes,
+            warnings,
+        }
+    }
+}
