@@ -14,8 +14,8 @@ DEMO   := $(TARGET)/demo/inrush
 # Generated rows, and the servers of demo and benchmarks while they run.
 ROWS   := $(abspath $(TARGET))/tpch
 
-# Tests wait for servers half of the time.
-THREADS ?= $(shell echo $$(( $$(nproc) * 3 / 2 )))
+# Tests wait for servers and disks more than half of the time.
+THREADS ?= $(shell echo $$(( $$(nproc) * 5 / 2 )))
 
 # Of the soak: how long, or which case again; and on which servers.
 MINUTES ?= 10

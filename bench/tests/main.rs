@@ -5,7 +5,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use bench::batch::loads::{InrushPath, Way as BatchWay};
 use bench::batch::{self, BatchOptions, Cell};
@@ -13,9 +12,6 @@ use bench::outcome::Way;
 use bench::replay::{self, Kind, ReplayOptions, Way as ReplayWay};
 use bench::tpch::{Schema, Table};
 use bench::tproch::{self, TprochOptions};
-
-/// One server at a time: they are made to measure.
-static ONE_SERVER: Mutex<()> = Mutex::new(());
 
 struct Folder(PathBuf);
 
@@ -79,7 +75,6 @@ fn options(dir: &Path, schema: Schema, tables: Vec<Table>, suffix: &str) -> Tpro
 
 #[test]
 fn every_table_is_loaded_in_every_way_and_nothing_is_left() {
-    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new("all");
     let mut said = Vec::new();
     let options = options(&folder.0, Schema::Tproch, Vec::new(), "");
@@ -99,7 +94,6 @@ fn every_table_is_loaded_in_every_way_and_nothing_is_left() {
 
 #[test]
 fn a_load_that_gives_other_rows_fails_the_benchmark() {
-    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new("other");
     let suffix = "SET l_comment = 'x'";
     let options = options(&folder.0, Schema::Dbgen, Vec::new(), suffix);
@@ -135,7 +129,6 @@ fn batch_options(dir: &Path) -> BatchOptions {
 
 #[test]
 fn every_cell_is_measured_and_every_way_leaves_the_same_rows() {
-    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new("batch");
     let outcome = batch::run(&batch_options(&folder.0), &mut |_| {}).unwrap();
     assert_eq!(outcome.grid.cells.len(), 4);
@@ -157,7 +150,6 @@ fn every_cell_is_measured_and_every_way_leaves_the_same_rows() {
 
 #[test]
 fn a_load_that_cannot_work_fails_before_the_grid() {
-    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new("rehearsed");
     let mut options = batch_options(&folder.0);
     options.program = stand_in(&folder.0, "(id, nothing)");
@@ -170,7 +162,6 @@ fn a_load_that_cannot_work_fails_before_the_grid() {
 
 #[test]
 fn a_run_that_is_interrupted_stops_its_server() {
-    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new("interrupted");
     let options = batch_options(&folder.0);
     let interrupt = options.interrupt.clone();
@@ -237,7 +228,6 @@ fn replay_options(dir: &Path, edit: &str) -> ReplayOptions {
 
 #[test]
 fn a_dump_is_replayed_in_every_way_and_then_kept() {
-    let _one = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new("replay");
     let options = ReplayOptions { kinds: vec![Kind::Numbered], ..replay_options(&folder.0, "") };
     let outcome = replay::run(&options, &mut |_| {}).unwrap();

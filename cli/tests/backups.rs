@@ -26,7 +26,7 @@ impl Backup {
         let (dir, log) = (server.dir().join("backup"), server.dir().join("backup.log"));
         let said = std::fs::File::create(&log).unwrap();
         let child = Command::new(program)
-            .args(["--no-defaults", "--backup", "--user=root", "--throttle=20"])
+            .args(["--no-defaults", "--backup", "--user=root", "--throttle=60"])
             .arg(format!("--socket={}", server.socket().display()))
             .arg(format!("--datadir={}", server.datadir().display()))
             .arg(format!("--target-dir={}", dir.display()))

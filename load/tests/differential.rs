@@ -18,15 +18,25 @@ const BATCH: usize = 50;
 const NEW_SERVERS: usize = 4;
 
 #[test]
-fn random_tables_are_as_load_data_makes_them() {
-    let Some(mut server) = Server::get() else { return };
+fn random_tables_are_as_load_data_makes_them_also_after_a_crash() {
+    compare_tables(0, End::Kill);
+}
+
+#[test]
+fn random_tables_are_as_load_data_makes_them_also_after_a_shutdown() {
+    compare_tables(1, End::Shutdown);
+}
+
+/// Every second batch of tables from `first` on, each compared once more after the server's `end`.
+fn compare_tables(first: usize, end: End) {
+    let Some(server) = Server::own() else { return };
     let seed = Random::seed_of_run();
     let cases = std::env::var("INRUSH_CASES").ok().and_then(|text| text.parse().ok());
     let cases: usize = cases.unwrap_or(CASES);
     println!("seed {seed}, {cases} tables");
     let mut failed = Vec::new();
     let mut totals = Totals::default();
-    for start in (0..cases).step_by(BATCH) {
+    for start in (first * BATCH..cases).step_by(2 * BATCH) {
         let mut loaded = Vec::new();
         for seed in (start..cases.min(start + BATCH)).map(|number| seed + number as u64) {
             let outcome = catch_unwind(AssertUnwindSafe(|| one(&server, seed, &mut totals)));
@@ -35,8 +45,7 @@ fn random_tables_are_as_load_data_makes_them() {
                 Err(_) => failed.push(seed),
             }
         }
-        let end = if (start / BATCH).is_multiple_of(2) { End::Kill } else { End::Shutdown };
-        server = server.restart(end);
+        server.restart(end);
         for (seed, twins) in loaded {
             let again = catch_unwind(AssertUnwindSafe(|| twins.compare_again(&server)));
             if again.is_err() {
@@ -45,7 +54,8 @@ fn random_tables_are_as_load_data_makes_them() {
             }
         }
     }
-    println!("{cases} tables, {totals:?}");
+    println!("{totals:?}");
+    server.remove();
     assert!(failed.is_empty(), "cases that failed, by seed: {failed:?}");
 }
 
@@ -62,14 +72,12 @@ fn the_first_table_of_a_new_server_stays_as_load_data_makes_it() {
     for seed in (0..cases).map(|number| seed + number as u64) {
         let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
         let Some(new) = TestServer::start_with(&options) else { return };
-        // The harness has servers that live as long as the tests; this one is stopped below.
         let new: &'static TestServer = Box::leak(Box::new(new));
         let run = AssertUnwindSafe(|| on_new_server(&oracle, new, seed, &mut totals));
         if catch_unwind(run).is_err() {
             failed.push(seed);
         }
-        new.kill_9().unwrap();
-        let _ = std::fs::remove_dir_all(new.dir());
+        Server::of(new).remove();
     }
     println!("{cases} new servers, {totals:?}");
     assert!(failed.is_empty(), "cases that failed, by seed: {failed:?}");

@@ -1,7 +1,7 @@
 //! The one server of this binary, and sessions that say what they were doing when they fail.
 
 use std::path::PathBuf;
-use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::OnceLock;
 
 use load::{Error, LoadOptions, Report};
 use server::session::Done;
@@ -9,13 +9,9 @@ use server::{ConnectOptions, Row, Session};
 
 use crate::{TestServer, TestServerOptions};
 
-/// Held while a test uses the server; alone by the one that restarts it.
-static RUNNING: RwLock<()> = RwLock::new(());
-
-/// The server, which nobody restarts meanwhile.
+/// A server that tests share, or that one has for itself.
 pub struct Server {
     server: &'static TestServer,
-    _running: RwLockReadGuard<'static, ()>,
 }
 
 /// How a server ends.
@@ -31,41 +27,36 @@ impl Server {
     /// None, with a line printed, if no server is installed.
     pub fn get() -> Option<Server> {
         static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
-        let server = SERVER.get_or_init(|| {
-            let extra = [
-                // What was committed outlives a kill of the process.
-                "--innodb-flush-log-at-trx-commit=2",
-                "--innodb-buffer-pool-size=256M",
-                "--max-allowed-packet=64M",
-                "--default-time-zone=+05:30",
-            ];
-            TestServer::start_with(&TestServerOptions {
-                extra: extra.map(str::to_owned).into(),
-                ..TestServerOptions::default()
-            })
-        });
-        let server = server.as_ref()?;
-        let running = RUNNING.read().unwrap_or_else(PoisonError::into_inner);
-        Some(Server { server, _running: running })
+        let server = SERVER.get_or_init(|| TestServer::start_with(&options())).as_ref()?;
+        Some(Server { server })
+    }
+
+    /// One that a test has for itself, and may end; it is to [`Server::remove`] it.
+    pub fn own() -> Option<Server> {
+        // The harness has servers that live as long as the tests.
+        let server = Box::leak(Box::new(TestServer::start_with(&options())?));
+        Some(Server { server })
     }
 
     /// A server that one test has for itself.
     pub fn of(server: &'static TestServer) -> Server {
-        let running = RUNNING.read().unwrap_or_else(PoisonError::into_inner);
-        Server { server, _running: running }
+        Server { server }
     }
 
-    /// Ends the server and starts it again, when nobody else uses it.
-    pub fn restart(self, end: End) -> Server {
-        let Server { server, _running } = self;
-        drop(_running);
-        let alone = RUNNING.write().unwrap_or_else(PoisonError::into_inner);
+    /// Ends the server and starts it again.
+    pub fn restart(&self, end: End) {
         if let End::Kill = end {
-            server.kill_9().unwrap();
+            self.server.kill_9().unwrap();
         }
-        server.restart().unwrap_or_else(|error| panic!("{error}\n{}", server.error_log()));
-        drop(alone);
-        Server { server, _running: RUNNING.read().unwrap_or_else(PoisonError::into_inner) }
+        self.server
+            .restart()
+            .unwrap_or_else(|error| panic!("{error}\n{}", self.server.error_log()));
+    }
+
+    /// Ends a server that nobody needs any more, and removes what it had.
+    pub fn remove(self) {
+        self.server.kill_9().unwrap();
+        let _ = std::fs::remove_dir_all(self.server.dir());
     }
 
     /// The server itself.
@@ -124,6 +115,18 @@ impl Server {
     pub fn load(&self, options: &LoadOptions) -> Result<Report, Error> {
         load::load(&self.connect_options(), options, &())
     }
+}
+
+fn options() -> TestServerOptions {
+    let extra = [
+        // What was committed outlives a kill of the process.
+        "--innodb-flush-log-at-trx-commit=2",
+        "--innodb-buffer-pool-size=256M",
+        "--max-allowed-packet=64M",
+        "--default-time-zone=+05:30",
+    ];
+    let extra = extra.map(str::to_owned).into();
+    TestServerOptions { extra, ..TestServerOptions::default() }
 }
 
 /// A session in a database of its own.
