@@ -50,7 +50,7 @@ fn write(path: &Path, bytes: u64) -> std::io::Result<f64> {
 }
 
 /// Bytes that no disk compresses (xorshift64).
-fn fill_with_noise(block: &mut [u8]) {
+pub(crate) fn fill_with_noise(block: &mut [u8]) {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     for word in block.chunks_exact_mut(8) {
         state ^= state << 13;

@@ -9,10 +9,11 @@ use bench::outcome::Way;
 use bench::replay::{self, ReplayOptions};
 use bench::tpch::Table;
 use bench::tproch::{self, TprochOptions};
+use bench::writes::{self, WritesOptions};
 
 use crate::args::ConnectArgs;
 use crate::args::bench::{
-    BatchBenchArgs, BenchArgs, BenchCommand, ReplayBenchArgs, SchemaArg, TprochArgs,
+    BatchBenchArgs, BenchArgs, BenchCommand, ReplayBenchArgs, SchemaArg, TprochArgs, WritesArgs,
 };
 use crate::failure::Failure;
 use crate::{connect, signals, size};
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::Tproch(args) => tproch(args),
         BenchCommand::Batch(args) => batch(args),
         BenchCommand::Replay(args) => replay(args),
+        BenchCommand::Writes(args) => writes(args),
     }
 }
 
@@ -141,6 +143,23 @@ fn replay(args: &ReplayBenchArgs) -> Result<u8, Failure> {
     signals::watch(&options.interrupt, false)?;
     let outcome =
         replay::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
+        println!("{text}");
+    } else {
+        print!("{}", outcome.text());
+    }
+    Ok(0)
+}
+
+/// Ways of writing a file.
+fn writes(args: &WritesArgs) -> Result<u8, Failure> {
+    let mut options = WritesOptions { repeat: args.repeat, ..WritesOptions::default() };
+    if let Some(size) = &args.file_size {
+        options.file_bytes = size::parse(size).map_err(Failure::usage)?;
+    }
+    options.threads = args.threads.unwrap_or(options.threads);
+    let outcome = writes::run(&args.data_dir, &options).map_err(Failure::failed)?;
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
         println!("{text}");

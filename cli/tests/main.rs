@@ -12,6 +12,7 @@ mod inputs;
 mod inspect;
 mod intruders;
 mod kill;
+mod large_file;
 mod logical;
 mod lost_rows;
 mod meanwhile;

@@ -21,6 +21,8 @@ pub(crate) enum BenchCommand {
     Batch(BatchBenchArgs),
     /// A dump of the TPC-H tables: the mariadb client, Inrush as statements and as rows.
     Replay(ReplayBenchArgs),
+    /// Ways of writing the file that the server imports, on the disk of a folder.
+    Writes(WritesArgs),
 }
 
 #[derive(Debug, Args)]
@@ -157,4 +159,23 @@ pub(crate) struct ReplayBenchArgs {
     pub(crate) keep: bool,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WritesArgs {
+    /// A folder on the disk in question.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) data_dir: PathBuf,
+    /// Size of the file, as 512M or 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) file_size: Option<String>,
+    /// Threads that build it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Runs of each way.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) repeat: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
