@@ -1,5 +1,5 @@
-//! The fuzz targets on stable: samples damaged at random, for seconds, or as long as
-//! INRUSH_FUZZ_SECONDS says for each target.
+//! The fuzz targets on stable: samples and the corpus (`fuzz/corpus`) as they are, then damaged at
+//! random, for seconds, or as long as INRUSH_FUZZ_SECONDS says for each target.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -22,14 +22,43 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+/// Committed inputs of a target, by name.
+fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    let entries = std::fs::read_dir(&folder).unwrap().map(Result::unwrap);
+    let mut inputs: Vec<_> = entries
+        .map(|entry| {
+            let name = entry.file_name().into_string().unwrap();
+            (name, std::fs::read(entry.path()).unwrap())
+        })
+        .collect();
+    inputs.sort();
+    inputs
+}
+
+/// Gives a target every input of its corpus, and names those that it fails on.
+fn replay(target: Target) {
+    let failed: Vec<String> = corpus(target.name)
+        .into_iter()
+        .filter_map(|(name, bytes)| {
+            let at = Instant::now();
+            let is_sound = catch_unwind(AssertUnwindSafe(|| (target.run)(&bytes))).is_ok();
+            (!is_sound || at.elapsed() > LONGEST).then_some(name)
+        })
+        .collect();
+    assert!(failed.is_empty(), "fuzz/corpus/{}: {failed:?}, as said above", target.name);
+}
+
 /// Feeds a target until the time or the runs are over.
 fn feed(target: Target) {
+    replay(target);
     let seconds = number("INRUSH_FUZZ_SECONDS").map(Duration::from_secs);
     let seed = number("INRUSH_SEED").unwrap_or(1);
-    let samples = samples::of(target.name);
+    let mut samples = samples::of(target.name);
     for sample in &samples {
         (target.run)(sample);
     }
+    samples.extend(corpus(target.name).into_iter().map(|(_, bytes)| bytes));
     let begun = Instant::now();
     let mut runs = 0;
     while seconds.map_or(runs < RUNS, |seconds| begun.elapsed() < seconds) {
@@ -99,6 +128,17 @@ fn any_file_is_guessed_at() {
 #[test]
 fn tablespaces_are_read_or_refused() {
     feed_named("tablespace");
+}
+
+#[test]
+fn every_target_has_a_small_corpus() {
+    let mut total_bytes = 0;
+    for target in TARGETS {
+        let inputs = corpus(target.name);
+        assert!((20..=50).contains(&inputs.len()), "{}: {} inputs", target.name, inputs.len());
+        total_bytes += inputs.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+    }
+    assert!(total_bytes < 1_500_000, "{total_bytes} bytes");
 }
 
 #[test]
