@@ -8,9 +8,9 @@ use job::error::Error;
 use job::options::{LoadOptions, Mode, OnDuplicate};
 use schema::TableName;
 use server::identity::Identity;
-use server::privileges::InPlace;
+use server::privileges::{self, InPlace};
 use server::secondary::Defer;
-use server::{Error as ServerError, Lock, Twin};
+use server::{Error as ServerError, Lock, Twin, Unsupported};
 
 /// Which way rows get into the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct Ask {
     pub deletes: bool,
     /// Whether they can be changed, as under `--on-duplicate update`.
     pub updates: bool,
+    /// Whether rows of the input can be left out, so that the ledger's counts are corrected.
+    pub leaves_out: bool,
 }
 
 /// Where the rows of one load go.
@@ -68,6 +70,7 @@ impl Ask {
             atomic: options.atomic,
             deletes: options.on_duplicate == OnDuplicate::Replace,
             updates: options.on_duplicate == OnDuplicate::Update,
+            leaves_out: options.on_duplicate != OnDuplicate::Fail || options.rejects_max > 0,
         }
     }
 }
@@ -77,7 +80,8 @@ impl Landing {
     ///
     /// Errors: the inner one is the sentences of what keeps every way from the target.
     pub fn choose(target: &mut Lock, ask: Ask) -> Result<Result<Landing, Vec<String>>, Error> {
-        let identity = target.identity()?;
+        let mut identity = target.identity()?;
+        identity.ties.extend(ledger_ties(target, ask));
         let mut landing = Landing {
             way: Way::Shadow,
             why: "rows go into a twin of the table, which takes its place when it is complete"
@@ -145,6 +149,7 @@ impl Landing {
                 deletes: self.ask.deletes || self.ask.mode == Mode::Replace,
                 updates: self.ask.updates,
                 ledger,
+                corrects: ledger && self.ask.leaves_out,
             };
             facts.privileges.missing_in_place(&target.table.name, need, &facts.account)
         };
@@ -189,6 +194,17 @@ impl Landing {
             Way::Transaction | Way::Append => &target.table.name,
         }
     }
+}
+
+/// What keeps the account from the ledger of rows that go into a twin, beyond what the twin needs.
+fn ledger_ties(target: &Lock, ask: Ask) -> Option<Unsupported> {
+    let (database, facts) = (&target.table.name.database, &target.facts);
+    let is_needed = ask.mode != Mode::Append && ask.leaves_out;
+    if !is_needed || facts.privileges.on_database("UPDATE", database) {
+        return None;
+    }
+    let grant = privileges::grant(&["UPDATE"], database, &facts.account);
+    Some(Unsupported::TwinPrivileges(vec![grant]))
 }
 
 fn list(reasons: &[server::Unsupported]) -> String {

@@ -16,7 +16,7 @@ use rustix::fs::{Access, AtFlags};
 
 use crate::error::{Error, Result};
 use crate::filename::filename;
-use crate::identifier::quote_name;
+use crate::grant;
 use crate::privileges::Privileges;
 use crate::session::Session;
 use crate::unsupported::Unsupported;
@@ -120,7 +120,7 @@ impl ServerFacts {
             sql_mode: text("sql_mode"),
             time_zone: session_row.text(0)?,
             auto_increment_step: (session_row.number(2)?, session_row.number(3)?),
-            account: account(&session_row.text(5)?, &session_row.text(4)?),
+            account: grant::account(&session_row.text(5)?, &session_row.text(4)?),
             privileges: Privileges::read(session)?,
         })
     }
@@ -238,12 +238,6 @@ impl ServerFacts {
 /// Whether a variable is neither off nor 0.
 pub(crate) fn is_set(value: &str) -> bool {
     !matches!(value, "" | "0" | "OFF")
-}
-
-/// `user@host` in backquotes; `host` is what comes after its last `@`.
-fn account(user_and_host: &str, host: &str) -> String {
-    let user = user_and_host.strip_suffix(host).and_then(|user| user.strip_suffix('@'));
-    format!("{}@{}", quote_name(user.unwrap_or_default()), quote_name(host))
 }
 
 fn variables(session: &mut Session) -> Result<HashMap<String, String>> {

@@ -19,6 +19,7 @@ pub mod direct;
 pub mod error;
 pub mod facts;
 pub mod filename;
+mod grant;
 pub mod identifier;
 pub mod learn;
 pub mod mariadbd;

@@ -5,6 +5,7 @@
 
 mod bulk;
 mod bytes;
+mod denied;
 mod ending;
 mod row;
 
@@ -188,7 +189,7 @@ impl Session {
             Ok(Ok(()))
         });
         ours.go_on();
-        outcome.map_err(|e| Error::from_driver(e, sql))?
+        outcome.map_err(|e| self.with_grant(Error::from_driver(e, sql)))?
     }
 
     /// Runs a statement and gives each row as its columns by name, in lower case. For statements
@@ -351,7 +352,7 @@ impl Session {
             }
             Ok(done)
         });
-        done.map_err(error)
+        done.map_err(|e| self.with_grant(error(e)))
     }
 }
 

@@ -1,7 +1,8 @@
 //! What the account may do, read from SHOW GRANTS.
 
 use crate::error::Result;
-use crate::identifier::{TableName, quote_name, quoted_name};
+pub use crate::grant::grant;
+use crate::identifier::{TableName, quoted_name};
 use crate::session::Session;
 
 /// Rights the direct path needs on the target's database: create, fill and swap the shadow.
@@ -12,8 +13,9 @@ const SERVER: [&str; 2] = ["RELOAD", "SUPER"];
 /// Rights a twin needs on the target's database: it is made, altered, filled and swapped in.
 const TWIN: [&str; 6] = DATABASE;
 
-/// Rights that whoever makes a table needs to take it back.
-pub const TO_MAKE: &[&str] = &["SELECT", "CREATE", "DROP"];
+/// Rights that whoever makes a table for rows needs, to fill it or to take it back: a right on a table
+/// that has gone again could not be given.
+pub const TO_MAKE: &[&str] = &["SELECT", "INSERT", "CREATE", "DROP"];
 /// Rights that whoever makes a table under another name needs, to have it take its place or to take it
 /// back.
 pub const TO_MAKE_BESIDE: &[&str] = &["SELECT", "INSERT", "CREATE", "ALTER", "DROP"];
@@ -24,7 +26,7 @@ pub fn missing(session: &mut Session, rights: &[&str], database: &str) -> Result
     let privileges = Privileges::read(session)?;
     let row =
         session.query_row("SELECT CURRENT_USER(), SUBSTRING_INDEX(CURRENT_USER(), '@', -1)")?;
-    let account = super::account(&row.text(0)?, &row.text(1)?);
+    let account = crate::grant::account(&row.text(0)?, &row.text(1)?);
     Ok(privileges.missing(rights, database, &account))
 }
 
@@ -54,6 +56,8 @@ pub struct InPlace {
     pub updates: bool,
     /// A table beside it says what was loaded: CREATE and DROP in its database.
     pub ledger: bool,
+    /// What that says may be corrected: UPDATE in its database.
+    pub corrects: bool,
 }
 
 impl Privileges {
@@ -116,8 +120,13 @@ impl Privileges {
             .filter(|(right, is_needed)| *is_needed && !self.on_table(right, name))
             .map(|(right, _)| right)
             .collect();
-        let ledger: &[&str] =
-            if need.ledger { &["SELECT", "INSERT", "CREATE", "DROP"] } else { &[] };
+        let ledger: &[&str] = match need {
+            InPlace { ledger: true, corrects: true, .. } => {
+                &["SELECT", "INSERT", "UPDATE", "CREATE", "DROP"]
+            }
+            InPlace { ledger: true, .. } => &["SELECT", "INSERT", "CREATE", "DROP"],
+            _ => &[],
+        };
         let rows = Some(rows).filter(|rights| !rights.is_empty());
         let rows = rows
             .map(|rights| format!("GRANT {} ON {} TO {account}", rights.join(", "), name.quoted()));
@@ -128,14 +137,7 @@ impl Privileges {
     fn missing(&self, rights: &[&str], database: &str, account: &str) -> Option<String> {
         let missing = rights.iter().filter(|right| !self.on_database(right, database));
         let missing: Vec<&str> = missing.copied().collect();
-        (!missing.is_empty()).then(|| self.grant(&missing, database, account))
-    }
-
-    /// `GRANT .. ON database.* TO account`.
-    pub(crate) fn grant(&self, rights: &[&str], database: &str, account: &str) -> String {
-        // The name of a database is a pattern here.
-        let plain = database.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
-        format!("GRANT {} ON {}.* TO {account}", rights.join(", "), quote_name(&plain))
+        (!missing.is_empty()).then(|| grant(&missing, database, account))
     }
 }
 
@@ -211,6 +213,11 @@ mod tests {
         assert_eq!(
             privileges.missing_in_place(&table, need, "x"),
             ["GRANT DELETE ON `f`.`lk` TO x"]
+        );
+        let need = InPlace { ledger: true, corrects: true, ..InPlace::default() };
+        assert_eq!(
+            privileges.missing_in_place(&table, need, "x"),
+            ["GRANT UPDATE, CREATE, DROP ON `f`.* TO x"]
         );
         let nothing = Privileges { grants: Vec::new() };
         let missing = nothing.missing_for_direct("a_b`c", "x");

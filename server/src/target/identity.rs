@@ -8,6 +8,7 @@
 use schema::{Engine, Feature, TableKind, TableName};
 
 use crate::error::Result;
+use crate::facts::privileges;
 use crate::identifier::quote_text;
 use crate::target::lock::Lock;
 use crate::unsupported::Unsupported;
@@ -108,7 +109,7 @@ impl Lock {
         // MariaDB shows that there is one to whoever may use the table.
         let is_mysql = self.session.version().flavor == Flavor::MySql;
         if is_mysql && !privileges.on_database("TRIGGER", database) {
-            let grant = privileges.grant(&["TRIGGER"], database, account);
+            let grant = privileges::grant(&["TRIGGER"], database, account);
             found.ties.push(Unsupported::UnseenTriggers(grant));
         }
         let missing = privileges.missing_for_twin(database, account);

@@ -68,7 +68,7 @@ impl Session {
                  and its SET NAMES; statement: {}",
                 label(sql)
             )),
-            _ => e,
+            _ => self.with_grant(e),
         })?;
         match asked.load(Ordering::SeqCst) {
             true => Err(Error::Option(format!(

@@ -1,0 +1,109 @@
+//! What gives an account a right that the server has missed when it was asked to do something.
+//!
+//! Rights are looked at before anything is begun wherever it is known what will be asked
+//! ([`crate::privileges`]); what a dump asks for is not. The server's words name the host
+//! that the account came from, not the account's own, so that is asked for.
+
+use mysql::prelude::Queryable;
+
+use crate::error::Error;
+use crate::grant;
+use crate::identifier::quoted_name;
+use crate::session::Session;
+
+/// Server errors of a missing right: on a database, on a table, on the server.
+const ER_DBACCESS_DENIED: u16 = 1044;
+const ER_TABLEACCESS_DENIED: u16 = 1142;
+const ER_SPECIFIC_ACCESS_DENIED: u16 = 1227;
+
+/// A right, and the database that it is missing on; none for the whole server.
+type Missing = (String, Option<String>);
+
+impl Session {
+    /// Adds to the server's words, if they are about a missing right, what gives it.
+    pub(super) fn with_grant(&mut self, mut error: Error) -> Error {
+        let Error::Statement { errno, message, statement, .. } = &mut error else { return error };
+        let Some((right, database)) = missing(*errno, message, statement) else { return error };
+        let sql = "SELECT CURRENT_USER(), SUBSTRING_INDEX(CURRENT_USER(), '@', -1)";
+        let account = self.driver.call(|conn| conn.query_first::<(String, String), _>(sql));
+        // Whoever cannot be asked any more fails at the next statement.
+        if let Ok(Some((account, host))) = account {
+            let account = grant::account(&account, &host);
+            let grant = match database {
+                Some(database) => grant::grant(&[&right], &database, &account),
+                None => format!("GRANT {right} ON *.* TO {account}"),
+            };
+            message.push_str(&format!(" (the account needs: {grant})"));
+        }
+        error
+    }
+}
+
+/// What the server's words, in English, say is missing.
+fn missing(errno: u16, message: &str, statement: &str) -> Option<Missing> {
+    match errno {
+        ER_TABLEACCESS_DENIED => {
+            let (right, rest) = message.split_once(" command denied to user ")?;
+            let (database, _) = quoted_name(rest.split_once(" for table ")?.1)?;
+            // Several are listed where any would do.
+            let right = right.split(", ").next()?;
+            (right != "ANY").then(|| (right.to_owned(), Some(database)))
+        }
+        ER_DBACCESS_DENIED => {
+            let database = message.split_once(" to database '")?.1.strip_suffix('\'')?;
+            let right = right_of(statement)?;
+            Some((right.to_owned(), Some(database.to_owned())))
+        }
+        ER_SPECIFIC_ACCESS_DENIED => {
+            let rights = message.split_once("(at least one of) the ")?.1;
+            let right = rights.split_once(" privilege")?.0.split(", ").next()?;
+            Some((right.to_owned(), None))
+        }
+        _ => None,
+    }
+}
+
+/// The right on a database that a statement of these words takes.
+fn right_of(statement: &str) -> Option<&'static str> {
+    let mut words = statement.split_whitespace().map(str::to_ascii_uppercase);
+    match (words.next()?.as_str(), words.next()?.as_str()) {
+        ("CREATE", "DATABASE" | "SCHEMA") => Some("CREATE"),
+        ("ALTER", "DATABASE" | "SCHEMA") => Some("ALTER"),
+        ("DROP", "DATABASE" | "SCHEMA") => Some("DROP"),
+        ("LOCK", "TABLES" | "TABLE") => Some("LOCK TABLES"),
+        ("CREATE", "TEMPORARY") => Some("CREATE TEMPORARY TABLES"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_right_is_read_from_the_servers_words() {
+        let of = |errno, message: &str, statement: &str| {
+            missing(errno, message, statement)
+                .map(|(right, database)| format!("{right} on {}", database.unwrap_or_default()))
+        };
+        let user = "to user 'one'@'localhost'";
+        for (errno, message, statement, expected) in [
+            (1142, format!("TRIGGER command denied {user} for table `a``b`.`t`"), "", "TRIGGER on a`b"),
+            (1142, format!("SELECT, DELETE command denied {user} for table `d`.`t`"), "", "SELECT on d"),
+            (1044, format!("Access denied {} database 'd'", user.replacen("to", "for", 1) + " to"), "CREATE DATABASE IF NOT EXISTS `d`", "CREATE on d"),
+            (1044, format!("Access denied {} database 'd'", user.replacen("to", "for", 1) + " to"), "lock tables t write", "LOCK TABLES on d"),
+            (1227, "Access denied; you need (at least one of) the SUPER, BINLOG ADMIN privilege(s) for this operation".to_owned(), "", "SUPER on "),
+        ] {
+            assert_eq!(of(errno, &message, statement).as_deref(), Some(expected), "{message}");
+        }
+        for (errno, message, statement) in [
+            (1142, "ANY command denied to user 'a'@'b' for table `d`.`t`", ""),
+            (1142, "INSERT command denied to user 'a'@'b' for table 't'", ""),
+            (1044, "Access denied for user 'a'@'b' to database 'd'", "USE d"),
+            (1142, "(hidden)", ""),
+            (1062, "Duplicate entry '1' for key 'PRIMARY'", ""),
+        ] {
+            assert_eq!(of(errno, message, statement), None, "{message}");
+        }
+    }
+}
