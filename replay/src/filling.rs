@@ -45,11 +45,11 @@ impl Filling<'_> {
     /// Errors: [`server::Error::CommitUnknown`] where others see the table and nothing tells whether
     /// they are in; a shadow goes in any case.
     pub(crate) fn commit(&self, session: &mut Session) -> Result<(), server::Error> {
-        match session.exec("COMMIT") {
+        match session.exec("COMMIT").and_then(|_| session.check_in_step()) {
             Err(error) if error.is_unclear() && !self.is_shadow => {
                 Err(server::Error::CommitUnknown(self.table.to_string()))
             }
-            done => done.map(drop),
+            done => done,
         }
     }
 }

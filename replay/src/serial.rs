@@ -101,7 +101,7 @@ fn statements(
         filling.watch.add_rows(count);
         open_bytes += text.len();
         if parts && open_bytes >= TRANSACTION_BYTES {
-            session.exec("COMMIT")?;
+            filling.commit(session)?;
             session.exec("START TRANSACTION")?;
             open_bytes = 0;
         }

@@ -43,4 +43,13 @@ impl Sessions {
         let own = Session::connect(&ConnectOptions { database: None, ..connect.clone() })?;
         Ok(Sessions { dump, own })
     }
+
+    /// Sees to it that what was heard over both was the answer to what was asked, before tables are
+    /// touched because of it.
+    ///
+    /// Errors: [`server::Error::Nonsense`].
+    pub(crate) fn check_in_step(&mut self) -> server::Result<()> {
+        self.dump.check_in_step()?;
+        self.own.check_in_step()
+    }
 }

@@ -152,6 +152,9 @@ impl Tables {
 
     /// Drops the tables whose CREATE did not follow.
     pub(crate) fn run_held_drops(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
+        if !self.held.is_empty() {
+            sessions.check_in_step()?;
+        }
         while let Some((key, name)) = self.held.pop_first() {
             let sql = format!("DROP TABLE IF EXISTS {}", name.quoted());
             if let Err(error) = unchecked(&mut sessions.own, |own| own.exec(&sql).map(drop)) {
@@ -207,6 +210,7 @@ impl Tables {
         if let Some(why) = reading.against(&create, name) {
             return as_it_is(why);
         }
+        sessions.check_in_step()?;
         self.clean(&mut sessions.own, &name.database)?;
         self.take(&mut sessions.own, name)?;
         let made = make(sessions, &create, &reading, name);
@@ -272,6 +276,7 @@ impl Tables {
         for name in names {
             let key = self.fold(name);
             let Some(entry) = self.entries.get(&key) else { continue };
+            sessions.check_in_step()?;
             swap::swap(&mut sessions.own, self.lock_wait, &[&entry.shadow], &[entry.replaces])?;
             if let Some(entry) = self.entries.remove(&key) {
                 self.published(&mut sessions.own, key, entry);
@@ -299,6 +304,7 @@ impl Tables {
                 self.bare.append(&mut now);
                 return Err(error.into());
             }
+            sessions.own.check_in_step()?;
             load::failpoint::step("replay.key");
         }
         Ok(())
@@ -321,6 +327,7 @@ impl Tables {
     }
 
     fn finish_at_once(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
+        sessions.check_in_step()?;
         let own = &mut sessions.own;
         let replaces = self.entries.values().any(|entry| entry.replaces);
         if !replaces {

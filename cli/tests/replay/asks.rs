@@ -182,3 +182,22 @@ fn what_is_to_stay_out_of_the_binary_log_stays_out() {
         }
     }
 }
+
+#[test]
+fn what_asks_about_the_statement_before_it_is_refused() {
+    let Some(mut yard) = Yard::new(&["last"]) else { return };
+    let database = yard.databases[0].clone();
+    for asks in ["UPDATE t SET v = ROW_COUNT()", "SET @n = Found_Rows()", "SET @n=@@warning_count"]
+    {
+        yard.wipe();
+        yard.make_databases();
+        let later = "CREATE FUNCTION f() RETURNS INT RETURN ROW_COUNT();\n";
+        let text =
+            format!("{TABLE}INSERT INTO t VALUES (1,'a');\nUPDATE t SET v='b';\n{later}{asks};\n");
+        let dump = yard.home.file("last.sql", text);
+        let outcome = run(&mut yard.replay(&dump, &["--into", &database]));
+        outcome.refused(1, &["line 5", "it asks what the statement before it did"]);
+        let seen = yard.seen();
+        assert!(String::from_utf8_lossy(&seen).contains("(1,'b')"), "{asks}");
+    }
+}

@@ -150,7 +150,7 @@ impl Conductor<'_, '_> {
             return Ok(is_done);
         }
         // Nobody waits for a table that is filled apart.
-        self.sessions.dump.exec("COMMIT")?;
+        self.commit()?;
         if let Some(filled) = self.filled.get_mut(table)
             && filled.has_rows
             && filled.since == Since::Nothing

@@ -86,7 +86,8 @@ impl Conductor<'_, '_> {
         self.tables.finish(&mut self.sessions)?;
         let tables: Vec<TableName> = self.filled.keys().cloned().collect();
         tables.iter().try_for_each(|table| self.published(table))?;
-        self.run_deferred()
+        self.run_deferred()?;
+        Ok(self.sessions.check_in_step()?)
     }
 
     /// The replay has failed: tables before that statement are finished, what is not goes. So does

@@ -3,6 +3,7 @@
 use server::Session;
 use server::identifier::quote_text;
 use sources::dump::Statement;
+use sql::StatementKind;
 
 use super::Conductor;
 use crate::error::Error;
@@ -10,6 +11,9 @@ use crate::journal::{Journal, was_done_before};
 use crate::options::ReplayOptions;
 use crate::order::Step;
 use crate::report::Report;
+
+/// What statements begin with that change what there is, not its rows.
+const CHANGES: [&str; 5] = ["CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"];
 
 /// What names a server among others, whatever way leads to it.
 const SERVER: &str =
@@ -68,7 +72,7 @@ impl Conductor<'_, '_> {
     pub(super) fn once(&mut self, statement: &Statement) -> Result<(), Error> {
         let was_begun = self.journal.is_unclear(self.spot);
         self.journal.begins(self.spot)?;
-        let done = match self.exec(statement) {
+        let done = match self.exec_in_step(statement) {
             Err(Error::Server(error)) if was_begun && was_done_before(&error) => Ok(()),
             done => done,
         };
@@ -78,4 +82,23 @@ impl Conductor<'_, '_> {
         }
         done
     }
+
+    /// Runs a statement, and sees to it that what came was its answer. Of one that changes rows the
+    /// next may ask how many they were.
+    fn exec_in_step(&mut self, statement: &Statement) -> Result<(), Error> {
+        self.exec(statement)?;
+        let changes_tables = |kind: &StatementKind| match kind {
+            StatementKind::Other => CHANGES.iter().any(|word| begins(&statement.text, word)),
+            _ => true,
+        };
+        match changes_tables(&statement.kind) {
+            true => Ok(self.sessions.dump.check_in_step()?),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether a statement begins with a word.
+fn begins(text: &[u8], word: &str) -> bool {
+    text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
 }

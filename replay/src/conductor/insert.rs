@@ -318,7 +318,7 @@ impl Conductor<'_, '_> {
                 return Ok(());
             }
             // Nobody waits for a table that is filled apart.
-            (true, Some(_)) => self.sessions.dump.exec("COMMIT").map(drop)?,
+            (true, Some(_)) => self.commit()?,
             (false, _) => {}
         }
         self.sent(table, sent, 0.0, self.spot)

@@ -18,7 +18,17 @@ const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_clien
 /// The variable that says whether foreign keys are checked.
 pub(super) const CHECKS: &str = "foreign_key_checks";
 
+/// What a statement asks about the one before it by.
+const ABOUT_THE_LAST: [&[u8]; 4] =
+    [b"row_count(", b"found_rows(", b"@@warning_count", b"@@error_count"];
+
 impl Conductor<'_, '_> {
+    /// Has the rows that the dump's session has put in stay.
+    pub(super) fn commit(&mut self) -> Result<(), Error> {
+        self.sessions.dump.exec("COMMIT")?;
+        Ok(self.sessions.dump.check_in_step()?)
+    }
+
     pub(super) fn set(
         &mut self,
         statement: &Statement,
@@ -98,6 +108,14 @@ impl Conductor<'_, '_> {
     /// Runs a statement in the dump's session.
     pub(super) fn exec(&mut self, statement: &Statement) -> Result<(), Error> {
         let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
+        if asks_about_the_last(statement) {
+            return Err(Error::Refused(
+                "it asks what the statement before it did (ROW_COUNT() and the like), and a replay \
+                 has asked other things since: the client plays such a dump"
+                    .to_owned(),
+            ));
+        }
+        self.sessions.check_in_step()?;
         self.sessions.dump.exec_bytes(&text)?;
         self.report.statements += 1;
         if self.state.as_ref().is_some_and(|state| state.is_of_next()) {
@@ -128,4 +146,15 @@ impl Conductor<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Whether a statement asks about the one before it. What a routine or a trigger asks, it asks when it
+/// runs.
+fn asks_about_the_last(statement: &Statement) -> bool {
+    let text = statement.text.to_ascii_lowercase();
+    let is_later = text.starts_with(b"create");
+    let asks = |words: &&[u8]| text.windows(words.len()).any(|at| at == *words);
+    matches!(statement.kind, StatementKind::Other | StatementKind::Set { .. })
+        && !is_later
+        && ABOUT_THE_LAST.iter().any(asks)
 }

@@ -125,7 +125,7 @@ impl Conductor<'_, '_> {
         };
         if commits && self.transaction.is_open() {
             // What the server would have done: the statement may not have run, or under another name.
-            self.sessions.dump.exec("COMMIT")?;
+            self.commit()?;
             self.committed()?;
         }
         Ok(())

@@ -247,11 +247,11 @@ impl Connection {
 
     /// Errors: not one to try again after where the server did not answer: the rows may be in.
     fn commit(&mut self) -> Result<(), Stopped> {
-        match self.session.exec("COMMIT") {
+        match self.session.exec("COMMIT").and_then(|_| self.session.check_in_step()) {
             Err(error) if error.is_unclear() => {
                 Err(Stopped::Failed(load::Error::from(error).into()))
             }
-            done => Ok(done.map(drop)?),
+            done => Ok(done?),
         }
     }
 

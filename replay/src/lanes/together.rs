@@ -177,8 +177,8 @@ impl Together {
     /// whether it was done. `begun`: when all were prepared.
     fn commit_one(&self, mut lane: Session, number: usize, begun: Instant) -> Result<(), Error> {
         let sql = format!("XA COMMIT {}", self.name(number));
-        let error = match lane.exec(&sql) {
-            Ok(_) => return Ok(()),
+        let error = match lane.exec(&sql).and_then(|_| lane.check_in_step()) {
+            Ok(()) => return Ok(()),
             Err(error) => error,
         };
         if !error.is_unclear() {

@@ -37,6 +37,7 @@ pub(super) fn swap(
     let _shield = own.options().interrupt.shield();
     load::failpoint::step("replay.rename");
     swap.run(own, lock_wait)?;
+    own.check_in_step()?;
     load::failpoint::step("replay.renamed");
     finish(own, &old)
 }

@@ -75,7 +75,8 @@ impl Driver {
         self.call(|conn| conn.query_drop(sql))
     }
 
-    fn give_up(&mut self) {
+    /// Ends the connection: nothing more is believed of it.
+    pub(super) fn give_up(&mut self) {
         let conn = self.conn.take();
         // Its last word to the server can be one too many.
         let _ = inside(|| drop(conn));

@@ -8,6 +8,7 @@ mod bytes;
 mod denied;
 mod ending;
 mod row;
+mod step;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -78,11 +79,11 @@ impl Session {
         Session::connect(&self.options)
     }
 
-    /// Whether the server still answers.
+    /// Whether the server still answers, and what it is asked.
     pub(crate) fn is_alive(&mut self) -> bool {
         // Twice: the end of the statement before may have been asked for too late.
-        (0..2).any(|_| match self.query("SELECT 1") {
-            Ok(_) | Err(Error::Interrupted) => true,
+        (0..2).any(|_| match self.check_in_step() {
+            Ok(()) | Err(Error::Interrupted) => true,
             Err(_) => false,
         })
     }

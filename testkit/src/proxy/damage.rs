@@ -32,15 +32,16 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// Any that shows in the form of an answer. Another value in it would look as good as the right one,
-    /// and so does an answer that comes twice: each that follows is taken for the next one's.
+    /// Any that shows in the form of an answer, or in the order of answers. Another value would look as
+    /// good as the right one.
     pub fn any(random: &mut Random) -> Damage {
-        match random.below(6) {
+        match random.below(7) {
             0 => Damage::Empty,
             1 => Damage::Cut(random.below(16)),
             2 => Damage::Sequence(random.below(256) as u8),
             3 => Damage::Long(random.next_u64() as u32),
             4 => Damage::Columns(random.pick(&COLUMNS)),
+            5 => Damage::Twice,
             _ => Damage::Missing,
         }
     }
