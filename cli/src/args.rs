@@ -146,12 +146,21 @@ impl ConnectArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LoadArgs {
     /// Files to load, in this order: plain, gzip, zstd, lz4, bzip2 or xz; - is stdin; quoted
-    /// patterns with * ? [ ] stand for the files that match.
+    /// patterns with * ? [ ] stand for the files that match. With --into DB also folders.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The table to load into.
-    #[arg(long, value_name = "DB.TABLE")]
+    /// The table to load into; or the database, whose tables the files go to by their names
+    /// (orders.csv, shop.orders.tbl, orders.0001.csv.zst): all tables at once, or none.
+    #[arg(long, value_name = "DB.TABLE|DB")]
     pub(crate) into: String,
+    /// With --into DB: files whose names match PATTERN (* and ? stand for anything) go to TABLE; with
+    /// no TABLE they are left out; may be given several times, the first that matches counts.
+    #[arg(long, value_name = "PATTERN=TABLE")]
+    pub(crate) map: Vec<String>,
+    /// With --into DB: load each table for itself, one after the other, not all or none: for tables
+    /// that cannot be published at once with others.
+    #[arg(long, conflicts_with = "atomic")]
+    pub(crate) each: bool,
     /// SQL file whose CREATE TABLE makes the table when it is missing.
     #[arg(long, value_name = "FILE")]
     pub(crate) ddl: Option<PathBuf>,
@@ -170,10 +179,11 @@ pub(crate) struct LoadArgs {
     pub(crate) atomic: bool,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
-    /// File that gets the refused rows; FILE.reasons.jsonl says why.
+    /// File that gets the refused rows; FILE.reasons.jsonl says why. With --into DB a folder, for a
+    /// file of each table.
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Refused rows that are tolerated; with one more the load fails.
+    /// Refused rows that are tolerated, of each table; with one more the load fails.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) rejects_max: u64,
     /// Have --mode replace empty the table where the input has no rows, or refused ones only.

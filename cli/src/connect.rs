@@ -169,6 +169,23 @@ fn typed(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
     })
 }
 
+/// What rows go into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Into {
+    /// One table.
+    Table(TableName),
+    /// Tables of this database.
+    Database(String),
+}
+
+/// Reads `DB.TABLE` or `DB`. Names that hold dots are given in backquotes, as in SQL.
+pub(crate) fn into(into: &str) -> Result<Into, Failure> {
+    match TableName::parse(&format!("{into}.`t`"), None) {
+        Ok(name) => Ok(Into::Database(name.database)),
+        Err(_) => Ok(Into::Table(target(into)?)),
+    }
+}
+
 /// Reads `DB.TABLE`. Names that hold dots are given in backquotes, as in SQL.
 pub(crate) fn target(into: &str) -> Result<TableName, Failure> {
     TableName::parse(into, None).map_err(|error| Failure::usage(format!("--into {error}")))
@@ -189,6 +206,13 @@ mod tests {
         assert_eq!(parts("`a.b`.`c``.d`"), ("a.b".to_owned(), "c`.d".to_owned()));
         for wrong in ["lineitem", ".t", "d.", "`a`", "a.b.c", "`a.b", ""] {
             assert!(target(wrong).is_err(), "{wrong}");
+        }
+        for (typed, database) in [("tpch", "tpch"), ("`a.b`", "a.b")] {
+            assert_eq!(into(typed).unwrap(), Into::Database(database.to_owned()));
+        }
+        assert!(matches!(into("tpch.lineitem").unwrap(), Into::Table(_)));
+        for wrong in [".t", "d.", "a.b.c", "`a.b", ""] {
+            assert!(into(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use load::LoadOptions;
+use load::several::files::COMPRESSED;
 use sources::Encoding;
 
 use crate::failure::Failure;
@@ -20,10 +21,6 @@ pub(crate) enum DialectArg {
     /// Vertical bars, also at the line's end (dbgen).
     Tbl,
 }
-
-/// Endings of compressed files. What a file is, its first bytes tell; these only hide the ending
-/// that chooses a dialect.
-const COMPRESSED: [&str; 9] = ["gz", "gzip", "bgz", "zst", "zstd", "lz4", "bz2", "bzip2", "xz"];
 
 /// The files that were meant.
 pub(crate) fn files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {

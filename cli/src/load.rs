@@ -1,20 +1,26 @@
 //! `inrush load` and `inrush plan`: from what was typed to what it means.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use load::{Batches, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas};
+use schema::TableName;
 use sources::is_stdin;
 
 use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg};
+use crate::connect::Into;
 use crate::dialect::dialect;
 use crate::failure::{Failure, REJECTS, USAGE};
-use crate::{connect, input, print, progress, signals, size, sniff};
+use crate::{connect, input, print, progress, several, signals, size, sniff};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
-    let options = options(args)?;
+    let target = match connect::into(&args.into)? {
+        Into::Table(target) => target,
+        Into::Database(database) => return several::run(args, &database),
+    };
+    let options = options(args, &target)?;
     // No server is made or started for what cannot be loaded.
     let server = connect::meant(&args.connect)?;
     match server.is_made() {
@@ -44,7 +50,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
 }
 
 /// A name's ending decides what the bytes mean: in `.tsv`, for one, that `\N` is text.
-fn tell_dialect(file: &Path) {
+pub(crate) fn tell_dialect(file: &Path) {
     let name = input::preset_name(None, file);
     if name != "mysql" {
         tell!("note: read as --dialect {name}, by the ending of {}", file.display());
@@ -64,7 +70,11 @@ fn show(out: &mut impl Write, args: &LoadArgs, report: &load::Report) -> std::io
 
 /// Prints which path a load would take, and why; touches nothing.
 pub(crate) fn plan(args: &LoadArgs) -> Result<u8, Failure> {
-    let options = options(args)?;
+    let target = match connect::into(&args.into)? {
+        Into::Table(target) => target,
+        Into::Database(database) => return several::plan(args, &database),
+    };
+    let options = options(args, &target)?;
     let plan = match connect::visit(&args.connect)? {
         Ok(visit) => load::plan(Some(&visit.connect), &options)?,
         Err(sandbox) => load::Plan {
@@ -83,7 +93,7 @@ pub(crate) fn plan(args: &LoadArgs) -> Result<u8, Failure> {
     Ok(if plan.path.is_some() || may_be_made { 0 } else { USAGE })
 }
 
-fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
+pub(crate) fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
     if args.quiet {
         Box::new(())
     } else if std::io::stderr().is_terminal() {
@@ -93,9 +103,22 @@ fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
     }
 }
 
-fn options(args: &LoadArgs) -> Result<LoadOptions, Failure> {
-    let target = connect::target(&args.into)?;
-    let files = input::files(&args.files)?;
+/// The options of a load of one table.
+fn options(args: &LoadArgs, target: &TableName) -> Result<LoadOptions, Failure> {
+    if !args.map.is_empty() || args.each {
+        return Err(Failure::usage(
+            "--map and --each are for several tables: --into DB, which names no table",
+        ));
+    }
+    options_of(args, target, input::files(&args.files)?)
+}
+
+/// The options of a load of `files`, at least one, into a table.
+pub(crate) fn options_of(
+    args: &LoadArgs,
+    target: &TableName,
+    files: Vec<PathBuf>,
+) -> Result<LoadOptions, Failure> {
     let mut options = LoadOptions::new(files, &target.database, &target.table);
     if args.ddl.as_deref().is_some_and(is_stdin) && options.files.iter().any(|file| is_stdin(file))
     {

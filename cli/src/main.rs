@@ -29,6 +29,7 @@ mod replay;
 mod replay_print;
 mod replay_progress;
 mod sandbox;
+mod several;
 mod signals;
 mod size;
 mod sniff;

@@ -78,7 +78,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
 const TALLIES_MAX: usize = 10;
 
 /// Why rows were refused, and where they are.
-fn rejected(out: &mut impl Write, report: &Report) -> io::Result<()> {
+pub(crate) fn rejected(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let (told, rest) =
         report.rejects_by_reason.split_at(report.rejects_by_reason.len().min(TALLIES_MAX));
     for RejectTally { column, reason, rows } in told {
@@ -186,7 +186,7 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
 }
 
 /// Room and time, for rows in key order and for others where that makes a difference.
-fn estimate(
+pub(crate) fn estimate(
     out: &mut impl Write,
     estimate: &Estimate,
     free_bytes: Option<[u64; 2]>,

@@ -26,6 +26,8 @@ pub(crate) struct Bar {
 #[derive(Default)]
 struct Watched {
     heard: Option<Heard>,
+    /// Which of several tables it is: `3/8 orders `.
+    table: String,
 }
 
 struct Heard {
@@ -65,7 +67,8 @@ impl Watched {
             parts.push(Part::new(0, format!("about {left} left")));
         }
         let done = total.map(|total| snapshot.done_bytes as f64 / total as f64);
-        status::line(columns, &format!("{:9}", snapshot.stage.name()), done, parts)
+        let head = format!("{}{:9}", self.table, snapshot.stage.name());
+        status::line(columns, &head, done, parts)
     }
 }
 
@@ -85,6 +88,12 @@ impl Bar {
     }
 }
 
+/// `3/8 orders `, of a table with its database.
+fn one_of(name: &str, number: usize, of: usize) -> String {
+    let table = name.split_once('.').map_or(name, |(_, table)| table);
+    if of > 1 { format!("{number}/{of} {table} ") } else { String::new() }
+}
+
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -92,6 +101,10 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Progress for Bar {
     fn update(&self, snapshot: Snapshot) {
         held(&self.watched).hear(snapshot, Instant::now());
+    }
+
+    fn table(&self, name: &str, number: usize, of: usize) {
+        held(&self.watched).table = one_of(name, number, of);
     }
 
     fn waiting(&self, text: &str) {
@@ -112,6 +125,8 @@ pub(crate) struct Lines {
 
 struct LinesState {
     started: Instant,
+    /// Which of several tables it is: a line at each stage of each would be too much then.
+    table: String,
     stage: Option<(Stage, Instant)>,
     printed: Instant,
     /// When a wait was last told of.
@@ -122,7 +137,13 @@ impl Lines {
     pub(crate) fn new() -> Lines {
         let now = Instant::now();
         Lines {
-            state: Mutex::new(LinesState { started: now, stage: None, printed: now, waited: None }),
+            state: Mutex::new(LinesState {
+                started: now,
+                table: String::new(),
+                stage: None,
+                printed: now,
+                waited: None,
+            }),
         }
     }
 }
@@ -138,13 +159,18 @@ impl Progress for Lines {
                 now
             }
         };
-        let first = begun == now;
+        let first = begun == now && state.table.is_empty();
         if !first && now - state.printed < LINE_INTERVAL {
             return;
         }
         state.printed = now;
         let clock = (now - state.started).as_secs();
-        tell!("{clock:>5} s  {}", line(&snapshot, (now - begun).as_secs_f64()));
+        let line = line(&snapshot, (now - begun).as_secs_f64());
+        tell!("{clock:>5} s  {}{line}", state.table);
+    }
+
+    fn table(&self, name: &str, number: usize, of: usize) {
+        held(&self.state).table = one_of(name, number, of);
     }
 
     fn waiting(&self, text: &str) {

@@ -63,7 +63,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
     // The target itself.
     let missing_hint = "does not exist; --ddl FILE or --create would make it";
     let cases: &[(&str, &[&str], &[&str])] = &[
-        ("t", &[], &["--into t: the database is missing"]),
+        ("t", &[], &["does not exist: t.", "--map PATTERN=TABLE"]),
         ("a.b.c", &[], &["is not a table name"]),
         (&missing, &[], &["missing", missing_hint]),
         ("nodb.t", &[], &["nodb.t", missing_hint]),
@@ -81,7 +81,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
     let mut both = desk.home.load(desk.server, &new, Path::new("-"));
     let both = run(both.args(["--ddl", "/dev/stdin"]));
     both.refused(2, &["--ddl and the input cannot both be the standard input"]);
-    run(&mut desk.home.inrush(["load"])).refused(2, &["--into <DB.TABLE> <FILE>..."]);
+    run(&mut desk.home.inrush(["load"])).refused(2, &["--into <DB.TABLE|DB> <FILE>..."]);
     run(&mut desk.home.inrush(["laod"])).refused(2, &["unrecognized subcommand", "'load'"]);
     assert_eq!(desk.rows("SELECT * FROM t"), ["1|2|3"]);
     assert_eq!(desk.files(), ["db.opt", "t.frm", "t.ibd"]);

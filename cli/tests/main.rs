@@ -33,6 +33,7 @@ mod sandbox;
 mod scene;
 mod secure;
 mod seen;
+mod several;
 mod signals;
 mod sniff;
 mod space;

@@ -35,7 +35,7 @@ const PUBLISHED: End = IsIn("nevertheless: do not load them again");
 const REPLAYED: End = IsIn("the failpoint replay.");
 
 /// Every thread, on a way that has it.
-const THREADS: [(&str, Way, End); 36] = [
+const THREADS: [(&str, Way, End); 39] = [
     ("thread.rows", Way::Direct, ITSELF),
     ("batch.0", Way::Direct, ITSELF),
     ("thread.indexes", Way::Direct, ITSELF),
@@ -47,6 +47,9 @@ const THREADS: [(&str, Way, End); 36] = [
     ("thread.waiting", Way::Direct, Goes),
     ("thread.interrupt", Way::Direct, Goes),
     ("thread.signals", Way::Direct, Goes),
+    ("thread.import", Way::Several, ITSELF),
+    ("thread.verify", Way::Several, ITSELF),
+    ("thread.mover", Way::Several, Fails("the thread that renames has ended")),
     ("thread.read-ahead", Way::Packed, Fails("the thread that reads ahead has ended")),
     ("thread.rows", Way::Skipping, ITSELF),
     ("thread.collect", Way::Skipping, ITSELF),
@@ -75,7 +78,7 @@ const THREADS: [(&str, Way, End); 36] = [
 ];
 
 /// Where a load or a replay is conducted from, on a way that comes there.
-const CONDUCTED: [(&str, Way, End); 33] = [
+const CONDUCTED: [(&str, Way, End); 38] = [
     ("inspect.end", Way::Made, ITSELF),
     ("shadow.discarded", Way::Made, ITSELF),
     ("shadow.discarded", Way::Direct, ITSELF),
@@ -87,6 +90,11 @@ const CONDUCTED: [(&str, Way, End); 33] = [
     ("publish.swapped", Way::Direct, Warns),
     ("publish.end", Way::Direct, Warns),
     ("job.end", Way::Direct, Goes),
+    ("shadow.discarded", Way::Several, ITSELF),
+    ("import.placed", Way::Several, ITSELF),
+    ("publish.begin", Way::Several, ITSELF),
+    ("publish.moved", Way::Several, PUBLISHED),
+    ("publish.swapped", Way::Several, Warns),
     ("inspect.begin", Way::Stream, ITSELF),
     ("shadow.begin", Way::Stream, ITSELF),
     ("ledger.created", Way::Stream, ITSELF),
@@ -158,7 +166,7 @@ fn all_of(cases: &[(&'static str, Way, End)], ways: &[Way]) {
 
 #[test]
 fn a_panic_in_a_thread_of_a_build_ends_it_or_nothing() {
-    all_of(&THREADS, &[Way::Direct, Way::Packed, Way::Skipping]);
+    all_of(&THREADS, &[Way::Direct, Way::Several, Way::Packed, Way::Skipping]);
 }
 
 #[test]
@@ -173,7 +181,7 @@ fn a_panic_in_a_thread_of_a_replay_ends_it_or_nothing() {
 
 #[test]
 fn a_panic_of_who_conducts_a_build_says_what_is_in() {
-    all_of(&CONDUCTED, &[Way::Direct, Way::Made]);
+    all_of(&CONDUCTED, &[Way::Direct, Way::Several, Way::Made]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ use crate::rows::{Commit, RowsStage};
 
 /// A finished tablespace.
 #[derive(Debug)]
-pub(crate) struct Built {
+pub struct Built {
     pub(crate) rows: u64,
     pub(crate) rejects: u64,
     pub(crate) rejects_by_reason: Vec<RejectTally>,

@@ -30,5 +30,6 @@ mod space_file;
 mod unique_part;
 mod verify;
 
+pub use attempt::Built;
 pub use least::least_memory;
-pub use load::run;
+pub use load::{Shadowed, Unplaced, build, prepare, report};

@@ -1,7 +1,8 @@
 //! The direct path: build the tablespace, have the server adopt it, swap it in.
 //!
-//! Step by step, each between two journal lines: inspect, shadow, rows, indexes,
-//! verify, import, publish. docs/journal.md says what a crash in each leaves.
+//! Step by step, each between two journal lines: inspect, shadow ([`prepare`]), rows, indexes, verify
+//! ([`build`]), import ([`Unplaced::import`]), publish. docs/journal.md says what a crash in each
+//! leaves. Between these calls the connections may work at other targets.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -16,9 +17,11 @@ use job::machine;
 use job::memory::Least;
 use job::options::LoadOptions;
 use job::progress::Stage;
-use job::publish::publish;
-use job::report::{Report, memory_peak_bytes};
+use job::report::Report;
 use job::steps::Steps;
+use server::import::AtBuilt;
+use server::publish::FilledBy;
+use server::shadow::AtDiscarded;
 use server::{Direct, Lock};
 use sources::Source;
 use values::Collation;
@@ -29,48 +32,57 @@ use crate::early_pass::EarlyPass;
 use crate::space_file::SpaceFile;
 use crate::verify::{self, Expected};
 
-/// Loads a target that was found fit for it.
-pub fn run(
-    prepared: &Prepared<'_>,
-    direct: &mut Direct<'_>,
-    source: &Mutex<Box<dyn Source>>,
-    steps: &mut Steps<'_>,
-) -> Result<Report, Error> {
-    let done = load(prepared, direct, source, steps)?;
-    steps.stopwatch.stop();
-    Ok(report(prepared, direct.lock, steps, done))
+/// A target with an empty shadow, which has no file any more.
+pub struct Shadowed {
+    /// The shadow's file as the server had made it.
+    ibd: Vec<u8>,
+    template: Template,
+    cfg: Cfg,
+    at: AtDiscarded,
 }
 
-/// A load that is done.
-struct Done {
+/// A target whose file is built and verified.
+pub struct Unplaced {
+    cfg: Cfg,
     built: Built,
-    /// What did not work after the target had its rows.
-    warnings: Vec<String>,
+    at: AtBuilt,
 }
 
-fn load(
-    prepared: &Prepared<'_>,
+/// Makes the shadow of a target that was found fit for it. `begins_wait` starts what must have
+/// passed before the import, where nobody does it for several targets.
+pub fn prepare(
     direct: &mut Direct<'_>,
-    source: &Mutex<Box<dyn Source>>,
+    begins_wait: bool,
     steps: &mut Steps<'_>,
-) -> Result<Done, Error> {
-    let (ibd, template, mut cfg, discarded) = steps.step(Stage::Shadow, || {
+) -> Result<Shadowed, Error> {
+    steps.step(Stage::Shadow, || {
         let shadow = direct.create_shadow()?;
         failpoint::hit("shadow.created");
-        let (template, exported) = shadow.export_template()?;
-        let discarded = exported.discard()?;
+        let (exported_files, exported) = shadow.export_template()?;
+        let discarded = if begins_wait { exported.discard() } else { exported.discard_only() }?;
         failpoint::hit("shadow.discarded");
-        let cfg = Cfg::parse(&template.cfg)?;
-        let parsed = Template::parse(&template.ibd, &cfg)?;
-        Ok((template.ibd, parsed, cfg, discarded))
-    })?;
+        let cfg = Cfg::parse(&exported_files.cfg)?;
+        let template = Template::parse(&exported_files.ibd, &cfg)?;
+        Ok(Shadowed { ibd: exported_files.ibd, template, cfg, at: discarded.rest() })
+    })
+}
+
+/// Builds the file and verifies it. Takes all of the memory that the load has.
+pub fn build(
+    prepared: &Prepared<'_>,
+    direct: &mut Direct<'_>,
+    shadowed: Shadowed,
+    source: &Mutex<Box<dyn Source>>,
+    steps: &mut Steps<'_>,
+) -> Result<Unplaced, Error> {
+    let Shadowed { ibd, template, cfg, at } = shadowed;
     let binding = Binding::new(Parts {
         columns: prepared.inspected.columns.clone(),
         cfg: &cfg,
         fields: &prepared.inspected.fields,
         collations: &prepared.inspected.collations,
     })?;
-    let (file, mut building) = discarded.create_build_file()?;
+    let (file, building) = direct.discarded(at)?.create_build_file()?;
     let file = SpaceFile::new(file, building.path(), cached_bytes_max(prepared.options));
     let collations = collations_by_id(prepared, &binding, &cfg);
     let build = Build {
@@ -99,18 +111,35 @@ fn load(
         let early = crate::damage::at_failpoint(&file, early)?;
         verify::verify(&file, early, &expected, prepared.progress)
     })?;
-    drop(file);
-    let filled = steps.step(Stage::Import, || {
-        cfg.autoinc = built.next_auto_increment.unwrap_or(0);
-        building.ensure_session()?;
-        let placed = building.place(&cfg.to_bytes())?;
-        failpoint::hit("import.placed");
-        let mut imported = placed.import(built.row_id_max)?;
-        imported.check_indexes(built.rows)?;
-        Ok(imported.filled())
-    })?;
-    let warnings = steps.last_step(Stage::Publish, || publish(filled, prepared.options))?;
-    Ok(Done { built, warnings })
+    let at = building.rest();
+    Ok(Unplaced { cfg, built, at })
+}
+
+impl Unplaced {
+    /// Bytes of the file, in the page cache mostly.
+    pub fn file_bytes(&self) -> u64 {
+        self.built.file_bytes
+    }
+
+    /// Has the server adopt the file. Takes no memory worth counting.
+    pub fn import(
+        self,
+        direct: &mut Direct<'_>,
+        steps: &mut Steps<'_>,
+    ) -> Result<(FilledBy, Built), Error> {
+        let Unplaced { mut cfg, built, at } = self;
+        let made = steps.step(Stage::Import, || {
+            cfg.autoinc = built.next_auto_increment.unwrap_or(0);
+            let mut building = direct.building(at)?;
+            building.ensure_session()?;
+            let placed = building.place(&cfg.to_bytes())?;
+            failpoint::hit("import.placed");
+            let mut imported = placed.import(built.row_id_max)?;
+            imported.check_indexes(built.rows)?;
+            Ok(imported.filled().rest())
+        })?;
+        Ok((made, built))
+    }
 }
 
 /// How much of the file is left to the page cache.
@@ -162,11 +191,9 @@ fn try_build(
     }
 }
 
-fn report(prepared: &Prepared<'_>, target: &Lock, steps: &mut Steps<'_>, done: Done) -> Report {
+/// The report of a target that has its rows; times are added when it is published.
+pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: Built) -> Report {
     let Prepared { options, memory, why, .. } = *prepared;
-    let Done { built, mut warnings } = done;
-    warnings.extend(target.remarks.iter().cloned());
-    let seconds = steps.stopwatch.total_seconds();
     let mut notes = vec![
         "the rows are in no backup yet: take a full one, since an incremental one leaves the \
               table out"
@@ -178,7 +205,7 @@ fn report(prepared: &Prepared<'_>, target: &Lock, steps: &mut Steps<'_>, done: D
     }
     Report {
         target: target.table.name.to_string(),
-        job: steps.job().to_owned(),
+        job: steps.job(),
         path: "direct",
         why: why.to_owned(),
         server: target.facts.version.text.clone(),
@@ -186,22 +213,15 @@ fn report(prepared: &Prepared<'_>, target: &Lock, steps: &mut Steps<'_>, done: D
         rows: built.rows,
         rejects: built.rejects,
         rejects_by_reason: built.rejects_by_reason,
-        rejects_file: None,
         on_duplicate: options.on_duplicate.name(),
         duplicates: built.duplicates,
         bytes: built.bytes_read,
         file_bytes: built.file_bytes,
         spilled_bytes: built.spilled_bytes,
         sorted_input: built.sorted_input,
-        seconds,
-        rows_per_second: built.rows as f64 / seconds,
-        megabytes_per_second: built.bytes_read as f64 / 1e6 / seconds,
-        stages: steps.stopwatch.times(),
-        memory_peak_bytes: memory_peak_bytes(),
         threads: memory.threads,
         indexes: built.indexes,
-        logical: None,
         notes,
-        warnings,
+        ..Report::default()
     }
 }

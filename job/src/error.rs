@@ -233,6 +233,30 @@ pub enum Error {
         /// Whether nothing is left.
         clean: bool,
     },
+    /// One of several tables that were to be loaded at once was not, and so none.
+    #[error("{table}: {error}; {}", none(table, *tables, left.as_ref()))]
+    Several {
+        /// `database.table`, or all of them.
+        table: String,
+        /// The step, as the journal has it.
+        step: &'static str,
+        /// What failed.
+        error: Box<Error>,
+        /// How many there are.
+        tables: usize,
+        /// Why something is left of what the load made.
+        left: Option<server::Error>,
+    },
+    /// One of several tables that were loaded one after the other was not.
+    #[error("{table}: {error}; {}", before(done))]
+    Each {
+        /// `database.table`.
+        table: String,
+        /// What failed.
+        error: Box<Error>,
+        /// Those that were loaded before it.
+        done: Vec<String>,
+    },
     /// The built file broke a rule of the format. It was not given to the server.
     #[error("the built file is wrong and was not imported, please report this: {0}")]
     BadFile(String),
@@ -279,7 +303,8 @@ impl Error {
             | Error::NothingToLoad { rejects: 0, .. }
             | Error::Memory { .. } => 2,
             Error::Server(error) => server_status(error),
-            Error::Step { error, .. } => error.exit_status(),
+            Error::Step { error, .. } | Error::Several { error, .. } => error.exit_status(),
+            Error::Each { error, done, .. } if done.is_empty() => error.exit_status(),
             _ => 1,
         }
     }
@@ -295,7 +320,9 @@ impl Error {
             | Error::GaveUp { position, .. } => Some(ErrorPlace::from(&**position)),
             Error::Step { error, .. }
             | Error::Appended { error, .. }
-            | Error::AllIn { error, .. } => error.place(),
+            | Error::AllIn { error, .. }
+            | Error::Several { error, .. }
+            | Error::Each { error, .. } => error.place(),
             Error::Source(error) => error.position().map(|at| ErrorPlace {
                 file: at.path.display().to_string(),
                 line: at.line,
@@ -365,6 +392,27 @@ fn added(target: &str, rows: Option<u64>) -> String {
             if rows == 1 { " is" } else { "s are" }
         ),
         None => format!("rows may be in {target}, the same command goes on with the rest"),
+    }
+}
+
+fn none(table: &str, tables: usize, left: Option<&server::Error>) -> String {
+    let changed = match tables {
+        1 => format!("{table} is as it was"),
+        tables => format!("none of the {tables} tables was changed"),
+    };
+    match left {
+        None => changed,
+        Some(error) => format!(
+            "{changed}, what the load made could not all be removed, the next load of each table does it \
+             ({error})"
+        ),
+    }
+}
+
+fn before(done: &[String]) -> String {
+    match done {
+        [] => "no table was loaded".to_owned(),
+        done => format!("loaded before it: {}", done.join(", ")),
     }
 }
 

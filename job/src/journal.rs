@@ -13,8 +13,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use disk::{File, Folder, private};
 use serde::{Deserialize, Serialize};
 
-use crate::row_log;
-
 /// Journals of ended jobs that are kept, with those of the others.
 const JOURNALS_KEPT: usize = 100;
 
@@ -122,12 +120,19 @@ pub fn rejects_path(journal: &Path) -> PathBuf {
     journal.with_extension("rejects")
 }
 
+/// The same of one of the job's tables.
+pub fn rejects_path_of(rejects: &Path, table: &str) -> PathBuf {
+    let safe = |c: char| if c == '/' || c.is_control() { '_' } else { c };
+    let table: String = table.chars().map(safe).collect();
+    rejects.with_extension(format!("{table}.rejects"))
+}
+
 /// Removes the oldest journals beyond the newest `kept`, but those of jobs that did not end: they
 /// say what was being done. What cannot be read or removed stays.
 fn prune(folder: &Folder, kept: usize) {
     let Ok(names) = folder.names() else { return };
-    let mut journals: Vec<(u64, OsString)> = names
-        .into_iter()
+    let mut journals: Vec<(u64, &OsString)> = names
+        .iter()
         .filter_map(|name| {
             let job = name.to_str()?.strip_suffix(".jsonl")?;
             // A journal, not what is kept beside it.
@@ -141,10 +146,10 @@ fn prune(folder: &Folder, kept: usize) {
     for (_, name) in &journals[..old] {
         if has_ended(folder, name) {
             // The next load tries again.
-            let rejects = rejects_path(Path::new(name));
-            let reasons = row_log::reasons_path(&rejects);
-            for name in [reasons.as_os_str(), rejects.as_os_str(), name] {
-                let _ = folder.remove(name, "journal");
+            let job = name.as_encoded_bytes().strip_suffix(b"jsonl").unwrap_or_default();
+            let beside = names.iter().filter(|beside| beside.as_encoded_bytes().starts_with(job));
+            for beside in beside.filter(|beside| beside != name).chain([*name]) {
+                let _ = folder.remove(beside, "journal");
             }
         }
     }

@@ -168,6 +168,9 @@ pub struct LoadOptions {
     /// Whether rows that are appended become visible all at once: one connection, one
     /// transaction. Default no.
     pub atomic: bool,
+    /// Whether the table is published at once with others, so that its rows must not go into it
+    /// before. Default no; loads of several tables set it.
+    pub with_others: bool,
     /// How the input is cut into fields.
     pub dialect: Dialect,
     /// Whose rules say what becomes of a row. Default: LOAD DATA's.
@@ -244,6 +247,7 @@ impl LoadOptions {
             batches: Batches::default(),
             replicas: Replicas::default(),
             atomic: false,
+            with_others: false,
             dialect: Dialect::mysql(),
             rules: RowRules::LoadData,
             columns: None,

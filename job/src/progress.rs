@@ -61,6 +61,11 @@ pub trait Progress: Sync {
     /// The load is at `snapshot` now.
     fn update(&self, snapshot: Snapshot);
 
+    /// Of a load of several tables, this one is built now: number so many `of` them.
+    fn table(&self, name: &str, number: usize, of: usize) {
+        let _ = (name, number, of);
+    }
+
     /// The load waits for a lock of the server; a sentence says for whose. Said again every few
     /// seconds.
     fn waiting(&self, text: &str) {

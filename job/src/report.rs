@@ -129,6 +129,25 @@ pub struct Stopwatch {
     times: Vec<StageTime>,
 }
 
+impl Report {
+    /// Adds how long it took, and what did not work after the rows were in place.
+    pub fn finish(&mut self, stopwatch: &mut Stopwatch, warnings: Vec<String>) {
+        stopwatch.stop();
+        self.take(stopwatch.total_seconds());
+        self.stages = stopwatch.times();
+        self.memory_peak_bytes = memory_peak_bytes();
+        self.warnings.extend(warnings);
+    }
+
+    /// It took so many seconds.
+    pub fn take(&mut self, seconds: f64) {
+        let before = self.logical.as_ref().map_or(0, |logical| logical.rows_before);
+        self.seconds = seconds;
+        self.rows_per_second = self.rows.saturating_sub(before) as f64 / seconds;
+        self.megabytes_per_second = self.bytes as f64 / 1e6 / seconds;
+    }
+}
+
 impl Stopwatch {
     /// Starts now.
     pub fn start() -> Stopwatch {

@@ -1,6 +1,7 @@
 //! The steps of a load: timed, shown to whoever watches, and written to the journal.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use server::Interrupt;
 
@@ -12,9 +13,10 @@ use crate::progress::{Progress, Snapshot, Stage};
 use crate::report::Stopwatch;
 use crate::state;
 
-/// Goes through the stages one after the other.
+/// Goes through the stages one after the other. Of a job that loads several tables each goes
+/// through its own, and all write to one journal.
 pub struct Steps<'a> {
-    journal: Journal,
+    journal: Arc<Mutex<Journal>>,
     /// Times them.
     pub stopwatch: Stopwatch,
     progress: &'a dyn Progress,
@@ -22,6 +24,8 @@ pub struct Steps<'a> {
     interrupt: Interrupt,
     /// The step that was entered last.
     pub stage: Stage,
+    /// Name of the table, where it is one of several.
+    table: Option<String>,
 }
 
 impl<'a> Steps<'a> {
@@ -36,15 +40,34 @@ impl<'a> Steps<'a> {
         let journal = Journal::create(state_dir)
             .map_err(|source| Error::State { path: state_dir.to_owned(), source })?;
         let mut steps = Steps {
-            journal,
+            journal: Arc::new(Mutex::new(journal)),
             stopwatch: Stopwatch::start(),
             progress,
             target: target.to_owned(),
             interrupt,
             stage: Stage::Inspect,
+            table: None,
         };
         pool::catch(|| steps.write("job", Event::Begin, target)).and_then(|written| written)?;
         Ok(steps)
+    }
+
+    /// The steps of one of the job's tables, told to `progress`.
+    pub fn of_table<'t>(
+        &self,
+        database: &str,
+        table: &str,
+        progress: &'t dyn Progress,
+    ) -> Steps<'t> {
+        Steps {
+            journal: Arc::clone(&self.journal),
+            stopwatch: Stopwatch::start(),
+            progress,
+            target: format!("{database}.{table}"),
+            interrupt: self.interrupt.clone(),
+            stage: Stage::Inspect,
+            table: Some(table.to_owned()),
+        }
     }
 
     /// Does one step between its two journal lines.
@@ -119,7 +142,10 @@ impl<'a> Steps<'a> {
     /// else failed then failed because of it.
     pub fn explain(&self, error: Error) -> Error {
         let Some(by) = self.interrupt.requested() else { return error };
-        let stage = self.stage.name();
+        let stage = match &error {
+            Error::Several { step, .. } => step,
+            _ => self.stage.name(),
+        };
         let stopped = Error::Stopped { by, stage, target: self.target.clone() };
         match error {
             error @ (Error::SwapUnknown { .. }
@@ -130,6 +156,10 @@ impl<'a> Steps<'a> {
                 target,
                 rows,
             },
+            Error::Several { table, step, tables, left: Some(left), .. } => {
+                let (error, left) = (Box::new(stopped), Some(left));
+                Error::Several { table, step, error, tables, left }
+            }
             Error::Step { step, state, clean: false, .. } => {
                 Error::Step { step, error: Box::new(stopped), state, clean: false }
             }
@@ -139,7 +169,7 @@ impl<'a> Steps<'a> {
 
     /// Where refused rows go that nobody has named a file for.
     pub fn rejects_path(&self) -> PathBuf {
-        journal::rejects_path(self.journal.path())
+        journal::rejects_path(self.lock().path())
     }
 
     /// `database.table`.
@@ -148,14 +178,22 @@ impl<'a> Steps<'a> {
     }
 
     /// Name of the job.
-    pub fn job(&self) -> &str {
-        self.journal.job()
+    pub fn job(&self) -> String {
+        self.lock().job().to_owned()
     }
 
     fn write(&mut self, step: &str, event: Event, detail: &str) -> Result<(), Error> {
-        let path = self.journal.path().to_owned();
-        self.journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))?;
-        failpoint::hit(&format!("{step}.{}", event.name()));
+        let mut journal = self.lock();
+        let path = journal.path().to_owned();
+        journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))?;
+        drop(journal);
+        let place = format!("{step}.{}", event.name());
+        failpoint::hit(&place);
+        self.table.iter().for_each(|table| failpoint::hit(&format!("{table}.{place}")));
         Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -95,6 +95,35 @@ pub(crate) struct Sample {
 }
 
 impl Estimate {
+    /// Of several tables that are loaded one after the other and kept until the last: room for all,
+    /// and for the sorted runs of one at a time. None of none.
+    pub(crate) fn of_all(all: &[Estimate]) -> Option<Estimate> {
+        let most = |of: fn(&Estimate) -> u64| all.iter().map(of).max();
+        let import = |one: &Estimate| one.seconds - one.build_seconds();
+        let last_import = all.last().map_or(0.0, import);
+        Some(Estimate {
+            rows: all.iter().map(|one| one.rows).sum(),
+            table_bytes: all.iter().map(|one| one.table_bytes).sum(),
+            temporary_bytes: most(|one| one.temporary_bytes)?,
+            temporary_bytes_unordered: most(|one| one.temporary_bytes_unordered)?,
+            spilled_bytes_min: most(|one| one.spilled_bytes_min)?,
+            // While one is imported the next is built.
+            seconds: all.iter().map(Estimate::build_seconds).sum::<f64>() + last_import,
+            seconds_unordered: all
+                .iter()
+                .map(|one| one.seconds_unordered - import(one))
+                .sum::<f64>()
+                + last_import,
+            ..*all.first()?
+        })
+    }
+
+    /// Seconds of everything but the import.
+    pub(crate) fn build_seconds(&self) -> f64 {
+        let import = self.stages.iter().filter(|(stage, _)| *stage == Stage::Import);
+        self.seconds - import.map(|(_, seconds)| seconds).sum::<f64>()
+    }
+
     /// The same rows sent in statements, into a table of so many indexes. What is sorted for that are the rows as they are in the
     /// input, of `input_bytes`.
     pub(crate) fn sent(

@@ -68,6 +68,10 @@ impl Progress for Forecast<'_> {
         self.progress.update(Snapshot { seconds_left, ..snapshot });
     }
 
+    fn table(&self, name: &str, number: usize, of: usize) {
+        self.progress.table(name, number, of);
+    }
+
     fn waiting(&self, text: &str) {
         self.progress.waiting(text);
     }

@@ -1,6 +1,6 @@
 //! A load from its beginning to its end: what conducts the stages, and chooses the way.
 //!
-//! In reading order: `run` the load as a whole; before it `plan` and `ladder` which way in, `ddl` the
+//! In reading order: `run` the load as a whole, `fill` a table's part of it; before it `plan` and `ladder` which way in, `ddl` the
 //! table made, `estimate` how large and how long it will be, by the `speeds` of loads before and the
 //! `key_order` of its first rows, `foreseen` the same of a table that is not there yet, `space`
 //! whether there is room, `least` how much memory it takes; meanwhile `forecast` how long it still
@@ -11,6 +11,7 @@ pub mod sniff;
 
 mod ddl;
 mod estimate;
+mod fill;
 mod forecast;
 mod foreseen;
 mod key_order;
@@ -18,6 +19,7 @@ mod ladder;
 mod least;
 mod plan;
 mod run;
+pub mod several;
 mod space;
 mod speeds;
 
@@ -38,3 +40,4 @@ pub use estimate::Estimate;
 pub use ladder::Refused;
 pub use plan::{Plan, check, plan};
 pub use run::{load, load_from};
+pub use several::{SeveralPlan, SeveralReport, load_each, load_several, plan_several};

@@ -2,26 +2,24 @@
 
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
 
 use encode::input;
-use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
-use job::options::{LoadOptions, LoadPath};
+use job::options::LoadOptions;
 use job::pool;
 use job::progress::{Progress, Stage};
-use job::publish;
 use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
 use schema::TableName;
-use send::{Landing, Way};
-use server::{ConnectOptions, Direct, Lock, Session, catalog};
+use send::Way;
+use server::{ConnectOptions, Lock, Session, catalog};
 use sources::Source;
 
 use crate::ddl::{self, Made};
+use crate::fill::Filling;
 use crate::forecast::Forecast;
 use crate::ladder::{self, Purpose, Rung};
 use crate::plan;
@@ -64,22 +62,40 @@ fn load_input(
     memory: &Memory,
     source: Box<dyn Source>,
 ) -> Result<Report, Error> {
+    let target = format!("{}.{}", options.database, options.table);
+    let forecast = &Forecast::new(progress);
+    let mut kept_rejects = None;
+    let outcome = job(connect, options, &target, forecast, |connect, steps, told| {
+        let beside = options.rejects.is_none() && options.rejects_max > 0;
+        let rejects = if beside { Some(steps.rejects_path()) } else { options.rejects.clone() };
+        kept_rejects = rejects.clone().filter(|_| beside);
+        let options = &LoadOptions { rejects, ..options.clone() };
+        let mut report = run(connect, options, forecast, memory, source, steps, told)?;
+        report.rejects_file = options.rejects.clone().filter(|_| report.rejects > 0);
+        Ok(report)
+    });
+    if let Some(rejects) = kept_rejects {
+        remove_empty(&rejects);
+    }
+    outcome
+}
+
+/// A job from the first line of its journal to the last: `work` is done with connections that end
+/// when they are asked to, and what it waits for is told.
+pub(crate) fn job<T>(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    target: &str,
+    progress: &dyn Progress,
+    work: impl FnOnce(&ConnectOptions, &mut Steps<'_>, Sender<String>) -> Result<T, Error>,
+) -> Result<T, Error> {
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);
-    let forecast = &Forecast::new(progress);
-    let mut steps = Steps::begin(
-        &options.state_dir,
-        &format!("{}.{}", options.database, options.table),
-        forecast,
-        options.interrupt.clone(),
-    )?;
-    let beside = options.rejects.is_none() && options.rejects_max > 0;
-    let rejects = if beside { Some(steps.rejects_path()) } else { options.rejects.clone() };
-    let options = &LoadOptions { rejects, ..options.clone() };
+    let mut steps = Steps::begin(&options.state_dir, target, progress, options.interrupt.clone())?;
     let outcome = std::thread::scope(|scope| {
         let (told, waits) = channel();
         // Ends with the target, which has the other end.
@@ -87,21 +103,14 @@ fn load_input(
             failpoint::hit("thread.told");
             waits.iter().for_each(|text: String| progress.waiting(&text));
         });
-        let outcome =
-            pool::catch(|| run(&connect, options, forecast, memory, source, &mut steps, told));
+        let outcome = pool::catch(|| work(&connect, &mut steps, told));
         // What is not told changes nothing of what was done.
         let _ = telling.join();
         outcome.and_then(|outcome| outcome)
     })
     .map_err(|error| steps.explain(unbegun(error, &steps)));
     steps.end(&outcome);
-    if let Some(rejects) = options.rejects.as_deref().filter(|_| beside) {
-        remove_empty(rejects);
-    }
-    outcome.map(|mut report| {
-        report.rejects_file = options.rejects.clone().filter(|_| report.rejects > 0);
-        report
-    })
+    outcome
 }
 
 /// A mistake of ours before anything was begun says so.
@@ -116,7 +125,7 @@ fn unbegun(error: Error, steps: &Steps<'_>) -> Error {
 }
 
 /// Removes a file of refused rows that nobody has asked for, if there are none.
-fn remove_empty(rejects: &Path) {
+pub(crate) fn remove_empty(rejects: &Path) {
     if std::fs::metadata(rejects).is_ok_and(|meta| meta.len() == 0) {
         // It takes no room, and goes with the journal.
         let _ = std::fs::remove_file(reasons_path(rejects));
@@ -138,22 +147,9 @@ fn run(
         || inspect(connect, options, memory, &mut *source, &told),
         |(mut target, made, _)| undo(&mut target, &made, options),
     )?;
-    progress.expect(std::mem::take(&mut rung.expected));
-    let mut load = Loading { connect, options, progress, memory, steps };
-    let outcome = match rung.landing.clone() {
-        Some(landing) => load.send(&rung, landing, &mut target, source),
-        None => {
-            let source = Mutex::new(source);
-            match load.build(&rung, &mut target, &source) {
-                Err(failed) if is_for_sending(&failed) && options.path == LoadPath::Auto => {
-                    let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
-                    load.send_instead(&mut rung, &mut target, source, &failed.0)
-                }
-                outcome => outcome,
-            }
-        }
-    };
-    match outcome {
+    let mut filling = Filling { connect, options, progress, memory, steps };
+    let outcome = filling.fill(&mut rung, &mut target, source);
+    match outcome.and_then(|filled| filling.publish(&rung, &mut target, filled)) {
         Ok(mut report) => {
             let way = rung.landing.as_ref().map(|landing| landing.way);
             report.warnings.extend(forget_ledger(&mut target, options, way));
@@ -174,97 +170,6 @@ fn run(
                 error @ Error::Appended { .. } => error,
                 error => error.in_step(steps.stage.name(), &target, cleaned),
             })
-        }
-    }
-}
-
-/// What every way in needs.
-struct Loading<'l, 's> {
-    connect: &'l ConnectOptions,
-    options: &'l LoadOptions,
-    progress: &'l Forecast<'l>,
-    memory: &'l Memory,
-    steps: &'l mut Steps<'s>,
-}
-
-/// A report; or why there is none, and what came of cleaning up.
-type Outcome = Result<Report, Box<(Error, server::Result<()>)>>;
-
-/// Whether a build was given up, and cleaned up after, that sending the rows can do without.
-fn is_for_sending(failed: &(Error, server::Result<()>)) -> bool {
-    matches!(failed, (Error::NoOrder(_), Ok(())))
-}
-
-impl<'l> Loading<'l, '_> {
-    fn prepared<'r>(&self, rung: &'r Rung) -> Prepared<'r>
-    where
-        'l: 'r,
-    {
-        let Loading { options, progress, memory, .. } = *self;
-        let Rung { path, why, inspected, .. } = rung;
-        Prepared { options, progress, memory, inspected, path: *path, why }
-    }
-
-    fn build(
-        &mut self,
-        rung: &Rung,
-        target: &mut Lock,
-        source: &Mutex<Box<dyn Source>>,
-    ) -> Outcome {
-        let mut direct = Direct::new(target);
-        let prepared = self.prepared(rung);
-        let built = pool::catch(|| direct::run(&prepared, &mut direct, source, self.steps));
-        let built = built.unwrap_or_else(|died| {
-            let _shield = self.options.interrupt.shield();
-            Err(match self.steps.stage {
-                Stage::Publish => publish::died(direct.lock, died),
-                _ => died,
-            })
-        });
-        built.map_err(|error| {
-            let _shield = self.options.interrupt.shield();
-            Box::new((error, direct.abandon()))
-        })
-    }
-
-    fn send(
-        &mut self,
-        rung: &Rung,
-        landing: Landing,
-        target: &mut Lock,
-        source: Box<dyn Source>,
-    ) -> Outcome {
-        let prepared = self.prepared(rung);
-        let sent = send::run(&prepared, self.connect, landing, target, source, self.steps);
-        sent.map_err(|error| {
-            let _shield = self.options.interrupt.shield();
-            Box::new((error, target.abandon()))
-        })
-    }
-
-    /// Sends the rows of a load that the direct path gave up because of `error`, its table gone.
-    fn send_instead(
-        &mut self,
-        rung: &mut Rung,
-        target: &mut Lock,
-        mut source: Box<dyn Source>,
-        error: &Error,
-    ) -> Outcome {
-        let Loading { options, memory, .. } = *self;
-        let climbed = self.steps.step(Stage::Inspect, || {
-            target.reconnect()?;
-            let reason = error.to_string();
-            let climbed = ladder::climb_again(target, options, memory, &mut *source, reason)?;
-            climbed.require(target, options)
-        });
-        *rung = climbed.map_err(|error| Box::new((error, Ok(()))))?;
-        self.progress.expect(std::mem::take(&mut rung.expected));
-        match rung.landing.clone() {
-            Some(landing) => self.send(rung, landing, target, source),
-            None => {
-                let error = Error::Internal("no way to send rows was found".to_owned());
-                Err(Box::new((error, Ok(()))))
-            }
         }
     }
 }
@@ -327,7 +232,7 @@ fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> 
     died.into_iter().chain([left]).collect()
 }
 
-fn drop_ledger(target: &mut Lock, ledger: &TableName) -> server::Result<()> {
+pub(crate) fn drop_ledger(target: &mut Lock, ledger: &TableName) -> server::Result<()> {
     target.reconnect()?;
     if catalog::exists(&mut target.session, ledger)? {
         target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;

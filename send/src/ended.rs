@@ -5,9 +5,8 @@ use encode::column_source::Input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::options::OnDuplicate;
-use job::progress::Stage;
 use job::publish;
-use job::report::{LogicalReport, Report, memory_peak_bytes};
+use job::report::{LogicalReport, Report};
 use job::steps::Steps;
 use server::Lock;
 
@@ -19,15 +18,15 @@ use crate::{Done, Work};
 const ER_NO_SUCH_TABLE: u16 = 1146;
 
 impl Work<'_> {
-    /// What is to be said of a panic in this thread, of which only the step that publishes can have
-    /// done what shows. Rows that are added are told by their ledger.
-    pub(crate) fn died(&self, target: &mut Lock, stage: Stage, died: Error) -> Error {
+    /// What is to be said of a panic in this thread, of which only the end of the one transaction can
+    /// have done what shows. Rows that are added are told by their ledger.
+    pub(crate) fn died(&self, target: &Lock, died: Error) -> Error {
         match self.landing.way {
-            Way::Shadow if stage == Stage::Publish => publish::died(target, died),
             Way::Transaction => {
                 let _shield = self.prepared.options.interrupt.shield();
                 let are_in = self.transaction.as_ref().map_or(Ok(false), |it| it.is_in(target));
-                publish::told(target, died, are_in, |target, _| {
+                let name = target.table.name.to_string();
+                publish::told(&name, died, are_in, |target, _| {
                     server::Error::CommitUnknown(target).into()
                 })
             }
@@ -69,12 +68,10 @@ impl Work<'_> {
         }
     }
 
-    pub(crate) fn report(&self, target: &Lock, steps: &mut Steps<'_>, done: Done) -> Report {
+    pub(crate) fn report(&self, target: &Lock, steps: &Steps<'_>, done: Done) -> Report {
         let Prepared { options, inspected, .. } = *self.prepared;
-        let Done { loaded, order, mut warnings } = done;
+        let Done { loaded, order, warnings, .. } = done;
         let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
-        warnings.extend(target.remarks.iter().cloned());
-        let seconds = steps.stopwatch.total_seconds();
         let mut notes = vec![self.landing.why.clone()];
         notes.extend(order.note().map(str::to_owned));
         notes.extend(self.notes.iter().cloned());
@@ -91,7 +88,7 @@ impl Work<'_> {
         let before = self.resume.as_ref().map(Resume::before).unwrap_or_default();
         Report {
             target: target.table.name.to_string(),
-            job: steps.job().to_owned(),
+            job: steps.job(),
             path: self.prepared.path.name(),
             why: self.prepared.why.to_owned(),
             server: target.facts.version.text.clone(),
@@ -99,20 +96,12 @@ impl Work<'_> {
             rows: collected.rows,
             rejects: collected.rejects,
             rejects_by_reason: collected.rejects_by_reason,
-            rejects_file: None,
             on_duplicate: options.on_duplicate.name(),
             duplicates: collected.duplicates,
             bytes: bytes_read,
-            file_bytes: 0,
             spilled_bytes: order.spilled_bytes,
             sorted_input: order.is_in_order,
-            seconds,
-            rows_per_second: collected.rows.saturating_sub(before.rows) as f64 / seconds,
-            megabytes_per_second: bytes_read as f64 / 1e6 / seconds,
-            stages: steps.stopwatch.times(),
-            memory_peak_bytes: memory_peak_bytes(),
             threads: settled.connections_max,
-            indexes: Vec::new(),
             logical: Some(LogicalReport {
                 landing: self.landing.way.name(),
                 settled,
@@ -123,6 +112,7 @@ impl Work<'_> {
             }),
             notes,
             warnings,
+            ..Report::default()
         }
     }
 }

@@ -36,6 +36,8 @@ pub struct Ask {
     pub updates: bool,
     /// Whether rows of the input can be left out, so that the ledger's counts are corrected.
     pub leaves_out: bool,
+    /// Whether the table is published at once with others.
+    pub with_others: bool,
 }
 
 /// Where the rows of one load go.
@@ -71,6 +73,7 @@ impl Ask {
             deletes: options.on_duplicate == OnDuplicate::Replace,
             updates: options.on_duplicate == OnDuplicate::Update,
             leaves_out: options.on_duplicate != OnDuplicate::Fail || options.rejects_max > 0,
+            with_others: options.with_others,
         }
     }
 }
@@ -120,6 +123,14 @@ impl Landing {
         let mut refused: Vec<String> =
             self.identity.refused.iter().map(ToString::to_string).collect();
         if !refused.is_empty() || self.way == Way::Shadow {
+            return Ok(refused);
+        }
+        if self.ask.with_others {
+            refused.push(format!(
+                "{}, so that it cannot be published at once with others; --each loads tables one after \
+                 the other, each for itself",
+                self.why
+            ));
             return Ok(refused);
         }
         let engine = &target.table.engine;

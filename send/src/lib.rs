@@ -54,10 +54,10 @@ use job::memory::LaneShares;
 use job::options::{LoadPath, Mode, OnDuplicate};
 use job::pool;
 use job::progress::Stage;
-use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
 use job::tally;
+use server::publish::FilledBy;
 use server::secondary::Defer;
 use server::transaction::RowsThere;
 use server::{ConnectOptions, Lock, Session, Transaction};
@@ -75,7 +75,17 @@ use self::sender::{Commit, SenderOptions};
 use self::sorted::{Arrangement, InputOrder};
 use self::watch::Watch;
 
-/// Loads a target by statements.
+/// A target whose rows were sent.
+#[derive(Debug)]
+pub struct Sent {
+    /// The twin that they are in and that is to take the target's place; none where they are in the
+    /// target.
+    pub filled: Option<FilledBy>,
+    /// Of the load so far; times are added when it is published.
+    pub report: Report,
+}
+
+/// Loads a target by statements, up to where a twin has all rows.
 pub fn run(
     prepared: &Prepared<'_>,
     connect: &ConnectOptions,
@@ -83,7 +93,7 @@ pub fn run(
     target: &mut Lock,
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
-) -> Result<Report, Error> {
+) -> Result<Sent, Error> {
     let mut work = Work {
         prepared,
         connect,
@@ -94,15 +104,15 @@ pub fn run(
         notes: Vec::new(),
     };
     let done = pool::catch(|| {
-        let done = work.run(target, source, steps)?;
-        steps.stopwatch.stop();
-        Ok(work.report(target, steps, done))
+        let mut done = work.run(target, source, steps)?;
+        let filled = done.filled.take();
+        Ok(Sent { filled, report: work.report(target, steps, done) })
     });
     match done {
-        Ok(Ok(report)) => Ok(report),
+        Ok(Ok(sent)) => Ok(sent),
         Ok(Err(error)) => Err(work.failed(target, error)),
         Err(died) => {
-            let error = work.died(target, steps.stage, died);
+            let error = work.died(target, died);
             Err(work.failed(target, error))
         }
     }
@@ -124,6 +134,7 @@ struct Work<'a> {
 struct Done {
     loaded: Loaded,
     order: InputOrder,
+    filled: Option<FilledBy>,
     /// What did not work after the target had its rows.
     warnings: Vec<String>,
 }
@@ -166,22 +177,23 @@ impl Work<'_> {
         }
         self.check_ledger(target, &loaded)?;
         prepared.options.check_loaded(loaded.collected.rows, loaded.collected.rejects)?;
-        let warnings = match (twin, &mut self.transaction) {
+        let (filled, warnings) = match (twin, &mut self.transaction) {
             (Some(mut twin), _) => {
                 steps.step(Stage::Indexes, || {
                     twin.ensure_session(target)?;
                     self.next_number.map_or(Ok(()), |next| twin.number(target, next))?;
                     Ok(twin.finish(target)?)
                 })?;
-                let filled = twin.filled(target);
-                steps.last_step(Stage::Publish, || publish(filled, prepared.options))?
+                (Some(twin.filled(target).rest()), Vec::new())
             }
             (None, Some(transaction)) => {
-                steps.last_step(Stage::Publish, || commit(target, transaction, session))?
+                let committed =
+                    steps.last_step(Stage::Publish, || commit(target, transaction, session))?;
+                (None, committed)
             }
-            (None, None) => Vec::new(),
+            (None, None) => (None, Vec::new()),
         };
-        Ok(Done { loaded, order, warnings })
+        Ok(Done { loaded, order, filled, warnings })
     }
 
     /// Begins the ledger, or finds the one to go on with, which says how large chunks are.

@@ -93,13 +93,18 @@ pub fn is_empty(session: &mut Session, name: &TableName) -> Result<bool> {
     Ok(session.query(&sql)?.is_empty())
 }
 
-/// Whether a table of this name exists.
-pub fn exists(session: &mut Session, name: &TableName) -> Result<bool> {
+/// A table's name as the server spells it; none if there is no such table.
+pub fn spelling(session: &mut Session, name: &TableName) -> Result<Option<TableName>> {
     match find(session, name) {
-        Ok(_) => Ok(true),
-        Err(Error::NoTable(_)) => Ok(false),
+        Ok((spelled, _)) => Ok(Some(spelled)),
+        Err(Error::NoTable(_)) => Ok(None),
         Err(e) => Err(e),
     }
+}
+
+/// Whether a table of this name exists.
+pub fn exists(session: &mut Session, name: &TableName) -> Result<bool> {
+    Ok(spelling(session, name)?.is_some())
 }
 
 /// How the rows of a table are laid out.

@@ -6,7 +6,8 @@
 //!      -> transaction                                          sending, into the target itself
 //! ```
 //!
-//! [`lock`] is the target taken, with [`names`] of what is made for it; `leftovers` removes what a
+//! [`lock`] is the target taken, with [`names`] of what is made for it; of several at once [`keeper`]
+//! holds all, and those that nobody works at are [`resting`]; `leftovers` removes what a
 //! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
 //! others, `backup` for backups; [`identity`] says whether another may take the
 //! target's place.
@@ -19,11 +20,13 @@ mod folder;
 pub mod foreign_keys;
 pub mod identity;
 pub mod import;
+pub mod keeper;
 mod leftovers;
 pub mod lock;
 pub mod names;
 pub mod publish;
 mod recover;
+pub mod resting;
 mod row_ids;
 pub mod secondary;
 pub mod shadow;

@@ -19,6 +19,8 @@ pub(super) enum Way {
     Direct,
     /// By the direct path, from an archive.
     Packed,
+    /// By the direct path, as one of the tables of its database.
+    Several,
     /// By the direct path, with rows that share keys.
     Skipping,
     /// By the direct path, into a table that the load makes.
@@ -94,6 +96,11 @@ impl Scene {
     fn command(&self) -> Command {
         match self.way {
             Way::Direct | Way::Packed => self.load(&["direct", "--mode", "replace"]),
+            Way::Several => {
+                let database = self.desk.database.clone();
+                let several = ["--into", &database, "--map", "rows*=t"];
+                self.load(&[&["direct", "--mode", "replace"], several.as_slice()].concat())
+            }
             Way::Skipping => self.load(&["direct", "--mode", "replace", "--on-duplicate", "skip"]),
             Way::Made => {
                 let ddl = self.desk.home.file("table.sql", TABLE);

@@ -2,10 +2,14 @@
 
 use std::path::PathBuf;
 
+use schema::Table;
+
 use crate::catalog::definition;
 use crate::error::{Error, Result};
+use crate::facts::DatabaseDir;
+use crate::session::Session;
 use crate::target::folder::FileId;
-use crate::target::lock::Lock;
+use crate::target::names::Names;
 
 /// The file that was made to build in, and where it can be.
 #[derive(Debug)]
@@ -17,14 +21,17 @@ pub(super) struct BuiltFile {
 
 impl BuiltFile {
     /// Whether no other load has cleaned up: the file, placed or not, and the shadow are there.
-    pub(super) fn is_still_there(&self, lock: &mut Lock) -> Result<bool> {
-        let dir = lock.dir()?;
+    pub(super) fn is_still_there(
+        &self,
+        session: &mut Session,
+        dir: &DatabaseDir,
+        table: &Table,
+    ) -> Result<bool> {
         if !self.paths.iter().any(|path| dir.id(path) == Some(self.id)) {
             return Ok(false);
         }
-        let shadow = lock.names.shadow.clone();
-        match definition(&mut lock.session, &shadow) {
-            Ok(definition) => Ok(definition == lock.table.definition),
+        match definition(session, &Names::of(&table.name).shadow) {
+            Ok(definition) => Ok(definition == table.definition),
             Err(Error::Statement { .. }) => Ok(false),
             Err(e) => Err(e),
         }

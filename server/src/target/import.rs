@@ -17,8 +17,9 @@ use crate::session::Warning;
 use crate::target::built_file::BuiltFile;
 use crate::target::checkpoint::Checkpoint;
 use crate::target::folder::FileId;
+use crate::target::lock::Lock;
 use crate::target::publish::Filled;
-use crate::target::shadow::{Discarded, Shadow, space_id};
+use crate::target::shadow::{Direct, Discarded, LogState, Shadow, space_id};
 
 /// IMPORT's warning for an index it had to mark corrupt.
 const ER_INDEX_CORRUPT: u16 = 1817;
@@ -29,8 +30,13 @@ pub struct Building<'d> {
     shadow: Shadow<'d>,
     file: BuiltFile,
     space_id: Option<u32>,
-    /// Whether [`Building::wait_for_log`] has waited, over this session.
-    is_log_behind: bool,
+}
+
+/// The same while nothing works at it.
+#[derive(Debug)]
+pub struct AtBuilt {
+    file: BuiltFile,
+    space_id: Option<u32>,
 }
 
 /// A shadow whose file lies where IMPORT looks.
@@ -63,11 +69,26 @@ impl<'d> Discarded<'d> {
         let id = FileId::of(&stat);
         shadow.made.built = Some(id);
         let built = BuiltFile { id, paths: [path, shadow.path("ibd")] };
-        Ok((file, Building { shadow, file: built, space_id, is_log_behind: false }))
+        Ok((file, Building { shadow, file: built, space_id }))
+    }
+}
+
+impl Direct<'_> {
+    /// The shadow whose file is built, again.
+    ///
+    /// Errors: the folder cannot be reached.
+    pub fn building(&mut self, at: AtBuilt) -> Result<Building<'_>> {
+        let AtBuilt { file, space_id } = at;
+        Ok(Building { shadow: self.shadow()?, file, space_id })
     }
 }
 
 impl<'d> Building<'d> {
+    /// Puts it aside.
+    pub fn rest(self) -> AtBuilt {
+        AtBuilt { file: self.file, space_id: self.space_id }
+    }
+
     /// Where the file is built.
     pub fn path(&self) -> PathBuf {
         self.shadow.path("build")
@@ -78,10 +99,10 @@ impl<'d> Building<'d> {
     ///
     /// Errors: [`Error::Overtaken`], [`Error::Busy`]; a server that cannot be reached.
     pub fn ensure_session(&mut self) -> Result<()> {
-        let file = &self.file;
-        if self.shadow.lock.ensure_session_if(|lock| file.is_still_there(lock))? {
-            self.shadow.made.checkpoint = None;
-            self.is_log_behind = false;
+        let (file, dir) = (&self.file, &self.shadow.dir);
+        let is_there = |lock: &mut Lock| file.is_still_there(&mut lock.session, dir, &lock.table);
+        if self.shadow.lock.ensure_session_if(is_there)? {
+            self.shadow.made.log.set(LogState::Unknown);
         }
         Ok(())
     }
@@ -91,11 +112,16 @@ impl<'d> Building<'d> {
     /// [`Exported::discard`](super::shadow::Exported::discard) started has passed, and no backup.
     fn wait_for_log(&mut self) -> Result<()> {
         self.ensure_session()?;
-        if self.is_log_behind {
-            return Ok(());
-        }
         let Shadow { lock, dir, made } = &mut self.shadow;
-        let mut second = match made.checkpoint.take().map(Checkpoint::wait) {
+        let passed = match made.log.take() {
+            LogState::Passed => {
+                made.log.set(LogState::Passed);
+                return Ok(());
+            }
+            LogState::Begun(checkpoint) => Some(checkpoint.wait()),
+            LogState::Unknown => None,
+        };
+        let mut second = match passed {
             Some(Ok(second)) => second,
             Some(Err(error @ Error::Checkpoint { .. })) => return Err(error),
             // Not known to have passed: its connection was lost, or the one before this.
@@ -106,7 +132,7 @@ impl<'d> Building<'d> {
         };
         lock.wait_for_backups(dir, &mut second)?;
         lock.spare = Some(second);
-        self.is_log_behind = true;
+        made.log.set(LogState::Passed);
         Ok(())
     }
 
@@ -213,6 +239,6 @@ impl<'d> Imported<'d> {
     /// The shadow as what takes the target's place.
     pub fn filled(self) -> Filled<'d> {
         let Imported { shadow, file, row_id_max, .. } = self;
-        Filled::built(shadow.lock, file, row_id_max.map(|max| (shadow.dir, max)))
+        Filled::built(shadow.lock, file, shadow.dir, row_id_max)
     }
 }

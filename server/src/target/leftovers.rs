@@ -13,6 +13,7 @@ use crate::facts::DatabaseDir;
 use crate::identifier::{TableName, quote_text};
 use crate::target::lock::Lock;
 use crate::target::names::{Names, twin_prefix};
+use crate::target::publish::check_emptied;
 use crate::unsupported::Unsupported;
 
 impl Lock {
@@ -72,15 +73,9 @@ impl Lock {
     }
 
     /// Drops the table that a swap took for empty, if it is.
-    pub(super) fn drop_emptied(&mut self) -> Result<()> {
-        let aside = self.names.emptied.clone();
-        if !catalog::is_empty(&mut self.session, &aside)? {
-            return Err(Error::Leftover(format!(
-                "{aside} holds rows that were inserted into {} while it was being swapped: copy \
-                 them, then drop it",
-                self.table.name
-            )));
-        }
+    fn drop_emptied(&mut self) -> Result<()> {
+        let (target, aside) = (self.table.name.clone(), self.names.emptied.clone());
+        check_emptied(&mut self.session, &target, &aside)?;
         self.exec(&format!("DROP TABLE {}", aside.quoted()))
     }
 

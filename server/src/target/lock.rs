@@ -4,19 +4,21 @@
 //! between machines and is released when the session ends, however it ends.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use schema::Table;
 
 use crate::catalog;
-use crate::direct;
 use crate::error::{Error, Result};
 use crate::facts::{DatabaseDir, READ_ONLY, ServerFacts, is_set};
 use crate::identifier::TableName;
 use crate::session::Session;
 use crate::target::folder::Folder;
+use crate::target::keeper::Keeper;
 use crate::target::names::Names;
+use crate::target::resting::{Connections, Resting};
 use crate::target::waiting::{Patience, describe};
 use crate::unsupported::Unsupported;
 
@@ -25,9 +27,9 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// How long a server that does not answer is tried, by default.
 pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);
 /// A predecessor that was killed may still hold its lock while the server ends its statement.
-const BUSY_WAIT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Server errors of a table or a database that is not there.
-const ER_GONE: [u16; 2] = [1146, 1049];
+pub(super) const ER_GONE: [u16; 2] = [1146, 1049];
 
 /// How to treat a target.
 #[derive(Clone, Debug)]
@@ -52,12 +54,13 @@ impl Default for LockOptions {
 /// A locked target.
 #[derive(Debug)]
 pub struct Lock {
-    /// The session all statements go through; its end releases the target.
+    /// The session all statements go through; its end releases the target, unless it is one of
+    /// several that a [`Keeper`] holds.
     pub session: Session,
     /// The target as it was when it was locked.
     pub table: Table,
     /// The server as it was then.
-    pub facts: ServerFacts,
+    pub facts: Arc<ServerFacts>,
     /// Names of our helpers.
     pub names: Names,
     /// Everything that keeps the direct path from this target: table, server, data directory.
@@ -70,6 +73,8 @@ pub struct Lock {
     pub(super) spare: Option<Session>,
     /// None where it cannot be reached: [`Lock::unsupported`] says why.
     pub(super) folder: Option<Folder>,
+    /// Who holds the target, if it is another connection than [`Lock::session`].
+    pub(super) keeper: Option<Arc<Keeper>>,
 }
 
 impl Lock {
@@ -93,38 +98,15 @@ impl Lock {
         patience.target = table.name.clone();
         let names = Names::of(&table.name);
         if !session.lock_name(&names.lock, BUSY_WAIT)? {
-            let holder = session.lock_holder(&names.lock)?.unwrap_or(0);
-            let who = describe(&mut session, holder);
-            return Err(Error::Busy { target: table.name.to_string(), holder, who });
+            return Err(busy(&mut session, &table.name)?);
         }
         // Again, now that nobody else loads it.
         let table = patience.watch(&mut session, read)?;
-        let facts = ServerFacts::read(&mut session)?;
-        let mut unsupported = direct::refused(&table);
-        unsupported.extend(facts.unsupported(&table.name.database));
-        if table.columns.iter().any(|column| column.auto_increment) {
-            unsupported.extend(facts.unsupported_step());
-        }
+        let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
-        let folder = match facts.database_dir(&mut session, &table.name.database, datadir)? {
-            Ok(dir) => Some(Folder { dir, is_proven: false }),
-            Err(reason) => {
-                unsupported.push(reason);
-                None
-            }
-        };
-        Ok(Lock {
-            session,
-            table,
-            facts,
-            names,
-            unsupported,
-            remarks: Vec::new(),
-            patience,
-            reconnect_wait: options.reconnect_wait,
-            spare: None,
-            folder,
-        })
+        let dir = facts.database_dir(&mut session, &table.name.database, datadir)?;
+        let resting = Resting::of(table, &facts, &dir, options);
+        Ok(resting.work(Connections::of(session)))
     }
 
     /// Whether the target has no row that this session can see.
@@ -191,8 +173,15 @@ impl Lock {
     }
 }
 
+/// The error of a target that another load has taken.
+pub(super) fn busy(session: &mut Session, target: &TableName) -> Result<Error> {
+    let holder = session.lock_holder(&Names::of(target).lock)?.unwrap_or(0);
+    let who = describe(session, holder);
+    Ok(Error::Busy { target: target.to_string(), holder, who })
+}
+
 /// Why the target is missing: never there, or put aside by a swap that was not atomic.
-fn missing_target(session: &mut Session, name: &TableName, missing: String) -> Error {
+pub(super) fn missing_target(session: &mut Session, name: &TableName, missing: String) -> Error {
     refuse_put_aside(session, name).err().unwrap_or(Error::NoTable(missing))
 }
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::session::Session;
-use crate::target::lock::Lock;
-use crate::target::waiting::describe;
+use crate::target::keeper;
+use crate::target::lock::{Lock, busy};
 
 /// The same when somebody has asked for the end of the load.
 const STOPPING_WAIT: Duration = Duration::from_secs(3);
@@ -18,7 +18,7 @@ const STOPPING_WAIT: Duration = Duration::from_secs(3);
 const TRY_MIN: Duration = Duration::from_millis(50);
 const TRY_MAX: Duration = Duration::from_secs(2);
 /// A statement of a connection that was lost goes on until the server notices.
-const ENDING_WAIT: Duration = Duration::from_secs(60);
+pub(super) const ENDING_WAIT: Duration = Duration::from_secs(60);
 /// The server is full: too many connections, of all accounts or of this one.
 const ER_FULL: [u16; 3] = [1040, 1203, 1226];
 /// The server is going down.
@@ -76,13 +76,14 @@ impl Lock {
         let mut session = self.reach()?;
         session.set_lock_wait(self.patience.wait)?;
         let lock = &self.names.lock;
-        if !session.lock_name(lock, Duration::ZERO)? {
+        if let Some(keeper) = &self.keeper {
+            keeper::end(&mut session, &self.session)?;
+            keeper.ensure()?;
+        } else if !session.lock_name(lock, Duration::ZERO)? {
             // If it is the connection that was lost: another load's stays.
             session.kill(self.session.mark())?;
             if !session.lock_name(lock, ENDING_WAIT)? {
-                let holder = session.lock_holder(lock)?.unwrap_or(0);
-                let who = describe(&mut session, holder);
-                return Err(Error::Busy { target: self.table.name.to_string(), holder, who });
+                return Err(busy(&mut session, &self.table.name)?);
             }
         }
         self.session = session;

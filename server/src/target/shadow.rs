@@ -5,12 +5,16 @@
 //!     -> (build) -> place -> import -> publish: see [`import`](super::import)
 //! ```
 //!
+//! Between two steps the connections may go to another target: [`Direct::rest`] and what the last
+//! step can be put aside as ([`Discarded::rest`], [`Building::rest`](super::import::Building::rest)).
+//!
 //! Each step says what it leaves behind when Inrush or the server is killed right after it. In
 //! every case the target is untouched until the swap, and [`Direct::cleanup`] of the next run
 //! removes the rest.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use innodb::page::FilHeader;
 
@@ -34,12 +38,28 @@ pub struct Direct<'l> {
 
 /// What outlives a step that fails, until what the load made is removed.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub struct Made {
     /// The file that was made to build in.
     pub(super) built: Option<FileId>,
-    /// Started by [`Exported::discard`], waited for by the import. None if the connection was lost
-    /// since, and nobody knows of it.
-    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) log: Arc<LogWait>,
+}
+
+/// A wait for the redo log that several shadows may share: what passes for one that was discarded
+/// later has passed for those before.
+#[derive(Debug, Default)]
+pub struct LogWait {
+    pub(super) state: Mutex<LogState>,
+}
+
+#[derive(Debug, Default)]
+pub(super) enum LogState {
+    /// Nothing is known, or not any more: the connection was lost.
+    #[default]
+    Unknown,
+    /// Started behind a DISCARD, waited for by the import.
+    Begun(Checkpoint),
+    /// Nobody reads of it in the log any more.
+    Passed,
 }
 
 /// An empty table as the server exports it.
@@ -75,10 +95,39 @@ pub struct Discarded<'d> {
     pub(super) space_id: Option<u32>,
 }
 
+/// The same while nothing works at it.
+#[derive(Clone, Copy, Debug)]
+pub struct AtDiscarded {
+    space_id: Option<u32>,
+}
+
 impl<'l> Direct<'l> {
     /// Nothing is done yet.
     pub fn new(lock: &'l mut Lock) -> Direct<'l> {
         Direct { lock, made: Made::default() }
+    }
+
+    /// Goes on with what was made before the connections went to other targets.
+    pub fn resume(lock: &'l mut Lock, made: Made) -> Direct<'l> {
+        Direct { lock, made }
+    }
+
+    /// What the load made so far.
+    pub fn rest(self) -> Made {
+        self.made
+    }
+
+    /// The shadow whose file is discarded, again.
+    ///
+    /// Errors: the folder cannot be reached.
+    pub fn discarded(&mut self, at: AtDiscarded) -> Result<Discarded<'_>> {
+        let shadow = self.shadow()?;
+        Ok(Discarded { shadow, space_id: at.space_id })
+    }
+
+    pub(super) fn shadow(&mut self) -> Result<Shadow<'_>> {
+        let dir = self.lock.dir()?.clone();
+        Ok(Shadow { lock: &mut *self.lock, dir, made: &mut self.made })
     }
 
     /// Removes what a killed run left; does nothing the second time. Gives what was removed.
@@ -101,7 +150,6 @@ impl<'l> Direct<'l> {
             let (target, reasons) = (lock.table.name.to_string(), lock.unsupported.clone());
             return Err(Error::Unsupported { target, reasons });
         }
-        let dir = lock.dir()?.clone();
         let (shadow, target) = (lock.names.shadow.clone(), lock.table.name.clone());
         if !lock.copy_target()? {
             let detail = "CREATE TABLE .. LIKE made another table than it".to_owned();
@@ -117,7 +165,7 @@ impl<'l> Direct<'l> {
             let reasons = vec![Unsupported::RowFormat(detail)];
             return Err(Error::Unsupported { target: target.to_string(), reasons });
         }
-        Ok(Shadow { lock, dir, made: &mut self.made })
+        self.shadow()
     }
 
     /// Removes everything that a load which has failed made, over a new connection if need be.
@@ -181,17 +229,42 @@ impl<'d> Exported<'d> {
     ///
     /// Killed after it: a table without tablespace, which DROP TABLE removes.
     pub fn discard(self) -> Result<Discarded<'d>> {
+        let discarded = self.discard_only()?;
+        discarded.shadow.lock.begin_log_wait(&discarded.shadow.made.log)?;
+        Ok(discarded)
+    }
+
+    /// The same without the checkpoint, which [`Lock::begin_log_wait`] starts for several.
+    pub fn discard_only(self) -> Result<Discarded<'d>> {
         let Exported { shadow, space_id } = self;
-        let lock = &mut *shadow.lock;
-        let name = lock.names.shadow.quoted();
-        lock.exec(&format!("ALTER TABLE {name} DISCARD TABLESPACE"))?;
-        let other = lock.second()?;
-        shadow.made.checkpoint = Some(Checkpoint::start(&mut lock.session, other)?);
+        let name = shadow.lock.names.shadow.quoted();
+        shadow.lock.exec(&format!("ALTER TABLE {name} DISCARD TABLESPACE"))?;
         Ok(Discarded { shadow, space_id })
     }
 }
 
+impl Discarded<'_> {
+    /// Puts it aside.
+    pub fn rest(self) -> AtDiscarded {
+        AtDiscarded { space_id: self.space_id }
+    }
+}
+
+impl Made {
+    /// Nothing is made yet; `log` is waited for before the import.
+    pub fn with_log(log: &Arc<LogWait>) -> Made {
+        Made { built: None, log: Arc::clone(log) }
+    }
+}
+
 impl Lock {
+    /// Starts the checkpoint that must pass before what was discarded so far is imported.
+    pub fn begin_log_wait(&mut self, log: &LogWait) -> Result<()> {
+        let other = self.second()?;
+        log.set(LogState::Begun(Checkpoint::start(&mut self.session, other)?));
+        Ok(())
+    }
+
     /// Has the server write out a table of ours, and reads the two files.
     pub(super) fn export(&mut self, dir: &DatabaseDir, table: &TableName) -> Result<Template> {
         let path = |extension: &str| dir.path.join(format!("{}.{extension}", table.table));
@@ -208,6 +281,16 @@ impl Lock {
             }
             files => files,
         }
+    }
+}
+
+impl LogWait {
+    pub(super) fn take(&self) -> LogState {
+        std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set(&self, state: LogState) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 }
 

@@ -1,8 +1,8 @@
 //! The swap: filled tables become the tables they are for in one atomic RENAME.
 //!
 //! MariaDB refuses RENAME TABLE under LOCK TABLES (error 1192), so looking at a table and swapping
-//! it cannot be one connection's work. Two do it, a holder for each table and one mover for
-//! all:
+//! it cannot be one connection's work. Two do it, a holder for each table (or for some that follow
+//! each other, where they are too many for a connection each) and one mover for all:
 //!
 //! ```text
 //! holder: LOCK TABLES table WRITE      nobody writes any more; look: empty? not altered?
@@ -15,7 +15,9 @@
 //! The mover takes the locks of several tables in the order of their names, and holders let go in
 //! that order, each when the mover waits for its table. Should one be taken to wait that has just
 //! got the lock before, a row that slips in is not lost either: it is in the table put aside, which
-//! is not dropped while rows are in it.
+//! is not dropped while rows are in it. The same goes for a table that is not the first of its
+//! holder's: those who waited for it have it before the mover comes. Should one of them alter it, the
+//! table put aside is kept too.
 //!
 //! Killed at any point, the tables are the old ones or the new ones: RENAME is atomic, on the
 //! server's crash too (DDL log, MariaDB 10.6 and later). Whether one without an answer was done is
@@ -43,6 +45,8 @@ use crate::target::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience, lock_holders};
 const ATTEMPT: Duration = Duration::from_secs(3);
 /// Several locks, one after the other, may each take an attempt's time.
 const QUEUED_MAX: Duration = Duration::from_secs(15);
+/// Connections that hold tables: with more tables than that each holds some that follow each other.
+pub(super) const HOLDERS_MAX: usize = 32;
 const PAUSE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(2);
 /// A statement that has not ended after so many polls does not obey.
@@ -145,11 +149,16 @@ impl Swap {
         done
     }
 
-    /// Pairs whose tables are locked before the swap: none where there is nothing to be looked at,
-    /// and else all, so that the mover waits for nobody else's lock.
-    fn held(&self) -> impl Iterator<Item = &Pair> {
-        let looks = self.pairs.iter().any(Pair::is_looked_at);
-        self.pairs.iter().filter(move |pair| looks && !matches!(pair.before, Before::Nothing))
+    /// Pairs whose tables are locked before the swap, those of each holder together: none where there
+    /// is nothing to be looked at, and else all, so that the mover waits for nobody else's lock.
+    fn held(&self) -> Vec<Vec<&Pair>> {
+        if !self.pairs.iter().any(Pair::is_looked_at) {
+            return Vec::new();
+        }
+        let is_there = |pair: &&Pair| !matches!(pair.before, Before::Nothing);
+        let held: Vec<&Pair> = self.pairs.iter().filter(is_there).collect();
+        let each = held.len().div_ceil(HOLDERS_MAX).max(1);
+        held.chunks(each).map(<[&Pair]>::to_vec).collect()
     }
 
     /// The names of the tables, for messages.
@@ -252,8 +261,8 @@ impl Mover<'_> {
             holder.set_lock_wait(wait)?;
         }
         self.session.set_lock_wait(wait)?;
-        for (at, pair) in self.swap.held().enumerate() {
-            let held = pair.hold(&mut holders[at]);
+        for (at, pairs) in self.swap.held().iter().enumerate() {
+            let held = hold(pairs, &mut holders[at]);
             if held.is_err() {
                 for holder in &mut holders[..at] {
                     let _shield = holder.options().interrupt.shield();
@@ -376,17 +385,6 @@ impl Pair {
         matches!(self.before, Before::Unchanged { .. })
     }
 
-    /// Locks the table, if it is as it has to be.
-    fn hold(&self, holder: &mut Session) -> Result<()> {
-        holder.exec(&format!("LOCK TABLES {} WRITE", self.table.quoted()))?;
-        let checked = self.check_unchanged(holder);
-        if checked.is_err() {
-            let _shield = holder.options().interrupt.shield();
-            let _ = holder.exec("UNLOCK TABLES");
-        }
-        checked
-    }
-
     /// Under the holder's lock: the table is as it was when its replacement was made.
     fn check_unchanged(&self, holder: &mut Session) -> Result<()> {
         let Before::Unchanged { definition: before, mode, .. } = &self.before else {
@@ -418,6 +416,19 @@ impl Pair {
         }
         Ok(())
     }
+}
+
+/// Locks the tables of one holder, if they are as they have to be.
+fn hold(pairs: &[&Pair], holder: &mut Session) -> Result<()> {
+    let tables: Vec<_> =
+        pairs.iter().map(|pair| format!("{} WRITE", pair.table.quoted())).collect();
+    holder.exec(&format!("LOCK TABLES {}", tables.join(", ")))?;
+    let checked = pairs.iter().try_for_each(|pair| pair.check_unchanged(holder));
+    if checked.is_err() {
+        let _shield = holder.options().interrupt.shield();
+        let _ = holder.exec("UNLOCK TABLES");
+    }
+    checked
 }
 
 /// Polls until connection `mover` waits for a table lock; Some when it ended before.

@@ -1,0 +1,212 @@
+//! `inrush load --into DB` and `inrush plan --into DB`: several tables in one command.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use load::several::check_several;
+use load::several::files::{FileMap, TableFiles, in_folder, tables_of};
+use load::{LoadOptions, SeveralPlan, SeveralReport};
+use schema::TableName;
+
+use crate::args::LoadArgs;
+use crate::failure::{Failure, REJECTS, USAGE};
+use crate::load::{options_of, tell_dialect, watcher};
+use crate::size::{count, group, show};
+use crate::{connect, input, print, signals};
+
+/// Tables whose reports people read line by line; of more, one line each.
+const TOLD_IN_FULL: usize = 3;
+
+/// Loads, and prints the report.
+pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
+    let tables = tables(args, database)?;
+    check_several(&tables)?;
+    let server = connect::meant(&args.connect)?;
+    if !server.is_made() {
+        return Err(no_tables(database));
+    }
+    let server = server.resolve(args.quiet)?;
+    if !args.quiet && args.format.dialect.is_none() {
+        tell_dialects(&tables);
+    }
+    signals::watch(&tables[0].interrupt, args.quiet)?;
+    let load = if args.each { load::load_each } else { load::load_several };
+    let report = load(&server, &tables, &*watcher(args))?;
+    // The rows are in, whether or not anybody can be told.
+    if let Err(error) = show_report(&mut io::stdout().lock(), args, &report) {
+        tell!("inrush: warning: the load is done, but printing its report: {error}");
+    }
+    let of_tables = report.tables.iter().flat_map(|table| &table.warnings);
+    for warning in report.warnings.iter().chain(of_tables) {
+        tell!("inrush: warning: {warning}");
+    }
+    Ok(if report.rejects > 0 { REJECTS } else { 0 })
+}
+
+/// Prints what a load would do; touches nothing.
+pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
+    let tables = tables(args, database)?;
+    let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };
+    let plan = load::plan_several(&visit.connect, &tables, args.each)?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &plan).map_err(Failure::failed)?;
+        writeln!(out)?;
+    } else if !args.quiet {
+        show_plan(&mut out, &plan)?;
+    }
+    Ok(if plan.is_open() { 0 } else { USAGE })
+}
+
+fn no_tables(database: &str) -> Failure {
+    Failure::usage(format!(
+        "there are no tables in {database} yet: the private server is still to be made, by `inrush \
+         sandbox start`"
+    ))
+}
+
+/// The options of each table.
+fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> {
+    let of_one = [
+        (args.ddl.is_some(), "--ddl"),
+        (args.create, "--create"),
+        (args.format.columns.is_some(), "--columns"),
+    ];
+    if let Some((_, option)) = of_one.iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::usage(format!(
+            "{option} is for one table, and --into {database} names none: --into {database}.TABLE"
+        )));
+    }
+    let maps = args.map.iter().map(|map| FileMap::parse(map)).collect::<Result<Vec<_>, _>>()?;
+    let mut files = Vec::new();
+    for path in &args.files {
+        match path.is_dir() {
+            true => files.append(&mut in_folder(path)?),
+            false => files.append(&mut input::files(std::slice::from_ref(path))?),
+        }
+    }
+    let tables = tables_of(&files, database, &maps)?;
+    let mut all: Vec<LoadOptions> = Vec::new();
+    for TableFiles { table, files } in tables {
+        check_endings(args, &table, &files)?;
+        let target = TableName::new(database, table.as_str());
+        let mut options = options_of(args, &target, files)?;
+        options.rejects = args.rejects.as_ref().map(|folder| log_of(folder, &table, "rejects"));
+        let duplicates = args.duplicates.as_ref();
+        options.duplicates = duplicates.map(|folder| log_of(folder, &table, "duplicates"));
+        if let Some(first) = all.first() {
+            options.interrupt = first.interrupt.clone();
+        }
+        all.push(options);
+    }
+    Ok(all)
+}
+
+/// Where rows of a table go that are not loaded.
+fn log_of(folder: &Path, table: &str, kind: &str) -> PathBuf {
+    folder.join(format!("{}.{kind}", table.replace('/', "_")))
+}
+
+/// All parts of a table are read alike, so their names should not say otherwise.
+fn check_endings(args: &LoadArgs, table: &str, files: &[PathBuf]) -> Result<(), Failure> {
+    let preset = |file: &Path| input::preset_name(args.format.dialect, file);
+    let other = files.iter().find(|file| preset(file) != preset(&files[0]));
+    other.map_or(Ok(()), |other| {
+        Err(Failure::usage(format!(
+            "{} and {}, of table {table}, have endings of two dialects: --dialect says how all files \
+             are read",
+            files[0].display(),
+            other.display()
+        )))
+    })
+}
+
+/// Names the dialects that endings stand for, each once.
+fn tell_dialects(tables: &[LoadOptions]) {
+    let mut told = Vec::new();
+    for options in tables {
+        let file = &options.files[0];
+        let name = input::preset_name(None, file);
+        if !told.contains(&name) {
+            told.push(name);
+            tell_dialect(file);
+        }
+    }
+}
+
+fn show_report(out: &mut impl Write, args: &LoadArgs, report: &SeveralReport) -> io::Result<()> {
+    if args.json {
+        serde_json::to_writer_pretty(&mut *out, report)?;
+        return writeln!(out);
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    let SeveralReport { database, rows, rejects, bytes, seconds, tables, .. } = report;
+    writeln!(
+        out,
+        "{database}: {} loaded into {}{}, {} rejected",
+        count(*rows, "row"),
+        count(tables.len() as u64, "table"),
+        if report.atomic { " at once" } else { "" },
+        group(*rejects)
+    )?;
+    writeln!(
+        out,
+        "  {seconds:.2} s, {} rows/s, {:.1} MB/s of input ({} read), peak memory {}",
+        group((*rows as f64 / seconds) as u64),
+        *bytes as f64 / 1e6 / seconds,
+        show(*bytes),
+        show(report.memory_peak_bytes)
+    )?;
+    if tables.len() <= TOLD_IN_FULL {
+        return tables.iter().try_for_each(|table| print::report(out, table));
+    }
+    tables.iter().try_for_each(|table| {
+        let (path, seconds) = (table.path, table.seconds);
+        let rows = count(table.rows, "row");
+        write!(out, "  {}: {rows} by the {path} path, {seconds:.2} s of work", table.target)?;
+        match table.rejects {
+            0 => writeln!(out),
+            rejects => writeln!(out, ", {} rejected", group(rejects)),
+        }?;
+        print::rejected(out, table)
+    })
+}
+
+fn show_plan(out: &mut impl Write, plan: &SeveralPlan) -> io::Result<()> {
+    let SeveralPlan { database, tables, input_bytes, .. } = plan;
+    let how = match plan.atomic {
+        true => "all published at once, or none",
+        false => "each for itself",
+    };
+    let number = count(tables.len() as u64, "table");
+    writeln!(
+        out,
+        "{database}: {number} from {} of input, {how}, in this order:",
+        show(*input_bytes)
+    )?;
+    for (at, table) in tables.iter().enumerate() {
+        let number = at + 1;
+        match table.path {
+            Some(path) => writeln!(
+                out,
+                "  {number}. {}: by the {path} path, {}: {}",
+                table.target,
+                show(table.input_bytes),
+                table.why
+            )?,
+            None => writeln!(out, "  {number}. {}: cannot be loaded", table.target)?,
+        }
+        for sentence in load::several::refused(table) {
+            writeln!(out, "     {sentence}")?;
+        }
+    }
+    match &plan.estimate {
+        Some(estimate) => {
+            let free = tables.iter().find_map(|table| table.free_bytes);
+            print::estimate(out, estimate, free)
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,6 @@
+//! Several tables in one command: all at once, or none, whatever happens on the way.
+
+mod crashes;
+mod inputs;
+mod together;
+mod yard;

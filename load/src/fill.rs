@@ -1,0 +1,239 @@
+//! One table on its way to having all rows, and into its place.
+//!
+//! A load of one table does all of it in a row ([`Filling::fill`], [`Filling::publish`]). Of several
+//! tables, each is built while another is imported, and all take their places at the end: module
+//! [`several`](crate::several) calls the same parts.
+
+use std::sync::{Mutex, PoisonError};
+
+use direct::{Shadowed, Unplaced};
+use encode::prepared::Prepared;
+use job::error::Error;
+use job::memory::Memory;
+use job::options::{LoadOptions, LoadPath};
+use job::pool;
+use job::progress::Stage;
+use job::publish;
+use job::report::Report;
+use job::steps::Steps;
+use send::Landing;
+use server::publish::{Filled, FilledBy};
+use server::{ConnectOptions, Direct, Lock};
+use sources::Source;
+
+use crate::forecast::Forecast;
+use crate::ladder::{self, Rung};
+use crate::run::drop_ledger;
+
+/// What every way in needs.
+pub(crate) struct Filling<'l, 's, 'p> {
+    pub(crate) connect: &'l ConnectOptions,
+    pub(crate) options: &'l LoadOptions,
+    pub(crate) progress: &'l Forecast<'p>,
+    pub(crate) memory: &'l Memory,
+    pub(crate) steps: &'l mut Steps<'s>,
+}
+
+/// A table that has all rows, in its place or, with what takes it, beside it.
+pub(crate) type Full = (Option<FilledBy>, Report);
+
+/// Why there is none, and what came of cleaning up.
+pub(crate) type Failed = Box<(Error, server::Result<()>)>;
+
+/// Whether a build was given up, and cleaned up after, that sending the rows can do without.
+fn is_for_sending(failed: &(Error, server::Result<()>)) -> bool {
+    matches!(failed, (Error::NoOrder(_), Ok(())))
+}
+
+impl<'l> Filling<'l, '_, '_> {
+    /// Has the table filled by the way that was chosen, or by the next, where that turns out not to
+    /// be one.
+    pub(crate) fn fill(
+        &mut self,
+        rung: &mut Rung,
+        target: &mut Lock,
+        source: Box<dyn Source>,
+    ) -> Result<Full, Failed> {
+        self.progress.expect(std::mem::take(&mut rung.expected));
+        if let Some(landing) = rung.landing.clone() {
+            return self.send(rung, landing, target, source);
+        }
+        let source = Mutex::new(source);
+        match self.fill_directly(rung, target, &source) {
+            Err(failed) => self.failed(rung, target, source, failed),
+            filled => filled,
+        }
+    }
+
+    fn fill_directly(
+        &mut self,
+        rung: &Rung,
+        target: &mut Lock,
+        source: &Mutex<Box<dyn Source>>,
+    ) -> Result<Full, Failed> {
+        let mut direct = Direct::new(target);
+        let filled = self.shadow(&mut direct, true).and_then(|shadowed| {
+            let unplaced = self.build(rung, &mut direct, shadowed, source)?;
+            self.import(rung, &mut direct, unplaced)
+        });
+        filled.map_err(|error| self.abandon(&mut direct, error))
+    }
+
+    /// Goes on by sending the rows where the direct path was given up for a reason that lets it.
+    pub(crate) fn failed(
+        &mut self,
+        rung: &mut Rung,
+        target: &mut Lock,
+        source: Mutex<Box<dyn Source>>,
+        failed: Failed,
+    ) -> Result<Full, Failed> {
+        if !is_for_sending(&failed) || self.options.path != LoadPath::Auto {
+            return Err(failed);
+        }
+        let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.send_instead(rung, target, source, &failed.0)
+    }
+
+    /// Makes the shadow of the direct path. `begins_wait` is for one that does not share what has to
+    /// pass before the import.
+    pub(crate) fn shadow(
+        &mut self,
+        direct: &mut Direct<'_>,
+        begins_wait: bool,
+    ) -> Result<Shadowed, Error> {
+        caught(|| direct::prepare(direct, begins_wait, self.steps))
+    }
+
+    /// Builds and verifies its file.
+    pub(crate) fn build(
+        &mut self,
+        rung: &Rung,
+        direct: &mut Direct<'_>,
+        shadowed: Shadowed,
+        source: &Mutex<Box<dyn Source>>,
+    ) -> Result<Unplaced, Error> {
+        let prepared = self.prepared(rung);
+        caught(|| direct::build(&prepared, direct, shadowed, source, self.steps))
+    }
+
+    /// Has the server adopt it.
+    pub(crate) fn import(
+        &mut self,
+        rung: &Rung,
+        direct: &mut Direct<'_>,
+        unplaced: Unplaced,
+    ) -> Result<Full, Error> {
+        let prepared = self.prepared(rung);
+        caught(|| {
+            let (made, built) = unplaced.import(direct, self.steps)?;
+            Ok((Some(made), direct::report(&prepared, direct.lock, self.steps, built)))
+        })
+    }
+
+    /// Removes what the direct path made, because of `error`.
+    pub(crate) fn abandon(&self, direct: &mut Direct<'_>, error: Error) -> Failed {
+        let _shield = self.options.interrupt.shield();
+        Box::new((error, direct.abandon()))
+    }
+
+    fn send(
+        &mut self,
+        rung: &Rung,
+        landing: Landing,
+        target: &mut Lock,
+        source: Box<dyn Source>,
+    ) -> Result<Full, Failed> {
+        let prepared = self.prepared(rung);
+        let sent = send::run(&prepared, self.connect, landing, target, source, self.steps);
+        let sent = sent.map(|sent| (sent.filled, sent.report));
+        sent.map_err(|error| {
+            let _shield = self.options.interrupt.shield();
+            Box::new((error, target.abandon()))
+        })
+    }
+
+    /// Sends the rows of a load that the direct path gave up because of `error`, its table gone.
+    fn send_instead(
+        &mut self,
+        rung: &mut Rung,
+        target: &mut Lock,
+        mut source: Box<dyn Source>,
+        error: &Error,
+    ) -> Result<Full, Failed> {
+        let Filling { options, memory, .. } = *self;
+        let climbed = self.steps.step(Stage::Inspect, || {
+            target.reconnect()?;
+            let reason = error.to_string();
+            let climbed = ladder::climb_again(target, options, memory, &mut *source, reason)?;
+            climbed.require(target, options)
+        });
+        *rung = climbed.map_err(|error| Box::new((error, Ok(()))))?;
+        self.progress.expect(std::mem::take(&mut rung.expected));
+        match rung.landing.clone() {
+            Some(landing) => self.send(rung, landing, target, source),
+            None => {
+                let error = Error::Internal("no way to send rows was found".to_owned());
+                Err(Box::new((error, Ok(()))))
+            }
+        }
+    }
+
+    /// Has the table take its place, if it has not, and completes the report.
+    pub(crate) fn publish(
+        &mut self,
+        rung: &Rung,
+        target: &mut Lock,
+        (filled, mut report): Full,
+    ) -> Result<Report, Failed> {
+        let options = self.options;
+        let Some(made) = filled else {
+            report.finish(&mut self.steps.stopwatch, target.remarks.clone());
+            return Ok(report);
+        };
+        let name = target.table.name.to_string();
+        let published = pool::catch(|| {
+            let mut filled = Filled::by(target, made);
+            self.steps.last_step(Stage::Publish, || publish::publish(&mut filled, &name, options))
+        });
+        let published = published.unwrap_or_else(|died| {
+            let _shield = options.interrupt.shield();
+            Err(publish::died(target, &name, died))
+        });
+        match published {
+            Ok(mut warnings) => {
+                warnings.extend(target.remarks.iter().cloned());
+                report.finish(&mut self.steps.stopwatch, warnings);
+                Ok(report)
+            }
+            Err(error) => {
+                let _shield = options.interrupt.shield();
+                Err(Box::new((error, abandon_filled(rung, target))))
+            }
+        }
+    }
+
+    fn prepared<'r>(&self, rung: &'r Rung) -> Prepared<'r>
+    where
+        'l: 'r,
+    {
+        let Filling { options, progress, memory, .. } = *self;
+        let Rung { path, why, inspected, .. } = rung;
+        Prepared { options, progress, memory, inspected, path: *path, why }
+    }
+}
+
+/// Removes a table that was filled and is not published.
+pub(crate) fn abandon_filled(rung: &Rung, target: &mut Lock) -> server::Result<()> {
+    if rung.landing.is_none() {
+        return Direct::new(target).abandon();
+    }
+    let ledger = target.names.ledger.clone();
+    // Of no use without the table: the next load removes it.
+    let _ = drop_ledger(target, &ledger);
+    target.abandon()
+}
+
+/// What `work` gives; a panic is an error to clean up after.
+fn caught<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    pool::catch(work).and_then(|done| done)
+}

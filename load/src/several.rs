@@ -1,0 +1,163 @@
+//! Several tables in one command: all of them, or none.
+//!
+//! ```text
+//! files -> tables -> look at all -> order -> | build a, b, c ..    |  -> one RENAME -> drop the old
+//!                    (refuse here)           |       import a, b ..|
+//! ```
+//!
+//! In reading order: [`files`] which file goes to which table, `look` all tables looked at before
+//! anything is done, `order` which comes first, `part` one table between two stations, `stations`
+//! where a table is built while the one before is imported, `publish` all of them at once, `plan`
+//! what would be done, `each` the same without doing it at once; `watched` what is told of all that.
+
+pub mod files;
+
+mod each;
+mod look;
+mod order;
+mod part;
+mod plan;
+mod publish;
+mod stations;
+mod watched;
+
+use std::time::Instant;
+
+use encode::input;
+use job::error::Error;
+use job::journal;
+use job::options::LoadOptions;
+use job::progress::{Progress, Stage};
+use job::report::{Report, memory_peak_bytes};
+use schema::TableName;
+use serde::Serialize;
+use server::ConnectOptions;
+
+use crate::run::{self, remove_empty};
+
+pub use self::each::load_each;
+pub use self::plan::{SeveralPlan, plan_several, refused};
+
+/// What became of several tables.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SeveralReport {
+    /// Their database.
+    pub database: String,
+    /// Whether all were published at once.
+    pub atomic: bool,
+    /// Rows of all tables that came from the input.
+    pub rows: u64,
+    /// Rows of all inputs that were refused.
+    pub rejects: u64,
+    /// Bytes read from all inputs.
+    pub bytes: u64,
+    /// Wall time of all.
+    pub seconds: f64,
+    /// Highest resident memory of the process.
+    pub memory_peak_bytes: u64,
+    /// Each table, in the order in which they were loaded. The seconds of each are those that were
+    /// spent on it, with those of others beside them.
+    pub tables: Vec<Report>,
+    /// What did not work once the rows were in place, one sentence each; usually nothing. That of one
+    /// table alone is in its report.
+    pub warnings: Vec<String>,
+}
+
+/// Loads several tables of one database, each by its own options, and publishes all at once. What
+/// concerns all of them (mode, state folder, lock wait) is taken from the first.
+///
+/// Errors leave all tables as they were.
+pub fn load_several(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    progress: &dyn Progress,
+) -> Result<SeveralReport, Error> {
+    check_several(tables)?;
+    let begun = Instant::now();
+    let (first, mut kept) = (&tables[0], Vec::new());
+    let told = told(tables);
+    let outcome = run::job(connect, first, &told, progress, |connect, steps, told_by| {
+        let tables: Vec<LoadOptions> = tables
+            .iter()
+            .map(|options| {
+                let mut options = options.clone();
+                if options.rejects.is_none() && options.rejects_max > 0 {
+                    let path = journal::rejects_path_of(&steps.rejects_path(), &options.table);
+                    kept.push(path.clone());
+                    options.rejects = Some(path);
+                }
+                options
+            })
+            .collect();
+        let looked = steps.step(Stage::Inspect, || look::look(connect, tables, &told_by))?;
+        // From here on something may be made.
+        steps.stage = Stage::Shadow;
+        let filled = stations::fill(connect, looked, steps, progress)?;
+        publish::publish(filled, &told, steps)
+    });
+    kept.iter().for_each(|path| remove_empty(path));
+    outcome.map(|tables| SeveralReport::of(tables, true, begun))
+}
+
+impl SeveralReport {
+    fn of((tables, warnings): (Vec<Report>, Vec<String>), atomic: bool, begun: Instant) -> Self {
+        let database = tables.first().and_then(|table| table.target.split('.').next());
+        SeveralReport {
+            database: database.unwrap_or_default().to_owned(),
+            atomic,
+            rows: tables.iter().map(|table| table.rows).sum(),
+            rejects: tables.iter().map(|table| table.rejects).sum(),
+            bytes: tables.iter().map(|table| table.bytes).sum(),
+            seconds: begun.elapsed().as_secs_f64(),
+            memory_peak_bytes: memory_peak_bytes(),
+            tables,
+            warnings,
+        }
+    }
+}
+
+/// Refuses what can be refused without a server. Changes nothing.
+///
+/// Errors: two databases; a table that is named twice; files and options, as of each table alone.
+pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
+    let Some(first) = tables.first() else {
+        return Err(Error::Usage("there is no file to load".to_owned()));
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for options in tables {
+        let name = TableName::new(&options.database, &options.table);
+        if options.database != first.database {
+            return Err(Error::Usage(format!(
+                "{name} is not in {}, and all tables of one command are in one database",
+                first.database
+            )));
+        }
+        if !seen.insert(name.clone()) {
+            return Err(Error::Usage(format!("table {name} is named twice")));
+        }
+        if options.ddl.is_some() {
+            return Err(Error::Usage(
+                "--ddl and --create make one table: make the tables of this command before"
+                    .to_owned(),
+            ));
+        }
+        let (_, source) = input::open_files(options)?;
+        if let Some(pipe) = source.files().iter().find(|file| file.bytes.is_none()) {
+            return Err(Error::Usage(format!(
+                "{} is a pipe, which only a command for one table reads: --into {}.TABLE",
+                pipe.path.display(),
+                first.database
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The tables in words: `8 tables of shop`.
+fn told(tables: &[LoadOptions]) -> String {
+    let database = tables.first().map_or("", |options| options.database.as_str());
+    match tables.len() {
+        1 => format!("{database}.{}", tables[0].table),
+        count => format!("each of the {count} tables of {database}"),
+    }
+}

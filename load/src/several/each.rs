@@ -1,0 +1,55 @@
+//! Several tables one after the other, each for itself.
+
+use std::time::Instant;
+
+use job::error::Error;
+use job::options::LoadOptions;
+use job::progress::Progress;
+use server::{ConnectOptions, Session, catalog};
+
+use super::look::{bytes, parents, spelled};
+use super::order::{Waiting, order};
+use super::{SeveralReport, check_several};
+use crate::run;
+
+/// Loads several tables of one database one after the other, parents before children, each by itself:
+/// all of it, or nothing.
+///
+/// Errors: [`Error::Each`], with the tables that were loaded before the one that failed.
+pub fn load_each(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    progress: &dyn Progress,
+) -> Result<SeveralReport, Error> {
+    check_several(tables)?;
+    let begun = Instant::now();
+    let mut session = Session::connect(connect)?;
+    let order = order(&waiting(&mut session, tables)?);
+    drop(session);
+    let mut reports = Vec::new();
+    for (number, options) in order.iter().map(|&at| &tables[at]).enumerate() {
+        let table = format!("{}.{}", options.database, options.table);
+        progress.table(&table, number + 1, tables.len());
+        match run::load(connect, options, progress) {
+            Ok(report) => reports.push(report),
+            Err(error) => {
+                let done = reports.into_iter().map(|report| report.target).collect();
+                return Err(Error::Each { table, error: Box::new(error), done });
+            }
+        }
+    }
+    Ok(SeveralReport::of((reports, Vec::new()), false, begun))
+}
+
+/// The tables, as they wait for their turn.
+pub(super) fn waiting(
+    session: &mut Session,
+    tables: &[LoadOptions],
+) -> Result<Vec<Waiting>, Error> {
+    let names = spelled(session, tables)?;
+    let waiting = names.into_iter().zip(tables).map(|(name, options)| {
+        let table = catalog::read(session, &name)?;
+        Ok(Waiting { name, bytes: bytes(options), parents: parents(&table) })
+    });
+    waiting.collect()
+}

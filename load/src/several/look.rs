@@ -1,0 +1,166 @@
+//! All tables, looked at before anything is done to one of them.
+
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use encode::input;
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, LoadPath};
+use job::report::Stopwatch;
+use schema::{KeyEnd, Table, TableName};
+use server::{ConnectOptions, Connections, Keeper, LockOptions, Resting, Session, catalog};
+
+use super::order::{Waiting, order};
+use super::part::{At, Part};
+use crate::estimate::Estimate;
+use crate::ladder::{self, Purpose};
+use crate::space;
+
+/// The tables of a command in the order in which they are loaded, taken.
+pub(super) struct Looked {
+    pub(super) parts: Vec<Part>,
+    /// Work at the first of them.
+    pub(super) connections: Connections,
+    /// Holds them all.
+    pub(super) keeper: Arc<Keeper>,
+}
+
+/// Takes all tables, finds the way into each, and removes what a killed load left.
+///
+/// Errors: whatever keeps one of them from being loaded with the others.
+pub(super) fn look(
+    connect: &ConnectOptions,
+    tables: Vec<LoadOptions>,
+    told: &Sender<String>,
+) -> Result<Looked, Error> {
+    let mut session = Session::connect(connect)?;
+    let names = spelled(&mut session, &tables)?;
+    let lock_options = lock_options(&tables[0], told);
+    let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
+    let mut connections = Connections::of(keeper.another()?);
+    let (mut parts, mut estimates) = (Vec::new(), Vec::new());
+    for (options, target) in tables.into_iter().zip(targets) {
+        let looked = look_at(options, target, connections)?;
+        connections = looked.2;
+        parts.push(looked.0);
+        estimates.extend(looked.1);
+    }
+    check_room(&parts, &estimates)?;
+    Ok(Looked { parts: in_order(parts), connections, keeper })
+}
+
+/// The names as the server spells them.
+///
+/// Errors: tables that are missing, all of them; two names that are one table's.
+pub(super) fn spelled(
+    session: &mut Session,
+    tables: &[LoadOptions],
+) -> Result<Vec<TableName>, Error> {
+    let (mut names, mut missing) = (Vec::new(), Vec::new());
+    for options in tables {
+        let name = TableName::new(&options.database, &options.table);
+        match catalog::spelling(session, &name)? {
+            Some(spelled) if names.contains(&spelled) => {
+                return Err(Error::Usage(format!(
+                    "table {spelled} is named twice, once as {name}"
+                )));
+            }
+            Some(spelled) => names.push(spelled),
+            None => {
+                server::refuse_put_aside(session, &name)?;
+                let file = options.files.first().map(|file| file.display().to_string());
+                missing.push(format!("{name} (for {})", file.unwrap_or_default()));
+            }
+        }
+    }
+    match missing.as_slice() {
+        [] => Ok(names),
+        missing => Err(Error::Usage(format!(
+            "{} not exist: {}; make them first, or say by --map PATTERN=TABLE where the rows of a \
+             file go, and by --map PATTERN= which files are none",
+            if missing.len() == 1 { "a table does" } else { "tables do" },
+            missing.join(", ")
+        ))),
+    }
+}
+
+fn lock_options(options: &LoadOptions, told: &Sender<String>) -> LockOptions {
+    LockOptions {
+        lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
+        reconnect_wait: failpoint::reconnect_wait(server::RECONNECT_WAIT),
+        told: Some(told.clone()),
+        datadir: None,
+    }
+}
+
+/// The way into one of them, and what it will take.
+fn look_at(
+    options: LoadOptions,
+    target: Resting,
+    connections: Connections,
+) -> Result<(Part, Option<Estimate>, Connections), Error> {
+    // Its rows must not go into the table itself: it is published with others.
+    let options = LoadOptions { with_others: true, ..options };
+    let (memory, mut source) = input::open_files(&options)?;
+    let mut lock = target.work(connections);
+    let mut climbed = ladder::climb(&mut lock, &options, &memory, &mut *source, Purpose::Load)?;
+    let estimate = climbed.estimate.take();
+    let rung = climbed.require(&lock, &options)?;
+    let estimate = estimate.filter(|_| rung.path == LoadPath::Direct);
+    // The files are opened again when their turn comes.
+    source.restart()?;
+    let build_seconds = estimate.as_ref().map_or(0.0, Estimate::build_seconds);
+    let (target, connections) = lock.rest();
+    let part = Part {
+        options,
+        memory,
+        rung,
+        source: Some(Mutex::new(source)),
+        target: Some(target),
+        at: At::Inspected,
+        stopwatch: Stopwatch::start(),
+        build_seconds,
+    };
+    Ok((part, estimate, connections))
+}
+
+/// Refuses tables that fit the disk one by one and not all together.
+fn check_room(parts: &[Part], estimates: &[Estimate]) -> Result<(), Error> {
+    let mut direct = parts.iter().filter(|part| part.is_direct());
+    let path = direct.find_map(|part| part.target.as_ref()?.build_path());
+    match (path, Estimate::of_all(estimates)) {
+        (Some(path), Some(all)) => space::check(&path, &parts[0].options.temp_dir, Some(&all)),
+        _ => Ok(()),
+    }
+}
+
+fn in_order(parts: Vec<Part>) -> Vec<Part> {
+    let waiting: Vec<Waiting> = parts
+        .iter()
+        .filter_map(|part| {
+            let table = &part.target.as_ref()?.table;
+            Some(Waiting {
+                name: table.name.clone(),
+                bytes: bytes(&part.options),
+                parents: parents(table),
+            })
+        })
+        .collect();
+    let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
+    order(&waiting).into_iter().filter_map(|at| parts[at].take()).collect()
+}
+
+/// Bytes of a table's input.
+pub(super) fn bytes(options: &LoadOptions) -> u64 {
+    let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |meta| meta.len());
+    options.files.iter().map(size).sum()
+}
+
+/// The tables that the rows of one refer to.
+pub(super) fn parents(table: &Table) -> Vec<TableName> {
+    let keys = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Child);
+    keys.filter_map(|key| key.other.clone()).collect()
+}

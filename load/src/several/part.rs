@@ -1,0 +1,92 @@
+//! One table of several, on its way from station to station.
+
+use std::sync::Mutex;
+
+use direct::{Shadowed, Unplaced};
+use job::error::Error;
+use job::memory::Memory;
+use job::options::LoadOptions;
+use job::report::{Report, Stopwatch};
+use server::publish::FilledBy;
+use server::shadow::Made;
+use server::{Connections, Direct, Resting};
+use sources::Source;
+
+use crate::fill::{Failed, abandon_filled};
+use crate::ladder::Rung;
+
+/// A table, what is known of it, and how far it is.
+pub(super) struct Part {
+    pub(super) options: LoadOptions,
+    pub(super) memory: Memory,
+    pub(super) rung: Rung,
+    /// None once it was read.
+    pub(super) source: Option<Mutex<Box<dyn Source>>>,
+    /// None while connections work at it.
+    pub(super) target: Option<Resting>,
+    pub(super) at: At,
+    pub(super) stopwatch: Stopwatch,
+    /// Seconds that its build is expected to take, with verification, where that is known.
+    pub(super) build_seconds: f64,
+}
+
+/// How far a table is.
+pub(super) enum At {
+    /// Nothing of it is made.
+    Inspected,
+    /// Its shadow is made, by the direct path.
+    Shadowed(Box<Shadowed>, Made),
+    /// Its file is built.
+    Built(Box<Unplaced>, Made),
+    /// What is to take its place has all rows.
+    Full(FilledBy, Box<Report>),
+    /// A step is under way, or has failed and was cleaned up after.
+    Between,
+}
+
+impl Part {
+    /// `database.table`.
+    pub(super) fn name(&self) -> String {
+        format!("{}.{}", self.options.database, self.options.table)
+    }
+
+    pub(super) fn is_direct(&self) -> bool {
+        self.rung.landing.is_none()
+    }
+
+    /// Takes out how far it is, for the next step.
+    pub(super) fn take(&mut self) -> At {
+        std::mem::replace(&mut self.at, At::Between)
+    }
+
+    /// Removes what was made of it. The connections go on to the next.
+    pub(super) fn abandon(
+        &mut self,
+        connections: Connections,
+    ) -> (Connections, server::Result<()>) {
+        let Some(target) = self.target.take() else { return (connections, Ok(())) };
+        let mut lock = target.work(connections);
+        let done = match self.take() {
+            At::Inspected | At::Between => Ok(()),
+            At::Shadowed(_, made) | At::Built(_, made) => Direct::resume(&mut lock, made).abandon(),
+            At::Full(..) => abandon_filled(&self.rung, &mut lock),
+        };
+        let (target, connections) = lock.rest();
+        self.target = Some(target);
+        (connections, done)
+    }
+}
+
+/// What ended the command: of which table, and what came of cleaning up after that one.
+pub(super) struct Ended {
+    pub(super) table: String,
+    pub(super) step: &'static str,
+    pub(super) failed: Failed,
+}
+
+impl Ended {
+    /// Before a table's step began anything.
+    pub(super) fn plainly(table: String, step: &'static str, error: Error) -> Ended {
+        Ended { table, step, failed: Box::new((error, Ok(()))) }
+    }
+}

@@ -1,0 +1,139 @@
+//! All tables take their places, by one statement.
+
+use job::error::Error;
+use job::pool;
+use job::progress::Stage;
+use job::report::Report;
+use job::steps::Steps;
+use schema::TableName;
+use server::identifier::quote_text;
+use server::publish::{Filled as Published, Ready};
+use server::{Lock, Session};
+
+use super::part::{At, Ended, Part};
+use super::stations::{Filled, give_up};
+use crate::run::drop_ledger;
+use crate::speeds::Speeds;
+
+/// Publishes all; gives their reports, and what did not work after that.
+///
+/// Errors: all are the old tables. [`Error::SwapUnknown`]: all are the old ones, or all the new ones.
+pub(super) fn publish(
+    filled: Filled,
+    told: &str,
+    steps: &mut Steps<'_>,
+) -> Result<(Vec<Report>, Vec<String>), Error> {
+    let Filled { mut parts, connections, keeper } = filled;
+    let (mut ready, mut reports) = taken(&mut parts)?;
+    let ledgers: Vec<TableName> = ready.iter().map(|one| one.target.names.ledger.clone()).collect();
+    let others = ready.split_off(1);
+    let Some((mut lock, made)) = ready.pop().map(|first| first.work(connections)) else {
+        return Err(Error::Internal("there is no table to publish".to_owned()));
+    };
+    let options = parts[0].options.clone();
+    let mut all = Published::by(&mut lock, made).with(others);
+    let published = pool::catch(|| {
+        steps.last_step(Stage::Publish, || job::publish::publish(&mut all, told, &options))
+    });
+    let published = published.unwrap_or_else(|died| {
+        let _shield = options.interrupt.shield();
+        Err(job::publish::died(all.lock, told, died))
+    });
+    match published {
+        Ok(mut warnings) => {
+            drop(all);
+            warnings.extend(forget_ledgers(&mut lock, &ledgers));
+            // What was noticed at the swap; what was before it is in the reports.
+            warnings.append(&mut lock.remarks);
+            drop(keeper);
+            finish(&mut parts, &mut reports);
+            Ok((reports, warnings))
+        }
+        Err(error) => {
+            let (made, others) = all.into_parts();
+            let (target, connections) = lock.rest();
+            put_back(&mut parts, made.ready(target), others);
+            // They say by themselves what the tables are.
+            let is_told = matches!(error, Error::SwapUnknown { .. } | Error::AllIn { .. });
+            let ended = Ended::plainly(told.to_owned(), Stage::Publish.name(), error);
+            Err(match give_up(parts, connections, ended) {
+                Error::Several { error, .. } if is_told => *error,
+                error => error,
+            })
+        }
+    }
+}
+
+/// What is to be published, and the reports.
+fn taken(parts: &mut [Part]) -> Result<(Vec<Ready>, Vec<Report>), Error> {
+    let (mut ready, mut reports) = (Vec::new(), Vec::new());
+    for part in parts {
+        let name = part.name();
+        match (part.take(), part.target.take()) {
+            (At::Full(made, mut report), Some(mut target)) => {
+                report.warnings.append(&mut target.remarks);
+                reports.push(*report);
+                ready.push(made.ready(target));
+            }
+            _ => return Err(Error::Internal(format!("{name} was not filled"))),
+        }
+    }
+    Ok((ready, reports))
+}
+
+/// What was not published can be removed.
+fn put_back(parts: &mut [Part], first: Ready, others: Vec<Ready>) {
+    for (part, ready) in parts.iter_mut().zip(std::iter::once(first).chain(others)) {
+        let (target, made) = ready.rest();
+        part.target = Some(target);
+        part.at = At::Full(made, Box::default());
+    }
+}
+
+fn finish(parts: &mut [Part], reports: &mut [Report]) {
+    for (part, report) in parts.iter_mut().zip(reports) {
+        report.finish(&mut part.stopwatch, Vec::new());
+        report.take(report.stages.iter().map(|stage| stage.seconds).sum());
+        report.rejects_file = part.options.rejects.clone().filter(|_| report.rejects > 0);
+        Speeds::remember(
+            &part.options.state_dir,
+            part.rung.path,
+            report,
+            report.indexes.len().max(1),
+        );
+    }
+}
+
+/// Removes the ledgers of these tables, as [`crate::run`] does that of one. Gives a warning where
+/// that cannot be done.
+fn forget_ledgers(lock: &mut Lock, ledgers: &[TableName]) -> Option<String> {
+    let _shield = lock.session.options().interrupt.shield();
+    let forgotten = lock.reconnect().and_then(|()| {
+        let there = tables_like(&mut lock.session, &ledgers[0].database, "\\_inrush\\_ledger\\_%")?;
+        ledgers
+            .iter()
+            .filter(|ledger| there.contains(&ledger.table))
+            .try_for_each(|ledger| drop_ledger(lock, ledger))
+    });
+    forgotten.err().map(|error| {
+        format!(
+            "all rows are in, but ledgers could not be removed ({error}): the next load of each table \
+             removes its"
+        )
+    })
+}
+
+/// Names of a database's tables that match a pattern of LIKE.
+fn tables_like(
+    session: &mut Session,
+    database: &str,
+    pattern: &str,
+) -> server::Result<Vec<String>> {
+    let rows = session.query(&format!(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
+         AND TABLE_NAME LIKE {}",
+        quote_text(database),
+        quote_text(pattern)
+    ))?;
+    rows.iter().map(|row| row.text(0)).collect()
+}

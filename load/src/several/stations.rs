@@ -1,0 +1,334 @@
+//! Two stations, build and import: a table is built while the server imports the one before.
+//!
+//! ```text
+//! build   | shadows of a wave | a ---- | b ------- | c -- | shadows of the next wave ..
+//! import                               | a --| wait | b ----| c -|
+//! ```
+//!
+//! The server imports one table at a time, on one connection, and needs none of our memory: all of
+//! that is the build's. What must have passed before an import, a checkpoint and the backups that are
+//! under way, is waited for once by all tables of a wave, whose shadows are made together. Tables
+//! whose rows are sent are filled where others are built.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use job::error::Error;
+use job::failpoint;
+use job::machine;
+use job::pool;
+use job::progress::{Progress, Stage};
+use job::steps::Steps;
+use server::shadow::{LogWait, Made};
+use server::{ConnectOptions, Connections, Direct, Keeper, Lock};
+use sources::Source;
+
+use super::look::Looked;
+use super::part::{At, Ended, Part};
+use super::watched::Watched;
+use crate::fill::{Failed, Filling, Full};
+use crate::forecast::Forecast;
+use crate::ladder::Rung;
+
+/// Tables whose shadows are made together. What the server says of each is held until it is built,
+/// some 100 KB.
+const WAVE: usize = 16;
+
+/// Tables that have all rows, and connections to publish them by.
+pub(super) struct Filled {
+    pub(super) parts: Vec<Part>,
+    pub(super) connections: Connections,
+    pub(super) keeper: Arc<Keeper>,
+}
+
+/// Has all tables filled.
+///
+/// Errors: the first that was met; whatever was made is gone then, or the error says what is not.
+pub(super) fn fill(
+    connect: &ConnectOptions,
+    looked: Looked,
+    steps: &Steps<'_>,
+    progress: &dyn Progress,
+) -> Result<Filled, Error> {
+    let Looked { parts, connections, keeper } = looked;
+    let importer = Connections::of(keeper.another()?);
+    let options = &parts[0].options;
+    let cache_bytes = options.page_cache_bytes;
+    let cache_bytes =
+        cache_bytes.unwrap_or_else(|| machine::page_cache_bytes(options.memory_bytes_max));
+    let stations = Stations {
+        connect,
+        steps,
+        progress,
+        parts: parts.into_iter().map(Mutex::new).collect(),
+        ended: Mutex::new(None),
+        backlog: Backlog { bytes: Mutex::new(0), changed: Condvar::new(), bytes_max: cache_bytes },
+    };
+    let connections = stations.run(connections, importer);
+    let parts: Vec<Part> = stations
+        .parts
+        .into_iter()
+        .map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect();
+    match stations.ended.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(Filled { parts, connections, keeper }),
+        Some(ended) => Err(give_up(parts, connections, ended)),
+    }
+}
+
+/// Removes what was made of all tables, and gives the error with what came of that.
+pub(super) fn give_up(parts: Vec<Part>, mut connections: Connections, ended: Ended) -> Error {
+    let Ended { table, step, failed } = ended;
+    let ((error, mut cleaned), count) = (*failed, parts.len());
+    let _shield = parts.first().map(|part| part.options.interrupt.shield());
+    for mut part in parts {
+        let (back, done) = part.abandon(connections);
+        connections = back;
+        cleaned = cleaned.and(done);
+    }
+    Error::Several { table, step, error: Box::new(error), tables: count, left: cleaned.err() }
+}
+
+/// The stations, and what goes from one to the other.
+struct Stations<'a> {
+    connect: &'a ConnectOptions,
+    steps: &'a Steps<'a>,
+    progress: &'a dyn Progress,
+    parts: Vec<Mutex<Part>>,
+    /// What ended the command first.
+    ended: Mutex<Option<Ended>>,
+    backlog: Backlog,
+}
+
+/// Files that are built and not imported yet: in the page cache, as long as it has room for them.
+struct Backlog {
+    bytes: Mutex<u64>,
+    changed: Condvar,
+    bytes_max: u64,
+}
+
+/// A table, and who works at it.
+struct Bench<'b, 's, 'p> {
+    rung: &'b mut Rung,
+    source: &'b mut Option<Mutex<Box<dyn Source>>>,
+    at: &'b mut At,
+    lock: &'b mut Lock,
+    filling: Filling<'b, 's, 'p>,
+}
+
+impl Stations<'_> {
+    /// Runs both to their ends; gives a station's connections back.
+    fn run(&self, builder: Connections, importer: Connections) -> Connections {
+        std::thread::scope(|scope| {
+            let (built, to_import) = channel();
+            scope.spawn(move || {
+                let imported = pool::catch(|| {
+                    failpoint::hit("thread.import");
+                    self.import_all(importer, &to_import);
+                });
+                if let Err(error) = imported {
+                    self.end(Ended::plainly(self.name(0), Stage::Import.name(), error));
+                }
+            });
+            self.build_all(builder, &built)
+        })
+    }
+
+    fn build_all(&self, mut connections: Connections, built: &Sender<usize>) -> Connections {
+        let all: Vec<usize> = (0..self.parts.len()).collect();
+        for wave in all.chunks(WAVE) {
+            connections = self.make_shadows(wave, connections);
+            for &at in wave {
+                self.backlog.wait_for_room();
+                if self.has_ended() {
+                    return connections;
+                }
+                connections = self.build(at, connections);
+                // The other station may have ended.
+                let _ = built.send(at);
+            }
+        }
+        connections
+    }
+
+    /// Makes the shadows of a wave, and starts what all of them wait for before their imports.
+    fn make_shadows(&self, wave: &[usize], mut connections: Connections) -> Connections {
+        let log = Arc::new(LogWait::default());
+        let direct: Vec<usize> =
+            wave.iter().copied().filter(|&at| lock(&self.parts[at]).is_direct()).collect();
+        for (number, &at) in direct.iter().enumerate() {
+            let is_last = number + 1 == direct.len();
+            connections = self.work(at, connections, &(), |bench| {
+                let mut direct = Direct::resume(bench.lock, Made::with_log(&log));
+                let made = bench.filling.shadow(&mut direct, false).and_then(|shadowed| {
+                    if is_last {
+                        direct.lock.begin_log_wait(&log)?;
+                    }
+                    Ok(shadowed)
+                });
+                match made {
+                    Ok(shadowed) => {
+                        *bench.at = At::Shadowed(Box::new(shadowed), direct.rest());
+                        Ok(())
+                    }
+                    Err(error) => Err(bench.filling.abandon(&mut direct, error)),
+                }
+            });
+            if self.has_ended() {
+                break;
+            }
+        }
+        connections
+    }
+
+    /// Builds the file of a table, or sends its rows.
+    fn build(&self, at: usize, connections: Connections) -> Connections {
+        let later = self.parts[at + 1..].iter().map(|part| lock(part).build_seconds).sum();
+        let watched = Watched { progress: self.progress, later_seconds: later };
+        self.progress.table(&self.name(at), at + 1, self.parts.len());
+        lock(&self.parts[at]).options.page_cache_bytes = Some(self.backlog.room());
+        let connections = self.work(at, connections, &watched, |bench| {
+            let Some(source) = bench.source.take() else { return Ok(()) };
+            bench.filling.progress.expect(std::mem::take(&mut bench.rung.expected));
+            let full = match std::mem::replace(bench.at, At::Between) {
+                At::Shadowed(shadowed, made) => {
+                    let mut direct = Direct::resume(bench.lock, made);
+                    match bench.filling.build(bench.rung, &mut direct, *shadowed, &source) {
+                        Ok(unplaced) => {
+                            *bench.at = At::Built(Box::new(unplaced), direct.rest());
+                            return Ok(());
+                        }
+                        Err(error) => {
+                            let failed = bench.filling.abandon(&mut direct, error);
+                            bench.filling.failed(bench.rung, bench.lock, source, failed)
+                        }
+                    }
+                }
+                _ => {
+                    let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+                    bench.filling.fill(bench.rung, bench.lock, source)
+                }
+            };
+            bench.full(full)
+        });
+        if let At::Built(unplaced, _) = &lock(&self.parts[at]).at {
+            self.backlog.add(unplaced.file_bytes());
+        }
+        connections
+    }
+
+    fn import_all(&self, mut connections: Connections, to_import: &Receiver<usize>) {
+        for at in to_import {
+            let bytes = match &lock(&self.parts[at]).at {
+                At::Built(unplaced, _) => unplaced.file_bytes(),
+                _ => continue,
+            };
+            if !self.has_ended() {
+                connections = self.work(at, connections, &(), |bench| {
+                    let At::Built(unplaced, made) = std::mem::replace(bench.at, At::Between) else {
+                        return Ok(());
+                    };
+                    let mut direct = Direct::resume(bench.lock, made);
+                    let full = bench.filling.import(bench.rung, &mut direct, *unplaced);
+                    let full = full.map_err(|error| bench.filling.abandon(&mut direct, error));
+                    bench.full(full)
+                });
+            }
+            self.backlog.remove(bytes);
+        }
+    }
+
+    /// Has connections work at a table; what fails ends the command.
+    fn work(
+        &self,
+        at: usize,
+        connections: Connections,
+        progress: &dyn Progress,
+        work: impl FnOnce(&mut Bench<'_, '_, '_>) -> Result<(), Failed>,
+    ) -> Connections {
+        let mut part = lock(&self.parts[at]);
+        let Part { options, memory, rung, source, target, at, stopwatch, .. } = &mut *part;
+        let Some(taken) = target.take() else { return connections };
+        let mut locked = taken.work(connections);
+        let forecast = Forecast::new(progress);
+        let mut steps = self.steps.of_table(&options.database, &options.table, &forecast);
+        std::mem::swap(&mut steps.stopwatch, stopwatch);
+        let filling = Filling {
+            connect: self.connect,
+            options,
+            progress: &forecast,
+            memory,
+            steps: &mut steps,
+        };
+        let done = work(&mut Bench { rung, source, at, lock: &mut locked, filling });
+        steps.stopwatch.stop();
+        std::mem::swap(&mut steps.stopwatch, stopwatch);
+        let (taken, connections) = locked.rest();
+        *target = Some(taken);
+        if let Err(failed) = done {
+            let step = steps.stage.name();
+            self.end(Ended { table: part.name(), step, failed });
+        }
+        connections
+    }
+
+    /// Notes what ended the command, if it is the first.
+    fn end(&self, ended: Ended) {
+        lock(&self.ended).get_or_insert(ended);
+        self.backlog.changed.notify_all();
+        // Nobody waits for room any more.
+        *lock(&self.backlog.bytes) = 0;
+    }
+
+    fn has_ended(&self) -> bool {
+        lock(&self.ended).is_some()
+    }
+
+    fn name(&self, at: usize) -> String {
+        lock(&self.parts[at]).name()
+    }
+}
+
+impl Bench<'_, '_, '_> {
+    /// The table has all rows.
+    fn full(&mut self, full: Result<Full, Failed>) -> Result<(), Failed> {
+        match full? {
+            (Some(made), report) => {
+                *self.at = At::Full(made, Box::new(report));
+                Ok(())
+            }
+            (None, _) => {
+                let error = "rows went into a table that was to be published with others";
+                Err(Box::new((Error::Internal(error.to_owned()), Ok(()))))
+            }
+        }
+    }
+}
+
+impl Backlog {
+    /// Waits until the files that wait for their import leave room for another.
+    fn wait_for_room(&self) {
+        let bytes = lock(&self.bytes);
+        let is_full = |bytes: &mut u64| *bytes > self.bytes_max / 2;
+        drop(self.changed.wait_while(bytes, is_full).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Bytes that there is room for.
+    fn room(&self) -> u64 {
+        self.bytes_max.saturating_sub(*lock(&self.bytes))
+    }
+
+    fn add(&self, bytes: u64) {
+        *lock(&self.bytes) += bytes;
+    }
+
+    fn remove(&self, bytes: u64) {
+        let mut waiting = lock(&self.bytes);
+        *waiting = waiting.saturating_sub(bytes);
+        self.changed.notify_all();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
