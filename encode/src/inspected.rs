@@ -185,7 +185,8 @@ fn series(
     options: &LoadOptions,
 ) -> Result<Series, Error> {
     let (increment, offset) = facts.auto_increment_step;
-    let lock_mode = session.query_row("SELECT @@innodb_autoinc_lock_mode")?.text(0)?;
+    let lock_mode = session.query_once("SELECT @@innodb_autoinc_lock_mode")?;
+    let lock_mode = lock_mode.first().map_or(Ok(String::new()), |row| row.text(0))?;
     Ok(Series {
         start: table.auto_increment.unwrap_or(1),
         increment,

@@ -208,8 +208,8 @@ impl Ladder {
             ladder.refuse(LoadPath::Stream, reason.to_owned());
             ladder.refuse(LoadPath::Insert, reason.to_owned());
         }
-        let allowed = session.query_text("SELECT @@GLOBAL.local_infile")?;
-        if allowed.as_deref() != Some("1") {
+        let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
+        if allowed.first().map(|row| row.text_lossy(0)).as_deref() != Some("1") {
             let reason = "local_infile is off on the server: it takes no LOAD DATA LOCAL";
             ladder.refuse(LoadPath::Stream, reason.to_owned());
         }

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use mysql::LocalInfileHandler;
 use mysql::prelude::Queryable;
+use values::habits::Habits;
 
 pub use self::bulk::Prepared;
 pub use self::row::Row;
@@ -40,6 +41,10 @@ pub struct Session {
     mark: Mark,
     version: Version,
     options: ConnectOptions,
+    /// What [`Session::query_once`] has heard.
+    answers: HashMap<String, Vec<Row>>,
+    /// What [`crate::habits`] has found.
+    pub(crate) habits: Option<Habits>,
 }
 
 /// What a statement without rows did.
@@ -71,7 +76,8 @@ impl Session {
         let mut driver = Driver::new(handshake::connect(options)?);
         let version = setup::prepare(&mut driver, options)?;
         let mark = Mark::put_on(&mut driver)?;
-        Ok(Session { driver, mark, version, options: options.clone() })
+        let (answers, options) = (HashMap::new(), options.clone());
+        Ok(Session { driver, mark, version, options, answers, habits: None })
     }
 
     /// Another connection to the same server with the same account.
@@ -133,6 +139,17 @@ impl Session {
             rows.push(row);
             Ok(())
         })?;
+        Ok(rows)
+    }
+
+    /// As [`Session::query`], of a question that is answered the same as long as the session lives,
+    /// and need not be asked again for the next table: what the server can do, how it was started.
+    pub fn query_once(&mut self, sql: &str) -> Result<Vec<Row>> {
+        if let Some(rows) = self.answers.get(sql) {
+            return Ok(rows.clone());
+        }
+        let rows = self.query(sql)?;
+        self.answers.insert(sql.to_owned(), rows.clone());
         Ok(rows)
     }
 

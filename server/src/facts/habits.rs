@@ -16,6 +16,9 @@ pub fn habits(session: &mut Session) -> Result<Habits> {
     if session.version().flavor == Flavor::MySql {
         return Ok(Habits::default());
     }
+    if let Some(habits) = session.habits {
+        return Ok(habits);
+    }
     // Between both ends, in whatever time zone.
     let late = "'2100-01-01 00:00:00'";
     let row = session.query_row(&format!(
@@ -29,10 +32,12 @@ pub fn habits(session: &mut Session) -> Result<Habits> {
         Err(Error::Statement { errno: ER_WARN_DATA_TRUNCATED, .. }) => false,
         Err(error) => return Err(error),
     };
-    Ok(Habits {
+    let habits = Habits {
         negative_zero: row.text(0)? == "-0",
         enum_zero,
         timestamp_to_2106: row.number::<u8>(1)? == 1,
         inet6_takes_inet4: mapped.is_some(),
-    })
+    };
+    session.habits = Some(habits);
+    Ok(habits)
 }

@@ -90,7 +90,8 @@ impl Lock {
 
     /// The redo log, as this machine sees it.
     fn redo_log(&mut self, dir: &DatabaseDir) -> Result<Option<PathBuf>> {
-        let folder = self.session.query_text("SELECT @@innodb_log_group_home_dir")?;
+        let folder = self.session.query_once("SELECT @@innodb_log_group_home_dir")?;
+        let folder = folder.first().map_or(Ok(None), |row| row.text_or_null(0))?;
         let Some(datadir) = dir.path.parent() else { return Ok(None) };
         // An absolute path takes the place of the one before.
         Ok(folder.map(|folder| datadir.join(folder).join("ib_logfile0")))

@@ -183,8 +183,8 @@ impl<'d> Placed<'d> {
         let lock = &mut *shadow.lock;
         lock.check_writable()?;
         let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", lock.names.shadow.quoted());
-        lock.exec(&sql)?;
-        let warnings = lock.session.warnings()?;
+        let done = lock.exec_done(&sql)?;
+        let warnings = if done.warnings > 0 { lock.session.warnings()? } else { Vec::new() };
         shadow.dir.sync_adopted(&shadow.path("ibd"), "space")?;
         let cfg = shadow.path("cfg");
         shadow.dir.remove(&cfg)?;

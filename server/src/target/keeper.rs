@@ -4,6 +4,7 @@
 //! lost and made again, so one that does nothing else holds the locks of all, taken in the order of
 //! the targets' names: two commands that want some of the same tables cannot wait for each other.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use schema::{Table, TableName};
 use crate::catalog;
 use crate::error::{Error, Result};
 use crate::facts::ServerFacts;
+use crate::identifier::quote_text;
 use crate::session::Session;
 use crate::target::lock::{BUSY_WAIT, LockOptions, busy, missing_target};
 use crate::target::names::Names;
@@ -54,10 +56,12 @@ impl Keeper {
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
         let dir = facts.database_dir(&mut session, &names[0].database, datadir)?;
+        let ours = Arc::new(ours(&mut session, &names[0].database)?);
         let reconnect_wait = options.reconnect_wait;
         let keeper = Arc::new(Keeper { session: Mutex::new(session), targets, reconnect_wait });
         let resting = |table| Resting {
             keeper: Some(Arc::clone(&keeper)),
+            ours: Some(Arc::clone(&ours)),
             ..Resting::of(table, &facts, &dir, options)
         };
         let resting = tables.into_iter().map(resting).collect();
@@ -92,6 +96,17 @@ impl Keeper {
     fn lock(&self) -> MutexGuard<'_, Session> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The tables of ours that are in a database.
+fn ours(session: &mut Session, database: &str) -> Result<BTreeSet<String>> {
+    let rows = session.query(&format!(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
+         AND TABLE_NAME LIKE {}",
+        quote_text(database),
+        quote_text("\\_inrush\\_%")
+    ))?;
+    rows.iter().map(|row| row.text(0)).collect()
 }
 
 /// What the tables are, now that nobody else loads them.

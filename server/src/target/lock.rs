@@ -3,6 +3,7 @@
 //! Two loads of one table exclude each other by a named lock of the server, which also holds
 //! between machines and is released when the session ends, however it ends.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -14,7 +15,7 @@ use crate::catalog;
 use crate::error::{Error, Result};
 use crate::facts::{DatabaseDir, READ_ONLY, ServerFacts, is_set};
 use crate::identifier::TableName;
-use crate::session::Session;
+use crate::session::{Done, Session};
 use crate::target::folder::Folder;
 use crate::target::keeper::Keeper;
 use crate::target::names::Names;
@@ -75,6 +76,9 @@ pub struct Lock {
     pub(super) folder: Option<Folder>,
     /// Who holds the target, if it is another connection than [`Lock::session`].
     pub(super) keeper: Option<Arc<Keeper>>,
+    /// Which tables of ours were in the database when the target was taken, as long as none was made
+    /// since; none where nobody has looked for all at once.
+    pub(super) ours: Option<Arc<BTreeSet<String>>>,
 }
 
 impl Lock {
@@ -115,9 +119,22 @@ impl Lock {
         self.patience.watch(&mut self.session, |session| catalog::is_empty(session, &name))
     }
 
+    /// Whether a table of ours is there.
+    pub fn has_ours(&mut self, name: &TableName) -> Result<bool> {
+        match &self.ours {
+            Some(ours) => Ok(ours.contains(&name.table)),
+            None => catalog::exists(&mut self.session, name),
+        }
+    }
+
     /// Runs a statement that may wait for locks, on our tables or the target.
     pub(super) fn exec(&mut self, sql: &str) -> Result<()> {
-        let done = self.patience.watch(&mut self.session, |session| session.exec(sql).map(drop));
+        self.exec_done(sql).map(drop)
+    }
+
+    /// The same, with what it did.
+    pub(super) fn exec_done(&mut self, sql: &str) -> Result<Done> {
+        let done = self.patience.watch(&mut self.session, |session| session.exec(sql));
         done.map_err(|error| self.gone_meanwhile(error))
     }
 
@@ -137,9 +154,10 @@ impl Lock {
     /// Nobody has made the server read-only meanwhile. An administrator's account could write all
     /// the same, and would where a server is about to be given up for another.
     pub(super) fn check_writable(&mut self) -> Result<()> {
-        for variable in READ_ONLY {
-            let sql = format!("SELECT @@GLOBAL.{variable}");
-            if self.session.query_text(&sql)?.is_some_and(|value| is_set(&value)) {
+        let variables = READ_ONLY.map(|variable| format!("@@GLOBAL.{variable}"));
+        let row = self.session.query_row(&format!("SELECT {}", variables.join(", ")))?;
+        for (at, variable) in READ_ONLY.into_iter().enumerate() {
+            if row.text_or_null(at)?.is_some_and(|value| is_set(&value)) {
                 let (target, variable) = (self.table.name.to_string(), variable.to_owned());
                 return Err(Error::ReadOnly { target, variable });
             }

@@ -46,11 +46,11 @@ const ATTEMPT: Duration = Duration::from_secs(3);
 /// Several locks, one after the other, may each take an attempt's time.
 const QUEUED_MAX: Duration = Duration::from_secs(15);
 /// Connections that hold tables: with more tables than that each holds some that follow each other.
-pub(super) const HOLDERS_MAX: usize = 32;
+pub(super) const HOLDERS_MAX: usize = 8;
 const PAUSE: Duration = Duration::from_millis(500);
-const POLL: Duration = Duration::from_millis(2);
+const POLL: Duration = Duration::from_millis(1);
 /// A statement that has not ended after so many polls does not obey.
-const KILLS_MAX: u32 = 1000;
+const KILLS_MAX: u32 = 2000;
 /// Server error of a name that statistics are kept of already.
 const ER_DUP_KEY: u16 = 1022;
 /// The mover must be seen waiting this often in a row: another lock than the table's would be
