@@ -160,7 +160,11 @@ impl Stations<'_> {
             let is_last = number + 1 == direct.len();
             connections = self.work(at, connections, &(), |bench| {
                 let mut direct = Direct::resume(bench.lock, Made::with_log(&log));
-                let made = bench.filling.shadow(&mut direct, false).and_then(|shadowed| {
+                // Nothing was asked of it while tables were built.
+                let alive = if number == 0 { direct.lock.reconnect() } else { Ok(()) };
+                let made = alive.map_err(Error::from);
+                let made = made.and_then(|()| bench.filling.shadow(&mut direct, false));
+                let made = made.and_then(|shadowed| {
                     if is_last {
                         direct.lock.begin_log_wait(&log)?;
                     }
@@ -205,6 +209,8 @@ impl Stations<'_> {
                     }
                 }
                 _ => {
+                    let alive = bench.lock.reconnect();
+                    alive.map_err(|error| Box::new((error.into(), Ok(()))))?;
                     let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
                     bench.filling.fill(bench.rung, bench.lock, source)
                 }
