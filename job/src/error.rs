@@ -234,7 +234,7 @@ pub enum Error {
         clean: bool,
     },
     /// One of several tables that were to be loaded at once was not, and so none.
-    #[error("{table}: {error}; {}", none(table, *tables, left.as_ref()))]
+    #[error("{table}: {error}; {}", none(table, *tables, left.as_deref()))]
     Several {
         /// `database.table`, or all of them.
         table: String,
@@ -245,7 +245,7 @@ pub enum Error {
         /// How many there are.
         tables: usize,
         /// Why something is left of what the load made.
-        left: Option<server::Error>,
+        left: Option<String>,
     },
     /// One of several tables that were loaded one after the other was not.
     #[error("{table}: {error}; {}", before(done))]
@@ -395,7 +395,7 @@ fn added(target: &str, rows: Option<u64>) -> String {
     }
 }
 
-fn none(table: &str, tables: usize, left: Option<&server::Error>) -> String {
+fn none(table: &str, tables: usize, left: Option<&str>) -> String {
     let changed = match tables {
         1 => format!("{table} is as it was"),
         tables => format!("none of the {tables} tables was changed"),

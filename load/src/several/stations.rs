@@ -86,7 +86,8 @@ pub(super) fn give_up(parts: Vec<Part>, mut connections: Connections, ended: End
         connections = back;
         cleaned = cleaned.and(done);
     }
-    Error::Several { table, step, error: Box::new(error), tables: count, left: cleaned.err() }
+    let left = cleaned.err().map(|error| error.to_string());
+    Error::Several { table, step, error: Box::new(error), tables: count, left }
 }
 
 /// The stations, and what goes from one to the other.
