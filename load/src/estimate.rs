@@ -53,6 +53,8 @@ const ZSTD_RUN_BYTES_MIN: usize = 16 << 20;
 
 /// Everything that does not depend on size, in seconds.
 const CONSTANT_SECONDS: f64 = 0.1;
+/// The same of each further table of a command.
+const CONSTANT_SECONDS_FURTHER: f64 = 0.02;
 
 /// What a load will take, roughly. `inrush plan` shows it; a disk without that room is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -101,6 +103,8 @@ impl Estimate {
         let most = |of: fn(&Estimate) -> u64| all.iter().map(of).max();
         let import = |one: &Estimate| one.seconds - one.build_seconds();
         let last_import = all.last().map_or(0.0, import);
+        let further = all.len().saturating_sub(1) as f64;
+        let shared = further * (CONSTANT_SECONDS - CONSTANT_SECONDS_FURTHER) - last_import;
         Some(Estimate {
             rows: all.iter().map(|one| one.rows).sum(),
             table_bytes: all.iter().map(|one| one.table_bytes).sum(),
@@ -108,12 +112,12 @@ impl Estimate {
             temporary_bytes_unordered: most(|one| one.temporary_bytes_unordered)?,
             spilled_bytes_min: most(|one| one.spilled_bytes_min)?,
             // While one is imported the next is built.
-            seconds: all.iter().map(Estimate::build_seconds).sum::<f64>() + last_import,
+            seconds: all.iter().map(Estimate::build_seconds).sum::<f64>() - shared,
             seconds_unordered: all
                 .iter()
                 .map(|one| one.seconds_unordered - import(one))
                 .sum::<f64>()
-                + last_import,
+                - shared,
             ..*all.first()?
         })
     }

@@ -106,7 +106,7 @@ fn lost_connections_are_made_again_while_several_tables_are_loaded() {
         let others = "SELECT ID FROM information_schema.PROCESSLIST \
              WHERE ID<>CONNECTION_ID() AND COMMAND='Sleep'";
         let others = yard.session.query(others).unwrap();
-        assert!(others.len() >= 3, "{place}: {}", others.len());
+        assert!(others.len() >= 2, "{place}: {}", others.len());
         for other in others {
             let id: u64 = other.number(0).unwrap();
             yard.session.exec(&format!("KILL {id}")).unwrap();

@@ -84,10 +84,19 @@ pub(super) fn give_up(parts: Vec<Part>, mut connections: Connections, ended: End
     for mut part in parts {
         let (back, done) = part.abandon(connections);
         connections = back;
+        // A server that cannot be reached is not tried once more for each table.
+        let is_gone = done.as_ref().is_err_and(is_gone);
         cleaned = cleaned.and(done);
+        if is_gone {
+            break;
+        }
     }
     let left = cleaned.err().map(|error| error.to_string());
     Error::Several { table, step, error: Box::new(error), tables: count, left }
+}
+
+fn is_gone(error: &server::Error) -> bool {
+    error.is_cut() || matches!(error, server::Error::Connect { .. })
 }
 
 /// The stations, and what goes from one to the other.
@@ -218,18 +227,13 @@ impl Stations<'_> {
             };
             bench.full(full)
         });
-        if let At::Built(unplaced, _) = &lock(&self.parts[at]).at {
-            self.backlog.add(unplaced.file_bytes());
-        }
+        self.backlog.add(cached_bytes(&lock(&self.parts[at])));
         connections
     }
 
     fn import_all(&self, mut connections: Connections, to_import: &Receiver<usize>) {
         for at in to_import {
-            let bytes = match &lock(&self.parts[at]).at {
-                At::Built(unplaced, _) => unplaced.file_bytes(),
-                _ => continue,
-            };
+            let bytes = cached_bytes(&lock(&self.parts[at]));
             if !self.has_ended() {
                 connections = self.work(at, connections, &(), |bench| {
                     let At::Built(unplaced, made) = std::mem::replace(bench.at, At::Between) else {
@@ -293,6 +297,16 @@ impl Stations<'_> {
 
     fn name(&self, at: usize) -> String {
         lock(&self.parts[at]).name()
+    }
+}
+
+/// Bytes of a built file that are in the page cache: what it had no room for there went around it.
+fn cached_bytes(part: &Part) -> u64 {
+    match &part.at {
+        At::Built(unplaced, _) => {
+            unplaced.file_bytes().min(part.options.page_cache_bytes.unwrap_or(u64::MAX))
+        }
+        _ => 0,
     }
 }
 
