@@ -11,8 +11,9 @@ use innodb::verify::{Early, EarlyWorker, Edges, Findings, PageSummary, Verifier}
 
 use crate::space_file::SpaceFile;
 
-/// Part of the memory that sorting can spare that is for summaries of pages: one in so many bytes.
-const SHARE: usize = 64;
+/// Part of the memory that sorting can spare that is for summaries of pages: one in so many bytes,
+/// enough for a file of some twelve times the memory.
+const SHARE: usize = 12;
 /// Bytes kept of a page: its summary, and a reference if a value begins there. The summaries' vector
 /// may have as much again for what is to come.
 const PAGE_BYTES: usize = 3 * size_of::<PageSummary>();

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use encode::binding::{Binding, Parts};
 use encode::prepared::Prepared;
 use innodb::cfg::Cfg;
+use innodb::ids::PAGE_SIZE;
 use innodb::template::Template;
 use job::error::Error;
 use job::failpoint;
@@ -22,6 +23,7 @@ use job::steps::Steps;
 use server::import::AtBuilt;
 use server::publish::FilledBy;
 use server::shadow::AtDiscarded;
+use server::version::{Flavor, Version};
 use server::{Direct, Lock};
 use sources::Source;
 use values::Collation;
@@ -31,6 +33,9 @@ use crate::build::Build;
 use crate::early_pass::EarlyPass;
 use crate::space_file::SpaceFile;
 use crate::verify::{self, Expected};
+
+/// So many lines in the server's log are worth a word.
+const LOG_LINES_TOLD: u64 = 10_000;
 
 /// A target with an empty shadow, which has no file any more.
 pub struct Shadowed {
@@ -191,6 +196,20 @@ fn try_build(
     }
 }
 
+/// IMPORT of MariaDB (10.11.19, 11.8.6) looks for every page in the buffer pool, of a tablespace that is
+/// not there yet, and writes down each time that it is not. Nothing can be set to spare that:
+/// `buf_read_page` in the server's storage/innobase/buf/buf0rea.cc asks nobody.
+fn log_note(version: &Version, file_bytes: u64) -> Option<String> {
+    let pages = file_bytes / PAGE_SIZE as u64;
+    let is_noticed = version.flavor == Flavor::MariaDb && pages >= LOG_LINES_TOLD;
+    is_noticed.then(|| {
+        format!(
+            "the server's error log has a note for each of {pages} pages, \"trying to read page .. in \
+             nonexisting or being-dropped tablespace\": they mean nothing"
+        )
+    })
+}
+
 /// The report of a target that has its rows; times are added when it is published.
 pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: Built) -> Report {
     let Prepared { options, memory, why, .. } = *prepared;
@@ -199,6 +218,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
               table out"
             .to_owned(),
     ];
+    notes.extend(log_note(&target.facts.version, built.file_bytes));
     notes.extend(options.emptied_note(built.rows, built.rejects));
     if memory.threads < options.threads {
         notes.push(format!("--memory has room for {} thread(s) only", memory.threads));
