@@ -3,7 +3,7 @@
 //! IMPORT TABLESPACE opens the file without O_DIRECT, reads 1 MiB at a time through the page cache,
 //! writes it back there and syncs the file once at its end (`fil_iterate` and
 //! `fil_tablespace_iterate` in the server's storage/innobase/row/row0import.cc; seen by `strace` on
-//! 10.11.19). So pages that are still in the cache by then are never read from the disk, and
+//! 10.11.19 and 11.8.6). So pages that are still in the cache by then are never read from the disk, and
 //! are written to it once: nothing is synced before. What the machine has no room to keep is
 //! written around the cache, which would otherwise push other things out and hand the pages to
 //! the disk all the same.
