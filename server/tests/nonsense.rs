@@ -77,6 +77,43 @@ fn an_answer_without_sense_is_an_error_and_ends_the_connection() {
 }
 
 #[test]
+fn an_answer_that_comes_twice_shows_when_a_number_is_asked_for() {
+    let Some(hall) = Hall::new() else { return };
+    // The last one is refused, and what is asked behind it too, by the same words.
+    for asked in ["DO 1", "SELECT 1 UNION SELECT 2", "SELECT 1 FROM nowhere.nothing"] {
+        let mut session = Session::connect(&hall.options).unwrap();
+        let twice = asked.to_owned();
+        hall.proxy.judge(move |request| match request.begins(&twice) {
+            true => Fate::Damaged(0, Damage::Twice),
+            false => Fate::Done,
+        });
+        let _ = session.exec(asked);
+        let error = session.check_in_step().unwrap_err();
+        hall.proxy.let_pass();
+        assert!(matches!(error, Error::Nonsense { .. } | Error::Lost { .. }), "{asked}: {error}");
+        assert!(session.exec("DO 0").is_err(), "{asked}: the connection was given up");
+    }
+}
+
+#[test]
+fn a_session_in_any_state_answers_with_the_number() {
+    let Some(hall) = Hall::new() else { return };
+    for states in [
+        &["SET character_set_results=NULL", "SET sql_mode='ORACLE,ANSI_QUOTES'"][..],
+        &["XA START 'a'", "XA END 'a'"],
+        &["START TRANSACTION READ ONLY"],
+        &["CREATE TEMPORARY TABLE test.t (a INT)", "LOCK TABLES mysql.db READ"],
+    ] {
+        let mut session = Session::connect(&hall.options).unwrap();
+        for state in states {
+            // There may be no such database.
+            let _ = session.exec(state);
+            session.check_in_step().unwrap_or_else(|error| panic!("{state}: {error}"));
+        }
+    }
+}
+
+#[test]
 fn an_answer_without_end_is_not_held_in_memory() {
     let Some(hall) = Hall::new() else { return };
     let mut session = Session::connect(&hall.options).unwrap();
