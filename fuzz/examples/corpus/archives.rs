@@ -124,7 +124,8 @@ fn lz4s() -> Inputs {
     let summed = info.clone().content_checksum(true).block_checksums(true);
     let sized = info.clone().content_size(Some(text().len() as u64));
     let linked = info.clone().block_mode(BlockMode::Linked);
-    let long = text().repeat(80);
+    // More than two blocks, and the window behind one.
+    let long = text().repeat(240);
     let random: Vec<u8> =
         (0..3000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let mut inputs = ends("lz4", &lz4(summed, &text()));
