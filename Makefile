@@ -24,7 +24,7 @@ NEWER   := $(abspath $(TARGET))/mariadb-trixie
 SOAK_SERVERS ?= installed$(if $(wildcard $(NEWER)/bin/mariadbd),$(comma)$(NEWER)/bin/mariadbd)
 comma   := ,
 
-.PHONY: help demo test bench soak soak-servers fuzz build install clean
+.PHONY: help demo test bench soak soak-servers fuzz fuzz-sanitized build install clean
 
 help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
@@ -33,6 +33,7 @@ help:
 	@echo 'make soak            random tables by LOAD DATA and by Inrush, with kills (MINUTES=10; SEED=n: case n again)'
 	@echo 'make soak-servers    unpack a newer MariaDB, which make soak then uses too; installs nothing'
 	@echo 'make fuzz            parsers and readers fed with damaged input (MINUTES=10 in all)'
+	@echo 'make fuzz-sanitized  archives under libFuzzer and AddressSanitizer, the C code of zstd and xz included (MINUTES=10)'
 	@echo 'make build           the inrush program, in $(INRUSH)'
 	@echo 'make install         build, then copy it to PREFIX/bin (PREFIX=$(PREFIX))'
 	@echo 'make clean           remove what was built and generated'
@@ -75,11 +76,16 @@ soak:
 		INRUSH_HOSTILE_RUNS=$$(( $(MINUTES) * 20 )) $(CARGO) test --locked -q \
 		-p inrush-load -p inrush-replay -p inrush-server --lib --test main -- \
 		modelled hostile nonsense --nocapture
+	scripts/sanitized.sh $$(( ($(MINUTES) + 9) / 10 ))
 
 # On stable; for libFuzzer see CONTRIBUTING.md.
 fuzz:
 	INRUSH_SEED=$$(date +%s) INRUSH_FUZZ_SECONDS=$$(( $(MINUTES) * 60 / 10 )) $(CARGO) test --locked -q \
 		-p inrush-fuzz --test damaged -- --test-threads 1 --nocapture
+
+# On stable too; builds for some minutes the first time.
+fuzz-sanitized:
+	scripts/sanitized.sh $(MINUTES)
 
 soak-servers:
 	scripts/get-mariadb.sh $(NEWER) trixie
