@@ -221,6 +221,10 @@ pub struct LoadOptions {
     /// where it pays.
     #[doc(hidden)]
     pub sort_input: Option<bool>,
+    /// Whether the logical path drops the twin's indexes and builds them when the rows are in. For
+    /// tests. Default: where it pays.
+    #[doc(hidden)]
+    pub defer_indexes: Option<bool>,
     /// Where sorted runs spill to. Default: the system's temporary folder.
     pub temp_dir: PathBuf,
     /// Where the journal is kept. Default: `inrush` in the user's state folder; empty, and refused,
@@ -268,6 +272,7 @@ impl LoadOptions {
             page_cache_bytes: None,
             shares: None,
             sort_input: None,
+            defer_indexes: None,
             temp_dir: std::env::temp_dir(),
             state_dir: state::default_dir(),
             fill: Fill::default(),

@@ -17,13 +17,13 @@ use job::publish;
 use job::report::Report;
 use job::steps::Steps;
 use send::Landing;
+use server::identifier::TableName;
 use server::publish::{Filled, FilledBy};
-use server::{ConnectOptions, Direct, Lock};
+use server::{ConnectOptions, Direct, Lock, catalog};
 use sources::Source;
 
 use crate::forecast::Forecast;
 use crate::ladder::{self, Rung};
-use crate::run::drop_ledger;
 
 /// What every way in needs.
 pub(crate) struct Filling<'l, 's, 'p> {
@@ -231,6 +231,15 @@ pub(crate) fn abandon_filled(rung: &Rung, target: &mut Lock) -> server::Result<(
     // Of no use without the table: the next load removes it.
     let _ = drop_ledger(target, &ledger);
     target.abandon()
+}
+
+/// Drops a ledger, if it is there.
+pub(crate) fn drop_ledger(target: &mut Lock, ledger: &TableName) -> server::Result<()> {
+    target.reconnect()?;
+    if catalog::exists(&mut target.session, ledger)? {
+        target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
+    }
+    Ok(())
 }
 
 /// What `work` gives; a panic is an error to clean up after.

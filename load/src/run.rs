@@ -19,7 +19,7 @@ use server::{ConnectOptions, Lock, Session, catalog};
 use sources::Source;
 
 use crate::ddl::{self, Made};
-use crate::fill::Filling;
+use crate::fill::{Filling, drop_ledger};
 use crate::forecast::Forecast;
 use crate::ladder::{self, Purpose, Rung};
 use crate::plan;
@@ -230,14 +230,6 @@ fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> 
     let left =
         format!("all rows are in, but the ledger {ledger} could not be removed ({error}): {then}");
     died.into_iter().chain([left]).collect()
-}
-
-pub(crate) fn drop_ledger(target: &mut Lock, ledger: &TableName) -> server::Result<()> {
-    target.reconnect()?;
-    if catalog::exists(&mut target.session, ledger)? {
-        target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
-    }
-    Ok(())
 }
 
 /// Takes back what a load made that ends before its shadow.

@@ -57,6 +57,7 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) {
     let mut options = run.options(random, &db);
     options.path = random.pick(&[LoadPath::Stream, LoadPath::Insert]);
     options.batches.connections = Some(random.between(1, 4));
+    options.defer_indexes = random.pick(&[None, Some(true)]);
     options.batches.rows = random.pick(&[None, Some(1), Some(50)]);
     if !case.has_clustered_key() {
         // Rows lie in the order in which they come, which several connections share.

@@ -51,7 +51,7 @@ use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
 use job::memory::LaneShares;
-use job::options::{LoadPath, Mode, OnDuplicate};
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use job::pool;
 use job::progress::Stage;
 use job::report::Report;
@@ -74,6 +74,9 @@ use self::sender::statements::Place;
 use self::sender::{Commit, SenderOptions};
 use self::sorted::{Arrangement, InputOrder};
 use self::watch::Watch;
+
+/// Input from which indexes are dropped and built again when the rows are in, in bytes.
+const DEFER_BYTES_MIN: u64 = 1 << 20;
 
 /// A target whose rows were sent.
 #[derive(Debug)]
@@ -151,7 +154,8 @@ impl Work<'_> {
         self.notes.append(&mut watch.notes);
         let twin = match self.landing.way {
             Way::Shadow => {
-                steps.step(Stage::Shadow, || self.landing.prepare(target, Defer::NotUnique))?
+                let defer = deferred(prepared.options, &*source);
+                steps.step(Stage::Shadow, || self.landing.prepare(target, defer))?
             }
             Way::Transaction | Way::Append => None,
         };
@@ -334,6 +338,16 @@ impl Work<'_> {
             Mode::Replace => RowsThere::Deleted,
             Mode::Append => RowsThere::Kept,
         }
+    }
+}
+
+/// Which indexes are left for later. Of few rows all are kept up to date row by row, which costs less
+/// than the four ALTER TABLE by which they come back.
+fn deferred(options: &LoadOptions, source: &dyn Source) -> Defer {
+    let is_small = source.bytes_total().is_some_and(|bytes| bytes < DEFER_BYTES_MIN);
+    match options.defer_indexes.unwrap_or(!is_small) {
+        true => Defer::NotUnique,
+        false => Defer::Nothing,
     }
 }
 

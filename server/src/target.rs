@@ -6,14 +6,16 @@
 //!      -> transaction                                          sending, into the target itself
 //! ```
 //!
-//! [`lock`] is the target taken, with [`names`] of what is made for it; of several at once [`keeper`]
-//! holds all, and those that nobody works at are [`resting`]; `leftovers` removes what a
+//! [`lock`] is the target that [`take`] takes, if nobody is `busy` with it, with [`names`] of what is made
+//! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
+//! `reach` connects; `leftovers` removes what a
 //! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
 //! others, `backup` for backups; [`identity`] says whether another may take the
 //! target's place.
 
 mod backup;
 mod built_file;
+mod busy;
 mod checkpoint;
 mod copy;
 mod folder;
@@ -25,12 +27,14 @@ mod leftovers;
 pub mod lock;
 pub mod names;
 pub mod publish;
+mod reach;
 mod recover;
 pub mod resting;
 mod row_ids;
 pub mod secondary;
 pub mod shadow;
 pub mod swap;
+pub mod take;
 pub mod transaction;
 pub mod twin;
 pub mod waiting;

@@ -10,7 +10,6 @@ use server::{Error, Session};
 use testkit::TestServer;
 
 const WAIT: Duration = Duration::from_secs(20);
-const TABLES: [&str; 2] = ["t", "u"];
 
 fn count(session: &mut Session, name: &TableName) -> u64 {
     let sql = format!("SELECT COUNT(*) FROM {}", name.quoted());
@@ -45,23 +44,38 @@ fn create(session: &mut Session, database: &str, table: &str) {
 
 #[test]
 fn no_insert_is_lost_in_a_swap_of_two_tables() {
+    no_insert_is_lost(&["t", "u"], 40);
+}
+
+/// More tables than connections that hold them, so that each holds several: a row that slips in
+/// before the swap is in the table put aside.
+#[test]
+fn no_insert_is_lost_in_a_swap_of_many_tables() {
+    let names: Vec<String> = (10..30).map(|number| format!("t{number}")).collect();
+    no_insert_is_lost(&names.iter().map(String::as_str).collect::<Vec<_>>(), 20);
+}
+
+fn no_insert_is_lost(tables: &[&str], rounds: u64) {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database().unwrap();
     let mut session = server.connect().unwrap();
-    TABLES.iter().for_each(|table| create(&mut session, &database, table));
+    tables.iter().for_each(|table| create(&mut session, &database, table));
     let (mut stopped, mut swapped, mut aside_rows) = (0, 0, 0);
-    for round in 0..40 {
-        let pairs = TABLES.map(|t| pair(&mut session, &database, t, Some(Mode::Insert)));
-        let swap = Swap::new(pairs.to_vec());
-        // Writers start at a different moment of each round.
-        let (go, written) = (AtomicBool::new(true), [AtomicU64::new(0), AtomicU64::new(0)]);
+    for round in 0..rounds {
+        let made = tables.iter().map(|t| pair(&mut session, &database, t, Some(Mode::Insert)));
+        let pairs: Vec<Pair> = made.collect();
+        let swap = Swap::new(pairs.clone());
+        let go = AtomicBool::new(true);
+        let written: Vec<AtomicU64> = pairs.iter().map(|_| AtomicU64::new(0)).collect();
         let outcome = std::thread::scope(|scope| {
-            for (pair, written) in pairs.iter().zip(&written).cycle().take(4) {
+            // Two for the first table and two for the last.
+            for at in [0, pairs.len() - 1, 0, pairs.len() - 1] {
                 let mut session = server.connect().unwrap();
-                let insert = format!("INSERT INTO {} (b) VALUES ('w')", pair.table.quoted());
-                let go = &go;
+                let insert = format!("INSERT INTO {} (b) VALUES ('w')", pairs[at].table.quoted());
+                let (go, written) = (&go, &written[at]);
                 scope.spawn(move || {
-                    std::thread::sleep(Duration::from_micros(round * 400));
+                    // Writers start at a different moment of each round.
+                    std::thread::sleep(Duration::from_micros(round * 16_000 / rounds));
                     while go.load(Ordering::Relaxed) {
                         session.exec(&insert).unwrap();
                         written.fetch_add(1, Ordering::Relaxed);

@@ -67,6 +67,27 @@ fn several_replacements_killed_at_any_step_leave_all_old_rows_or_all_new_ones() 
 }
 
 #[test]
+fn several_loads_that_send_rows_killed_at_any_step_leave_all_old_tables_or_all_new_ones() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut yard = Yard::new(server, Mode::Replace);
+    for (place, is_new) in [
+        ("b.shadow.end", false),
+        ("b.rows.begin", false),
+        ("c.indexes.begin", false),
+        ("a.indexes.end", false),
+        ("publish.begin", false),
+        (SWAPPED, true),
+        ("job.end", true),
+    ] {
+        yard.reset();
+        let killed = run(yard.load_with(&format!("{place}=kill")).args(["--path", "stream"]));
+        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        assert_eq!(yard.is_new(), is_new, "{place}");
+        yard.again(place);
+    }
+}
+
+#[test]
 fn a_server_killed_while_several_tables_are_loaded_has_all_old_ones_or_all_new_ones() {
     let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
     let Some(server) = TestServer::start_with(&options) else { return };

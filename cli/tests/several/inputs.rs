@@ -97,6 +97,14 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     run(one.arg("--each")).refused(2, &["--map and --each are for several tables"]);
     assert_eq!(desk.rows("SELECT * FROM t"), [""; 0]);
     // Parents before children, each for itself.
+    let plan = inrush(&desk, "plan", &["child.csv", "t.csv", "u.csv"], &["--each", "--json"]);
+    let plan: serde_json::Value = serde_json::from_str(&plan.done().out).unwrap();
+    let tables = plan["tables"].as_array().unwrap();
+    let place = |name: &str| {
+        tables.iter().position(|table| table["target"] == format!("{database}.{name}")).unwrap()
+    };
+    assert!(place("u") < place("child"), "{plan}");
+    assert_eq!(plan["atomic"].as_bool(), Some(false));
     let each = inrush(&desk, "load", &["child.csv", "t.csv", "u.csv"], &["--each"]);
     assert!(each.done().out.contains("3 rows loaded into 3 tables, 0 rejected"), "{each:?}");
     assert_eq!(desk.rows("SELECT * FROM child"), ["1"]);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use testkit::TestServer;
 
-use super::yard::Yard;
+use super::yard::{TABLES, Yard};
 use crate::scene::Mode;
 use crate::support::{Desk, finish, names, resume, run, start, tables, wait_paused};
 
@@ -68,6 +68,32 @@ fn rows_of_several_tables_that_are_refused_go_to_files_of_their_own() {
         .filter(|rest| rest.ends_with("rejects"))
         .collect();
     assert_eq!(kept, ["a.rejects", "c.rejects"]);
+}
+
+/// A FULLTEXT index keeps one of them from the direct path.
+#[test]
+fn tables_that_are_built_and_tables_that_are_sent_are_published_at_once() {
+    let Some(server) = TestServer::shared() else { return };
+    for path in ["auto", "stream", "insert"] {
+        let mut yard = Yard::new(server, Mode::Replace);
+        if path == "auto" {
+            yard.session
+                .exec(&format!("ALTER TABLE {}.c ADD FULLTEXT KEY f (name)", yard.database))
+                .unwrap();
+        }
+        let loaded = run(yard.command().args(["--path", path, "--json"]));
+        let report: serde_json::Value = serde_json::from_str(&loaded.done().out).unwrap();
+        let paths: Vec<&str> = report["tables"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|table| table["path"].as_str().unwrap())
+            .collect();
+        let expected = if path == "auto" { ["direct", "stream", "direct"] } else { [path; 3] };
+        assert_eq!(paths, expected);
+        assert!(yard.is_new(), "{path}");
+        assert_eq!(tables(&mut yard.session, &yard.database), TABLES, "{path}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use server::{Lock, Session};
 
 use super::part::{At, Ended, Part};
 use super::stations::{Filled, give_up};
-use crate::run::drop_ledger;
+use crate::fill::drop_ledger;
 use crate::speeds::Speeds;
 
 /// Publishes all; gives their reports, and what did not work after that.

@@ -19,16 +19,13 @@ use crate::session::{Done, Session};
 use crate::target::folder::Folder;
 use crate::target::keeper::Keeper;
 use crate::target::names::Names;
-use crate::target::resting::{Connections, Resting};
-use crate::target::waiting::{Patience, describe};
+use crate::target::waiting::Patience;
 use crate::unsupported::Unsupported;
 
 /// How long a table's lock is waited for, all attempts together.
 pub const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// How long a server that does not answer is tried, by default.
 pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);
-/// A predecessor that was killed may still hold its lock while the server ends its statement.
-pub(super) const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Server errors of a table or a database that is not there.
 pub(super) const ER_GONE: [u16; 2] = [1146, 1049];
 
@@ -82,37 +79,6 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the target and describes it: table, server, folder.
-    ///
-    /// Changes nothing; killed after it: nothing is left.
-    ///
-    /// Errors: [`Error::Busy`], [`Error::NoTable`]; [`Error::Leftover`] when the table is missing
-    /// but one that a swap had put aside exists.
-    pub fn take(mut session: Session, name: &TableName, options: &LockOptions) -> Result<Lock> {
-        let (wait, told) = (options.lock_wait, options.told.clone());
-        let mut patience = Patience { target: name.clone(), wait, told };
-        session.set_lock_wait(wait)?;
-        let read = |session: &mut Session| catalog::read(session, name);
-        let table = match patience.watch(&mut session, read) {
-            Err(Error::NoTable(missing)) => {
-                return Err(missing_target(&mut session, name, missing));
-            }
-            table => table?,
-        };
-        patience.target = table.name.clone();
-        let names = Names::of(&table.name);
-        if !session.lock_name(&names.lock, BUSY_WAIT)? {
-            return Err(busy(&mut session, &table.name)?);
-        }
-        // Again, now that nobody else loads it.
-        let table = patience.watch(&mut session, read)?;
-        let facts = Arc::new(ServerFacts::read(&mut session)?);
-        let datadir = options.datadir.as_deref();
-        let dir = facts.database_dir(&mut session, &table.name.database, datadir)?;
-        let resting = Resting::of(table, &facts, &dir, options);
-        Ok(resting.work(Connections::of(session)))
-    }
-
     /// Whether the target has no row that this session can see.
     pub fn is_empty(&mut self) -> Result<bool> {
         let name = self.table.name.clone();
@@ -189,35 +155,4 @@ impl Lock {
     pub(super) fn shadow_path(&self, dir: &DatabaseDir, extension: &str) -> PathBuf {
         dir.path.join(format!("{}.{extension}", self.names.shadow.table))
     }
-}
-
-/// The error of a target that another load has taken.
-pub(super) fn busy(session: &mut Session, target: &TableName) -> Result<Error> {
-    let holder = session.lock_holder(&Names::of(target).lock)?.unwrap_or(0);
-    let who = describe(session, holder);
-    Ok(Error::Busy { target: target.to_string(), holder, who })
-}
-
-/// Why the target is missing: never there, or put aside by a swap that was not atomic.
-pub(super) fn missing_target(session: &mut Session, name: &TableName, missing: String) -> Error {
-    refuse_put_aside(session, name).err().unwrap_or(Error::NoTable(missing))
-}
-
-/// Refuses a table that is missing because a swap has put it aside: one made under its name would
-/// pass for the new table, and the next load would drop the old one.
-///
-/// Errors: [`Error::Leftover`], which names the table put aside.
-pub fn refuse_put_aside(session: &mut Session, name: &TableName) -> Result<()> {
-    let names = Names::of(name);
-    for aside in [&names.replaced, &names.emptied] {
-        if catalog::exists(session, aside)? {
-            return Err(Error::Leftover(format!(
-                "table {name} does not exist, but {aside}, which a load had put aside for it, does: \
-                 RENAME TABLE {} TO {} brings it back, DROP TABLE gives it up",
-                aside.quoted(),
-                name.quoted()
-            )));
-        }
-    }
-    Ok(())
 }

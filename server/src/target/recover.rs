@@ -5,24 +5,14 @@
 //! lock does not, so another load may have come and cleaned up: it has not while the file that
 //! was built is still there, because cleaning up removes that.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::session::Session;
-use crate::target::keeper;
-use crate::target::lock::{Lock, busy};
+use crate::target::busy::busy;
+use crate::target::lock::Lock;
+use crate::target::reach::{self, ENDING_WAIT, second};
 
-/// The same when somebody has asked for the end of the load.
-const STOPPING_WAIT: Duration = Duration::from_secs(3);
-/// Between two tries, doubled up to the second.
-const TRY_MIN: Duration = Duration::from_millis(50);
-const TRY_MAX: Duration = Duration::from_secs(2);
-/// A statement of a connection that was lost goes on until the server notices.
-pub(super) const ENDING_WAIT: Duration = Duration::from_secs(60);
-/// The server is full: too many connections, of all accounts or of this one.
-const ER_FULL: [u16; 3] = [1040, 1203, 1226];
-/// The server is going down.
-const ER_SHUTDOWN: u16 = 1053;
 /// Cleaning up after a failure does not wait for a lock as long as the load itself.
 const CLEANUP_WAIT: Duration = Duration::from_secs(5);
 /// Connections lost in cleaning up before it is left to the next load.
@@ -41,7 +31,7 @@ impl Lock {
 
     /// A connection to a server that may be restarting.
     pub(super) fn reach(&self) -> Result<Session> {
-        reach(&self.session, self.reconnect_wait)
+        reach::reach(&self.session, self.reconnect_wait)
     }
 
     /// Sees to it that the session works, before a step that needs it. One that was lost while
@@ -77,7 +67,7 @@ impl Lock {
         session.set_lock_wait(self.patience.wait)?;
         let lock = &self.names.lock;
         if let Some(keeper) = &self.keeper {
-            keeper::end(&mut session, &self.session)?;
+            reach::end(&mut session, &self.session)?;
             keeper.ensure()?;
         } else if !session.lock_name(lock, Duration::ZERO)? {
             // If it is the connection that was lost: another load's stays.
@@ -117,37 +107,5 @@ impl Lock {
         self.session.exec("UNLOCK TABLES")?;
         self.session.set_lock_wait(self.patience.wait)?;
         clean(self).map(drop)
-    }
-}
-
-/// A connection like one, as soon as the server has room.
-pub(super) fn second(like: &Session, wait: Duration) -> Result<Session> {
-    let full = |e: &Error| e.errno().is_some_and(|n| ER_FULL.contains(&n));
-    connect(like, wait, full)
-}
-
-/// A connection like one to a server that may be restarting.
-pub(super) fn reach(like: &Session, wait: Duration) -> Result<Session> {
-    let passing = |e: &Error| match e {
-        Error::Connect { errno: None, .. } | Error::Lost { .. } | Error::Nonsense { .. } => true,
-        e => e.errno().is_some_and(|n| n == ER_SHUTDOWN || ER_FULL.contains(&n)),
-    };
-    // Who asked for the end does not want to wait.
-    let asked = like.options().interrupt.is_requested();
-    let wait = if asked { wait.min(STOPPING_WAIT) } else { wait };
-    connect(like, wait, passing)
-}
-
-/// Connects as `like` is, again and again while the error is one that passes.
-fn connect(like: &Session, wait: Duration, passes: impl Fn(&Error) -> bool) -> Result<Session> {
-    let (begun, mut pause) = (Instant::now(), TRY_MIN);
-    loop {
-        match like.another() {
-            Err(error) if passes(&error) && begun.elapsed() < wait => {
-                std::thread::sleep(pause);
-                pause = (pause * 2).min(TRY_MAX);
-            }
-            session => return session,
-        }
     }
 }

@@ -37,7 +37,7 @@ use crate::identifier::{TableName, quote_text};
 use crate::session::Session;
 use crate::target::foreign_keys::unchecked;
 use crate::target::lock::{Lock, RECONNECT_WAIT};
-use crate::target::recover::{reach, second};
+use crate::target::reach::{reach, second};
 use crate::target::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience, lock_holders};
 
 /// One attempt at the locks. While it waits, new statements on the tables wait behind it, so

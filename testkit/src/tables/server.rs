@@ -101,6 +101,8 @@ impl Server {
     /// Options of a direct load whose journal and runs stay in the server's folder.
     pub fn options(&self, db: &Db, table: &str, files: Vec<PathBuf>) -> LoadOptions {
         let mut options = LoadOptions::new(files, &db.name, table);
+        // As of large inputs, which those of tests are not.
+        options.defer_indexes = Some(true);
         options.state_dir = self.folder("state");
         options.temp_dir = self.folder("runs");
         options.path = load::LoadPath::Direct;
