@@ -14,6 +14,7 @@ mod evaluate;
 mod indexes;
 mod uuid;
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use schema::{Engine, RowFormat, Table, TableKind, TableName};
@@ -102,6 +103,33 @@ pub fn spelling(session: &mut Session, name: &TableName) -> Result<Option<TableN
     }
 }
 
+/// The same of many names in one database, by one question that no lock of a table keeps waiting.
+pub fn spellings(
+    session: &mut Session,
+    database: &str,
+    names: &[TableName],
+) -> Result<Vec<Option<TableName>>> {
+    let rows = session.query(&format!(
+        "SELECT TABLE_SCHEMA, TABLE_NAME, @@lower_case_table_names FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA={}",
+        quote_text(database)
+    ))?;
+    let mut there = HashMap::new();
+    for row in rows {
+        let spelled = TableName::new(row.text(0)?, row.text(1)?);
+        let caseless = row.number::<u8>(2)? != 0;
+        there.insert(folded(&spelled, caseless), (spelled, caseless));
+    }
+    let caseless = there.values().next().is_some_and(|(_, caseless)| *caseless);
+    let spelled = |name| Some(there.get(&folded(name, caseless))?.0.clone());
+    Ok(names.iter().map(spelled).collect())
+}
+
+/// A name as the server compares it.
+fn folded(name: &TableName, caseless: bool) -> String {
+    if caseless { name.to_string().to_lowercase() } else { name.to_string() }
+}
+
 /// Whether a table of this name exists.
 pub fn exists(session: &mut Session, name: &TableName) -> Result<bool> {
     Ok(spelling(session, name)?.is_some())
@@ -137,11 +165,8 @@ fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)
     );
     for row in session.query(&sql)? {
         let spelled = TableName::new(row.text(0)?, row.text(1)?);
-        let same = match row.number::<u8>(7)? {
-            0 => spelled == *name,
-            _ => spelled.to_string().to_lowercase() == name.to_string().to_lowercase(),
-        };
-        if same {
+        let caseless = row.number::<u8>(7)? != 0;
+        if folded(&spelled, caseless) == folded(name, caseless) {
             return Ok((spelled, row));
         }
     }

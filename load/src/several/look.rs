@@ -1,5 +1,6 @@
 //! All tables, looked at before anything is done to one of them.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
@@ -59,11 +60,14 @@ pub(super) fn spelled(
     session: &mut Session,
     tables: &[LoadOptions],
 ) -> Result<Vec<TableName>, Error> {
+    let typed = |options: &LoadOptions| TableName::new(&options.database, &options.table);
+    let wanted: Vec<TableName> = tables.iter().map(typed).collect();
     let (mut names, mut missing) = (Vec::new(), Vec::new());
-    for options in tables {
-        let name = TableName::new(&options.database, &options.table);
-        match catalog::spelling(session, &name)? {
-            Some(spelled) if names.contains(&spelled) => {
+    let mut seen = HashSet::new();
+    let spellings = catalog::spellings(session, &tables[0].database, &wanted)?;
+    for ((options, name), spelled) in tables.iter().zip(wanted).zip(spellings) {
+        match spelled {
+            Some(spelled) if !seen.insert(spelled.clone()) => {
                 return Err(Error::Usage(format!(
                     "table {spelled} is named twice, once as {name}"
                 )));

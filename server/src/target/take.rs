@@ -25,27 +25,22 @@ impl Lock {
     /// Errors: [`Error::Busy`], [`Error::NoTable`]; [`Error::Leftover`] when the table is missing
     /// but one that a swap had put aside exists.
     pub fn take(mut session: Session, name: &TableName, options: &LockOptions) -> Result<Lock> {
-        let (wait, told) = (options.lock_wait, options.told.clone());
-        let mut patience = Patience { target: name.clone(), wait, told };
-        session.set_lock_wait(wait)?;
-        let read = |session: &mut Session| catalog::read(session, name);
-        let table = match patience.watch(&mut session, read) {
-            Err(Error::NoTable(missing)) => {
-                return Err(missing_target(&mut session, name, missing));
-            }
-            table => table?,
+        session.set_lock_wait(options.lock_wait)?;
+        let patience = patience(name, options);
+        let spelled = patience.watch(&mut session, |session| catalog::spelling(session, name))?;
+        let Some(spelled) = spelled else {
+            return Err(missing_target(&mut session, name, name.to_string()));
         };
-        patience.target = table.name.clone();
-        let names = Names::of(&table.name);
-        if !session.lock_name(&names.lock, BUSY_WAIT)? {
-            return Err(busy(&mut session, &table.name)?);
+        if !session.lock_name(&Names::of(&spelled).lock, BUSY_WAIT)? {
+            return Err(busy(&mut session, &spelled)?);
         }
-        // Again, now that nobody else loads it.
-        let table = patience.watch(&mut session, read)?;
+        // Now that nobody else loads it.
+        let table = described(&mut session, &spelled, options)?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
         let dir = facts.database_dir(&mut session, &table.name.database, datadir)?;
-        let resting = Resting::of(table, &facts, &dir, options);
+        let ours = Some(Arc::new(ours(&mut session, &table.name.database)?));
+        let resting = Resting { ours, ..Resting::of(table, &facts, &dir, options) };
         Ok(resting.work(Connections::of(session)))
     }
 }
@@ -69,7 +64,8 @@ impl Keeper {
                 return Err(busy(&mut session, target)?);
             }
         }
-        let tables = describe(&mut session, names, options)?;
+        let tables = names.iter().map(|name| described(&mut session, name, options));
+        let tables = tables.collect::<Result<Vec<Table>>>()?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
         let dir = facts.database_dir(&mut session, &names[0].database, datadir)?;
@@ -97,22 +93,17 @@ fn ours(session: &mut Session, database: &str) -> Result<BTreeSet<String>> {
     rows.iter().map(|row| row.text(0)).collect()
 }
 
-/// What the tables are, now that nobody else loads them.
-fn describe(
-    session: &mut Session,
-    names: &[TableName],
-    options: &LockOptions,
-) -> Result<Vec<Table>> {
-    let mut tables = Vec::with_capacity(names.len());
-    for name in names {
-        let (wait, told) = (options.lock_wait, options.told.clone());
-        let patience = Patience { target: name.clone(), wait, told };
-        match patience.watch(session, |session| catalog::read(session, name)) {
-            Err(Error::NoTable(missing)) => return Err(missing_target(session, name, missing)),
-            table => tables.push(table?),
-        }
+/// What a table is, once nobody else loads it.
+fn described(session: &mut Session, name: &TableName, options: &LockOptions) -> Result<Table> {
+    match patience(name, options).watch(session, |session| catalog::read(session, name)) {
+        Err(Error::NoTable(missing)) => Err(missing_target(session, name, missing)),
+        table => table,
     }
-    Ok(tables)
+}
+
+fn patience(name: &TableName, options: &LockOptions) -> Patience {
+    let (wait, told) = (options.lock_wait, options.told.clone());
+    Patience { target: name.clone(), wait, told }
 }
 
 /// Why the target is missing: never there, or put aside by a swap that was not atomic.
