@@ -13,9 +13,8 @@ use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
-use schema::TableName;
 use send::Way;
-use server::{ConnectOptions, Lock, Session, catalog};
+use server::{ConnectOptions, Lock, Session};
 use sources::Source;
 
 use crate::ddl::{self, Made};
