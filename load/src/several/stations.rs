@@ -233,6 +233,10 @@ impl Stations<'_> {
 
     fn import_all(&self, mut connections: Connections, to_import: &Receiver<usize>) {
         for at in to_import {
+            if !matches!(lock(&self.parts[at]).at, At::Built(..)) {
+                // Its rows were sent, or it failed.
+                continue;
+            }
             let bytes = cached_bytes(&lock(&self.parts[at]));
             if !self.has_ended() {
                 connections = self.work(at, connections, &(), |bench| {
