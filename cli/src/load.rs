@@ -9,18 +9,13 @@ use schema::TableName;
 use sources::is_stdin;
 
 use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg};
-use crate::connect::Into;
 use crate::dialect::dialect;
 use crate::failure::{Failure, REJECTS, USAGE};
-use crate::{connect, input, print, progress, several, signals, size, sniff};
+use crate::{connect, input, print, progress, signals, size, sniff};
 
 /// Loads, and prints the report.
-pub(crate) fn run(args: &LoadArgs) -> Result<u8, Failure> {
-    let target = match connect::into(&args.into)? {
-        Into::Table(target) => target,
-        Into::Database(database) => return several::run(args, &database),
-    };
-    let options = options(args, &target)?;
+pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
+    let options = options(args, target)?;
     // No server is made or started for what cannot be loaded.
     let server = connect::meant(&args.connect)?;
     match server.is_made() {
@@ -69,12 +64,8 @@ fn show(out: &mut impl Write, args: &LoadArgs, report: &load::Report) -> std::io
 }
 
 /// Prints which path a load would take, and why; touches nothing.
-pub(crate) fn plan(args: &LoadArgs) -> Result<u8, Failure> {
-    let target = match connect::into(&args.into)? {
-        Into::Table(target) => target,
-        Into::Database(database) => return several::plan(args, &database),
-    };
-    let options = options(args, &target)?;
+pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
+    let options = options(args, target)?;
     let plan = match connect::visit(&args.connect)? {
         Ok(visit) => load::plan(Some(&visit.connect), &options)?,
         Err(sandbox) => load::Plan {

@@ -39,6 +39,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use args::{Cli, Command};
+use connect::Into;
 use failure::Failure;
 
 fn main() -> ExitCode {
@@ -67,8 +68,14 @@ fn wants_json() -> bool {
 
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
-        Command::Load(args) => load::run(&args),
-        Command::Plan(args) => load::plan(&args),
+        Command::Load(args) => match connect::into(&args.into)? {
+            Into::Table(target) => load::run(&args, &target),
+            Into::Database(database) => several::run(&args, &database),
+        },
+        Command::Plan(args) => match connect::into(&args.into)? {
+            Into::Table(target) => load::plan(&args, &target),
+            Into::Database(database) => several::plan(&args, &database),
+        },
         Command::Replay(args) => replay::run(&args),
         Command::Sniff(args) => sniff::run(&args),
         Command::Inspect(args) => inspect::run(&args),

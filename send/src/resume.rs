@@ -147,9 +147,6 @@ impl Loaded {
 /// Forgets the loads into twins that were killed: their twins are gone.
 pub fn sweep(target: &mut Lock) -> Result<(), Error> {
     let table = target.names.ledger.clone();
-    if !target.has_ours(&table)? {
-        return Ok(());
-    }
     for (job, ledger, _) in Ledger::find(&mut target.session, &table)? {
         if job.options.starts_with(TWIN_MARK) {
             ledger.remove(&mut target.session)?;

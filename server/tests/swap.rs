@@ -72,10 +72,12 @@ fn no_insert_is_lost(tables: &[&str], rounds: u64) {
             for at in [0, pairs.len() - 1, 0, pairs.len() - 1] {
                 let mut session = server.connect().unwrap();
                 let insert = format!("INSERT INTO {} (b) VALUES ('w')", pairs[at].table.quoted());
-                let (go, written) = (&go, &written[at]);
+                let (go, written, tables) = (&go, &written[at], &tables);
                 scope.spawn(move || {
                     // Writers start at a different moment of each round.
-                    std::thread::sleep(Duration::from_micros(round * 16_000 / rounds));
+                    std::thread::sleep(Duration::from_micros(
+                        round * 8_000 * tables.len() as u64 / rounds,
+                    ));
                     while go.load(Ordering::Relaxed) {
                         session.exec(&insert).unwrap();
                         written.fetch_add(1, Ordering::Relaxed);

@@ -14,7 +14,6 @@ impl Lock {
     /// Makes [`Names::shadow`](super::names::Names::shadow) like the target: whether it has the same
     /// definition.
     pub(super) fn copy_target(&mut self) -> Result<bool> {
-        self.ours = None;
         let (shadow, target) = (self.names.shadow.clone(), self.table.name.clone());
         let like = format!("CREATE TABLE {} LIKE {}", shadow.quoted(), target.quoted());
         // Strict mode would refuse zero dates in defaults, and rows too wide for a page.

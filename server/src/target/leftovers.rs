@@ -55,22 +55,19 @@ impl Lock {
     fn drop_leftovers(&mut self) -> Result<Vec<String>> {
         let mut removed = Vec::new();
         let Names { shadow, replaced, emptied, row_ids, .. } = Names::of(&self.table.name);
-        if self.has_ours(&emptied)? {
+        if catalog::exists(&mut self.session, &emptied)? {
             self.drop_emptied()?;
             removed.push(format!("table {emptied}"));
         }
-        if self.has_ours(&replaced)? {
+        if catalog::exists(&mut self.session, &replaced)? {
             self.check_replaced()?;
         }
         let twins = self.twins()?;
         for table in [shadow, replaced, row_ids].iter().chain(&twins) {
-            if self.has_ours(table)? {
+            if catalog::exists(&mut self.session, table)? {
                 self.exec(&format!("DROP TABLE {}", table.quoted()))?;
                 removed.push(format!("table {table}"));
             }
-        }
-        if !removed.is_empty() {
-            self.ours = None;
         }
         Ok(removed)
     }
@@ -104,10 +101,6 @@ impl Lock {
     fn twins(&mut self) -> Result<Vec<TableName>> {
         let database = self.table.name.database.clone();
         let prefix = twin_prefix(&self.table.name);
-        if let Some(ours) = &self.ours {
-            let twins = ours.iter().filter(|name| name.starts_with(&prefix));
-            return Ok(twins.map(|name| TableName::new(&*database, name.as_str())).collect());
-        }
         let sql = format!(
             "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
              AND TABLE_NAME LIKE {}",

@@ -3,7 +3,6 @@
 //! Two loads of one table exclude each other by a named lock of the server, which also holds
 //! between machines and is released when the session ends, however it ends.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -73,9 +72,6 @@ pub struct Lock {
     pub(super) folder: Option<Folder>,
     /// Who holds the target, if it is another connection than [`Lock::session`].
     pub(super) keeper: Option<Arc<Keeper>>,
-    /// Which tables of ours were in the database when the target was taken, as long as none was made
-    /// since; none where nobody has looked for all at once.
-    pub(super) ours: Option<Arc<BTreeSet<String>>>,
 }
 
 impl Lock {
@@ -83,14 +79,6 @@ impl Lock {
     pub fn is_empty(&mut self) -> Result<bool> {
         let name = self.table.name.clone();
         self.patience.watch(&mut self.session, |session| catalog::is_empty(session, &name))
-    }
-
-    /// Whether a table of ours is there.
-    pub fn has_ours(&mut self, name: &TableName) -> Result<bool> {
-        match &self.ours {
-            Some(ours) => Ok(ours.contains(&name.table)),
-            None => catalog::exists(&mut self.session, name),
-        }
     }
 
     /// Runs a statement that may wait for locks, on our tables or the target.

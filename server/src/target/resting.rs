@@ -4,7 +4,6 @@
 //! other: [`Lock::rest`] takes the connections from a target, [`Resting::work`] gives them to the
 //! next.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +44,6 @@ pub struct Resting {
     pub(super) reconnect_wait: Duration,
     pub(super) folder: Option<Folder>,
     pub(super) keeper: Option<Arc<Keeper>>,
-    pub(super) ours: Option<Arc<BTreeSet<String>>>,
 }
 
 impl Connections {
@@ -90,7 +88,6 @@ impl Resting {
             reconnect_wait: options.reconnect_wait,
             folder,
             keeper: None,
-            ours: None,
         }
     }
 
@@ -98,7 +95,7 @@ impl Resting {
     pub fn work(self, connections: Connections) -> Lock {
         let Connections { session, spare } = connections;
         let Resting { table, facts, names, unsupported, remarks, .. } = self;
-        let Resting { patience, reconnect_wait, folder, keeper, ours, .. } = self;
+        let Resting { patience, reconnect_wait, folder, keeper, .. } = self;
         Lock {
             session,
             table,
@@ -111,7 +108,6 @@ impl Resting {
             spare,
             folder,
             keeper,
-            ours,
         }
     }
 }
@@ -129,7 +125,7 @@ impl Lock {
     /// Takes the connections from the target, for another one.
     pub fn rest(self) -> (Resting, Connections) {
         let Lock { session, table, facts, names, unsupported, remarks, .. } = self;
-        let Lock { patience, reconnect_wait, spare, folder, keeper, ours, .. } = self;
+        let Lock { patience, reconnect_wait, spare, folder, keeper, .. } = self;
         let resting = Resting {
             table,
             facts,
@@ -140,7 +136,6 @@ impl Lock {
             reconnect_wait,
             folder,
             keeper,
-            ours,
         };
         (resting, Connections { session, spare })
     }

@@ -1,6 +1,5 @@
 //! Targets are taken: one, or all of a command that loads several.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use schema::Table;
@@ -8,7 +7,7 @@ use schema::Table;
 use crate::catalog;
 use crate::error::{Error, Result};
 use crate::facts::ServerFacts;
-use crate::identifier::{TableName, quote_text};
+use crate::identifier::TableName;
 use crate::session::Session;
 use crate::target::busy::{BUSY_WAIT, busy};
 use crate::target::keeper::Keeper;
@@ -39,8 +38,7 @@ impl Lock {
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
         let dir = facts.database_dir(&mut session, &table.name.database, datadir)?;
-        let ours = Some(Arc::new(ours(&mut session, &table.name.database)?));
-        let resting = Resting { ours, ..Resting::of(table, &facts, &dir, options) };
+        let resting = Resting::of(table, &facts, &dir, options);
         Ok(resting.work(Connections::of(session)))
     }
 }
@@ -69,28 +67,15 @@ impl Keeper {
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
         let dir = facts.database_dir(&mut session, &names[0].database, datadir)?;
-        let ours = Arc::new(ours(&mut session, &names[0].database)?);
         let reconnect_wait = options.reconnect_wait;
         let keeper = Arc::new(Keeper { session: Mutex::new(session), targets, reconnect_wait });
         let resting = |table| Resting {
             keeper: Some(Arc::clone(&keeper)),
-            ours: Some(Arc::clone(&ours)),
             ..Resting::of(table, &facts, &dir, options)
         };
         let resting = tables.into_iter().map(resting).collect();
         Ok((keeper, resting))
     }
-}
-
-/// The tables of ours that are in a database.
-fn ours(session: &mut Session, database: &str) -> Result<BTreeSet<String>> {
-    let rows = session.query(&format!(
-        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
-         AND TABLE_NAME LIKE {}",
-        quote_text(database),
-        quote_text("\\_inrush\\_%")
-    ))?;
-    rows.iter().map(|row| row.text(0)).collect()
 }
 
 /// What a table is, once nobody else loads it.
