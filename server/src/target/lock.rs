@@ -13,7 +13,6 @@ use schema::Table;
 use crate::catalog;
 use crate::error::{Error, Result};
 use crate::facts::{DatabaseDir, READ_ONLY, ServerFacts, is_set};
-use crate::identifier::TableName;
 use crate::session::{Done, Session};
 use crate::target::folder::Folder;
 use crate::target::keeper::Keeper;
