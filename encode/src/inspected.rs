@@ -132,7 +132,7 @@ fn fills_in(feature: &Feature) -> bool {
         // Columns that have to be given, or are not to be.
         UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) | RoundedDefault(_) => false,
         FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => false,
-        ForeignKey(_) | Check(_) | Period(_) | WithoutOverlaps(_) => false,
+        ForeignKeys(_) | Check(_) | Period(_) | WithoutOverlaps(_) => false,
     }
 }
 

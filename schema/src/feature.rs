@@ -8,6 +8,9 @@ use crate::engine::Engine;
 use crate::index::{Index, IndexKind};
 use crate::table::{CreateOption, OldUuids, Partitioning, RowFormat, Table, TableKind, UuidMaker};
 
+/// Foreign keys that are named in a sentence.
+const KEYS_NAMED: usize = 3;
+
 /// Something about a table that not every path can take.
 ///
 /// Its text is the name that the documentation lists it by, and what was seen: `FULLTEXT index
@@ -62,8 +65,8 @@ pub enum Feature {
     VectorIndex(String),
     /// An index of a kind that is not known here, with its kind.
     OtherIndex(NamedText),
-    /// A foreign key, in either direction.
-    ForeignKey(ForeignKey),
+    /// Foreign keys in either direction, at least one.
+    ForeignKeys(Vec<ForeignKey>),
     /// A trigger.
     Trigger(Trigger),
     /// A CHECK constraint.
@@ -111,7 +114,7 @@ impl Feature {
             Feature::HashIndex(_) => "UNIQUE on a long column",
             Feature::VectorIndex(_) => "VECTOR index",
             Feature::OtherIndex(_) => "index type",
-            Feature::ForeignKey(_) => "foreign key",
+            Feature::ForeignKeys(_) => "foreign key",
             Feature::Trigger(_) => "trigger",
             Feature::Check(_) => "CHECK constraint",
             Feature::OldUuids(_) => "UUID of an older kind",
@@ -147,7 +150,7 @@ impl Feature {
             | Feature::HashIndex(name)
             | Feature::VectorIndex(name) => format!("index {name}"),
             Feature::OtherIndex(seen) => format!("index {} is {}", seen.name, seen.text),
-            Feature::ForeignKey(key) => key.to_string(),
+            Feature::ForeignKeys(keys) => first_of(keys),
             Feature::Trigger(trigger) => trigger.name.clone(),
             Feature::Check(check) => format!("{}: {}", check.name, check.clause),
             Feature::OldUuids(uuids) => {
@@ -161,6 +164,16 @@ impl Feature {
             }
         }
     }
+}
+
+/// The first few, and how many others there are: a table may have hundreds.
+fn first_of(keys: &[ForeignKey]) -> String {
+    let mut words: Vec<String> = keys.iter().take(KEYS_NAMED).map(ToString::to_string).collect();
+    let left = keys.len() - words.len();
+    if left > 0 {
+        words.push(format!("and {left} more"));
+    }
+    words.join(", ")
 }
 
 impl fmt::Display for Feature {
@@ -202,8 +215,10 @@ impl Table {
         found.extend(period.clone().map(Feature::Period));
         let overlaps = indexes.iter().filter_map(|index| index.without_overlaps.clone());
         found.extend(overlaps.map(Feature::WithoutOverlaps));
-        found.extend(indexes.iter().filter_map(of_index));
-        found.extend(foreign_keys.iter().cloned().map(Feature::ForeignKey));
+        found.extend(indexes.iter().filter_map(|index| of_index(index, engine)));
+        if !foreign_keys.is_empty() {
+            found.push(Feature::ForeignKeys(foreign_keys.clone()));
+        }
         found.extend(triggers.iter().cloned().map(Feature::Trigger));
         found.extend(checks.iter().cloned().map(Feature::Check));
         found.extend(old_uuids.clone().map(Feature::OldUuids));
@@ -257,10 +272,12 @@ fn of_option(option: &CreateOption) -> Feature {
     }
 }
 
-fn of_index(index: &Index) -> Option<Feature> {
+fn of_index(index: &Index, engine: &Engine) -> Option<Feature> {
     let name = index.name.clone();
     match &index.kind {
         IndexKind::BTree => None,
+        // Its usual kind.
+        IndexKind::Hash if *engine == Engine::Memory => None,
         IndexKind::FullText => Some(Feature::FullTextIndex(name)),
         IndexKind::Spatial => Some(Feature::SpatialIndex(name)),
         IndexKind::Hash => Some(Feature::HashIndex(name)),
@@ -347,8 +364,7 @@ mod tests {
                 "application-time period (PERIOD FOR `p` (`s`, `e`))",
                 "WITHOUT OVERLAPS (UNIQUE KEY `r` (`p` WITHOUT OVERLAPS))",
                 "index type (index r is RING)",
-                "foreign key (d/f)",
-                "foreign key (d/f refers to this table)",
+                "foreign key (d/f, d/f refers to this table)",
                 "trigger (tr)",
                 "CHECK constraint (c: `a` > 1)",
                 "UUID of an older kind (column u: made by a server before 10.11.5; rebuild the \
@@ -356,6 +372,28 @@ mod tests {
                 "FLOAT default of more than 6 digits (column f: 16777216)",
             ]
         );
+    }
+
+    #[test]
+    fn many_foreign_keys_are_one_reason() {
+        let key = |number: u32| ForeignKey {
+            name: format!("d/f{number}"),
+            end: KeyEnd::Parent,
+            other: None,
+        };
+        let table = Table { foreign_keys: (0..232).map(key).collect(), ..plain() };
+        let words: Vec<String> = table.features().iter().map(ToString::to_string).collect();
+        let to = "refers to this table";
+        assert_eq!(words, [format!("foreign key (d/f0 {to}, d/f1 {to}, d/f2 {to}, and 229 more)")]);
+    }
+
+    #[test]
+    fn hash_indexes_are_usual_in_memory_alone() {
+        let hash = || vec![index("h", IndexKind::Hash)];
+        let table = Table { engine: Engine::Memory, indexes: hash(), ..plain() };
+        assert_eq!(table.features(), [Feature::Engine(Engine::Memory)]);
+        let table = Table { indexes: hash(), ..plain() };
+        assert_eq!(table.features(), [Feature::HashIndex("h".to_owned())]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub fn refuses(feature: &Feature) -> bool {
         UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) => true,
         FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => true,
         // What the server would check or do, row by row.
-        ForeignKey(_) | Trigger(_) | Check(_) | Period(_) | WithoutOverlaps(_) => true,
+        ForeignKeys(_) | Trigger(_) | Check(_) | Period(_) | WithoutOverlaps(_) => true,
         // The shadow would have another.
         RoundedDefault(_) => true,
     }

@@ -113,7 +113,7 @@ fn adds_by_order(feature: &Feature) -> bool {
         OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => false,
         UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) | RoundedDefault(_) => false,
         FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => false,
-        ForeignKey(_) | Check(_) | Period(_) | WithoutOverlaps(_) => false,
+        ForeignKeys(_) | Check(_) | Period(_) | WithoutOverlaps(_) => false,
     }
 }
 

@@ -37,7 +37,9 @@ impl RowOrder {
     fn heed(&mut self, feature: &Feature) {
         use Feature::*;
         match feature {
-            ForeignKey(key) => self.refers_to_itself |= key.end == KeyEnd::Both,
+            ForeignKeys(keys) => {
+                self.refers_to_itself |= keys.iter().any(|key| key.end == KeyEnd::Both);
+            }
             Trigger(_) => self.has_triggers = true,
             WithoutOverlaps(_) => self.has_periods = true,
             // No keys of rows, or columns whose keys are not made here.
@@ -198,10 +200,11 @@ mod tests {
 
     #[test]
     fn rows_wait_for_each_other_where_a_feature_says_so() {
-        let key = |end| Feature::ForeignKey(ForeignKey { name: "f".to_owned(), end, other: None });
-        let free = [key(KeyEnd::Child), key(KeyEnd::Parent), Feature::SystemVersioning];
+        let key = |end| ForeignKey { name: "f".to_owned(), end, other: None };
+        let keys = |ends: [KeyEnd; 2]| Feature::ForeignKeys(ends.map(key).into());
+        let free = [keys([KeyEnd::Child, KeyEnd::Parent]), Feature::SystemVersioning];
         assert_eq!(order(&free), RowOrder::default());
-        assert!(order(&[key(KeyEnd::Both), key(KeyEnd::Child)]).refers_to_itself);
+        assert!(order(&[keys([KeyEnd::Child, KeyEnd::Both])]).refers_to_itself);
         assert!(order(&[Feature::Trigger(Trigger { name: "t".to_owned() })]).has_triggers);
         assert!(order(&[Feature::WithoutOverlaps("UNIQUE KEY".to_owned())]).has_periods);
     }

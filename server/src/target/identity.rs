@@ -144,7 +144,7 @@ fn meaning(feature: &Feature, flavor: Flavor) -> Meaning {
     use Feature::*;
     match feature {
         View | Sequence | TableType(_) => Meaning::Refusal,
-        ForeignKey(_) | Trigger(_) | DataDirectory(_) => Meaning::Tie,
+        ForeignKeys(_) | Trigger(_) | DataDirectory(_) => Meaning::Tie,
         // The server's copy gives CHECK constraints names of its own.
         Check(_) if flavor == Flavor::MySql => Meaning::Tie,
         Check(_) => Meaning::Nothing,
