@@ -205,6 +205,10 @@ pub(crate) struct LoadArgs {
     /// the disk before [default: half of the memory that is free beyond --memory].
     #[arg(long, value_name = "SIZE")]
     pub(crate) page_cache: Option<String>,
+    /// Keep the load out of the server's binary log, which opens the direct path there: replicas and
+    /// point-in-time recovery will lack the rows.
+    #[arg(long)]
+    pub(crate) unlogged: bool,
     /// Where sorted runs spill to [default: the system's temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,

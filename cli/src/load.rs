@@ -146,6 +146,7 @@ pub(crate) fn options_of(
     if let Some(page_cache) = &args.page_cache {
         options.page_cache_bytes = Some(size::parse(page_cache).map_err(Failure::usage)?);
     }
+    options.unlogged = args.unlogged;
     if let Some(folder) = &args.temp_dir {
         options.temp_dir = folder.clone();
     }

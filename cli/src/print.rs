@@ -179,6 +179,9 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
         writeln!(out, "  memory: --memory {}M at least, {}M given", mebibytes(least), given >> 20)?;
     }
     writeln!(out, "  duplicates: {}", plan.on_duplicate)?;
+    for note in &plan.notes {
+        writeln!(out, "  note: {note}")?;
+    }
     match &plan.estimate {
         Some(estimate) => self::estimate(out, estimate, plan.free_bytes),
         None => Ok(()),

@@ -41,5 +41,6 @@ mod state;
 mod strict_server;
 mod support;
 mod terminal;
+mod unlogged;
 mod waits;
 mod which_server;

@@ -213,6 +213,9 @@ pub struct LoadOptions {
     /// Bytes of a file built for IMPORT that may be left to the page cache until then. Default:
     /// [`machine::page_cache_bytes`].
     pub page_cache_bytes: Option<u64>,
+    /// Whether nothing of the load is to be in the server's binary log, which only the direct path
+    /// can do for so many rows. Default: no.
+    pub unlogged: bool,
     /// The shares of that memory, which otherwise follow from it. For tests: small ones make many
     /// chunks, hand-overs and spills of little input.
     #[doc(hidden)]
@@ -270,6 +273,7 @@ impl LoadOptions {
             threads: default_threads(),
             memory_bytes_max: default_memory_bytes(),
             page_cache_bytes: None,
+            unlogged: false,
             shares: None,
             sort_input: None,
             defer_indexes: None,
@@ -316,6 +320,13 @@ impl LoadOptions {
             return Err(Error::Usage(
                 "--duplicates needs --on-duplicate skip or replace: without it the first duplicate \
                  fails the load, and the message names both rows"
+                    .to_owned(),
+            ));
+        }
+        if self.unlogged && self.ddl.is_some() {
+            return Err(Error::Usage(
+                "--unlogged with --ddl or --create would make a table that replicas lack: make it \
+                 before, in the binary log"
                     .to_owned(),
             ));
         }

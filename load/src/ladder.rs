@@ -197,6 +197,13 @@ impl Ladder {
         for reason in against_direct {
             ladder.refuse(LoadPath::Direct, reason.to_string());
         }
+        let logs = session.query_text("SELECT @@GLOBAL.log_bin")?;
+        if options.unlogged && logs.as_deref() == Some("1") {
+            let reason =
+                "--unlogged is for the direct path: rows that are sent are in the binary log";
+            ladder.refuse(LoadPath::Stream, reason.to_owned());
+            ladder.refuse(LoadPath::Insert, reason.to_owned());
+        }
         if options.on_duplicate == OnDuplicate::Update {
             let reason = "--on-duplicate update is only had by INSERT";
             ladder.refuse(LoadPath::Direct, reason.to_owned());

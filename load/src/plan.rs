@@ -53,6 +53,8 @@ pub struct Plan {
     pub on_duplicate: String,
     /// How the input is compressed: each kind once.
     pub compression: Vec<String>,
+    /// What else is to be known, one sentence each.
+    pub notes: Vec<String>,
 }
 
 /// Refuses what can be refused without a server: options and files. Changes nothing.
@@ -67,6 +69,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
     let (memory, mut source) = input::open_files(options)?;
     let connect = connect.map(|connect| ConnectOptions {
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
+        unlogged: options.unlogged,
         ..connect.clone()
     });
     let mut session = connect.as_ref().map(Session::connect).transpose()?;
@@ -86,6 +89,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         memory_bytes: None,
         on_duplicate: on_duplicate(options.on_duplicate).to_owned(),
         compression: compression(options)?,
+        notes: Vec::new(),
     };
     let exists = match &mut session {
         Some(session) => catalog::exists(session, &name)?,
@@ -108,6 +112,7 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
         let folder = target.build_path()?;
         let folder = folder.parent().unwrap_or(&folder);
         plan.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.temp_dir)?]);
+        plan.notes.extend(target.facts.unlogged_note());
     }
     if let Err(error) = climbed.check_room(path, &target, options) {
         plan.refused.push(Refused { path: path.name(), reason: error.to_string() });

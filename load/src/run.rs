@@ -91,6 +91,7 @@ pub(crate) fn job<T>(
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
+        unlogged: options.unlogged,
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);

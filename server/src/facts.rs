@@ -45,6 +45,8 @@ pub struct ServerFacts {
     pub log_bin: bool,
     /// Whether this session's statements would be in it.
     pub session_log_bin: bool,
+    /// Whether the load's statements are kept out of it on purpose.
+    pub unlogged: bool,
     /// Whether Galera replicates this server.
     pub galera: bool,
     /// Replicas connected now, as far as the account may see them.
@@ -109,6 +111,7 @@ impl ServerFacts {
             checksum: text("innodb_checksum_algorithm"),
             log_bin,
             session_log_bin: log_bin && session_row.text(1)? == "1",
+            unlogged: log_bin && session.options().unlogged,
             galera: on("wsrep_on"),
             replicas: if log_bin { replicas(session) } else { Vec::new() },
             read_only: READ_ONLY.into_iter().filter(|name| is_set(&text(name))).collect(),
@@ -144,8 +147,9 @@ impl ServerFacts {
         let is_known = self.checksum.ends_with("full_crc32");
         refuse(!is_known, Unsupported::Checksum(self.checksum.clone()));
         refuse(self.galera, Unsupported::Galera);
-        refuse(self.log_bin, Unsupported::BinaryLog);
-        refuse(!self.replicas.is_empty(), Unsupported::Replicas(self.replicas.clone()));
+        refuse(self.log_bin && !self.unlogged, Unsupported::BinaryLog);
+        let would_miss = !self.replicas.is_empty() && !self.unlogged;
+        refuse(would_miss, Unsupported::Replicas(self.replicas.clone()));
         refuse(!self.read_only.is_empty(), Unsupported::ReadOnly(self.read_only.clone()));
         refuse(!self.file_per_table, Unsupported::SharedTablespace);
         let is_encrypted = !matches!(self.encrypt_tables.as_str(), "OFF" | "0" | "");
@@ -155,6 +159,22 @@ impl ServerFacts {
         let missing = self.privileges.missing_for_direct(database, &self.account);
         refuse(!missing.is_empty(), Unsupported::Privileges(missing));
         reasons
+    }
+
+    /// What becomes of rows that are kept out of the binary log; none where they are not, or there is
+    /// no log.
+    pub fn unlogged_note(&self) -> Option<String> {
+        let missing = match self.replicas.as_slice() {
+            [] => "replicas".to_owned(),
+            names => format!("replicas ({})", names.join(", ")),
+        };
+        self.unlogged.then(|| {
+            format!(
+                "--unlogged: the binary log has nothing of this load, so {missing} and point-in-time recovery lack \
+                 these rows, and a replica stops at the first logged change to one of them: load it the same \
+                 way, with --unlogged, before such changes, and take a full backup"
+            )
+        })
     }
 
     /// What about the server keeps the direct path from a table with an AUTO_INCREMENT column: an

@@ -80,6 +80,8 @@ pub struct ConnectOptions {
     pub time_zone: Option<String>,
     /// More variables of the session, with their values as SET takes them. Default: none.
     pub settings: Vec<(String, String)>,
+    /// Whether the session's statements stay out of the server's binary log. Default: no.
+    pub unlogged: bool,
     /// What ends the statements of the connection before their time. Default: nothing does.
     pub interrupt: Interrupt,
     /// What the server is called where its address says less. Default: nothing.
@@ -172,6 +174,7 @@ impl ConnectOptions {
             compress: over.compress.or(self.compress),
             time_zone: over.time_zone.or(self.time_zone),
             settings: [self.settings, over.settings].concat(),
+            unlogged: self.unlogged || over.unlogged,
             interrupt: self.interrupt,
             name: over.name.or(self.name),
             known: Known::default(),

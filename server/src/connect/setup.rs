@@ -64,6 +64,9 @@ pub(crate) fn sql_mode(flavor: Flavor) -> &'static str {
 /// server's version.
 pub(crate) fn prepare(driver: &mut Driver, options: &ConnectOptions) -> Result<Version> {
     let version = version(driver, options)?;
+    if options.unlogged {
+        set(driver, "SESSION sql_log_bin=0")?;
+    }
     let zone = options.time_zone.as_ref().map(|zone| format!("time_zone={}, ", quote_text(zone)));
     let needed = format!(
         "NAMES utf8mb4, {}SESSION sql_mode='{}', autocommit=1",

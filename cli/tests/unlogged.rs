@@ -1,0 +1,73 @@
+//! Servers with a binary log: loads that are kept out of it.
+
+use testkit::{Cluster, TestServer};
+
+use crate::support::{Home, Outcome, run};
+
+/// What the server has written into its log.
+fn log_position(server: &TestServer) -> String {
+    let mut session = server.connect().unwrap();
+    session.query_row("SHOW MASTER STATUS").map(|row| row.text(1).unwrap()).unwrap()
+}
+
+fn count(server: &TestServer, table: &str) -> String {
+    let mut session = server.connect().unwrap();
+    session.query_text(&format!("SELECT COUNT(*) FROM {table}")).unwrap().unwrap()
+}
+
+#[test]
+fn a_load_stays_out_of_the_binary_log_if_it_is_told_to() {
+    let Some(cluster) = Cluster::start(1).unwrap() else { return };
+    let (server, home) = (&cluster.primary, Home::new());
+    let script = "CREATE DATABASE u; CREATE TABLE u.p (a INT PRIMARY KEY) ENGINE=InnoDB; \
+                  CREATE TABLE u.t (a INT PRIMARY KEY, b VARCHAR(20), KEY b (b)) ENGINE=InnoDB; \
+                  CREATE TABLE u.c (a INT PRIMARY KEY, FOREIGN KEY (a) REFERENCES u.p (a)) ENGINE=InnoDB; \
+                  CREATE USER bob@localhost; GRANT ALL ON u.* TO bob@localhost; \
+                  GRANT RELOAD, PROCESS ON *.* TO bob@localhost";
+    server.script(script).unwrap();
+    cluster.wait_until_even().unwrap();
+    let file = home.file("rows", "1\tx\n2\ty\n");
+    let load = |table: &str, more: &[&str]| -> Outcome {
+        // Options that come later replace those of the helper.
+        run(home.load(server, table, &file).args(["--path", "auto"]).args(more))
+    };
+
+    // As ever: logged, and why not direct.
+    let logged = load("u.t", &[]);
+    assert!(logged.done().out.contains("not direct: binary log"), "{logged:?}");
+    cluster.wait_until_even().unwrap();
+
+    let before = log_position(server);
+    let planned = run(home
+        .inrush(["plan", "--into", "u.t", "--mode", "replace", "--unlogged"])
+        .arg(&file)
+        .arg("--socket")
+        .arg(server.socket())
+        .args(["--user", "root"]));
+    assert!(planned.done().out.contains("by the direct path"), "{planned:?}");
+    assert!(planned.out.contains("note: --unlogged: the binary log has nothing"), "{planned:?}");
+    let file_of_three = home.file("rows", "1\tx\n2\ty\n3\tz\n");
+    assert_eq!(file_of_three, file);
+    let unlogged = load("u.t", &["--mode", "replace", "--unlogged"]);
+    assert!(unlogged.done().out.contains("path direct"), "{unlogged:?}");
+    assert!(unlogged.out.contains("point-in-time recovery lack these rows"), "{unlogged:?}");
+    assert_eq!(log_position(server), before);
+    assert_eq!(count(server, "u.t"), "3");
+
+    // What comes later is in the log, and the replica goes on with what it has.
+    server.script("INSERT INTO u.t VALUES (9, 'later')").unwrap();
+    cluster.wait_until_even().unwrap();
+    let mut replica = cluster.replica(0).unwrap();
+    let rows = replica.query_text("SELECT GROUP_CONCAT(a ORDER BY a) FROM u.t").unwrap();
+    assert_eq!(rows.as_deref(), Some("1,2,9"));
+
+    // Rows are not sent in its place, and no table is made that a replica would lack.
+    let one = home.file("one", "1\n");
+    let refused = run(home.load(server, "u.c", &one).args(["--path", "auto", "--unlogged"]));
+    refused.refused(2, &["foreign key", "--unlogged is for the direct path"]);
+    let refused = load("u.new", &["--unlogged", "--create"]);
+    refused.refused(2, &["make it before"]);
+    let refused = load("u.t", &["--mode", "replace", "--unlogged", "--user", "bob"]);
+    refused.refused(2, &["BINLOG ADMIN"]);
+    assert_eq!(count(server, "u.t"), "4");
+}
