@@ -67,7 +67,7 @@ const DUMP: &str = "DROP TABLE IF EXISTS `t`;\n\
     CREATE TRIGGER `g` BEFORE INSERT ON `t` FOR EACH ROW SET NEW.b = NEW.b;\n\
     DROP VIEW IF EXISTS `v`;\nCREATE VIEW `v` AS SELECT a FROM t;\n";
 
-const WAYS: [Way; 15] = [
+const WAYS: [Way; 17] = [
     Way {
         name: "direct",
         command: "LOAD --path direct --mode replace",
@@ -115,6 +115,20 @@ const WAYS: [Way; 15] = [
         command: "LOAD --path stream --mode replace --on-duplicate skip",
         before: &[KEYS, OLD],
         text: "2\t2\n2\t9\n3\t3\n",
+        after: &NEW,
+    },
+    Way {
+        name: "one of several",
+        command: "load FILE --into DB --map input=t --mode replace",
+        before: &[KEYS, OLD],
+        text: ROWS,
+        after: &NEW,
+    },
+    Way {
+        name: "one of several, sent",
+        command: "load FILE --into DB --map input=t --mode replace --path stream",
+        before: &[KEYS, OLD],
+        text: ROWS,
         after: &NEW,
     },
     Way {
