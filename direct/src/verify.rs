@@ -77,6 +77,9 @@ pub(crate) fn verify(
     let pages = (bytes / PAGE_SIZE as u64) as u32;
     let (mut summaries, mut findings) =
         early.finish(&verifier, file, pages).map_err(read_error(file))?;
+    // A small file has not enough for all: each thread takes longer to begin than its page to read.
+    let runs = summaries.len().div_ceil(RUN_PAGES).max(1);
+    let threads = (expected.threads * THREADS_PER_CORE).min(runs);
     let pass = Pass {
         file,
         lost: Mutex::new(None),
@@ -88,7 +91,7 @@ pub(crate) fn verify(
         interrupt: expected.interrupt,
         progress,
     };
-    findings.extend(pass.run(expected.threads * THREADS_PER_CORE)?);
+    findings.extend(pass.run(threads)?);
     if let Some(page_no) = pass.lost.into_inner().unwrap_or_else(PoisonError::into_inner) {
         let seen = "what is in the file is not what was written there";
         return Err(Error::BadFile(format!("page {page_no}: {seen}")));
