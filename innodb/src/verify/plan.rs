@@ -118,6 +118,13 @@ impl RecordPlan {
         plan
     }
 
+    /// Data bytes of every record, if there is nothing in them that varies.
+    #[inline]
+    pub(crate) fn fixed_record_bytes(&self) -> Option<usize> {
+        let is_fixed = self.varying.is_empty() && self.shape.null_bytes == 0;
+        is_fixed.then_some(self.fixed_bytes)
+    }
+
     /// Where the record at `origin` starts and ends; `None` if it leaves the page.
     #[inline]
     pub(crate) fn extent(&self, page: &PageBytes, origin: usize) -> Option<Extent> {

@@ -2,11 +2,13 @@
 //!
 //! One walk along the chain of records, from infimum to supremum: here the chain itself, heap
 //! numbers, kinds and the directory; [`header`] what comes before, [`record`] each record by
-//! itself and after the one before it, [`heap`] which bytes are whose.
+//! itself and after the one before it, [`heap`] which bytes are whose. Most pages of a loader need no
+//! such walk: [`straight`].
 
 mod header;
 mod heap;
 mod record;
+mod straight;
 
 use crate::ids::{FIL_NULL, PAGE_SIZE};
 use crate::index_page::{
@@ -87,26 +89,17 @@ pub(crate) fn check(
 ) -> Result<Chain, Corrupt> {
     let mut walk = Walk::new(page_no, page, rules, writer, scratch)?;
     let plan = walk.plan;
-    let mut first = None;
-    while let Some(origin) = walk.next()? {
-        walk.check_status(origin, first.is_none())?;
-        match plan {
-            Some(plan) => walk.check_record(plan, origin, first.is_none())?,
-            None => walk.mark_bytes(origin - RECORD_HEADER, origin)?,
-        }
-        first.get_or_insert(origin);
-        walk.prev = origin;
-    }
-    walk.end()?;
-    walk.check_free_list()?;
-    let first_key = match (first, plan) {
-        (Some(origin), Some(plan)) => {
-            walk.spans_of(plan, origin)?;
+    let ends = match plan.and_then(|plan| walk.straight(plan)) {
+        Some(ends) => Some(ends),
+        None => walk.go()?,
+    };
+    let first_key = match (ends, plan) {
+        (Some((first, _)), Some(plan)) => {
+            walk.spans_of(plan, first)?;
             Some(rules.order.checksum(page, &walk.scratch.spans))
         }
         _ => None,
     };
-    let ends = first.map(|first| (first, walk.prev));
     Ok(Chain { ends, first_key, deleted: walk.deleted })
 }
 
@@ -169,11 +162,28 @@ impl<'a> Walk<'a> {
         };
         walk.check_header(header)?;
         walk.check_system_records()?;
-        walk.scratch.heap_numbers[..walk.heap_records.div_ceil(64)].fill(0);
-        if writer == Writer::Server || walk.plan.is_none() {
-            walk.scratch.bytes.fill(0);
-        }
         Ok(walk)
+    }
+
+    /// Checks record after record; gives the origins of the first and the last, if there is one.
+    fn go(&mut self) -> Result<Option<(usize, usize)>, Corrupt> {
+        self.scratch.heap_numbers[..self.heap_records.div_ceil(64)].fill(0);
+        if self.writer == Writer::Server || self.plan.is_none() {
+            self.scratch.bytes.fill(0);
+        }
+        let mut first = None;
+        while let Some(origin) = self.next()? {
+            self.check_status(origin, first.is_none())?;
+            match self.plan {
+                Some(plan) => self.check_record(plan, origin, first.is_none())?,
+                None => self.mark_bytes(origin - RECORD_HEADER, origin)?,
+            }
+            first.get_or_insert(origin);
+            self.prev = origin;
+        }
+        self.end()?;
+        self.check_free_list()?;
+        Ok(first.map(|first| (first, self.prev)))
     }
 
     #[cold]
