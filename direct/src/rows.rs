@@ -164,16 +164,16 @@ impl<'a, 'l> Worker<'a, 'l> {
         if failpoint::drops_batch(chunk.ordinal) {
             return Ok(());
         }
-        for (index, row) in rows.iter().enumerate() {
+        for index in 0..rows.len() {
             if index % BLOCK_ROWS == 0 {
                 self.encoder.begin_block(rows, index);
             }
             if self.left_out.has(index) {
                 continue;
             }
-            if let Err(fault) = self.encode(row, index)? {
+            if let Err(fault) = self.encode(rows, index)? {
                 self.numbering.refuse(index)?;
-                self.reject(chunk, row, &fault)?;
+                self.reject(chunk, rows.row(index), &fault)?;
                 continue;
             }
             self.keep(chunk.ordinal)?;
@@ -194,8 +194,8 @@ impl<'a, 'l> Worker<'a, 'l> {
 
     /// Everything that can refuse a row, before any of it is kept.
     #[inline]
-    fn encode<R: Row>(&mut self, row: R, index: usize) -> Result<Result<(), RowFault>, Stop> {
-        if let Err(fault) = self.encoder.encode_at(row, index, self.numbering.of(index)) {
+    fn encode<R: Rows>(&mut self, rows: R, index: usize) -> Result<Result<(), RowFault>, Stop> {
+        if let Err(fault) = self.encoder.encode_at(rows, index, self.numbering.of(index)) {
             return Ok(Err(fault));
         }
         Ok(self.off_page.fit(self.encoder.clustered())?)

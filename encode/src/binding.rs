@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use innodb::cfg::{Cfg, CfgIndex};
-use innodb::record::{RecordShape, SystemColumn};
+use innodb::record::{RecordShape, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES};
 use job::error::Error;
 use schema::Column;
 use server::catalog::Moment;
@@ -379,6 +379,16 @@ impl Context<'_> {
     /// How a prefix of `bytes` bytes of a column is cut: whole characters where they vary in width.
     fn cut(&self, column: usize, bytes: u32) -> Cut {
         Cut::new(&self.columns[column].column.sql_type, bytes as usize)
+    }
+}
+
+/// What a system column holds in every record.
+pub(crate) fn system_bytes(system: SystemColumn) -> &'static [u8] {
+    let (trx_id, roll_ptr) = TRX_ID_AND_ROLL_PTR.split_at(TRX_ID_BYTES);
+    match system {
+        SystemColumn::TrxId => trx_id,
+        SystemColumn::RollPtr => roll_ptr,
+        SystemColumn::RowId => &[],
     }
 }
 

@@ -3,12 +3,12 @@
 //! Nothing here allocates once the buffers are warm. A record is assembled once,
 //! in its final bytes; keys of fixed-width columns are its bytes as they stand.
 
-use innodb::record::{RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES};
+use innodb::record::{RecordWriter, SystemColumn};
 use sources::{Row, Rows};
 use values::{Converter, Reason, Value};
 
-use crate::binding::{Binding, Entry, SecondaryBinding, Step};
-use crate::block::{self, Block};
+use crate::binding::{Binding, Entry, SecondaryBinding, Step, system_bytes};
+use crate::block::{Block, Source};
 use crate::column_source::Input;
 use crate::entry::pack;
 use crate::fault::{FaultKind, RowFault};
@@ -45,7 +45,7 @@ pub struct Encoder<'a> {
     binding: &'a Binding,
     ops: Vec<Op>,
     /// The same for rows that are in the block.
-    block_ops: Vec<Op>,
+    block_sources: Vec<Source>,
     block: Block,
     converters: Vec<Converter>,
     clustered: RecordWriter,
@@ -60,8 +60,6 @@ pub struct Encoder<'a> {
 enum Op {
     /// Convert a field of the line.
     Field { column: u32, field: u32, nullable: bool },
-    /// Consecutive columns of the block, by their places in it.
-    Block { from: u32, to: u32 },
     /// DB_TRX_ID or DB_ROLL_PTR.
     System(SystemColumn),
     /// Whatever the step says.
@@ -83,31 +81,6 @@ impl Op {
             _ => Op::Other(step),
         }
     }
-
-    /// The clustered index's steps for a row whose narrow columns are in a block.
-    fn with_block(binding: &Binding) -> Vec<Op> {
-        let mut ops: Vec<Op> = Vec::new();
-        let mut place = 0;
-        for (field, &step) in binding.clustered.steps.iter().enumerate() {
-            if block_column(binding, field).is_none() {
-                ops.push(Op::of(binding, step));
-                continue;
-            }
-            place += 1;
-            match ops.last_mut() {
-                Some(Op::Block { to, .. }) => *to = place,
-                _ => ops.push(Op::Block { from: place - 1, to: place }),
-            }
-        }
-        ops
-    }
-}
-
-/// The column that a field of the clustered index takes from the block, if it does.
-fn block_column(binding: &Binding, field: usize) -> Option<usize> {
-    let Step::Convert(column) = binding.clustered.steps[field] else { return None };
-    let stored_bytes = binding.clustered.shape.fields[field].fixed_len as usize;
-    (block::narrow_bytes(binding, column) == Some(stored_bytes)).then_some(column)
 }
 
 /// The runs of at most eight bytes of the clustered record that make the keys of an index; none where
@@ -132,11 +105,6 @@ fn copies(binding: &Binding, index: &SecondaryBinding) -> Vec<(usize, usize)> {
     runs
 }
 
-/// The columns of the block, in the order of the clustered index's fields.
-fn block_columns(binding: &Binding) -> impl Iterator<Item = usize> {
-    (0..binding.clustered.steps.len()).filter_map(move |field| block_column(binding, field))
-}
-
 /// A value converted before its turn, because a prefix of it comes first.
 #[derive(Debug)]
 struct Aside {
@@ -152,29 +120,33 @@ struct SecondaryEncoder {
     copies: Vec<(usize, usize)>,
     writer: RecordWriter,
     key: Vec<u8>,
+    /// Bytes behind the key.
+    room: usize,
     payload: Vec<u8>,
 }
+
+/// Bytes behind a key that is copied together, for what is copied too much.
+const KEY_ROOM: usize = 8;
 
 impl<'a> Encoder<'a> {
     /// For rows bound as `binding` says.
     pub fn new(binding: &'a Binding) -> Encoder<'a> {
         let aside = |&column: &usize| Aside { column, stored: Vec::new(), is_null: false };
-        let secondary = |index: &SecondaryBinding| SecondaryEncoder {
-            copies: copies(binding, index),
-            writer: RecordWriter::new(&index.shape),
-            key: Vec::new(),
-            payload: Vec::new(),
-        };
+        let (block, block_sources) = Block::new(binding);
         Encoder {
             converters: binding.columns.iter().map(|column| column.converter.clone()).collect(),
             clustered: RecordWriter::new(&binding.clustered.shape),
-            secondaries: binding.secondaries.iter().map(secondary).collect(),
+            secondaries: binding
+                .secondaries
+                .iter()
+                .map(|index| SecondaryEncoder::new(binding, index))
+                .collect(),
             key: Vec::new(),
             scratch: Vec::new(),
             aside: binding.clustered.aside.iter().map(aside).collect(),
             ops: binding.clustered.steps.iter().map(|step| Op::of(binding, *step)).collect(),
-            block_ops: Op::with_block(binding),
-            block: Block::new(binding, block_columns(binding)),
+            block_sources,
+            block,
             binding,
         }
     }
@@ -182,21 +154,26 @@ impl<'a> Encoder<'a> {
     /// Converts what can be converted together of the rows from `first` on, for
     /// [`Encoder::encode_at`]. They are those of a chunk until the next call.
     pub fn begin_block<R: Rows>(&mut self, rows: R, first: usize) {
-        self.block.take(self.binding, &self.converters, rows, first);
+        self.block.take(self.binding, &mut self.converters, rows, first);
     }
 
     /// As [`Encoder::encode`], of row `index` of the chunk that [`Encoder::begin_block`] has seen.
     #[inline]
-    pub fn encode_at<R: Row>(
+    pub fn encode_at<R: Rows>(
         &mut self,
-        row: R,
+        rows: R,
         index: usize,
         numbers: RowNumbers,
     ) -> Result<(), RowFault> {
-        let Some(place) = self.block.find(index) else { return self.encode(row, numbers) };
-        let encoded = self.encode_placed(row, place, numbers);
+        let Some(place) = self.block.find(index) else {
+            return self.encode(rows.row(index), numbers);
+        };
+        let encoded = self.encode_placed(rows, index, place, numbers);
         let is_checked = cfg!(debug_assertions) && index.is_multiple_of(8) && encoded.is_ok();
-        assert!(!is_checked || self.is_same(row, numbers), "both ways give the same record");
+        assert!(
+            !is_checked || self.is_same(rows.row(index), numbers),
+            "both ways give the same record"
+        );
         encoded
     }
 
@@ -214,22 +191,30 @@ impl<'a> Encoder<'a> {
         is_encoded && self.clustered.finish().bytes == record && keys(self) == before
     }
 
-    fn encode_placed<R: Row>(
+    fn encode_placed<R: Rows>(
         &mut self,
-        row: R,
+        rows: R,
+        index: usize,
         place: usize,
         numbers: RowNumbers,
     ) -> Result<(), RowFault> {
-        self.convert_aside(self.binding, row, numbers)?;
+        let binding = self.binding;
+        if !self.aside.is_empty() {
+            self.convert_aside(binding, rows.row(index), numbers)?;
+        }
+        let text = rows.text();
         self.clustered.begin();
-        for index in 0..self.block_ops.len() {
-            match self.block_ops[index] {
-                Op::Block { from, to } => {
-                    let values = self.block.values(from as usize..to as usize, place);
-                    self.clustered.put_fixed(values);
+        for source in 0..self.block_sources.len() {
+            let step = match self.block_sources[source] {
+                Source::Part(part) => {
+                    let is_counted = numbers.auto_increment != AutoValue::Given;
+                    let put = self.block.put(part, place, text, is_counted, &mut self.clustered);
+                    let Err(column) = put else { continue };
+                    Step::Convert(column)
                 }
-                op => self.apply(op, row, numbers)?,
-            }
+                Source::Step(step) => step,
+            };
+            self.apply(Op::of(binding, step), rows.row(index), numbers)?;
         }
         self.encode_keys()
     }
@@ -263,7 +248,6 @@ impl<'a> Encoder<'a> {
                 Ok(())
             }
             Op::Other(step) => self.append(self.binding, step, row, numbers),
-            Op::Block { .. } => unreachable!("rows outside a block have no columns in it"),
         }
     }
 
@@ -298,7 +282,7 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn secondary(&self, index: usize) -> (&[u8], &[u8]) {
         let encoder = &self.secondaries[index];
-        (&encoder.key, &encoder.payload)
+        (&encoder.key[..encoder.key.len() - encoder.room], &encoder.payload)
     }
 
     fn convert_aside<R: Row>(
@@ -395,17 +379,20 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// What a system column holds in every record.
-fn system_bytes(system: SystemColumn) -> &'static [u8] {
-    let (trx_id, roll_ptr) = TRX_ID_AND_ROLL_PTR.split_at(TRX_ID_BYTES);
-    match system {
-        SystemColumn::TrxId => trx_id,
-        SystemColumn::RollPtr => roll_ptr,
-        SystemColumn::RowId => &[],
-    }
-}
-
 impl SecondaryEncoder {
+    fn new(binding: &Binding, index: &SecondaryBinding) -> SecondaryEncoder {
+        let copies = copies(binding, index);
+        let key_bytes: usize = copies.iter().map(|(_, bytes)| bytes).sum();
+        let room = if copies.is_empty() { 0 } else { KEY_ROOM };
+        SecondaryEncoder {
+            copies,
+            writer: RecordWriter::new(&index.shape),
+            key: vec![0; key_bytes + room],
+            room,
+            payload: Vec::new(),
+        }
+    }
+
     /// Takes key and record of the entry from the fields of the clustered record.
     #[inline]
     fn encode(
@@ -414,15 +401,16 @@ impl SecondaryEncoder {
         index: &SecondaryBinding,
         clustered: &RecordWriter,
     ) -> Result<(), RowFault> {
-        self.key.clear();
         if !self.copies.is_empty() {
+            // Eight bytes always: the next ones go over what is too much, and the last room takes the rest.
+            let mut at = 0;
             for &(field, bytes) in &self.copies {
-                let end = self.key.len() + bytes;
-                self.key.extend_from_slice(&clustered.eight_from(field));
-                self.key.truncate(end);
+                self.key[at..at + 8].copy_from_slice(&clustered.eight_from(field));
+                at += bytes;
             }
             return Ok(());
         }
+        self.key.clear();
         let with_record = index.entry == Entry::WithRecord;
         if with_record {
             self.writer.begin();

@@ -399,20 +399,43 @@ mod tests {
         written
     }
 
-    /// The same, short fields of fixed length as numbers.
+    /// The same: runs of fields of fixed length, short fields as numbers, texts with what follows them.
     fn put(writer: &mut RecordWriter, fields: &[Option<&[u8]>]) -> (Vec<u8>, usize) {
         writer.begin();
         let shapes = writer.shape().fields.clone();
-        for (index, (shape, field)) in shapes.iter().zip(fields).enumerate() {
-            if (1..=8).contains(&shape.fixed_len) {
-                let mut number = [0xEE; 8];
-                let bytes = field.unwrap_or_default();
-                number[..bytes.len()].copy_from_slice(bytes);
-                writer.put_fixed(std::iter::once(field.map(|_| u64::from_be_bytes(number))));
-            } else {
-                writer.data().extend_from_slice(field.unwrap_or_default());
-                writer.end_field(field.is_none(), false);
+        let mut run: (Vec<u8>, usize) = (Vec::new(), 0);
+        for (shape, field) in shapes.iter().zip(fields) {
+            if shape.fixed_len > 0 && shape.null_bit == NOT_NULLABLE {
+                run = ([&run.0[..], field.unwrap_or_default()].concat(), run.1 + 1);
+                continue;
             }
+            if run.1 > 0 {
+                writer.put_run(&run.0, run.1);
+                run = (Vec::new(), 0);
+            }
+            match (field, shape.fixed_len) {
+                (_, 1..=8) => {
+                    let mut number = [0xEE; 8];
+                    let bytes = field.unwrap_or_default();
+                    number[..bytes.len()].copy_from_slice(bytes);
+                    writer.put_number(field.map(|_| u64::from_be_bytes(number)));
+                }
+                (Some(bytes), 0) => {
+                    let spaces = bytes.iter().rev().take_while(|byte| **byte == b' ').count();
+                    let len = bytes.len() - spaces;
+                    let followed = [&bytes[..len], &b"what follows"[..len % 12]].concat();
+                    writer.put_text(&followed, len, bytes.len(), b' ');
+                }
+                _ => {
+                    writer.data().extend_from_slice(field.unwrap_or_default());
+                    writer.end_field(field.is_none(), false);
+                }
+            }
+        }
+        if run.1 > 0 {
+            writer.put_run(&run.0, run.1);
+        }
+        for (index, field) in fields.iter().enumerate() {
             assert_eq!(writer.field(index), *field);
             let eight = writer.eight_from(index);
             let known = field.map_or(0, <[u8]>::len).min(8);
@@ -519,6 +542,11 @@ mod tests {
             for (index, field) in fields.iter().enumerate() {
                 writer.data().extend_from_slice(field.unwrap_or_default());
                 writer.end_field(field.is_none(), external && index == 6 && field.is_some());
+            }
+            if !external {
+                let record = writer.finish();
+                let written = (record.bytes.to_vec(), record.origin);
+                prop_assert_eq!(put(&mut writer, &fields), written);
             }
             let record = writer.finish();
             let mut spans = Vec::new();

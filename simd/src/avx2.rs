@@ -71,15 +71,24 @@ impl Block for Halves {
 
     #[inline(always)]
     fn store(base: u32, ends: u64, first: u64, second: u64, out: &mut [u32; 64]) {
-        let count = ends.count_ones() as usize;
-        let mut left = ends;
-        // Eight at a time, without a test for each: what is stored too much is undefined anyway.
-        for eight in out.as_chunks_mut::<8>().0.iter_mut().take(count.div_ceil(8)) {
-            for slot in eight {
-                let bit = left.trailing_zeros() & 63;
-                *slot = (base + bit) | portable::flags(first, second, bit);
-                left &= left.wrapping_sub(1);
-            }
+        // Most blocks have no flags.
+        match (first | second) & ends {
+            0 => store_by(ends, out, |bit| base + bit),
+            _ => store_by(ends, out, |bit| (base + bit) | portable::flags(first, second, bit)),
+        }
+    }
+}
+
+/// Stores what `slot` says of each bit.
+#[inline(always)]
+fn store_by(bits: u64, out: &mut [u32; 64], slot: impl Fn(u32) -> u32) {
+    let count = bits.count_ones() as usize;
+    let mut left = bits;
+    // Eight at a time, without a test for each: what is stored too much is undefined anyway.
+    for eight in out.as_chunks_mut::<8>().0.iter_mut().take(count.div_ceil(8)) {
+        for out in eight {
+            *out = slot(left.trailing_zeros() & 63);
+            left &= left.wrapping_sub(1);
         }
     }
 }

@@ -9,11 +9,13 @@
 //! rows says how for any [`Rows`], and is compiled once for each: which of them it is, is asked once
 //! a batch ([`Batch::visit`]).
 //!
-//! In reading order: `text` the index of a text's fields, `decode` what a field of delimited text
-//! means, `typed` columns.
+//! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both, `decode` what
+//! a field of delimited text means, `typed` columns.
 
 pub(crate) mod decode;
+mod even;
 pub(crate) mod text;
+mod text_rows;
 mod typed;
 
 use std::borrow::Cow;
@@ -22,7 +24,9 @@ use std::ops::Range;
 use values::Value;
 
 use crate::chunk::Chunk;
-pub use text::{TextIndex, TextRow, TextRows};
+pub use even::{EvenRows, Places};
+pub use text::{TextIndex, TextRow};
+pub use text_rows::TextRows;
 pub use typed::{Cells, TypedColumn, TypedColumns, TypedRow, TypedRows};
 
 /// Rows in order.
@@ -41,6 +45,25 @@ pub trait Rows: Copy {
 
     /// The row of this index, below `len`.
     fn row(self, index: usize) -> Self::Row;
+
+    /// The text that the places of [`EvenRows`] are in.
+    #[inline]
+    fn text<'v>(self) -> &'v [u8]
+    where
+        Self: 'v,
+    {
+        &[]
+    }
+
+    /// Some of the rows, if they are text and have as many fields each.
+    #[inline]
+    fn even<'v>(self, rows: Range<usize>) -> Option<EvenRows<'v>>
+    where
+        Self: 'v,
+    {
+        let _ = rows;
+        None
+    }
 
     /// All rows in order.
     #[inline]

@@ -15,6 +15,7 @@
 //! sql/field.cc `Field_new_decimal::store`.
 
 mod number;
+mod usual;
 
 use crate::digits::{self, POW10};
 use crate::integer::push_be;
@@ -53,6 +54,9 @@ pub(crate) struct Decimal {
     /// 10 to the digits of the second group after the point.
     fraction_cut: u64,
     integral_limit: u64,
+    /// 2^64 divided by ten to the scale, rounded up: multiplying by it divides, exactly up to
+    /// [`usual::ONE_NUMBER`] digits. Of scales from 1 to 6.
+    unit_inverse: u64,
     file_charset: Charset,
 }
 
@@ -74,6 +78,7 @@ impl Decimal {
             fraction_bytes: [size(scale), size(scale.saturating_sub(GROUP))],
             fraction_cut: POW10[scale.saturating_sub(GROUP).min(GROUP)],
             integral_limit: POW10[integral.min(NARROW)] - 1,
+            unit_inverse: u64::MAX / POW10[scale.clamp(1, 6)] + 1,
             file_charset,
         }
     }
@@ -99,27 +104,15 @@ impl Decimal {
         self.compact.then_some(self.bytes)
     }
 
-    /// The stored number of a text of digits, perhaps with a minus sign and a point, that needs no
-    /// rounding and is in range.
-    #[inline(always)]
-    pub(crate) fn narrow(&self, text: &[u8]) -> Option<u64> {
-        let (negative, digits) = match text {
-            [b'-', digits @ ..] => (true, digits),
-            digits => (false, digits),
-        };
-        let (integral, fraction) = match self.parse_full_scale(digits) {
-            Some(parts) => parts,
-            None => self.parse_short(digits)?,
-        };
-        let fits = integral <= self.integral_limit && !(self.unsigned && negative);
-        fits.then(|| self.pack_compact(negative, integral, fraction))
-    }
-
     /// The stored number, of a column of at most eight bytes.
     #[inline(always)]
     fn pack_compact(&self, negative: bool, integral: u64, fraction: u64) -> u64 {
         debug_assert!(self.compact);
-        let (upper, ones) = (integral / POW10[GROUP], integral % POW10[GROUP]);
+        // Most numbers have no second group.
+        let (upper, ones) = match integral < POW10[GROUP] {
+            true => (0, integral),
+            false => (integral / POW10[GROUP], integral % POW10[GROUP]),
+        };
         let packed =
             (upper << (8 * self.ones_bytes) | ones) << (8 * self.fraction_bytes[0]) | fraction;
         // -0 is 0.
@@ -186,6 +179,12 @@ impl Decimal {
             return Ok(());
         }
         self.convert_relaxed(text, out)
+    }
+
+    /// Another text of digits, perhaps with a point.
+    #[inline(never)]
+    fn parse_less_usual(&self, digits: &[u8]) -> Option<(u64, u64)> {
+        self.parse_full_scale(digits).or_else(|| self.parse_short(digits))
     }
 
     /// Digits before and after the point, the latter filled up to the scale; None when the text

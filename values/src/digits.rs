@@ -15,15 +15,40 @@ pub(crate) const POW10: [u64; 20] = {
     table
 };
 
-const ZEROS: u64 = 0x3030_3030_3030_3030;
+pub(crate) const ZEROS: u64 = 0x3030_3030_3030_3030;
 
 /// Value of eight ASCII digits, first digit in the lowest byte; None if a byte is no digit.
 #[inline(always)]
 pub(crate) fn eight(bytes: u64) -> Option<u64> {
+    eight_low(bytes ^ ZEROS)
+}
+
+/// The last `count` (1 to 8) of eight bytes that [`ZEROS`] were taken from, zeros before them.
+#[inline(always)]
+pub(crate) fn keep_last(low: u64, count: usize) -> u64 {
+    let bits = 64 - 8 * count as u32;
+    low >> bits << bits
+}
+
+/// Each pair of eight ASCII digits as a number, in every other byte from the lowest on.
+#[inline(always)]
+pub(crate) fn pairs(bytes: u64) -> Option<[u8; 8]> {
     let low = bytes ^ ZEROS;
+    are_digits(low).then(|| low.wrapping_mul(10).wrapping_add(low >> 8).to_le_bytes())
+}
+
+/// Whether eight bytes that [`ZEROS`] were taken from are digits.
+#[inline(always)]
+fn are_digits(low: u64) -> bool {
     // A digit leaves 0 to 9: adding 0x76 to a byte of 10 or more sets its top bit, and no
     // addition carries into the next byte once the top bits are known to be clear.
-    if (low | low.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
+    (low | low.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 == 0
+}
+
+/// As [`eight`], of bytes that [`ZEROS`] were taken from.
+#[inline(always)]
+pub(crate) fn eight_low(low: u64) -> Option<u64> {
+    if !are_digits(low) {
         return None;
     }
     let pairs = low.wrapping_mul(10).wrapping_add(low >> 8);

@@ -7,6 +7,7 @@ use crate::ctype::{is_latin1_space, is_space};
 use crate::digits::{self, POW10};
 use crate::reason::Reason;
 use crate::sql_type::Charset;
+use crate::text_end::{Narrow, TextEnd};
 
 /// Exponents beyond which the server stops reading digits.
 const EXPONENT_MAX: i64 = 20;
@@ -36,23 +37,13 @@ impl Integer {
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        match self.narrow(text) {
+        match self.narrow(TextEnd::new(text)) {
             Some(stored) => {
                 push_be(stored, self.bytes, out);
                 Ok(())
             }
             None => self.convert_relaxed(text, out),
         }
-    }
-
-    /// The stored number of a text of up to 18 digits, perhaps with a minus sign, that is in range.
-    #[inline(always)]
-    pub(crate) fn narrow(&self, text: &[u8]) -> Option<u64> {
-        let (negative, digits) = match text {
-            [b'-', digits @ ..] => (true, digits),
-            digits => (false, digits),
-        };
-        self.stored(negative, digits::up_to_18(digits)?)
     }
 
     /// Bytes that are stored.
@@ -96,6 +87,22 @@ impl Integer {
             return Err(Reason::NotANumber);
         }
         self.push(number.negative, number.magnitude, out)
+    }
+}
+
+impl Narrow for Integer {
+    /// The stored number of a text of up to 18 digits, perhaps with a minus sign, that is in range.
+    #[inline(always)]
+    fn narrow(&self, text: TextEnd<'_>) -> Option<u64> {
+        let negative = text.is_negative();
+        let count = text.len() - usize::from(negative);
+        let magnitude = match count {
+            1..=8 => {
+                digits::eight_low(digits::keep_last(text.last_eight() ^ digits::ZEROS, count))?
+            }
+            _ => digits::up_to_18(&text.text()[usize::from(negative)..])?,
+        };
+        self.stored(negative, magnitude)
     }
 }
 

@@ -3,15 +3,15 @@
 
 use crate::convert::{Converter, Kind};
 use crate::temporal::Date;
+use crate::text_end::Narrow;
 
 /// Takes the straight conversion of a column.
 pub trait VisitNarrow {
     /// What comes of it.
     type Output;
 
-    /// Takes it: of a text in its usual form the stored number, whose last `bytes` bytes are stored
-    /// big-endian; `None` of any other text, which [`Converter::convert`] may take or refuse.
-    fn narrow(self, bytes: usize, convert: impl Fn(&[u8]) -> Option<u64>) -> Self::Output;
+    /// Takes it; the last `bytes` bytes of its numbers are stored, big-endian.
+    fn narrow(self, bytes: usize, convert: &impl Narrow) -> Self::Output;
 }
 
 impl Converter {
@@ -31,10 +31,10 @@ impl Converter {
     pub fn visit_narrow<V: VisitNarrow>(&self, visit: V) -> Option<V::Output> {
         let bytes = self.narrow_bytes()?;
         match &self.kind {
-            Kind::Integer(integer) => Some(visit.narrow(bytes, |text| integer.narrow(text))),
-            Kind::Decimal(decimal) => Some(visit.narrow(bytes, |text| decimal.narrow(text))),
-            Kind::Date(date) => Some(visit.narrow(bytes, |text| date.narrow(text))),
-            Kind::DateTime(datetime) => Some(visit.narrow(bytes, |text| datetime.narrow(text))),
+            Kind::Integer(integer) => Some(visit.narrow(bytes, integer)),
+            Kind::Decimal(decimal) => Some(visit.narrow(bytes, decimal)),
+            Kind::Date(date) => Some(visit.narrow(bytes, date)),
+            Kind::DateTime(datetime) => Some(visit.narrow(bytes, datetime)),
             _ => None,
         }
     }
@@ -44,16 +44,24 @@ impl Converter {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::{ConvertOptions, SqlType};
+    use crate::{ConvertOptions, SqlType, TextEnd};
+    use proptest::prelude::*;
 
-    struct Narrow<'t>(&'t [u8]);
+    struct Straight<'t>(&'t [u8]);
 
-    impl VisitNarrow for Narrow<'_> {
+    impl VisitNarrow for Straight<'_> {
         type Output = Option<Vec<u8>>;
 
-        fn narrow(self, bytes: usize, convert: impl Fn(&[u8]) -> Option<u64>) -> Option<Vec<u8>> {
-            let stored = convert(self.0)?;
-            Some(stored.to_be_bytes()[8 - bytes..].to_vec())
+        fn narrow(self, bytes: usize, convert: &impl Narrow) -> Option<Vec<u8>> {
+            let alone = convert.narrow(TextEnd::new(self.0));
+            // What comes before changes nothing, be it digits, points or a sign.
+            for before in [&b"-"[..], b".", b"1.", b"12345678", b"|1234.67", b"-999999999999999999"]
+            {
+                let bytes = [before, self.0].concat();
+                let seen = convert.narrow(TextEnd::within(&bytes, self.0.len()));
+                assert_eq!(seen, alone, "{:?} after {before:?}", self.0);
+            }
+            Some(alone?.to_be_bytes()[8 - bytes..].to_vec())
         }
     }
 
@@ -120,12 +128,32 @@ mod tests {
                 let mut stored = Vec::new();
                 let converted = converter.convert(text, &mut stored);
                 all += 1;
-                if let Some(Some(narrow)) = converter.visit_narrow(Narrow(text)) {
+                if let Some(Some(narrow)) = converter.visit_narrow(Straight(text)) {
                     assert_eq!((converted, &narrow), (Ok(()), &stored), "{sql_type} {text:?}");
                     straight += 1;
                 }
             }
         }
         assert!(straight * 8 > all, "{straight} of {all}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn numbers_of_all_lengths_too(
+            text in "-?[0-9]{0,19}(\\.[0-9]{0,7})?",
+            odd in "[-0-9.: ]{0,20}",
+            date in "[0-9]{4}[-/][0-9]{2}-[0-3][0-9]",
+        ) {
+            let types = types();
+            for (sql_type, text) in types.iter().flat_map(|t| [(t, &text), (t, &odd), (t, &date)]) {
+                let mut converter = Converter::new("c", sql_type, &ConvertOptions::default()).unwrap();
+                let mut stored = Vec::new();
+                let converted = converter.convert(text.as_bytes(), &mut stored);
+                if let Some(Some(narrow)) = converter.visit_narrow(Straight(text.as_bytes())) {
+                    prop_assert_eq!((converted, &narrow), (Ok(()), &stored), "{} {:?}", sql_type, text);
+                }
+            }
+        }
     }
 }

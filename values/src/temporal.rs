@@ -21,10 +21,14 @@ use crate::habits::Habits;
 use crate::integer::push_be;
 use crate::reason::Reason;
 use crate::sql_mode::SqlMode;
+use crate::text_end::{Narrow, TextEnd};
 use crate::zone::{LocalClock, Zone};
 
 /// Six digits `YYMMDD` or `hhmmss` in the low bytes, two zeros behind.
 const TWO_ZEROS: u64 = 0x3030_0000_0000_0000;
+/// The dashes of `YYYY-MM-`, and where they are.
+const DASHES: u64 = 0x2D00_002D_0000_0000;
+const DASHES_AT: u64 = 0xFF00_00FF_0000_0000;
 /// Last second of a TIMESTAMP: of old servers, and of new ones, in 2106.
 const STAMP_END: i64 = 0x7fff_ffff;
 const STAMP_END_2106: i64 = 0xffff_ffff;
@@ -32,12 +36,15 @@ const STAMP_END_2106: i64 = 0xffff_ffff;
 /// `YYYY-MM-DD` of an existing day, year 1 or later.
 #[inline(always)]
 fn parse_canonical_date(text: &[u8; 10]) -> Option<(u32, u32, u32)> {
-    let [y0, y1, y2, y3, dash1, m0, m1, dash2, d0, d1] = *text;
-    if dash1 != b'-' || dash2 != b'-' {
+    // "YYYY-MM-" and "YY-MM-DD".
+    let (first, last) =
+        (u64::from_le_bytes(*text.first_chunk()?), u64::from_le_bytes(*text.last_chunk()?));
+    if (first ^ DASHES) & DASHES_AT != 0 {
         return None;
     }
-    let number = digits::eight(u64::from_le_bytes([y0, y1, y2, y3, m0, m1, d0, d1]))? as u32;
-    let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+    let digits = first & 0xFFFF_FFFF | first >> 8 & 0xFFFF << 32 | last & 0xFFFF << 48;
+    let [century, _, year, _, month, _, day, _] = digits::pairs(digits)?.map(u32::from);
+    let year = century * 100 + year;
     let exists = year >= 1
         && (1..=12).contains(&month)
         && day >= 1
@@ -127,7 +134,7 @@ impl Date {
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        match self.narrow(text) {
+        match self.narrow(TextEnd::new(text)) {
             Some(stored) => push_be(stored, Date::BYTES, out),
             None => {
                 let date = self.parse_relaxed(text)?;
@@ -135,12 +142,6 @@ impl Date {
             }
         }
         Ok(())
-    }
-
-    /// The stored number of a text `YYYY-MM-DD` of a day that exists.
-    #[inline(always)]
-    pub(crate) fn narrow(&self, text: &[u8]) -> Option<u64> {
-        text.try_into().ok().and_then(parse_canonical_date).map(Date::stored)
     }
 
     #[inline(always)]
@@ -158,6 +159,14 @@ impl Date {
     fn parse_relaxed(&self, text: &[u8]) -> Result<(u32, u32, u32), Reason> {
         let moment = clock_text::parse_datetime(text, self.mode, 0)?;
         Ok((moment.year, moment.month, moment.day))
+    }
+}
+
+impl Narrow for Date {
+    /// The stored number of a text `YYYY-MM-DD` of a day that exists.
+    #[inline(always)]
+    fn narrow(&self, text: TextEnd<'_>) -> Option<u64> {
+        text.text().try_into().ok().and_then(parse_canonical_date).map(Date::stored)
     }
 }
 
@@ -243,7 +252,7 @@ impl DateTime {
 
     #[inline]
     pub(crate) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        match self.narrow(text) {
+        match self.narrow(TextEnd::new(text)) {
             Some(stored) => push_be(stored, self.bytes(), out),
             None => self.convert_relaxed(text, out)?,
         }
@@ -253,13 +262,6 @@ impl DateTime {
     /// Bytes that are stored.
     pub(crate) fn bytes(&self) -> usize {
         5 + self.fraction.bytes
-    }
-
-    /// The stored number of a text `YYYY-MM-DD HH:MM:SS`, perhaps with a fraction that needs no rounding.
-    #[inline(always)]
-    pub(crate) fn narrow(&self, text: &[u8]) -> Option<u64> {
-        let (date, time, micro) = parse_canonical(text, &self.fraction)?;
-        Some(self.stored(date, time, micro))
     }
 
     /// Stores a day and what a clock shows on it; false if that is to be rounded.
@@ -290,6 +292,15 @@ impl DateTime {
         let days = u64::from((year * 13 + month) << 5 | day);
         let packed = 0x80_0000_0000 + (days << 17 | u64::from(time));
         self.fraction.join(packed, micro)
+    }
+}
+
+impl Narrow for DateTime {
+    /// The stored number of a text `YYYY-MM-DD HH:MM:SS`, perhaps with a fraction that needs no rounding.
+    #[inline(always)]
+    fn narrow(&self, text: TextEnd<'_>) -> Option<u64> {
+        let (date, time, micro) = parse_canonical(text.text(), &self.fraction)?;
+        Some(self.stored(date, time, micro))
     }
 }
 

@@ -34,12 +34,12 @@ pub(crate) enum Pad {
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
     file: Charset,
-    column: Charset,
+    pub(crate) column: Charset,
     limit: Limit,
-    pad: Pad,
+    pub(crate) pad: Pad,
     /// A field of fewer bytes than this cannot break the limit if it is ASCII; 0 if ASCII is
     /// not the same in both character sets.
-    short_end: usize,
+    pub(crate) short_end: usize,
 }
 
 impl Text {
@@ -86,7 +86,7 @@ impl Text {
     }
 
     /// Whether bytes go over as they are.
-    fn copies(&self) -> bool {
+    pub(crate) fn copies(&self) -> bool {
         self.file == self.column || self.file == Charset::Binary || self.column == Charset::Binary
     }
 

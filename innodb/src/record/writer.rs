@@ -37,7 +37,14 @@ pub struct RecordWriter {
     /// End of the field ended last.
     end: usize,
     fields: Vec<WrittenField>,
+    /// Fields, from the first, that end at the same byte in every record.
+    constant_fields: usize,
 }
+
+/// Bytes that a short text is copied by: quicker than a copy of unknown size.
+const COPIED_TOGETHER: usize = 16;
+/// Bytes up to which it is.
+const CHUNKED_MAX: usize = 256;
 
 /// A field of a [`RecordWriter`]: its shape, close together, and how it came out.
 #[derive(Clone, Copy, Debug)]
@@ -63,12 +70,22 @@ pub struct EncodedRecord<'a> {
 impl RecordWriter {
     /// A writer of records of `shape`.
     pub fn new(shape: &RecordShape) -> RecordWriter {
+        let mut fields: Vec<_> = shape.fields.iter().map(WrittenField::new).collect();
+        let is_constant =
+            |field: &&mut WrittenField| field.fixed_len > 0 && field.null_bit == NOT_NULLABLE;
+        let (mut end, mut constant_fields) = (shape.header_bytes_max, 0);
+        for field in fields.iter_mut().take_while(is_constant) {
+            end += field.fixed_len as usize;
+            field.end = end;
+            constant_fields += 1;
+        }
         RecordWriter {
             bytes: vec![0; shape.header_bytes_max],
             field: 0,
             start: 0,
             end: shape.header_bytes_max,
-            fields: shape.fields.iter().map(WrittenField::new).collect(),
+            fields,
+            constant_fields,
             shape: shape.clone(),
         }
     }
@@ -129,36 +146,72 @@ impl RecordWriter {
         }
     }
 
-    /// Appends and ends consecutive fields of fixed length, at most eight bytes: of each value the first
-    /// bytes of the big-endian number; `None` is NULL.
+    /// Appends and ends consecutive fields of fixed length, none of them NULL: `bytes` are all of theirs.
+    ///
+    /// # Panics
+    /// If there are more or fewer bytes than the fields have. That is a bug of the caller.
+    #[inline]
+    pub fn put_run(&mut self, bytes: &[u8], fields: usize) {
+        debug_assert_eq!(self.open_len(), 0, "a field is ended before others are put");
+        self.bytes.extend_from_slice(bytes);
+        let last = self.field + fields;
+        // What is known of the others is the same in every record.
+        if last > self.constant_fields {
+            let mut end = self.end;
+            for field in &mut self.fields[self.field..last] {
+                debug_assert!(field.fixed_len > 0, "a field of fixed length");
+                end += field.fixed_len as usize;
+                (field.end, field.is_null, field.is_external) = (end, false, false);
+            }
+        }
+        (self.field, self.end) = (last, self.bytes.len());
+        assert!(self.fields[last - 1].end == self.end, "a run has the bytes of its fields");
+    }
+
+    /// Appends and ends a field of fixed length, at most eight bytes: the first bytes of the big-endian
+    /// number; `None` is NULL.
     ///
     /// # Panics
     /// For a field of another kind, or NULL in a NOT NULL field. That is a bug of the caller.
     #[inline]
-    pub fn put_fixed(&mut self, values: impl Iterator<Item = Option<u64>>) {
-        debug_assert_eq!(self.open_len(), 0, "a field is ended before others are put");
-        let mut end = self.end;
-        let mut put = 0;
-        for (value, field) in values.zip(&mut self.fields[self.field..]) {
-            put += 1;
-            field.is_external = false;
-            field.is_null = value.is_none();
-            if let Some(value) = value {
-                let len = field.fixed_len as usize;
-                assert!(len.wrapping_sub(1) < 8, "a field of one to eight bytes");
-                // Eight bytes always, then the surplus off again.
-                self.bytes.extend_from_slice(&value.to_be_bytes());
-                end += len;
-                self.bytes.truncate(end);
-            } else {
-                assert!(field.null_bit != NOT_NULLABLE, "NULL in a NOT NULL field");
-                let nulls = self.shape.header_bytes_max - RECORD_HEADER - 1;
-                self.bytes[nulls - usize::from(field.null_bit / 8)] |= 1 << (field.null_bit % 8);
-            }
-            field.end = end;
+    pub fn put_number(&mut self, value: Option<u64>) {
+        debug_assert_eq!(self.open_len(), 0, "a field is ended before another is put");
+        let field = &mut self.fields[self.field];
+        if let Some(value) = value {
+            let len = field.fixed_len as usize;
+            assert!(len.wrapping_sub(1) < 8, "a field of one to eight bytes");
+            // Eight bytes always, then the surplus off again.
+            self.bytes.extend_from_slice(&value.to_be_bytes());
+            self.end += len;
+            self.bytes.truncate(self.end);
+        } else {
+            assert!(field.null_bit != NOT_NULLABLE, "NULL in a NOT NULL field");
+            let nulls = self.shape.header_bytes_max - RECORD_HEADER - 1;
+            self.bytes[nulls - usize::from(field.null_bit / 8)] |= 1 << (field.null_bit % 8);
         }
-        self.field += put;
-        self.end = end;
+        (field.end, field.is_null, field.is_external) = (self.end, value.is_none(), false);
+        self.field += 1;
+    }
+
+    /// Appends and ends a field of varying length: the first `len` of `bytes`, filled up with `pad` to
+    /// `least` bytes. What follows them in `bytes` makes the copy quicker, and is not kept.
+    #[inline]
+    pub fn put_text(&mut self, bytes: &[u8], len: usize, least: usize, pad: u8) {
+        let end = self.bytes.len() + len;
+        let (chunks, _) = bytes.as_chunks::<COPIED_TOGETHER>();
+        match chunks.get(..len.div_ceil(COPIED_TOGETHER)) {
+            Some(chunks) if len <= CHUNKED_MAX => {
+                for chunk in chunks {
+                    self.bytes.extend_from_slice(chunk);
+                }
+                self.bytes.truncate(end);
+            }
+            _ => self.bytes.extend_from_slice(&bytes[..len]),
+        }
+        if len < least {
+            self.bytes.resize(end - len + least, pad);
+        }
+        self.end_field(false, false);
     }
 
     #[inline]

@@ -18,8 +18,8 @@ use simd::POSITION_MAX;
 use sql::StringRules;
 use values::Value;
 
+use super::Row;
 use super::decode::{self, Rules};
-use super::{Row, Rows};
 
 /// Flag of a field end: the bytes are not the value; escapes or quotes in it must be undone.
 pub(crate) const DECODE: u32 = simd::FLAGS[0];
@@ -87,12 +87,6 @@ impl TextIndex {
         self.marks.is_empty()
     }
 
-    /// The rows. `text` is what was scanned.
-    #[inline]
-    pub fn rows<'a>(&'a self, text: &'a [u8]) -> TextRows<'a> {
-        TextRows { text, index: self }
-    }
-
     /// Without rows, for a text of this shape.
     pub(crate) fn begin(&mut self, shape: &Shape) {
         self.fields = 0;
@@ -119,7 +113,7 @@ impl TextIndex {
     /// What a field holds that may be NULL by its text, or has quotes or escapes. Out of line: most
     /// files have no such fields, and the loop over theirs is to stay small.
     #[inline(never)]
-    fn special<'v>(
+    pub(super) fn special<'v>(
         &self,
         raw: &'v [u8],
         field: usize,
@@ -144,51 +138,14 @@ impl TextIndex {
     }
 }
 
-/// Rows of a text.
-#[derive(Clone, Copy, Debug)]
-pub struct TextRows<'a> {
-    text: &'a [u8],
-    index: &'a TextIndex,
-}
-
-impl<'a> Rows for TextRows<'a> {
-    type Row = TextRow<'a>;
-
-    #[inline]
-    fn len(self) -> usize {
-        self.index.len()
-    }
-
-    #[inline]
-    fn row(self, index: usize) -> TextRow<'a> {
-        let TextRows { text, index: rows } = self;
-        let mark = rows.marks[index];
-        let (first, mut start) = match index.checked_sub(1) {
-            Some(before) => (rows.marks[before].fields, rows.marks[before].end),
-            None => (0, 0),
-        };
-        if let Some(&stated) = rows.starts.get(index) {
-            start = stated;
-        }
-        let mut ends = &rows.ends[first as usize..mark.fields as usize];
-        if rows.shape.trailing_separator
-            && let [.., before, last] = ends
-            && *last == (before & POSITION_MAX) + rows.shape.separator_size
-        {
-            ends = &ends[..ends.len() - 1];
-        }
-        TextRow { text, index: rows, ends, start, end: mark.end }
-    }
-}
-
 /// One record of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct TextRow<'a> {
-    text: &'a [u8],
-    index: &'a TextIndex,
-    ends: &'a [u32],
-    start: u32,
-    end: u32,
+    pub(super) text: &'a [u8],
+    pub(super) index: &'a TextIndex,
+    pub(super) ends: &'a [u32],
+    pub(super) start: u32,
+    pub(super) end: u32,
 }
 
 impl<'a> TextRow<'a> {

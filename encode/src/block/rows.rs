@@ -1,0 +1,70 @@
+//! The rows of a block, field by field.
+
+use sources::{EvenRows, Places, Row, Rows};
+
+use super::BLOCK_ROWS;
+use crate::binding::Binding;
+
+/// Rows of a chunk, at most [`BLOCK_ROWS`].
+#[derive(Clone, Copy)]
+pub(super) struct BlockRows<'r, R> {
+    all: R,
+    first: usize,
+    count: usize,
+    /// The same, if they are alike.
+    even: Option<EvenRows<'r>>,
+}
+
+impl<'r, R: Rows + 'r> BlockRows<'r, R> {
+    /// Those from `first` on, and a bit for each: whether it has fields for the table.
+    pub(super) fn new(binding: &Binding, all: R, first: usize) -> (BlockRows<'r, R>, u64) {
+        let count = (all.len() - first).min(BLOCK_ROWS);
+        let (needed, columns) = (binding.fields_needed, binding.fields_per_row);
+        let has_fields = |even: &EvenRows<'_>| {
+            let fields = even.field_count();
+            fields == columns || (needed..columns).contains(&fields)
+        };
+        let even = all.even(first..first + count).filter(has_fields);
+        let rows = BlockRows { all, first, count, even };
+        let has_fields =
+            |index| u64::from(rows.row(index).has_fields_for(needed, columns)) << index;
+        let are_right = match even {
+            Some(_) => rows.every(),
+            None => (0..count).map(has_fields).fold(0, |all, one| all | one),
+        };
+        (rows, are_right)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// A bit for each.
+    pub(super) fn every(&self) -> u64 {
+        u64::MAX >> (BLOCK_ROWS - self.count)
+    }
+
+    /// One of them.
+    pub(super) fn row(&self, index: usize) -> R::Row {
+        self.all.row(self.first + index)
+    }
+
+    /// Whether all of their text is ASCII, as far as that is quickly seen.
+    pub(super) fn are_ascii(&self) -> bool {
+        self.even.is_some_and(|even| even.span().is_ascii())
+    }
+
+    /// The text that places are in.
+    #[inline]
+    pub(super) fn text(&self) -> &'r [u8] {
+        self.all.text()
+    }
+
+    /// Finds what the rows have in a field: a bit for each that has a place in the text.
+    pub(super) fn find(&self, field: usize, places: &mut Places) -> u64 {
+        match self.even {
+            Some(even) if field < even.field_count() => even.find(field, places),
+            _ => 0,
+        }
+    }
+}
