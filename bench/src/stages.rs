@@ -1,8 +1,8 @@
 //! Each stage of a load alone, on one thread: rows/s and MB/s.
 //!
 //! ```text
-//! read -> scan -> convert -> encode -> build -> write      a chunk of 4 MB at a time
-//!                    \-> sort -> merge -> build -> write   when all chunks are sorted
+//! read -> scan -> encode -> build -> write              a chunk of 4 MB at a time
+//!                       \-> sort -> merge -> build -> write   when all chunks are sorted
 //! verify                                                   the finished file
 //! ```
 //!
@@ -17,6 +17,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
 
+use encode::binding::Binding;
+use encode::encoder::Encoder;
+use encode::entry::Rebuilder;
 use innodb::allocator::Allocator;
 use innodb::cfg::Cfg;
 use innodb::layout::Layout;
@@ -25,14 +28,15 @@ use innodb::page_fill::Fill;
 use innodb::template::Template;
 use innodb::tree::{Appended, FinishedPage, IndexBuilder};
 use innodb::verify::{Context, Writer, verify_space};
-use server::{Sandbox, SandboxOptions, Session};
+use schema::TableName;
+use server::{Sandbox, SandboxOptions, Session, catalog};
 use sort::{EntryShape, RunStore, SortBuffer, StoreOptions};
 use sources::{Batch, Chunk, Dialect, FileSource, Source, SourceOptions};
 
 use crate::error::Error;
 use crate::rows;
 use crate::tpch::{Schema, Table};
-use lineitem::{Columns, Converting, Encoder, Records, SECONDARY_KEYS, SecondaryEncoder, Stored};
+use lineitem::{Encoded, Encoding};
 
 /// Memory for the sorts of both secondary indexes.
 const SORT_BYTES: usize = 1 << 30;
@@ -47,11 +51,9 @@ pub enum Stage {
     Read,
     /// Chunks to fields.
     Scan,
-    /// Fields to stored values.
-    Convert,
-    /// Stored values to clustered records.
+    /// Fields to clustered records and secondary keys.
     Encode,
-    /// Secondary keys made, and sorted chunk by chunk.
+    /// Secondary keys sorted chunk by chunk.
     Sort,
     /// Sorted runs to one ascending stream, for both secondary indexes.
     Merge,
@@ -78,10 +80,9 @@ pub struct Figure {
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Stage; 9] = [
+    pub const ALL: [Stage; 8] = [
         Stage::Read,
         Stage::Scan,
-        Stage::Convert,
         Stage::Encode,
         Stage::Sort,
         Stage::Merge,
@@ -95,8 +96,7 @@ impl Stage {
         match self {
             Stage::Read => ("read", "text"),
             Stage::Scan => ("scan", "text"),
-            Stage::Convert => ("convert", "text"),
-            Stage::Encode => ("encode", "records"),
+            Stage::Encode => ("encode", "text"),
             Stage::Sort => ("sort", "keys"),
             Stage::Merge => ("merge", "keys"),
             Stage::Build => ("build", "pages"),
@@ -114,10 +114,11 @@ pub fn run(scale: f64, data_dir: &Path) -> Result<Vec<Figure>, Error> {
     let dir = data_dir.join(format!("sf{scale}"));
     let file = rows::generate(Table::LineItem, scale, &dir, threads)?;
     crate::floor::read_seconds(&file.path)?;
-    let (cfg, ibd) = empty_table(&data_dir.join("stages-server"))?;
+    let Empty { cfg, ibd, table } = empty_table(&data_dir.join("stages-server"))?;
     let template = Template::parse(&ibd, &cfg).map_err(Error::stage("build"))?;
     let path = data_dir.join("stages.ibd");
-    let mut bench = Bench::new(&cfg, &template, &path, data_dir)?;
+    let binding = lineitem::bind(&cfg, &table)?;
+    let mut bench = Bench::new(&binding, &cfg, &template, &path, data_dir)?;
     let outcome = bench.rows(&file.path).and_then(|()| bench.indexes()).and_then(|()| bench.end());
     let removed = fs::remove_file(&path).map_err(Error::io("removing", &path));
     outcome.and(removed)?;
@@ -142,31 +143,36 @@ pub fn text(figures: &[Figure]) -> String {
     text
 }
 
-/// `.cfg` and `.ibd` of an empty lineitem, as a server exports it.
-fn empty_table(dir: &Path) -> Result<(Cfg, Vec<u8>), Error> {
-    let sandbox = Sandbox::at(dir)?;
-    sandbox.start(&SandboxOptions::default())?;
-    let read = export(&sandbox);
-    sandbox.stop()?;
-    fs::remove_dir_all(dir).map_err(Error::io("removing", dir))?;
-    let (cfg, ibd) = read?;
-    let cfg = Cfg::parse(&cfg).map_err(Error::stage("build"))?;
-    Ok((cfg, ibd))
+/// An empty lineitem: as a server describes and exports it.
+struct Empty {
+    cfg: Cfg,
+    ibd: Vec<u8>,
+    table: schema::Table,
 }
 
-fn export(sandbox: &Sandbox) -> Result<(Vec<u8>, Vec<u8>), Error> {
+fn empty_table(dir: &Path) -> Result<Empty, Error> {
+    let sandbox = Sandbox::at(dir)?;
+    sandbox.start(&SandboxOptions::default())?;
+    let exported = export(&sandbox);
+    sandbox.stop()?;
+    fs::remove_dir_all(dir).map_err(Error::io("removing", dir))?;
+    exported
+}
+
+fn export(sandbox: &Sandbox) -> Result<Empty, Error> {
     let mut session = Session::connect(&sandbox.connect_options())?;
     session.exec("CREATE OR REPLACE DATABASE stages")?;
     session.exec("USE stages")?;
     session.exec(Table::LineItem.ddl(Schema::Dbgen)?)?;
+    let table = catalog::read(&mut session, &TableName::new("stages", "lineitem"))?;
     session.exec("FLUSH TABLES lineitem FOR EXPORT")?;
     let read = |extension: &str| {
         let path = sandbox.datadir().join("stages").join(format!("lineitem.{extension}"));
         fs::read(&path).map_err(Error::io("reading", &path))
     };
-    let files = (read("cfg")?, read("ibd")?);
+    let (cfg, ibd) = (read("cfg")?, read("ibd")?);
     session.exec("UNLOCK TABLES")?;
-    Ok(files)
+    Ok(Empty { cfg: Cfg::parse(&cfg).map_err(Error::stage("build"))?, ibd, table })
 }
 
 /// Seconds and bytes of each stage.
@@ -198,35 +204,39 @@ impl Clock {
 
 /// A tablespace that is being built.
 struct Bench<'a> {
+    binding: &'a Binding,
     cfg: &'a Cfg,
     template: &'a Template,
     allocator: Allocator,
     file: File,
     path: &'a Path,
     stores: Vec<RunStore>,
-    secondaries: Vec<SecondaryEncoder>,
+    /// Bytes of each key, one a store.
+    key_lens: Vec<usize>,
     clock: Clock,
 }
 
 impl<'a> Bench<'a> {
     fn new(
+        binding: &'a Binding,
         cfg: &'a Cfg,
         template: &'a Template,
         path: &'a Path,
         temp_dir: &Path,
     ) -> Result<Bench<'a>, Error> {
-        let secondaries: Vec<_> = template.indexes[1..].iter().map(SecondaryEncoder::new).collect();
-        let store = |secondary: &SecondaryEncoder| {
+        let key_lens = lineitem::key_lens(binding)?;
+        let store = |key_len: &usize| {
             let options = StoreOptions {
-                memory_bytes_max: SORT_BYTES / SECONDARY_KEYS.len(),
+                memory_bytes_max: SORT_BYTES / binding.secondaries.len(),
                 temp_dir: temp_dir.to_path_buf(),
                 threads: 1,
                 stop: std::sync::Arc::default(),
             };
-            RunStore::with_options(EntryShape::fixed(secondary.key_len()), options)
+            RunStore::with_options(EntryShape::fixed(*key_len), options)
                 .map_err(Error::stage("sort"))
         };
         Ok(Bench {
+            binding,
             cfg,
             template,
             allocator: Allocator::new(template),
@@ -238,9 +248,13 @@ impl<'a> Bench<'a> {
                 .open(path)
                 .map_err(Error::io("making", path))?,
             path,
-            stores: secondaries.iter().map(store).collect::<Result<_, _>>()?,
-            secondaries,
-            clock: Clock { last: Instant::now(), seconds: [0.0; 9], bytes: [0; 9] },
+            stores: key_lens.iter().map(store).collect::<Result<_, _>>()?,
+            key_lens,
+            clock: Clock {
+                last: Instant::now(),
+                seconds: [0.0; Stage::ALL.len()],
+                bytes: [0; Stage::ALL.len()],
+            },
         })
     }
 
@@ -251,10 +265,9 @@ impl<'a> Bench<'a> {
             .map_err(Error::stage("read"))?;
         let mut reader = source.reader();
         let (mut chunk, mut rows) = (Chunk::default(), Batch::new());
-        let mut columns = Columns::new()?;
         let index = self.template.clustered();
-        let mut encoder = Encoder::new(&columns, index);
-        let (mut stored, mut records) = (Stored::default(), Records::default());
+        let mut encoder = Encoder::new(self.binding);
+        let mut encoded = Encoded::new(self.key_lens.len());
         let mut batch = LeafBatch::new(index, Fill::default(), 512);
         let mut builder = IndexBuilder::new(index, Fill::default());
         self.clock.last = Instant::now();
@@ -263,13 +276,11 @@ impl<'a> Bench<'a> {
             self.clock.lap(Stage::Read, text_bytes);
             reader.read(&chunk, &mut rows).map_err(Error::stage("scan"))?;
             self.clock.lap(Stage::Scan, text_bytes);
-            let converting = Converting { columns: &mut columns, stored: &mut stored };
-            rows.visit(&chunk, converting)?;
-            self.clock.lap(Stage::Convert, text_bytes);
-            encoder.encode(&stored, &mut records);
-            self.clock.lap(Stage::Encode, records.bytes());
-            self.sort(&columns, &encoder, &stored, chunk.ordinal)?;
-            for (record, origin) in records.iter() {
+            let encoding = Encoding { encoder: &mut encoder, encoded: &mut encoded };
+            rows.visit(&chunk, encoding)?;
+            self.clock.lap(Stage::Encode, text_bytes);
+            self.sort(&encoded, chunk.ordinal)?;
+            for (record, origin) in encoded.records() {
                 batch.push(record, origin).map_err(Error::stage("build"))?;
             }
             let appended = builder
@@ -280,25 +291,16 @@ impl<'a> Bench<'a> {
         self.finish(builder, batch)
     }
 
-    /// Makes, sorts and keeps the secondary keys of some rows.
-    fn sort(
-        &mut self,
-        columns: &Columns,
-        encoder: &Encoder,
-        stored: &Stored,
-        ordinal: u64,
-    ) -> Result<(), Error> {
-        let mut key = Vec::new();
-        for (slot, store) in self.stores.iter().enumerate() {
-            let key_len = self.secondaries[slot].key_len();
+    /// Sorts and keeps the secondary keys of some rows.
+    fn sort(&mut self, encoded: &Encoded, ordinal: u64) -> Result<(), Error> {
+        for (slot, (store, &key_len)) in self.stores.iter().zip(&self.key_lens).enumerate() {
             let mut buffer = SortBuffer::new(EntryShape::fixed(key_len));
-            let rows = columns.rows(stored);
-            for row in 0..rows {
-                encoder.key(stored, row, slot, &mut key)?;
-                buffer.push(&key, &[]);
+            let keys = encoded.keys(slot);
+            for key in keys.chunks_exact(key_len) {
+                buffer.push(key, &[]);
             }
             store.add(buffer.sort(ordinal)).map_err(Error::stage("sort"))?;
-            self.clock.lap(Stage::Sort, (rows * key_len) as u64);
+            self.clock.lap(Stage::Sort, keys.len() as u64);
         }
         Ok(())
     }
@@ -310,7 +312,8 @@ impl<'a> Bench<'a> {
             let all = sort::KeyRange::all();
             let mut merge = runs.merge(&all).map_err(Error::stage("merge"))?;
             let index = &self.template.indexes[1 + slot];
-            let key_len = self.secondaries[slot].key_len();
+            let key_len = self.key_lens[slot];
+            let mut rebuilder = Rebuilder::new(&self.binding.secondaries[slot]);
             let mut keys = Vec::new();
             let mut batch = LeafBatch::new(index, Fill::default(), 2 * PAGES_PER_WRITE);
             let mut builder = IndexBuilder::new(index, Fill::default());
@@ -327,8 +330,8 @@ impl<'a> Bench<'a> {
                     break;
                 }
                 for key in keys.chunks_exact(key_len) {
-                    let (record, origin) = self.secondaries[slot].record(key);
-                    batch.push(record, origin).map_err(Error::stage("build"))?;
+                    let record = rebuilder.record(key, &[]);
+                    batch.push(record.bytes, record.origin).map_err(Error::stage("build"))?;
                 }
                 let appended = builder
                     .append_closed(&mut batch, &mut self.allocator)
