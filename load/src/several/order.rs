@@ -4,6 +4,8 @@
 //! it should be a short one. The rows of a child are only right when those of its parents are
 //! there, so that comes before.
 
+use std::collections::{HashMap, HashSet};
+
 use schema::TableName;
 
 /// A table that waits for its turn.
@@ -17,22 +19,48 @@ pub(crate) struct Waiting {
 }
 
 /// The order, as positions in `tables`. Tables that refer to each other in a circle come in the order
-/// of their sizes.
+/// of their sizes, before those that refer to them.
 pub(crate) fn order(tables: &[Waiting]) -> Vec<usize> {
-    let mut order: Vec<usize> = Vec::with_capacity(tables.len());
+    let at: HashMap<&TableName, usize> =
+        tables.iter().enumerate().map(|(at, table)| (&table.name, at)).collect();
+    let parents: Vec<Vec<usize>> = tables
+        .iter()
+        .enumerate()
+        .map(|(own, table)| {
+            let known = table.parents.iter().filter_map(|parent| at.get(parent).copied());
+            known.filter(|&parent| parent != own).collect()
+        })
+        .collect();
     let mut left: Vec<usize> = (0..tables.len()).collect();
     left.sort_by(|&a, &b| tables[b].bytes.cmp(&tables[a].bytes).then(a.cmp(&b)));
+    let mut order = Vec::with_capacity(tables.len());
+    let mut is_done = vec![false; tables.len()];
     while !left.is_empty() {
-        let is_ready = |&at: &usize| {
-            let waits_for = |other: &&usize| {
-                **other != at && tables[at].parents.contains(&tables[**other].name)
-            };
-            !left.iter().any(|other| waits_for(&other))
-        };
-        let next = left.iter().position(is_ready).unwrap_or(0);
-        order.push(left.remove(next));
+        let is_ready = |&at: &usize| parents[at].iter().all(|&parent| is_done[parent]);
+        let next = left.iter().position(is_ready);
+        let in_circle =
+            || left.iter().position(|&at| waits_for_circle_alone(at, &parents, &is_done));
+        let at = left.remove(next.or_else(in_circle).unwrap_or(0));
+        is_done[at] = true;
+        order.push(at);
     }
     order
+}
+
+/// Whether all tables that one waits for, and that those wait for, wait for it in turn.
+fn waits_for_circle_alone(at: usize, parents: &[Vec<usize>], is_done: &[bool]) -> bool {
+    let awaited = awaited(at, parents, is_done);
+    awaited.iter().all(|&other| self::awaited(other, parents, is_done).contains(&at))
+}
+
+/// The tables that one waits for, and those that these wait for.
+fn awaited(at: usize, parents: &[Vec<usize>], is_done: &[bool]) -> HashSet<usize> {
+    let (mut found, mut open) = (HashSet::new(), vec![at]);
+    while let Some(at) = open.pop() {
+        let waits = parents[at].iter().copied().filter(|&parent| !is_done[parent]);
+        open.extend(waits.filter(|&parent| found.insert(parent)));
+    }
+    found
 }
 
 #[cfg(test)]
