@@ -197,8 +197,9 @@ impl Ladder {
         for reason in against_direct {
             ladder.refuse(LoadPath::Direct, reason.to_string());
         }
-        let logs = session.query_text("SELECT @@GLOBAL.log_bin")?;
-        if options.unlogged && logs.as_deref() == Some("1") {
+        if options.unlogged
+            && session.query_text("SELECT @@GLOBAL.log_bin")?.as_deref() == Some("1")
+        {
             let reason =
                 "--unlogged is for the direct path: rows that are sent are in the binary log";
             ladder.refuse(LoadPath::Stream, reason.to_owned());

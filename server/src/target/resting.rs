@@ -110,9 +110,7 @@ impl Resting {
             keeper,
         }
     }
-}
 
-impl Resting {
     /// Where the direct path builds its file, as [`Lock::build_path`]; none where that cannot be
     /// reached.
     pub fn build_path(&self) -> Option<PathBuf> {
