@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use schema::TableName;
-use server::Names;
+use targets::Names;
 use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};

@@ -2,7 +2,7 @@
 //! before the table itself has rows.
 
 use schema::TableName;
-use server::Names;
+use targets::Names;
 
 use crate::support::{Desk, run, tables};
 

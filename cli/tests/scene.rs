@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use schema::TableName;
-use server::Names;
 use server::Session;
+use targets::Names;
 use testkit::TestServer;
 
 use crate::support::{

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use schema::TableName;
-use server::Names;
 use server::Session;
+use targets::Names;
 use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};

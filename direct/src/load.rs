@@ -20,12 +20,12 @@ use job::options::LoadOptions;
 use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
-use server::import::AtBuilt;
-use server::publish::FilledBy;
-use server::shadow::AtDiscarded;
 use server::version::{Flavor, Version};
-use server::{Direct, Lock};
 use sources::Source;
+use targets::import::AtBuilt;
+use targets::publish::FilledBy;
+use targets::shadow::AtDiscarded;
+use targets::{Direct, Lock};
 use values::Collation;
 
 use crate::attempt::{Attempt, Built, Tried};

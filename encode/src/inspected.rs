@@ -9,8 +9,9 @@ use schema::{Column, DefaultValue, Feature, Table};
 use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
-use server::{Lock, ServerFacts, Session, catalog, identifier};
+use server::{ServerFacts, Session, catalog, identifier};
 use sources::Source;
+use targets::Lock;
 use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 
 use crate::binding::{BoundColumn, bind_columns};

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use disk::size::show;
-use server::Lock;
+use targets::Lock;
 
 use crate::position::{ErrorPlace, Position, RefusedRow};
 

@@ -1,8 +1,8 @@
 //! The step that every load into new tables ends with: they take the targets' places.
 
 use server::identifier::TableName;
-use server::publish::Filled;
-use server::{Lock, swap};
+use targets::publish::Filled;
+use targets::{Lock, swap};
 
 use crate::error::Error;
 use crate::options::{LoadOptions, Mode};

@@ -49,7 +49,7 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
     if options.ddl.is_none() || catalog::exists(session, &name)? {
         return Ok(Made::default());
     }
-    server::refuse_put_aside(session, &name)?;
+    targets::refuse_put_aside(session, &name)?;
     let statement = statement(options)?;
     if let Some(grant) = privileges::missing(session, privileges::TO_MAKE, &options.database)? {
         return Err(Error::Usage(format!("{name} cannot be made: the account needs: {grant}")));

@@ -18,9 +18,10 @@ use job::report::Report;
 use job::steps::Steps;
 use send::Landing;
 use server::identifier::TableName;
-use server::publish::{Filled, FilledBy};
-use server::{ConnectOptions, Direct, Lock, catalog};
+use server::{ConnectOptions, catalog};
 use sources::Source;
+use targets::publish::{Filled, FilledBy};
+use targets::{Direct, Lock};
 
 use crate::forecast::Forecast;
 use crate::ladder::{self, Rung};

@@ -9,8 +9,9 @@ use job::memory::{Least, Memory};
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use send::{Ask, Landing, Way};
 use serde::Serialize;
-use server::{Direct, Lock, ServerFacts, Session, Unsupported};
+use server::{ServerFacts, Session, Unsupported};
 use sources::Source;
+use targets::{Direct, Lock};
 
 use crate::estimate::Estimate;
 use crate::forecast::Expected;

@@ -11,8 +11,9 @@ use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::space::free_bytes;
 use schema::TableName;
 use serde::Serialize;
-use server::{ConnectOptions, Lock, LockOptions, Session, catalog};
+use server::{ConnectOptions, Session, catalog};
 use sources::{FileSource, Source};
+use targets::{Lock, LockOptions};
 
 use crate::ddl;
 use crate::estimate::Estimate;
@@ -134,7 +135,7 @@ impl Plan {
         options: &LoadOptions,
     ) -> Result<Plan, Error> {
         let Some(mut session) = session else { return self.of_making(name, options) };
-        server::refuse_put_aside(&mut session, name)?;
+        targets::refuse_put_aside(&mut session, name)?;
         let (path, refused) = ladder::foresee(&mut session, options)?;
         self.path = path.map(LoadPath::name);
         self.refused = refused;
@@ -213,7 +214,7 @@ pub(crate) fn lock(
 ) -> Result<Lock, Error> {
     let name = TableName::new(&options.database, &options.table);
     let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
-    let reconnect_wait = failpoint::reconnect_wait(server::RECONNECT_WAIT);
+    let reconnect_wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
     let lock_options =
         LockOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
     Lock::take(session, &name, &lock_options).map_err(|error| match error {

@@ -14,8 +14,9 @@ use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
 use send::Way;
-use server::{ConnectOptions, Lock, Session};
+use server::{ConnectOptions, Session};
 use sources::Source;
+use targets::Lock;
 
 use crate::ddl::{self, Made};
 use crate::fill::{Filling, drop_ledger};

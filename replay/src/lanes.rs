@@ -38,10 +38,10 @@ use send::lanes::Lanes;
 use send::watch::Watch as ServerWatch;
 use server::Session;
 use server::capacity::Capacity;
-use server::secondary::{Defer, Secondary};
 use server::session::Done;
 use sources::Source;
 use sql::Verb;
+use targets::secondary::{Defer, Secondary};
 
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};

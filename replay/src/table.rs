@@ -25,11 +25,12 @@ use std::time::Duration;
 
 use job::pool;
 use schema::TableName;
-use server::foreign_keys::{has_children, unchecked};
+use server::Session;
 use server::identifier::quote_text;
 use server::version::Flavor;
-use server::{Names, Session};
 use sql::{Comments, CreateTable, ForeignKey, Syntax};
+use targets::Names;
+use targets::foreign_keys::{has_children, unchecked};
 
 pub(crate) use self::shadow::Shadow;
 use crate::error::Error;

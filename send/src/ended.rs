@@ -8,7 +8,7 @@ use job::options::OnDuplicate;
 use job::publish;
 use job::report::{LogicalReport, Report};
 use job::steps::Steps;
-use server::Lock;
+use targets::Lock;
 
 use crate::landing::Way;
 use crate::lane::Loaded;

@@ -7,10 +7,11 @@
 use job::error::Error;
 use job::options::{LoadOptions, Mode, OnDuplicate};
 use schema::TableName;
-use server::identity::Identity;
 use server::privileges::{self, InPlace};
-use server::secondary::Defer;
-use server::{Error as ServerError, Lock, Twin, Unsupported};
+use server::{Error as ServerError, Unsupported};
+use targets::identity::Identity;
+use targets::secondary::Defer;
+use targets::{Lock, Twin};
 
 /// Which way rows get into the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

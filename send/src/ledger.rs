@@ -177,7 +177,7 @@ const ENTRY_COLUMNS: &str =
     "ordinal, file, first_byte, bytes, crc32c, row_count, duplicates, rejects, note";
 
 impl Ledger {
-    /// Makes the ledger `table`, [`server::Names::ledger`], if it is missing, and writes
+    /// Makes the ledger `table`, [`targets::Names::ledger`], if it is missing, and writes
     /// the job down in it if that is missing. Killed after it: an empty table is left, or one
     /// whose job has no portions.
     pub(crate) fn create(

@@ -57,11 +57,12 @@ use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
 use job::tally;
-use server::publish::FilledBy;
-use server::secondary::Defer;
-use server::transaction::RowsThere;
-use server::{ConnectOptions, Lock, Session, Transaction};
+use server::{ConnectOptions, Session};
 use sources::Source;
+use targets::publish::FilledBy;
+use targets::secondary::Defer;
+use targets::transaction::RowsThere;
+use targets::{Lock, Transaction};
 
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
@@ -327,7 +328,7 @@ impl Work<'_> {
             files: options.files.clone().into(),
             rejects_max: options.rejects_max,
             lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
-            reconnect_wait: failpoint::reconnect_wait(server::RECONNECT_WAIT),
+            reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
         })
     }
 

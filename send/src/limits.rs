@@ -4,8 +4,8 @@ use encode::prepared::Prepared;
 use job::error::Error;
 use job::memory::LaneShares;
 use job::options::LoadPath;
-use server::Lock;
 use server::capacity::Capacity;
+use targets::Lock;
 
 use crate::controller::Limits;
 

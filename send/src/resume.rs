@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::options::{LoadOptions, Mode};
-use server::{Interrupt, Lock};
+use server::Interrupt;
 use sources::{Chunk, Source};
+use targets::Lock;
 
 use crate::landing::{Landing, Way};
 use crate::ledger::{Entry, Job, Ledger, Totals};

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use schema::{Engine, RowFormat, Table, TableKind, TableName};
 
-pub(crate) use self::constraints::foreign_keys;
-pub(crate) use self::create_table::definition;
+pub use self::constraints::foreign_keys;
+pub use self::create_table::definition;
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 
 use crate::error::{Error, Result};
@@ -136,7 +136,7 @@ pub fn exists(session: &mut Session, name: &TableName) -> Result<bool> {
 }
 
 /// How the rows of a table are laid out.
-pub(crate) fn row_format_of(session: &mut Session, name: &TableName) -> Result<RowFormat> {
+pub fn row_format_of(session: &mut Session, name: &TableName) -> Result<RowFormat> {
     let (_, row) = find(session, name)?;
     Ok(RowFormat::named(&row.text_or_null(4)?.unwrap_or_default()))
 }

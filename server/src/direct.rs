@@ -29,6 +29,6 @@ pub fn takes(table: &Table) -> bool {
 }
 
 /// What of a table keeps the direct path from it, in the order in which it is told.
-pub(crate) fn refused(table: &Table) -> Vec<Unsupported> {
+pub fn refused(table: &Table) -> Vec<Unsupported> {
     table.features().into_iter().filter(refuses).map(Unsupported::Table).collect()
 }

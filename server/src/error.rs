@@ -394,7 +394,7 @@ fn holds_secret(sql: &str) -> bool {
 }
 
 /// `it may be held by ..`, for messages.
-pub(crate) fn holders_text(holders: &[String]) -> String {
+pub fn holders_text(holders: &[String]) -> String {
     if holders.is_empty() {
         return "who holds it is not visible to this account".to_owned();
     }
@@ -402,7 +402,7 @@ pub(crate) fn holders_text(holders: &[String]) -> String {
 }
 
 /// A statement fit for an error text: one line, cut, hidden when it may hold a password.
-pub(crate) fn shorten(sql: &str) -> String {
+pub fn shorten(sql: &str) -> String {
     if holds_secret(sql) {
         return "(not shown: it may hold a password)".to_owned();
     }

@@ -2,20 +2,14 @@
 //! directory is one we can write to.
 
 pub mod capacity;
+pub mod database_dir;
 pub mod habits;
 pub mod privileges;
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use disk::Folder;
-use rustix::fs::{Access, AtFlags};
-
-use crate::error::{Error, Result};
-use crate::filename::filename;
+use crate::error::Result;
 use crate::grant;
 use crate::privileges::Privileges;
 use crate::session::Session;
@@ -26,7 +20,7 @@ use crate::version::{Flavor, Version};
 const PAGE_BYTES: u64 = 16_384;
 
 /// Variables that keep writes away.
-pub(crate) const READ_ONLY: [&str; 3] = ["read_only", "innodb_read_only", "innodb_force_recovery"];
+pub const READ_ONLY: [&str; 3] = ["read_only", "innodb_read_only", "innodb_force_recovery"];
 
 /// What a load needs to know of a server before it touches anything.
 #[derive(Clone, Debug)]
@@ -74,21 +68,6 @@ pub struct ServerFacts {
     pub account: String,
     /// What the account may do.
     pub privileges: Privileges,
-}
-
-/// The folder of one database, seen from here and writable by us.
-///
-/// It was opened once: whatever becomes of its path, what is done in it is done in this folder.
-#[derive(Clone, Debug)]
-pub struct DatabaseDir {
-    /// Its path on this machine, for messages.
-    pub path: PathBuf,
-    /// The folder itself.
-    pub(crate) folder: Arc<Folder>,
-    /// User id of the server's files.
-    pub uid: u32,
-    /// Group id of the server's files.
-    pub gid: u32,
 }
 
 impl ServerFacts {
@@ -179,84 +158,21 @@ impl ServerFacts {
 
     /// What about the server keeps the direct path from a table with an AUTO_INCREMENT column: an
     /// offset the documentation calls ignored, by which the server counts all the same.
-    pub(crate) fn unsupported_step(&self) -> Option<Unsupported> {
+    pub fn unsupported_step(&self) -> Option<Unsupported> {
         let (increment, offset) = self.auto_increment_step;
         (offset > increment).then_some(Unsupported::AutoIncrementStep { increment, offset })
     }
 
     /// What keeps a twin of an InnoDB table from taking its place: foreign keys that refer to it
     /// may be there, in other databases, that the account does not see.
-    pub(crate) fn unseen_foreign_keys(&self) -> Option<Unsupported> {
+    pub fn unseen_foreign_keys(&self) -> Option<Unsupported> {
         let sees_all = self.privileges.sees_foreign_keys();
         (!sees_all).then(|| Unsupported::UnseenForeignKeys(self.account.clone()))
-    }
-
-    /// The folder of `database` in the data directory, if this process can put files there that
-    /// the server can open.
-    ///
-    /// `datadir` overrides the server's own path: a server in a container sees another one.
-    /// That a folder of the right name exists proves little; that it is this server's is proven
-    /// when the exported template appears in it ([`export_template`](crate::target::shadow::Shadow::export_template)).
-    pub fn database_dir(
-        &self,
-        session: &mut Session,
-        database: &str,
-        datadir: Option<&Path>,
-    ) -> Result<Result<DatabaseDir, Unsupported>> {
-        let datadir = datadir.unwrap_or(&self.datadir);
-        let path = datadir.join(filename(session, database)?);
-        let refuse = |detail: String| Ok(Err(Unsupported::DataDirectory(detail)));
-        let folder = match Folder::open_linked(&path) {
-            Ok(folder) => folder,
-            Err(e) if e.kind() == ErrorKind::NotADirectory => {
-                return refuse(format!("{} is no folder", path.display()));
-            }
-            Err(e) => {
-                let how = match e.kind() {
-                    ErrorKind::PermissionDenied => "run as root or as the server's user",
-                    _ => "run where the server's files are",
-                };
-                return refuse(format!(
-                    "{} of the server on {} is not reachable from here: {e}; {how}",
-                    path.display(),
-                    self.hostname
-                ));
-            }
-        };
-        let stat = folder.stat().map_err(|e| Error::io("reading", &path, e))?;
-        let owner = stat.st_uid;
-        let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
-        if let Err(e) = rustix::fs::accessat(&folder, ".", all, AtFlags::empty()) {
-            return refuse(format!(
-                "{} is not writable: {e}; run as root or as user {owner}",
-                path.display()
-            ));
-        }
-        let user = rustix::process::geteuid();
-        if !user.is_root() && user.as_raw() != owner {
-            return refuse(format!(
-                "{} belongs to user {owner}, and files there have to: run as root or as that user",
-                path.display()
-            ));
-        }
-        // A link that the server's user made could lead anywhere; to what is that user's own anyway,
-        // it may.
-        let server = std::fs::metadata(datadir).map_err(|e| Error::io("reading", datadir, e))?;
-        if owner != server.uid() {
-            return refuse(format!(
-                "{} belongs to user {owner}, {} to user {}: both have to be the server's",
-                path.display(),
-                datadir.display(),
-                server.uid()
-            ));
-        }
-        let (uid, gid) = (stat.st_uid, stat.st_gid);
-        Ok(Ok(DatabaseDir { path, folder: Arc::new(folder), uid, gid }))
     }
 }
 
 /// Whether a variable is neither off nor 0.
-pub(crate) fn is_set(value: &str) -> bool {
+pub fn is_set(value: &str) -> bool {
     !matches!(value, "" | "0" | "OFF")
 }
 

@@ -12,7 +12,8 @@ use job::failpoint;
 use job::options::{LoadOptions, LoadPath};
 use job::report::Stopwatch;
 use schema::{KeyEnd, Table, TableName};
-use server::{ConnectOptions, Connections, Keeper, LockOptions, Resting, Session, catalog};
+use server::{ConnectOptions, Session, catalog};
+use targets::{Connections, Keeper, LockOptions, Resting};
 
 use super::order::{Waiting, order};
 use super::part::{At, Part};
@@ -74,7 +75,7 @@ pub(super) fn spelled(
             }
             Some(spelled) => names.push(spelled),
             None => {
-                server::refuse_put_aside(session, &name)?;
+                targets::refuse_put_aside(session, &name)?;
                 let file = options.files.first().map(|file| file.display().to_string());
                 missing.push(format!("{name} (for {})", file.unwrap_or_default()));
             }
@@ -94,7 +95,7 @@ pub(super) fn spelled(
 fn lock_options(options: &LoadOptions, told: &Sender<String>) -> LockOptions {
     LockOptions {
         lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
-        reconnect_wait: failpoint::reconnect_wait(server::RECONNECT_WAIT),
+        reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
         told: Some(told.clone()),
         datadir: None,
     }

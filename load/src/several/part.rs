@@ -7,10 +7,10 @@ use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
 use job::report::{Report, Stopwatch};
-use server::publish::FilledBy;
-use server::shadow::Made;
-use server::{Connections, Direct, Resting};
 use sources::Source;
+use targets::publish::FilledBy;
+use targets::shadow::Made;
+use targets::{Connections, Direct, Resting};
 
 use crate::fill::{Failed, abandon_filled};
 use crate::ladder::Rung;

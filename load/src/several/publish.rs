@@ -6,9 +6,10 @@ use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
 use schema::TableName;
+use server::Session;
 use server::identifier::quote_text;
-use server::publish::{Filled as Published, Ready};
-use server::{Lock, Session};
+use targets::Lock;
+use targets::publish::{Filled as Published, Ready};
 
 use super::part::{At, Ended, Part};
 use super::stations::{Filled, give_up};

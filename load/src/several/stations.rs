@@ -19,9 +19,10 @@ use job::machine;
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::steps::Steps;
-use server::shadow::{LogWait, Made};
-use server::{ConnectOptions, Connections, Direct, Keeper, Lock};
+use server::ConnectOptions;
 use sources::Source;
+use targets::shadow::{LogWait, Made};
+use targets::{Connections, Direct, Keeper, Lock};
 
 use super::look::Looked;
 use super::part::{At, Ended, Part};

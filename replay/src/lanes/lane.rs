@@ -10,9 +10,9 @@ use load::failpoint;
 use send::controller::Permit;
 use send::lanes::{Lane, Lanes};
 use send::retry::{self, Class, Tries, classify};
-use server::RECONNECT_WAIT;
 use server::Session;
 use sources::{Chunk, Source};
+use targets::RECONNECT_WAIT;
 
 use super::feed::Feed;
 use super::gate::{Commit, Gate, unfit};

@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 use load::failpoint;
 use schema::TableName;
 use send::retry;
-use server::RECONNECT_WAIT;
 use server::identifier::{digest, quote_text};
 use server::{ConnectOptions, Interrupt, Session};
+use targets::RECONNECT_WAIT;
 
 use super::LANES_MAX;
 use crate::error::Error;

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use schema::TableName;
 use server::identifier::quote_text;
-use server::names::suffix;
-use server::{Lock, LockOptions, Session, privileges};
+use server::{Session, privileges};
+use targets::names::suffix;
+use targets::{Lock, LockOptions};
 
 use super::shadow::{ASIDE, SHADOW};
 use super::{Tables, swap};
@@ -79,7 +80,7 @@ pub(super) fn names(own: &mut Session, database: &str) -> server::Result<Vec<Tab
 
 #[cfg(test)]
 mod tests {
-    use server::Names;
+    use targets::Names;
 
     use super::*;
 

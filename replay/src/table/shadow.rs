@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use schema::TableName;
 use server::Session;
-use server::names::suffix;
 use server::version::Flavor;
+use targets::names::suffix;
 
 /// What the names of shadows begin with.
 pub(super) const SHADOW: &str = "_inrush_replay_";

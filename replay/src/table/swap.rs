@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use schema::TableName;
-use server::foreign_keys::{carry_over, unchecked};
-use server::swap::{Before, Pair, Swap};
 use server::{Session, catalog};
+use targets::foreign_keys::{carry_over, unchecked};
+use targets::swap::{Before, Pair, Swap};
 
 use super::shadow::{Shadow, aside_of};
 use crate::keys;

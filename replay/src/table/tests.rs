@@ -313,7 +313,7 @@ fn what_a_killed_replay_left_goes_but_not_what_one_that_runs_made() {
     let mut sessions = sessions(server, &database);
     // The server has to notice first that the connections are gone.
     for left in [&table, &unmade] {
-        while sessions.own.lock_holder(&server::Names::of(left).lock).unwrap().is_some() {
+        while sessions.own.lock_holder(&targets::Names::of(left).lock).unwrap().is_some() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     }

@@ -3,9 +3,9 @@
 use encode::binding::BoundColumn;
 use encode::inspected::Inspected;
 use schema::{Feature, Index, KeyEnd, Table};
-use server::Lock;
 use server::version::Flavor;
 use sources::{Rows, Visit};
+use targets::Lock;
 use values::Family;
 
 use crate::order::{IndexKeys, KeySet, PortionKeys};

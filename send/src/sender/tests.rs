@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use job::options::OnDuplicate;
 use schema::TableName;
-use server::Names;
 use server::session::Session;
 use sources::Chunk;
+use targets::Names;
 use testkit::TestServer;
 
 use super::lines::numbers;

@@ -17,7 +17,7 @@ const ER_ACCESS: [u16; 3] = [1044, 1142, 1227];
 ///
 /// InnoDB's dictionary shows all; an account without PROCESS sees those of the tables it has
 /// rights on.
-pub(crate) fn foreign_keys(session: &mut Session, table: &TableName) -> Result<Vec<ForeignKey>> {
+pub fn foreign_keys(session: &mut Session, table: &TableName) -> Result<Vec<ForeignKey>> {
     let database = filename(session, &table.database)?;
     let file = filename(session, &table.table)?;
     let internal = quote_text(&format!("{database}/{file}"));

@@ -7,7 +7,7 @@ use crate::identifier::quoted_name;
 use crate::session::Session;
 
 /// SHOW CREATE TABLE without the table's name and its AUTO_INCREMENT counter.
-pub(crate) fn definition(session: &mut Session, name: &TableName) -> Result<String> {
+pub fn definition(session: &mut Session, name: &TableName) -> Result<String> {
     let row = session.query_row(&format!("SHOW CREATE TABLE {}", name.quoted()))?;
     // Not always UTF-8: a default of a TEXT column is shown in the bytes it was written in.
     Ok(without_name(&row.text_lossy(1)))

@@ -34,7 +34,7 @@ impl Mark {
     }
 
     /// The number that its server gave it.
-    pub(crate) fn id(&self) -> u64 {
+    pub fn id(&self) -> u64 {
         self.id
     }
 }

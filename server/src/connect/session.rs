@@ -86,7 +86,7 @@ impl Session {
     }
 
     /// Whether the server still answers, and what it is asked.
-    pub(crate) fn is_alive(&mut self) -> bool {
+    pub fn is_alive(&mut self) -> bool {
         // Twice: the end of the statement before may have been asked for too late.
         (0..2).any(|_| match self.check_in_step() {
             Ok(()) | Err(Error::Interrupted) => true,

@@ -19,12 +19,12 @@ impl Session {
     }
 
     /// Whether another session of ours has not ended yet.
-    pub(crate) fn is_there(&mut self, other: &Mark) -> Result<bool> {
+    pub fn is_there(&mut self, other: &Mark) -> Result<bool> {
         Ok(self.lock_holder(&other.lock)?.is_some())
     }
 
     /// Ends the statement that another session of ours runs. As [`Session::kill`].
-    pub(crate) fn kill_query(&mut self, other: &Mark) -> Result<()> {
+    pub fn kill_query(&mut self, other: &Mark) -> Result<()> {
         self.end("KILL QUERY", &other.lock)
     }
 

@@ -1,0 +1,205 @@
+//! Whether another table may take the target's place, or rows have to go into the target itself.
+//!
+//! A twin that is filled and swapped in is faster, by several connections and indexes built at the
+//! end, and all or nothing at any size. But some things are tied to the table and not to its name:
+//! foreign keys, triggers, history, and where its files lie. Engines that are a door to another
+//! server are refused.
+
+use schema::{Engine, Feature, TableKind, TableName};
+
+use crate::lock::Lock;
+use server::Unsupported;
+use server::error::Result;
+use server::facts::privileges;
+use server::identifier::quote_text;
+use server::version::Flavor;
+
+/// Where rows for a target may go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// What ties the target to itself: with none a twin may take its place.
+    pub ties: Vec<Unsupported>,
+    /// Whether rows in the target cannot be taken back: its engine has no transactions.
+    pub is_unsafe: bool,
+    /// What keeps every way of sending rows from it.
+    pub refused: Vec<Unsupported>,
+}
+
+impl Lock {
+    /// Looks for everything that ties the target to itself. Changes nothing.
+    pub fn identity(&mut self) -> Result<Identity> {
+        let mut found = Identity::default();
+        self.features(&mut found);
+        self.engine(&mut found)?;
+        self.invisible(&mut found);
+        if found.refused.is_empty() && self.has_history()? {
+            found.ties.push(Unsupported::History);
+        }
+        Ok(found)
+    }
+
+    /// Tables that would lose or change rows with those of the target: `db.t by fk (CASCADE)`.
+    ///
+    /// Empty where the server refuses to delete a row that others refer to.
+    pub fn cascades(&mut self) -> Result<Vec<String>> {
+        let TableName { database, table } = self.table.name.clone();
+        let (database, table) = (quote_text(&database), quote_text(&table));
+        let rows = self.session.query(&format!(
+            "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE \
+             FROM information_schema.REFERENTIAL_CONSTRAINTS \
+             WHERE UNIQUE_CONSTRAINT_SCHEMA={database} AND REFERENCED_TABLE_NAME={table} \
+             AND DELETE_RULE NOT IN ('RESTRICT', 'NO ACTION') \
+             AND NOT (CONSTRAINT_SCHEMA={database} AND TABLE_NAME={table})"
+        ))?;
+        let word = |row: &server::session::Row| {
+            let [schema, table, key, rule] =
+                [row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?];
+            Ok(format!("{schema}.{table} by {key} (ON DELETE {rule})"))
+        };
+        rows.iter().map(word).collect()
+    }
+
+    /// Sorts what the catalog found by what it means here.
+    fn features(&self, found: &mut Identity) {
+        let flavor = self.session.version().flavor;
+        for feature in self.table.features() {
+            match meaning(&feature, flavor) {
+                Meaning::Nothing => {}
+                Meaning::Tie => found.ties.push(Unsupported::Table(feature)),
+                Meaning::Refusal => found.refused.push(Unsupported::Table(feature)),
+            }
+        }
+        if !self.facts.read_only.is_empty() {
+            found.refused.push(Unsupported::ReadOnly(self.facts.read_only.clone()));
+        }
+    }
+
+    /// What the storage engine is like.
+    fn engine(&mut self, found: &mut Identity) -> Result<()> {
+        let engine = self.table.engine.clone();
+        let rows = rows_of(&engine);
+        if rows == EngineRows::Own || !found.refused.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "SELECT TRANSACTIONS FROM information_schema.ENGINES WHERE ENGINE={}",
+            quote_text(&engine.to_string())
+        );
+        let transactions = self.session.query_text(&sql)?;
+        found.is_unsafe = transactions.as_deref() != Some("YES");
+        // ARCHIVE takes rows in the order of their numbers only, and above its counter.
+        let counts = self.table.columns.iter().any(|column| column.auto_increment);
+        if rows == EngineRows::Staged && !(counts && engine == Engine::Archive) {
+            return Ok(());
+        }
+        found.refused.push(match found.is_unsafe {
+            true => Unsupported::NoTransactions(engine),
+            false => Unsupported::ForeignRows(engine),
+        });
+        Ok(())
+    }
+
+    /// What the account may not see may be there.
+    fn invisible(&self, found: &mut Identity) {
+        let (privileges, account) = (&self.facts.privileges, &self.facts.account);
+        let database = &self.table.name.database;
+        if self.table.engine == Engine::InnoDb {
+            found.ties.extend(self.facts.unseen_foreign_keys());
+        }
+        // MariaDB shows that there is one to whoever may use the table.
+        let is_mysql = self.session.version().flavor == Flavor::MySql;
+        if is_mysql && !privileges.on_database("TRIGGER", database) {
+            let grant = privileges::grant(&["TRIGGER"], database, account);
+            found.ties.push(Unsupported::UnseenTriggers(grant));
+        }
+        let missing = privileges.missing_for_twin(database, account);
+        if !missing.is_empty() {
+            found.ties.push(Unsupported::TwinPrivileges(missing));
+        }
+    }
+
+    /// Whether a system-versioned table keeps rows that a swap would take away.
+    fn has_history(&mut self) -> Result<bool> {
+        if self.table.kind != TableKind::SystemVersioned {
+            return Ok(false);
+        }
+        let name = self.table.name.quoted();
+        let sql = format!("SELECT 1 FROM {name} FOR SYSTEM_TIME ALL LIMIT 1");
+        Ok(!self.session.query(&sql)?.is_empty())
+    }
+}
+
+/// What a feature of the target means for a twin, and for rows sent to either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// The server takes rows, and its copy of the table is like it.
+    Nothing,
+    /// It is tied to the table, and a twin would be without.
+    Tie,
+    /// There is nothing to send rows to.
+    Refusal,
+}
+
+fn meaning(feature: &Feature, flavor: Flavor) -> Meaning {
+    use Feature::*;
+    match feature {
+        View | Sequence | TableType(_) => Meaning::Refusal,
+        ForeignKeys(_) | Trigger(_) | DataDirectory(_) => Meaning::Tie,
+        // The server's copy gives CHECK constraints names of its own.
+        Check(_) if flavor == Flavor::MySql => Meaning::Tie,
+        Check(_) => Meaning::Nothing,
+        // Asked of the table: whether it has history, and what its engine is like.
+        SystemVersioning | Engine(_) => Meaning::Nothing,
+        CompressedRows | RedundantRows | Partitions(_) => Meaning::Nothing,
+        PageCompression(_) | Encryption(_) | Period(_) | WithoutOverlaps(_) => Meaning::Nothing,
+        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => Meaning::Nothing,
+        UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) => Meaning::Nothing,
+        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) => Meaning::Nothing,
+        // That the copy has another default shows when the two are compared.
+        OtherIndex(_) | RoundedDefault(_) => Meaning::Nothing,
+    }
+}
+
+/// Whose the rows of an engine are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EngineRows {
+    /// Its tables' own, with transactions: a copy is another table.
+    Own,
+    /// Its tables' own, without: their twin is one of InnoDB until its end.
+    Staged,
+    /// Perhaps another server's.
+    Unknown,
+}
+
+fn rows_of(engine: &Engine) -> EngineRows {
+    match engine {
+        Engine::InnoDb | Engine::RocksDb | Engine::TokuDb => EngineRows::Own,
+        Engine::MyIsam | Engine::Aria | Engine::Memory | Engine::Csv | Engine::Archive => {
+            EngineRows::Staged
+        }
+        Engine::Other(_) | Engine::None => EngineRows::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::{Check, Trigger};
+
+    use super::*;
+
+    #[test]
+    fn a_twin_is_refused_for_what_is_no_table_and_tied_by_what_is_not_copied() {
+        let trigger = Feature::Trigger(Trigger { name: "t".to_owned() });
+        let check = Feature::Check(Check { name: "c".to_owned(), clause: "1".to_owned() });
+        for (feature, flavor, expected) in [
+            (Feature::View, Flavor::MariaDb, Meaning::Refusal),
+            (trigger, Flavor::MariaDb, Meaning::Tie),
+            (check.clone(), Flavor::MariaDb, Meaning::Nothing),
+            (check, Flavor::MySql, Meaning::Tie),
+            (Feature::SystemVersioning, Flavor::MariaDb, Meaning::Nothing),
+            (Feature::HashIndex("i".to_owned()), Flavor::MariaDb, Meaning::Nothing),
+        ] {
+            assert_eq!(meaning(&feature, flavor), expected, "{feature} {flavor:?}");
+        }
+    }
+}

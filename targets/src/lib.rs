@@ -1,0 +1,50 @@
+//! A table that is loaded: locked against other loads, filled, and swapped in.
+//!
+//! ```text
+//! lock -> shadow -> (build) -> import -> publish -> swap       the direct path
+//!      -> twin -> (rows are sent) ------> publish -> swap      sending, where a twin may take its place
+//!      -> transaction                                          sending, into the target itself
+//! ```
+//!
+//! [`lock`] is the target that [`take`] takes, if nobody is `busy` with it, with [`names`] of what is made
+//! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
+//! `reach` connects; `leftovers` removes what a
+//! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
+//! others, `backup` for backups; [`identity`] says whether another may take the
+//! target's place.
+
+#![forbid(unsafe_code)]
+
+mod backup;
+mod built_file;
+mod busy;
+mod checkpoint;
+mod copy;
+pub mod foreign_keys;
+pub mod identity;
+pub mod import;
+pub mod keeper;
+mod leftovers;
+pub mod lock;
+pub mod names;
+pub mod publish;
+mod reach;
+mod recover;
+pub mod resting;
+mod row_ids;
+pub mod secondary;
+pub mod shadow;
+pub mod swap;
+pub mod take;
+pub mod transaction;
+pub mod twin;
+pub mod waiting;
+
+pub use keeper::Keeper;
+pub use lock::{Lock, LockOptions, RECONNECT_WAIT};
+pub use names::Names;
+pub use resting::{Connections, Resting};
+pub use shadow::Direct;
+pub use take::refuse_put_aside;
+pub use transaction::Transaction;
+pub use twin::Twin;

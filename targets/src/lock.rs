@@ -1,0 +1,152 @@
+//! A target that no other load can touch, with the session that holds it.
+//!
+//! Two loads of one table exclude each other by a named lock of the server, which also holds
+//! between machines and is released when the session ends, however it ends.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use schema::Table;
+
+use crate::keeper::Keeper;
+use crate::names::Names;
+use crate::waiting::Patience;
+use server::Unsupported;
+use server::catalog;
+use server::error::{Error, Result};
+use server::facts::{READ_ONLY, ServerFacts, database_dir::DatabaseDir, is_set};
+use server::session::{Done, Session};
+
+/// How long a table's lock is waited for, all attempts together.
+pub const LOCK_WAIT: Duration = Duration::from_secs(60);
+/// How long a server that does not answer is tried, by default.
+pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);
+/// Server errors of a table or a database that is not there.
+pub(super) const ER_GONE: [u16; 2] = [1146, 1049];
+
+/// How to treat a target.
+#[derive(Clone, Debug)]
+pub struct LockOptions {
+    /// How long a statement waits for locks, the swap in all its attempts; default [`LOCK_WAIT`].
+    pub lock_wait: Duration,
+    /// How long a server that went away is tried again; default [`RECONNECT_WAIT`].
+    pub reconnect_wait: Duration,
+    /// Gets a sentence whenever a lock is waited for; default nobody.
+    pub told: Option<Sender<String>>,
+    /// The server's data directory as this machine sees it; default as the server names it.
+    pub datadir: Option<PathBuf>,
+}
+
+impl Default for LockOptions {
+    fn default() -> LockOptions {
+        let reconnect_wait = RECONNECT_WAIT;
+        LockOptions { lock_wait: LOCK_WAIT, reconnect_wait, told: None, datadir: None }
+    }
+}
+
+/// A locked target.
+#[derive(Debug)]
+pub struct Lock {
+    /// The session all statements go through; its end releases the target, unless it is one of
+    /// several that a [`Keeper`] holds.
+    pub session: Session,
+    /// The target as it was when it was locked.
+    pub table: Table,
+    /// The server as it was then.
+    pub facts: Arc<ServerFacts>,
+    /// Names of our helpers.
+    pub names: Names,
+    /// Everything that keeps the direct path from this target: table, server, data directory.
+    pub unsupported: Vec<Unsupported>,
+    /// What was noticed on the way and did not end the load: a connection made again.
+    pub remarks: Vec<String>,
+    pub(super) patience: Patience,
+    pub(super) reconnect_wait: Duration,
+    /// Connected early, so that a full server cannot stop the swap: it holds the table there.
+    pub(super) spare: Option<Session>,
+    /// None where it cannot be reached: [`Lock::unsupported`] says why.
+    pub(super) folder: Option<Folder>,
+    /// Who holds the target, if it is another connection than [`Lock::session`].
+    pub(super) keeper: Option<Arc<Keeper>>,
+}
+
+/// The folder of the target's database.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) dir: DatabaseDir,
+    /// Whether it is known to be this server's.
+    pub(super) is_proven: bool,
+}
+
+impl Lock {
+    /// Whether the target has no row that this session can see.
+    pub fn is_empty(&mut self) -> Result<bool> {
+        let name = self.table.name.clone();
+        self.patience.watch(&mut self.session, |session| catalog::is_empty(session, &name))
+    }
+
+    /// Runs a statement that may wait for locks, on our tables or the target.
+    pub(super) fn exec(&mut self, sql: &str) -> Result<()> {
+        self.exec_done(sql).map(drop)
+    }
+
+    /// The same, with what it did.
+    pub(super) fn exec_done(&mut self, sql: &str) -> Result<Done> {
+        let done = self.patience.watch(&mut self.session, |session| session.exec(sql));
+        done.map_err(|error| self.gone_meanwhile(error))
+    }
+
+    /// A statement that found a table no more says which one it was, and why that matters.
+    pub(super) fn gone_meanwhile(&mut self, error: Error) -> Error {
+        if !error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) {
+            return error;
+        }
+        let target = self.table.name.clone();
+        let detail = match catalog::exists(&mut self.session, &target) {
+            Ok(true) => format!("the load's own table, {}, was dropped", self.names.shadow),
+            _ => "it was dropped or renamed, or its database was".to_owned(),
+        };
+        Error::Altered { target: target.to_string(), detail }
+    }
+
+    /// Nobody has made the server read-only meanwhile. An administrator's account could write all
+    /// the same, and would where a server is about to be given up for another.
+    pub(super) fn check_writable(&mut self) -> Result<()> {
+        let variables = READ_ONLY.map(|variable| format!("@@GLOBAL.{variable}"));
+        let row = self.session.query_row(&format!("SELECT {}", variables.join(", ")))?;
+        for (at, variable) in READ_ONLY.into_iter().enumerate() {
+            if row.text_or_null(at)?.is_some_and(|value| is_set(&value)) {
+                let (target, variable) = (self.table.name.to_string(), variable.to_owned());
+                return Err(Error::ReadOnly { target, variable });
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of the connection that is kept for the swap.
+    pub fn second_connection(&self) -> Option<u64> {
+        self.spare.as_ref().map(Session::id)
+    }
+
+    /// The folder of the target's database.
+    pub fn dir(&self) -> Result<&DatabaseDir> {
+        let folder = self.folder.as_ref().ok_or_else(|| Error::Unsupported {
+            target: self.table.name.to_string(),
+            reasons: self.unsupported.clone(),
+        })?;
+        Ok(&folder.dir)
+    }
+
+    /// Where the direct path builds its file: beside its place, so that a rename brings it there,
+    /// under a name the server does not look at.
+    pub fn build_path(&self) -> Result<PathBuf> {
+        Ok(self.shadow_path(self.dir()?, "build"))
+    }
+
+    /// A file of the shadow. Its name is ASCII letters, digits and `_`: the same on disk.
+    pub(super) fn shadow_path(&self, dir: &DatabaseDir, extension: &str) -> PathBuf {
+        dir.path.join(format!("{}.{extension}", self.names.shadow.table))
+    }
+}

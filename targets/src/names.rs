@@ -1,0 +1,109 @@
+//! What a load's own tables and its lock are called.
+//!
+//! All names begin with `_inrush_` and hold a digest of the target's full name, so that nothing of
+//! anyone else's is ever taken for a leftover.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use server::identifier::{TableName, digest};
+
+/// Characters of the target's name in the names of ours: 64 less prefix and digest.
+const NAME_CHARS: usize = 30;
+
+/// Names of one load's helpers, derived from the target's name alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The table that is filled and swapped in. [`Twin::create`](super::twin::Twin::create) gives
+    /// it a name of one load alone.
+    pub shadow: TableName,
+    /// What the target becomes in the swap when its rows are replaced.
+    pub replaced: TableName,
+    /// What the target becomes in the swap when it was empty.
+    pub emptied: TableName,
+    /// Made and dropped to raise the server's counter of hidden row ids.
+    pub row_ids: TableName,
+    /// Which portions of a load by statements are in.
+    pub ledger: TableName,
+    /// The server's named lock.
+    pub lock: String,
+}
+
+impl Names {
+    /// The names for a target.
+    pub fn of(target: &TableName) -> Names {
+        let suffix = suffix(target);
+        let name = |kind: &str| {
+            TableName::new(target.database.clone(), format!("_inrush_{kind}_{suffix}"))
+        };
+        Names {
+            shadow: name("new"),
+            replaced: name("old"),
+            emptied: name("empty"),
+            row_ids: name("ids"),
+            ledger: name("ledger"),
+            lock: format!("inrush_{}", digest_of(target)),
+        }
+    }
+}
+
+/// What all names of ours for a table end with: a digest of its full name, and of its name what can
+/// be read.
+pub fn suffix(table: &TableName) -> String {
+    let plain: String = table
+        .table
+        .chars()
+        .flat_map(char::to_lowercase)
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .take(NAME_CHARS)
+        .collect();
+    format!("{}_{plain}", digest_of(table))
+}
+
+/// In 16 digits.
+fn digest_of(table: &TableName) -> String {
+    format!("{:016x}", digest(format!("{}\0{}", table.database, table.table).as_bytes()))
+}
+
+/// What the names of all twins of a target begin with.
+pub(super) fn twin_prefix(target: &TableName) -> String {
+    format!("_inrush_twin_{}_", digest_of(target))
+}
+
+/// A name that no other load gives: by time, process and connection.
+pub(super) fn twin_name(target: &TableName, connection: u64) -> TableName {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let word = format!("{} {} {connection}", since.as_nanos(), std::process::id());
+    let token = digest(word.as_bytes());
+    TableName::new(target.database.clone(), format!("{}{token:016x}", twin_prefix(target)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_helpers_fit_and_differ() {
+        let long = TableName::new("d", "\u{65e5}".repeat(64));
+        let names = Names::of(&long);
+        for name in [&names.shadow, &names.replaced, &names.emptied, &names.row_ids] {
+            assert!(name.table.chars().count() <= 64 && name.table.is_ascii(), "{name}");
+            assert!(name.table.starts_with("_inrush_"));
+        }
+        assert_ne!(names.shadow, Names::of(&TableName::new("d", "\u{65e6}".repeat(64))).shadow);
+        // A dot more or less on either side is another table.
+        assert_ne!(
+            Names::of(&TableName::new("a", "b.c")).lock,
+            Names::of(&TableName::new("a.b", "c")).lock
+        );
+        assert_eq!(Names::of(&TableName::new("d", "Line-Item")).shadow.table.len(), 38);
+    }
+
+    #[test]
+    fn names_of_twins_differ_and_are_found() {
+        let target = TableName::new("d", "t".repeat(64));
+        let (one, other) = (twin_name(&target, 1), twin_name(&target, 2));
+        assert_ne!(one, other);
+        assert!(one.table.starts_with(&twin_prefix(&target)) && one.table.len() <= 64, "{one}");
+        assert!(!one.table.starts_with(&twin_prefix(&TableName::new("e", "t".repeat(64)))));
+    }
+}

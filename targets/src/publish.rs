@@ -1,0 +1,347 @@
+//! Filled tables take the targets' places.
+//!
+//! One target or many: [`Filled`] is the one that the connections are at, with all others that are
+//! published together with it, by one statement or not at all.
+
+use disk::failpoint;
+use schema::Table;
+
+use crate::built_file::BuiltFile;
+use crate::lock::{ER_GONE, Lock};
+use crate::names::Names;
+use crate::resting::{Connections, Resting};
+use crate::swap::{Before, HOLDERS_MAX, Mode, Pair, Swap};
+use server::catalog::{self, definition};
+use server::error::{Error, Result};
+use server::facts::database_dir::DatabaseDir;
+use server::identifier::TableName;
+use server::session::Session;
+
+/// Tables that are dropped by one statement.
+const DROPPED_AT_ONCE: usize = 64;
+
+/// A table with all rows, [`Names::shadow`], that may take the target's place, and others that take
+/// theirs with it.
+#[derive(Debug)]
+pub struct Filled<'l> {
+    /// The target.
+    pub lock: &'l mut Lock,
+    made: FilledBy,
+    others: Vec<Ready>,
+}
+
+/// A target that is filled while nothing works at it.
+#[derive(Debug)]
+pub struct Ready {
+    /// The target.
+    pub target: Resting,
+    made: FilledBy,
+}
+
+/// How a filled table came to be, and with that how it is told from another load's.
+#[derive(Debug)]
+pub struct FilledBy(By);
+
+#[derive(Debug)]
+enum By {
+    Built {
+        file: BuiltFile,
+        /// Where the table's files are.
+        dir: DatabaseDir,
+        /// Its largest hidden row id, if its key is that.
+        row_id_max: Option<u64>,
+    },
+    /// A twin: its name is this load's alone.
+    Sent,
+}
+
+/// Targets that are the new tables. The old ones are still there, under other names.
+#[derive(Debug)]
+pub struct Swapped<'l> {
+    lock: &'l mut Lock,
+    others: Vec<Ready>,
+    mode: Mode,
+}
+
+impl Ready {
+    /// Has these connections work at it.
+    pub fn work(self, connections: Connections) -> (Lock, FilledBy) {
+        (self.target.work(connections), self.made)
+    }
+
+    /// The target, and how it was filled.
+    pub fn rest(self) -> (Resting, FilledBy) {
+        (self.target, self.made)
+    }
+}
+
+impl FilledBy {
+    /// The target that was filled so, without its connections.
+    pub fn ready(self, target: Resting) -> Ready {
+        Ready { target, made: self }
+    }
+}
+
+impl<'l> Filled<'l> {
+    pub(super) fn built(
+        lock: &'l mut Lock,
+        file: BuiltFile,
+        dir: DatabaseDir,
+        row_id_max: Option<u64>,
+    ) -> Filled<'l> {
+        Filled::by(lock, FilledBy(By::Built { file, dir, row_id_max }))
+    }
+
+    pub(super) fn sent(lock: &'l mut Lock) -> Filled<'l> {
+        Filled::by(lock, FilledBy(By::Sent))
+    }
+
+    /// A target that was filled so.
+    pub fn by(lock: &'l mut Lock, made: FilledBy) -> Filled<'l> {
+        Filled { lock, made, others: Vec::new() }
+    }
+
+    /// How it was filled, for when the connections go to other targets.
+    pub fn rest(self) -> FilledBy {
+        self.made
+    }
+
+    /// How all were filled, for when they are not published after all.
+    pub fn into_parts(self) -> (FilledBy, Vec<Ready>) {
+        (self.made, self.others)
+    }
+
+    /// Has others be published with it.
+    pub fn with(mut self, others: Vec<Ready>) -> Filled<'l> {
+        self.others.extend(others);
+        self
+    }
+
+    /// Sees to it that the session works. One that was lost is made again, if what was filled is
+    /// still there.
+    ///
+    /// Errors: [`Error::Overtaken`], [`Error::Busy`]; a server that cannot be reached.
+    pub fn ensure_session(&mut self) -> Result<()> {
+        let made = &self.made;
+        let mut again = match self.lock.keeper.clone() {
+            Some(keeper) => keeper.ensure()?,
+            None => false,
+        };
+        again |= self.lock.ensure_session_if(|lock| {
+            made.is_still_there(&mut lock.session, &lock.table, &lock.names)
+        })?;
+        if !again {
+            return Ok(());
+        }
+        for Ready { target, made } in &self.others {
+            if !made.is_still_there(&mut self.lock.session, &target.table, &target.names)? {
+                return Err(Error::Overtaken(target.table.name.to_string()));
+            }
+        }
+        // The server may have restarted, and have lost what it had not written down.
+        let all = std::iter::once(&self.made).chain(self.others.iter().map(|other| &other.made));
+        match all.filter_map(FilledBy::row_ids).max_by_key(|(_, imported)| *imported) {
+            Some((dir, imported)) => self.lock.raise_row_ids(dir, imported),
+            None => Ok(()),
+        }
+    }
+
+    /// Swaps the shadows in, all at once. Afterwards the old tables have the names that
+    /// [`Swapped::asides`] gives.
+    ///
+    /// Rows inserted before the swap are never lost: in [`Mode::Insert`] they stop it. Statements
+    /// that come meanwhile wait, at most a few milliseconds plus the time the locks take.
+    ///
+    /// Killed after it: the targets are new, the old tables are still there under their other names.
+    ///
+    /// Errors, the targets as before: [`Error::NotEmpty`], [`Error::Altered`] (the shadow too, if
+    /// anything of the target is missing in it), [`Error::LockWait`]. [`Error::Unanswered`]: they are
+    /// the old tables or the new ones.
+    pub fn publish(&mut self, mode: Mode) -> Result<Swapped<'_>> {
+        self.lock.check_writable()?;
+        let Lock { session, table, names, .. } = &mut *self.lock;
+        self.made.check(session, table, names)?;
+        for Ready { target, made } in &self.others {
+            made.check(session, &target.table, &target.names)?;
+        }
+        let mut pairs = vec![pair(table, names, mode)];
+        let others = self.others.iter().map(|other| &other.target);
+        pairs.extend(others.map(|target| pair(&target.table, &target.names, mode)));
+        let done = Swap::new(pairs).run_for(self.lock);
+        done.map_err(|error| self.gone_meanwhile(error))?;
+        failpoint::hit("publish.moved");
+        Ok(Swapped { lock: self.lock, others: std::mem::take(&mut self.others), mode })
+    }
+
+    /// A statement that found a table no more says which one it was.
+    fn gone_meanwhile(&mut self, error: Error) -> Error {
+        if !error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) {
+            return error;
+        }
+        for Ready { target, .. } in &self.others {
+            let (target, shadow) = (&target.table.name, &target.names.shadow);
+            let gone = [target, shadow].map(|name| catalog::exists(&mut self.lock.session, name));
+            let detail = match gone {
+                [Ok(false), _] => "it was dropped or renamed".to_owned(),
+                [_, Ok(false)] => format!("the load's own table, {shadow}, was dropped"),
+                _ => continue,
+            };
+            return Error::Altered { target: target.to_string(), detail };
+        }
+        self.lock.gone_meanwhile(error)
+    }
+}
+
+impl FilledBy {
+    /// Whether no other load has cleaned up.
+    fn is_still_there(&self, session: &mut Session, table: &Table, names: &Names) -> Result<bool> {
+        match &self.0 {
+            By::Built { file, dir, .. } => file.is_still_there(session, dir, table),
+            By::Sent => catalog::exists(session, &names.shadow),
+        }
+    }
+
+    /// What was sent is what the target is, in every index: else it is not swapped in. What was built
+    /// was compared when it was made.
+    fn check(&self, session: &mut Session, table: &Table, names: &Names) -> Result<()> {
+        match self.0 {
+            By::Built { .. } => Ok(()),
+            By::Sent => check_shadow(session, table, names),
+        }
+    }
+
+    fn row_ids(&self) -> Option<(&DatabaseDir, u64)> {
+        match &self.0 {
+            By::Built { dir, row_id_max: Some(max), .. } => Some((dir, *max)),
+            _ => None,
+        }
+    }
+}
+
+impl Swapped<'_> {
+    /// The names of the old tables.
+    pub fn asides(&self) -> Vec<TableName> {
+        let own = std::iter::once(&self.lock.names);
+        let all = own.chain(self.others.iter().map(|other| &other.target.names));
+        all.map(|names| aside(names, self.mode).clone()).collect()
+    }
+
+    /// Drops the old tables, over a new connection if the one before was lost.
+    ///
+    /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept, the others
+    /// go.
+    pub fn drop_old(&mut self) -> Result<()> {
+        self.lock.reconnect()?;
+        match self.drop_asides() {
+            Err(error) if error.is_cut() => {
+                self.lock.recover()?;
+                self.drop_asides()
+            }
+            dropped => dropped,
+        }
+    }
+
+    /// Drops those that are there: a server may have dropped some before its connection broke.
+    fn drop_asides(&mut self) -> Result<()> {
+        let mut kept = Ok(());
+        let mut dropped = Vec::new();
+        for (target, aside) in self.targets().into_iter().zip(self.asides()) {
+            match self.check_aside(&target, &aside) {
+                Ok(()) => dropped.push(aside.quoted()),
+                Err(error @ Error::Leftover(_)) => kept = kept.and(Err(error)),
+                Err(error) if error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for some in dropped.chunks(DROPPED_AT_ONCE) {
+            self.lock.exec(&format!("DROP TABLE IF EXISTS {}", some.join(", ")))?;
+        }
+        kept
+    }
+
+    /// Errors: [`Error::Leftover`] where an old table is not to be dropped.
+    fn check_aside(&mut self, target: &Table, aside: &TableName) -> Result<()> {
+        if self.mode == Mode::Insert {
+            check_emptied(&mut self.lock.session, &target.name, aside)?;
+        }
+        let may_be_altered = self.others.len() >= HOLDERS_MAX;
+        if may_be_altered && definition(&mut self.lock.session, aside)? != target.definition {
+            return Err(Error::Leftover(format!(
+                "{aside} is what {} was, and was altered while it was being swapped: see whether the \
+                 new table is to be altered too, then drop it",
+                target.name
+            )));
+        }
+        Ok(())
+    }
+
+    fn targets(&self) -> Vec<Table> {
+        let own = std::iter::once(&self.lock.table);
+        own.chain(self.others.iter().map(|other| &other.target.table)).cloned().collect()
+    }
+}
+
+impl Lock {
+    /// Whether a filled shadow has taken the target's place, for whom a panic in
+    /// [`Filled::publish`] has kept from hearing so.
+    ///
+    /// Errors: the server cannot be asked, and nothing tells.
+    pub fn is_published(&mut self) -> Result<bool> {
+        self.reconnect()?;
+        Ok(!self.has_shadow()?)
+    }
+
+    /// Whether the shadow is there.
+    pub(super) fn has_shadow(&mut self) -> Result<bool> {
+        let shadow = self.names.shadow.clone();
+        catalog::exists(&mut self.session, &shadow)
+    }
+
+    /// The shadow is what the target is, in every index: else it is not swapped in.
+    pub(super) fn check_shadow(&mut self) -> Result<()> {
+        check_shadow(&mut self.session, &self.table, &self.names)
+    }
+}
+
+fn check_shadow(session: &mut Session, table: &Table, names: &Names) -> Result<()> {
+    let shadow = &names.shadow;
+    if definition(session, shadow)? == table.definition {
+        return Ok(());
+    }
+    let detail = format!("the load's own table, {shadow}, is not like it yet");
+    Err(Error::Altered { target: table.name.to_string(), detail })
+}
+
+/// A table that a swap took for empty is, as it is dropped.
+pub(super) fn check_emptied(
+    session: &mut Session,
+    target: &TableName,
+    aside: &TableName,
+) -> Result<()> {
+    if catalog::is_empty(session, aside)? {
+        return Ok(());
+    }
+    Err(Error::Leftover(format!(
+        "{aside} holds rows that were inserted into {target} while it was being swapped: copy them, \
+         then drop it"
+    )))
+}
+
+fn pair(table: &Table, names: &Names, mode: Mode) -> Pair {
+    Pair {
+        table: table.name.clone(),
+        replacement: names.shadow.clone(),
+        before: Before::Unchanged {
+            aside: aside(names, mode).clone(),
+            definition: table.definition.clone(),
+            mode,
+        },
+    }
+}
+
+fn aside(names: &Names, mode: Mode) -> &TableName {
+    match mode {
+        Mode::Insert => &names.emptied,
+        Mode::Replace => &names.replaced,
+    }
+}

@@ -1,0 +1,111 @@
+//! Going on, or giving up cleanly, after a connection was lost.
+//!
+//! A build can take hours in which its connections idle: an administrator ends them, a firewall
+//! cuts them, the server restarts. What the load has on the server outlives them, but the named
+//! lock does not, so another load may have come and cleaned up: it has not while the file that
+//! was built is still there, because cleaning up removes that.
+
+use std::time::Duration;
+
+use crate::busy::busy;
+use crate::lock::Lock;
+use crate::reach::{self, ENDING_WAIT, second};
+use server::error::{Error, Result};
+use server::session::Session;
+
+/// Cleaning up after a failure does not wait for a lock as long as the load itself.
+const CLEANUP_WAIT: Duration = Duration::from_secs(5);
+/// Connections lost in cleaning up before it is left to the next load.
+const CLEANUP_TRIES: usize = 2;
+
+impl Lock {
+    /// A second connection: the one that was kept, or a new one as soon as the server has room.
+    pub(super) fn second(&mut self) -> Result<Session> {
+        if let Some(mut session) = self.spare.take()
+            && session.is_alive()
+        {
+            return Ok(session);
+        }
+        second(&self.session, self.patience.wait)
+    }
+
+    /// A connection to a server that may be restarting.
+    pub(super) fn reach(&self) -> Result<Session> {
+        reach::reach(&self.session, self.reconnect_wait)
+    }
+
+    /// Sees to it that the session works, before a step that needs it. One that was lost while
+    /// nothing was asked of it is made again, if what the load has made is still there; whether it
+    /// was. Rows that are in the target itself are nobody's to clean up.
+    ///
+    /// Errors: [`Error::Overtaken`], [`Error::Busy`]; a server that cannot be reached.
+    pub(super) fn ensure_session_if(
+        &mut self,
+        is_still_there: impl FnOnce(&mut Lock) -> Result<bool>,
+    ) -> Result<bool> {
+        if self.session.is_alive() {
+            return Ok(false);
+        }
+        self.recover()?;
+        if !is_still_there(self)? {
+            return Err(Error::Overtaken(self.table.name.to_string()));
+        }
+        let id = self.session.id();
+        self.remarks
+            .push(format!("the connection to the server was lost and made again (now {id})"));
+        Ok(true)
+    }
+
+    /// Connects again if the session was lost, for what is left to be said or undone.
+    pub fn reconnect(&mut self) -> Result<()> {
+        if self.session.is_alive() { Ok(()) } else { self.recover() }
+    }
+
+    /// Connects again and takes the target again. What the lost connection was doing is ended.
+    pub(super) fn recover(&mut self) -> Result<()> {
+        let mut session = self.reach()?;
+        session.set_lock_wait(self.patience.wait)?;
+        let lock = &self.names.lock;
+        if let Some(keeper) = &self.keeper {
+            reach::end(&mut session, &self.session)?;
+            keeper.ensure()?;
+        } else if !session.lock_name(lock, Duration::ZERO)? {
+            // If it is the connection that was lost: another load's stays.
+            session.kill(self.session.mark())?;
+            if !session.lock_name(lock, ENDING_WAIT)? {
+                return Err(busy(&mut session, &self.table.name)?);
+            }
+        }
+        self.session = session;
+        self.spare = None;
+        Ok(())
+    }
+
+    /// Removes the tables that a load which has failed made, over a new connection if need be.
+    ///
+    /// Errors: what could not be removed is left to the next load of the table.
+    pub fn abandon(&mut self) -> Result<()> {
+        self.abandon_by(Lock::cleanup_tables)
+    }
+
+    /// As [`Lock::abandon`], where `clean` removes what there is.
+    pub(super) fn abandon_by(&mut self, clean: fn(&mut Lock) -> Result<Vec<String>>) -> Result<()> {
+        self.patience.wait = CLEANUP_WAIT.min(self.patience.wait);
+        // Whoever ended the connection of the load may be about to end this one too.
+        for _ in 0..CLEANUP_TRIES {
+            match self.abandon_once(clean) {
+                Err(error) if error.is_cut() => {}
+                done => return done,
+            }
+        }
+        self.abandon_once(clean)
+    }
+
+    fn abandon_once(&mut self, clean: fn(&mut Lock) -> Result<Vec<String>>) -> Result<()> {
+        self.reconnect()?;
+        // An export that was broken off may still hold its lock, against our own DROP TABLE too.
+        self.session.exec("UNLOCK TABLES")?;
+        self.session.set_lock_wait(self.patience.wait)?;
+        clean(self).map(drop)
+    }
+}

@@ -1,0 +1,139 @@
+//! A target that is taken while no connection works at it.
+//!
+//! A command that loads many tables has few connections, each of which works at one table after the
+//! other: [`Lock::rest`] takes the connections from a target, [`Resting::work`] gives them to the
+//! next.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schema::Table;
+
+use crate::keeper::Keeper;
+use crate::lock::{Folder, Lock, LockOptions};
+use crate::names::Names;
+use crate::waiting::Patience;
+use server::Unsupported;
+use server::direct;
+use server::facts::{ServerFacts, database_dir::DatabaseDir};
+use server::session::Session;
+
+/// What works at a target: a session, and one that is kept for the swap and for checkpoints.
+#[derive(Debug)]
+pub struct Connections {
+    pub(super) session: Session,
+    pub(super) spare: Option<Session>,
+}
+
+/// A target that nothing works at. The fields are those of [`Lock`].
+#[derive(Debug)]
+pub struct Resting {
+    /// The target as it was when it was taken.
+    pub table: Table,
+    /// The server as it was then.
+    pub facts: Arc<ServerFacts>,
+    /// Names of our helpers.
+    pub names: Names,
+    /// Everything that keeps the direct path from it.
+    pub unsupported: Vec<Unsupported>,
+    /// What was noticed on the way and did not end the load.
+    pub remarks: Vec<String>,
+    pub(super) patience: Patience,
+    pub(super) reconnect_wait: Duration,
+    pub(super) folder: Option<Folder>,
+    pub(super) keeper: Option<Arc<Keeper>>,
+}
+
+impl Connections {
+    /// Those of a session; others are made when they are needed.
+    pub fn of(session: Session) -> Connections {
+        Connections { session, spare: None }
+    }
+}
+
+impl Resting {
+    /// A target as it is described, on a server and in a folder that were looked at.
+    pub(super) fn of(
+        table: Table,
+        facts: &Arc<ServerFacts>,
+        dir: &std::result::Result<DatabaseDir, Unsupported>,
+        options: &LockOptions,
+    ) -> Resting {
+        let mut unsupported = direct::refused(&table);
+        unsupported.extend(facts.unsupported(&table.name.database));
+        if table.columns.iter().any(|column| column.auto_increment) {
+            unsupported.extend(facts.unsupported_step());
+        }
+        let folder = match dir {
+            Ok(dir) => Some(Folder { dir: dir.clone(), is_proven: false }),
+            Err(reason) => {
+                unsupported.push(reason.clone());
+                None
+            }
+        };
+        let patience = Patience {
+            target: table.name.clone(),
+            wait: options.lock_wait,
+            told: options.told.clone(),
+        };
+        Resting {
+            names: Names::of(&table.name),
+            table,
+            facts: Arc::clone(facts),
+            unsupported,
+            remarks: Vec::new(),
+            patience,
+            reconnect_wait: options.reconnect_wait,
+            folder,
+            keeper: None,
+        }
+    }
+
+    /// Has these connections work at it.
+    pub fn work(self, connections: Connections) -> Lock {
+        let Connections { session, spare } = connections;
+        let Resting { table, facts, names, unsupported, remarks, .. } = self;
+        let Resting { patience, reconnect_wait, folder, keeper, .. } = self;
+        Lock {
+            session,
+            table,
+            facts,
+            names,
+            unsupported,
+            remarks,
+            patience,
+            reconnect_wait,
+            spare,
+            folder,
+            keeper,
+        }
+    }
+
+    /// Where the direct path builds its file, as [`Lock::build_path`]; none where that cannot be
+    /// reached.
+    pub fn build_path(&self) -> Option<PathBuf> {
+        let folder = self.folder.as_ref()?;
+        Some(folder.dir.path.join(format!("{}.build", self.names.shadow.table)))
+    }
+}
+
+impl Lock {
+    /// Takes the connections from the target, for another one.
+    pub fn rest(self) -> (Resting, Connections) {
+        let Lock { session, table, facts, names, unsupported, remarks, .. } = self;
+        let Lock { patience, reconnect_wait, spare, folder, keeper, .. } = self;
+        let resting = Resting {
+            table,
+            facts,
+            names,
+            unsupported,
+            remarks,
+            patience,
+            reconnect_wait,
+            folder,
+            keeper,
+        };
+        (resting, Connections { session, spare })
+    }
+}

@@ -1,0 +1,116 @@
+//! Targets are taken: one, or all of a command that loads several.
+
+use std::sync::{Arc, Mutex};
+
+use schema::Table;
+
+use crate::busy::{BUSY_WAIT, busy};
+use crate::keeper::Keeper;
+use crate::lock::{Lock, LockOptions};
+use crate::names::Names;
+use crate::resting::{Connections, Resting};
+use crate::waiting::Patience;
+use server::catalog;
+use server::error::{Error, Result};
+use server::facts::ServerFacts;
+use server::identifier::TableName;
+use server::session::Session;
+
+impl Lock {
+    /// Takes the target and describes it: table, server, folder.
+    ///
+    /// Changes nothing; killed after it: nothing is left.
+    ///
+    /// Errors: [`Error::Busy`], [`Error::NoTable`]; [`Error::Leftover`] when the table is missing
+    /// but one that a swap had put aside exists.
+    pub fn take(mut session: Session, name: &TableName, options: &LockOptions) -> Result<Lock> {
+        session.set_lock_wait(options.lock_wait)?;
+        let patience = patience(name, options);
+        let spelled = patience.watch(&mut session, |session| catalog::spelling(session, name))?;
+        let Some(spelled) = spelled else {
+            return Err(missing_target(&mut session, name, name.to_string()));
+        };
+        if !session.lock_name(&Names::of(&spelled).lock, BUSY_WAIT)? {
+            return Err(busy(&mut session, &spelled)?);
+        }
+        // Now that nobody else loads it.
+        let table = described(&mut session, &spelled, options)?;
+        let facts = Arc::new(ServerFacts::read(&mut session)?);
+        let datadir = options.datadir.as_deref();
+        let dir = facts.database_dir(&mut session, &table.name.database, datadir)?;
+        let resting = Resting::of(table, &facts, &dir, options);
+        Ok(resting.work(Connections::of(session)))
+    }
+}
+
+impl Keeper {
+    /// Takes tables of one database, none of them twice, and describes them. Changes nothing.
+    ///
+    /// Errors: [`Error::Busy`], [`Error::NoTable`], [`Error::Leftover`], as
+    /// [`Lock::take`](server::Lock::take); none is taken then.
+    pub fn take(
+        mut session: Session,
+        names: &[TableName],
+        options: &LockOptions,
+    ) -> Result<(Arc<Keeper>, Vec<Resting>)> {
+        assert!(!names.is_empty(), "no table to take");
+        session.set_lock_wait(options.lock_wait)?;
+        let mut targets = names.to_vec();
+        targets.sort();
+        for target in &targets {
+            if !session.lock_name(&Names::of(target).lock, BUSY_WAIT)? {
+                return Err(busy(&mut session, target)?);
+            }
+        }
+        let tables = names.iter().map(|name| described(&mut session, name, options));
+        let tables = tables.collect::<Result<Vec<Table>>>()?;
+        let facts = Arc::new(ServerFacts::read(&mut session)?);
+        let datadir = options.datadir.as_deref();
+        let dir = facts.database_dir(&mut session, &names[0].database, datadir)?;
+        let reconnect_wait = options.reconnect_wait;
+        let keeper = Arc::new(Keeper { session: Mutex::new(session), targets, reconnect_wait });
+        let resting = |table| Resting {
+            keeper: Some(Arc::clone(&keeper)),
+            ..Resting::of(table, &facts, &dir, options)
+        };
+        let resting = tables.into_iter().map(resting).collect();
+        Ok((keeper, resting))
+    }
+}
+
+/// What a table is, once nobody else loads it.
+fn described(session: &mut Session, name: &TableName, options: &LockOptions) -> Result<Table> {
+    match patience(name, options).watch(session, |session| catalog::read(session, name)) {
+        Err(Error::NoTable(missing)) => Err(missing_target(session, name, missing)),
+        table => table,
+    }
+}
+
+fn patience(name: &TableName, options: &LockOptions) -> Patience {
+    let (wait, told) = (options.lock_wait, options.told.clone());
+    Patience { target: name.clone(), wait, told }
+}
+
+/// Why the target is missing: never there, or put aside by a swap that was not atomic.
+fn missing_target(session: &mut Session, name: &TableName, missing: String) -> Error {
+    refuse_put_aside(session, name).err().unwrap_or(Error::NoTable(missing))
+}
+
+/// Refuses a table that is missing because a swap has put it aside: one made under its name would
+/// pass for the new table, and the next load would drop the old one.
+///
+/// Errors: [`Error::Leftover`], which names the table put aside.
+pub fn refuse_put_aside(session: &mut Session, name: &TableName) -> Result<()> {
+    let names = Names::of(name);
+    for aside in [&names.replaced, &names.emptied] {
+        if catalog::exists(session, aside)? {
+            return Err(Error::Leftover(format!(
+                "table {name} does not exist, but {aside}, which a load had put aside for it, does: \
+                 RENAME TABLE {} TO {} brings it back, DROP TABLE gives it up",
+                aside.quoted(),
+                name.quoted()
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! One transaction into the target itself, where no twin can take its place.
+//!
+//! ```text
+//! Transaction::begin -> (rows go in over the connection it gives) -> commit | rollback
+//! ```
+//!
+//! Its rows appear at once, with COMMIT, or never. A COMMIT that is not answered is looked into: a
+//! row that goes in with the others, into a table of the load's own, tells whether it was done.
+
+use std::time::Duration;
+
+use crate::lock::Lock;
+use crate::names::twin_name;
+use server::catalog;
+use server::connect::Mark;
+use server::error::{Error, Result};
+use server::identifier::TableName;
+use server::session::Session;
+
+/// Longest wait for a lock of a row, in seconds, that the server takes.
+const ROW_LOCK_SECONDS_MAX: u64 = 1_073_741_824;
+/// A transaction whose connection broke is rolled back, or was committed, within this.
+const OUTCOME_WAIT: Duration = Duration::from_secs(120);
+
+/// What becomes of rows that are in the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowsThere {
+    /// There must be none, up to COMMIT.
+    None,
+    /// They are deleted in the same transaction.
+    Deleted,
+    /// They stay.
+    Kept,
+}
+
+/// A transaction that the rows of a load go in with, and nothing else of the load's is there but a
+/// table of one row. It ends with the connection that [`Transaction::begin`] gives.
+#[derive(Debug)]
+pub struct Transaction {
+    /// Gets a row at the end of the transaction, which tells whether it was committed. None where the account
+    /// may not make one.
+    mark: Option<TableName>,
+    asked: Asked,
+}
+
+/// Whether the server was asked to commit.
+#[derive(Clone, Debug)]
+enum Asked {
+    /// Nothing can be in.
+    No,
+    /// Over this connection.
+    By(Mark),
+    /// It has answered that all is in.
+    Answered,
+}
+
+impl Transaction {
+    /// Begins one, on a connection of its own, which it gives.
+    ///
+    /// With [`RowsThere::None`] nobody else can insert until it ends: the lock is that of the gap
+    /// before the end of the empty table.
+    ///
+    /// Killed after it: as before it, but for a table with one row or none that
+    /// [`Lock::cleanup_tables`] finds.
+    ///
+    /// Errors: [`Error::NotEmpty`], [`Error::LockWait`]; the server's.
+    pub fn begin(lock: &mut Lock, there: RowsThere) -> Result<(Transaction, Session)> {
+        lock.check_writable()?;
+        let mark = make_mark(lock)?;
+        let mut session = lock.second()?;
+        let wait = lock.patience.wait;
+        session.set_lock_wait(wait)?;
+        let seconds = wait.as_secs().clamp(1, ROW_LOCK_SECONDS_MAX);
+        session.exec(&format!("SET SESSION innodb_lock_wait_timeout={seconds}"))?;
+        // Gaps are locked at this level only, and some servers' own default is to write nothing.
+        session.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE")?;
+        session.exec("START TRANSACTION")?;
+        let target = lock.table.name.quoted();
+        let found = lock.patience.watch(&mut session, |session| match there {
+            RowsThere::None => {
+                let sql = format!("SELECT 1 FROM {target} LIMIT 1 LOCK IN SHARE MODE");
+                Ok(!session.query(&sql)?.is_empty())
+            }
+            RowsThere::Deleted => session.exec(&format!("DELETE FROM {target}")).map(|_| false),
+            RowsThere::Kept => Ok(false),
+        });
+        match found {
+            Ok(false) => Ok((Transaction { mark, asked: Asked::No }, session)),
+            Ok(true) => {
+                session.exec("ROLLBACK")?;
+                Err(Error::NotEmpty(lock.table.name.to_string()))
+            }
+            Err(error) => Err(lock.gone_meanwhile(error)),
+        }
+    }
+
+    /// Commits what its `session` has loaded.
+    ///
+    /// Errors: the server's, and nothing is in; [`Error::CommitUnknown`] where the connection
+    /// broke and nothing tells whether it was done.
+    pub fn commit(&mut self, lock: &mut Lock, mut session: Session) -> Result<()> {
+        // The target is nobody's to clean up.
+        lock.ensure_session_if(|_| Ok(true))?;
+        let outcome = {
+            lock.check_writable()?;
+            let _shield = session.options().interrupt.shield();
+            // Not before: who gives up drops the mark at once, and does not wait until the server has
+            // taken all the rows back.
+            if let Some(mark) = &self.mark {
+                session.exec(&format!("INSERT INTO {} VALUES (1)", mark.quoted()))?;
+            }
+            self.asked = Asked::By(session.mark().clone());
+            match session.exec("COMMIT") {
+                Err(error) if error.is_unclear() => {
+                    match self.was_committed(lock, session.mark()) {
+                        Ok(true) => Ok(()),
+                        Ok(false) => Err(error),
+                        Err(_) => Err(Error::CommitUnknown(lock.table.name.to_string())),
+                    }
+                }
+                other => other.map(drop),
+            }
+        };
+        drop(session);
+        outcome?;
+        self.asked = Asked::Answered;
+        // The rows are in, whatever becomes of the mark: the next load removes it too.
+        let _shield = lock.session.options().interrupt.shield();
+        if let Err(error) = self.drop_mark(lock) {
+            lock.remarks.push(format!("a table of the load's own is still there: {error}"));
+        }
+        Ok(())
+    }
+
+    /// Whether its rows are in, for whom a panic has kept from hearing what the server answered.
+    ///
+    /// Errors: nothing tells.
+    pub fn is_in(&self, lock: &Lock) -> Result<bool> {
+        match &self.asked {
+            Asked::No => Ok(false),
+            Asked::By(gone) => self.was_committed(lock, gone),
+            Asked::Answered => Ok(true),
+        }
+    }
+
+    /// Takes back what its `session` has loaded.
+    ///
+    /// Errors: a connection that broke; the server then takes it back by itself.
+    pub fn rollback(self, lock: &mut Lock, mut session: Session) -> Result<()> {
+        let _shield = session.options().interrupt.shield();
+        session.exec("ROLLBACK")?;
+        self.drop_mark(lock)
+    }
+
+    fn drop_mark(&self, lock: &mut Lock) -> Result<()> {
+        let Some(mark) = &self.mark else { return Ok(()) };
+        lock.reconnect()?;
+        lock.exec(&format!("DROP TABLE IF EXISTS {}", mark.quoted()))
+    }
+
+    /// Whether a COMMIT without answer was done. Waits for the transaction's end: its row in the
+    /// mark is locked until then.
+    fn was_committed(&self, lock: &Lock, gone: &Mark) -> Result<bool> {
+        let _shield = lock.session.options().interrupt.shield();
+        let unknown = || Error::CommitUnknown(lock.table.name.to_string());
+        let mark = self.mark.as_ref().ok_or_else(unknown)?;
+        let mut session = lock.reach()?;
+        session.kill(gone)?;
+        let seconds = OUTCOME_WAIT.as_secs();
+        session.exec(&format!("SET SESSION innodb_lock_wait_timeout={seconds}"))?;
+        let sql = format!("SELECT 1 FROM {} LOCK IN SHARE MODE", mark.quoted());
+        let committed = !session.query(&sql)?.is_empty();
+        if !committed && !catalog::exists(&mut session, mark)? {
+            return Err(unknown());
+        }
+        Ok(committed)
+    }
+}
+
+/// Makes the table whose row will tell of the COMMIT, where the account may.
+fn make_mark(lock: &mut Lock) -> Result<Option<TableName>> {
+    let TableName { database, .. } = &lock.table.name;
+    let rights = ["CREATE", "DROP", "INSERT", "SELECT"];
+    if !rights.iter().all(|right| lock.facts.privileges.on_database(right, database)) {
+        return Ok(None);
+    }
+    let mark = twin_name(&lock.table.name, lock.session.id());
+    let shape = "(committed TINYINT NOT NULL PRIMARY KEY) ENGINE=InnoDB";
+    lock.exec(&format!("CREATE TABLE {} {shape}", mark.quoted()))?;
+    Ok(Some(mark))
+}

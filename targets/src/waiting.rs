@@ -1,0 +1,222 @@
+//! Waiting for the server's locks: how long, for whom, and who is told.
+//!
+//! A statement that waits says so in the process list alone, so a second connection looks there
+//! once a statement takes longer than [`QUIET`]. The holder is asked for while it holds the lock:
+//! afterwards it may have gone.
+
+use std::fmt::Write as _;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use disk::failpoint;
+
+use server::error::{Error, Result, holders_text};
+use server::identifier::{TableName, quote_text};
+use server::options::ConnectOptions;
+use server::session::{Row, Session};
+
+/// Server error of a lock that did not come in time.
+pub const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// No statement is looked after before this: all but the work of minutes are through by then.
+const QUIET: Duration = Duration::from_secs(1);
+/// Between two looks at a statement that waits.
+const LOOK: Duration = Duration::from_secs(2);
+/// More of them in one message would not be read.
+const HOLDERS_MAX: u32 = 5;
+
+/// How long a load waits for locks, and who hears of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Patience {
+    /// What the locks are for.
+    pub(crate) target: TableName,
+    /// The longest wait for one statement's locks.
+    pub(crate) wait: Duration,
+    /// Gets a sentence whenever a wait is seen.
+    pub(crate) told: Option<Sender<String>>,
+}
+
+impl Patience {
+    /// Tells whoever wants to know that a lock is waited for.
+    pub(crate) fn tell(&self, holders: &[String]) {
+        self.say(&format!(
+            "waiting for a lock on {}, at most {} s; {}",
+            self.target,
+            self.wait.as_secs(),
+            holders_text(holders)
+        ));
+    }
+
+    /// Tells whoever wants to know what is waited for.
+    pub(crate) fn say(&self, text: &str) {
+        if let Some(told) = &self.told {
+            // Nobody listens any more: fine.
+            let _ = told.send(text.to_owned());
+        }
+    }
+
+    /// Runs `work`, statements of `session` that may wait for locks, and watches them.
+    ///
+    /// Errors: those of `work`; [`Error::LockWait`] with the holders where it is the server's
+    /// lock timeout.
+    pub(crate) fn watch<T>(
+        &self,
+        session: &mut Session,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        let (options, id) = (session.options().clone(), session.id());
+        // Holders, and the number of who looks, whose last question the server may still show.
+        let seen = Mutex::new((Vec::new(), 0));
+        let outcome = std::thread::scope(|scope| {
+            let (done, ended) = channel::<()>();
+            let seen = &seen;
+            let watching = scope.spawn(move || {
+                failpoint::hit("thread.waiting");
+                let mut observer = None;
+                let mut pause = QUIET;
+                while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
+                    pause = LOOK;
+                    // A look that fails is tried again: the statement's own outcome counts.
+                    let looked = self.look(&options, id, &mut observer);
+                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    seen.1 = observer.as_ref().map_or(0, Session::id);
+                    if let Ok(Some(holders)) = looked {
+                        self.tell(&holders);
+                        seen.0 = holders;
+                    }
+                }
+            });
+            let outcome = work(session);
+            drop(done);
+            // What it died of changes nothing of what was done.
+            let _ = watching.join();
+            outcome
+        });
+        match outcome {
+            Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
+                let (mut holders, observer) =
+                    seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+                if holders.is_empty() {
+                    holders = holders_but(session, &self.target, observer).unwrap_or_default();
+                }
+                Err(self.timed_out(session, holders))
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// The error of a wait that was too long; asks for holders that nobody has seen.
+    pub(crate) fn timed_out(&self, session: &mut Session, mut holders: Vec<String>) -> Error {
+        if holders.is_empty() {
+            holders = lock_holders(session, &self.target).unwrap_or_default();
+        }
+        Error::LockWait { target: self.target.to_string(), seconds: self.wait.as_secs(), holders }
+    }
+
+    /// Who holds what connection `id` waits for; None when it does not wait.
+    fn look(
+        &self,
+        options: &ConnectOptions,
+        id: u64,
+        observer: &mut Option<Session>,
+    ) -> Result<Option<Vec<String>>> {
+        let session = match observer {
+            Some(session) => session,
+            None => observer.insert(Session::connect(options)?),
+        };
+        let waits = is_waiting(session, id)?;
+        let holders = if waits { Some(holders_but(session, &self.target, id)?) } else { None };
+        Ok(holders)
+    }
+}
+
+/// Whether a connection waits for a metadata lock: of a table, a database, or all of the server.
+fn is_waiting(session: &mut Session, id: u64) -> Result<bool> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={id} \
+         AND (STATE LIKE 'Waiting for % lock' OR STATE='Waiting for table flush')"
+    );
+    Ok(session.query_text(&sql)?.is_some())
+}
+
+/// Who may hold a lock that keeps others from a table, one sentence each.
+///
+/// Exact with the plugin METADATA_LOCK_INFO; else every connection that is in a transaction or
+/// runs a statement that names the table; else those that are idle, since LOCK TABLES and FLUSH
+/// TABLES WITH READ LOCK leave no other trace.
+pub fn lock_holders(session: &mut Session, name: &TableName) -> Result<Vec<String>> {
+    holders_but(session, name, 0)
+}
+
+/// [`lock_holders`], less our own connection `waiter`.
+fn holders_but(session: &mut Session, name: &TableName, waiter: u64) -> Result<Vec<String>> {
+    let (database, table) = (quote_text(&name.database), quote_text(&name.table));
+    let others = format!("p.ID NOT IN (CONNECTION_ID(), {waiter}) AND p.COMMAND <> 'Daemon'");
+    let select = |since: &str, from: &str, which: &str| {
+        format!(
+            "SELECT DISTINCT p.ID, p.USER, p.HOST, p.TIME, p.INFO, {since} FROM {from} \
+             WHERE {others} AND {which} ORDER BY p.TIME DESC LIMIT {HOLDERS_MAX}"
+        )
+    };
+    let locks = "information_schema.METADATA_LOCK_INFO m \
+         JOIN information_schema.PROCESSLIST p ON p.ID = m.THREAD_ID";
+    let exact = format!(
+        "(m.TABLE_SCHEMA={database} AND m.TABLE_NAME={table} OR m.LOCK_TYPE='Backup lock' \
+         AND m.LOCK_MODE NOT IN ('MDL_BACKUP_DML', 'MDL_BACKUP_DDL', 'MDL_BACKUP_ALTER_COPY'))"
+    );
+    let processes = "information_schema.PROCESSLIST p";
+    let transactions = "LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID";
+    let since = "TIMESTAMPDIFF(SECOND, t.trx_started, NOW())";
+    let names_it = format!("INSTR(p.INFO, {table}) > 0");
+    let busy = format!("(t.trx_id IS NOT NULL OR {names_it})");
+    // From the surest to the vaguest; an account without PROCESS may not see transactions.
+    let questions = [
+        select(since, &format!("{locks} {transactions}"), &exact),
+        select("NULL", locks, &exact),
+        select(since, &format!("{processes} {transactions}"), &busy),
+        select("NULL", processes, &names_it),
+        select("NULL", processes, "p.COMMAND = 'Sleep'"),
+    ];
+    let mut holders = Vec::new();
+    for question in questions {
+        // A plugin that is not there, a right that is missing.
+        let Ok(rows) = session.query(&question) else { continue };
+        holders = rows.iter().map(holder_text).collect::<Result<_>>()?;
+        if !holders.is_empty() {
+            break;
+        }
+    }
+    let prepared = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id=0";
+    if let Ok(Some(count)) = session.query_text(prepared)
+        && count != "0"
+    {
+        holders.push(format!("{count} prepared XA transaction(s), which XA RECOVER lists"));
+    }
+    Ok(holders)
+}
+
+fn holder_text(row: &Row) -> Result<String> {
+    let (id, user, host) = (row.text(0)?, row.text(1)?, row.text_lossy(2));
+    let mut text = format!("connection {id} of {user}@{host}");
+    if let Some(seconds) = row.text_or_null(5)? {
+        // Writing to a text does not fail.
+        let _ = write!(text, ", in a transaction for {seconds} s");
+    }
+    let _ = match row.bytes(4) {
+        Some(info) => {
+            let statement = server::error::shorten(&String::from_utf8_lossy(info));
+            write!(text, " ({statement}, for {} s)", row.text_lossy(3))
+        }
+        None => write!(text, " (idle for {} s)", row.text_lossy(3)),
+    };
+    Ok(text)
+}
+
+/// Who a connection is, for messages: `root@localhost, for 3 s`; empty when it cannot be seen.
+pub(crate) fn describe(session: &mut Session, id: u64) -> String {
+    let sql = format!(
+        "SELECT CONCAT(USER, '@', HOST, ', connected or busy for ', TIME, ' s') \
+         FROM information_schema.PROCESSLIST WHERE ID={id}"
+    );
+    session.query_text(&sql).ok().flatten().unwrap_or_default()
+}
