@@ -28,6 +28,7 @@ use sql::{StatementKind, Syntax, classify};
 
 use self::atomic::Deferred;
 use self::transaction::{Since, Transaction};
+use crate::asks::LastNumber;
 use crate::crew::Crew;
 use crate::dump::{Content, Dump, Part, Script, TableRows};
 use crate::error::Error;
@@ -59,6 +60,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     state: Option<Arc<SessionState>>,
     /// What the dump's session has not committed.
     transaction: Transaction,
+    /// Whether it knows the number that the server gave last.
+    last_number: LastNumber,
     /// Whether the dump's session may have temporary tables.
     has_temporary: bool,
     /// Names of the functions that the server has stored, where that was asked since the dump may
@@ -130,6 +133,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             set: BTreeSet::new(),
             state: None,
             transaction,
+            last_number: LastNumber::default(),
             has_temporary: false,
             functions: None,
             returned: BTreeMap::new(),
@@ -344,6 +348,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             self.report.left_out += 1;
             return Ok(());
         }
+        self.check_asks(statement)?;
         self.do_step(step, statement)?;
         self.after_statement(statement)
     }

@@ -7,13 +7,15 @@
 //!
 //! In reading order: [`options`] what is asked for; [`dump`] the files of a dump, [`names`] what of it
 //! and into which database, `naming` its names as text, `reading` its statements; `order` which
-//! statement may run when, `conductor` that done, by two `sessions`, `state` what one was set to;
+//! statement may run when, `conductor` that done, by two `sessions`, `state` what one was set to, `asks`
+//! what one is asked about the statement before;
 //! `table` a table from its CREATE to the moment it takes its place, with `keys`, its foreign keys;
 //! `filling` rows on their way into a table, `route` the ways they may take, `crew` those under way:
 //! `rows` by the load engine, `lanes` as statements over several connections, `serial` as they stand,
 //! `delimited` those in files of their own; `journal` what is done, for the same command after a
 //! crash; `dry` a replay that is only looked at; [`report`], [`progress`], `place` and `error`.
 
+mod asks;
 mod conductor;
 mod crew;
 mod delimited;

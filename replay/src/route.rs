@@ -14,6 +14,7 @@ use server::{ConnectOptions, Session};
 use sources::dump::{RowRun, RunOptions, RunPlace};
 use sql::{InsertHead, ObjectName, Verb};
 
+use crate::asks::LastNumber;
 use crate::dump::TableRows;
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
@@ -137,7 +138,11 @@ fn runs(
         Route::Rows => rows::load(filling, again()),
         Route::Lanes => lanes::send(filling, again()),
         Route::Serial if again().asks_session()? => Err(Stopped::AsksSession(Vec::new())),
-        Route::Serial => serial::send(filling, again(), &mut session(filling)?, false),
+        // Rows that are left to this ask nothing.
+        Route::Serial => {
+            let last = LastNumber::default();
+            serial::send(filling, again(), &mut session(filling)?, false, &last)
+        }
     })
 }
 

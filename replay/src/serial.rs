@@ -8,7 +8,7 @@ use sources::Source as _;
 use sources::dump::{RowRun, RunStatement};
 use sql::Verb;
 
-use crate::error::Error;
+use crate::asks::{Asked, LastNumber};
 use crate::filling::{Filling, Sent, Stopped};
 use crate::lanes;
 use crate::place::{self, Place};
@@ -20,13 +20,15 @@ const TRANSACTION_BYTES: usize = 4 << 20;
 /// Runs the statements of a run in their order. Into a table that others see they are one
 /// transaction, unless the session is in one already (`in_transaction`).
 ///
-/// Errors: the statement that failed, with its place, but under `--force`. A shadow may hold the
+/// Errors: the statement that failed, with its place, but under `--force`; one that asks about those
+/// before it what `last_number` does not tell. A shadow may hold the
 /// rows before it.
 pub(crate) fn send(
     filling: &Filling<'_>,
     mut run: RowRun,
     session: &mut Session,
     in_transaction: bool,
+    last_number: &LastNumber,
 ) -> Result<Sent, Stopped> {
     let is_ours = !in_transaction;
     let is_unchecked = is_ours && !filling.state.is_on("unique_checks");
@@ -39,7 +41,7 @@ pub(crate) fn send(
         session.exec("START TRANSACTION")?;
     }
     let parts = is_ours && filling.is_shadow;
-    let done = statements(filling, &mut run, session, parts);
+    let done = statements(filling, &mut run, session, parts, last_number);
     // The error of the statement says more.
     let _shield = done.is_err().then(|| filling.options.interrupt.shield());
     if is_ours {
@@ -63,6 +65,7 @@ fn statements(
     run: &mut RowRun,
     session: &mut Session,
     parts: bool,
+    last_number: &LastNumber,
 ) -> Result<u64, Stopped> {
     let head = lanes::head(session, filling.into, filling.state.charset(), filling.head)?;
     let (mut statement, mut text, mut rows) = (RunStatement::default(), Vec::new(), 0);
@@ -79,14 +82,18 @@ fn statements(
         text.clear();
         text.extend_from_slice(&head);
         text.extend_from_slice(tuples);
-        let done = match session.exec_bytes(&text) {
+        let asked = match known {
+            None if Asked::may_be_by(tuples) => Asked::by(tuples, filling.state.syntax()),
+            _ => None,
+        };
+        let done = last_number.check(session, asked);
+        let done = match done.and_then(|()| Ok(session.exec_bytes(&text)?)) {
             Ok(done) => done,
             Err(error) => {
                 let file = run.files().get(statement.file as usize);
                 let file = file.map(|file| file.path.clone()).unwrap_or_default();
                 let (offset, line) = (statement.offset, statement.line);
                 let place = Place { file, offset, line, head: place::head(&statement.text) };
-                let error = Error::from(error);
                 if filling.options.force && error.is_passed_over() {
                     tally.done(known.unwrap_or(0));
                     filling.watch.fail(&place, &error);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use server::identifier::{quote_name, quote_text};
 use server::{Result, Session};
+use sql::Syntax;
 
 /// Variables that matter to rows and definitions whether or not the dump sets them. Those that a
 /// server lacks are left out.
@@ -151,6 +152,15 @@ impl SessionState {
     /// The flags by which statements and values are read, separated by commas.
     pub(crate) fn sql_mode(&self) -> &str {
         self.get("sql_mode").unwrap_or_default()
+    }
+
+    /// How statements are read.
+    pub(crate) fn syntax(&self) -> Syntax {
+        Syntax {
+            ansi_quotes: self.has_mode("ANSI_QUOTES"),
+            no_backslash_escapes: self.has_mode("NO_BACKSLASH_ESCAPES"),
+            ..Syntax::default()
+        }
     }
 
     /// Whether a flag of `sql_mode` is set.

@@ -20,6 +20,12 @@ fn large(words: &str, last: &str) -> String {
 /// Replays a dump in every way, and compares with the client.
 #[track_caller]
 fn as_the_client_does(name: &str, before: &str, dump: &str) {
+    with_each(&[&[], &["--small", "1"]], name, before, dump);
+}
+
+/// The same, with each of these arguments.
+#[track_caller]
+fn with_each(arguments: &[&[&str]], name: &str, before: &str, dump: &str) {
     let Some(mut yard) = Yard::new(&[name]) else { return };
     let database = yard.databases[0].clone();
     let (before, dump) = (yard.home.file("before.sql", before), yard.home.file("dump.sql", dump));
@@ -32,7 +38,7 @@ fn as_the_client_does(name: &str, before: &str, dump: &str) {
     yard.client(Some(&database), &dump).unwrap();
     let expected = yard.seen();
     for way in WAYS {
-        for more in [&[][..], &["--small", "1"]] {
+        for &more in arguments {
             prepare(&mut yard);
             let mut command = yard.replay(&dump, &["--as", way, "--into", &database]);
             let outcome = run(command.args(more));
@@ -200,4 +206,62 @@ fn what_asks_about_the_statement_before_it_is_refused() {
         let seen = yard.seen();
         assert!(String::from_utf8_lossy(&seen).contains("(1,'b')"), "{asks}");
     }
+}
+
+#[test]
+fn rows_that_ask_about_the_statement_before_them_are_refused() {
+    let Some(mut yard) = Yard::new(&["rows"]) else { return };
+    let database = yard.databases[0].clone();
+    for (asks, more) in [
+        ("INSERT INTO t VALUES (2,ROW_COUNT())", &[][..]),
+        ("INSERT INTO t VALUES (2,'x'),(3,Found_Rows ( ))", &[]),
+        ("INSERT INTO t (id,v) VALUES (2,@@warning_count)", &["--small", "1"]),
+        ("INSERT INTO t SET id=2, v=ROW_COUNT()", &["--small", "1"]),
+        ("CREATE TABLE u AS SELECT ROW_COUNT() AS n", &[]),
+        ("UPDATE t SET v = ROW_COUNT()", &["--atomic"]),
+    ] {
+        yard.wipe();
+        yard.make_databases();
+        let text = format!("{TABLE}INSERT INTO t VALUES (1,'a');\nDO 0;\n{asks};\n");
+        let text = if more.contains(&"--atomic") { text.replace("DO 0;", "") } else { text };
+        let dump = yard.home.file("rows.sql", text);
+        let command = &mut yard.replay(&dump, &["--into", &database]);
+        let outcome = run(command.args(more));
+        outcome.refused(1, &["line 4", "it asks what the statement before it did"]);
+        let seen = String::from_utf8_lossy(&yard.seen()).into_owned();
+        assert!(!seen.contains("-1") && !seen.contains("(2,"), "{asks}: {seen}");
+    }
+}
+
+const COUNTED: &str =
+    "CREATE TABLE c (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, v VARCHAR(200));\n";
+
+#[test]
+fn the_number_of_rows_that_others_put_in_is_not_told() {
+    let Some(mut yard) = Yard::new(&["number"]) else { return };
+    let database = yard.databases[0].clone();
+    let rows = large("INSERT INTO c VALUES", "(20000,'last')");
+    let rows = rows.replace("(20000,", "(NULL,");
+    for way in WAYS {
+        for asks in ["SET @n=LAST_INSERT_ID()", "INSERT INTO c (v) VALUES (@@identity)"] {
+            yard.wipe();
+            yard.make_databases();
+            let dump = yard.home.file("number.sql", format!("{COUNTED}{rows}{asks};\n"));
+            let outcome = run(&mut yard.replay(&dump, &["--as", way, "--into", &database]));
+            outcome.refused(1, &["which number a row got", "rows of", "went in by other"]);
+        }
+    }
+}
+
+#[test]
+fn numbers_of_the_dumps_own_rows_are_those_of_the_client() {
+    let rows = large("INSERT INTO c VALUES", "(20000,'last')");
+    let plain = large("INSERT INTO t VALUES", "(20000,'last')");
+    let dump = format!(
+        "{COUNTED}{TABLE}{rows}INSERT INTO c (v) VALUES ('mine'),('next');\n\
+         {plain}INSERT INTO t VALUES (30000,LAST_INSERT_ID());\nSET @n=LAST_INSERT_ID();\n\
+         INSERT INTO t VALUES (30001,@n);\n"
+    );
+    // Nor would small ones be its own, were they not small.
+    with_each(&[&[]], "own", "", &dump);
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use schema::TableName;
 use sources::dump::Statement;
-use sql::{AlterTable, StatementKind, Syntax, TableChange, Verb};
+use sql::{AlterTable, StatementKind, TableChange, Verb};
 
 use super::Conductor;
 use super::session::CHECKS;
@@ -107,11 +107,7 @@ impl Conductor<'_, '_> {
         }
         let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
         let state = self.state()?;
-        let syntax = Syntax {
-            ansi_quotes: state.has_mode("ANSI_QUOTES"),
-            no_backslash_escapes: state.has_mode("NO_BACKSLASH_ESCAPES"),
-            ..Syntax::default()
-        };
+        let syntax = state.syntax();
         let alter = AlterTable::read(&text, syntax).ok();
         let change = TableChange::read(&text, syntax);
         let named = alter.as_ref().map(|alter| &alter.table);

@@ -42,7 +42,9 @@ impl Conductor<'_, '_> {
     ) -> (Result<(), Error>, Result<SqlReader, Error>) {
         let table = match self.step(statement) {
             Ok(Step::Rows(table)) if !self.journal.is_table_done(&table, self.spot) => table,
-            Ok(Step::Rows(_)) => return (Ok(()), behind_run(reader)),
+            Ok(Step::Rows(table)) => {
+                return (self.went_elsewhere(&table), behind_run(reader));
+            }
             Ok(_) => {
                 self.report.left_out += 1;
                 return (Ok(()), Ok(reader));
@@ -67,6 +69,7 @@ impl Conductor<'_, '_> {
             (Ok(Begun::ByCrew), Ok((reader, true))) => {
                 (self.after_crew(&table, before, &run_place), Ok(reader))
             }
+            (Ok(Begun::ByCrew), Ok((reader, false))) => (self.went_elsewhere(&table), Ok(reader)),
             (done, back) => (done.map(drop), back.map(|(reader, _)| reader).map_err(Error::from)),
         }
     }
@@ -191,7 +194,7 @@ impl Conductor<'_, '_> {
         let mut naming = Naming { own, charset: state.charset(), is_lower };
         let table = self.order.table(&name, &mut naming)?;
         if self.journal.is_table_done(&table, self.spot) {
-            return Ok(());
+            return self.went_elsewhere(&table);
         }
         self.check_rows(&table, Verb::Insert)?;
         while self.crew.is_busy(&table) {
@@ -200,7 +203,8 @@ impl Conductor<'_, '_> {
         if self.tables.shadow(&table).is_none() && self.before_rows_of_others(&table)? {
             return Ok(());
         }
-        self.send(table, Input::Files(Box::new(rows.clone())), place)
+        self.send(table.clone(), Input::Files(Box::new(rows.clone())), place)?;
+        self.went_elsewhere(&table)
     }
 
     /// Rows for the crew.
@@ -266,8 +270,9 @@ impl Conductor<'_, '_> {
             memory_bytes_max: self.shared.options.memory_bytes_max,
             watch: self.shared.watch,
         };
-        let session = &mut self.sessions.dump;
-        let sent = pool::catch(|| serial::send(&filling, run, session, in_transaction));
+        let (session, last_number) = (&mut self.sessions.dump, &self.last_number);
+        let sent =
+            pool::catch(|| serial::send(&filling, run, session, in_transaction, last_number));
         let sent = sent.unwrap_or_else(|error| Err(error.into()));
         if state.is_of_next() {
             self.state = None;
@@ -282,6 +287,7 @@ impl Conductor<'_, '_> {
             self.run_held_drops()?;
         }
         self.check_rows(table, head.verb)?;
+        self.check_asked(text.get(head.text.len()..).unwrap_or_default())?;
         while self.crew.is_busy(table) {
             self.settle(true)?;
         }

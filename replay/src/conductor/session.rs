@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use schema::TableName;
 use server::identifier::quote_name;
 use sources::dump::{SqlReader, Statement};
 use sql::StatementKind;
 
 use super::Conductor;
+use crate::asks::Asked;
 use crate::error::Error;
 use crate::order::has_word;
 use crate::reading;
@@ -17,10 +19,6 @@ const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_clien
 
 /// The variable that says whether foreign keys are checked.
 pub(super) const CHECKS: &str = "foreign_key_checks";
-
-/// What a statement asks about the one before it by.
-const ABOUT_THE_LAST: [&[u8]; 4] =
-    [b"row_count(", b"found_rows(", b"@@warning_count", b"@@error_count"];
 
 impl Conductor<'_, '_> {
     /// Has the rows that the dump's session has put in stay.
@@ -105,16 +103,45 @@ impl Conductor<'_, '_> {
         Ok(())
     }
 
+    /// Before a statement that runs as the dump has it. What a routine or a trigger asks, it asks when
+    /// it runs.
+    ///
+    /// Errors: it asks about those before it what nobody can answer.
+    pub(super) fn check_asks(&mut self, statement: &Statement) -> Result<(), Error> {
+        let runs_now = matches!(statement.kind, StatementKind::Other | StatementKind::Set { .. });
+        match runs_now {
+            true => self.check_asked(&statement.text),
+            false => Ok(()),
+        }
+    }
+
+    /// The same of a text.
+    pub(super) fn check_asked(&mut self, text: &[u8]) -> Result<(), Error> {
+        if !Asked::may_be_by(text) {
+            return Ok(());
+        }
+        let asked = Asked::by(text, self.state()?.syntax());
+        self.last_number.check(&mut self.sessions.dump, asked)
+    }
+
+    /// Rows go into a table, or have gone, that the dump's session knows nothing of.
+    pub(super) fn went_elsewhere(&mut self, table: &TableName) -> Result<(), Error> {
+        let into = self.tables.shadow(table).map_or(table, |shadow| &shadow.name);
+        let columns = self.sessions.own.query(&format!("SHOW COLUMNS FROM {}", into.quoted()));
+        let numbers = match columns {
+            Ok(columns) => columns.iter().any(|column| {
+                column.bytes(5).is_some_and(|extra| has_word(extra, b"auto_increment"))
+            }),
+            // It was there, or is on its way to its place.
+            Err(server::Error::Statement { .. }) => true,
+            Err(error) => return Err(error.into()),
+        };
+        self.last_number.went(&mut self.sessions.dump, table, numbers)
+    }
+
     /// Runs a statement in the dump's session.
     pub(super) fn exec(&mut self, statement: &Statement) -> Result<(), Error> {
         let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
-        if asks_about_the_last(statement) {
-            return Err(Error::Refused(
-                "it asks what the statement before it did (ROW_COUNT() and the like), and a replay \
-                 has asked other things since: the client plays such a dump"
-                    .to_owned(),
-            ));
-        }
         self.sessions.check_in_step()?;
         self.sessions.dump.exec_bytes(&text)?;
         self.report.statements += 1;
@@ -146,15 +173,4 @@ impl Conductor<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// Whether a statement asks about the one before it. What a routine or a trigger asks, it asks when it
-/// runs.
-fn asks_about_the_last(statement: &Statement) -> bool {
-    let text = statement.text.to_ascii_lowercase();
-    let is_later = text.starts_with(b"create");
-    let asks = |words: &&[u8]| text.windows(words.len()).any(|at| at == *words);
-    matches!(statement.kind, StatementKind::Other | StatementKind::Set { .. })
-        && !is_later
-        && ABOUT_THE_LAST.iter().any(asks)
 }

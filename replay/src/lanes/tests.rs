@@ -91,7 +91,9 @@ impl Scene {
     }
 
     fn serial(&mut self, dump: &[u8]) -> Result<Sent, Stopped> {
-        self.with(dump, |filling, run, session| crate::serial::send(filling, run, session, false))
+        self.with(dump, |filling, run, session| {
+            crate::serial::send(filling, run, session, false, &Default::default())
+        })
     }
 
     /// Why lanes are not for this.
