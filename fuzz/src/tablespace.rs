@@ -1,10 +1,14 @@
-//! Tablespaces: read, verified, shown and taken as a template, whatever their pages say.
+//! Tablespaces: read, verified, shown and taken as a template, whatever their pages say. A record that is
+//! read stands where records stand, and all of it on its page.
+
+use std::mem::offset_of;
 
 use innodb::cfg::Cfg;
 use innodb::ids::{PAGE_SIZE, PageNo};
+use innodb::index_page::{INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM};
 use innodb::inspect::{PageView, Survey};
 use innodb::page::seal;
-use innodb::reader::SpaceReader;
+use innodb::reader::{Record, SpaceReader};
 use innodb::record::RecordShape;
 use innodb::template::Template;
 use innodb::verify::{Context, Writer};
@@ -37,12 +41,28 @@ pub(crate) fn run(bytes: &[u8]) {
         for index in &cfg.indexes {
             let Ok(shape) = RecordShape::leaf(&cfg, index) else { continue };
             let Ok(mut records) = reader.records(PageNo(root.root), &shape) else { continue };
+            assert!(!is_node_of_nothing(&file, root.root), "{root:?} leads to no leaf");
             for _ in 0..RECORDS_MAX {
                 match records.advance() {
-                    Ok(Some(record)) => (0..shape.fields.len()).for_each(|at| _ = record.field(at)),
+                    Ok(Some(record)) => check(&record, shape.fields.len()),
                     _ => break,
                 }
             }
         }
     }
+}
+
+/// A record is none of the two that every page begins with, nor of what stands before them.
+fn check(record: &Record<'_>, fields: usize) {
+    assert!(record.origin > SUPREMUM, "a record at {} of {:?}", record.origin, record.page_no);
+    assert_eq!(record.fields.len(), fields);
+    (0..fields).for_each(|at| _ = record.field(at));
+}
+
+/// Whether a page is above the leaves, and has no record that leads to one.
+fn is_node_of_nothing(file: &[u8], page_no: u32) -> bool {
+    let Some(page) = file.chunks_exact(PAGE_SIZE).nth(page_no as usize) else { return false };
+    let number = |at: usize| u16::from_be_bytes([page[at], page[at + 1]]);
+    let first = usize::from(number(INFIMUM - 2).wrapping_add(INFIMUM as u16));
+    number(PAGE_HEADER + offset_of!(PageHeader, level)) != 0 && first <= SUPREMUM
 }

@@ -171,6 +171,13 @@ pub(crate) fn spaces() -> Inputs {
         space("no_heap", 1, 4, &set(3, 38 + 4, &[0, 0])),
         space("records_go_round", 1, 4, &set(3, 97, &[0, 0])),
         space("record_outside", 1, 4, &set(3, 97, &[0x7f, 0xff])),
+        space("record_before_the_first", 1, 4, &set(3, 97, &[0xff, 0xd0])),
+        space("node_of_nothing", 1, 5, &|file| {
+            // A level above the leaves, whose first record is the end; its last bytes name a page.
+            set(3, 38 + 26, &[0, 1])(file);
+            set(3, 97, &[0, 13])(file);
+            set(3, 116, &[0, 0, 0, 4])(file);
+        }),
         space("many_slots", 1, 4, &set(3, 38, &[0xff, 0xff])),
         space("heap_beyond_the_page", 1, 4, &set(3, 38 + 2, &[0xff, 0xff])),
         space("another_index", 1, 4, &set(3, 38 + 28, &[0xff; 8])),
