@@ -71,3 +71,24 @@ fn a_load_stays_out_of_the_binary_log_if_it_is_told_to() {
     refused.refused(1, &["BINLOG ADMIN", "sql_log_bin=0"]);
     assert_eq!(count(server, "u.t"), "4");
 }
+
+/// The replica never had what a load that was kept out of the log has left on the primary.
+#[test]
+fn leftovers_of_a_killed_unlogged_load_are_dropped_without_stopping_replicas() {
+    let Some(cluster) = Cluster::start(1).unwrap() else { return };
+    let (server, home) = (&cluster.primary, Home::new());
+    server.script("CREATE DATABASE u; CREATE TABLE u.t (a INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
+    cluster.wait_until_even().unwrap();
+    let mut replica = cluster.replica(0).unwrap();
+    // As it comes, MariaDB forgives the DROP of a table that is not there.
+    for sql in ["STOP SLAVE", "SET GLOBAL slave_ddl_exec_mode=STRICT", "START SLAVE"] {
+        replica.exec(sql).unwrap();
+    }
+    let file = home.file("rows", "1\n2\n");
+    let mut killed = home.load(server, "u.t", &file);
+    killed.arg("--unlogged").env("INRUSH_FAILPOINT", "shadow.end=kill");
+    assert_eq!(run(&mut killed).code(), -1);
+    run(home.load(server, "u.t", &file).args(["--path", "auto"])).done();
+    cluster.wait_until_even().unwrap();
+    assert_eq!(replica.query_text("SELECT COUNT(*) FROM u.t").unwrap().as_deref(), Some("2"));
+}

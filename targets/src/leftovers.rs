@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::lock::Lock;
-use crate::names::{Names, twin_prefix};
+use crate::names::{Names, own_pattern, twin_prefix};
 use crate::publish::check_emptied;
 use server::Unsupported;
 use server::catalog;
@@ -55,19 +55,22 @@ impl Lock {
     fn drop_leftovers(&mut self) -> Result<Vec<String>> {
         let mut removed = Vec::new();
         let Names { shadow, replaced, emptied, row_ids, .. } = Names::of(&self.table.name);
-        if catalog::exists(&mut self.session, &emptied)? {
+        let there = self.own_tables()?;
+        if there.contains(&emptied) {
             self.drop_emptied()?;
             removed.push(format!("table {emptied}"));
         }
-        if catalog::exists(&mut self.session, &replaced)? {
+        if there.contains(&replaced) {
             self.check_replaced()?;
         }
-        let twins = self.twins()?;
-        for table in [shadow, replaced, row_ids].iter().chain(&twins) {
-            if catalog::exists(&mut self.session, table)? {
-                self.exec(&format!("DROP TABLE {}", table.quoted()))?;
-                removed.push(format!("table {table}"));
-            }
+        let twin = twin_prefix(&self.table.name);
+        let dropped = |table: &&TableName| {
+            [&shadow, &replaced, &row_ids].contains(table) || table.table.starts_with(&twin)
+        };
+        for table in there.iter().filter(dropped) {
+            // A replica may never have had what a load without a log has left here.
+            self.exec(&format!("DROP TABLE IF EXISTS {}", table.quoted()))?;
+            removed.push(format!("table {table}"));
         }
         Ok(removed)
     }
@@ -76,7 +79,7 @@ impl Lock {
     fn drop_emptied(&mut self) -> Result<()> {
         let (target, aside) = (self.table.name.clone(), self.names.emptied.clone());
         check_emptied(&mut self.session, &target, &aside)?;
-        self.exec(&format!("DROP TABLE {}", aside.quoted()))
+        self.exec(&format!("DROP TABLE IF EXISTS {}", aside.quoted()))
     }
 
     /// The table that was put aside for new rows is of no use any more: the target has rows, or
@@ -97,15 +100,14 @@ impl Lock {
         )))
     }
 
-    /// Twins of this load and of others of the same target, which has but one load at a time.
-    fn twins(&mut self) -> Result<Vec<TableName>> {
+    /// All tables that loads of this target have made, which has but one load at a time.
+    fn own_tables(&mut self) -> Result<Vec<TableName>> {
         let database = self.table.name.database.clone();
-        let prefix = twin_prefix(&self.table.name);
         let sql = format!(
             "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
              AND TABLE_NAME LIKE {}",
             quote_text(&database),
-            quote_text(&format!("{}%", prefix.replace('_', "\\_")))
+            quote_text(&own_pattern(&self.table.name))
         );
         let rows = self.session.query(&sql)?;
         rows.iter().map(|row| Ok(TableName::new(database.as_str(), row.text(0)?))).collect()

@@ -64,6 +64,11 @@ fn digest_of(table: &TableName) -> String {
     format!("{:016x}", digest(format!("{}\0{}", table.database, table.table).as_bytes()))
 }
 
+/// A pattern of LIKE for all names of ours for a table.
+pub(super) fn own_pattern(target: &TableName) -> String {
+    format!("\\_inrush\\_%\\_{}\\_%", digest_of(target))
+}
+
 /// What the names of all twins of a target begin with.
 pub(super) fn twin_prefix(target: &TableName) -> String {
     format!("_inrush_twin_{}_", digest_of(target))
