@@ -2,5 +2,6 @@
 
 mod crashes;
 mod inputs;
+mod small;
 mod together;
 mod yard;

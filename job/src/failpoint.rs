@@ -5,7 +5,8 @@
 //! panics, and so does a thread at its begin, `thread.verify=panic`, or in the middle of its work,
 //! `batch.1=panic`; `verify.begin=damage:<kind>` breaks the built file before it is verified,
 //! `pages.written=damage:<kind>` what was verified on its way to it;
-//! `batch.1=drop` loses the rows of the second chunk.
+//! `batch.1=drop` loses the rows of the second chunk; `tables=small` has tables of any size taken for
+//! small ones.
 //! Without the feature this is nothing.
 
 use std::time::Duration;
@@ -30,6 +31,12 @@ pub fn step(name: &str) {
 pub fn drops_batch(ordinal: u64) -> bool {
     hit(&format!("batch.{ordinal}"));
     action_at(&format!("batch.{ordinal}")).as_deref() == Some("drop")
+}
+
+/// Whether tables of any size are to be taken for small ones, to measure them so.
+#[cfg(feature = "failpoints")]
+pub fn all_are_small() -> bool {
+    action_at("tables").as_deref() == Some("small")
 }
 
 /// The damage that a built file is to take at a place: before it is verified, or after that.
@@ -58,5 +65,11 @@ pub fn step(_: &str) {}
 /// Whether the rows of a chunk are to be lost here.
 #[cfg(not(feature = "failpoints"))]
 pub fn drops_batch(_: u64) -> bool {
+    false
+}
+
+/// Whether tables of any size are to be taken for small ones.
+#[cfg(not(feature = "failpoints"))]
+pub fn all_are_small() -> bool {
     false
 }

@@ -25,6 +25,18 @@ pub enum Mode {
     Replace,
 }
 
+/// Whether and how a table gets its rows at once with others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WithOthers {
+    /// By itself.
+    #[default]
+    Alone,
+    /// By the swap of all, so that its rows must not go into it before.
+    Swap,
+    /// In one transaction that holds the rows of all, in the tables themselves.
+    Transaction,
+}
+
 /// What becomes of rows that have a primary or unique key in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
@@ -168,9 +180,9 @@ pub struct LoadOptions {
     /// Whether rows that are appended become visible all at once: one connection, one
     /// transaction. Default no.
     pub atomic: bool,
-    /// Whether the table is published at once with others, so that its rows must not go into it
-    /// before. Default no; loads of several tables set it.
-    pub with_others: bool,
+    /// Whether and how the table gets its rows at once with others. Default alone; loads of several
+    /// tables set it.
+    pub with_others: WithOthers,
     /// How the input is cut into fields.
     pub dialect: Dialect,
     /// Whose rules say what becomes of a row. Default: LOAD DATA's.
@@ -254,7 +266,7 @@ impl LoadOptions {
             batches: Batches::default(),
             replicas: Replicas::default(),
             atomic: false,
-            with_others: false,
+            with_others: WithOthers::Alone,
             dialect: Dialect::mysql(),
             rules: RowRules::LoadData,
             columns: None,

@@ -6,7 +6,7 @@
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::{Least, Memory};
-use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
 use send::{Ask, Landing, Way};
 use serde::Serialize;
 use server::{ServerFacts, Session, Unsupported};
@@ -16,6 +16,7 @@ use targets::{Direct, Lock};
 use crate::estimate::Estimate;
 use crate::forecast::Expected;
 use crate::least;
+use crate::small;
 use crate::space;
 use crate::speeds::Speeds;
 
@@ -197,6 +198,9 @@ impl Ladder {
         let mut ladder = Ladder { rungs, refused: Vec::new(), landing: None };
         for reason in against_direct {
             ladder.refuse(LoadPath::Direct, reason.to_string());
+        }
+        if options.with_others == WithOthers::Transaction {
+            ladder.refuse(LoadPath::Direct, small::REASON.to_owned());
         }
         if options.unlogged
             && session.query_text("SELECT @@GLOBAL.log_bin")?.as_deref() == Some("1")

@@ -4,6 +4,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use encode::input;
+use encode::inspected::Inspected;
 use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
@@ -67,6 +68,14 @@ pub fn check(options: &LoadOptions) -> Result<(), Error> {
 ///
 /// Errors: the options that a load would refuse too.
 pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<Plan, Error> {
+    planned(connect, options).map(|(plan, _)| plan)
+}
+
+/// The same, and what was seen of table and input on the way that would be taken.
+pub(crate) fn planned(
+    connect: Option<&ConnectOptions>,
+    options: &LoadOptions,
+) -> Result<(Plan, Option<Inspected>), Error> {
     let (memory, mut source) = input::open_files(options)?;
     let connect = connect.map(|connect| ConnectOptions {
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
@@ -98,12 +107,13 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
     };
     let Some(session) = session.take_if(|_| exists) else {
         let plan = plan.of_missing(&name, session, options)?;
-        return plan.with_foreseen(&name, options, &memory, &mut *source);
+        let foreseen = plan.with_foreseen(&name, options, &memory, &mut *source)?;
+        return Ok((foreseen, None));
     };
     let mut target = lock(session, options, None)?;
     let climbed = ladder::climb(&mut target, options, &memory, &mut *source, Purpose::Plan)?;
     plan.refused.clone_from(&climbed.refused);
-    let Some(path) = climbed.rung.as_ref().map(|rung| rung.path) else { return Ok(plan) };
+    let Some(path) = climbed.rung.as_ref().map(|rung| rung.path) else { return Ok((plan, None)) };
     plan.estimate = climbed.estimate;
     plan.memory_bytes = climbed.least.as_ref().map(|least| [least.bytes, options.memory_bytes_max]);
     if path == LoadPath::Direct {
@@ -117,13 +127,13 @@ pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<P
     }
     if let Err(error) = climbed.check_room(path, &target, options) {
         plan.refused.push(Refused { path: path.name(), reason: error.to_string() });
-        return Ok(plan);
+        return Ok((plan, None));
     }
-    let Some(rung) = climbed.rung else { return Ok(plan) };
+    let Some(rung) = climbed.rung else { return Ok((plan, None)) };
     plan.path = Some(rung.path.name());
     plan.why = rung.why;
     plan.landing = rung.landing.map(|landing| landing.why);
-    Ok(plan)
+    Ok((plan, Some(rung.inspected)))
 }
 
 impl Plan {

@@ -3,12 +3,14 @@
 //! ```text
 //! files -> tables -> look at all -> order -> | build a, b, c ..    |  -> one RENAME -> drop the old
 //!                    (refuse here)           |       import a, b ..|
+//!                                         -> | rows of a, b, c ..  |  -> one COMMIT
 //! ```
 //!
 //! In reading order: [`files`] which file goes to which table, `look` all tables looked at before
 //! anything is done, `order` which comes first, `part` one table between two stations, `stations`
-//! where a table is built while the one before is imported, `publish` all of them at once, `plan`
-//! what would be done, `each` the same without doing it at once; `watched` what is told of all that.
+//! where a table is built while the one before is imported, `publish` all of them at once, `whole`
+//! one transaction for all instead, where they are small, `plan` what would be done,
+//! `each` the same without doing it at once; `watched` what is told of all that.
 
 pub mod files;
 
@@ -20,6 +22,7 @@ mod plan;
 mod publish;
 mod stations;
 mod watched;
+mod whole;
 
 use std::time::Instant;
 
@@ -92,6 +95,9 @@ pub fn load_several(
         let looked = steps.step(Stage::Inspect, || look::look(connect, tables, &told_by))?;
         // From here on something may be made.
         steps.stage = Stage::Shadow;
+        if looked.is_whole {
+            return whole::load(connect, looked, &told, steps, progress);
+        }
         let filled = stations::fill(connect, looked, steps, progress)?;
         publish::publish(filled, &told, steps)
     });

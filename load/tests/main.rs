@@ -33,3 +33,4 @@ mod server_only;
 mod sorted;
 mod statistics;
 mod typed;
+mod whole;

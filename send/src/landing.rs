@@ -5,7 +5,7 @@
 //! ```
 
 use job::error::Error;
-use job::options::{LoadOptions, Mode, OnDuplicate};
+use job::options::{LoadOptions, Mode, OnDuplicate, WithOthers};
 use schema::TableName;
 use server::privileges::{self, InPlace};
 use server::{Error as ServerError, Unsupported};
@@ -37,8 +37,8 @@ pub struct Ask {
     pub updates: bool,
     /// Whether rows of the input can be left out, so that the ledger's counts are corrected.
     pub leaves_out: bool,
-    /// Whether the table is published at once with others.
-    pub with_others: bool,
+    /// Whether and how the table gets its rows at once with others.
+    pub with_others: WithOthers,
 }
 
 /// Where the rows of one load go.
@@ -96,6 +96,9 @@ impl Landing {
         };
         if ask.mode == Mode::Append {
             landing.append();
+        } else if ask.with_others == WithOthers::Transaction {
+            landing.way = Way::Transaction;
+            landing.why = "one transaction into the tables themselves, that of all".to_owned();
         } else if !landing.identity.ties.is_empty() {
             landing.transaction(list(&landing.identity.ties));
         }
@@ -126,7 +129,7 @@ impl Landing {
         if !refused.is_empty() || self.way == Way::Shadow {
             return Ok(refused);
         }
-        if self.ask.with_others {
+        if self.ask.with_others == WithOthers::Swap {
             refused.push(format!(
                 "{}, so that it cannot be published at once with others; --each loads tables one after \
                  the other, each for itself",

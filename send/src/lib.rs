@@ -98,28 +98,28 @@ pub fn run(
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
 ) -> Result<Sent, Error> {
-    let mut work = Work {
-        prepared,
-        connect,
-        landing,
-        resume: None,
-        transaction: None,
-        next_number: None,
-        notes: Vec::new(),
-    };
-    let done = pool::catch(|| {
-        let mut done = work.run(target, source, steps)?;
-        let filled = done.filled.take();
-        Ok(Sent { filled, report: work.report(target, steps, done) })
-    });
-    match done {
-        Ok(Ok(sent)) => Ok(sent),
-        Ok(Err(error)) => Err(work.failed(target, error)),
-        Err(died) => {
-            let error = work.died(target, died);
-            Err(work.failed(target, error))
-        }
-    }
+    let mut work = Work::new(prepared, connect, landing);
+    work.run_through(target, source, steps)
+}
+
+/// Sends the rows of one of several tables into the transaction of `session`, and gives that back.
+/// Nothing is committed here, and the table is known to be fit for it.
+///
+/// Errors: the session is gone, and with it all that its transaction held.
+pub fn run_within(
+    prepared: &Prepared<'_>,
+    connect: &ConnectOptions,
+    landing: Landing,
+    target: &mut Lock,
+    source: Box<dyn Source>,
+    steps: &mut Steps<'_>,
+    session: Session,
+) -> Result<(Report, Session), Error> {
+    let mut work = Work::new(prepared, connect, landing);
+    work.given = Some(session);
+    let sent = work.run_through(target, source, steps)?;
+    let session = work.given.take().ok_or_else(no_connection)?;
+    Ok((sent.report, session))
 }
 
 struct Work<'a> {
@@ -127,8 +127,10 @@ struct Work<'a> {
     connect: &'a ConnectOptions,
     landing: Landing,
     resume: Option<Resume>,
-    /// The one that all rows are in, if they are in one.
+    /// The one that all rows are in, if they are in one that ends with them.
     transaction: Option<Transaction>,
+    /// The connection whose transaction holds these rows and others', while no lane has it.
+    given: Option<Session>,
     /// The table's AUTO_INCREMENT after all rows, where it was counted here.
     next_number: Option<u64>,
     notes: Vec<String>,
@@ -143,7 +145,42 @@ struct Done {
     warnings: Vec<String>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    fn new(prepared: &'a Prepared<'a>, connect: &'a ConnectOptions, landing: Landing) -> Work<'a> {
+        Work {
+            prepared,
+            connect,
+            landing,
+            resume: None,
+            transaction: None,
+            given: None,
+            next_number: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Has it run, and says what is to be said of it if it fails.
+    fn run_through(
+        &mut self,
+        target: &mut Lock,
+        source: Box<dyn Source>,
+        steps: &mut Steps<'_>,
+    ) -> Result<Sent, Error> {
+        let done = pool::catch(|| {
+            let mut done = self.run(target, source, steps)?;
+            let filled = done.filled.take();
+            Ok(Sent { filled, report: self.report(target, steps, done) })
+        });
+        match done {
+            Ok(Ok(sent)) => Ok(sent),
+            Ok(Err(error)) => Err(self.failed(target, error)),
+            Err(died) => {
+                let error = self.died(target, died);
+                Err(self.failed(target, error))
+            }
+        }
+    }
+
     fn run(
         &mut self,
         target: &mut Lock,
@@ -151,7 +188,11 @@ impl Work<'_> {
         steps: &mut Steps<'_>,
     ) -> Result<Done, Error> {
         let prepared = self.prepared;
-        let mut watch = Watch::begin(prepared, self.connect, &mut target.session)?;
+        let mut watch = match self.given {
+            // One connection and a moment: there is nothing to be held back.
+            Some(_) => Watch::of_nobody(),
+            None => Watch::begin(prepared, self.connect, &mut target.session)?,
+        };
         self.notes.append(&mut watch.notes);
         let twin = match self.landing.way {
             Way::Shadow => {
@@ -196,7 +237,10 @@ impl Work<'_> {
                     steps.last_step(Stage::Publish, || commit(target, transaction, session))?;
                 (None, committed)
             }
-            (None, None) => (None, Vec::new()),
+            (None, None) => {
+                self.given = session;
+                (None, Vec::new())
+            }
         };
         Ok(Done { loaded, order, filled, warnings })
     }
@@ -238,7 +282,7 @@ impl Work<'_> {
         watch: &mut Watch,
     ) -> Result<Loaded, Error> {
         let Prepared { options, inspected, .. } = *self.prepared;
-        let limits = limits::limits(self.prepared, target, &shares)?;
+        let limits = limits::limits(self.prepared, target, &shares, self.given.is_some())?;
         let keys = self.keys(target, row_order);
         let columns = Columns::new(&mut target.session, &target.table, inspected)?;
         // Rows that are added get theirs from the server, as those of others do meanwhile.
@@ -252,12 +296,15 @@ impl Work<'_> {
             rejects_max: options.rejects_max,
             numbers: numbers.as_ref(),
         };
-        let begun = match self.landing.way {
-            Way::Transaction => Some(Transaction::begin(target, self.rows_there())?),
-            Way::Shadow | Way::Append => None,
+        let session = match (self.given.take(), self.landing.way) {
+            (Some(given), _) => Some(given),
+            (None, Way::Transaction) => {
+                let (transaction, session) = Transaction::begin(target, self.rows_there())?;
+                self.transaction = Some(transaction);
+                Some(session)
+            }
+            (None, Way::Shadow | Way::Append) => None,
         };
-        let (transaction, session) = begun.unzip();
-        self.transaction = transaction;
         let plan = LaneSetup {
             prepared: self.prepared,
             limits,
@@ -358,10 +405,13 @@ fn commit(
     transaction: &mut Transaction,
     session: Option<Session>,
 ) -> Result<Vec<String>, Error> {
-    let session = session
-        .ok_or_else(|| Error::Internal("the transaction's connection is gone".to_owned()))?;
+    let session = session.ok_or_else(no_connection)?;
     failpoint::hit("publish.commit");
     transaction.commit(target, session)?;
     failpoint::hit("publish.committed");
     Ok(Vec::new())
+}
+
+fn no_connection() -> Error {
+    Error::Internal("the transaction's connection is gone".to_owned())
 }

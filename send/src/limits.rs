@@ -18,16 +18,20 @@ const STATEMENT_BYTES: u64 = 64 << 10;
 /// Least that is left for rows where packets are small.
 const ROWS_BYTES_MIN: u64 = 1 << 10;
 
-/// The limits of a load into `target`.
+/// The limits of a load into `target`; `is_one` where there is one connection for all rows.
 ///
 /// Errors: `--connections` that do not fit `--memory`.
 pub(crate) fn limits(
     prepared: &Prepared<'_>,
     target: &mut Lock,
     shares: &LaneShares,
+    is_one: bool,
 ) -> Result<Limits, Error> {
     let batches = prepared.options.batches;
-    let capacity = Capacity::read(&mut target.session)?;
+    let capacity = match is_one {
+        true => Capacity { cores: None, connections: Some(1) },
+        false => Capacity::read(&mut target.session)?,
+    };
     let connections_max = match batches.connections {
         Some(connections) if connections > shares.lanes_max => {
             return Err(Error::Memory {

@@ -24,7 +24,7 @@ const END_WAIT: Duration = Duration::from_secs(2);
 /// What is looked at, and what has to be said of it.
 #[derive(Debug)]
 pub struct Watch {
-    /// None once it is at work.
+    /// None once it is at work, and where nothing is looked at.
     gauge: Option<Gauge>,
     /// Replicas that nobody waits for, a sentence each.
     pub(crate) notes: Vec<String>,
@@ -57,6 +57,11 @@ impl Watch {
     /// The server that `connect` leads to, and no replicas.
     pub fn of_server(connect: &ConnectOptions) -> Watch {
         Watch { gauge: Some(Gauge::new(connect, Vec::new())), notes: Vec::new() }
+    }
+
+    /// Nothing is looked at.
+    pub(crate) fn of_nobody() -> Watch {
+        Watch { gauge: None, notes: Vec::new() }
     }
 
     /// Runs `load` with the server watched on behalf of `controller`, which is closed afterwards.

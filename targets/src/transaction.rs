@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::lock::Lock;
 use crate::names::twin_name;
-use server::catalog;
+use server::catalog::{self, definition};
 use server::connect::Mark;
 use server::error::{Error, Result};
 use server::identifier::TableName;
@@ -92,6 +92,25 @@ impl Transaction {
             }
             Err(error) => Err(lock.gone_meanwhile(error)),
         }
+    }
+
+    /// Takes in another target: holds it, empty and as it was described, until the transaction of
+    /// `session` ends.
+    ///
+    /// Errors: [`Error::NotEmpty`], [`Error::Altered`], [`Error::LockWait`]; the server's.
+    pub fn include_empty(lock: &mut Lock, session: &mut Session) -> Result<()> {
+        let name = lock.table.name.clone();
+        let sql = format!("SELECT 1 FROM {} LIMIT 1 LOCK IN SHARE MODE", name.quoted());
+        let found = lock.patience.watch(session, |session| session.query(&sql));
+        if !found.map_err(|error| lock.gone_meanwhile(error))?.is_empty() {
+            return Err(Error::NotEmpty(name.to_string()));
+        }
+        // From here on nobody can alter it.
+        if definition(session, &name)? == lock.table.definition {
+            return Ok(());
+        }
+        let detail = "its definition is another".to_owned();
+        Err(Error::Altered { target: name.to_string(), detail })
     }
 
     /// Commits what its `session` has loaded.

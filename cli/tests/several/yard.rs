@@ -27,11 +27,16 @@ pub(crate) struct Yard<'a> {
 
 impl<'a> Yard<'a> {
     pub(crate) fn new(server: &'a TestServer, mode: Mode) -> Yard<'a> {
+        Yard::of(server, mode, ROWS)
+    }
+
+    /// With so many rows in the files of the tables.
+    pub(crate) fn of(server: &'a TestServer, mode: Mode, rows: [u32; 3]) -> Yard<'a> {
         let database = server.database().unwrap();
         let mut session = server.connect().unwrap();
         let home = Home::new();
         std::fs::create_dir(home.path().join("rows")).unwrap();
-        let file = |at: usize| home.file(&format!("rows/{}.txt", TABLES[at]), lines(ROWS[at]));
+        let file = |at: usize| home.file(&format!("rows/{}.txt", TABLES[at]), lines(rows[at]));
         let new =
             (0..TABLES.len()).map(|at| reference(&mut session, &database, &file(at))).collect();
         let mut yard = Yard { server, session, home, database, mode, old: Vec::new(), new };
@@ -85,6 +90,16 @@ impl<'a> Yard<'a> {
         let seen = self.contents();
         assert!(seen == self.old || seen == self.new, "{seen:?} is neither old nor new");
         seen == self.new
+    }
+
+    /// The same once the server has taken back what a connection that is gone had begun.
+    #[track_caller]
+    pub(crate) fn is_new_when_settled(&mut self) -> bool {
+        for table in TABLES {
+            let sql = format!("SELECT 1 FROM {}.{table} LIMIT 1 LOCK IN SHARE MODE", self.database);
+            self.session.query(&sql).unwrap();
+        }
+        self.is_new()
     }
 
     /// Asserts that nothing of a load is left but the tables.

@@ -5,6 +5,7 @@ use std::time::Instant;
 use job::error::Error;
 use job::options::LoadOptions;
 use job::progress::Progress;
+use schema::Table;
 use server::{ConnectOptions, Session, catalog};
 
 use super::look::{bytes, parents, spelled};
@@ -24,7 +25,7 @@ pub fn load_each(
     check_several(tables)?;
     let begun = Instant::now();
     let mut session = Session::connect(connect)?;
-    let order = order(&waiting(&mut session, tables)?);
+    let order = order(&waiting(&described(&mut session, tables)?, tables));
     drop(session);
     let mut reports = Vec::new();
     for (number, options) in order.iter().map(|&at| &tables[at]).enumerate() {
@@ -41,15 +42,21 @@ pub fn load_each(
     Ok(SeveralReport::of((reports, Vec::new()), false, begun))
 }
 
-/// The tables, as they wait for their turn.
-pub(super) fn waiting(
+/// The tables as the server describes them.
+pub(super) fn described(
     session: &mut Session,
     tables: &[LoadOptions],
-) -> Result<Vec<Waiting>, Error> {
+) -> Result<Vec<Table>, Error> {
     let names = spelled(session, tables)?;
-    let waiting = names.into_iter().zip(tables).map(|(name, options)| {
-        let table = catalog::read(session, &name)?;
-        Ok(Waiting { name, bytes: bytes(options), parents: parents(&table) })
-    });
-    waiting.collect()
+    names.iter().map(|name| Ok(catalog::read(session, name)?)).collect()
+}
+
+/// The tables, as they wait for their turn.
+pub(super) fn waiting(described: &[Table], tables: &[LoadOptions]) -> Vec<Waiting> {
+    let waiting = |(table, options): (&Table, &LoadOptions)| Waiting {
+        name: table.name.clone(),
+        bytes: bytes(options),
+        parents: parents(table),
+    };
+    described.iter().zip(tables).map(waiting).collect()
 }

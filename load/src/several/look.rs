@@ -9,7 +9,7 @@ use std::time::Duration;
 use encode::input;
 use job::error::Error;
 use job::failpoint;
-use job::options::{LoadOptions, LoadPath};
+use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
 use schema::{KeyEnd, Table, TableName};
 use server::{ConnectOptions, Session, catalog};
@@ -17,8 +17,10 @@ use targets::{Connections, Keeper, LockOptions, Resting};
 
 use super::order::{Waiting, order};
 use super::part::{At, Part};
+
 use crate::estimate::Estimate;
 use crate::ladder::{self, Purpose};
+use crate::small;
 use crate::space;
 
 /// The tables of a command in the order in which they are loaded, taken.
@@ -28,6 +30,8 @@ pub(super) struct Looked {
     pub(super) connections: Connections,
     /// Holds them all.
     pub(super) keeper: Arc<Keeper>,
+    /// Whether the rows of all go in by one transaction.
+    pub(super) is_whole: bool,
 }
 
 /// Takes all tables, finds the way into each, and removes what a killed load left.
@@ -42,16 +46,44 @@ pub(super) fn look(
     let names = spelled(&mut session, &tables)?;
     let lock_options = lock_options(&tables[0], told);
     let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
-    let mut connections = Connections::of(keeper.another()?);
+    let mut is_whole = small::are_small(&tables, targets.iter().map(|target| &target.table))?;
+    let connections = Connections::of(keeper.another()?);
+    let tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
+    let mut looked = look_at_all(tables, connections, is_whole)?;
+    if is_whole && !looked.parts.iter().all(|part| small::gives_numbers(&part.rung.inspected)) {
+        is_whole = false;
+        let tables = looked.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
+        looked = look_at_all(tables.collect(), looked.connections, is_whole)?;
+    }
+    let LookedAt { parts, estimates, connections } = looked;
+    check_room(&parts, &estimates)?;
+    Ok(Looked { parts: in_order(parts), connections, keeper, is_whole })
+}
+
+/// What looking at all tables gives.
+struct LookedAt {
+    parts: Vec<Part>,
+    /// Of those that are built.
+    estimates: Vec<Estimate>,
+    connections: Connections,
+}
+
+/// Finds the way into each table; where `is_whole`, that of one transaction for all.
+fn look_at_all(
+    tables: Vec<(LoadOptions, Resting)>,
+    mut connections: Connections,
+    is_whole: bool,
+) -> Result<LookedAt, Error> {
+    let with_others = if is_whole { WithOthers::Transaction } else { WithOthers::Swap };
     let (mut parts, mut estimates) = (Vec::new(), Vec::new());
-    for (options, target) in tables.into_iter().zip(targets) {
+    for (options, target) in tables {
+        let options = LoadOptions { with_others, ..options };
         let looked = look_at(options, target, connections)?;
         connections = looked.2;
         parts.push(looked.0);
         estimates.extend(looked.1);
     }
-    check_room(&parts, &estimates)?;
-    Ok(Looked { parts: in_order(parts), connections, keeper })
+    Ok(LookedAt { parts, estimates, connections })
 }
 
 /// The names as the server spells them.
@@ -107,8 +139,6 @@ fn look_at(
     target: Resting,
     connections: Connections,
 ) -> Result<(Part, Option<Estimate>, Connections), Error> {
-    // Its rows must not go into the table itself: it is published with others.
-    let options = LoadOptions { with_others: true, ..options };
     let (memory, mut source) = input::open_files(&options)?;
     let mut lock = target.work(connections);
     let mut climbed = ladder::climb(&mut lock, &options, &memory, &mut *source, Purpose::Load)?;

@@ -1,16 +1,18 @@
 //! What a load of several tables would do.
 
 use job::error::Error;
-use job::options::LoadOptions;
+use job::options::{LoadOptions, WithOthers};
 use serde::Serialize;
 use server::{ConnectOptions, Session};
 
 use super::check_several;
-use super::each::waiting;
+use super::each::{described, waiting};
 use super::order::order;
+
 use crate::estimate::Estimate;
 use crate::ladder::Refused;
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, planned};
+use crate::small;
 
 /// What a load of several tables would do.
 #[derive(Clone, Debug, Serialize)]
@@ -54,12 +56,23 @@ pub fn plan_several(
     each: bool,
 ) -> Result<SeveralPlan, Error> {
     check_several(tables)?;
-    let order = order(&waiting(&mut Session::connect(connect)?, tables)?);
-    let mut plans = Vec::new();
-    for options in order.into_iter().map(|at| &tables[at]) {
-        let options = LoadOptions { with_others: !each, ..options.clone() };
-        plans.push(plan(Some(connect), &options)?);
-    }
+    let described = described(&mut Session::connect(connect)?, tables)?;
+    let order = order(&waiting(&described, tables));
+    let planned_by = |with_others| {
+        let options = |at: &usize| LoadOptions { with_others, ..tables[*at].clone() };
+        order.iter().map(|at| planned(Some(connect), &options(at))).collect::<Result<Vec<_>, _>>()
+    };
+    let with_others = if each { WithOthers::Alone } else { WithOthers::Swap };
+    let plans = match !each && small::are_small(tables, &described)? {
+        true => {
+            let plans = planned_by(WithOthers::Transaction)?;
+            let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
+            let is_whole = inspected.all(small::gives_numbers);
+            if is_whole { plans } else { planned_by(with_others)? }
+        }
+        false => planned_by(with_others)?,
+    };
+    let plans: Vec<Plan> = plans.into_iter().map(|(plan, _)| plan).collect();
     let estimates: Option<Vec<Estimate>> = plans.iter().map(|plan| plan.estimate).collect();
     Ok(SeveralPlan {
         database: tables[0].database.clone(),

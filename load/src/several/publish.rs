@@ -91,7 +91,8 @@ fn put_back(parts: &mut [Part], first: Ready, others: Vec<Ready>) {
     }
 }
 
-fn finish(parts: &mut [Part], reports: &mut [Report]) {
+/// Completes the reports of tables that are there to stay.
+pub(super) fn finish(parts: &mut [Part], reports: &mut [Report]) {
     for (part, report) in parts.iter_mut().zip(reports) {
         report.finish(&mut part.stopwatch, Vec::new());
         report.take(report.stages.iter().map(|stage| stage.seconds).sum());

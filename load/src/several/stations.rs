@@ -51,7 +51,7 @@ pub(super) fn fill(
     steps: &Steps<'_>,
     progress: &dyn Progress,
 ) -> Result<Filled, Error> {
-    let Looked { parts, connections, keeper } = looked;
+    let Looked { parts, connections, keeper, .. } = looked;
     let importer = Connections::of(keeper.another()?);
     let options = &parts[0].options;
     let cache_bytes = options.page_cache_bytes;

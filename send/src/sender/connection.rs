@@ -78,8 +78,11 @@ impl Sender {
 
     /// Makes a session fit for rows. What the one before it was doing is ended.
     pub(super) fn adopt(&mut self, mut session: Session) -> Result<(), Error> {
-        take_name(&mut session, &self.lock)?;
         let is_whole = matches!(self.options.commit, Commit::Whole { .. });
+        if !is_whole {
+            // Of a transaction that breaks nothing is begun anew.
+            take_name(&mut session, &self.lock)?;
+        }
         // Nice to have: not every server knows all of them.
         let mut optional = vec![format!("SET SESSION net_read_timeout={NET_READ_SECONDS}")];
         if !is_whole {
@@ -93,8 +96,7 @@ impl Sender {
             passed_over(session.exec(&sql))?;
         }
         session.exec(&format!("SET SESSION sql_notes=0, max_error_count={WARNINGS_MAX}"))?;
-        let format = passed_over(session.query_text("SELECT @@SESSION.binlog_format"))?.flatten();
-        if !is_whole && format.is_none_or(|format| format != "STATEMENT") {
+        if !is_whole && !logs_statements(&mut session)? {
             // Fewer locks between rows. The log's old format takes no row by it.
             session.exec("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
         }
@@ -115,6 +117,12 @@ impl Sender {
     pub(super) fn give_up(&mut self) {
         self.session = None;
     }
+}
+
+/// Whether the session's changes are in the binary log as its statements.
+fn logs_statements(session: &mut Session) -> Result<bool, Error> {
+    let format = passed_over(session.query_text("SELECT @@SESSION.binlog_format"))?.flatten();
+    Ok(format.is_some_and(|format| format == "STATEMENT"))
 }
 
 /// Has the session hold a name, after ending the one that holds it: a connection of ours that

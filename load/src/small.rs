@@ -1,0 +1,82 @@
+//! Small tables, whose rows go in sooner by one transaction than by a swap.
+//!
+//! A table that is built and swapped in takes the server some 20 ms whatever is in it: CREATE TABLE
+//! .. LIKE, DISCARD, IMPORT, RENAME and DROP, most of which sync files. A table that gets its rows
+//! itself takes none of that, and all tables of a command share one COMMIT.
+
+use encode::column_source::Input;
+use encode::inspected::Inspected;
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use schema::{Engine, Table, TableKind};
+use sources::FileSource;
+
+/// Bytes of text a table, on average, up to which one transaction is faster. Twenty tables of five
+/// columns and a secondary index, 39 bytes a row: see docs/benchmarks.md, "Small tables".
+const BYTES_PER_TABLE_MAX: u64 = 64 << 10;
+/// Bytes of text of all tables: what one transaction holds, and takes back if it fails.
+const BYTES_MAX: u64 = 32 << 20;
+/// What text is at most likely to be, of a byte of its compressed file.
+const EXPANSION: u64 = 8;
+
+/// Why such tables are not built.
+pub(crate) const REASON: &str = "the tables are small, and their rows are in sooner by one transaction than by a swap of tables";
+
+/// Whether all tables of a command get their rows in one transaction: there are several, they are
+/// empty or not to be loaded at all, on average small, and nothing about one of them needs another
+/// way.
+///
+/// Errors: a file that cannot be read.
+pub(crate) fn are_small<'t>(
+    options: &[LoadOptions],
+    tables: impl IntoIterator<Item = &'t Table>,
+) -> Result<bool, Error> {
+    if options.len() < 2 || !options.iter().all(is_open) || !tables.into_iter().all(is_plain) {
+        return Ok(false);
+    }
+    let mut bytes = 0u64;
+    for one in options {
+        bytes = bytes.saturating_add(text_bytes(one)?);
+    }
+    let most = BYTES_MAX.min(BYTES_PER_TABLE_MAX * options.len() as u64);
+    Ok(bytes <= most || failpoint::all_are_small())
+}
+
+/// Whether the input gives each AUTO_INCREMENT value: of those that are generated, LOAD DATA reserves
+/// more than it uses, and a table that gets its rows itself would go on at another number.
+pub(crate) fn gives_numbers(inspected: &Inspected) -> bool {
+    !inspected.columns.iter().any(|bound| matches!(bound.input, Input::AutoIncrement(None)))
+}
+
+/// Whether the options leave the way open.
+fn is_open(options: &LoadOptions) -> bool {
+    options.mode == Mode::Insert
+        && options.path == LoadPath::Auto
+        // Of rows that are left out, the numbers that they would have had are not LOAD DATA's.
+        && options.on_duplicate == OnDuplicate::Fail
+        && options.duplicates.is_none()
+        && !options.unlogged
+        && options.replicas.named.is_empty()
+}
+
+/// Whether rows in the table itself can be taken back, and do nothing else there.
+fn is_plain(table: &Table) -> bool {
+    table.kind == TableKind::Base
+        && table.engine == Engine::InnoDb
+        && table.triggers.is_empty()
+        && table.foreign_keys.is_empty()
+}
+
+/// About how much text a table's files hold.
+fn text_bytes(options: &LoadOptions) -> Result<u64, Error> {
+    let mut bytes = 0u64;
+    for file in &options.files {
+        let size = std::fs::metadata(file).map_or(0, |meta| meta.len());
+        let compression =
+            FileSource::compression(file).map_err(|error| Error::Usage(error.to_string()))?;
+        let expansion = if compression.is_some() { EXPANSION } else { 1 };
+        bytes = bytes.saturating_add(size.saturating_mul(expansion));
+    }
+    Ok(bytes)
+}
