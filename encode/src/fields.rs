@@ -226,7 +226,7 @@ fn literals(sql_type: &SqlType) -> Literals {
         Family::Decimal => Literals::Exact,
         Family::Real => Literals::Real,
         Family::Text(text) if !text.charset.is_ascii_superset() => Literals::Strings,
-        Family::Text(_) | Family::Json => Literals::Text,
+        Family::Text(_) | Family::Json(_) => Literals::Text,
         Family::Bytes => Literals::Bytes,
         Family::Bits | Family::OpaqueBytes => Literals::Binary,
         Family::Year => Literals::Year,

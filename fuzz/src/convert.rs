@@ -73,7 +73,7 @@ fn sql_type(kind: u8, size: u8, charset: Charset) -> Option<SqlType> {
         20 => SqlType::Uuid,
         21 => SqlType::Inet4,
         22 => SqlType::Inet6,
-        23 => SqlType::Json,
+        23 => SqlType::json(),
         _ => return None,
     })
 }

@@ -66,7 +66,7 @@ fn every_type_is_described() {
         ("LONGTEXT", SqlType::Text { bytes_max: 4_294_967_295, text: latin1() }),
         ("TINYBLOB", SqlType::Blob { bytes_max: 255 }),
         ("LONGBLOB", SqlType::Blob { bytes_max: 4_294_967_295 }),
-        ("JSON", SqlType::Json),
+        ("JSON", SqlType::json()),
         ("UUID", SqlType::Uuid),
         ("INET4", SqlType::Inet4),
         ("INET6", SqlType::Inet6),
@@ -440,4 +440,44 @@ fn a_usual_server_is_fit_and_its_folder_is_found() {
     assert!(found.path.join("db.opt").exists(), "{found:?}");
     let missing = facts.database_dir(&mut session, "nowhere", None).unwrap().unwrap_err();
     assert_eq!(missing.name(), "data directory");
+}
+
+#[test]
+fn json_is_known_in_another_character_set_and_under_another_collation() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let json = |charset, collation| SqlType::Json(text(charset, collation));
+    let make = "LONGTEXT CHECK (JSON_VALID(j))";
+    for (declared, options, then, want) in [
+        ("JSON", "CHARSET=utf8mb4", "FORCE", SqlType::json()),
+        (
+            "JSON",
+            "CHARSET=utf8mb4",
+            "CONVERT TO CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci",
+            json(Charset::Utf8mb3, "utf8mb3_general_ci"),
+        ),
+        (
+            make,
+            "CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci",
+            "FORCE",
+            json(Charset::Utf8mb4, "utf8mb4_unicode_ci"),
+        ),
+    ] {
+        session
+            .exec(&format!("CREATE OR REPLACE TABLE {database}.j (j {declared}) {options}"))
+            .unwrap();
+        session.exec(&format!("ALTER TABLE {database}.j {then}")).unwrap();
+        let table = read(&mut session, &database, "j");
+        assert_eq!(table.columns[0].sql_type, want, "{declared} {options} {then}");
+        assert_eq!(table.features(), [], "{declared} {options} {then}");
+    }
+    // What is looked at are bytes of UTF-8, as far as a LONGTEXT goes.
+    for declared in ["LONGTEXT CHARACTER SET latin1", "TEXT CHARACTER SET utf8mb4"] {
+        let table = format!("{database}.j");
+        let check = "CHECK (JSON_VALID(j))";
+        session.exec(&format!("CREATE OR REPLACE TABLE {table} (j {declared} {check})")).unwrap();
+        let table = read(&mut session, &database, "j");
+        assert_eq!(table.checks.len(), 1, "{declared}");
+    }
 }

@@ -95,7 +95,7 @@ fn main() {
             &accents,
         ),
         ("ENUM of 6", SqlType::Enum { labels, text: utf8 }, &mode),
-        ("JSON, 33 bytes", SqlType::Json, &json),
+        ("JSON, 33 bytes", SqlType::json(), &json),
     ] {
         let options = ConvertOptions { time_zone: berlin.clone(), ..ConvertOptions::default() };
         println!("{name:42} {:6.1}", measure(sql_type, &options, values));

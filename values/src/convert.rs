@@ -171,9 +171,9 @@ impl Converter {
             SqlType::Uuid => Kind::Uuid(Uuid::new(file)),
             SqlType::Inet4 => Kind::Inet4(Inet4::new(file)),
             SqlType::Inet6 => Kind::Inet6(Inet6::new(file).with_habits(options.habits)),
-            SqlType::Json => {
+            SqlType::Json(text) => {
                 let limit = bytes_limit(u32::MAX.into());
-                Kind::Json(Text::new(file, json::CHARSET, limit, Pad::Nothing))
+                Kind::Json(Text::new(file, text.charset, limit, Pad::Nothing))
             }
             SqlType::Opaque { .. } => return Err(bad()),
         };
@@ -260,7 +260,7 @@ fn is_declarable(sql_type: &SqlType) -> bool {
         | SqlType::Uuid
         | SqlType::Inet4
         | SqlType::Inet6
-        | SqlType::Json
+        | SqlType::Json(_)
         | SqlType::Opaque { .. } => true,
     }
 }

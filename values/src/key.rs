@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::Reason;
 use crate::collation::{Collation, bytewise};
 use crate::inet::{INET4_BYTES, INET6_BYTES};
-use crate::sql_type::{Charset, SqlType};
+use crate::sql_type::SqlType;
 use crate::uuid::UUID_BYTES;
 
 /// How stored values of a column compare.
@@ -88,8 +88,8 @@ impl KeyPart {
             SqlType::Double { .. } => KeyKind::Double,
             SqlType::Char { text: t, .. }
             | SqlType::VarChar { text: t, .. }
-            | SqlType::Text { text: t, .. } => text(t.charset),
-            SqlType::Json => text(Charset::Utf8mb4),
+            | SqlType::Text { text: t, .. }
+            | SqlType::Json(t) => text(t.charset),
             SqlType::VarBinary { .. } | SqlType::Blob { .. } => KeyKind::VarBytes,
             SqlType::Integer { .. }
             | SqlType::Decimal { .. }
@@ -268,7 +268,7 @@ pub fn fixed_width(column: &SqlType) -> Option<usize> {
         | SqlType::VarBinary { .. }
         | SqlType::Text { .. }
         | SqlType::Blob { .. }
-        | SqlType::Json
+        | SqlType::Json(_)
         | SqlType::Opaque { .. } => return None,
     })
 }

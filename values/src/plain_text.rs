@@ -55,7 +55,7 @@ mod tests {
             SqlType::Text { bytes_max: 255, text: text() },
             SqlType::Binary { bytes: 20 },
             SqlType::VarBinary { bytes: 20 },
-            SqlType::Json,
+            SqlType::json(),
         ]
     }
 

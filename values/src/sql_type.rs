@@ -64,8 +64,9 @@ pub enum SqlType {
     Inet4,
     /// INET6.
     Inet6,
-    /// JSON: LONGTEXT utf8mb4_bin whose value the server checks with JSON_VALID.
-    Json,
+    /// JSON: LONGTEXT whose value the server checks with JSON_VALID, in utf8mb4_bin unless it was
+    /// converted. Its character set is one of [`SqlType::may_be_json`].
+    Json(TextType),
     /// A type whose stored form is not known here (GEOMETRY, VECTOR, MySQL's JSON): `declared` as
     /// the server words it. No [`crate::Converter`] can be had for it; values can only be handed to
     /// the server, as text in a character set or as bytes.
@@ -94,7 +95,7 @@ pub enum Family<'t> {
     /// Text in a character set.
     Text(&'t TextType),
     /// JSON: text that is checked.
-    Json,
+    Json(&'t TextType),
     /// Any bytes.
     Bytes,
     /// Bytes whose text has a form of its own: UUIDs and addresses.
@@ -106,6 +107,26 @@ pub enum Family<'t> {
 }
 
 impl SqlType {
+    /// A JSON column as it is declared.
+    pub fn json() -> SqlType {
+        let collation = json::COLLATION.to_owned();
+        SqlType::Json(TextType { charset: json::CHARSET, collation })
+    }
+
+    /// Whether a column of this type that JSON_VALID checks is [`SqlType::Json`]: a LONGTEXT in UTF-8,
+    /// as stored text is what is looked at.
+    pub fn may_be_json(&self) -> Option<&TextType> {
+        match self {
+            SqlType::Text { bytes_max, text }
+                if *bytes_max == u64::from(u32::MAX)
+                    && matches!(text.charset, Charset::Utf8mb3 | Charset::Utf8mb4) =>
+            {
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+
     /// What its values are like.
     pub fn family(&self) -> Family<'_> {
         match self {
@@ -120,7 +141,7 @@ impl SqlType {
             SqlType::Char { text, .. }
             | SqlType::VarChar { text, .. }
             | SqlType::Text { text, .. } => Family::Text(text),
-            SqlType::Json => Family::Json,
+            SqlType::Json(text) => Family::Json(text),
             SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. } => {
                 Family::Bytes
             }
@@ -134,8 +155,7 @@ impl SqlType {
     pub fn charset(&self) -> Option<Charset> {
         use Family::*;
         match self.family() {
-            Text(text) => Some(text.charset),
-            Json => Some(json::CHARSET),
+            Text(text) | Json(text) => Some(text.charset),
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => None,
             Labels(_) | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
         }
@@ -145,8 +165,7 @@ impl SqlType {
     pub fn collation(&self) -> Option<&str> {
         use Family::*;
         match self.family() {
-            Text(text) => Some(&text.collation),
-            Json => Some(json::COLLATION),
+            Text(text) | Json(text) => Some(&text.collation),
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => None,
             Labels(_) | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
         }
@@ -158,7 +177,7 @@ impl SqlType {
         match self.family() {
             Labels(text) => Some(text),
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => None,
-            Text(_) | Json | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
+            Text(_) | Json(_) | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
         }
     }
 
@@ -167,7 +186,7 @@ impl SqlType {
         use Family::*;
         match self.family() {
             Text(text) | Labels(text) => text.charset != Charset::Binary,
-            Json | Formatted | OpaqueText => true,
+            Json(_) | Formatted | OpaqueText => true,
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => false,
             Bytes | OpaqueBytes => false,
         }
@@ -181,7 +200,7 @@ impl SqlType {
             Moment => is_zone_known,
             OpaqueText | OpaqueBytes => false,
             Integer | Decimal | Real | Year | Temporal | Bits => true,
-            Labels(_) | Text(_) | Json | Bytes | Formatted => true,
+            Labels(_) | Text(_) | Json(_) | Bytes | Formatted => true,
         }
     }
 
@@ -192,7 +211,7 @@ impl SqlType {
             SqlType::Text { bytes_max, .. } | SqlType::Blob { bytes_max } => {
                 Some(u32::try_from(*bytes_max).unwrap_or(u32::MAX))
             }
-            SqlType::Json => Some(u32::MAX),
+            SqlType::Json(_) => Some(u32::MAX),
             SqlType::Integer { .. }
             | SqlType::Decimal { .. }
             | SqlType::Float { .. }
@@ -254,7 +273,7 @@ impl fmt::Display for SqlType {
             SqlType::Uuid => f.write_str("UUID"),
             SqlType::Inet4 => f.write_str("INET4"),
             SqlType::Inet6 => f.write_str("INET6"),
-            SqlType::Json => f.write_str("JSON"),
+            SqlType::Json(_) => f.write_str("JSON"),
             SqlType::Opaque { declared, .. } => f.write_str(declared),
         }
     }
@@ -309,7 +328,7 @@ mod tests {
         let label = SqlType::Enum { labels: Vec::new(), text: text(Charset::Utf8mb4) };
         assert!(label.is_text() && label.label_text().is_some());
         assert_eq!((label.charset(), label.collation()), (None, None));
-        assert_eq!(SqlType::Json.collation(), Some("utf8mb4_bin"));
+        assert_eq!(SqlType::json().collation(), Some("utf8mb4_bin"));
         assert!(SqlType::Uuid.is_text() && SqlType::Uuid.charset().is_none());
     }
 
@@ -325,7 +344,7 @@ mod tests {
     #[test]
     fn only_blobs_and_texts_are_long() {
         assert_eq!(SqlType::Blob { bytes_max: 255 }.long_bytes_max(), Some(255));
-        assert_eq!(SqlType::Json.long_bytes_max(), Some(u32::MAX));
+        assert_eq!(SqlType::json().long_bytes_max(), Some(u32::MAX));
         assert_eq!(SqlType::VarBinary { bytes: 60_000 }.long_bytes_max(), None);
     }
 }

@@ -195,7 +195,7 @@ mod tests {
             1 => (1u8..=64).prop_map(|bits| SqlType::Bit { bits }),
             1 => Just(SqlType::VarChar { chars: 12, text: text() }),
             1 => Just(SqlType::Enum { labels: vec!["1".to_owned(), "b".to_owned()], text: text() }),
-            1 => Just(SqlType::Json),
+            1 => Just(SqlType::json()),
         ]
     }
 

@@ -1,7 +1,7 @@
 //! Foreign keys, triggers and CHECK constraints.
 
 use schema::{Check, Column, ForeignKey, KeyEnd, TableName, Trigger};
-use values::{Charset, SqlType};
+use values::SqlType;
 
 use super::only;
 use crate::error::Result;
@@ -111,22 +111,13 @@ pub(super) fn checks(
     for row in rows {
         let (name, level, clause) = (row.text(0)?, row.text(1)?, row.text(2)?);
         let json = format!("json_valid({})", quote_name(&name));
-        let column = columns.iter_mut().find(|column| column.name == name);
-        match column {
-            Some(column)
-                if level == "Column" && clause == json && is_json_text(&column.sql_type) =>
-            {
-                column.sql_type = SqlType::Json;
-            }
-            _ => found.push(Check { name, clause }),
+        let is_json = level == "Column" && clause == json;
+        let column = columns.iter_mut().find(|column| is_json && column.name == name);
+        let text = column.as_ref().and_then(|column| column.sql_type.may_be_json().cloned());
+        match column.zip(text) {
+            Some((column, text)) => column.sql_type = SqlType::Json(text),
+            None => found.push(Check { name, clause }),
         }
     }
     Ok(found)
-}
-
-fn is_json_text(sql_type: &SqlType) -> bool {
-    matches!(sql_type, SqlType::Text { bytes_max, text }
-        if *bytes_max == u64::from(u32::MAX)
-            && text.charset == Charset::Utf8mb4
-            && text.collation == "utf8mb4_bin")
 }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::charset::Charset;
 use crate::collation::tests::invented;
 use crate::sql_type::TextType;
 

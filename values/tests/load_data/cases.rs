@@ -83,7 +83,13 @@ impl Case {
     /// of LOAD DATA's warnings do not count rows that a CHECK refused.
     pub(crate) fn without_check(&self) -> (&str, &'static str) {
         match self.sql_type {
-            SqlType::Json => ("LONGTEXT COLLATE utf8mb4_bin", "JSON_VALID(v)"),
+            SqlType::Json(_) if self.declaration == "JSON" => {
+                ("LONGTEXT COLLATE utf8mb4_bin", "JSON_VALID(v)")
+            }
+            SqlType::Json(_) => {
+                let plain = self.declaration.split(" CHECK").next();
+                (plain.unwrap_or(&self.declaration), "JSON_VALID(v)")
+            }
             _ => (&self.declaration, "TRUE"),
         }
     }
@@ -110,7 +116,7 @@ impl Case {
             SqlType::VarBinary { .. }
             | SqlType::Text { .. }
             | SqlType::Blob { .. }
-            | SqlType::Json => Shape::Long,
+            | SqlType::Json(_) => Shape::Long,
             SqlType::Binary { bytes } => Shape::Fixed(*bytes as usize),
             SqlType::Uuid | SqlType::Inet6 => Shape::Fixed(16),
             SqlType::Inet4 => Shape::Fixed(4),
@@ -160,8 +166,16 @@ pub(crate) fn all(server: &Server) -> Vec<Case> {
         let size = usize::from(bits).div_ceil(8);
         cases.push(Case::new(SqlType::Bit { bits }, format!("BIT({bits})"), Family::Bytes(size)));
     }
-    cases.push(Case::new(SqlType::Json, "JSON", Family::Json));
-    cases.push(Case::new(SqlType::Json, "JSON", Family::Json).file(Charset::Latin1));
+    cases.push(Case::new(SqlType::json(), "JSON", Family::Json));
+    // As CONVERT TO CHARACTER SET leaves it, and as some declare it.
+    for (charset, collation) in
+        [(Charset::Utf8mb3, "utf8mb3_general_ci"), (Charset::Utf8mb4, "utf8mb4_unicode_ci")]
+    {
+        let text = TextType { charset, collation: collation.to_owned() };
+        let declaration = format!("LONGTEXT COLLATE {collation} CHECK (JSON_VALID(v))");
+        cases.push(Case::new(SqlType::Json(text), &declaration, Family::Json));
+    }
+    cases.push(Case::new(SqlType::json(), "JSON", Family::Json).file(Charset::Latin1));
     cases
 }
 
