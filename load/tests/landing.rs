@@ -308,3 +308,42 @@ fn a_table_placed_elsewhere_stays_there() {
     assert!(folder.join(&db.name).join("t.ibd").exists());
     assert_eq!(db.tables(), ["t"]);
 }
+
+/// LOAD DATA reserves numbers of InnoDB in portions that grow, and those of other engines one by one.
+#[test]
+fn numbers_go_on_where_they_do_behind_load_data() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let lines: String = (0..200).map(|n| format!("\\N\t{n}\n")).collect();
+    let file = server.file(&db, "lines", lines);
+    db.sql("CREATE TABLE seen (n INT)");
+    for (engine, more) in [
+        ("InnoDB", None),
+        ("InnoDB", Some("INSERT INTO seen VALUES (NEW.a)")),
+        ("MyISAM", None),
+        ("Aria", None),
+        ("MEMORY", None),
+    ] {
+        db.sql("DROP TABLE IF EXISTS theirs, ours");
+        for table in ["theirs", "ours"] {
+            let columns = "a INT AUTO_INCREMENT PRIMARY KEY, b INT";
+            db.sql(&format!("CREATE TABLE {table} ({columns}) ENGINE={engine}"));
+            if let Some(body) = more {
+                db.sql(&format!(
+                    "CREATE TRIGGER of_{table} AFTER INSERT ON {table} FOR EACH ROW {body}"
+                ));
+            }
+        }
+        db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE theirs", file.display()));
+        let mut options = server.options(&db, "ours", vec![file.clone()]);
+        options.path = LoadPath::Stream;
+        server.load(&options).unwrap();
+        let mut next = |table: &str| {
+            db.number(&format!(
+                "SELECT AUTO_INCREMENT FROM information_schema.TABLES \
+                 WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME='{table}'"
+            ))
+        };
+        assert_eq!(next("ours"), next("theirs"), "{engine}, {more:?}");
+    }
+}

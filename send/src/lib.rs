@@ -57,6 +57,7 @@ use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
 use job::tally;
+use schema::Engine;
 use server::{ConnectOptions, Session};
 use sources::Source;
 use targets::publish::FilledBy;
@@ -235,6 +236,10 @@ impl<'a> Work<'a> {
             (None, Some(transaction)) => {
                 let committed =
                     steps.last_step(Stage::Publish, || commit(target, transaction, session))?;
+                if let Some(next) = self.next_number {
+                    // Not worth a word where it cannot be done: numbers then go on without a gap.
+                    let _ = targets::transaction::number(target, next);
+                }
                 (None, committed)
             }
             (None, None) => {
@@ -317,7 +322,9 @@ impl<'a> Work<'a> {
             session,
         };
         let loaded = Portions::new(plan, source)?.run(watch)?;
-        self.next_number = numbers.map(|numbers| numbers.next());
+        // Other engines go on behind the largest number, by themselves.
+        let is_reserved = target.table.engine == Engine::InnoDb;
+        self.next_number = numbers.map(|numbers| numbers.next()).filter(|_| is_reserved);
         Ok(loaded)
     }
 

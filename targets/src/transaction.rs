@@ -14,8 +14,9 @@ use crate::names::twin_name;
 use server::catalog::{self, definition};
 use server::connect::Mark;
 use server::error::{Error, Result};
-use server::identifier::TableName;
+use server::identifier::{TableName, quote_text};
 use server::session::Session;
+use server::version::Flavor;
 
 /// Longest wait for a lock of a row, in seconds, that the server takes.
 const ROW_LOCK_SECONDS_MAX: u64 = 1_073_741_824;
@@ -194,6 +195,36 @@ impl Transaction {
         }
         Ok(committed)
     }
+}
+
+/// Has the target's AUTO_INCREMENT go on at `next`, behind what LOAD DATA would have reserved. It is
+/// never set back, and nobody is waited for.
+///
+/// Errors: the server's; it goes on behind the largest number then.
+pub fn number(lock: &mut Lock, next: u64) -> Result<()> {
+    if lock.session.version().flavor != Flavor::MariaDb {
+        return Ok(());
+    }
+    let _shield = lock.session.options().interrupt.shield();
+    let TableName { database, table } = &lock.table.name;
+    let counter = format!(
+        "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
+        quote_text(database),
+        quote_text(table)
+    );
+    let stands = |session: &mut Session| -> Result<u64> { session.query_row(&counter)?.number(0) };
+    lock.reconnect()?;
+    if stands(&mut lock.session)? >= next {
+        return Ok(());
+    }
+    let target = lock.table.name.quoted();
+    // Its end gives the lock back.
+    let mut session = lock.second()?;
+    session.exec(&format!("LOCK TABLES {target} WRITE NOWAIT"))?;
+    if stands(&mut session)? < next {
+        session.exec(&format!("ALTER TABLE {target} AUTO_INCREMENT={next}, ALGORITHM=INPLACE"))?;
+    }
+    Ok(())
 }
 
 /// Makes the table whose row will tell of the COMMIT, where the account may.
