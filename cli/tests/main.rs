@@ -31,6 +31,7 @@ mod rights;
 mod rights_one_by_one;
 mod sandbox;
 mod scene;
+mod schemas;
 mod secure;
 mod seen;
 mod several;

@@ -4,6 +4,7 @@
 //! template -> TestServer -> Cluster          servers that end with their test
 //! TestServer <- proxy                         a server that loses connections and answers
 //! tables: case -> run -> compare             random tables, by LOAD DATA and by Inrush
+//! schemas: shape -> rows                     tables of applications, and rows that fit together
 //! ```
 //!
 //! Nothing of it is in the product: it is only ever a dev-dependency. What fails here fails the
@@ -16,6 +17,8 @@ mod cluster;
 pub mod proxy;
 pub mod random;
 mod said;
+#[cfg(feature = "tables")]
+pub mod schemas;
 #[cfg(feature = "tables")]
 pub mod tables;
 pub mod tablespace;

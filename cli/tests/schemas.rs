@@ -1,0 +1,5 @@
+//! Schemas of applications: what is planned for them, and that their tables are those of LOAD DATA.
+
+mod corpus;
+mod planned;
+mod same;

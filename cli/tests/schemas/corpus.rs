@@ -1,0 +1,80 @@
+//! A schema with its rows, in a database to be loaded and in files.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use testkit::schemas::{Rows, Schema, Shape};
+use testkit::tables::Server;
+use testkit::tables::server::Db;
+use testkit::{Random, TestServer};
+
+use crate::support::Home;
+
+/// A schema and rows for it.
+pub(super) struct Corpus {
+    pub(super) schema: Schema,
+    pub(super) shape: Shape,
+    pub(super) rows: Rows,
+    pub(super) home: Home,
+    server: &'static TestServer,
+}
+
+impl Corpus {
+    /// Makes up to `count` rows for each table, of which the server takes all.
+    pub(super) fn new(
+        server: &'static TestServer,
+        schema: Schema,
+        random: &mut Random,
+        count: usize,
+    ) -> Corpus {
+        let mut db = Server::of(server).database();
+        schema.create(&mut db);
+        let shape = Shape::read(&mut db);
+        let rows = Rows::random(random, &mut db, &shape, count);
+        db.sql(&format!("DROP DATABASE {}", db.name));
+        Corpus { schema, shape, rows, home: Home::new(), server }
+    }
+
+    /// A database with its tables, without rows.
+    pub(super) fn database(&self) -> Db {
+        let mut db = Server::of(self.server).database();
+        self.schema.create(&mut db);
+        db
+    }
+
+    /// The folder with its files.
+    fn folder(&self) -> PathBuf {
+        let folder = self.home.path().join("files");
+        if !folder.exists() {
+            std::fs::create_dir(&folder).unwrap();
+            self.rows.write(&folder);
+        }
+        folder
+    }
+
+    /// `inrush COMMAND FOLDER --into DATABASE`, in one step wherever that is possible.
+    pub(super) fn inrush(&self, command: &str, db: &Db) -> Command {
+        let folder = self.folder();
+        let mut inrush = self.home.inrush([command]);
+        inrush.arg(&folder).args(["--into", &db.name, "--dialect", "mysql", "--header"]);
+        inrush.args(["--charset", "utf8mb4", "--threads", "2", "--memory", "64M", "--socket"]);
+        inrush.arg(self.server.socket());
+        for (path, rows) in self.rows.write(&folder) {
+            let file = path.file_name().unwrap().to_string_lossy().into_owned();
+            if file != format!("{}.txt", rows.table) {
+                inrush.args(["--map", &format!("{file}={}", rows.table)]);
+            }
+        }
+        if self.goes_one_by_one() {
+            inrush.arg("--each");
+        }
+        inrush
+    }
+
+    /// Whether its tables are loaded one after the other. Foreign keys keep tables from being published
+    /// together so far.
+    pub(super) fn goes_one_by_one(&self) -> bool {
+        self.schema.is_each()
+            || self.shape.tables.iter().any(|table| !table.foreign_keys.is_empty())
+    }
+}

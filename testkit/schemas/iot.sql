@@ -1,0 +1,40 @@
+-- Devices and what they measure: many rows, few columns, some tables without any key.
+CREATE TABLE site (
+  id SMALLINT UNSIGNED NOT NULL AUTO_INCREMENT,
+  name VARCHAR(64) NOT NULL,
+  latitude DOUBLE NOT NULL,
+  longitude DOUBLE NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+CREATE TABLE device (
+  eui BINARY(8) NOT NULL,
+  site_id SMALLINT UNSIGNED NOT NULL,
+  gateway BINARY(8) DEFAULT NULL,
+  firmware VARCHAR(20) NOT NULL DEFAULT '0.0.0',
+  battery FLOAT(5,2) DEFAULT NULL,
+  options BIT(12) NOT NULL DEFAULT b'101',
+  PRIMARY KEY (eui),
+  CONSTRAINT device_site FOREIGN KEY (site_id) REFERENCES site (id),
+  CONSTRAINT device_gateway FOREIGN KEY (gateway) REFERENCES device (eui) ON DELETE SET NULL
+) ENGINE=InnoDB DEFAULT CHARSET=ascii;
+CREATE TABLE sensor (
+  eui BINARY(8) NOT NULL,
+  channel TINYINT UNSIGNED NOT NULL,
+  unit VARCHAR(10) NOT NULL,
+  factor DOUBLE NOT NULL DEFAULT 1,
+  PRIMARY KEY (eui, channel),
+  CONSTRAINT sensor_device FOREIGN KEY (eui) REFERENCES device (eui) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+CREATE TABLE reading (
+  eui BINARY(8) NOT NULL,
+  channel TINYINT UNSIGNED NOT NULL,
+  at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  value FLOAT NOT NULL,
+  PRIMARY KEY (eui, channel, at DESC),
+  CONSTRAINT reading_sensor FOREIGN KEY (eui, channel) REFERENCES sensor (eui, channel) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+CREATE TABLE raw_frame (
+  received DATETIME(3) NOT NULL,
+  rssi TINYINT NOT NULL,
+  frame VARBINARY(255) NOT NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

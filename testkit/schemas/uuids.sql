@@ -1,0 +1,26 @@
+-- Keys in types that MySQL does not have: UUID, INET6, INET4.
+CREATE TABLE node (
+  id UUID NOT NULL,
+  address INET6 DEFAULT NULL,
+  above UUID DEFAULT NULL,
+  PRIMARY KEY (id),
+  UNIQUE KEY address (address),
+  CONSTRAINT node_above FOREIGN KEY (above) REFERENCES node (id) ON DELETE SET NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+CREATE TABLE route (
+  node_id UUID NOT NULL,
+  via INET6 NOT NULL,
+  metric SMALLINT UNSIGNED NOT NULL DEFAULT 1,
+  local4 INET4 DEFAULT NULL,
+  PRIMARY KEY (node_id, via),
+  CONSTRAINT route_node FOREIGN KEY (node_id) REFERENCES node (id) ON DELETE CASCADE,
+  CONSTRAINT route_via FOREIGN KEY (via) REFERENCES node (address) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+CREATE TABLE packet (
+  at DATETIME(6) NOT NULL,
+  source INET6 NOT NULL,
+  node_id UUID DEFAULT NULL,
+  bytes INT UNSIGNED NOT NULL,
+  KEY at (at),
+  CONSTRAINT packet_node FOREIGN KEY (node_id) REFERENCES node (id) ON DELETE SET NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
