@@ -147,9 +147,10 @@ impl<'l> Filling<'l, '_, '_> {
         let prepared = self.prepared(rung);
         let sent = send::run(&prepared, self.connect, landing, target, source, self.steps);
         let sent = sent.map(|sent| (sent.filled, sent.report));
-        sent.map_err(|error| {
+        sent.map_err(|failed| {
+            let (error, forgotten) = *failed;
             let _shield = self.options.interrupt.shield();
-            Box::new((error, target.abandon()))
+            Box::new((error, target.abandon().and(forgotten)))
         })
     }
 
@@ -229,9 +230,8 @@ pub(crate) fn abandon_filled(rung: &Rung, target: &mut Lock) -> server::Result<(
         return Direct::new(target).abandon();
     }
     let ledger = target.names.ledger.clone();
-    // Of no use without the table: the next load removes it.
-    let _ = drop_ledger(target, &ledger);
-    target.abandon()
+    let forgotten = target.clean_up(|target| drop_ledger(target, &ledger));
+    target.abandon().and(forgotten)
 }
 
 /// Drops a ledger, if it is there.

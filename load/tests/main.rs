@@ -31,6 +31,7 @@ mod row_ids;
 mod sent;
 mod server_only;
 mod sorted;
+mod stand_in;
 mod statistics;
 mod typed;
 mod whole;

@@ -57,7 +57,7 @@ pub(crate) const WAYS: [Way; 7] = [
 
 /// What became of a table, as the load told it.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+pub(crate) enum Told {
     /// It is new.
     New,
     /// It is as before, but for so many rows.
@@ -66,10 +66,11 @@ enum Told {
     Unknown,
 }
 
-fn told(outcome: &Result<load::Report, Error>) -> Told {
+/// The same of an outcome.
+pub(crate) fn told<T>(outcome: &Result<T, Error>) -> Told {
     let Err(error) = outcome else { return Told::New };
     let mut inner = error;
-    while let Error::Step { error, .. } = inner {
+    while let Error::Step { error, .. } | Error::Several { error, .. } = inner {
         inner = error;
     }
     match inner {

@@ -13,7 +13,7 @@ use targets::Lock;
 use crate::landing::Way;
 use crate::lane::Loaded;
 use crate::resume::{self, Resume};
-use crate::{Done, Work};
+use crate::{Done, Failed, Work};
 
 const ER_NO_SUCH_TABLE: u16 = 1146;
 
@@ -34,38 +34,40 @@ impl Work<'_> {
         }
     }
 
-    /// What is left of a load that failed, besides what the target's own cleaning up removes.
-    pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Error {
+    /// What is left of a load that failed, besides what the target's own cleaning up removes; and what
+    /// came of removing its ledger.
+    pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Failed {
         let _shield = self.prepared.options.interrupt.shield();
         let Some(resume) = &self.resume else {
             // It may have been opening it.
-            if target.reconnect().is_ok() {
-                let _ = resume::give_up(target);
-            }
-            return error;
+            let removed = match self.landing.way {
+                Way::Transaction => Ok(()),
+                Way::Shadow | Way::Append => target.clean_up(resume::give_up),
+            };
+            return Box::new((error, forgotten(removed)));
         };
         // Where the server cannot be asked, the next load finds the ledger.
-        let reached = target.reconnect().map_err(Error::from);
-        let totals = reached.and_then(|()| resume.ledger.totals(&mut target.session));
+        let totals = target.clean_up(|target| resume.ledger.totals(&mut target.session));
         let name = target.table.name.to_string();
         // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
         let has_rows = match target.is_empty() {
             Ok(is_empty) => !is_empty,
             Err(error) => error.errno() != Some(ER_NO_SUCH_TABLE),
         };
-        match (self.landing.way, totals) {
+        Box::new(match (self.landing.way, totals) {
             (Way::Append, Ok(totals)) if totals.rows > 0 && has_rows => {
-                Error::Appended { error: Box::new(error), target: name, rows: Some(totals.rows) }
+                let rows = Some(totals.rows);
+                (Error::Appended { error: Box::new(error), target: name, rows }, Ok(()))
             }
             (Way::Append, Err(_)) => {
-                Error::Appended { error: Box::new(error), target: name, rows: None }
+                (Error::Appended { error: Box::new(error), target: name, rows: None }, Ok(()))
             }
             (_, Ok(_)) => {
-                let _ = resume.ledger.remove(&mut target.session);
-                error
+                let removed = target.clean_up(|target| resume.ledger.remove(&mut target.session));
+                (error, forgotten(removed))
             }
-            (_, Err(_)) => error,
-        }
+            (_, Err(why)) => (error, forgotten(Err(why))),
+        })
     }
 
     pub(crate) fn report(&self, target: &Lock, steps: &Steps<'_>, done: Done) -> Report {
@@ -115,4 +117,17 @@ impl Work<'_> {
             ..Report::default()
         }
     }
+}
+
+/// What came of removing a ledger.
+fn forgotten(done: Result<(), Error>) -> server::Result<()> {
+    done.map_err(|error| match error {
+        Error::Server(error) => error,
+        other => server::Error::Answer {
+            column: 0,
+            seen: other.to_string(),
+            expected: "a ledger of ours",
+            statement: "removing the ledger".to_owned(),
+        },
+    })
 }

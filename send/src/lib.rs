@@ -90,6 +90,9 @@ pub struct Sent {
     pub report: Report,
 }
 
+/// Why there are none, and what came of removing the ledger, where that is of no use any more.
+pub type Failed = Box<(Error, server::Result<()>)>;
+
 /// Loads a target by statements, up to where a twin has all rows.
 pub fn run(
     prepared: &Prepared<'_>,
@@ -98,7 +101,7 @@ pub fn run(
     target: &mut Lock,
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
-) -> Result<Sent, Error> {
+) -> Result<Sent, Failed> {
     let mut work = Work::new(prepared, connect, landing);
     work.run_through(target, source, steps)
 }
@@ -118,7 +121,7 @@ pub fn run_within(
 ) -> Result<(Report, Session), Error> {
     let mut work = Work::new(prepared, connect, landing);
     work.given = Some(session);
-    let sent = work.run_through(target, source, steps)?;
+    let sent = work.run_through(target, source, steps).map_err(|failed| failed.0)?;
     let session = work.given.take().ok_or_else(no_connection)?;
     Ok((sent.report, session))
 }
@@ -166,7 +169,7 @@ impl<'a> Work<'a> {
         target: &mut Lock,
         source: Box<dyn Source>,
         steps: &mut Steps<'_>,
-    ) -> Result<Sent, Error> {
+    ) -> Result<Sent, Failed> {
         let done = pool::catch(|| {
             let mut done = self.run(target, source, steps)?;
             let filled = done.filled.take();

@@ -91,21 +91,27 @@ impl Lock {
     /// As [`Lock::abandon`], where `clean` removes what there is.
     pub(super) fn abandon_by(&mut self, clean: fn(&mut Lock) -> Result<Vec<String>>) -> Result<()> {
         self.patience.wait = CLEANUP_WAIT.min(self.patience.wait);
-        // Whoever ended the connection of the load may be about to end this one too.
-        for _ in 0..CLEANUP_TRIES {
-            match self.abandon_once(clean) {
-                Err(error) if error.is_cut() => {}
-                done => return done,
-            }
-        }
-        self.abandon_once(clean)
+        self.clean_up(|lock| {
+            // An export that was broken off may still hold its lock, against our own DROP TABLE too.
+            lock.session.exec("UNLOCK TABLES")?;
+            lock.session.set_lock_wait(lock.patience.wait)?;
+            clean(lock).map(drop)
+        })
     }
 
-    fn abandon_once(&mut self, clean: fn(&mut Lock) -> Result<Vec<String>>) -> Result<()> {
-        self.reconnect()?;
-        // An export that was broken off may still hold its lock, against our own DROP TABLE too.
-        self.session.exec("UNLOCK TABLES")?;
-        self.session.set_lock_wait(self.patience.wait)?;
-        clean(self).map(drop)
+    /// Cleans up by `work`, which does nothing the second time: again where its connection breaks.
+    pub fn clean_up<T, E: From<Error>>(
+        &mut self,
+        work: impl Fn(&mut Lock) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let mut tries = 0;
+        loop {
+            // Whoever ended the connection of the load may be about to end this one too.
+            let done = self.reconnect().map_err(E::from).and_then(|()| work(self));
+            tries += 1;
+            if done.is_ok() || tries > CLEANUP_TRIES || self.session.is_alive() {
+                return done;
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! template -> TestServer -> Cluster          servers that end with their test
 //! TestServer <- proxy                         a server that loses connections and answers
+//! stand_in                                   one in memory that does so, for thousands of loads
 //! tables: case -> run -> compare             random tables, by LOAD DATA and by Inrush
 //! schemas: shape -> rows                     tables of applications, and rows that fit together
 //! ```
@@ -17,6 +18,7 @@ mod cluster;
 pub mod proxy;
 pub mod random;
 mod said;
+pub mod stand_in;
 #[cfg(feature = "tables")]
 pub mod schemas;
 #[cfg(feature = "tables")]
@@ -24,6 +26,7 @@ pub mod tables;
 pub mod tablespace;
 mod template;
 mod test_server;
+mod wire;
 
 pub use cluster::Cluster;
 pub use random::Random;

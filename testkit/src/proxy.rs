@@ -10,7 +10,7 @@
 
 mod damage;
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -20,22 +20,12 @@ use std::time::Duration;
 
 pub use damage::Damage;
 
-/// Commands without an answer: the end, long data, the end of a prepared statement.
-const UNANSWERED: [u8; 3] = [0x01, 0x18, 0x19];
-/// A statement is prepared: more packets follow the first one.
-const COM_STMT_PREPARE: u8 = 0x16;
-const COM_QUERY: u8 = 0x03;
-
-/// First bytes of answers.
-const OK: u8 = 0x00;
-const ERR: u8 = 0xff;
-const LOCAL_INFILE: u8 = 0xfb;
+use crate::wire::{
+    COM_QUERY, COM_STMT_PREPARE, ENDING, LOCAL_INFILE, OK, UNANSWERED, error, framed, next_packet,
+};
 
 /// Server error of a deadlock, which takes all of the transaction back.
 const ER_LOCK_DEADLOCK: u16 = 1213;
-/// Server errors that end the connection too: the server goes down, or somebody has killed it.
-const ENDING: [u16; 2] = [1053, 1927];
-
 /// What a client asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -65,6 +55,8 @@ pub enum Fate {
     LostBefore,
     /// The server does it, and the connection breaks before anybody hears so.
     LostAfter,
+    /// The server does it, and the connection breaks in the midst of the answer.
+    LostWithin,
     /// The server does nothing, and this error is the answer.
     Refused(u16),
     /// The server does it, and this error is the answer: somebody has killed what was through. Where
@@ -186,6 +178,8 @@ impl Drop for Proxy {
 enum Answer {
     AsItIs,
     Cut,
+    /// As far as the middle of its first packet.
+    Torn,
     Error(u16),
     Nothing,
     /// As it is, but for the packet behind so many.
@@ -243,6 +237,7 @@ impl State {
             Fate::Done => Answer::AsItIs,
             Fate::LostBefore => return false,
             Fate::LostAfter => Answer::Cut,
+            Fate::LostWithin => Answer::Torn,
             Fate::DoneThenRefused(_) | Fate::Nonsense if is_prepare => Answer::AsItIs,
             Fate::DoneThenRefused(errno) => Answer::Error(errno),
             Fate::Nonsense => Answer::Nothing,
@@ -307,6 +302,7 @@ fn pass_back(mut server: UnixStream, mut client: UnixStream, next: &Mutex<Answer
         drop(next);
         let (sent, is_last) = match answer {
             Answer::Cut => break,
+            Answer::Torn => (packet[..packet.len() / 2].to_vec(), true),
             Answer::Error(errno) if first == Some(OK) => {
                 (framed(packet[3], &error(errno)), ENDING.contains(&errno))
             }
@@ -326,7 +322,7 @@ fn pass_back(mut server: UnixStream, mut client: UnixStream, next: &Mutex<Answer
 }
 
 /// What a packet asks; None where it belongs to what was asked before, or has no answer.
-fn request(packet: &[u8]) -> Option<Request> {
+pub(crate) fn request(packet: &[u8]) -> Option<Request> {
     let (&command, text) = packet.get(4..)?.split_first()?;
     let is_first = packet[3] == 0;
     (is_first && !UNANSWERED.contains(&command)).then(|| Request { command, text: text.to_vec() })
@@ -339,35 +335,4 @@ fn break_later(server: &UnixStream, client: &UnixStream) {
         std::thread::sleep(DAMAGED_WAIT);
         ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
     });
-}
-
-fn error(errno: u16) -> Vec<u8> {
-    let sqlstate = match errno {
-        ER_LOCK_DEADLOCK => "40001",
-        1317 | 1927 => "70100",
-        1053 => "08S01",
-        _ => "HY000",
-    };
-    let mut payload = vec![ERR];
-    payload.extend(errno.to_le_bytes());
-    payload.push(b'#');
-    payload.extend(sqlstate.bytes());
-    payload.extend(format!("error {errno} made by a test").bytes());
-    payload
-}
-
-fn framed(sequence: u8, payload: &[u8]) -> Vec<u8> {
-    let size = u32::try_from(payload.len()).unwrap().to_le_bytes();
-    [&[size[0], size[1], size[2], sequence], payload].concat()
-}
-
-/// One packet with its header; None at the end of the connection.
-fn next_packet(stream: &mut UnixStream) -> Option<Vec<u8>> {
-    let mut packet = vec![0; 4];
-    stream.read_exact(&mut packet).ok()?;
-    let size =
-        usize::from(packet[0]) + (usize::from(packet[1]) << 8) + (usize::from(packet[2]) << 16);
-    packet.resize(4 + size, 0);
-    stream.read_exact(&mut packet[4..]).ok()?;
-    Some(packet)
 }

@@ -1,0 +1,210 @@
+//! Questions about what there is now: tables, their rows, connections.
+
+use super::statements::{Answer, Run, names, text, within};
+use super::tables::{Row, Tables, Value};
+
+const ER_UNKNOWN_TABLE: u16 = 1109;
+/// State of a connection that waits for a table, in the process list.
+const WAITING: &str = "Waiting for table metadata lock";
+
+impl Run<'_> {
+    pub(super) fn look(&self, sql: &str) -> Option<Answer> {
+        if let Some(number) = sql.strip_prefix("SELECT ").filter(|rest| is_number(rest)) {
+            return Some(rows(vec![vec![text(number)]]));
+        }
+        if sql == "SHOW WARNINGS" {
+            return Some(rows(Vec::new()));
+        }
+        if sql.starts_with("SHOW CREATE TABLE ") {
+            let name = names(sql).into_iter().next()?;
+            let tables = self.shared.held();
+            let Some(table) = tables.tables.get(&name) else {
+                return Some(missing(&name));
+            };
+            return Some(rows(vec![vec![text(&name), text(table.definition(&name))]]));
+        }
+        if sql.contains(" FROM information_schema.") {
+            return self.schema(sql);
+        }
+        if sql.starts_with("SELECT ") && sql.contains(" FROM `") {
+            return self.rows_of(sql);
+        }
+        None
+    }
+
+    /// Tables, triggers, connections.
+    fn schema(&self, sql: &str) -> Option<Answer> {
+        let mut tables = self.shared.held();
+        if sql.contains("information_schema.PROCESSLIST WHERE ID=") {
+            return process(&tables, sql);
+        }
+        if sql.contains("METADATA_LOCK_INFO") {
+            let message = "Unknown table 'METADATA_LOCK_INFO' in information_schema".to_owned();
+            return Some(Answer::Refused(ER_UNKNOWN_TABLE, message));
+        }
+        if sql.contains("information_schema.PROCESSLIST p") {
+            return Some(rows(Vec::new()));
+        }
+        if sql.starts_with("SELECT COUNT(*) FROM information_schema.INNODB_TRX") {
+            return Some(rows(vec![vec![text(0)]]));
+        }
+        if let Some(name) = within(sql, "EVENT_OBJECT_TABLE='", "'") {
+            let trigger = tables.tables.get(name).and_then(|table| table.trigger.clone());
+            return Some(rows(trigger.into_iter().map(|name| vec![text(name)]).collect()));
+        }
+        if !sql.contains(" FROM information_schema.TABLES ") {
+            return None;
+        }
+        if let Some(pattern) = within(sql, "TABLE_NAME LIKE '", "'") {
+            let pattern = pattern.replace("\\\\", "\\");
+            let is_like = |name: &&String| is_like(name.as_bytes(), pattern.as_bytes());
+            let found = tables.tables.keys().filter(is_like);
+            return Some(rows(found.map(|name| vec![text(name)]).collect()));
+        }
+        let wanted = within(sql, " AND TABLE_NAME='", "'").map(str::to_owned);
+        if wanted.is_none() && !sql.ends_with(" WHERE TABLE_SCHEMA='model'") {
+            return None;
+        }
+        let all = std::mem::take(&mut tables.tables);
+        let found = all.keys().filter(|name| wanted.as_ref().is_none_or(|wanted| wanted == *name));
+        let row = |name: &String| -> Vec<Value> {
+            let rest = ["BASE TABLE", "InnoDB", "Dynamic", "", "", "0"];
+            let mut row = vec![text("model"), text(name)];
+            match wanted {
+                Some(_) => {
+                    row.extend(rest.map(text));
+                    // Nothing is counted.
+                    row[5] = None;
+                }
+                None => row.push(text(0)),
+            }
+            row
+        };
+        let found = found.map(row).collect();
+        tables.tables = all;
+        Some(rows(found))
+    }
+
+    /// Rows of a table.
+    fn rows_of(&self, sql: &str) -> Option<Answer> {
+        let name = names(sql).into_iter().next()?;
+        if let Err(refused) = self.touch(&name) {
+            return Some(refused);
+        }
+        let locks = sql.ends_with(" LOCK IN SHARE MODE");
+        let wait = |session: &super::tables::SessionState| session.row_wait;
+        let seen = self.shared.when(self.id, wait, |tables| {
+            let Some(table) = tables.tables.get(&name) else { return Some(Vec::new()) };
+            let waits = locks && table.is_undecided(self.id);
+            (!waits).then(|| table.seen_by(self.id).cloned().collect())
+        });
+        Some(match seen {
+            Ok(seen) => answer(sql, &seen)?,
+            Err(refused) => refused,
+        })
+    }
+}
+
+/// What is asked of rows: whether there are any, or what a ledger says.
+fn answer(sql: &str, seen: &[Row]) -> Option<Answer> {
+    let (wanted, _) = sql.strip_prefix("SELECT ")?.split_once(" FROM `")?;
+    if wanted == "1" {
+        return Some(rows(seen.iter().take(1).map(|_| vec![text(1)]).collect()));
+    }
+    let number = |row: &Row, column: usize| -> i64 {
+        let bytes = row.values[column].clone().unwrap_or_default();
+        String::from_utf8_lossy(&bytes).parse().unwrap_or_default()
+    };
+    let job = within(sql, "job='", "'").map(|job| job.as_bytes().to_vec());
+    let other = within(sql, "job<>'", "'").map(|job| job.as_bytes().to_vec());
+    let ordinal = within(&format!("{sql} "), "ordinal=", " ").and_then(|text| text.parse().ok());
+    let is_portion = sql.contains("ordinal>=0");
+    let mut found: Vec<&Row> = seen
+        .iter()
+        .filter(|row| job.is_none() || row.values[0] == job)
+        .filter(|row| other.is_none() || row.values[0] != other)
+        .filter(|row| ordinal.is_none_or(|wanted: i64| number(row, 1) == wanted))
+        .filter(|row| !is_portion || number(row, 1) >= 0)
+        .collect();
+    found.sort_by_key(|row| (row.values[0].clone(), number(row, 1)));
+    let pick = |columns: &[usize]| -> Answer {
+        let one = |row: &&Row| columns.iter().map(|&at| row.values[at].clone()).collect();
+        rows(found.iter().map(one).collect())
+    };
+    Some(match wanted {
+        "COUNT(*)" => rows(vec![vec![text(found.len())]]),
+        "COUNT(*), COALESCE(SUM(row_count), 0)" => {
+            let sum: i64 = found.iter().map(|row| number(row, 6)).sum();
+            rows(vec![vec![text(found.len()), text(sum)]])
+        }
+        "job, note" => pick(&[0, 9]),
+        _ if wanted.starts_with("ordinal, file, ") => pick(&[1, 2, 3, 4, 5, 6, 7, 8, 9]),
+        _ => return None,
+    })
+}
+
+/// A connection in the process list.
+fn process(tables: &Tables, sql: &str) -> Option<Answer> {
+    let id = within(&format!("{sql} "), "WHERE ID=", " ")?.parse().ok()?;
+    let Some(session) = tables.sessions.get(&id) else { return Some(rows(Vec::new())) };
+    let waits = !session.wants.is_empty();
+    let is_listed = match sql {
+        _ if sql.contains("INFO LIKE 'RENAME TABLE%'") => {
+            session.statement.starts_with("RENAME TABLE")
+        }
+        _ if sql.contains("STATE LIKE 'Waiting") => waits,
+        _ if sql.starts_with("SELECT STATE ") => {
+            return Some(rows(vec![vec![text(if waits { WAITING } else { "" })]]));
+        }
+        _ if sql.starts_with("SELECT CONCAT(USER") => {
+            return Some(rows(vec![vec![text("root@localhost")]]));
+        }
+        _ => return None,
+    };
+    Some(rows(is_listed.then(|| vec![text(1)]).into_iter().collect()))
+}
+
+/// LIKE: `%` is any text, `_` one byte, a backslash takes both as they are.
+fn is_like(text: &[u8], pattern: &[u8]) -> bool {
+    match (pattern, text) {
+        ([], _) => text.is_empty(),
+        ([b'%', rest @ ..], _) => (0..=text.len()).any(|at| is_like(&text[at..], rest)),
+        ([b'_', rest @ ..], [_, text @ ..]) => is_like(text, rest),
+        ([b'\\', plain, rest @ ..] | [plain, rest @ ..], [first, text @ ..]) => {
+            plain == first && is_like(text, rest)
+        }
+        _ => false,
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn missing(name: &str) -> Answer {
+    Answer::Refused(1146, format!("Table 'model.{name}' doesn't exist"))
+}
+
+/// Rows of as many columns as the first has.
+fn rows(rows: Vec<Vec<Value>>) -> Answer {
+    let columns = rows.first().map_or(1, Vec::len);
+    Answer::Rows(columns, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_like() {
+        for (text, pattern, expected) in [
+            ("_inrush_old_1_t", r"\_inrush\_%\_1\_%", true),
+            ("_inrush_old_2_t", r"\_inrush\_%\_1\_%", false),
+            ("xinrush_old_1_t", r"\_inrush\_%\_1\_%", false),
+            ("ab", "a_", true),
+            ("a", "a_", false),
+        ] {
+            assert_eq!(is_like(text.as_bytes(), pattern.as_bytes()), expected, "{text} {pattern}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What the connections of a stand-in share.
+
+use std::collections::BTreeMap;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::answers::{Learned, learned};
+use super::statements::{Answer, gave_up, waited_too_long};
+use super::tables::{Id, SessionState, Tables};
+use crate::proxy::{Fate, Request};
+
+type Judge = Box<dyn FnMut(&Request) -> Fate + Send>;
+
+/// All that there is.
+pub(super) struct Shared {
+    tables: Mutex<Tables>,
+    /// Something has ended that others may wait for.
+    pub(super) changed: Condvar,
+    pub(super) answers: BTreeMap<String, Learned>,
+    /// Statements that nothing was known of.
+    pub(super) unknown: Mutex<Vec<String>>,
+    pub(super) judge: Mutex<Option<Judge>>,
+    /// How long the server does not learn that a client has gone.
+    pub(super) unnoticed: Mutex<Duration>,
+    streams: Mutex<BTreeMap<Id, UnixStream>>,
+}
+
+impl Shared {
+    pub(super) fn new() -> Shared {
+        Shared {
+            tables: Mutex::default(),
+            changed: Condvar::new(),
+            answers: learned(),
+            unknown: Mutex::default(),
+            judge: Mutex::default(),
+            unnoticed: Mutex::default(),
+            streams: Mutex::default(),
+        }
+    }
+
+    pub(super) fn held(&self) -> MutexGuard<'_, Tables> {
+        held(&self.tables)
+    }
+
+    /// What becomes of a request.
+    pub(super) fn fate(&self, request: &Request) -> Fate {
+        held(&self.judge).as_mut().map_or(Fate::Done, |judge| judge(request))
+    }
+
+    /// Notes a statement that nothing is known of.
+    pub(super) fn remember(&self, sql: &str) {
+        held(&self.unknown).push(sql.to_owned());
+    }
+
+    /// A connection is there.
+    pub(super) fn begin(&self, id: Id, stream: &UnixStream) {
+        self.held().session(id);
+        if let Ok(stream) = stream.try_clone() {
+            held(&self.streams).insert(id, stream);
+        }
+    }
+
+    /// It has gone, which the server notices after a while.
+    pub(super) fn end(&self, id: Id) {
+        let unnoticed = *held(&self.unnoticed);
+        let begun = Instant::now();
+        let mut tables = self.held();
+        while begun.elapsed() < unnoticed
+            && !tables.sessions.get(&id).is_none_or(|session| session.is_killed)
+        {
+            let left = unnoticed.saturating_sub(begun.elapsed());
+            tables =
+                self.changed.wait_timeout(tables, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        tables.end(id);
+        drop(tables);
+        held(&self.streams).remove(&id);
+        self.changed.notify_all();
+    }
+
+    /// Ends a connection, or what it does; whether there is one.
+    pub(super) fn kill(&self, id: Id, all: bool) -> bool {
+        let mut tables = self.held();
+        let Some(session) = tables.sessions.get_mut(&id) else { return false };
+        if all {
+            session.is_killed = true;
+            if let Some(stream) = held(&self.streams).get(&id) {
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+        } else {
+            session.is_stopped = !session.statement.is_empty();
+        }
+        drop(tables);
+        self.changed.notify_all();
+        true
+    }
+
+    /// Tries something until it can be done.
+    ///
+    /// Errors: it could not, for as long as `wait` says of the connection, or somebody ended it.
+    pub(super) fn when<T>(
+        &self,
+        id: Id,
+        wait: impl Fn(&SessionState) -> Duration,
+        mut attempt: impl FnMut(&mut Tables) -> Option<T>,
+    ) -> Result<T, Answer> {
+        let begun = Instant::now();
+        let mut tables = self.held();
+        loop {
+            if let Some(done) = attempt(&mut tables) {
+                return Ok(done);
+            }
+            let session = tables.session(id);
+            if let Some(ended) = gave_up(session) {
+                return Err(ended);
+            }
+            let left = wait(session).saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return Err(waited_too_long());
+            }
+            // Whoever asks who waits is to see it.
+            tables =
+                self.changed.wait_timeout(tables, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// What a test that failed has left is as good as any.
+pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
