@@ -209,6 +209,9 @@ pub(crate) struct LoadArgs {
     /// point-in-time recovery will lack the rows.
     #[arg(long)]
     pub(crate) unlogged: bool,
+    /// Build a table that has triggers: they are not run for these rows, and stay on the table.
+    #[arg(long)]
+    pub(crate) no_triggers: bool,
     /// Where sorted runs spill to [default: the system's temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,

@@ -147,6 +147,7 @@ pub(crate) fn options_of(
         options.page_cache_bytes = Some(size::parse(page_cache).map_err(Failure::usage)?);
     }
     options.unlogged = args.unlogged;
+    options.no_triggers = args.no_triggers;
     if let Some(folder) = &args.temp_dir {
         options.temp_dir = folder.clone();
     }

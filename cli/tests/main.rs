@@ -42,6 +42,7 @@ mod state;
 mod strict_server;
 mod support;
 mod terminal;
+mod triggers;
 mod unlogged;
 mod waits;
 mod which_server;

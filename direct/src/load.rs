@@ -219,6 +219,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
             .to_owned(),
     ];
     notes.extend(target.facts.unlogged_note());
+    notes.extend(target.triggers_note());
     notes.extend(log_note(&target.facts.version, built.file_bytes));
     notes.extend(options.emptied_note(built.rows, built.rejects));
     if memory.threads < options.threads {

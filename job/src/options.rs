@@ -228,6 +228,9 @@ pub struct LoadOptions {
     /// Whether nothing of the load is to be in the server's binary log, which only the direct path
     /// can do for so many rows. Default: no.
     pub unlogged: bool,
+    /// Whether a table with triggers may be built, past them: they are not run, and stay on it.
+    /// Default: no.
+    pub no_triggers: bool,
     /// The shares of that memory, which otherwise follow from it. For tests: small ones make many
     /// chunks, hand-overs and spills of little input.
     #[doc(hidden)]
@@ -286,6 +289,7 @@ impl LoadOptions {
             memory_bytes_max: default_memory_bytes(),
             page_cache_bytes: None,
             unlogged: false,
+            no_triggers: false,
             shares: None,
             sort_input: None,
             defer_indexes: None,

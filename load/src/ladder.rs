@@ -183,7 +183,19 @@ impl Ladder {
     /// What can be said before the table is looked into.
     fn new(target: &mut Lock, options: &LoadOptions) -> Result<Ladder, Error> {
         let Lock { session, unsupported, .. } = target;
-        Ladder::of(session, unsupported, options)
+        let mut ladder = Ladder::of(session, unsupported, options)?;
+        if options.no_triggers && !target.table.triggers.is_empty() {
+            let reason =
+                "--no-triggers is for the direct path: rows that are sent run the triggers";
+            ladder.refuse(LoadPath::Stream, reason.to_owned());
+            ladder.refuse(LoadPath::Insert, reason.to_owned());
+            if !options.replicas.named.is_empty() {
+                let reason = "--no-triggers leaves the triggers of one server's table alone, and --replica \
+                              names others";
+                ladder.refuse(LoadPath::Direct, reason.to_owned());
+            }
+        }
+        Ok(ladder)
     }
 
     fn of(

@@ -124,6 +124,7 @@ pub(crate) fn planned(
         let folder = folder.parent().unwrap_or(&folder);
         plan.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.temp_dir)?]);
         plan.notes.extend(target.facts.unlogged_note());
+        plan.notes.extend(target.triggers_note());
     }
     if let Err(error) = climbed.check_room(path, &target, options) {
         plan.refused.push(Refused { path: path.name(), reason: error.to_string() });
@@ -225,8 +226,13 @@ pub(crate) fn lock(
     let name = TableName::new(&options.database, &options.table);
     let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
     let reconnect_wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
-    let lock_options =
-        LockOptions { lock_wait: wait, reconnect_wait, told: told.cloned(), datadir: None };
+    let lock_options = LockOptions {
+        lock_wait: wait,
+        reconnect_wait,
+        told: told.cloned(),
+        datadir: None,
+        no_triggers: options.no_triggers,
+    };
     Lock::take(session, &name, &lock_options).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
         error => error.into(),

@@ -68,6 +68,7 @@ impl Lock {
             [&shadow, &replaced, &row_ids].contains(table) || table.table.starts_with(&twin)
         };
         for table in there.iter().filter(dropped) {
+            self.free_of_triggers(table)?;
             // A replica may never have had what a load without a log has left here.
             self.exec(&format!("DROP TABLE IF EXISTS {}", table.quoted()))?;
             removed.push(format!("table {table}"));
@@ -79,6 +80,7 @@ impl Lock {
     fn drop_emptied(&mut self) -> Result<()> {
         let (target, aside) = (self.table.name.clone(), self.names.emptied.clone());
         check_emptied(&mut self.session, &target, &aside)?;
+        self.free_of_triggers(&aside)?;
         self.exec(&format!("DROP TABLE IF EXISTS {}", aside.quoted()))
     }
 
@@ -153,15 +155,18 @@ impl Lock {
     /// The server makes a table that is nothing but a description with a word of ours in it, and
     /// drops it again; the description has to come and to go here.
     ///
-    /// Killed in it: a table under the shadow's name.
-    fn prove_dir(&mut self, dir: &DatabaseDir) -> Result<()> {
+    /// Killed in it: a table under the name of that for row ids, which nothing else is to be told of.
+    pub(super) fn prove_dir(&mut self, dir: &DatabaseDir) -> Result<()> {
         let word = format!("inrush {} {}", std::process::id(), self.session.id());
-        let shadow = self.names.shadow.quoted();
-        let path = self.shadow_path(dir, "frm");
+        let TableName { table: file, .. } = &self.names.row_ids;
+        let path = dir.path.join(format!("{file}.frm"));
+        let probe = self.names.row_ids.quoted();
+        // What a killed load left of it.
+        self.exec(&format!("DROP TABLE IF EXISTS {probe}"))?;
         let before = dir.has(&path)?;
-        self.exec(&format!("CREATE TABLE {shadow} (a INT) ENGINE=MEMORY COMMENT='{word}'"))?;
+        self.exec(&format!("CREATE TABLE {probe} (a INT) ENGINE=MEMORY COMMENT='{word}'"))?;
         let description = dir.read(&path, "description");
-        self.exec(&format!("DROP TABLE {shadow}"))?;
+        self.exec(&format!("DROP TABLE {probe}"))?;
         let found = match description {
             Ok(bytes) => bytes.windows(word.len()).any(|bytes| bytes == word.as_bytes()),
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => false,

@@ -10,7 +10,7 @@
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
 //! `reach` connects; `leftovers` removes what a
 //! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
-//! others, `backup` for backups; [`identity`] says whether another may take the
+//! others, `backup` for backups; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
 
 #![forbid(unsafe_code)]
@@ -37,6 +37,7 @@ pub mod shadow;
 pub mod swap;
 pub mod take;
 pub mod transaction;
+mod triggers;
 pub mod twin;
 pub mod waiting;
 

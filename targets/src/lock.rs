@@ -37,12 +37,20 @@ pub struct LockOptions {
     pub told: Option<Sender<String>>,
     /// The server's data directory as this machine sees it; default as the server names it.
     pub datadir: Option<PathBuf>,
+    /// Whether the direct path goes past triggers, which stay on the target; default no.
+    pub no_triggers: bool,
 }
 
 impl Default for LockOptions {
     fn default() -> LockOptions {
         let reconnect_wait = RECONNECT_WAIT;
-        LockOptions { lock_wait: LOCK_WAIT, reconnect_wait, told: None, datadir: None }
+        LockOptions {
+            lock_wait: LOCK_WAIT,
+            reconnect_wait,
+            told: None,
+            datadir: None,
+            no_triggers: false,
+        }
     }
 }
 

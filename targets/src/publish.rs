@@ -69,6 +69,10 @@ impl Ready {
         (self.target.work(connections), self.made)
     }
 
+    fn pair(&self, mode: Mode) -> Pair {
+        pair(&self.target.table, &self.target.names, &self.made, mode)
+    }
+
     /// The target, and how it was filled.
     pub fn rest(self) -> (Resting, FilledBy) {
         (self.target, self.made)
@@ -164,9 +168,9 @@ impl<'l> Filled<'l> {
         for Ready { target, made } in &self.others {
             made.check(session, &target.table, &target.names)?;
         }
-        let mut pairs = vec![pair(table, names, mode)];
-        let others = self.others.iter().map(|other| &other.target);
-        pairs.extend(others.map(|target| pair(&target.table, &target.names, mode)));
+        let mut pairs = vec![pair(table, names, &self.made, mode)];
+        let others = self.others.iter();
+        pairs.extend(others.map(|other| other.pair(mode)));
         let done = Swap::new(pairs).run_for(self.lock);
         done.map_err(|error| self.gone_meanwhile(error))?;
         failpoint::hit("publish.moved");
@@ -247,7 +251,12 @@ impl Swapped<'_> {
         let mut dropped = Vec::new();
         for (target, aside) in self.targets().into_iter().zip(self.asides()) {
             match self.check_aside(&target, &aside) {
-                Ok(()) => dropped.push(aside.quoted()),
+                Ok(()) => {
+                    if !target.triggers.is_empty() {
+                        self.lock.free_of_triggers(&aside)?;
+                    }
+                    dropped.push(aside.quoted());
+                }
                 Err(error @ Error::Leftover(_)) => kept = kept.and(Err(error)),
                 Err(error) if error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) => {}
                 Err(error) => return Err(error),
@@ -327,7 +336,11 @@ pub(super) fn check_emptied(
     )))
 }
 
-fn pair(table: &Table, names: &Names, mode: Mode) -> Pair {
+fn pair(table: &Table, names: &Names, made: &FilledBy, mode: Mode) -> Pair {
+    let dir = match &made.0 {
+        By::Built { dir, .. } if !table.triggers.is_empty() => Some(dir.clone()),
+        By::Built { .. } | By::Sent => None,
+    };
     Pair {
         table: table.name.clone(),
         replacement: names.shadow.clone(),
@@ -335,6 +348,7 @@ fn pair(table: &Table, names: &Names, mode: Mode) -> Pair {
             aside: aside(names, mode).clone(),
             definition: table.definition.clone(),
             mode,
+            triggers: dir,
         },
     }
 }

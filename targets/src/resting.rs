@@ -13,9 +13,9 @@ use schema::Table;
 use crate::keeper::Keeper;
 use crate::lock::{Folder, Lock, LockOptions};
 use crate::names::Names;
+use crate::triggers;
 use crate::waiting::Patience;
 use server::Unsupported;
-use server::direct;
 use server::facts::{ServerFacts, database_dir::DatabaseDir};
 use server::session::Session;
 
@@ -60,7 +60,7 @@ impl Resting {
         dir: &std::result::Result<DatabaseDir, Unsupported>,
         options: &LockOptions,
     ) -> Resting {
-        let mut unsupported = direct::refused(&table);
+        let mut unsupported = triggers::refused(&table, options.no_triggers);
         unsupported.extend(facts.unsupported(&table.name.database));
         if table.columns.iter().any(|column| column.auto_increment) {
             unsupported.extend(facts.unsupported_step());

@@ -33,11 +33,13 @@ use disk::failpoint;
 use crate::foreign_keys::unchecked;
 use crate::lock::{Lock, RECONNECT_WAIT};
 use crate::reach::{reach, second};
+use crate::triggers::{self, has_triggers};
 use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience, lock_holders};
 use server::catalog::{self, definition, foreign_keys};
 use server::connect::Mark;
 use server::error::{Error, Result};
-use server::identifier::{TableName, quote_text};
+use server::facts::database_dir::DatabaseDir;
+use server::identifier::TableName;
 use server::session::Session;
 
 /// One attempt at the locks. While it waits, new statements on the tables wait behind it, so
@@ -89,7 +91,7 @@ pub enum Before {
         /// Its name after the swap.
         aside: TableName,
     },
-    /// A table that must not have been altered, nor have got triggers or foreign keys, and has to
+    /// A table that must not have been altered, nor have got its first trigger or foreign keys, and has to
     /// be empty in [`Mode::Insert`], up to the swap.
     Unchanged {
         /// Its name after the swap.
@@ -98,6 +100,9 @@ pub enum Before {
         definition: String,
         /// Whether it has to be empty.
         mode: Mode,
+        /// Where its files are, if it has triggers: those that it has then stay on the table of its
+        /// name.
+        triggers: Option<DatabaseDir>,
     },
 }
 
@@ -387,7 +392,7 @@ impl Pair {
 
     /// Under the holder's lock: the table is as it was when its replacement was made.
     fn check_unchanged(&self, holder: &mut Session) -> Result<()> {
-        let Before::Unchanged { definition: before, mode, .. } = &self.before else {
+        let Before::Unchanged { definition: before, mode, triggers, .. } = &self.before else {
             return Ok(());
         };
         let name = &self.table;
@@ -397,13 +402,7 @@ impl Pair {
         if definition(holder, name)? != *before {
             return altered("its definition is another");
         }
-        let triggers = format!(
-            "SELECT 1 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA={} \
-             AND EVENT_OBJECT_TABLE={}",
-            quote_text(&name.database),
-            quote_text(&name.table)
-        );
-        if !holder.query(&triggers)?.is_empty() {
+        if triggers.is_none() && has_triggers(holder, name)? {
             return altered("it has a trigger now");
         }
         // That of a child table is not in the target's definition.
@@ -414,7 +413,10 @@ impl Pair {
         if *mode == Mode::Insert && !holder.query(&any)?.is_empty() {
             return Err(Error::NotEmpty(name.to_string()));
         }
-        Ok(())
+        match triggers {
+            Some(dir) => triggers::copy(holder, dir, name, &self.replacement),
+            None => Ok(()),
+        }
     }
 }
 

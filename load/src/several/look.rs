@@ -130,6 +130,7 @@ fn lock_options(options: &LoadOptions, told: &Sender<String>) -> LockOptions {
         reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
         told: Some(told.clone()),
         datadir: None,
+        no_triggers: options.no_triggers,
     }
 }
 

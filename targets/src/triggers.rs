@@ -1,0 +1,114 @@
+//! Triggers that stay, whatever takes the place of their table.
+//!
+//! The texts of a table's triggers are in a file beside it, `t.TRG`, and for each name a small one
+//! says which table the trigger is of. RENAME rewrites both kinds for the new name of the table, so a
+//! swap would put the triggers aside with the old table. The table that is to take its place gets a copy
+//! of that file, under the lock that nobody alters the target in, and then the same RENAME leaves the
+//! target with its triggers: their order, definers, modes, times and all.
+//!
+//! A table of ours with such a copy must not be dropped as it is: the server would remove the names
+//! with it, which are the target's. [`Lock::free_of_triggers`] comes before.
+//!
+//! Source: tried on MariaDB 10.11.19; MariaDB 10.11, sql/sql_trigger.cc,
+//! `Table_triggers_list::change_table_name`, `drop_all_triggers`.
+
+use std::path::PathBuf;
+
+use schema::{Feature, Table};
+
+use crate::lock::Lock;
+use server::Unsupported;
+use server::error::{Error, Result};
+use server::facts::database_dir::DatabaseDir;
+use server::filename::filename;
+use server::identifier::{TableName, quote_text};
+use server::session::Session;
+
+/// What keeps the direct path from a table, less its triggers where they are to be left alone and can
+/// be: foreign keys take a table on ways that triggers cannot go.
+pub(super) fn refused(table: &Table, no_triggers: bool) -> Vec<Unsupported> {
+    let mut refused = server::direct::refused(table);
+    if no_triggers && table.foreign_keys.is_empty() {
+        refused.retain(|reason| !matches!(reason, Unsupported::Table(Feature::Trigger(_))));
+    }
+    refused
+}
+
+/// Whether a table has triggers.
+pub(super) fn has_triggers(session: &mut Session, table: &TableName) -> Result<bool> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA={} \
+         AND EVENT_OBJECT_TABLE={} LIMIT 1",
+        quote_text(&table.database),
+        quote_text(&table.table)
+    );
+    Ok(!session.query(&sql)?.is_empty())
+}
+
+/// Has `replacement` get the triggers of `table`, which is locked, when it takes its place. Does it
+/// anew the second time.
+///
+/// Killed after it: the replacement has the triggers as well, until it is freed of them.
+///
+/// Errors: a file that cannot be read or written.
+pub(super) fn copy(
+    session: &mut Session,
+    dir: &DatabaseDir,
+    table: &TableName,
+    replacement: &TableName,
+) -> Result<()> {
+    let (from, to) = (texts(session, dir, table)?, texts(session, dir, replacement)?);
+    dir.remove(&to)?;
+    if !has_triggers(session, table)? {
+        return Ok(());
+    }
+    let bytes = dir.read(&from, "triggers")?;
+    dir.write(&to, &bytes, "triggers")
+}
+
+/// The file with the texts of a table's triggers.
+fn texts(session: &mut Session, dir: &DatabaseDir, table: &TableName) -> Result<PathBuf> {
+    Ok(dir.path.join(format!("{}.TRG", filename(session, &table.table)?)))
+}
+
+impl Lock {
+    /// What is to be known of a load past triggers, one sentence; none where there are none.
+    pub fn triggers_note(&self) -> Option<String> {
+        let names: Vec<&str> =
+            self.table.triggers.iter().map(|trigger| trigger.name.as_str()).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "--no-triggers: of the triggers of {}, which stay on it, none is run for these rows ({})",
+                self.table.name,
+                names.join(", ")
+            )
+        })
+    }
+
+    /// Has a table of ours, which is about to be dropped, have no triggers: they are the target's.
+    ///
+    /// Errors: [`Error::Leftover`] where the server's files cannot be reached.
+    pub(super) fn free_of_triggers(&mut self, table: &TableName) -> Result<()> {
+        if !has_triggers(&mut self.session, table)? {
+            return Ok(());
+        }
+        let Some(folder) = &self.folder else {
+            return Err(Error::Leftover(format!(
+                "{table}, which a load left, must not be dropped before {}.TRG is removed from the data \
+                 directory: its triggers are those of {}; run Inrush where the server's files are",
+                table.table, self.table.name
+            )));
+        };
+        let (dir, is_proven) = (folder.dir.clone(), folder.is_proven);
+        if !is_proven {
+            self.prove_dir(&dir)?;
+        }
+        let path = texts(&mut self.session, &dir, table)?;
+        dir.remove(&path)?;
+        self.exec(&format!("FLUSH LOCAL TABLES {}", table.quoted()))?;
+        match has_triggers(&mut self.session, table)? {
+            false => Ok(()),
+            true => Err(self.elsewhere(&dir.path, "triggers stayed whose file was removed there")),
+        }
+    }
+}
