@@ -212,10 +212,7 @@ fn tables_of_all_schemas_are_those_of_load_data() {
     let Some(server) = TestServer::shared() else { return };
     let mut met = Met::default();
     for schema in Schema::all() {
-        let seed = Random::seed_of_run();
-        for seed in seed..seed + 3 {
-            one(server, schema.clone(), seed, 300, &mut met);
-        }
+        one(server, schema, Random::seed_of_run(), 300, &mut met);
     }
     met.check();
 }
