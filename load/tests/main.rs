@@ -11,6 +11,7 @@ mod defaults;
 mod dialects;
 mod differential;
 mod duplicates;
+mod fresh;
 mod hostile;
 mod inputs;
 mod insert_rules;

@@ -18,9 +18,9 @@ mod cluster;
 pub mod proxy;
 pub mod random;
 mod said;
-pub mod stand_in;
 #[cfg(feature = "tables")]
 pub mod schemas;
+pub mod stand_in;
 #[cfg(feature = "tables")]
 pub mod tables;
 pub mod tablespace;

@@ -88,10 +88,10 @@ impl StandIn {
         self.shared.held().tables.clear();
     }
 
-    /// Makes a table with these rows: `definition` is what SHOW CREATE TABLE says behind the name, and
-    /// the first column is its key.
+    /// Makes a table with these rows: `definition` is what SHOW CREATE TABLE says behind the name; its
+    /// key is the first column, if it has one.
     pub fn make(&self, name: &str, definition: &str, trigger: Option<&str>, rows: &[String]) {
-        let mut table = Table::of(definition, 1);
+        let mut table = Table::of(definition, usize::from(definition.contains("PRIMARY KEY")));
         table.trigger = trigger.map(str::to_owned);
         let mut tables = self.shared.held();
         tables.tables.insert(name.to_owned(), table);

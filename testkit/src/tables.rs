@@ -8,7 +8,7 @@
 //! [`left_out`] does the same with rows whose keys others have. All is made of one seed.
 
 pub mod case;
-mod change;
+pub mod change;
 pub mod column;
 pub mod compare;
 pub mod format;

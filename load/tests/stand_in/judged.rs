@@ -12,7 +12,7 @@ use testkit::proxy::{Fate, Proxy, Request};
 use testkit::stand_in::{DATABASE, Learned, Value};
 use testkit::tables::server::{Db, Server};
 
-use super::scene::{Scene, TABLE, WAYS};
+use super::scene::{Scene, WAYS, definition};
 use crate::modelled::{Told, told};
 
 /// What befalls the first request that begins with these words.
@@ -82,6 +82,7 @@ fn the_same_faults_come_to_the_same_with_a_stand_in_and_a_server() {
         // Else it is chance which portion comes first.
         own.batches.connections = Some(1);
         let options = LoadOptions { state_dir: server.folder("state"), ..own.clone() };
+        let table = way.tables[0];
         for (words, fate) in SCRIPTS {
             let seen = {
                 scene.reset();
@@ -89,14 +90,14 @@ fn the_same_faults_come_to_the_same_with_a_stand_in_and_a_server() {
                 let loaded = load::load(&scene.connect, &own, &());
                 scene.server.let_pass();
                 scene.server.settle();
-                Outcome::of(&loaded, scene.server.socket(), scene.server.rows("t").unwrap())
+                Outcome::of(&loaded, scene.server.socket(), scene.server.rows(table).unwrap())
             };
             make(&mut db, &scene);
             proxy.judge(first(words, fate));
             let loaded = load::load(&connect, &options, &());
             proxy.let_pass();
             let mut rows: Vec<String> = db
-                .rows("SELECT CONCAT(a, ' ', b) FROM t")
+                .rows(&format!("SELECT CONCAT(a, ' ', b) FROM {table}"))
                 .iter()
                 .map(|row| row.text_lossy(0))
                 .collect();
@@ -113,9 +114,10 @@ fn make(db: &mut Db, scene: &Scene) {
     for table in db.tables() {
         db.sql(&format!("DROP TABLE `{table}`"));
     }
-    db.sql(&format!("CREATE TABLE t{TABLE}"));
+    let table = scene.way.tables[0];
+    db.sql(&format!("CREATE TABLE {table}{}", definition(table)));
     for row in &scene.old {
-        db.sql(&format!("INSERT INTO t VALUES ({})", row.replace(' ', ", ")));
+        db.sql(&format!("INSERT INTO {table} VALUES ({})", row.replace(' ', ", ")));
     }
     if scene.way.has_trigger {
         db.sql("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET @a = NEW.a");
@@ -143,7 +145,9 @@ fn answers_are_of_the_shape_of_a_servers() {
     let server = Server::of(Box::leak(Box::new(server)));
     server.test_server().connect().unwrap().exec("CREATE DATABASE model").unwrap();
     let mut db = server.session(DATABASE);
-    db.sql(&format!("CREATE TABLE t{TABLE}"));
+    for table in ["t", "n"] {
+        db.sql(&format!("CREATE TABLE {table}{}", definition(table)));
+    }
     let (learned, mut text) = (testkit::stand_in::learned(), String::new());
     let learns = std::env::var_os("INRUSH_LEARN").is_some();
     for question in testkit::stand_in::questions() {

@@ -20,8 +20,10 @@ const FILES: u64 = 2;
 const OLD: [&str; 2] = ["1000 1", "1001 2"];
 
 /// As SHOW CREATE TABLE has it, behind the name.
-pub(super) const TABLE: &str = " (\n  `a` int(11) NOT NULL,\n  `b` int(11) DEFAULT NULL,\n  PRIMARY KEY (`a`),\n  \
+const TABLE: &str = " (\n  `a` int(11) NOT NULL,\n  `b` int(11) DEFAULT NULL,\n  PRIMARY KEY (`a`),\n  \
      KEY `b` (`b`)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci";
+const WITHOUT_KEY: &str = " (\n  `a` int(11) NOT NULL,\n  `b` int(11) DEFAULT NULL,\n  KEY `b` (`b`)\n) \
+     ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci";
 
 /// A way in.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +45,14 @@ impl Way {
 
 /// Into a twin by LOAD DATA and by INSERTs; two tables by one swap, and by one transaction; into the table
 /// portion by portion, and by one transaction.
-pub(super) const WAYS: [Way; 8] = [
+pub(super) const WAYS: [Way; 9] = [
     Way::new(LoadPath::Stream, Mode::Replace, false),
     Way::new(LoadPath::Insert, Mode::Insert, false),
     Way { tables: &["t", "u"], ..Way::new(LoadPath::Stream, Mode::Replace, false) },
     Way { tables: &["t", "u"], ..Way::new(LoadPath::Auto, Mode::Insert, false) },
     Way::new(LoadPath::Stream, Mode::Append, false),
     Way::new(LoadPath::Insert, Mode::Append, false),
+    Way { tables: &["n"], ..Way::new(LoadPath::Stream, Mode::Append, false) },
     Way::new(LoadPath::Insert, Mode::Replace, true),
     Way::new(LoadPath::Stream, Mode::Insert, true),
 ];
@@ -94,7 +97,12 @@ impl Scene {
     pub(super) fn reset(&self) {
         self.server.clear();
         for table in self.way.tables {
-            self.server.make(table, TABLE, self.way.has_trigger.then_some("g"), &self.old);
+            self.server.make(
+                table,
+                definition(table),
+                self.way.has_trigger.then_some("g"),
+                &self.old,
+            );
         }
     }
 
@@ -200,6 +208,11 @@ impl Scene {
         }
         assert_eq!(self.server.tables(), self.way.tables, "{what}");
     }
+}
+
+/// What a table is: all but `n` have a key by which a row that comes twice is refused.
+pub(super) fn definition(table: &str) -> &'static str {
+    if table == "n" { WITHOUT_KEY } else { TABLE }
 }
 
 fn file_of(folder: &Path, file: u64) -> PathBuf {

@@ -82,7 +82,7 @@ impl Connection<'_> {
         greeting.extend(b"ijklmnopqrst\0mysql_native_password\0");
         self.send(0, &greeting)?;
         let packet = next_packet(&mut self.input).ok_or(Over)?;
-        let mut welcome = framed(packet[3] + 1, &done(0, ""));
+        let mut welcome = framed(packet[3] + 1, &done(0, 0, ""));
         match fate {
             Fate::LostAfter => return Err(Over),
             Fate::LostWithin => welcome.truncate(welcome.len() / 2),
@@ -147,13 +147,14 @@ impl Connection<'_> {
         let rows: Vec<Vec<Value>> =
             lines.map(|line| line.split(|&byte| byte == b'\t').map(value).collect()).collect();
         let name = names(sql).into_iter().next().unwrap_or_default();
-        let answer = match self.run.insert(&name, &rows, false) {
-            Answer::Done(count, _) => {
-                let info = format!("Records: {count}  Deleted: 0  Skipped: 0  Warnings: 0");
-                Answer::Done(count, info)
-            }
+        // Whose file is the client's is refused no row: it is passed over, with a warning.
+        let answer = match self.run.insert(&name, &rows, true) {
+            Answer::Done(count, _) => Answer::Loaded(count, rows.len() as u64 - count),
             other => other,
         };
+        if let Answer::Loaded(_, skipped) = answer {
+            self.run.shared.held().session(self.run.id).skipped = skipped;
+        }
         self.answer(sequence, answer, fate)
     }
 
@@ -198,11 +199,17 @@ impl Connection<'_> {
     fn answer(&mut self, sequence: u8, answer: Answer, fate: Fate) -> Result<(), Over> {
         let packets = match (answer, fate) {
             (Answer::Gone, _) => return Err(Over),
-            (Answer::Done(..), Fate::DoneThenRefused(errno)) => {
+            (Answer::Done(..) | Answer::Loaded(..), Fate::DoneThenRefused(errno)) => {
                 self.send(sequence, &error(errno))?;
                 return if ENDING.contains(&errno) { Err(Over) } else { Ok(()) };
             }
-            (Answer::Done(rows, info), _) => vec![done(rows, &info)],
+            (Answer::Done(rows, info), _) => vec![done(rows, 0, &info)],
+            (Answer::Loaded(rows, skipped), _) => {
+                let all = rows + skipped;
+                let info =
+                    format!("Records: {all}  Deleted: 0  Skipped: {skipped}  Warnings: {skipped}");
+                vec![done(rows, skipped, &info)]
+            }
             (Answer::Refused(errno, message), _) => vec![refusal(errno, &message)],
             (Answer::Rows(columns, rows), _) => {
                 let mut packets = vec![vec![columns as u8]];
@@ -240,10 +247,11 @@ impl Connection<'_> {
 }
 
 /// All is done.
-fn done(rows: u64, info: &str) -> Vec<u8> {
+fn done(rows: u64, warnings: u64, info: &str) -> Vec<u8> {
     let mut payload = vec![OK];
     payload.extend(length(rows));
-    payload.extend([0, 2, 0, 0, 0]);
+    payload.extend([0, 2, 0]);
+    payload.extend((warnings as u16).to_le_bytes());
     if !info.is_empty() {
         payload.extend(length(info.len() as u64));
         payload.extend(info.bytes());

@@ -14,6 +14,8 @@ use super::tables::{Id, NotIn, Row, SessionState, Tables, Value};
 pub(super) enum Answer {
     /// It is done: rows that were changed, and the summary.
     Done(u64, String),
+    /// The same of the rows of a file, of which so many were passed over, with a warning each.
+    Loaded(u64, u64),
     /// How many columns there are, and rows.
     Rows(usize, Vec<Vec<Value>>),
     /// A number and words.
@@ -234,9 +236,13 @@ impl Run<'_> {
     }
 
     fn learned(&self, sql: &str) -> Option<Answer> {
-        // All its tables are alike.
-        let like = sql.replace("'u'", "'t'").replace("'model/u'", "'model/t'");
-        self.shared.answers.get(&like).map(|answer| match answer.clone() {
+        // What is not said of one of its tables is what is said of the first.
+        let like = ["u", "n"].iter().fold(sql.to_owned(), |sql, name| {
+            let sql = sql.replace(&format!("'{name}'"), "'t'");
+            sql.replace(&format!("'model/{name}'"), "'model/t'")
+        });
+        let known = self.shared.answers.get(sql).or_else(|| self.shared.answers.get(&like));
+        known.map(|answer| match answer.clone() {
             Learned::Rows(columns, rows) => Answer::Rows(columns, rows),
             Learned::Refused(errno, message) => Answer::Refused(errno, message),
         })

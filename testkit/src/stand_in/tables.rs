@@ -60,6 +60,8 @@ pub(super) struct SessionState {
     pub(super) wants: BTreeSet<String>,
     /// The statement that it runs, as the process list has it.
     pub(super) statement: String,
+    /// Rows that its last file has had passed over.
+    pub(super) skipped: u64,
     /// How long it waits for tables, and for rows.
     pub(super) table_wait: Duration,
     pub(super) row_wait: Duration,
@@ -78,6 +80,7 @@ impl Default for SessionState {
             locked: BTreeSet::new(),
             wants: BTreeSet::new(),
             statement: String::new(),
+            skipped: 0,
             table_wait: Duration::from_secs(60),
             row_wait: Duration::from_secs(50),
             is_stopped: false,
@@ -128,6 +131,9 @@ impl Table {
     }
 
     fn may_take(&self, values: &[Value], id: Id) -> Result<(), NotIn> {
+        if self.key_columns == 0 {
+            return Ok(());
+        }
         let key = values.get(..self.key_columns).unwrap_or_default();
         let same = |row: &&Row| row.values.get(..self.key_columns) == Some(key);
         for row in self.rows.iter().filter(same) {

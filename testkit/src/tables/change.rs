@@ -33,6 +33,42 @@ pub(crate) fn change(random: &mut Random, db: &mut Db, case: &Case, folder: &Pat
     insert(random, db, case, folder, few, "IGNORE");
 }
 
+/// A statement for either table, whose name is the first `{}`; or some, which are one transaction. It
+/// may be refused.
+pub fn statements(random: &mut Random, case: &Case) -> Vec<String> {
+    let columns = &case.table.columns;
+    let pick = Pick::new(columns);
+    let row = |random: &mut Random, verb: &str| {
+        let value = |column: &Column| match column.auto_increment {
+            true => "NULL".to_owned(),
+            false => literal(random, column),
+        };
+        let values: Vec<String> = columns.iter().map(value).collect();
+        format!("{verb} INTO `{{}}` VALUES ({})", values.join(", "))
+    };
+    match random.below(9) {
+        0 | 1 => vec![row(random, "INSERT IGNORE")],
+        2 | 3 => vec![row(random, "INSERT")],
+        4 => vec![row(random, "REPLACE")],
+        5 => vec![format!("DELETE FROM `{{}}` WHERE {}", pick.one_in(random, 40))],
+        6 | 7 => {
+            let column = random.below(columns.len());
+            let column = &columns[column];
+            if column.auto_increment {
+                return Vec::new();
+            }
+            let (value, which) = (literal(random, column), pick.one_in(random, 20));
+            vec![format!("UPDATE IGNORE `{{}}` SET `{}` = {value} WHERE {which}", column.name)]
+        }
+        _ => {
+            let delete = format!("DELETE FROM `{{}}` WHERE {}", pick.one_in(random, 3));
+            let insert = row(random, "INSERT IGNORE");
+            let end = random.pick(&["ROLLBACK", "ROLLBACK", "COMMIT"]);
+            vec!["BEGIN".to_owned(), delete, insert, end.to_owned()]
+        }
+    }
+}
+
 fn both(db: &mut Db, sql: &str) {
     if !sql.contains("{}") {
         db.sql(sql);

@@ -26,7 +26,7 @@ type Stored = Vec<Option<Vec<u8>>>;
 /// The server's opinion of a table. Purge comes behind changes, and until it has, and while it
 /// does, CHECK TABLE has remarks about records that are marked as deleted, of tables that the
 /// server filled as of ours; they are given the time to go.
-fn verdict(db: &mut Db, table: &str) -> Vec<String> {
+pub fn verdict(db: &mut Db, table: &str) -> Vec<String> {
     let begun = Instant::now();
     loop {
         let check = db.rows(&format!("CHECK TABLE `{table}` EXTENDED"));

@@ -118,6 +118,11 @@ impl Key {
         }
     }
 
+    /// Whether it has a part of a column's values only.
+    pub fn has_prefix(&self) -> bool {
+        self.parts.iter().any(|part| part.prefix.is_some())
+    }
+
     fn sql(&self, columns: &[Column]) -> String {
         let parts: Vec<String> = self.parts.iter().map(|part| part.sql(columns)).collect();
         let head = match self.kind {
