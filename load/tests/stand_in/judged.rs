@@ -15,6 +15,9 @@ use testkit::tables::server::{Db, Server};
 use super::scene::{Scene, WAYS, definition};
 use crate::modelled::{Told, told};
 
+/// The server that the answers are of.
+const SERIES: (u16, u16) = (10, 11);
+
 /// What befalls the first request that begins with these words.
 const SCRIPTS: [(&str, Fate); 12] = [
     ("COMMIT", Fate::LostBefore),
@@ -149,6 +152,11 @@ fn answers_are_of_the_shape_of_a_servers() {
         db.sql(&format!("CREATE TABLE {table}{}", definition(table)));
     }
     let (learned, mut text) = (testkit::stand_in::learned(), String::new());
+    if server.test_server().version().series() != SERIES {
+        // Others have their own answers, to which the loads of other tests are put.
+        println!("skipped: the answers are those of {SERIES:?}");
+        return server.remove();
+    }
     let learns = std::env::var_os("INRUSH_LEARN").is_some();
     for question in testkit::stand_in::questions() {
         let seen = answer(&mut db, question);
