@@ -140,7 +140,12 @@ fn the_numbers_that_a_table_goes_on_with_are_those_of_a_load_of_it_alone() {
     let mut scene = Scene::new(&server);
     let next = "SELECT GROUP_CONCAT(AUTO_INCREMENT) FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME IN ('a', 'b')";
-    for (columns, path) in [(["a", "b"].as_slice(), "stream"), (&["b", "c"], "direct")] {
+    // Each given; all generated, for NULL, and for a column that is not there.
+    for (columns, is_given, path) in [
+        (["a", "b"].as_slice(), true, "stream"),
+        (&["a", "b"], false, "stream"),
+        (&["b", "c"], true, "direct"),
+    ] {
         let mut seen = Vec::new();
         for is_alone in [true, false] {
             scene.reset();
@@ -153,8 +158,11 @@ fn the_numbers_that_a_table_goes_on_with_are_those_of_a_load_of_it_alone() {
             let mut tables = scene.tables[..2].to_vec();
             for options in &mut tables {
                 options.columns = Some(columns.iter().map(|&name| name.to_owned()).collect());
-                // A zero would be another way of having a value generated.
-                options.skip_lines = 1;
+                let row = |n: u64| match is_given {
+                    true => format!("{n}\t{n}\n"),
+                    false => format!("\\N\t{n}\n"),
+                };
+                std::fs::write(&options.files[0], (1..=ROWS).map(row).collect::<String>()).unwrap();
             }
             let reports = match is_alone {
                 true => tables
@@ -168,6 +176,6 @@ fn the_numbers_that_a_table_goes_on_with_are_those_of_a_load_of_it_alone() {
             }
             seen.push(scene.db.rows(next)[0].text(0).unwrap());
         }
-        assert_eq!(seen[0], seen[1], "{columns:?}");
+        assert_eq!(seen[0], seen[1], "{columns:?} {is_given}");
     }
 }

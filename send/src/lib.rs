@@ -93,6 +93,17 @@ pub struct Sent {
 /// Why there are none, and what came of removing the ledger, where that is of no use any more.
 pub type Failed = Box<(Error, server::Result<()>)>;
 
+/// A target whose rows were sent into a transaction that goes on.
+#[derive(Debug)]
+pub struct Within {
+    /// Of the load so far.
+    pub report: Report,
+    /// The transaction's connection.
+    pub session: Session,
+    /// Where its AUTO_INCREMENT is to go on once the rows are there to stay, if it was counted here.
+    pub next_number: Option<u64>,
+}
+
 /// Loads a target by statements, up to where a twin has all rows.
 pub fn run(
     prepared: &Prepared<'_>,
@@ -118,12 +129,13 @@ pub fn run_within(
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
     session: Session,
-) -> Result<(Report, Session), Error> {
+) -> Result<Within, Error> {
     let mut work = Work::new(prepared, connect, landing);
     work.given = Some(session);
     let sent = work.run_through(target, source, steps).map_err(|failed| failed.0)?;
+    let report = sent.report;
     let session = work.given.take().ok_or_else(no_connection)?;
-    Ok((sent.report, session))
+    Ok(Within { report, session, next_number: work.next_number })
 }
 
 struct Work<'a> {

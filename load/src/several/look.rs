@@ -158,6 +158,7 @@ fn look_at(
         target: Some(target),
         at: At::Inspected,
         stopwatch: Stopwatch::start(),
+        next_number: None,
         build_seconds,
     };
     Ok((part, estimate, connections))

@@ -26,6 +26,8 @@ pub(super) struct Part {
     pub(super) target: Option<Resting>,
     pub(super) at: At,
     pub(super) stopwatch: Stopwatch,
+    /// Where its AUTO_INCREMENT is to go on behind COMMIT, if rows went into it and were counted.
+    pub(super) next_number: Option<u64>,
     /// Seconds that its build is expected to take, with verification, where that is known.
     pub(super) build_seconds: f64,
 }

@@ -61,6 +61,7 @@ pub(super) fn load(
         commit(&mut parts, connections, (transaction, session), told, steps);
     match committed {
         Ok(warnings) => {
+            number(&mut parts, connections);
             drop(keeper);
             finish(&mut parts, &mut reports);
             Ok((reports, warnings))
@@ -136,7 +137,8 @@ fn rows(
     };
     let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
     let sent = send::run_within(&prepared, connect, landing, lock, source, steps, session)?;
-    Ok((sent.0, (transaction, sent.1)))
+    part.next_number = sent.next_number;
+    Ok((sent.report, (transaction, sent.session)))
 }
 
 /// Has the rows of all stay; gives what did not work after that.
@@ -177,6 +179,17 @@ fn commit(
     let (target, connections) = lock.rest();
     parts[0].target = Some(target);
     (connections, committed)
+}
+
+/// Has numbers go on where LOAD DATA would have left them. Where that cannot be done they go on without
+/// a gap, which is not worth a word.
+fn number(parts: &mut [Part], mut connections: Connections) {
+    for part in parts {
+        let (Some(next), Some(target)) = (part.next_number, part.target.take()) else { continue };
+        let mut lock = target.work(connections);
+        let _ = targets::transaction::number(&mut lock, next);
+        connections = lock.rest().1;
+    }
 }
 
 /// Removes what is left of a transaction whose connection is gone, and gives the error with what came
