@@ -260,8 +260,10 @@ pub(crate) struct BatchArgs {
     /// Bytes of input a second that are not exceeded, as 20M [default: no limit].
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_rate: Option<String>,
-    /// A replica that the server does not know, for --max-lag; may be given several times.
-    #[arg(long, value_name = "HOST:PORT")]
+    /// A replica, once for each of them: into a table that the direct path can build, the same file goes
+    /// to the server and all its replicas, and the RENAME alone is in the binary log. Where rows are
+    /// sent, one that the server does not know, for --max-lag.
+    #[arg(long, value_name = "HOST:PORT|SOCKET")]
     pub(crate) replica: Vec<String>,
     /// How far replicas may be behind before the load waits for them; 0 does not look [default: 30].
     #[arg(long, value_name = "SECONDS")]

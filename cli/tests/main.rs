@@ -26,6 +26,7 @@ mod put_aside;
 mod refused;
 mod replay;
 mod replay_kill;
+mod replicated;
 mod report;
 mod rights;
 mod rights_one_by_one;

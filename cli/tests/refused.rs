@@ -223,7 +223,7 @@ fn an_unfit_server_is_refused_by_name() {
     let file = home.file("rows.txt", "1\n");
     let outcome = run(&mut home.load(&server, "d.t", &file));
     let binlog =
-        "binary log (log_bin is on: replicas and point-in-time recovery would miss the rows)";
+        "binary log (log_bin is on: replicas and point-in-time recovery would miss the rows;";
     outcome.refused(2, &["page size (innodb_page_size is 8192, 16384 is needed)", binlog]);
     assert_eq!(outcome.err.contains("encrypted table (encrypted=yes)"), has_key, "{outcome:?}");
     assert_eq!(names(&server.datadir().join("d")), ["db.opt", "t.frm", "t.ibd"]);

@@ -5,12 +5,13 @@
 //! leaves. Between these calls the connections may work at other targets.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use encode::binding::{Binding, Parts};
 use encode::prepared::Prepared;
-use innodb::cfg::Cfg;
-use innodb::ids::PAGE_SIZE;
+use innodb::cfg::{Cfg, CfgIndex};
+use innodb::ids::{IndexId, PAGE_SIZE};
 use innodb::template::Template;
 use job::error::Error;
 use job::failpoint;
@@ -20,6 +21,7 @@ use job::options::LoadOptions;
 use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
+use server::Interrupt;
 use server::version::{Flavor, Version};
 use sources::Source;
 use targets::import::AtBuilt;
@@ -126,6 +128,29 @@ impl Unplaced {
         self.built.file_bytes
     }
 
+    /// Has the server of a replica adopt a copy of the file, which lies at `built` and is not imported
+    /// yet.
+    ///
+    /// Errors: the server's; its shadow is of another shape.
+    pub fn import_copy(
+        &self,
+        built: &Path,
+        replica: &mut Direct<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<(), Error> {
+        let (files, exported) = replica.create_shadow()?.export_template()?;
+        let cfg = Cfg { autoinc: self.built.next_auto_increment.unwrap_or(0), ..self.cfg.clone() };
+        if shape(&Cfg::parse(&files.cfg)?) != shape(&cfg) {
+            return Err(Error::Usage("InnoDB lays the table out otherwise there".to_owned()));
+        }
+        let building = exported.discard()?.create_copy(built, interrupt)?;
+        failpoint::hit("replica.copied");
+        let placed = building.place(&cfg.to_bytes())?;
+        failpoint::hit("replica.placed");
+        let mut imported = placed.import(self.built.row_id_max)?;
+        Ok(imported.check_indexes(self.built.rows)?)
+    }
+
     /// Has the server adopt the file. Takes no memory worth counting.
     pub fn import(
         self,
@@ -144,6 +169,17 @@ impl Unplaced {
             Ok(imported.filled().rest())
         })?;
         Ok((made, built))
+    }
+}
+
+/// What has to be the same of a table on two servers: all but names and numbers of the files.
+fn shape(cfg: &Cfg) -> Cfg {
+    let index = |index: &CfgIndex| CfgIndex { id: IndexId(0), space_id: 0, ..index.clone() };
+    Cfg {
+        host: String::new(),
+        autoinc: 0,
+        indexes: cfg.indexes.iter().map(index).collect(),
+        ..cfg.clone()
     }
 }
 

@@ -7,7 +7,7 @@ use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::list::ListBase;
-use crate::page::BODY;
+use crate::page::{BODY, FilHeader, seal};
 
 /// Space header. 112 bytes at byte [`SPACE_HEADER`] of page 0.
 #[derive(
@@ -53,3 +53,35 @@ const _: () = {
     assert!(SPACE_HEADER + offset_of!(SpaceHeader, next_segment_id) == 110);
     assert!(SPACE_HEADER + offset_of!(SpaceHeader, inodes_free) == 134);
 };
+
+/// Gives the first page of a file the number of another tablespace, and its checksum. IMPORT writes
+/// that number into all other pages; before it, the server looks for it in this one alone.
+pub fn renumber(page: &mut [u8], space_id: u32) {
+    for at in [offset_of!(FilHeader, space_id), SPACE_HEADER + offset_of!(SpaceHeader, space_id)] {
+        page[at..at + size_of::<U32>()].copy_from_slice(&space_id.to_be_bytes());
+    }
+    seal(page);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::ids::PAGE_SIZE;
+    use crate::page::{CHECKSUM, checksum};
+
+    #[test]
+    fn a_renumbered_page_differs_in_its_number_and_checksum_alone() {
+        let before = std::fs::read("testdata/mariadb-10.11/orders.ibd").unwrap();
+        let before = &before[..PAGE_SIZE];
+        let mut page = before.to_vec();
+        renumber(&mut page, 4_711);
+        assert_eq!(FilHeader::parse(&page).unwrap().space_id.get(), 4_711);
+        assert_eq!(page[CHECKSUM..], checksum(&page).to_be_bytes());
+        let differs = (0..PAGE_SIZE).filter(|&at| page[at] != before[at]);
+        assert!(differs.into_iter().all(|at| (34..42).contains(&at) || at >= CHECKSUM));
+        let old = FilHeader::parse(before).unwrap().space_id.get();
+        renumber(&mut page, old);
+        assert_eq!(page, before);
+    }
+}

@@ -233,6 +233,22 @@ pub enum Error {
         /// Whether nothing is left.
         clean: bool,
     },
+    /// What befell a replica that was to have the table too.
+    #[error("the replica {name}: {error}")]
+    Replica {
+        /// As the user named it.
+        name: String,
+        /// What was met.
+        error: Box<Error>,
+    },
+    /// A load that failed could not remove what it had made on replicas.
+    #[error("{error}; {}: the next load of the table with the same --replica removes it", .left.join("; "))]
+    OnReplicas {
+        /// What ended it.
+        error: Box<Error>,
+        /// What is left where, one of each replica.
+        left: Vec<String>,
+    },
     /// One of several tables that were to be loaded at once was not, and so none.
     #[error("{table}: {error}; {}", none(table, *tables, left.as_deref()))]
     Several {

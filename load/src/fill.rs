@@ -23,6 +23,7 @@ use sources::Source;
 use targets::publish::{Filled, FilledBy};
 use targets::{Direct, Lock};
 
+use crate::copies::Copies;
 use crate::forecast::Forecast;
 use crate::ladder::{self, Rung};
 
@@ -33,6 +34,8 @@ pub(crate) struct Filling<'l, 's, 'p> {
     pub(crate) progress: &'l Forecast<'p>,
     pub(crate) memory: &'l Memory,
     pub(crate) steps: &'l mut Steps<'s>,
+    /// Replicas that get the same file, where there are any.
+    pub(crate) copies: Option<Copies>,
 }
 
 /// A table that has all rows, in its place or, with what takes it, beside it.
@@ -75,6 +78,11 @@ impl<'l> Filling<'l, '_, '_> {
         let mut direct = Direct::new(target);
         let filled = self.shadow(&mut direct, true).and_then(|shadowed| {
             let unplaced = self.build(rung, &mut direct, shadowed, source)?;
+            if let Some(copies) = &mut self.copies {
+                // Before the import, which changes the file.
+                let lock = &*direct.lock;
+                caught(|| self.steps.step(Stage::Import, || copies.import(lock, &unplaced)))?;
+            }
             self.import(rung, &mut direct, unplaced)
         });
         filled.map_err(|error| self.abandon(&mut direct, error))
@@ -193,9 +201,12 @@ impl<'l> Filling<'l, '_, '_> {
             return Ok(report);
         };
         let name = target.table.name.to_string();
+        let copies = &mut self.copies;
         let published = pool::catch(|| {
-            let mut filled = Filled::by(target, made);
-            self.steps.last_step(Stage::Publish, || publish::publish(&mut filled, &name, options))
+            self.steps.last_step(Stage::Publish, || {
+                copies.as_mut().map_or(Ok(()), |copies| copies.check(target))?;
+                publish::publish(&mut Filled::by(target, made), &name, options)
+            })
         });
         let published = published.unwrap_or_else(|died| {
             let _shield = options.interrupt.shield();

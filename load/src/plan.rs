@@ -12,14 +12,15 @@ use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::space::free_bytes;
 use schema::TableName;
 use serde::Serialize;
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session, Unsupported, catalog};
 use sources::{FileSource, Source};
 use targets::{Lock, LockOptions};
 
+use crate::copies;
 use crate::ddl;
 use crate::estimate::Estimate;
 use crate::foreseen;
-use crate::ladder::{self, Purpose, Refused};
+use crate::ladder::{self, Climbed, Purpose, Refused};
 use crate::least;
 
 /// What a load would do.
@@ -110,8 +111,7 @@ pub(crate) fn planned(
         let foreseen = plan.with_foreseen(&name, options, &memory, &mut *source)?;
         return Ok((foreseen, None));
     };
-    let mut target = lock(session, options, None)?;
-    let climbed = ladder::climb(&mut target, options, &memory, &mut *source, Purpose::Plan)?;
+    let (target, climbed) = climbed(session, options, &memory, &mut *source)?;
     plan.refused.clone_from(&climbed.refused);
     let Some(path) = climbed.rung.as_ref().map(|rung| rung.path) else { return Ok((plan, None)) };
     plan.estimate = climbed.estimate;
@@ -135,6 +135,26 @@ pub(crate) fn planned(
     plan.why = rung.why;
     plan.landing = rung.landing.map(|landing| landing.why);
     Ok((plan, Some(rung.inspected)))
+}
+
+/// The target, and how far up the ladder a load of it would go.
+fn climbed(
+    session: Session,
+    options: &LoadOptions,
+    memory: &Memory,
+    source: &mut dyn Source,
+) -> Result<(Lock, Climbed), Error> {
+    let reached = session.options().clone();
+    let purpose = Purpose::Plan;
+    match copies::climb(&reached, options, (memory, &mut *source), None, purpose, lock)? {
+        Ok((target, climbed, _)) => Ok((target, climbed)),
+        Err(against) => {
+            let mut target = lock(session, options, None)?;
+            target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
+            let climbed = ladder::climb(&mut target, options, memory, source, purpose)?;
+            Ok((target, climbed))
+        }
+    }
 }
 
 impl Plan {

@@ -7,17 +7,18 @@ use encode::input;
 use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
-use job::options::LoadOptions;
+use job::options::{LoadOptions, LoadPath};
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
 use send::Way;
-use server::{ConnectOptions, Session};
+use server::{ConnectOptions, Session, Unsupported};
 use sources::Source;
 use targets::Lock;
 
+use crate::copies::{self, Copies};
 use crate::ddl::{self, Made};
 use crate::fill::{Filling, drop_ledger};
 use crate::forecast::Forecast;
@@ -143,12 +144,14 @@ fn run(
     steps: &mut Steps<'_>,
     told: Sender<String>,
 ) -> Result<Report, Error> {
-    let (mut target, made, mut rung) = steps.step_or_undo(
+    let Inspected { mut target, made, mut rung, copies } = steps.step_or_undo(
         Stage::Inspect,
         || inspect(connect, options, memory, &mut *source, &told),
-        |(mut target, made, _)| undo(&mut target, &made, options),
+        |mut inspected| undo(&mut inspected.target, &inspected.made, options),
     )?;
-    let mut filling = Filling { connect, options, progress, memory, steps };
+    let path = if copies.is_some() { LoadPath::Direct } else { options.path };
+    let options = &LoadOptions { path, ..options.clone() };
+    let mut filling = Filling { connect, options, progress, memory, steps, copies };
     let outcome = filling.fill(&mut rung, &mut target, source);
     match outcome.and_then(|filled| filling.publish(&rung, &mut target, filled)) {
         Ok(mut report) => {
@@ -164,15 +167,33 @@ fn run(
         Err(failed) => {
             let (error, cleaned) = *failed;
             let _shield = options.interrupt.shield();
-            if !matches!(error, Error::AllIn { .. }) {
+            let is_in = matches!(error, Error::AllIn { .. });
+            if !is_in {
                 made.undo(&mut target.session);
             }
-            Err(match error {
+            // Where the RENAME may be in the log, they may be about to publish.
+            let is_open = is_in || matches!(error, Error::SwapUnknown { .. });
+            let copies = filling.copies.take().filter(|_| !is_open);
+            let left = copies.map_or_else(Vec::new, |mut copies| copies.abandon());
+            let error = match error {
                 error @ Error::Appended { .. } => error,
                 error => error.in_step(steps.stage.name(), &target, cleaned),
+            };
+            Err(match left.is_empty() {
+                true => error,
+                false => Error::OnReplicas { error: Box::new(error), left },
             })
         }
     }
+}
+
+/// What is known before anything is made but, perhaps, the table.
+struct Inspected {
+    target: Lock,
+    made: Made,
+    rung: Rung,
+    /// Replicas that get the same file.
+    copies: Option<Copies>,
 }
 
 /// Takes the target, chooses the way into it, and removes what a killed load left.
@@ -182,7 +203,23 @@ fn inspect(
     memory: &Memory,
     source: &mut dyn Source,
     told: &Sender<String>,
-) -> Result<(Lock, Made, Rung), Error> {
+) -> Result<Inspected, Error> {
+    let mut against = Vec::new();
+    match copies::climb(
+        connect,
+        options,
+        (memory, &mut *source),
+        Some(told),
+        Purpose::Load,
+        plan::lock,
+    )? {
+        Ok((target, climbed, copies)) => {
+            let rung = climbed.require(&target, options)?;
+            let made = Made::default();
+            return Ok(Inspected { target, made, rung, copies: Some(copies) });
+        }
+        Err(reasons) => against.extend(reasons),
+    }
     let mut session = Session::connect(connect)?;
     let made = ddl::make_table(&mut session, options)?;
     let locked = pool::catch(|| plan::lock(session, options, Some(told)));
@@ -196,12 +233,13 @@ fn inspect(
             return Err(error);
         }
     };
+    target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
     let rung = pool::catch(|| {
         let climbed = ladder::climb(&mut target, options, memory, source, Purpose::Load)?;
         climbed.require(&target, options)
     });
     match rung.and_then(|rung| rung) {
-        Ok(rung) => Ok((target, made, rung)),
+        Ok(rung) => Ok(Inspected { target, made, rung, copies: None }),
         Err(error) => {
             undo(&mut target, &made, options);
             Err(error)

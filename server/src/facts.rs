@@ -41,6 +41,8 @@ pub struct ServerFacts {
     pub session_log_bin: bool,
     /// Whether the load's statements are kept out of it on purpose.
     pub unlogged: bool,
+    /// Whether of such a load what publishes it is in the log, and the replicas have the rest.
+    pub logs_publishing: bool,
     /// Whether Galera replicates this server.
     pub galera: bool,
     /// Replicas connected now, as far as the account may see them.
@@ -91,9 +93,13 @@ impl ServerFacts {
             log_bin,
             session_log_bin: log_bin && session_row.text(1)? == "1",
             unlogged: log_bin && session.options().unlogged,
+            logs_publishing: log_bin && session.options().logs_publishing,
             galera: on("wsrep_on"),
             replicas: if log_bin { replicas(session) } else { Vec::new() },
-            read_only: READ_ONLY.into_iter().filter(|name| is_set(&text(name))).collect(),
+            read_only: keeps_writes_away(session)
+                .into_iter()
+                .filter(|name| is_set(&text(name)))
+                .collect(),
             file_per_table: on("innodb_file_per_table"),
             encrypt_tables: text("innodb_encrypt_tables"),
             compression_default: on("innodb_compression_default"),
@@ -143,6 +149,14 @@ impl ServerFacts {
     /// What becomes of rows that are kept out of the binary log; none where they are not, or there is
     /// no log.
     pub fn unlogged_note(&self) -> Option<String> {
+        if self.logs_publishing {
+            return Some(
+                "--replica: the replicas have the same file, and publish it at the RENAME in the binary log, which \
+                 has nothing else of this load: point-in-time recovery from a backup before it would stop there, so \
+                 take a full backup"
+                    .to_owned(),
+            );
+        }
         let missing = match self.replicas.as_slice() {
             [] => "replicas".to_owned(),
             names => format!("replicas ({})", names.join(", ")),
@@ -169,6 +183,12 @@ impl ServerFacts {
         let sees_all = self.privileges.sees_foreign_keys();
         (!sees_all).then(|| Unsupported::UnseenForeignKeys(self.account.clone()))
     }
+}
+
+/// The variables of [`READ_ONLY`] that count: a replica is read-only for others.
+pub fn keeps_writes_away(session: &Session) -> Vec<&'static str> {
+    let counts = |name: &&str| !(session.options().is_replica && *name == "read_only");
+    READ_ONLY.into_iter().filter(counts).collect()
 }
 
 /// Whether a variable is neither off nor 0.

@@ -8,7 +8,7 @@
 //!
 //! In reading order: [`connect`] is how to reach a server and talk to it, [`facts`] and [`catalog`]
 //! describe it and a table of it, [`learn`] its collations, [`pressure`] is what it and its replicas
-//! suffer meanwhile, [`sandbox`] runs a server of our own.
+//! suffer meanwhile, [`replication`] who replicates from whom, [`sandbox`] runs a server of our own.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ pub mod identifier;
 pub mod learn;
 pub mod mariadbd;
 pub mod pressure;
+pub mod replication;
 pub mod sandbox;
 mod unsupported;
 pub mod version;

@@ -25,6 +25,8 @@ pub enum Unsupported {
     BinaryLog,
     /// Replicas that would miss them, one word each.
     Replicas(Vec<String>),
+    /// What keeps the file from the replicas that were named.
+    NamedReplica(String),
     /// The variables that keep writes away.
     ReadOnly(Vec<&'static str>),
     /// New tables have no files of their own.
@@ -77,6 +79,7 @@ impl Unsupported {
             Unsupported::Galera => "Galera",
             Unsupported::BinaryLog => "binary log",
             Unsupported::Replicas(_) => "replicas attached",
+            Unsupported::NamedReplica(_) => "--replica",
             Unsupported::ReadOnly(_) => "read-only server",
             Unsupported::SharedTablespace => "shared tablespace",
             Unsupported::EncryptedTables(_) => "encrypted tables",
@@ -107,9 +110,11 @@ impl Unsupported {
             Unsupported::Checksum(name) => write!(f, "innodb_checksum_algorithm is {name}"),
             Unsupported::Galera => f.write_str("wsrep_on is set"),
             Unsupported::BinaryLog => f.write_str(
-                "log_bin is on: replicas and point-in-time recovery would miss the rows",
+                "log_bin is on: replicas and point-in-time recovery would miss the rows; --unlogged keeps them \
+                 out of it, --replica has each replica get the same file",
             ),
             Unsupported::Replicas(names) => f.write_str(&names.join(", ")),
+            Unsupported::NamedReplica(why) => f.write_str(why),
             Unsupported::ReadOnly(variables) => write!(f, "{} is set", variables.join(" and ")),
             Unsupported::SharedTablespace => f.write_str(
                 "innodb_file_per_table is off: new tables go into the shared tablespace",

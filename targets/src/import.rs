@@ -7,9 +7,11 @@
 //!
 //! Each step says what it leaves behind when Inrush or the server is killed right after it.
 
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
 
 use disk::File;
+use innodb::ids::PAGE_SIZE;
 
 use crate::built_file::BuiltFile;
 use crate::checkpoint::Checkpoint;
@@ -19,10 +21,14 @@ use crate::shadow::{Direct, Discarded, LogState, Shadow, space_id};
 use server::error::{Error, Result};
 use server::facts::database_dir::FileId;
 use server::identifier::quote_name;
+use server::interrupt::Interrupt;
 use server::session::Warning;
 
 /// IMPORT's warning for an index it had to mark corrupt.
 const ER_INDEX_CORRUPT: u16 = 1817;
+
+/// Bytes of a file that are copied at once.
+const COPY_BYTES: usize = 1 << 20;
 
 /// A shadow without a file, and the file that is built for it.
 #[derive(Debug)]
@@ -70,6 +76,39 @@ impl<'d> Discarded<'d> {
         shadow.made.built = Some(id);
         let built = BuiltFile { id, paths: [path, shadow.path("ibd")] };
         Ok((file, Building { shadow, file: built, space_id }))
+    }
+}
+
+impl<'d> Discarded<'d> {
+    /// Copies the file that is built for another server's shadow of the same shape, and is not placed
+    /// there yet. The tablespace's number becomes this one's where a server looks for it before IMPORT,
+    /// which writes it into all pages.
+    ///
+    /// Killed after it, or in it: the file.
+    ///
+    /// Errors: the file system's; somebody wants the end.
+    pub fn create_copy(self, built: &Path, interrupt: &Interrupt) -> Result<Building<'d>> {
+        let space_id = self.space_id.unwrap_or(0);
+        let (file, building) = self.create_build_file()?;
+        let path = building.path();
+        let reading = |e| Error::io("reading", built, e);
+        let writing = |e| Error::io("writing", &path, e);
+        let source = disk::open(OpenOptions::new().read(true), built, "space").map_err(reading)?;
+        let bytes = source.metadata().map_err(reading)?.len();
+        file.allocate(bytes).map_err(writing)?;
+        let mut piece = vec![0; COPY_BYTES];
+        let mut offset = 0;
+        while offset < bytes {
+            interrupt.check()?;
+            piece.truncate(usize::try_from(bytes - offset).unwrap_or(COPY_BYTES).min(COPY_BYTES));
+            source.read_exact_at(&mut piece, offset).map_err(reading)?;
+            if offset == 0 {
+                innodb::space_header::renumber(&mut piece[..PAGE_SIZE], space_id);
+            }
+            file.write_all_at(&piece, offset).map_err(writing)?;
+            offset += piece.len() as u64;
+        }
+        Ok(building)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::built_file::BuiltFile;
 use crate::lock::{ER_GONE, Lock};
 use crate::names::Names;
 use crate::resting::{Connections, Resting};
-use crate::swap::{Before, HOLDERS_MAX, Mode, Pair, Swap};
+use crate::swap::{Before, HOLDERS_MAX, Mode, Pair, Swap, exec_published};
 use server::catalog::{self, definition};
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
@@ -263,7 +263,10 @@ impl Swapped<'_> {
             }
         }
         for some in dropped.chunks(DROPPED_AT_ONCE) {
-            self.lock.exec(&format!("DROP TABLE IF EXISTS {}", some.join(", ")))?;
+            let sql = format!("DROP TABLE IF EXISTS {}", some.join(", "));
+            let Lock { session, patience, .. } = &mut *self.lock;
+            let done = patience.watch(session, |session| exec_published(session, &sql));
+            done.map_err(|error| self.lock.gone_meanwhile(error))?;
         }
         kept
     }

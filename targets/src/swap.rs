@@ -316,9 +316,9 @@ impl Mover<'_> {
         let sql = self.swap.statement();
         // What is looked at has no foreign keys.
         if self.swap.pairs.iter().all(Pair::is_looked_at) {
-            return self.session.exec(&sql).map(drop);
+            return exec_published(self.session, &sql);
         }
-        unchecked(self.session, |session| session.exec(&sql).map(drop))
+        unchecked(self.session, |session| exec_published(session, &sql))
     }
 
     /// Under the holders' locks: renames, and lets each lock go when the renaming waits for it.
@@ -418,6 +418,22 @@ impl Pair {
             None => Ok(()),
         }
     }
+}
+
+/// A statement that publishes: in the binary log, also of a session that is not, where replicas are
+/// to publish by it.
+pub(super) fn exec_published(session: &mut Session, sql: &str) -> Result<()> {
+    if !session.options().logs_publishing {
+        return session.exec(sql).map(drop);
+    }
+    session.exec("SET SESSION sql_log_bin=1")?;
+    let done = session.exec(sql).map(drop);
+    if session.is_alive() {
+        let _shield = session.options().interrupt.shield();
+        // One that is made again begins without the log.
+        let _ = session.exec("SET SESSION sql_log_bin=0");
+    }
+    done
 }
 
 /// Locks the tables of one holder, if they are as they have to be.

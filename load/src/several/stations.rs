@@ -275,6 +275,7 @@ impl Stations<'_> {
             progress: &forecast,
             memory,
             steps: &mut steps,
+            copies: None,
         };
         let done = work(&mut Bench { rung, source, at, lock: &mut locked, filling });
         steps.stopwatch.stop();

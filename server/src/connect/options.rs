@@ -82,6 +82,12 @@ pub struct ConnectOptions {
     pub settings: Vec<(String, String)>,
     /// Whether the session's statements stay out of the server's binary log. Default: no.
     pub unlogged: bool,
+    /// Whether of a load that is [`unlogged`](Self::unlogged) the statements that publish it are in
+    /// the log all the same: replicas have the rest by other ways. Default: no.
+    pub logs_publishing: bool,
+    /// Whether the server replicates from the one that is loaded into: then it may be `read_only`.
+    /// Default: no.
+    pub is_replica: bool,
     /// What ends the statements of the connection before their time. Default: nothing does.
     pub interrupt: Interrupt,
     /// What the server is called where its address says less. Default: nothing.
@@ -175,6 +181,8 @@ impl ConnectOptions {
             time_zone: over.time_zone.or(self.time_zone),
             settings: [self.settings, over.settings].concat(),
             unlogged: self.unlogged || over.unlogged,
+            logs_publishing: self.logs_publishing || over.logs_publishing,
+            is_replica: self.is_replica || over.is_replica,
             interrupt: self.interrupt,
             name: over.name.or(self.name),
             known: Known::default(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::options::{ConnectOptions, Protocol};
+use crate::options::{ConnectOptions, Known, Protocol};
 use crate::pressure::{Following, Lag};
 use crate::session::Session;
 use crate::version::Flavor;
@@ -47,8 +47,7 @@ impl Replica {
     /// Errors: it does not answer, or does not say how far it is behind (the account needs REPLICA
     /// MONITOR, on MySQL REPLICATION CLIENT), or replicates from nobody.
     pub fn named(address: &str, options: &ConnectOptions) -> Result<Replica> {
-        let (host, port) = split(address)?;
-        let mut replica = Replica::at(host, port, options, true);
+        let mut replica = Replica::new(address, reached(address, options)?, true);
         let following = replica.ask().map_err(|error| {
             Error::Option(format!(
                 "the replica {address} does not say how far it is behind: {error}"
@@ -61,19 +60,13 @@ impl Replica {
     }
 
     fn at(host: &str, port: u16, options: &ConnectOptions, is_named: bool) -> Replica {
-        let connect_timeout = options.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
-        let options = ConnectOptions {
-            host: Some(host.to_owned()),
-            port: Some(port),
-            socket: None,
-            database: None,
-            protocol: Some(Protocol::Tcp),
-            connect_timeout: Some(connect_timeout.min(CONNECT_TIMEOUT)),
-            interrupt: Interrupt::default(),
-            ..options.clone()
-        };
         let name =
             if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        Replica::new(&name, over_tcp(host, port, options), is_named)
+    }
+
+    fn new(name: &str, options: ConnectOptions, is_named: bool) -> Replica {
+        let name = name.to_owned();
         Replica { name, options, session: None, is_named, followed: false, id: None, primary: None }
     }
 
@@ -243,10 +236,39 @@ fn addresses(session: &mut Session) -> Vec<String> {
     rows.iter().filter_map(host).collect()
 }
 
+/// How the replica at `address` is reached, by the account of `options` of its primary.
+///
+/// Errors: it is neither `HOST[:PORT]`, `[ADDRESS]:PORT` nor the path of a socket.
+pub fn reached(address: &str, options: &ConnectOptions) -> Result<ConnectOptions> {
+    if address.starts_with('/') {
+        let socket = Some(address.into());
+        let protocol = Some(Protocol::Socket);
+        return Ok(ConnectOptions { socket, protocol, ..over_tcp("localhost", PORT, options) });
+    }
+    let (host, port) = split(address)?;
+    Ok(over_tcp(host, port, options))
+}
+
+fn over_tcp(host: &str, port: u16, options: &ConnectOptions) -> ConnectOptions {
+    let connect_timeout = options.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+    ConnectOptions {
+        host: Some(host.to_owned()),
+        port: Some(port),
+        socket: None,
+        database: None,
+        protocol: Some(Protocol::Tcp),
+        connect_timeout: Some(connect_timeout.min(CONNECT_TIMEOUT)),
+        interrupt: Interrupt::default(),
+        known: Known::default(),
+        ..options.clone()
+    }
+}
+
 /// Host and port of `HOST[:PORT]`.
 fn split(address: &str) -> Result<(&str, u16)> {
-    let wrong =
-        |what: &str| Error::Option(format!("--replica {address}: {what}, expected HOST:PORT"));
+    let wrong = |what: &str| {
+        Error::Option(format!("--replica {address}: {what}, expected HOST:PORT or a socket's path"))
+    };
     let bracketed = address.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let (host, port) = match bracketed {
         Some((host, "")) => (host, None),

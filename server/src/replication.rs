@@ -1,0 +1,95 @@
+//! Who replicates from whom, and what of a table would be lost on the way.
+//!
+//! For loads that put the same file on a primary and on its replicas, and have the RENAME alone
+//! replicated: each replica of the primary has to have the file, and to come to the RENAME.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::error::Result;
+use crate::session::Session;
+
+/// Rules of a replica by which it leaves out or renames what it is sent.
+const FILTERS: [&str; 7] = [
+    "replicate_do_db",
+    "replicate_ignore_db",
+    "replicate_do_table",
+    "replicate_ignore_table",
+    "replicate_wild_do_table",
+    "replicate_wild_ignore_table",
+    "replicate_rewrite_db",
+];
+
+/// A server with a binary log, and who takes it.
+#[derive(Clone, Debug)]
+pub struct Primary {
+    /// `@@server_id`.
+    pub id: u64,
+    /// Numbers of the replicas that registered, with what is known of where they are.
+    pub replicas: BTreeMap<u64, String>,
+    /// What the log leaves out, a sentence each.
+    pub filters: Vec<String>,
+    /// Connections that take the log.
+    pub followers: usize,
+}
+
+impl Primary {
+    /// Asks the server of `session`.
+    ///
+    /// Errors: the account may not see it: it needs REPLICATION MASTER ADMIN and, without SUPER,
+    /// BINLOG MONITOR.
+    pub fn read(session: &mut Session) -> Result<Primary> {
+        let id = session.query_row("SELECT @@server_id")?.number(0)?;
+        let mut replicas = BTreeMap::new();
+        for row in session.query("SHOW SLAVE HOSTS")? {
+            let place = format!("server {} at {}:{}", row.text(0)?, row.text(1)?, row.text(2)?);
+            replicas.insert(row.number(0)?, place);
+        }
+        let mut filters = Vec::new();
+        for status in session.query_named("SHOW MASTER STATUS")? {
+            for rule in ["binlog_do_db", "binlog_ignore_db"] {
+                filters.extend(set(&status, rule).map(|names| format!("{rule} is {names}")));
+            }
+        }
+        let dumps = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+             WHERE COMMAND LIKE 'Binlog Dump%'";
+        let followers = session.query_row(dumps)?.number(0)?;
+        Ok(Primary { id, replicas, filters, followers })
+    }
+
+    /// What keeps the server of `session` from being a replica that comes to all that this one logs,
+    /// a sentence each.
+    ///
+    /// Errors: the account may not see it: without SUPER it needs REPLICA MONITOR.
+    pub fn against(&self, session: &mut Session) -> Result<Vec<String>> {
+        let channels = session.query_named("SHOW ALL SLAVES STATUS")?;
+        let id = self.id.to_string();
+        let ours = |channel: &&HashMap<_, _>| set(channel, "master_server_id") == Some(id.as_str());
+        let Some(channel) = channels.iter().find(ours) else {
+            return Ok(vec![format!("it does not replicate from server {id}")]);
+        };
+        let mut against = Vec::new();
+        for thread in ["slave_io_running", "slave_sql_running"] {
+            let state = set(channel, thread).unwrap_or("unknown");
+            if state != "Yes" {
+                against.push(format!("{thread} is {state}: START SLAVE"));
+            }
+        }
+        for rule in FILTERS {
+            against.extend(set(channel, rule).map(|names| format!("{rule} is {names}")));
+        }
+        Ok(against)
+    }
+
+    /// Waits until the server of `session` has done all that this one had logged at `position`, as
+    /// `@@gtid_binlog_pos` has it; whether it has.
+    pub fn is_reached(session: &mut Session, position: &str, seconds: u64) -> Result<bool> {
+        let position = crate::identifier::quote_text(position);
+        let sql = format!("SELECT MASTER_GTID_WAIT({position}, {seconds})");
+        Ok(session.query_text(&sql)?.as_deref() == Some("0"))
+    }
+}
+
+/// What a column holds, if anything.
+fn set<'a>(row: &'a HashMap<String, Option<String>>, column: &str) -> Option<&'a str> {
+    row.get(column)?.as_deref().filter(|value| !value.is_empty())
+}
