@@ -212,6 +212,9 @@ pub(crate) struct LoadArgs {
     /// Build a table that has triggers: they are not run for these rows, and stay on the table.
     #[arg(long)]
     pub(crate) no_triggers: bool,
+    /// Load rows whatever foreign keys say of them.
+    #[arg(long)]
+    pub(crate) no_foreign_key_checks: bool,
     /// Where sorted runs spill to [default: the system's temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,

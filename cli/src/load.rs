@@ -148,6 +148,7 @@ pub(crate) fn options_of(
     }
     options.unlogged = args.unlogged;
     options.no_triggers = args.no_triggers;
+    options.unchecked_keys = args.no_foreign_key_checks;
     if let Some(folder) = &args.temp_dir {
         options.temp_dir = folder.clone();
     }

@@ -35,7 +35,7 @@ const PUBLISHED: End = IsIn("nevertheless: do not load them again");
 const REPLAYED: End = IsIn("the failpoint replay.");
 
 /// Every thread, on a way that has it.
-const THREADS: [(&str, Way, End); 39] = [
+const THREADS: [(&str, Way, End); 41] = [
     ("thread.rows", Way::Direct, ITSELF),
     ("batch.0", Way::Direct, ITSELF),
     ("thread.indexes", Way::Direct, ITSELF),
@@ -47,6 +47,8 @@ const THREADS: [(&str, Way, End); 39] = [
     ("thread.waiting", Way::Direct, Goes),
     ("thread.interrupt", Way::Direct, Goes),
     ("thread.signals", Way::Direct, Goes),
+    ("thread.behind", Way::Keys, Fails("the thread that waits for a table has ended")),
+    ("thread.carrier", Way::Keys, Fails("the thread that waits for a table has ended")),
     ("thread.import", Way::Several, ITSELF),
     ("thread.verify", Way::Several, ITSELF),
     ("thread.mover", Way::Several, Fails("the thread that renames has ended")),
@@ -78,7 +80,7 @@ const THREADS: [(&str, Way, End); 39] = [
 ];
 
 /// Where a load or a replay is conducted from, on a way that comes there.
-const CONDUCTED: [(&str, Way, End); 38] = [
+const CONDUCTED: [(&str, Way, End); 39] = [
     ("inspect.end", Way::Made, ITSELF),
     ("shadow.discarded", Way::Made, ITSELF),
     ("shadow.discarded", Way::Direct, ITSELF),
@@ -90,6 +92,7 @@ const CONDUCTED: [(&str, Way, End); 38] = [
     ("publish.swapped", Way::Direct, Warns),
     ("publish.end", Way::Direct, Warns),
     ("job.end", Way::Direct, Goes),
+    ("publish.prepared", Way::Keys, ITSELF),
     ("shadow.discarded", Way::Several, ITSELF),
     ("import.placed", Way::Several, ITSELF),
     ("publish.begin", Way::Several, ITSELF),
@@ -166,7 +169,7 @@ fn all_of(cases: &[(&'static str, Way, End)], ways: &[Way]) {
 
 #[test]
 fn a_panic_in_a_thread_of_a_build_ends_it_or_nothing() {
-    all_of(&THREADS, &[Way::Direct, Way::Several, Way::Packed, Way::Skipping]);
+    all_of(&THREADS, &[Way::Direct, Way::Keys, Way::Several, Way::Packed, Way::Skipping]);
 }
 
 #[test]
@@ -181,7 +184,7 @@ fn a_panic_in_a_thread_of_a_replay_ends_it_or_nothing() {
 
 #[test]
 fn a_panic_of_who_conducts_a_build_says_what_is_in() {
-    all_of(&CONDUCTED, &[Way::Direct, Way::Several, Way::Made]);
+    all_of(&CONDUCTED, &[Way::Direct, Way::Keys, Way::Several, Way::Made]);
 }
 
 #[test]

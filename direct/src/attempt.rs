@@ -13,6 +13,7 @@ use job::report::{IndexReport, RejectTally};
 use job::stop::Stop;
 use job::turn::Turnstile;
 use sort::{RunStore, Runs};
+use targets::key_run::KeyRun;
 
 use crate::build::Build;
 use crate::duplicates::gate::RowGate;
@@ -20,8 +21,9 @@ use crate::duplicates::log::DuplicateLog;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::resolve::{self, Resolved};
 use crate::early_pass::EarlyPass;
-use crate::indexes::{IndexState, IndexesStage};
+use crate::indexes::{IndexState, Indexes, IndexesStage};
 use crate::key_ranges;
+use crate::key_taps::KeyLog;
 use crate::order::{Order, entry_shapes};
 use crate::pages::PageSink;
 use crate::rows::{Commit, RowsStage};
@@ -42,6 +44,8 @@ pub struct Built {
     /// Largest hidden row id; none for a table with a key of its own, or without rows.
     pub(crate) row_id_max: Option<u64>,
     pub(crate) indexes: Vec<IndexReport>,
+    /// Keys that were taken down.
+    pub(crate) keys: Vec<KeyRun>,
 }
 
 /// What the rows stage leaves to the indexes stage.
@@ -49,6 +53,7 @@ pub(crate) struct RowsBuilt<'a> {
     order: Order,
     sink: PageSink<'a>,
     stores: Vec<RunStore>,
+    keys: Option<KeyLog>,
     rows: u64,
     rejects: u64,
     rejects_by_reason: Vec<RejectTally>,
@@ -162,6 +167,7 @@ impl<'a> Build<'a> {
             order,
             sink,
             stores,
+            keys: None,
             rows: commit.rows,
             rejects: commit.rejects.count(),
             rejects_by_reason: commit.rejects.tally(),
@@ -169,10 +175,12 @@ impl<'a> Build<'a> {
             next_auto_increment,
             row_id_max: has_row_ids.then(|| sequence.row_id_max()),
         };
+        let mut built = built;
         if let Some(builder) = commit.builder.take() {
             let finished = built.sink.finish(0, builder, built.last_auto_increment())?;
             built.sink.write_finished(finished)?;
         }
+        built.keys = Some(commit.keys);
         Ok(built)
     }
 
@@ -180,7 +188,7 @@ impl<'a> Build<'a> {
         let stores = std::mem::take(&mut built.stores);
         let runs = stores.into_iter().map(RunStore::finish).collect::<Result<Vec<_>, _>>()?;
         let spilled_bytes = runs.iter().map(|runs| runs.stats().spilled_file_bytes).sum();
-        self.run_indexes(&built, &runs)?;
+        let keys = self.run_indexes(&mut built, &runs)?;
         drop(runs);
         let (file_bytes, mut indexes, early) = built.sink.seal()?;
         indexes.iter_mut().for_each(|index| index.records = built.rows);
@@ -196,6 +204,7 @@ impl<'a> Build<'a> {
             next_auto_increment: built.next_auto_increment,
             row_id_max: built.row_id_max,
             indexes,
+            keys,
         };
         Ok((built, early))
     }
@@ -211,6 +220,8 @@ impl<'a> Build<'a> {
         let form = encode::rejects::form(&mut **self.lock_source())?;
         let rejects =
             Rejects::create(self.options.rejects.as_deref(), self.options.rejects_max, &form)?;
+        let keys = KeyLog::create(self.binding, self.table, self.keys, &self.options.temp_dir)?;
+        let taps = if order == Order::AsRead { keys.taps(0) } else { Vec::new() };
         let stage = RowsStage {
             binding: self.binding,
             order,
@@ -230,9 +241,11 @@ impl<'a> Build<'a> {
                 duplicates: DuplicateLog::create(self.options, &form, attempt.losers)?,
                 rows: 0,
                 last_key: Vec::new(),
+                keys,
             }),
             rejects_max: self.options.rejects_max,
             next_run: AtomicU64::new(0),
+            taps,
         };
         pool::run(self.memory.threads, || stage.work(), || stage.close())?;
         stage.reading.tally().check()?;
@@ -240,7 +253,8 @@ impl<'a> Build<'a> {
         Ok(stage.commit.into_state())
     }
 
-    fn run_indexes(&self, built: &RowsBuilt<'_>, runs: &[Runs]) -> Result<(), Stop> {
+    fn run_indexes(&self, built: &mut RowsBuilt<'_>, runs: &[Runs]) -> Result<Vec<KeyRun>, Stop> {
+        let Some(keys) = built.keys.take() else { return Ok(Vec::new()) };
         let first_index = built.order.first_index();
         let sink = &built.sink;
         let state = |slot| IndexState {
@@ -254,7 +268,8 @@ impl<'a> Build<'a> {
             first_index,
             tasks: key_ranges::tasks(runs, self.memory.batch_bytes),
             sink,
-            commit: Turnstile::new((0..runs.len()).map(state).collect()),
+            taps: (0..runs.len()).map(|slot| keys.taps(first_index + slot)).collect(),
+            commit: Turnstile::new(Indexes { states: (0..runs.len()).map(state).collect(), keys }),
             progress: self.progress,
             interrupt: &self.options.interrupt,
             rows: built.rows,
@@ -264,6 +279,7 @@ impl<'a> Build<'a> {
             done_bytes: AtomicU64::new(0),
             stop: AtomicBool::new(false),
         };
-        pool::run(self.memory.threads, || stage.work(), || stage.close())
+        pool::run(self.memory.threads, || stage.work(), || stage.close())?;
+        Ok(stage.commit.into_state().keys.finish()?)
     }
 }

@@ -20,6 +20,7 @@ use server::Interrupt;
 use sort::Runs;
 
 use crate::key_ranges::Task;
+use crate::key_taps::{KeyLog, KeyTap, Tapped};
 use crate::pages::PageSink;
 use crate::unique_part::UniquePart;
 
@@ -33,7 +34,9 @@ pub(crate) struct IndexesStage<'a> {
     pub(crate) first_index: usize,
     pub(crate) tasks: Vec<Task>,
     pub(crate) sink: &'a PageSink<'a>,
-    pub(crate) commit: Turnstile<Vec<IndexState>>,
+    pub(crate) commit: Turnstile<Indexes>,
+    /// Keys of each index that are taken down.
+    pub(crate) taps: Vec<Vec<KeyTap>>,
     pub(crate) progress: &'a dyn Progress,
     /// Ends the stage early.
     pub(crate) interrupt: &'a Interrupt,
@@ -45,6 +48,13 @@ pub(crate) struct IndexesStage<'a> {
     pub(crate) next_task: AtomicU64,
     pub(crate) done_bytes: AtomicU64,
     pub(crate) stop: AtomicBool,
+}
+
+/// What is passed from range to range.
+pub(crate) struct Indexes {
+    /// One a run.
+    pub(crate) states: Vec<IndexState>,
+    pub(crate) keys: KeyLog,
 }
 
 /// An index that is being built.
@@ -92,6 +102,7 @@ impl IndexesStage<'_> {
             unique: secondary.map_or(UniquePart::Whole, UniquePart::of),
             first_unique: Vec::new(),
             last_unique: Vec::new(),
+            tapped: Tapped::new(self.taps[slot].len()),
         }
     }
 }
@@ -105,6 +116,7 @@ struct Worker<'a> {
     unique: UniquePart,
     first_unique: Vec<u8>,
     last_unique: Vec<u8>,
+    tapped: Tapped,
 }
 
 impl Worker<'_> {
@@ -125,6 +137,10 @@ impl Worker<'_> {
                 }
                 self.last_unique.clear();
                 self.last_unique.extend_from_slice(unique);
+            }
+            let taps = &self.stage.taps[task.slot];
+            if !taps.is_empty() {
+                self.tapped.push(taps, key);
             }
             let record = match &mut self.rebuilder {
                 Some(rebuilder) => rebuilder.record(key, payload),
@@ -152,7 +168,9 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
     let index = stage.first_index + worker.slot;
     stage.interrupt.check()?;
     let mut turn = stage.commit.wait(ticket)?;
-    let state = &mut turn.state()[worker.slot];
+    let Indexes { states, keys } = turn.state();
+    keys.take(index, &mut worker.tapped)?;
+    let state = &mut states[worker.slot];
     if !worker.first_unique.is_empty() {
         if state.last_unique == worker.first_unique {
             return Err(worker.duplicate(&worker.first_unique));

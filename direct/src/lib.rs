@@ -19,6 +19,7 @@ mod duplicates;
 mod early_pass;
 mod indexes;
 mod key_ranges;
+mod key_taps;
 mod least;
 mod load;
 mod locate;

@@ -25,6 +25,7 @@ use server::Interrupt;
 use server::version::{Flavor, Version};
 use sources::Source;
 use targets::import::AtBuilt;
+use targets::key_run::Keys;
 use targets::publish::FilledBy;
 use targets::shadow::AtDiscarded;
 use targets::{Direct, Lock};
@@ -89,6 +90,7 @@ pub fn build(
         fields: &prepared.inspected.fields,
         collations: &prepared.inspected.collations,
     })?;
+    let table = direct.lock.table.clone();
     let (file, building) = direct.discarded(at)?.create_build_file()?;
     let file = SpaceFile::new(file, building.path(), cached_bytes_max(prepared.options));
     let collations = collations_by_id(prepared, &binding, &cfg);
@@ -97,6 +99,8 @@ pub fn build(
         memory: prepared.memory,
         binding: &binding,
         template: &template,
+        table: &table,
+        keys: &prepared.inspected.foreign_keys,
         file: &file,
         early: &verify::early(&ibd, &cfg, &collations)?,
         source,
@@ -157,7 +161,7 @@ impl Unplaced {
         direct: &mut Direct<'_>,
         steps: &mut Steps<'_>,
     ) -> Result<(FilledBy, Built), Error> {
-        let Unplaced { mut cfg, built, at } = self;
+        let Unplaced { mut cfg, mut built, at } = self;
         let made = steps.step(Stage::Import, || {
             cfg.autoinc = built.next_auto_increment.unwrap_or(0);
             let mut building = direct.building(at)?;
@@ -166,7 +170,8 @@ impl Unplaced {
             failpoint::hit("import.placed");
             let mut imported = placed.import(built.row_id_max)?;
             imported.check_indexes(built.rows)?;
-            Ok(imported.filled().rest())
+            let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows };
+            Ok(imported.filled().rest().with_keys(keys))
         })?;
         Ok((made, built))
     }
@@ -257,6 +262,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
     notes.extend(target.facts.unlogged_note());
     notes.extend(target.triggers_note());
     notes.extend(log_note(&target.facts.version, built.file_bytes));
+    notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
     notes.extend(options.emptied_note(built.rows, built.rejects));
     if memory.threads < options.threads {
         notes.push(format!("--memory has room for {} thread(s) only", memory.threads));

@@ -38,6 +38,7 @@ use sources::{Chunk, Row, Rows};
 
 use crate::duplicates::gate::RowGate;
 use crate::duplicates::log::DuplicateLog;
+use crate::key_taps::{KeyLog, KeyTap, Tapped};
 use crate::off_page;
 use crate::order::{Order, entry_shapes};
 use crate::pages::PageSink;
@@ -72,6 +73,8 @@ pub(crate) struct RowsStage<'a, 'l> {
     pub(crate) rejects_max: u64,
     /// Number of the next sorted run.
     pub(crate) next_run: AtomicU64,
+    /// Keys of the clustered index that are taken down, with [`Order::AsRead`].
+    pub(crate) taps: Vec<KeyTap>,
 }
 
 /// What is passed from chunk to chunk.
@@ -83,6 +86,7 @@ pub(crate) struct Commit<'l> {
     pub(crate) rows: u64,
     /// Key of the last row; empty before the first.
     pub(crate) last_key: Vec<u8>,
+    pub(crate) keys: KeyLog,
 }
 
 impl RowsStage<'_, '_> {
@@ -126,6 +130,7 @@ struct Worker<'a, 'l> {
     places: Places,
     first_key: Vec<u8>,
     last_key: Vec<u8>,
+    tapped: Tapped,
 }
 
 impl<'a, 'l> Worker<'a, 'l> {
@@ -156,6 +161,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             places: Places::default(),
             first_key: Vec::new(),
             last_key: Vec::new(),
+            tapped: Tapped::new(stage.taps.len()),
             stage,
         }
     }
@@ -222,6 +228,9 @@ impl<'a, 'l> Worker<'a, 'l> {
             }
             self.last_key.clear();
             self.last_key.extend_from_slice(key);
+            if !self.stage.taps.is_empty() {
+                self.tapped.push(&self.stage.taps, key);
+            }
             self.batch.push(record.bytes, record.origin)?;
         }
         for index in 0..self.stage.binding.secondaries.len() {
@@ -266,6 +275,7 @@ impl<'a, 'l> Worker<'a, 'l> {
                 check_order(&state.last_key, &self.first_key)?;
             }
             state.last_key.clone_from(&self.last_key);
+            state.keys.take(0, &mut self.tapped)?;
             appended = Some(self.stage.sink.number(0, builder, &mut self.batch, last)?);
         }
         self.first_key.clear();

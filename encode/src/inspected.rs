@@ -47,6 +47,8 @@ pub struct Inspected {
     pub sql_mode: String,
     /// Whose rules say what becomes of a row.
     pub rules: RowRules,
+    /// Columns of foreign keys, and those that they refer to, of which a build takes down the keys.
+    pub foreign_keys: Vec<Vec<String>>,
 }
 
 impl Inspected {
@@ -117,8 +119,19 @@ impl Inspected {
             unfit,
             sql_mode,
             rules: options.rules,
+            foreign_keys: foreign_keys(table, options),
         })
     }
+}
+
+/// The columns of a table's foreign keys, and of those of them that refer to itself.
+fn foreign_keys(table: &Table, options: &LoadOptions) -> Vec<Vec<String>> {
+    if options.unchecked_keys {
+        return Vec::new();
+    }
+    let own = table.references.iter().map(|reference| reference.columns.clone());
+    let to_itself = table.references.iter().filter(|reference| reference.parent == table.name);
+    own.chain(to_itself.map(|reference| reference.parent_columns.clone())).collect()
 }
 
 /// Whether something of a table gives rows what their input lacks.

@@ -231,6 +231,8 @@ pub struct LoadOptions {
     /// Whether a table with triggers may be built, past them: they are not run, and stay on it.
     /// Default: no.
     pub no_triggers: bool,
+    /// Whether rows are taken in whatever foreign keys say of them. Default: no.
+    pub unchecked_keys: bool,
     /// The shares of that memory, which otherwise follow from it. For tests: small ones make many
     /// chunks, hand-overs and spills of little input.
     #[doc(hidden)]
@@ -290,6 +292,7 @@ impl LoadOptions {
             page_cache_bytes: None,
             unlogged: false,
             no_triggers: false,
+            unchecked_keys: false,
             shares: None,
             sort_input: None,
             defer_indexes: None,
@@ -375,6 +378,16 @@ impl LoadOptions {
             _ => "every row of the input was refused",
         };
         Some(format!("{why}, so that the table is empty now"))
+    }
+
+    /// What is said of a table with foreign keys that nobody looked at; none where there are none, or
+    /// somebody did.
+    pub fn unchecked_note(&self, has_foreign_keys: bool) -> Option<String> {
+        let is_unchecked = self.unchecked_keys && has_foreign_keys;
+        is_unchecked.then(|| {
+            "--no-foreign-key-checks: nobody looked whether rows refer to rows that are there"
+                .to_owned()
+        })
     }
 
     /// Refuses a file for rows that are not loaded where it cannot be made, or would destroy input.

@@ -2,6 +2,7 @@
 
 use server::identifier::TableName;
 use targets::publish::Filled;
+use targets::relations::KeyChecks;
 use targets::{Lock, swap};
 
 use crate::error::Error;
@@ -16,7 +17,8 @@ pub fn publish(
     options: &LoadOptions,
 ) -> Result<Vec<String>, Error> {
     filled.ensure_session()?;
-    let swapped = filled.publish(swap_mode(options.mode)).map_err(|error| match error {
+    let checks = if options.unchecked_keys { KeyChecks::None } else { KeyChecks::Rows };
+    let swapped = filled.publish(swap_mode(options.mode), checks).map_err(|error| match error {
         server::Error::Unanswered(_) => {
             let reason = error.to_string();
             Error::SwapUnknown { target: target.to_owned(), reason }
@@ -30,7 +32,15 @@ pub fn publish(
     let kept = match dropped {
         Ok(()) => None,
         Err(error @ Error::Server(server::Error::Leftover(_))) => Some(error.to_string()),
-        Err(error) => Some(left(&swapped.asides(), &error)),
+        Err(error) => {
+            let left = left(&swapped.asides(), &error);
+            Some(match swapped.is_referred_to() {
+                false => left,
+                true => {
+                    format!("{left}; foreign keys of other tables may refer to old rows until then")
+                }
+            })
+        }
     };
     Ok(died.into_iter().chain(kept).collect())
 }

@@ -7,6 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use direct::{Shadowed, Unplaced};
+use encode::input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::memory::Memory;
@@ -160,6 +161,28 @@ impl<'l> Filling<'l, '_, '_> {
             let _shield = self.options.interrupt.shield();
             Box::new((error, target.abandon().and(forgotten)))
         })
+    }
+
+    /// Whether a load was given up, and cleaned up after, for rows that refer to nothing, which may be
+    /// refused: the server does that one by one.
+    pub(crate) fn may_refuse_rows(&self, failed: &(Error, server::Result<()>)) -> bool {
+        let is_for_rows = matches!(
+            &failed.0,
+            Error::Server(server::Error::Orphans(orphans)) if orphans.is_new
+        );
+        let may = self.options.path == LoadPath::Auto && self.options.rejects_max > 0;
+        may && is_for_rows && failed.1.is_ok()
+    }
+
+    /// Reads the input once more, and sends its rows.
+    pub(crate) fn send_again(
+        &mut self,
+        rung: &mut Rung,
+        target: &mut Lock,
+        error: &Error,
+    ) -> Result<Full, Failed> {
+        let (_, source) = input::open_files(self.options).map_err(|e| Box::new((e, Ok(()))))?;
+        self.send_instead(rung, target, source, error)
     }
 
     /// Sends the rows of a load that the direct path gave up because of `error`, its table gone.

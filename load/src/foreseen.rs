@@ -30,6 +30,7 @@ pub(crate) fn table(name: &TableName, statement: &str) -> Option<Table> {
         period: None,
         indexes: outline.indexes.iter().enumerate().map(index).collect(),
         foreign_keys: Vec::new(),
+        references: Vec::new(),
         triggers: Vec::new(),
         checks: Vec::new(),
         old_uuids: None,

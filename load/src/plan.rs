@@ -1,5 +1,6 @@
 //! Which way into the server a load takes, and why not a faster one.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use job::failpoint;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::space::free_bytes;
-use schema::TableName;
+use schema::{ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use sources::{FileSource, Source};
@@ -22,6 +23,9 @@ use crate::estimate::Estimate;
 use crate::foreseen;
 use crate::ladder::{self, Climbed, Purpose, Refused};
 use crate::least;
+
+/// Tables that a note names.
+const KEYS_NAMED: usize = 3;
 
 /// What a load would do.
 #[derive(Clone, Debug, Serialize)]
@@ -81,6 +85,7 @@ pub(crate) fn planned(
     let connect = connect.map(|connect| ConnectOptions {
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
         unlogged: options.unlogged,
+        unchecked_keys: options.unchecked_keys,
         ..connect.clone()
     });
     let mut session = connect.as_ref().map(Session::connect).transpose()?;
@@ -125,7 +130,9 @@ pub(crate) fn planned(
         plan.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.temp_dir)?]);
         plan.notes.extend(target.facts.unlogged_note());
         plan.notes.extend(target.triggers_note());
+        plan.notes.extend(keys_note(&target.table, options));
     }
+    plan.notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
     if let Err(error) = climbed.check_room(path, &target, options) {
         plan.refused.push(Refused { path: path.name(), reason: error.to_string() });
         return Ok((plan, None));
@@ -155,6 +162,29 @@ fn climbed(
             Ok((target, climbed))
         }
     }
+}
+
+/// Whom a load makes wait by foreign keys; none where it has none.
+fn keys_note(table: &Table, options: &LoadOptions) -> Option<String> {
+    // Of parents nobody looks whether they stay as they are.
+    let waits = |key: &&ForeignKey| match key.end {
+        KeyEnd::Parent => true,
+        KeyEnd::Child => !options.unchecked_keys,
+        KeyEnd::Both => false,
+    };
+    let keys = table.foreign_keys.iter().filter(waits);
+    let others: BTreeSet<String> =
+        keys.filter_map(|key| key.other.as_ref()).map(TableName::to_string).collect();
+    let named: Vec<&str> = others.iter().take(KEYS_NAMED).map(String::as_str).collect();
+    let more = others.len().saturating_sub(named.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let looked = if options.unchecked_keys { "" } else { ": rows are looked at then" };
+    (!others.is_empty()).then(|| {
+        format!(
+            "nobody writes to {}{more}, with which foreign keys join it, while it is published{looked}",
+            named.join(", ")
+        )
+    })
 }
 
 impl Plan {

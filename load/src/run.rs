@@ -94,6 +94,7 @@ pub(crate) fn job<T>(
         interrupt: options.interrupt.clone(),
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
         unlogged: options.unlogged,
+        unchecked_keys: options.unchecked_keys,
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);
@@ -152,8 +153,17 @@ fn run(
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };
     let options = &LoadOptions { path, ..options.clone() };
     let mut filling = Filling { connect, options, progress, memory, steps, copies };
+    let may_read_again = source.files().iter().all(|file| file.bytes.is_some());
     let outcome = filling.fill(&mut rung, &mut target, source);
-    match outcome.and_then(|filled| filling.publish(&rung, &mut target, filled)) {
+    let mut outcome = outcome.and_then(|filled| filling.publish(&rung, &mut target, filled));
+    if let Err(failed) = &outcome
+        && may_read_again
+        && filling.may_refuse_rows(failed)
+    {
+        let sent = filling.send_again(&mut rung, &mut target, &failed.0);
+        outcome = sent.and_then(|filled| filling.publish(&rung, &mut target, filled));
+    }
+    match outcome {
         Ok(mut report) => {
             let way = rung.landing.as_ref().map(|landing| landing.way);
             report.warnings.extend(forget_ledger(&mut target, options, way));

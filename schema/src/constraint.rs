@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::name::TableName;
+use crate::name::{TableName, quote_name};
 
 /// A foreign key that a table has, or that another has to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,41 @@ impl fmt::Display for ForeignKey {
             KeyEnd::Parent => write!(f, "{} refers to this table", self.name),
         }
     }
+}
+
+/// A foreign key of a table, as its definition has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Its name.
+    pub name: String,
+    /// The columns that refer.
+    pub columns: Vec<String>,
+    /// The table whose rows they refer to.
+    pub parent: TableName,
+    /// The columns there, as many.
+    pub parent_columns: Vec<String>,
+    /// What becomes of a row with that which it refers to: `ON DELETE CASCADE`; empty where that
+    /// stays as long as it is referred to.
+    pub rules: String,
+}
+
+impl Reference {
+    /// As CREATE TABLE and ALTER TABLE take it, referring to `parent` instead.
+    pub fn clause(&self, parent: &TableName) -> String {
+        let clause = format!(
+            "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({}) {}",
+            quote_name(&self.name),
+            quoted(&self.columns),
+            parent.quoted(),
+            quoted(&self.parent_columns),
+            self.rules
+        );
+        clause.trim_end().to_owned()
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| quote_name(name)).collect::<Vec<_>>().join(", ")
 }
 
 /// A trigger, which statements on the table run.

@@ -19,7 +19,7 @@ mod name;
 mod table;
 
 pub use column::{Column, DefaultValue, Generated, Storage};
-pub use constraint::{Check, ForeignKey, KeyEnd, Trigger};
+pub use constraint::{Check, ForeignKey, KeyEnd, Reference, Trigger};
 pub use engine::Engine;
 pub use feature::{Feature, NamedText};
 pub use index::{Index, IndexColumn, IndexKind};

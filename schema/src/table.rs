@@ -1,7 +1,7 @@
 //! A table as a server describes it.
 
 use crate::column::Column;
-use crate::constraint::{Check, ForeignKey, KeyEnd, Trigger};
+use crate::constraint::{Check, ForeignKey, KeyEnd, Reference, Trigger};
 use crate::engine::Engine;
 use crate::index::Index;
 use crate::name::TableName;
@@ -151,6 +151,8 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// Foreign keys in both directions.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Those of them that are the table's own, in the order of its definition.
+    pub references: Vec<Reference>,
     /// Triggers, as far as the account may see them.
     pub triggers: Vec<Trigger>,
     /// CHECK constraints.

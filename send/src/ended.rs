@@ -77,6 +77,7 @@ impl Work<'_> {
         let mut notes = vec![self.landing.why.clone()];
         notes.extend(order.note().map(str::to_owned));
         notes.extend(self.notes.iter().cloned());
+        notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
         notes.extend(options.emptied_note(collected.rows, collected.rejects));
         let counts = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(None));
         let is_skipped = options.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;

@@ -12,6 +12,7 @@ mod create_table;
 mod defaults;
 mod evaluate;
 mod indexes;
+mod references;
 mod uuid;
 
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ use schema::{Engine, RowFormat, Table, TableKind, TableName};
 pub use self::constraints::foreign_keys;
 pub use self::create_table::definition;
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
+pub use self::references::{plain_keys, references, without_references};
 
 use crate::error::{Error, Result};
 use crate::identifier::quote_text;
@@ -68,6 +70,7 @@ fn read_once(session: &mut Session, name: &TableName) -> Result<Table> {
         period: create_table::period(&definition),
         indexes: indexes::indexes(session, &name, &definition)?,
         foreign_keys: Vec::new(),
+        references: references::references(&definition, &name.database),
         triggers: Vec::new(),
         checks: Vec::new(),
         old_uuids: None,
@@ -92,6 +95,15 @@ fn read_once(session: &mut Session, name: &TableName) -> Result<Table> {
 pub fn is_empty(session: &mut Session, name: &TableName) -> Result<bool> {
     let sql = format!("SELECT 1 FROM {} LIMIT 1", name.quoted());
     Ok(session.query(&sql)?.is_empty())
+}
+
+/// Rows of a table as the server guesses, 0 for one that is not there.
+pub fn rows_about(session: &mut Session, name: &TableName) -> Result<u64> {
+    match find(session, name) {
+        Ok((_, row)) => Ok(row.number_or_null(8)?.unwrap_or(0)),
+        Err(Error::NoTable(_)) => Ok(0),
+        Err(e) => Err(e),
+    }
 }
 
 /// A table's name as the server spells it; none if there is no such table.
@@ -158,7 +170,7 @@ fn find(session: &mut Session, name: &TableName) -> Result<(TableName, Row)> {
 fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)> {
     let sql = format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, ROW_FORMAT, AUTO_INCREMENT, \
-         CREATE_OPTIONS, @@lower_case_table_names FROM information_schema.TABLES \
+         CREATE_OPTIONS, @@lower_case_table_names, TABLE_ROWS FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
         quote_text(&name.database),
         quote_text(&name.table)

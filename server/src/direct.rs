@@ -17,7 +17,9 @@ pub fn refuses(feature: &Feature) -> bool {
         UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) => true,
         FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => true,
         // What the server would check or do, row by row.
-        ForeignKeys(_) | Trigger(_) | Check(_) | Period(_) | WithoutOverlaps(_) => true,
+        Trigger(_) | Check(_) | Period(_) | WithoutOverlaps(_) => true,
+        // Looked at when all rows are there.
+        ForeignKeys(_) => false,
         // The shadow would have another.
         RoundedDefault(_) => true,
     }

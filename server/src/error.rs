@@ -18,6 +18,34 @@ const CUT: [u16; 5] = [1053, 1927, 2006, 2013, 3169];
 /// through before it noticed.
 const ENDED: [u16; 3] = [1317, 1969, 3024];
 
+/// Rows that refer to rows which are not there, or would not be.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} {child} refer by foreign key `{constraint}` ({columns}) to rows that {} {parent} does not have: \
+     {keys}; nothing was changed: {}",
+    if *.is_new { "rows for" } else { "rows of" },
+    if *.is_new { "table" } else { "the new" },
+    if *.is_new {
+        "load the rows of that table before, or with it, or have --path stream refuse such rows one by one"
+    } else {
+        "have them in the input, or delete the rows that refer to them before"
+    }
+)]
+pub struct Orphans {
+    /// `db.table` whose rows refer.
+    pub child: String,
+    /// The name of the foreign key.
+    pub constraint: String,
+    /// Its columns.
+    pub columns: String,
+    /// `db.table` that they refer to.
+    pub parent: String,
+    /// Some of the keys, in parentheses.
+    pub keys: String,
+    /// Whether the rows that refer are those of the load.
+    pub is_new: bool,
+}
+
 /// Failure of a request to a server, or of what surrounds it. Holds no password.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -224,6 +252,9 @@ pub enum Error {
         /// The variable that says so.
         variable: String,
     },
+    /// Rows refer to rows that are not there, or would not be.
+    #[error(transparent)]
+    Orphans(Box<Orphans>),
     /// The target's definition changed between shadow and swap.
     #[error("{target} was altered while the load ran: {detail}; nothing was changed")]
     Altered {

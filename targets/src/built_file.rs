@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schema::Table;
 
 use crate::names::Names;
-use server::catalog::definition;
+use server::catalog::{definition, without_references};
 use server::error::{Error, Result};
 use server::facts::database_dir::{DatabaseDir, FileId};
 use server::session::Session;
@@ -30,7 +30,7 @@ impl BuiltFile {
             return Ok(false);
         }
         match definition(session, &Names::of(&table.name).shadow) {
-            Ok(definition) => Ok(definition == table.definition),
+            Ok(definition) => Ok(definition == without_references(&table.definition)),
             Err(Error::Statement { .. }) => Ok(false),
             Err(e) => Err(e),
         }

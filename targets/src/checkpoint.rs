@@ -9,7 +9,10 @@
 //!
 //! `SET GLOBAL innodb_log_checkpoint_now=1` sets nothing that stays: it writes out the buffer
 //! pool's dirty pages and moves the log's start. That can take long on a busy server, so it runs
-//! on a connection of its own while the file is being built.
+//! on a connection of its own while the file is being built. Where others write all the time it does not
+//! end at all, since it goes on until nothing was written meanwhile; the log has long moved then,
+//! which is looked for.
+//! Source: MariaDB 10.11, storage/innobase/handler/ha_innodb.cc, `checkpoint_now_set`.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -28,6 +31,9 @@ const ROUNDS_MAX: u32 = 3;
 /// Source: MariaDB 10.11, log0log.h, `SIZE_OF_FILE_CHECKPOINT`; buf0flu.cc, `log_checkpoint_low`.
 const RECORD_BYTES: [u64; 2] = [16, 24];
 
+/// Between two looks whether the log has moved.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// How long a load that failed waits for its checkpoint to end. The server does not stop one when
 /// asked to, so without the wait loads that fail one after the other use up its connections.
 const DROP_WAIT: Duration = Duration::from_secs(5);
@@ -37,6 +43,8 @@ const DROP_WAIT: Duration = Duration::from_secs(5);
 pub(crate) struct Checkpoint {
     /// None once somebody waited for it.
     thread: Option<JoinHandle<(Session, Result<()>)>>,
+    /// LSN that it has to pass.
+    done_at: u64,
 }
 
 impl Drop for Checkpoint {
@@ -58,19 +66,27 @@ impl Checkpoint {
             let passed = checkpoint(&mut other, done_at);
             (other, passed)
         });
-        Ok(Checkpoint { thread: Some(thread) })
+        Ok(Checkpoint { thread: Some(thread), done_at })
     }
 
-    /// Waits until the log starts after what was done before [`Checkpoint::start`]; gives the
-    /// connection back.
-    pub(crate) fn wait(mut self) -> Result<Session> {
+    /// Waits until the log starts after what was done before [`Checkpoint::start`], as `session` sees
+    /// it; gives the connection back, unless the server goes on with it.
+    pub(crate) fn wait(mut self, session: &mut Session) -> Result<Option<Session>> {
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            if has_passed(status(session, "Innodb_lsn_last_checkpoint")?, self.done_at) {
+                // It ends as soon as nobody writes for a moment, and its connection with it.
+                drop(self.thread.take());
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK);
+        }
         let lost = || Error::Lost {
             message: "the checkpoint's thread ended".to_owned(),
             statement: CHECKPOINT.to_owned(),
         };
         let joined = self.thread.take().and_then(|thread| thread.join().ok());
         let (session, passed) = joined.ok_or_else(lost)?;
-        passed.map(|()| session)
+        passed.map(|()| Some(session))
     }
 }
 
@@ -79,11 +95,16 @@ fn checkpoint(session: &mut Session, done_at: u64) -> Result<()> {
     for _ in 0..ROUNDS_MAX {
         session.exec(CHECKPOINT)?;
         seen = status(session, "Innodb_lsn_last_checkpoint")?;
-        if seen >= done_at || RECORD_BYTES.contains(&(done_at - seen)) {
+        if has_passed(seen, done_at) {
             return Ok(());
         }
     }
     Err(Error::Checkpoint { seen, expected: done_at })
+}
+
+/// Whether the log starts at or behind an LSN.
+fn has_passed(seen: u64, done_at: u64) -> bool {
+    seen >= done_at || RECORD_BYTES.contains(&(done_at - seen))
 }
 
 fn status(session: &mut Session, name: &str) -> Result<u64> {

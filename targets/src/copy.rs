@@ -1,9 +1,9 @@
 //! An empty table like the target, as the server copies it.
 
 use crate::lock::Lock;
-use server::catalog::definition;
+use server::catalog::{definition, plain_keys, without_references};
 use server::error::Result;
-use server::identifier::quote_text;
+use server::identifier::{quote_name, quote_text};
 use server::version::Flavor;
 
 /// Options that CREATE TABLE .. LIKE forgets of an InnoDB table, where they mean nothing.
@@ -23,6 +23,7 @@ impl Lock {
             ))?,
             Flavor::MySql => self.exec_in_sql_mode("ALLOW_INVALID_DATES", &like)?,
         }
+        self.keep_keys()?;
         let mut made = definition(&mut self.session, &shadow)?;
         for option in FORGOTTEN {
             let is_forgotten = |definition: &str| !definition.contains(option);
@@ -31,7 +32,29 @@ impl Lock {
                 made = definition(&mut self.session, &shadow)?;
             }
         }
-        Ok(made == self.table.definition)
+        // Foreign keys are added when it takes the target's place.
+        Ok(made == without_references(&self.table.definition))
+    }
+
+    /// Has indexes that the server once made for foreign keys be as if somebody had asked for them:
+    /// when the foreign keys are added it would make them anew, in another order and by other names.
+    ///
+    /// Source: MariaDB 10.11, sql/sql_table.cc, `mysql_prepare_create_table_finalize`, at `generated`.
+    fn keep_keys(&mut self) -> Result<()> {
+        let keys = plain_keys(&self.table.definition);
+        if self.table.references.is_empty() || keys.is_empty() {
+            return Ok(());
+        }
+        let again: Vec<String> = keys
+            .iter()
+            .map(|(name, line)| format!("DROP KEY {}, ADD {line}", quote_name(name)))
+            .collect();
+        // By a new file: an index that is dropped leaves its room in the old one.
+        let (shadow, again) = (self.names.shadow.quoted(), again.join(", "));
+        let sql = format!("ALTER TABLE {shadow} {again}, ALGORITHM=COPY");
+        self.exec(&format!(
+            "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR {sql}"
+        ))
     }
 
     /// A statement under another `sql_mode`, for servers without SET STATEMENT.

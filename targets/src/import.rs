@@ -157,16 +157,21 @@ impl<'d> Building<'d> {
                 made.log.set(LogState::Passed);
                 return Ok(());
             }
-            LogState::Begun(checkpoint) => Some(checkpoint.wait()),
+            LogState::Begun(checkpoint) => Some(checkpoint.wait(&mut lock.session)),
             LogState::Unknown => None,
         };
         let mut second = match passed {
-            Some(Ok(second)) => second,
+            Some(Ok(Some(second))) => second,
+            Some(Ok(None)) => lock.second()?,
             Some(Err(error @ Error::Checkpoint { .. })) => return Err(error),
             // Not known to have passed: its connection was lost, or the one before this.
             _ => {
                 let other = lock.second()?;
-                Checkpoint::start(&mut lock.session, other)?.wait()?
+                let begun = Checkpoint::start(&mut lock.session, other)?;
+                match begun.wait(&mut lock.session)? {
+                    Some(second) => second,
+                    None => lock.second()?,
+                }
             }
         };
         lock.wait_for_backups(dir, &mut second)?;

@@ -7,14 +7,24 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::foreign_keys::{carry_over, has_children, referred, unchecked};
 use crate::lock::Lock;
 use crate::names::{Names, own_pattern, twin_prefix};
-use crate::publish::check_emptied;
+use crate::scratch;
+use crate::swapped::check_emptied;
 use server::Unsupported;
 use server::catalog;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::identifier::{TableName, quote_text};
+use server::session::Row;
+
+/// What loads of a target have made.
+struct Own {
+    /// Beside the target.
+    tables: Vec<TableName>,
+    databases: Vec<String>,
+}
 
 impl Lock {
     /// Removes the tables that a killed load of this target left, by whichever way; gives their
@@ -54,42 +64,86 @@ impl Lock {
 
     fn drop_leftovers(&mut self) -> Result<Vec<String>> {
         let mut removed = Vec::new();
-        let Names { shadow, replaced, emptied, row_ids, .. } = Names::of(&self.table.name);
-        let there = self.own_tables()?;
-        if there.contains(&emptied) {
-            self.drop_emptied()?;
-            removed.push(format!("table {emptied}"));
+        let names = Names::of(&self.table.name);
+        let Own { tables: mut there, databases } = self.own()?;
+        for database in &databases {
+            let table = TableName::new(database.as_str(), self.table.name.table.as_str());
+            if catalog::exists(&mut self.session, &table)? {
+                there.push(table);
+            }
         }
-        if there.contains(&replaced) {
-            self.check_replaced()?;
+        let is =
+            |table: &TableName, name: &TableName| table == name || table.database == name.table;
+        for table in &there {
+            if is(table, &names.emptied) {
+                check_emptied(&mut self.session, &self.table.name, table)?;
+            } else if is(table, &names.replaced) {
+                self.check_replaced(table)?;
+            }
         }
         let twin = twin_prefix(&self.table.name);
-        let dropped = |table: &&TableName| {
-            [&shadow, &replaced, &row_ids].contains(table) || table.table.starts_with(&twin)
-        };
-        for table in there.iter().filter(dropped) {
-            self.free_of_triggers(table)?;
-            // A replica may never have had what a load without a log has left here.
-            self.exec(&format!("DROP TABLE IF EXISTS {}", table.quoted()))?;
-            removed.push(format!("table {table}"));
+        for table in there {
+            let is_aside = is(&table, &names.emptied) || is(&table, &names.replaced);
+            let is_filled = is(&table, &names.shadow) || table == names.row_ids;
+            if is_aside || is_filled || table.table.starts_with(&twin) {
+                self.free_of_triggers(&table)?;
+                self.drop_own(&table)?;
+                let is_emptied = is(&table, &names.emptied);
+                removed.push(format!("table {}", if is_emptied { &names.emptied } else { &table }));
+            }
+        }
+        // Whether those were there still, or had been dropped.
+        let asides = names.asides(&self.table.name);
+        for aside in referred(&mut self.session, &asides)? {
+            carry_over(&mut self.session, &[(self.table.name.clone(), aside)])?;
+            self.table.foreign_keys = catalog::foreign_keys(&mut self.session, &self.table.name)?;
+        }
+        for database in databases {
+            scratch::drop_database(&mut self.session, &database)?;
         }
         Ok(removed)
     }
 
-    /// Drops the table that a swap took for empty, if it is.
-    fn drop_emptied(&mut self) -> Result<()> {
-        let (target, aside) = (self.table.name.clone(), self.names.emptied.clone());
-        check_emptied(&mut self.session, &target, &aside)?;
-        self.free_of_triggers(&aside)?;
-        self.exec(&format!("DROP TABLE IF EXISTS {}", aside.quoted()))
+    /// Tables and databases of loads of this target.
+    fn own(&mut self) -> Result<Own> {
+        let database = self.table.name.database.clone();
+        let sql = format!(
+            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
+             AND TABLE_NAME LIKE {}",
+            quote_text(&database),
+            quote_text(&own_pattern(&self.table.name))
+        );
+        let rows = self.session.query(&sql)?;
+        let name = |row: &Row| Ok(TableName::new(database.as_str(), row.text(0)?));
+        let tables = rows.iter().map(name).collect::<Result<_>>()?;
+        let sql = format!(
+            "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME IN ({})",
+            Names::of(&self.table.name).scratch().map(quote_text).join(", ")
+        );
+        let rows = self.session.query(&sql)?;
+        let databases = rows.iter().map(|row| row.text(0)).collect::<Result<_>>()?;
+        Ok(Own { tables, databases })
+    }
+
+    /// Drops a table of ours that others may refer to. A replica may never have had what a load
+    /// without a log has left here.
+    fn drop_own(&mut self, table: &TableName) -> Result<()> {
+        let sql = format!("DROP TABLE IF EXISTS {}", table.quoted());
+        if self.table.foreign_keys.is_empty() && !has_children(&mut self.session, table)? {
+            return self.exec(&sql);
+        }
+        let Lock { session, patience, .. } = self;
+        let dropped = patience
+            .watch(session, |session| unchecked(session, |session| session.exec(&sql).map(drop)));
+        dropped.map_err(|error| self.gone_meanwhile(error))
     }
 
     /// The table that was put aside for new rows is of no use any more: the target has rows, or
     /// neither has any. A target without rows may be one that somebody has made anew since, and the
     /// rows of the other then are the only ones that are left.
-    fn check_replaced(&mut self) -> Result<()> {
-        let (target, aside) = (self.table.name.clone(), self.names.replaced.clone());
-        if !self.is_empty()? || catalog::is_empty(&mut self.session, &aside)? {
+    fn check_replaced(&mut self, aside: &TableName) -> Result<()> {
+        let target = self.table.name.clone();
+        if !self.is_empty()? || catalog::is_empty(&mut self.session, aside)? {
             return Ok(());
         }
         Err(Error::Leftover(format!(
@@ -100,19 +154,6 @@ impl Lock {
             aside.quoted(),
             target.quoted()
         )))
-    }
-
-    /// All tables that loads of this target have made, which has but one load at a time.
-    fn own_tables(&mut self) -> Result<Vec<TableName>> {
-        let database = self.table.name.database.clone();
-        let sql = format!(
-            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
-             AND TABLE_NAME LIKE {}",
-            quote_text(&database),
-            quote_text(&own_pattern(&self.table.name))
-        );
-        let rows = self.session.query(&sql)?;
-        rows.iter().map(|row| Ok(TableName::new(database.as_str(), row.text(0)?))).collect()
     }
 
     /// The files, after the tables.

@@ -16,25 +16,34 @@
 #![forbid(unsafe_code)]
 
 mod backup;
+mod behind;
 mod built_file;
 mod busy;
 mod checkpoint;
 mod copy;
+mod covered;
 pub mod foreign_keys;
+mod guard;
 pub mod identity;
 pub mod import;
 pub mod keeper;
+pub mod key_run;
 mod leftovers;
 pub mod lock;
 pub mod names;
+mod orphans;
 pub mod publish;
+mod queued;
 mod reach;
 mod recover;
+pub mod relations;
 pub mod resting;
 mod row_ids;
+mod scratch;
 pub mod secondary;
 pub mod shadow;
 pub mod swap;
+pub mod swapped;
 pub mod take;
 pub mod transaction;
 mod triggers;

@@ -7,18 +7,19 @@ use disk::failpoint;
 use schema::Table;
 
 use crate::built_file::BuiltFile;
+use crate::guard::Guard;
+use crate::key_run::Keys;
 use crate::lock::{ER_GONE, Lock};
 use crate::names::Names;
+use crate::relations::{self, KeyChecks, Relations};
 use crate::resting::{Connections, Resting};
-use crate::swap::{Before, HOLDERS_MAX, Mode, Pair, Swap, exec_published};
+use crate::scratch;
+use crate::swap::{Before, Mode, Pair, Swap};
+use crate::swapped::Swapped;
 use server::catalog::{self, definition};
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
-use server::identifier::TableName;
 use server::session::Session;
-
-/// Tables that are dropped by one statement.
-const DROPPED_AT_ONCE: usize = 64;
 
 /// A table with all rows, [`Names::shadow`], that may take the target's place, and others that take
 /// theirs with it.
@@ -50,27 +51,17 @@ enum By {
         dir: DatabaseDir,
         /// Its largest hidden row id, if its key is that.
         row_id_max: Option<u64>,
+        /// Keys that foreign keys are checked by.
+        keys: Keys,
     },
     /// A twin: its name is this load's alone.
     Sent,
-}
-
-/// Targets that are the new tables. The old ones are still there, under other names.
-#[derive(Debug)]
-pub struct Swapped<'l> {
-    lock: &'l mut Lock,
-    others: Vec<Ready>,
-    mode: Mode,
 }
 
 impl Ready {
     /// Has these connections work at it.
     pub fn work(self, connections: Connections) -> (Lock, FilledBy) {
         (self.target.work(connections), self.made)
-    }
-
-    fn pair(&self, mode: Mode) -> Pair {
-        pair(&self.target.table, &self.target.names, &self.made, mode)
     }
 
     /// The target, and how it was filled.
@@ -80,6 +71,21 @@ impl Ready {
 }
 
 impl FilledBy {
+    /// The same with keys that were taken down when it was built.
+    pub fn with_keys(mut self, built: Keys) -> FilledBy {
+        if let By::Built { keys, .. } = &mut self.0 {
+            *keys = built;
+        }
+        self
+    }
+
+    fn keys(&self) -> Option<&Keys> {
+        match &self.0 {
+            By::Built { keys, .. } => Some(keys),
+            By::Sent => None,
+        }
+    }
+
     /// The target that was filled so, without its connections.
     pub fn ready(self, target: Resting) -> Ready {
         Ready { target, made: self }
@@ -93,7 +99,7 @@ impl<'l> Filled<'l> {
         dir: DatabaseDir,
         row_id_max: Option<u64>,
     ) -> Filled<'l> {
-        Filled::by(lock, FilledBy(By::Built { file, dir, row_id_max }))
+        Filled::by(lock, FilledBy(By::Built { file, dir, row_id_max, keys: Keys::default() }))
     }
 
     pub(super) fn sent(lock: &'l mut Lock) -> Filled<'l> {
@@ -159,22 +165,34 @@ impl<'l> Filled<'l> {
     /// Killed after it: the targets are new, the old tables are still there under their other names.
     ///
     /// Errors, the targets as before: [`Error::NotEmpty`], [`Error::Altered`] (the shadow too, if
-    /// anything of the target is missing in it), [`Error::LockWait`]. [`Error::Unanswered`]: they are
-    /// the old tables or the new ones.
-    pub fn publish(&mut self, mode: Mode) -> Result<Swapped<'_>> {
+    /// anything of the target is missing in it), [`Error::LockWait`], [`Error::Orphans`].
+    /// [`Error::Unanswered`]: they are the old tables or the new ones.
+    pub fn publish(&mut self, mode: Mode, checks: KeyChecks) -> Result<Swapped<'_>> {
         self.lock.check_writable()?;
         let Lock { session, table, names, .. } = &mut *self.lock;
         self.made.check(session, table, names)?;
         for Ready { target, made } in &self.others {
             made.check(session, &target.table, &target.names)?;
         }
-        let mut pairs = vec![pair(table, names, &self.made, mode)];
-        let others = self.others.iter();
-        pairs.extend(others.map(|other| other.pair(mode)));
-        let done = Swap::new(pairs).run_for(self.lock);
-        done.map_err(|error| self.gone_meanwhile(error))?;
+        let others = self.others.iter().map(|other| &other.target);
+        let targets: Vec<(Table, Names)> = std::iter::once((table.clone(), names.clone()))
+            .chain(others.map(|target| (target.table.clone(), target.names.clone())))
+            .collect();
+        let keys: Vec<Option<&Keys>> = std::iter::once(&self.made)
+            .chain(self.others.iter().map(|other| &other.made))
+            .map(FilledBy::keys)
+            .collect();
+        let Relations { children, guard, parents } =
+            relations::prepare(self.lock, (&targets, &keys), mode, checks)?;
+        failpoint::hit("publish.prepared");
+        let made = std::iter::once(&self.made).chain(self.others.iter().map(|other| &other.made));
+        let pairs = targets.iter().zip(made);
+        let pairs = pairs.map(|((table, names), made)| pair(table, names, made, mode)).collect();
+        let guard = guard.map(Guard::into_session);
+        let done = Swap::new(pairs).with_children(children).run_for(self.lock, guard);
+        let held = done.map_err(|error| self.gone_meanwhile(error))?;
         failpoint::hit("publish.moved");
-        Ok(Swapped { lock: self.lock, others: std::mem::take(&mut self.others), mode })
+        Ok(Swapped { lock: self.lock, targets, mode, parents, held })
     }
 
     /// A statement that found a table no more says which one it was.
@@ -222,77 +240,6 @@ impl FilledBy {
     }
 }
 
-impl Swapped<'_> {
-    /// The names of the old tables.
-    pub fn asides(&self) -> Vec<TableName> {
-        let own = std::iter::once(&self.lock.names);
-        let all = own.chain(self.others.iter().map(|other| &other.target.names));
-        all.map(|names| aside(names, self.mode).clone()).collect()
-    }
-
-    /// Drops the old tables, over a new connection if the one before was lost.
-    ///
-    /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept, the others
-    /// go.
-    pub fn drop_old(&mut self) -> Result<()> {
-        self.lock.reconnect()?;
-        match self.drop_asides() {
-            Err(error) if error.is_cut() => {
-                self.lock.recover()?;
-                self.drop_asides()
-            }
-            dropped => dropped,
-        }
-    }
-
-    /// Drops those that are there: a server may have dropped some before its connection broke.
-    fn drop_asides(&mut self) -> Result<()> {
-        let mut kept = Ok(());
-        let mut dropped = Vec::new();
-        for (target, aside) in self.targets().into_iter().zip(self.asides()) {
-            match self.check_aside(&target, &aside) {
-                Ok(()) => {
-                    if !target.triggers.is_empty() {
-                        self.lock.free_of_triggers(&aside)?;
-                    }
-                    dropped.push(aside.quoted());
-                }
-                Err(error @ Error::Leftover(_)) => kept = kept.and(Err(error)),
-                Err(error) if error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        for some in dropped.chunks(DROPPED_AT_ONCE) {
-            let sql = format!("DROP TABLE IF EXISTS {}", some.join(", "));
-            let Lock { session, patience, .. } = &mut *self.lock;
-            let done = patience.watch(session, |session| exec_published(session, &sql));
-            done.map_err(|error| self.lock.gone_meanwhile(error))?;
-        }
-        kept
-    }
-
-    /// Errors: [`Error::Leftover`] where an old table is not to be dropped.
-    fn check_aside(&mut self, target: &Table, aside: &TableName) -> Result<()> {
-        if self.mode == Mode::Insert {
-            check_emptied(&mut self.lock.session, &target.name, aside)?;
-        }
-        let may_be_altered = self.others.len() >= HOLDERS_MAX;
-        if may_be_altered && definition(&mut self.lock.session, aside)? != target.definition {
-            return Err(Error::Leftover(format!(
-                "{aside} is what {} was, and was altered while it was being swapped: see whether the \
-                 new table is to be altered too, then drop it",
-                target.name
-            )));
-        }
-        Ok(())
-    }
-
-    fn targets(&self) -> Vec<Table> {
-        let own = std::iter::once(&self.lock.table);
-        own.chain(self.others.iter().map(|other| &other.target.table)).cloned().collect()
-    }
-}
-
 impl Lock {
     /// Whether a filled shadow has taken the target's place, for whom a panic in
     /// [`Filled::publish`] has kept from hearing so.
@@ -300,7 +247,8 @@ impl Lock {
     /// Errors: the server cannot be asked, and nothing tells.
     pub fn is_published(&mut self) -> Result<bool> {
         self.reconnect()?;
-        Ok(!self.has_shadow()?)
+        let Lock { session, table, names, .. } = self;
+        Ok(!scratch::is_waiting(session, table, names)?)
     }
 
     /// Whether the shadow is there.
@@ -324,21 +272,6 @@ fn check_shadow(session: &mut Session, table: &Table, names: &Names) -> Result<(
     Err(Error::Altered { target: table.name.to_string(), detail })
 }
 
-/// A table that a swap took for empty is, as it is dropped.
-pub(super) fn check_emptied(
-    session: &mut Session,
-    target: &TableName,
-    aside: &TableName,
-) -> Result<()> {
-    if catalog::is_empty(session, aside)? {
-        return Ok(());
-    }
-    Err(Error::Leftover(format!(
-        "{aside} holds rows that were inserted into {target} while it was being swapped: copy them, \
-         then drop it"
-    )))
-}
-
 fn pair(table: &Table, names: &Names, made: &FilledBy, mode: Mode) -> Pair {
     let dir = match &made.0 {
         By::Built { dir, .. } if !table.triggers.is_empty() => Some(dir.clone()),
@@ -346,19 +279,13 @@ fn pair(table: &Table, names: &Names, made: &FilledBy, mode: Mode) -> Pair {
     };
     Pair {
         table: table.name.clone(),
-        replacement: names.shadow.clone(),
+        replacement: names.replacement(table),
         before: Before::Unchanged {
-            aside: aside(names, mode).clone(),
+            aside: names.aside(table, mode),
             definition: table.definition.clone(),
+            foreign_keys: table.foreign_keys.clone(),
             mode,
             triggers: dir,
         },
-    }
-}
-
-fn aside(names: &Names, mode: Mode) -> &TableName {
-    match mode {
-        Mode::Insert => &names.emptied,
-        Mode::Replace => &names.replaced,
     }
 }

@@ -29,6 +29,11 @@ impl Lock {
         second(&self.session, self.patience.wait)
     }
 
+    /// Another connection, which is not kept.
+    pub(super) fn fresh(&self) -> Result<Session> {
+        second(&self.session, self.patience.wait)
+    }
+
     /// A connection to a server that may be restarting.
     pub(super) fn reach(&self) -> Result<Session> {
         reach::reach(&self.session, self.reconnect_wait)

@@ -72,6 +72,7 @@ impl Resting {
                 None
             }
         };
+        unsupported.extend(missing_for_keys(&table, facts));
         let patience = Patience {
             target: table.name.clone(),
             wait: options.lock_wait,
@@ -116,6 +117,17 @@ impl Resting {
         let folder = self.folder.as_ref()?;
         Some(folder.dir.path.join(format!("{}.build", self.names.shadow.table)))
     }
+}
+
+/// Rights that foreign keys take.
+fn missing_for_keys(table: &Table, facts: &ServerFacts) -> Option<Unsupported> {
+    let names = Names::of(&table.name);
+    let own = if table.references.is_empty() { &[][..] } else { &names.scratch()[..] };
+    let others = table.foreign_keys.iter().filter_map(|key| key.other.as_ref());
+    let others = others.map(|other| other.database.as_str());
+    let others = others.filter(|other| *other != table.name.database).collect();
+    let missing = facts.privileges.missing_for_keys(own, &others, &facts.account);
+    (!missing.is_empty()).then_some(Unsupported::Privileges(missing))
 }
 
 impl Lock {

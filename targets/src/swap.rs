@@ -25,18 +25,19 @@
 //! Source: MariaDB 10.11, sql/mdl.cc, `MDL_lock::can_grant_lock`: a request is granted only if no
 //! incompatible stronger one waits; `MDL_context::acquire_locks` sorts requests by name.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+mod mover;
+mod queued;
 
-use disk::failpoint;
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 
-use crate::foreign_keys::unchecked;
+use self::mover::Mover;
 use crate::lock::{Lock, RECONNECT_WAIT};
-use crate::reach::{reach, second};
+use crate::reach::reach;
 use crate::triggers::{self, has_triggers};
-use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience, lock_holders};
-use server::catalog::{self, definition, foreign_keys};
-use server::connect::Mark;
+use crate::waiting::{Patience, lock_holders};
+use schema::{ForeignKey, KeyEnd};
+use server::catalog::{definition, foreign_keys};
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::identifier::TableName;
@@ -45,20 +46,8 @@ use server::session::Session;
 /// One attempt at the locks. While it waits, new statements on the tables wait behind it, so
 /// attempts are short and leave pauses.
 const ATTEMPT: Duration = Duration::from_secs(3);
-/// Several locks, one after the other, may each take an attempt's time.
-const QUEUED_MAX: Duration = Duration::from_secs(15);
 /// Connections that hold tables: with more tables than that each holds some that follow each other.
 pub(super) const HOLDERS_MAX: usize = 8;
-const PAUSE: Duration = Duration::from_millis(500);
-const POLL: Duration = Duration::from_millis(1);
-/// A statement that has not ended after so many polls does not obey.
-const KILLS_MAX: u32 = 2000;
-/// Server error of a name that statistics are kept of already.
-const ER_DUP_KEY: u16 = 1022;
-/// The mover must be seen waiting this often in a row: another lock than the table's would be
-/// a moment's.
-const SIGHTINGS: u32 = 3;
-const WAITING: &str = "Waiting for table metadata lock";
 
 /// What becomes of rows that are in a table whose place is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,13 +80,16 @@ pub enum Before {
         /// Its name after the swap.
         aside: TableName,
     },
-    /// A table that must not have been altered, nor have got its first trigger or foreign keys, and has to
-    /// be empty in [`Mode::Insert`], up to the swap.
+    /// A table that must not have been altered, nor have got its first trigger or other foreign keys,
+    /// and has to be empty in [`Mode::Insert`], up to the swap. Where rows of tables that are not
+    /// swapped refer to it, nobody writes to the new one before they refer to that.
     Unchanged {
         /// Its name after the swap.
         aside: TableName,
         /// Its definition.
         definition: String,
+        /// Its foreign keys, in both directions.
+        foreign_keys: Vec<ForeignKey>,
         /// Whether it has to be empty.
         mode: Mode,
         /// Where its files are, if it has triggers: those that it has then stay on the table of its
@@ -111,6 +103,18 @@ pub enum Before {
 pub struct Swap {
     /// In the order of the tables' names, as the server locks them.
     pairs: Vec<Pair>,
+    /// Tables whose rows refer to some of those, and that are not swapped with them.
+    children: BTreeSet<TableName>,
+}
+
+/// What nobody writes to behind a swap, until foreign keys are carried over.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// New tables that rows of others are to refer to, and who holds each.
+    pub(super) tables: HashMap<TableName, Session>,
+    /// Who holds those others.
+    #[expect(dead_code, reason = "its end lets go of the tables")]
+    children: Vec<Session>,
 }
 
 impl Swap {
@@ -119,7 +123,13 @@ impl Swap {
         assert!(!pairs.is_empty(), "a swap of no table");
         pairs.sort_by(|a, b| a.table.cmp(&b.table));
         assert!(pairs.windows(2).all(|two| two[0].table != two[1].table), "a table swapped twice");
-        Swap { pairs }
+        Swap { pairs, children: BTreeSet::new() }
+    }
+
+    /// Has nobody write to these, whose rows refer to tables that are swapped, until their keys are
+    /// carried over.
+    pub(super) fn with_children(self, children: BTreeSet<TableName>) -> Swap {
+        Swap { children, ..self }
     }
 
     /// Swaps over `session`, and waits for locks no longer than `wait`. A session that is lost on the
@@ -130,8 +140,15 @@ impl Swap {
     pub fn run(&self, session: &mut Session, wait: Duration) -> Result<()> {
         let patience = Patience { target: self.pairs[0].table.clone(), wait, told: None };
         let reconnect_wait = RECONNECT_WAIT;
-        let done =
-            Mover { swap: self, session, patience: &patience, reconnect_wait }.run(&mut None);
+        let done = Mover {
+            swap: self,
+            session,
+            patience: &patience,
+            reconnect_wait,
+            children: Vec::new(),
+        }
+        .run(&mut None);
+        let done = done.map(drop);
         if session.is_alive() {
             return done;
         }
@@ -142,12 +159,16 @@ impl Swap {
         done.and(again)
     }
 
-    /// As [`Swap::run`], over the session of a locked target, which keeps a second one.
-    pub(super) fn run_for(&self, lock: &mut Lock) -> Result<()> {
+    /// As [`Swap::run`], over the session of a locked target, which keeps a second one. Gives the
+    /// locks of new tables whose children are still the old ones', and of these. `guard` has them
+    /// before.
+    pub(super) fn run_for(&self, lock: &mut Lock, guard: Option<Session>) -> Result<Held> {
         let mut spare = Some(lock.second()?);
         let Lock { session, patience, reconnect_wait, .. } = lock;
         let reconnect_wait = *reconnect_wait;
-        let done = Mover { swap: self, session, patience, reconnect_wait }.run(&mut spare);
+        let children = guard.into_iter().collect();
+        let done =
+            Mover { swap: self, session, patience, reconnect_wait, children }.run(&mut spare);
         lock.spare = spare;
         // Of no matter where the connection has gone.
         let _ = lock.session.set_lock_wait(lock.patience.wait);
@@ -162,8 +183,23 @@ impl Swap {
         }
         let is_there = |pair: &&Pair| !matches!(pair.before, Before::Nothing);
         let held: Vec<&Pair> = self.pairs.iter().filter(is_there).collect();
-        let each = held.len().div_ceil(HOLDERS_MAX).max(1);
+        // The server locks tables with those that their rows follow: one connection has all.
+        let is_joined = !held.iter().all(|pair| pair.is_free());
+        let each = if is_joined { held.len() } else { held.len().div_ceil(HOLDERS_MAX).max(1) };
         held.chunks(each).map(<[&Pair]>::to_vec).collect()
+    }
+
+    /// Tables that rows of others refer to, which are not swapped with them.
+    fn referred(&self) -> Vec<&TableName> {
+        let is_other = |key: &ForeignKey| {
+            let other = key.other.as_ref();
+            key.end == KeyEnd::Parent && other.is_some_and(|other| self.children.contains(other))
+        };
+        let is_referred = |pair: &&Pair| match &pair.before {
+            Before::Unchanged { foreign_keys, .. } => foreign_keys.iter().any(is_other),
+            Before::Nothing | Before::Whatever { .. } => false,
+        };
+        self.pairs.iter().filter(is_referred).map(|pair| &pair.table).collect()
     }
 
     /// The names of the tables, for messages.
@@ -199,200 +235,21 @@ impl Swap {
     }
 }
 
-/// A swap on its way.
-struct Mover<'s> {
-    swap: &'s Swap,
-    /// The connection that renames.
-    session: &'s mut Session,
-    patience: &'s Patience,
-    reconnect_wait: Duration,
-}
-
-impl Mover<'_> {
-    /// Swaps, in as many attempts as there is time for. `spare` is the first holder, and one stays
-    /// there.
-    fn run(&mut self, spare: &mut Option<Session>) -> Result<()> {
-        let begun = Instant::now();
-        let mut holders = self.holders(spare)?;
-        let mut has_forgotten = false;
-        let outcome = loop {
-            let left = self.patience.wait.saturating_sub(begun.elapsed());
-            // Where nobody holds the tables for us there is nothing to gain by a second attempt.
-            let wait = if holders.is_empty() { left } else { ATTEMPT.min(left) };
-            let outcome = self.attempt(&mut holders, wait);
-            match outcome.as_ref().err().and_then(Error::errno) {
-                Some(ER_LOCK_WAIT_TIMEOUT) => {}
-                Some(ER_DUP_KEY) if !has_forgotten => {
-                    has_forgotten = true;
-                    self.forget_statistics()?;
-                    continue;
-                }
-                _ => break outcome,
-            }
-            let seen_by = holders.first_mut().unwrap_or(self.session);
-            let seen = self.swap.holders_of_locks(seen_by);
-            if holders.is_empty() || begun.elapsed() + PAUSE >= self.patience.wait {
-                let (target, seconds) = (self.swap.names(), self.patience.wait.as_secs());
-                break Err(Error::LockWait { target, seconds, holders: seen });
-            }
-            self.patience.tell(&seen);
-            std::thread::sleep(PAUSE);
-        };
-        *spare = holders.into_iter().next();
-        outcome
-    }
-
-    /// A connection for each table that is held.
-    fn holders(&self, spare: &mut Option<Session>) -> Result<Vec<Session>> {
-        let mut holders = Vec::new();
-        for _ in self.swap.held() {
-            let mut holder = match spare.take() {
-                Some(holder) => holder,
-                None => second(self.session, self.patience.wait)?,
-            };
-            // Without autocommit LOCK TABLES also takes InnoDB's lock, which waits for transactions
-            // without a connection: prepared ones. UNLOCK TABLES commits.
-            holder.exec(
-                "SET SESSION autocommit=0, innodb_table_locks=1, innodb_lock_wait_timeout=1",
-            )?;
-            holders.push(holder);
-        }
-        Ok(holders)
-    }
-
-    /// Locks, looks and swaps once; error 1205 when a lock does not come for `wait`.
-    fn attempt(&mut self, holders: &mut [Session], wait: Duration) -> Result<()> {
-        for holder in holders.iter_mut() {
-            holder.set_lock_wait(wait)?;
-        }
-        self.session.set_lock_wait(wait)?;
-        for (at, pairs) in self.swap.held().iter().enumerate() {
-            let held = hold(pairs, &mut holders[at]);
-            if held.is_err() {
-                for holder in &mut holders[..at] {
-                    let _shield = holder.options().interrupt.shield();
-                    let _ = holder.exec("UNLOCK TABLES");
-                }
-                return held;
-            }
-        }
-        let mover_id = self.session.id();
-        let (cause, moved) = match holders.is_empty() {
-            true => (None, self.rename()),
-            false => self.rename_held(holders),
-        };
-        if moved.is_err() && !holders.is_empty() {
-            // An ending that came late hits this instead of what follows.
-            let _shield = self.session.options().interrupt.shield();
-            let _ = self.session.exec("DO 0");
-        }
-        match moved {
-            Err(error) if error.is_unclear() => match self.was_swapped(mover_id) {
-                Ok(true) => Ok(()),
-                Ok(false) => Err(cause.unwrap_or(error)),
-                Err(_) => Err(self.swap.unanswered()),
-            },
-            clear => clear,
-        }
-    }
-
-    /// Has the server forget statistics of names that tables are put aside under. They stay when a
-    /// table is dropped while `innodb_stats_persistent` is off, and no other table gets the name when
-    /// it is on again.
-    fn forget_statistics(&mut self) -> Result<()> {
-        for pair in &self.swap.pairs {
-            if let Before::Whatever { aside } | Before::Unchanged { aside, .. } = &pair.before {
-                let aside = aside.quoted();
-                let options = "ENGINE=InnoDB STATS_PERSISTENT=1";
-                self.session
-                    .exec(&format!("CREATE TABLE {aside} (a INT PRIMARY KEY) {options}"))?;
-                self.session.exec(&format!("DROP TABLE {aside}"))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn rename(&mut self) -> Result<()> {
-        let sql = self.swap.statement();
-        // What is looked at has no foreign keys.
-        if self.swap.pairs.iter().all(Pair::is_looked_at) {
-            return exec_published(self.session, &sql);
-        }
-        unchecked(self.session, |session| exec_published(session, &sql))
-    }
-
-    /// Under the holders' locks: renames, and lets each lock go when the renaming waits for it.
-    /// Gives what befell a holder, and what the renaming says.
-    fn rename_held(&mut self, holders: &mut [Session]) -> (Option<Error>, Result<()>) {
-        let died = Error::Lost {
-            message: "the thread that renames has ended".to_owned(),
-            statement: self.swap.statement(),
-        };
-        let mover = self.session.mark().clone();
-        std::thread::scope(|scope| {
-            let (sender, result) = channel();
-            let moving = scope.spawn(move || {
-                failpoint::hit("thread.mover");
-                // The receiver outlives this: it is asked in any case.
-                let _ = sender.send(self.rename());
-            });
-            let (mut seen, mut ended, mut unlocked) = (Ok(None), None, Ok(()));
-            for holder in holders {
-                let mut failed_here = false;
-                if matches!(seen, Ok(None)) {
-                    seen = wait_until_queued(holder, &mover, &result);
-                    failpoint::hit("publish.queued");
-                    failed_here = seen.is_err();
-                }
-                // To its end, also when somebody wants the load stopped: the lock must go.
-                let _shield = holder.options().interrupt.shield();
-                // Before the lock goes: else the mover would swap what nobody watches. Where this
-                // fails too, the mover may swap, and says so.
-                if failed_here {
-                    ended = end_mover(holder, &mover, &result);
-                }
-                // Without it the mover would wait for nothing.
-                unlocked = unlocked.and(holder.exec("UNLOCK TABLES").map(drop));
-            }
-            let (early, cause) = match seen {
-                Ok(early) => (early, unlocked.err()),
-                Err(cause) => (ended, Some(cause)),
-            };
-            // Whatever befell a holder, the mover knows whether the swap is done.
-            // Where it died without a word, the server is asked what it has done.
-            let moved = early.unwrap_or_else(|| result.recv().unwrap_or(Err(died)));
-            let _ = moving.join();
-            (cause, moved)
-        })
-    }
-
-    /// Whether a RENAME without answer was done: it is atomic, so the name of one replacement tells.
-    fn was_swapped(&self, mover: u64) -> Result<bool> {
-        let _shield = self.session.options().interrupt.shield();
-        let mut session = reach(self.session, self.reconnect_wait)?;
-        let busy = format!(
-            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} \
-             AND INFO LIKE 'RENAME TABLE%'"
-        );
-        let start = Instant::now();
-        while session.query_text(&busy)?.is_some() {
-            if start.elapsed() > ATTEMPT {
-                return Err(self.swap.unanswered());
-            }
-            std::thread::sleep(POLL);
-        }
-        Ok(!catalog::exists(&mut session, &self.swap.pairs[0].replacement)?)
-    }
-}
-
 impl Pair {
     fn is_looked_at(&self) -> bool {
         matches!(self.before, Before::Unchanged { .. })
     }
 
+    /// Whether it is known to have no foreign keys.
+    fn is_free(&self) -> bool {
+        matches!(&self.before, Before::Unchanged { foreign_keys, .. } if foreign_keys.is_empty())
+    }
+
     /// Under the holder's lock: the table is as it was when its replacement was made.
     fn check_unchanged(&self, holder: &mut Session) -> Result<()> {
-        let Before::Unchanged { definition: before, mode, triggers, .. } = &self.before else {
+        let Before::Unchanged { definition: before, foreign_keys: known, mode, triggers, .. } =
+            &self.before
+        else {
             return Ok(());
         };
         let name = &self.table;
@@ -406,8 +263,12 @@ impl Pair {
             return altered("it has a trigger now");
         }
         // That of a child table is not in the target's definition.
-        if let Some(key) = foreign_keys(holder, name)?.first() {
+        let keys = foreign_keys(holder, name)?;
+        if let Some(key) = keys.iter().find(|key| !known.contains(key)) {
             return altered(&format!("it has a foreign key now: {key}"));
+        }
+        if let Some(key) = known.iter().find(|key| !keys.contains(key)) {
+            return altered(&format!("it has lost a foreign key: {key}"));
         }
         let any = format!("SELECT 1 FROM {} LIMIT 1", name.quoted());
         if *mode == Mode::Insert && !holder.query(&any)?.is_empty() {
@@ -434,63 +295,4 @@ pub(super) fn exec_published(session: &mut Session, sql: &str) -> Result<()> {
         let _ = session.exec("SET SESSION sql_log_bin=0");
     }
     done
-}
-
-/// Locks the tables of one holder, if they are as they have to be.
-fn hold(pairs: &[&Pair], holder: &mut Session) -> Result<()> {
-    let tables: Vec<_> =
-        pairs.iter().map(|pair| format!("{} WRITE", pair.table.quoted())).collect();
-    holder.exec(&format!("LOCK TABLES {}", tables.join(", ")))?;
-    let checked = pairs.iter().try_for_each(|pair| pair.check_unchanged(holder));
-    if checked.is_err() {
-        let _shield = holder.options().interrupt.shield();
-        let _ = holder.exec("UNLOCK TABLES");
-    }
-    checked
-}
-
-/// Polls until connection `mover` waits for a table lock; Some when it ended before.
-fn wait_until_queued(
-    holder: &mut Session,
-    mover: &Mark,
-    result: &Receiver<Result<()>>,
-) -> Result<Option<Result<()>>> {
-    let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID={}", mover.id());
-    let (start, mut sightings) = (Instant::now(), 0);
-    loop {
-        let waits = holder.query_text(&sql)?.as_deref() == Some(WAITING);
-        sightings = if waits { sightings + 1 } else { 0 };
-        if sightings >= SIGHTINGS {
-            return Ok(None);
-        }
-        match result.recv_timeout(POLL) {
-            Ok(early) => return Ok(Some(early)),
-            Err(RecvTimeoutError::Timeout) => {}
-            // It died without a word: the caller's recv says so.
-            Err(RecvTimeoutError::Disconnected) => return Ok(None),
-        }
-        if start.elapsed() > QUEUED_MAX {
-            // Ended by the server, it reports so; the target stays as it is.
-            holder.kill(mover)?;
-            return Ok(None);
-        }
-    }
-}
-
-/// Ends the mover's statement, its connection only if that does not help; gives what it says.
-fn end_mover(
-    holder: &mut Session,
-    mover: &Mark,
-    result: &Receiver<Result<()>>,
-) -> Option<Result<()>> {
-    for _ in 0..KILLS_MAX {
-        if holder.kill_query(mover).is_err() {
-            break;
-        }
-        if let Ok(ended) = result.recv_timeout(POLL) {
-            return Some(ended);
-        }
-    }
-    let _ = holder.kill(mover);
-    None
 }

@@ -3,6 +3,7 @@
 use schema::TableName;
 use server::{ConnectOptions, Error, Session};
 use targets::identity::Identity;
+use targets::relations::KeyChecks;
 use targets::{Lock, LockOptions, Transaction, Twin};
 use testkit::{TestServer, TestServerOptions};
 
@@ -155,7 +156,7 @@ fn an_account_may_do_with_what_is_named_to_it() {
     target.session.exec(&format!("INSERT INTO {name} VALUES (1, 2)")).unwrap();
     twin.finish(&mut target).unwrap();
     let mode = targets::swap::Mode::Insert;
-    twin.filled(&mut target).publish(mode).unwrap().drop_old().unwrap();
+    twin.filled(&mut target).publish(mode, KeyChecks::Rows).unwrap().drop_old().unwrap();
 }
 
 #[test]

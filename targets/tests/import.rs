@@ -7,6 +7,7 @@ use schema::TableName;
 use server::catalog;
 use server::{Error, Session};
 use targets::import::{Building, Imported, Placed};
+use targets::relations::KeyChecks;
 use targets::shadow::{Discarded, Exported, Shadow, Template};
 use targets::swap::Mode;
 use targets::{Direct, Lock, LockOptions};
@@ -156,7 +157,7 @@ fn a_whole_load_keeps_grants_comment_and_counter() {
     assert!(matches!(imported.check_indexes(0), Err(Error::Count { found: 1, .. })));
     imported.check_indexes(100).unwrap();
     assert_eq!(setup.count(&mut session), 0, "published too early");
-    imported.filled().publish(Mode::Insert).unwrap().drop_old().unwrap();
+    imported.filled().publish(Mode::Insert, KeyChecks::Rows).unwrap().drop_old().unwrap();
 
     assert_eq!(setup.count(&mut session), 100);
     let same = format!("SELECT COUNT(*) FROM {database}.t NATURAL JOIN {database}.made");
@@ -194,7 +195,10 @@ fn a_load_killed_after_any_step_is_cleaned_up() {
     // After the swap the target is new, and cleaning up keeps it so.
     for mode in [Mode::Insert, Mode::Replace] {
         let mut lock = setup.target(server);
-        imported(&mut Direct::new(&mut lock), &setup.made).filled().publish(mode).unwrap();
+        imported(&mut Direct::new(&mut lock), &setup.made)
+            .filled()
+            .publish(mode, KeyChecks::Rows)
+            .unwrap();
         drop(lock);
         let removed = Direct::new(&mut setup.target(server)).cleanup().unwrap();
         assert_eq!(removed.len(), 1, "{removed:?}");
@@ -222,7 +226,10 @@ fn a_server_killed_after_any_step_is_cleaned_up() {
         assert_eq!(setup.count(&mut server.connect().unwrap()), 0);
     }
     let mut target = setup.target(&server);
-    imported(&mut Direct::new(&mut target), &setup.made).filled().publish(Mode::Insert).unwrap();
+    imported(&mut Direct::new(&mut target), &setup.made)
+        .filled()
+        .publish(Mode::Insert, KeyChecks::Rows)
+        .unwrap();
     server.kill_9().unwrap();
     server.restart().unwrap();
     let removed = Direct::new(&mut setup.target(&server)).cleanup().unwrap();
@@ -263,9 +270,9 @@ fn rows_that_came_meanwhile_stop_an_insert_and_go_with_a_replace() {
     let mut direct = Direct::new(&mut lock);
     let mut filled = imported(&mut direct, &setup.made).filled();
     session.exec(&format!("INSERT INTO {}.t (b) VALUES ('mine')", setup.database)).unwrap();
-    assert!(matches!(filled.publish(Mode::Insert), Err(Error::NotEmpty(_))));
+    assert!(matches!(filled.publish(Mode::Insert, KeyChecks::Rows), Err(Error::NotEmpty(_))));
     assert_eq!(setup.count(&mut session), 1);
-    filled.publish(Mode::Replace).unwrap().drop_old().unwrap();
+    filled.publish(Mode::Replace, KeyChecks::Rows).unwrap().drop_old().unwrap();
     assert_eq!(setup.count(&mut session), 100);
 }
 
@@ -285,7 +292,10 @@ fn a_target_altered_meanwhile_is_left_alone() {
         let mut direct = Direct::new(&mut lock);
         let mut filled = imported(&mut direct, &setup.made).filled();
         session.exec(change).unwrap();
-        assert!(matches!(filled.publish(Mode::Replace), Err(Error::Altered { .. })), "{change}");
+        assert!(
+            matches!(filled.publish(Mode::Replace, KeyChecks::Rows), Err(Error::Altered { .. })),
+            "{change}"
+        );
         session.exec(back).unwrap();
         direct.cleanup().unwrap();
     }
@@ -303,7 +313,7 @@ fn a_lock_that_does_not_come_names_its_holder() {
     let mut session = server.connect().unwrap();
     session.exec("START TRANSACTION").unwrap();
     assert_eq!(setup.count(&mut session), 0);
-    match filled.publish(Mode::Insert) {
+    match filled.publish(Mode::Insert, KeyChecks::Rows) {
         Err(Error::LockWait { holders, seconds: 1, .. }) => {
             let wanted = format!("connection {} of", session.id());
             assert!(holders.iter().any(|text| text.starts_with(&wanted)), "{holders:?}");
@@ -311,7 +321,7 @@ fn a_lock_that_does_not_come_names_its_holder() {
         other => panic!("{other:?}"),
     }
     session.exec("COMMIT").unwrap();
-    filled.publish(Mode::Insert).unwrap();
+    filled.publish(Mode::Insert, KeyChecks::Rows).unwrap();
 }
 
 /// Statements of the connection that watches the swap are killed while it waits for the moment.
@@ -346,7 +356,7 @@ fn a_watcher_that_fails_leaves_the_swap_undone_or_says_it_is_done() {
                     return;
                 }
             });
-            let published = filled.publish(Mode::Replace).map(drop);
+            let published = filled.publish(Mode::Replace, KeyChecks::Rows).map(drop);
             ended.store(true, Ordering::Relaxed);
             published
         });
@@ -388,7 +398,7 @@ fn no_insert_is_lost_in_the_swap() {
                     }
                 });
             }
-            let published = filled.publish(Mode::Insert);
+            let published = filled.publish(Mode::Insert, KeyChecks::Rows);
             std::thread::sleep(Duration::from_millis(5));
             go.store(false, Ordering::Relaxed);
             published

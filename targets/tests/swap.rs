@@ -24,7 +24,9 @@ fn pair(session: &mut Session, database: &str, table: &str, before: Option<Mode>
     session.exec(&format!("INSERT INTO {} VALUES (NULL, 'new')", new.quoted())).unwrap();
     let definition = catalog::read(session, &name).unwrap().definition;
     let before = match before {
-        Some(mode) => Before::Unchanged { aside, definition, mode, triggers: None },
+        Some(mode) => {
+            Before::Unchanged { aside, definition, foreign_keys: Vec::new(), mode, triggers: None }
+        }
         None => Before::Whatever { aside },
     };
     Pair { table: name, replacement: new, before }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schema::TableName;
 use server::catalog;
 use server::{Error, Session};
+use targets::relations::KeyChecks;
 use targets::secondary::Defer;
 use targets::swap::Mode;
 use targets::transaction::{RowsThere, Transaction};
@@ -94,11 +95,15 @@ fn a_filled_twin_becomes_the_very_table_the_target_was() {
         let engine = catalog::read(&mut session, &name).unwrap().engine;
         assert_eq!(engine, schema::Engine::InnoDb, "{shape}");
         session.exec(&format!("INSERT INTO {} VALUES ({row})", name.quoted())).unwrap();
-        let early = twin.filled(&mut target).publish(Mode::Insert).map(drop);
+        let early = twin.filled(&mut target).publish(Mode::Insert, KeyChecks::Rows).map(drop);
         assert!(matches!(early, Err(Error::Altered { .. })), "{shape}: {early:?}");
         twin.finish(&mut target).unwrap();
         twin.finish(&mut target).unwrap();
-        twin.filled(&mut target).publish(Mode::Insert).unwrap().drop_old().unwrap();
+        twin.filled(&mut target)
+            .publish(Mode::Insert, KeyChecks::Rows)
+            .unwrap()
+            .drop_old()
+            .unwrap();
         assert_eq!(create(&mut session, &database), before);
         let rows = session.query(&format!("SELECT * FROM {database}.t")).unwrap();
         assert_eq!(rows.len(), 1, "{shape}");
@@ -145,7 +150,7 @@ fn check_published(
     database: &str,
     rows: u64,
 ) {
-    twin.filled(target).publish(Mode::Insert).unwrap().drop_old().unwrap();
+    twin.filled(target).publish(Mode::Insert, KeyChecks::Rows).unwrap().drop_old().unwrap();
     let mut session = server.connect().unwrap();
     for index in ["PRIMARY", "b", "c"] {
         let sql = format!("SELECT COUNT(*) FROM {database}.t FORCE INDEX ({index})");
@@ -203,7 +208,7 @@ fn a_half_built_twin_is_never_published_and_the_next_load_removes_it() {
     let (mut target, twin) = filled(server, &database, 100);
     let name = target.names.shadow.clone();
     session.exec(&format!("ALTER TABLE {} ADD KEY b (b)", name.quoted())).unwrap();
-    let early = twin.filled(&mut target).publish(Mode::Insert).map(drop);
+    let early = twin.filled(&mut target).publish(Mode::Insert, KeyChecks::Rows).map(drop);
     assert!(matches!(early, Err(Error::Altered { .. })));
     // Killed: its connection ends, and with it the lock.
     drop(target);
@@ -298,7 +303,11 @@ fn a_twin_becomes_the_table_on_mysql_too() {
         let name = target.names.shadow.quoted();
         session.exec(&format!("INSERT INTO {name} VALUES ({row})")).unwrap();
         twin.finish(&mut target).unwrap();
-        twin.filled(&mut target).publish(Mode::Insert).unwrap().drop_old().unwrap();
+        twin.filled(&mut target)
+            .publish(Mode::Insert, KeyChecks::Rows)
+            .unwrap()
+            .drop_old()
+            .unwrap();
         assert_eq!(create(&mut session, &database), before);
         assert_eq!(session.query(&format!("SELECT a FROM {database}.t")).unwrap().len(), 1);
         assert!(leftovers(&mut session, &database).is_empty(), "{shape}");

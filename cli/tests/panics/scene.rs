@@ -17,6 +17,8 @@ const OLD: u32 = 7;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Way {
     Direct,
+    /// By the direct path, into a table with foreign keys in both directions.
+    Keys,
     /// By the direct path, from an archive.
     Packed,
     /// By the direct path, as one of the tables of its database.
@@ -64,6 +66,18 @@ impl Scene {
             desk.exec(TABLE);
             desk.exec(&format!("INSERT INTO t VALUES ({OLD}, 'old')"));
         }
+        if way == Way::Keys {
+            let (name, table) = (format!("`{}-kin`", desk.database), desk.table("t"));
+            desk.exec(&format!("CREATE DATABASE {name}"));
+            desk.exec(&format!("CREATE TABLE {name}.p (b VARCHAR(20) PRIMARY KEY) ENGINE=InnoDB"));
+            desk.exec(&format!("INSERT INTO {name}.p VALUES ('old'), ('new')"));
+            desk.exec(&format!("ALTER TABLE t ADD FOREIGN KEY (b) REFERENCES {name}.p (b)"));
+            desk.exec(&format!(
+                "CREATE TABLE {name}.c (a INT PRIMARY KEY, FOREIGN KEY (a) REFERENCES {table} (a)) \
+                 ENGINE=InnoDB"
+            ));
+            desk.exec(&format!("INSERT INTO {name}.c VALUES ({OLD})"));
+        }
         if way == Way::Whole {
             desk.exec("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.b = NEW.b");
         }
@@ -95,7 +109,7 @@ impl Scene {
 
     fn command(&self) -> Command {
         match self.way {
-            Way::Direct | Way::Packed => self.load(&["direct", "--mode", "replace"]),
+            Way::Direct | Way::Packed | Way::Keys => self.load(&["direct", "--mode", "replace"]),
             Way::Several => {
                 let database = self.desk.database.clone();
                 let several = ["--into", &database, "--map", "rows*=t"];

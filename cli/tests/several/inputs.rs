@@ -60,7 +60,10 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
     desk.exec("CREATE TABLE u (a INT PRIMARY KEY)");
     desk.exec("CREATE TABLE child (a INT PRIMARY KEY, FOREIGN KEY (a) REFERENCES u (a))");
+    desk.exec("CREATE TABLE g (a INT PRIMARY KEY)");
+    desk.exec("CREATE TRIGGER g BEFORE INSERT ON g FOR EACH ROW SET NEW.a = NEW.a");
     for name in [
+        "g.csv",
         "t.csv",
         "t.tbl",
         "t.1.csv",
@@ -87,7 +90,7 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
         (&["t.csv"], &["--map", "x*=t"], &["x*=..: no file matches"]),
         (&["t.csv"], &["--columns", "a"], &["--columns is for one table"]),
         (&["t.csv"], &["--ddl", "t.csv"], &["--ddl is for one table"]),
-        (&["t.csv", "child.csv", "u.csv"], &[], &["child", "foreign key", "--each"]),
+        (&["t.csv", "g.csv", "u.csv"], &[], &["g", "trigger", "--each"]),
     ];
     for (files, more, parts) in cases {
         inrush(&desk, "load", files, more).refused(2, parts);

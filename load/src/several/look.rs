@@ -55,8 +55,9 @@ pub(super) fn look(
         let tables = looked.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
         looked = look_at_all(tables.collect(), looked.connections, is_whole)?;
     }
-    let LookedAt { parts, estimates, connections } = looked;
+    let LookedAt { mut parts, estimates, connections } = looked;
     check_room(&parts, &estimates)?;
+    expect_children(&mut parts);
     Ok(Looked { parts: in_order(parts), connections, keeper, is_whole })
 }
 
@@ -162,6 +163,22 @@ fn look_at(
         build_seconds,
     };
     Ok((part, estimate, connections))
+}
+
+/// Has tables keep the keys that others of the command refer to.
+fn expect_children(parts: &mut [Part]) {
+    let tables = parts.iter().filter_map(|part| Some(&part.target.as_ref()?.table));
+    let references: Vec<_> = tables.flat_map(|table| table.references.clone()).collect();
+    for part in parts.iter_mut().filter(|part| !part.options.unchecked_keys) {
+        let Some(name) = part.target.as_ref().map(|target| target.table.name.clone()) else {
+            continue;
+        };
+        let wanted = references.iter().filter(|reference| reference.parent == name);
+        let keys = &mut part.rung.inspected.foreign_keys;
+        keys.extend(wanted.map(|reference| reference.parent_columns.clone()));
+        keys.sort();
+        keys.dedup();
+    }
 }
 
 /// Refuses tables that fit the disk one by one and not all together.

@@ -88,6 +88,8 @@ pub struct ConnectOptions {
     /// Whether the server replicates from the one that is loaded into: then it may be `read_only`.
     /// Default: no.
     pub is_replica: bool,
+    /// Whether the server looks at no foreign keys for the session's statements. Default: no.
+    pub unchecked_keys: bool,
     /// What ends the statements of the connection before their time. Default: nothing does.
     pub interrupt: Interrupt,
     /// What the server is called where its address says less. Default: nothing.
@@ -183,6 +185,7 @@ impl ConnectOptions {
             unlogged: self.unlogged || over.unlogged,
             logs_publishing: self.logs_publishing || over.logs_publishing,
             is_replica: self.is_replica || over.is_replica,
+            unchecked_keys: self.unchecked_keys || over.unchecked_keys,
             interrupt: self.interrupt,
             name: over.name.or(self.name),
             known: Known::default(),

@@ -76,7 +76,10 @@ pub(crate) fn prepare(driver: &mut Driver, options: &ConnectOptions) -> Result<V
     for (name, value) in &options.settings {
         set(driver, &format!("SESSION {name}={value}"))?;
     }
-    let wishes = wishes(version.flavor);
+    let mut wishes = wishes(version.flavor);
+    if options.unchecked_keys {
+        wishes.push("foreign_key_checks=0".to_owned());
+    }
     let result = set(driver, &format!("{needed}, {}", wishes.join(", ")));
     if result.as_ref().is_err_and(|e| e.errno() == Some(ER_UNKNOWN_SYSTEM_VARIABLE)) {
         // Older servers, and others that speak the protocol, lack some: the rest is still good.

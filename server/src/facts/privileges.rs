@@ -1,5 +1,7 @@
 //! What the account may do, read from SHOW GRANTS.
 
+use std::collections::BTreeSet;
+
 use crate::error::Result;
 pub use crate::grant::grant;
 use crate::identifier::{TableName, quoted_name};
@@ -7,6 +9,10 @@ use crate::session::Session;
 
 /// Rights the direct path needs on the target's database: create, fill and swap the shadow.
 const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOCK TABLES"];
+/// Rights it needs on databases of its own: a table waits there with its foreign keys.
+const SCRATCH: [&str; 5] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP"];
+/// Rights it needs on the databases of tables that foreign keys join the target with.
+const BESIDE: [&str; 2] = ["SELECT", "LOCK TABLES"];
 /// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT, and a checkpoint.
 const SERVER: [&str; 2] = ["RELOAD", "SUPER"];
 
@@ -105,6 +111,23 @@ impl Privileges {
         let server =
             server.map(|rights| format!("GRANT {} ON *.* TO {account}", rights.join(", ")));
         server.into_iter().chain(self.missing(&DATABASE, database, account)).collect()
+    }
+
+    /// Those that it needs besides for a table with foreign keys: on databases of its own, whose
+    /// names begin with `_inrush_`, and on those of the tables that they join it with.
+    pub fn missing_for_keys(
+        &self,
+        own: &[&str],
+        others: &BTreeSet<&str>,
+        account: &str,
+    ) -> Vec<String> {
+        let lacks = |right: &&str| own.iter().any(|own| !self.on_database(right, own));
+        let rights: Vec<&str> = SCRATCH.into_iter().filter(lacks).collect();
+        let rights = Some(rights).filter(|rights| !rights.is_empty());
+        let own = rights
+            .map(|rights| format!("GRANT {} ON `\\_inrush\\_%`.* TO {account}", rights.join(", ")));
+        let other = |database: &&str| self.missing(&BESIDE, database, account);
+        own.into_iter().chain(others.iter().filter_map(other)).collect()
     }
 
     /// The rights that a twin needs and that are missing, as `GRANT .. TO account` gives them.

@@ -1,0 +1,129 @@
+//! Locks of tables that pass from one connection to another, with nobody else in between.
+//!
+//! The server grants a waiting `LOCK TABLES .. WRITE` before later and earlier writers, as it grants a
+//! waiting RENAME before that. So a connection that was seen to wait gets a table as soon as another
+//! one lets it go.
+//! Source: MariaDB 10.11, sql/mdl.cc, `MDL_lock::can_grant_lock`, and the matrix of waiting requests.
+
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Duration;
+
+use disk::failpoint;
+
+use crate::queued::wait_until_queued;
+use server::connect::Mark;
+use server::error::{Error, Result};
+use server::session::Session;
+
+/// How long a statement that is ended may take to end.
+const ENDING_WAIT: Duration = Duration::from_secs(5);
+
+/// A connection that waits for locks.
+pub(super) struct Behind {
+    mark: Mark,
+    result: Receiver<(Session, Result<()>)>,
+    statement: String,
+    /// The connection, where it had not to wait.
+    early: Option<Session>,
+}
+
+impl Behind {
+    /// Has `session` wait for locks; `observer` sees it do so, or get them at once.
+    ///
+    /// Errors: neither.
+    pub(super) fn queue(
+        statement: String,
+        mut session: Session,
+        wait: Duration,
+        observer: &mut Session,
+    ) -> Result<Behind> {
+        session.set_lock_wait(wait)?;
+        let (mark, (sender, result)) = (session.mark().clone(), channel());
+        let sql = statement.clone();
+        std::thread::spawn(move || {
+            failpoint::hit("thread.behind");
+            let locked = session.exec(&sql).map(drop);
+            // Nobody waits for it any more: the lock goes with the session.
+            let _ = sender.send((session, locked));
+        });
+        let seen = wait_until_queued(observer, &mark, &result)?;
+        let behind = Behind { mark, result, statement, early: None };
+        match seen {
+            Some((_, Err(error))) => Err(error),
+            Some((session, Ok(()))) => Ok(Behind { early: Some(session), ..behind }),
+            // Nothing comes of a thread that waits, and nothing will of one that died.
+            None if behind.result.try_recv().err() == Some(TryRecvError::Empty) => Ok(behind),
+            None => Err(behind.died()),
+        }
+    }
+
+    /// The connection, once it has its locks.
+    pub(super) fn held(self) -> Result<Session> {
+        if let Some(session) = self.early {
+            return Ok(session);
+        }
+        match self.result.recv() {
+            Ok((session, Ok(()))) => Ok(session),
+            Ok((_, Err(error))) => Err(error),
+            Err(_) => Err(self.died()),
+        }
+    }
+
+    /// Has it wait no more, nor keep what it has got.
+    pub(super) fn give_up(self, observer: &mut Session) {
+        if self.early.is_some() {
+            return;
+        }
+        let _shield = observer.options().interrupt.shield();
+        // One that cannot be ended ends with its wait.
+        let _ = observer.kill_query(&self.mark);
+        let _ = self.result.recv_timeout(ENDING_WAIT);
+    }
+
+    /// Has another connection wait in its place, behind all that wait now.
+    pub(super) fn again(self, wait: Duration, observer: &mut Session) -> Result<Behind> {
+        let statement = self.statement.clone();
+        self.give_up(observer);
+        let session = observer.another()?;
+        Behind::queue(statement, session, wait, observer)
+    }
+
+    fn died(&self) -> Error {
+        Error::Lost {
+            message: "the thread that waits for a table has ended".to_owned(),
+            statement: self.statement.clone(),
+        }
+    }
+}
+
+/// Does `work`, whose connection waits for tables that these have: they let go when it does.
+pub(super) fn hand_over<T: Send>(
+    mut holders: Vec<Session>,
+    waiter: &Mark,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    let Some(mut observer) = holders.pop() else { return work() };
+    std::thread::scope(|scope| {
+        let (sender, result) = channel();
+        let working = scope.spawn(move || {
+            failpoint::hit("thread.carrier");
+            // The receiver outlives this: it is asked in any case.
+            let _ = sender.send(work());
+        });
+        let early = wait_until_queued(&mut observer, waiter, &result);
+        // Without it the other would wait for nothing.
+        drop((observer, holders));
+        let died = || {
+            Err(Error::Lost {
+                message: "the thread that waits for a table has ended".to_owned(),
+                statement: "LOCK TABLES".to_owned(),
+            })
+        };
+        let done = match early {
+            Ok(Some(ended)) => ended,
+            Ok(None) | Err(_) => result.recv().unwrap_or_else(|_| died()),
+        };
+        let _ = working.join();
+        done
+    })
+}

@@ -1,0 +1,43 @@
+//! Sees a connection wait for the lock of a table.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use server::connect::Mark;
+use server::error::Result;
+use server::session::Session;
+
+/// Several locks, one after the other, may each take an attempt's time.
+const QUEUED_MAX: Duration = Duration::from_secs(15);
+pub(super) const POLL: Duration = Duration::from_millis(1);
+/// It must be seen waiting this often in a row: another lock than the table's would be a moment's.
+const SIGHTINGS: u32 = 3;
+const WAITING: &str = "Waiting for table metadata lock";
+
+/// Polls until connection `waiter` waits for a table lock; gives what it sends if it ends before.
+pub(super) fn wait_until_queued<T>(
+    observer: &mut Session,
+    waiter: &Mark,
+    result: &Receiver<T>,
+) -> Result<Option<T>> {
+    let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID={}", waiter.id());
+    let (start, mut sightings) = (Instant::now(), 0);
+    loop {
+        let waits = observer.query_text(&sql)?.as_deref() == Some(WAITING);
+        sightings = if waits { sightings + 1 } else { 0 };
+        if sightings >= SIGHTINGS {
+            return Ok(None);
+        }
+        match result.recv_timeout(POLL) {
+            Ok(early) => return Ok(Some(early)),
+            Err(RecvTimeoutError::Timeout) => {}
+            // It died without a word: the caller's recv says so.
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+        if start.elapsed() > QUEUED_MAX {
+            // Ended by the server, it reports so; the table stays as it is.
+            observer.kill(waiter)?;
+            return Ok(None);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What a swap needs where foreign keys join its tables with others, right before it.
+//!
+//! ```text
+//! guard: nobody writes to the others -> rows are looked at -> filled tables get their keys -> swap
+//!     -> old tables are dropped -> keys of the others are carried over -> guard ends
+//! ```
+
+use std::collections::BTreeSet;
+
+use crate::covered;
+use crate::guard::Guard;
+use crate::key_run::Keys;
+use crate::lock::Lock;
+use crate::names::Names;
+use crate::orphans;
+use crate::scratch::{self, Waiting};
+use crate::swap::Mode;
+use schema::{KeyEnd, Reference, Table, TableName};
+use server::catalog;
+use server::error::Result;
+use server::session::Session;
+
+/// A parent with more rows than that, for each row that refers to it, is not read through: the server
+/// finds a row by its key in three times the time in which it shows one.
+const SCANNED_MAX: u64 = 3;
+
+/// Whether rows are looked at for foreign keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyChecks {
+    /// New rows refer to rows that are there, and rows of other tables to new ones.
+    Rows,
+    /// Nobody looks.
+    None,
+}
+
+/// Tables that others are joined with by foreign keys, none of them a target.
+#[derive(Debug, Default)]
+pub(super) struct Relations {
+    /// Rows of these refer to targets.
+    pub(super) children: BTreeSet<TableName>,
+    /// Holds them, if their rows were looked at.
+    pub(super) guard: Option<Guard>,
+    /// Holds those that rows of targets refer to.
+    pub(super) parents: Option<Guard>,
+}
+
+/// Looks at rows, and gives filled tables the foreign keys of the targets.
+///
+/// Killed in it: filled tables, some of them in databases of their own, and targets as they were.
+///
+/// Errors: [`Error::Orphans`](server::Error::Orphans), [`Error::LockWait`](server::Error::LockWait).
+pub(super) fn prepare(
+    lock: &mut Lock,
+    (targets, keys): (&[(Table, Names)], &[Option<&Keys>]),
+    mode: Mode,
+    checks: KeyChecks,
+) -> Result<Relations> {
+    if targets.iter().all(|(table, _)| table.foreign_keys.is_empty()) {
+        return Ok(Relations::default());
+    }
+    let is_target = |name: &TableName| targets.iter().any(|(table, _)| table.name == *name);
+    let children = others(targets, KeyEnd::Parent, &is_target);
+    let (mut guard, mut parents) = (None, None);
+    if checks == KeyChecks::Rows {
+        let mut held = BTreeSet::new();
+        for parent in others(targets, KeyEnd::Child, &is_target) {
+            // A key that is added without a look may be to a table that is not there.
+            if !children.contains(&parent) && catalog::exists(&mut lock.session, &parent)? {
+                held.insert(parent);
+            }
+        }
+        // In the order in which the server locks tables for a change that other rows follow.
+        parents = Guard::take(lock, &held)?;
+        guard = Guard::take(lock, &children)?;
+        check(lock, (targets, keys), mode, &children)?;
+    }
+    for (table, names) in targets {
+        scratch::bring(&mut lock.session, table, names, mode)?;
+    }
+    let waiting: Waiting = targets
+        .iter()
+        .map(|(table, names)| (table.name.clone(), names.replacement(table)))
+        .collect();
+    for (table, names) in targets {
+        scratch::add_keys(&mut lock.session, table, names, &waiting)?;
+    }
+    Ok(Relations { children, guard, parents })
+}
+
+fn check(
+    lock: &mut Lock,
+    (targets, keys): (&[(Table, Names)], &[Option<&Keys>]),
+    mode: Mode,
+    children: &BTreeSet<TableName>,
+) -> Result<()> {
+    let filled: Waiting =
+        targets.iter().map(|(table, names)| (table.name.clone(), names.shadow.clone())).collect();
+    for (at, (table, names)) in targets.iter().enumerate() {
+        for reference in &table.references {
+            if !is_covered(&mut lock.session, reference, (targets, keys), at)? {
+                orphans::check_rows(&mut lock.session, table, (reference, &names.shadow), &filled)?;
+            }
+        }
+        if mode == Mode::Insert {
+            // Rows that refer to an empty table did so before.
+            continue;
+        }
+        let of_this = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Parent);
+        let of_this: BTreeSet<&TableName> = of_this.filter_map(|key| key.other.as_ref()).collect();
+        for child in of_this.into_iter().filter(|child| children.contains(*child)) {
+            orphans::check_children(&mut lock.session, child, &table.name, &names.shadow)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the keys that were taken down of a table are all in that which they refer to. Where they
+/// may not be, and where there are none, the server has the last word.
+fn is_covered(
+    session: &mut Session,
+    reference: &Reference,
+    (targets, keys): (&[(Table, Names)], &[Option<&Keys>]),
+    at: usize,
+) -> Result<bool> {
+    let Some(own) = keys[at] else { return Ok(false) };
+    let Some(child) = own.of(&reference.columns) else { return Ok(false) };
+    let parent = &reference.parent;
+    if let Some(at) = targets.iter().position(|(table, _)| table.name == *parent) {
+        let parent = keys[at].and_then(|keys| keys.of(&reference.parent_columns));
+        return parent.map_or(Ok(false), |parent| covered::by_run(child, parent));
+    }
+    let rows = catalog::rows_about(session, parent)?;
+    if rows > SCANNED_MAX * own.rows {
+        return Ok(false);
+    }
+    covered::by_table(session, child, reference, parent)
+}
+
+/// The tables at the other ends of keys whose near end is `end`, but for targets.
+fn others(
+    targets: &[(Table, Names)],
+    end: KeyEnd,
+    is_target: &impl Fn(&TableName) -> bool,
+) -> BTreeSet<TableName> {
+    let keys = targets.iter().flat_map(|(table, _)| &table.foreign_keys);
+    let other = keys.filter(|key| key.end == end).filter_map(|key| key.other.clone());
+    other.filter(|name| !is_target(name)).collect()
+}

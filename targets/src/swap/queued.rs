@@ -1,0 +1,64 @@
+//! Connections that wait for tables while these are swapped.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use super::{ATTEMPT, Held};
+use crate::behind::Behind;
+use server::error::Result;
+use server::identifier::TableName;
+use server::session::Session;
+
+/// A RENAME takes less, once it has its locks.
+const PASSING: Duration = Duration::from_millis(200);
+
+/// Connections that wait for tables while these are swapped.
+#[derive(Default)]
+pub(super) struct Queued {
+    pub(super) children: Vec<Behind>,
+    pub(super) tables: Vec<(TableName, Behind)>,
+}
+
+impl Queued {
+    /// One that gets none is no failure: the swap is done, and the keys are carried over without it.
+    pub(super) fn held(self) -> Held {
+        let tables = self.tables.into_iter();
+        Held {
+            tables: tables.filter_map(|(name, one)| Some((name, one.held().ok()?))).collect(),
+            children: self.children.into_iter().filter_map(|one| one.held().ok()).collect(),
+        }
+    }
+
+    /// What the mover says. It locks tables one after the other, and whoever waits for one that it has
+    /// not come to may get the old one before it: those wait again then, behind it. None where it died.
+    pub(super) fn let_pass(
+        &mut self,
+        result: &Receiver<Result<()>>,
+        wait: Duration,
+        holders: &mut [Session],
+    ) -> Option<Result<()>> {
+        loop {
+            let slice = if self.tables.is_empty() { wait + ATTEMPT } else { PASSING };
+            match result.recv_timeout(slice) {
+                Ok(moved) => return Some(moved),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let Some(observer) = holders.first_mut() else { continue };
+            let waiting = std::mem::take(&mut self.tables).into_iter();
+            let again = waiting.map(|(name, one)| Some((name, one.again(wait, observer).ok()?)));
+            self.tables = again.flatten().collect();
+        }
+    }
+
+    pub(super) fn give_up(self, observer: &mut Session) {
+        let tables = self.tables.into_iter().map(|(_, one)| one);
+        self.children.into_iter().chain(tables).for_each(|one| one.give_up(observer));
+    }
+}
+
+/// The statement that locks tables.
+pub(super) fn lock_statement<'t>(tables: impl Iterator<Item = &'t TableName>) -> String {
+    let tables: Vec<String> = tables.map(|table| format!("{} WRITE", table.quoted())).collect();
+    format!("LOCK TABLES {}", tables.join(", "))
+}

@@ -1,0 +1,162 @@
+//! What is left to do once filled tables have taken their places.
+
+use disk::failpoint;
+use schema::{KeyEnd, Table};
+
+use crate::behind::hand_over;
+use crate::foreign_keys::{carry_over, unchecked};
+use crate::guard::Guard;
+use crate::lock::{ER_GONE, Lock};
+use crate::names::Names;
+use crate::scratch;
+use crate::swap::{HOLDERS_MAX, Held, Mode, exec_published};
+use server::catalog::{self, definition};
+use server::error::{Error, Result};
+use server::identifier::TableName;
+use server::session::Session;
+
+/// Tables that are dropped by one statement.
+const DROPPED_AT_ONCE: usize = 64;
+
+/// Targets that are the new tables. The old ones are still there, under other names.
+#[derive(Debug)]
+pub struct Swapped<'l> {
+    pub(super) lock: &'l mut Lock,
+    pub(super) targets: Vec<(Table, Names)>,
+    pub(super) mode: Mode,
+    /// Tables that their rows refer to.
+    pub(super) parents: Option<Guard>,
+    /// What nobody writes to yet.
+    pub(super) held: Held,
+}
+
+impl Swapped<'_> {
+    /// The names of the old tables.
+    pub fn asides(&self) -> Vec<TableName> {
+        self.targets.iter().map(|(table, names)| names.aside(table, self.mode)).collect()
+    }
+
+    /// Whether rows of other tables refer to one of them.
+    pub fn is_referred_to(&self) -> bool {
+        let mut keys = self.targets.iter().flat_map(|(table, _)| &table.foreign_keys);
+        keys.any(|key| key.end == KeyEnd::Parent)
+    }
+
+    /// Drops the old tables, over a new connection if the one before was lost, and has rows of other
+    /// tables refer to the new ones.
+    ///
+    /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept, the others
+    /// go.
+    pub fn drop_old(&mut self) -> Result<()> {
+        self.lock.reconnect()?;
+        let done = match self.finish() {
+            Err(error) if error.is_cut() => {
+                self.lock.recover()?;
+                self.finish()
+            }
+            done => done,
+        };
+        // Whatever came of it, others go on.
+        self.held = Held::default();
+        self.parents = None;
+        done
+    }
+
+    /// Drops those that are there: a server may have dropped some before its connection broke.
+    fn finish(&mut self) -> Result<()> {
+        let mut kept = Ok(());
+        let mut dropped = Vec::new();
+        for (table, names) in self.targets.clone() {
+            let aside = names.aside(&table, self.mode);
+            match self.check_aside(&table, &aside) {
+                Ok(()) => {
+                    if !table.triggers.is_empty() {
+                        self.lock.free_of_triggers(&aside)?;
+                    }
+                    dropped.push((table.name.clone(), aside));
+                }
+                Err(error @ Error::Leftover(_)) => kept = kept.and(Err(error)),
+                Err(error) if error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) => {
+                    dropped.push((table.name.clone(), aside));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.drop_asides(&dropped)?;
+        failpoint::hit("publish.dropped");
+        self.carry_over(&dropped)?;
+        for (table, names) in &self.targets {
+            let is_kept = !dropped.iter().any(|(name, _)| *name == table.name);
+            if table.references.is_empty() || is_kept {
+                continue;
+            }
+            for database in names.scratch() {
+                scratch::drop_database(&mut self.lock.session, database)?;
+            }
+        }
+        kept
+    }
+
+    fn drop_asides(&mut self, dropped: &[(TableName, TableName)]) -> Result<()> {
+        let has_keys = self.targets.iter().any(|(table, _)| !table.foreign_keys.is_empty());
+        for some in dropped.chunks(DROPPED_AT_ONCE) {
+            let some: Vec<String> = some.iter().map(|(_, aside)| aside.quoted()).collect();
+            let sql = format!("DROP TABLE IF EXISTS {}", some.join(", "));
+            let Lock { session, patience, .. } = &mut *self.lock;
+            let done = patience.watch(session, |session| match has_keys {
+                false => exec_published(session, &sql),
+                true => unchecked(session, |session| exec_published(session, &sql)),
+            });
+            done.map_err(|error| self.lock.gone_meanwhile(error))?;
+        }
+        Ok(())
+    }
+
+    /// Rows of other tables refer to the new ones.
+    fn carry_over(&mut self, dropped: &[(TableName, TableName)]) -> Result<()> {
+        for (table, names) in &self.targets {
+            let aside = names.aside(table, self.mode);
+            let replaced = (table.name.clone(), aside.clone());
+            let is_parent = table.foreign_keys.iter().any(|key| key.end != KeyEnd::Child);
+            if !is_parent || !dropped.contains(&replaced) {
+                continue;
+            }
+            let session = &mut self.lock.session;
+            let held: Vec<Session> = self.held.tables.remove(&table.name).into_iter().collect();
+            let mark = session.mark().clone();
+            hand_over(held, &mark, || carry_over(session, &[replaced]))?;
+        }
+        Ok(())
+    }
+
+    /// Errors: [`Error::Leftover`] where an old table is not to be dropped.
+    fn check_aside(&mut self, target: &Table, aside: &TableName) -> Result<()> {
+        if self.mode == Mode::Insert {
+            check_emptied(&mut self.lock.session, &target.name, aside)?;
+        }
+        let may_be_altered = self.targets.len() > HOLDERS_MAX;
+        if may_be_altered && definition(&mut self.lock.session, aside)? != target.definition {
+            return Err(Error::Leftover(format!(
+                "{aside} is what {} was, and was altered while it was being swapped: see whether the \
+                 new table is to be altered too, then drop it",
+                target.name
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// A table that a swap took for empty is, as it is dropped.
+pub(super) fn check_emptied(
+    session: &mut Session,
+    target: &TableName,
+    aside: &TableName,
+) -> Result<()> {
+    if catalog::is_empty(session, aside)? {
+        return Ok(());
+    }
+    Err(Error::Leftover(format!(
+        "{aside} holds rows that were inserted into {target} while it was being swapped: copy them, \
+         then drop it"
+    )))
+}
