@@ -1,8 +1,8 @@
 //! The eight TPC-H tables: their SQL, and the order of the fields in their files.
 //!
 //! Two schemas. [`Schema::Tproch`] is HammerDB's for MariaDB (its column order, types, keys and
-//! latin1_bin text) less its foreign keys; the index the server makes for `orders` to `customer`
-//! is kept as a plain key. [`Schema::Dbgen`] is lineitem alone, in the order of its file and with
+//! latin1_bin text), foreign keys and all; the index the server makes for `orders` to `customer`
+//! is declared. [`Schema::Dbgen`] is lineitem alone, in the order of its file and with
 //! two secondary keys of unlike locality: the table of the headline figure.
 //!
 //! Source: HammerDB, src/mariadb/mariaolap.tcl; TPC-H specification 3, clause 1.4.
@@ -29,7 +29,7 @@ pub enum Table {
 /// Which CREATE TABLE a table gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Schema {
-    /// HammerDB's TPROC-H schema, without foreign keys.
+    /// HammerDB's TPROC-H schema.
     #[default]
     Tproch,
     /// dbgen's column order; lineitem only.
@@ -153,6 +153,25 @@ impl Table {
         })
     }
 
+    /// The statement that gives the table its foreign keys; none where it has none.
+    pub fn foreign_keys(self, schema: Schema) -> Option<&'static str> {
+        let all = match schema {
+            Schema::Tproch => include_str!("../schema/tproch/foreign_keys.sql"),
+            Schema::Dbgen => "",
+        };
+        let mut statements =
+            all.split(";\n").filter_map(|text| Some(&text[text.find("ALTER ")?..]));
+        statements.find(|text| text.split_whitespace().nth(2) == Some(self.name()))
+    }
+
+    /// The tables that its rows refer to.
+    pub fn parents(self, schema: Schema) -> Vec<Table> {
+        let statement = self.foreign_keys(schema).unwrap_or_default();
+        let parents = statement.split("REFERENCES ").skip(1);
+        let names = parents.filter_map(|text| text.split_whitespace().next());
+        names.filter_map(|name| name.parse().ok()).collect()
+    }
+
     /// Bytes of the `.tbl` file at scale 1, rounded up: for estimates before there is a file.
     pub(crate) fn text_bytes_at_scale_1(self) -> u64 {
         const MB: u64 = 1_000_000;
@@ -246,6 +265,21 @@ mod tests {
         let ddl = Table::LineItem.ddl(Schema::Dbgen).unwrap();
         assert_eq!(declared(ddl), Table::LineItem.file_columns());
         assert!(Table::Orders.ddl(Schema::Dbgen).is_err());
+    }
+
+    #[test]
+    fn parents_come_before_children_among_all_tables() {
+        let mut keys = 0;
+        for table in Table::ALL {
+            for parent in table.parents(Schema::Tproch) {
+                assert!(parent < table, "{table} refers to {parent}");
+                keys += 1;
+            }
+        }
+        assert_eq!(keys, 8);
+        let expected = [Table::Orders, Table::PartSupp];
+        assert_eq!(Table::LineItem.parents(Schema::Tproch), expected);
+        assert_eq!(Table::LineItem.foreign_keys(Schema::Dbgen), None);
     }
 
     #[test]

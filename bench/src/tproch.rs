@@ -75,7 +75,7 @@ impl Default for TprochOptions {
 /// `say` gets a line before each table.
 pub fn make_rows(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<PathBuf, Error> {
     let dir = rows_dir(options)?;
-    for &table in tables(options)? {
+    for table in tables(options)? {
         make_file(table, options.scale, &dir, say)?;
         let ddl = dir.join(format!("{table}.sql"));
         fs::write(&ddl, table.ddl(options.schema)?).map_err(Error::io("writing", &ddl))?;
@@ -90,13 +90,28 @@ pub fn make_rows(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<P
 pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     let dir = rows_dir(options)?;
     let tables = tables(options)?;
-    check_space(options, tables)?;
-    let host = start(options, tables)?;
+    let parents = parents(&tables, options.schema);
+    let all: Vec<Table> = parents.iter().chain(&tables).copied().collect();
+    check_space(options, &all)?;
+    let host = start(options, &all)?;
     let mut ways = ways(&host, options)?;
+    // What a run before left there refers to tables that are dropped here.
+    ways.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
+    for table in parents {
+        let file = make_file(table, options.scale, &dir, say)?;
+        ways.fill(table, &file)?;
+    }
     let mut outcomes = Vec::new();
     for (index, &table) in tables.iter().enumerate() {
         let file = make_file(table, options.scale, &dir, say)?;
-        outcomes.push(compare(&mut ways, table, &file, index, options.keep, say)?);
+        outcomes.push(compare(&mut ways, table, &file, index, say)?);
+        if !options.keep && options.schema == Schema::Dbgen {
+            ways.drop_table(table)?;
+        }
+    }
+    let mut notes = host.notes.clone();
+    if Table::ALL.iter().all(|table| all.contains(table)) {
+        notes.push(check_consistent(&mut ways)?);
     }
     let outcome = Outcome {
         inrush_version: env!("CARGO_PKG_VERSION"),
@@ -106,7 +121,7 @@ pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome
         command: std::env::args().collect::<Vec<_>>().join(" "),
         scale: options.scale,
         schema: options.schema.name(),
-        notes: host.notes.clone(),
+        notes,
         tables: outcomes,
     };
     if !options.keep {
@@ -123,7 +138,6 @@ fn compare(
     table: Table,
     file: &TableFile,
     first: usize,
-    keep: bool,
     say: &mut dyn FnMut(&str),
 ) -> Result<TableOutcome, Error> {
     let mut order = ways.list.clone();
@@ -142,9 +156,6 @@ fn compare(
         }
         loads.push((way, loaded));
     }
-    if !keep {
-        ways.drop_table(table)?;
-    }
     loads.sort_by_key(|(way, _)| *way);
     let checksum = loads.first().map(|(_, loaded)| loaded.checksum.clone()).unwrap_or_default();
     let outcome =
@@ -158,6 +169,23 @@ fn compare(
         floor,
         checksum,
     })
+}
+
+/// What HammerDB asks of its tables behind a load, and that it is so.
+fn check_consistent(ways: &mut Ways) -> Result<String, Error> {
+    match ways.inconsistent_orders()? {
+        0 => {
+            Ok("HammerDB's consistency check passes: the price of each order is that of its lines"
+                .to_owned())
+        }
+        count => Err(Error::Different {
+            table: Table::Orders.name().to_owned(),
+            method: "the ways".to_owned(),
+            seen: format!("{count} orders whose price is not that of their lines"),
+            reference: "HammerDB's consistency check".to_owned(),
+            expected: "none".to_owned(),
+        }),
+    }
 }
 
 /// Every line of the file is a row, and every way gives the same rows.
@@ -207,14 +235,34 @@ fn rows_dir(options: &TprochOptions) -> Result<PathBuf, Error> {
     Ok(data_dir.join(format!("sf{}", options.scale)))
 }
 
-fn tables(options: &TprochOptions) -> Result<&[Table], Error> {
+/// Those that are measured, parents before children.
+fn tables(options: &TprochOptions) -> Result<Vec<Table>, Error> {
     if options.tables.is_empty() {
-        return Ok(options.schema.tables());
+        return Ok(options.schema.tables().to_vec());
     }
-    for table in &options.tables {
+    let mut tables = options.tables.clone();
+    for table in &tables {
         table.ddl(options.schema)?;
     }
-    Ok(&options.tables)
+    tables.sort();
+    tables.dedup();
+    Ok(tables)
+}
+
+/// Those that the rows of others refer to, and theirs, which are not measured; parents before
+/// children.
+fn parents(tables: &[Table], schema: Schema) -> Vec<Table> {
+    let mut wanted: Vec<Table> = tables.to_vec();
+    let mut at = 0;
+    while let Some(table) = wanted.get(at) {
+        let new: Vec<Table> =
+            table.parents(schema).into_iter().filter(|parent| !wanted.contains(parent)).collect();
+        wanted.extend(new);
+        at += 1;
+    }
+    let mut parents = wanted.split_off(tables.len());
+    parents.sort();
+    parents
 }
 
 fn text_bytes(table: Table, scale: f64) -> u64 {
@@ -227,7 +275,9 @@ fn file_bytes(text_bytes: u64) -> u64 {
 
 fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
     let sizes = || tables.iter().map(|&table| text_bytes(table, options.scale));
-    let files = if options.keep { sizes().sum() } else { 0 };
+    // Tables stay for those that refer to them.
+    let stay = options.keep || options.schema == Schema::Tproch;
+    let files = if stay { sizes().sum() } else { 0 };
     let largest = sizes().max().unwrap_or(0);
     let needed_bytes = sizes().sum::<u64>()
         + file_bytes(files)
@@ -272,6 +322,15 @@ fn ways(host: &Host, options: &TprochOptions) -> Result<Ways, Error> {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parents_of_a_few_tables_are_filled_before() {
+        let of = |tables: &[Table]| parents(tables, Schema::Tproch);
+        assert_eq!(of(&[Table::Region]), []);
+        assert_eq!(of(&[Table::Customer, Table::Orders]), [Table::Region, Table::Nation]);
+        assert_eq!(of(&[Table::LineItem]), Table::ALL[..7]);
+        assert_eq!(parents(&[Table::LineItem], Schema::Dbgen), []);
+    }
 
     #[test]
     fn a_table_that_is_not_in_the_schema_is_refused_before_anything() {

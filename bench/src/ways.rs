@@ -78,6 +78,25 @@ impl Ways {
         Ok(Loaded { took, rows, checksum, report })
     }
 
+    /// Fills a table that others refer to and that is not measured.
+    pub(crate) fn fill(&mut self, table: Table, file: &TableFile) -> Result<(), Error> {
+        self.fresh(table)?;
+        self.load_data(table, &file.path, true).map(drop)
+    }
+
+    /// Orders whose price is not that of their lines: by HammerDB's consistency check, there are none.
+    pub(crate) fn inconsistent_orders(&mut self) -> Result<u64, Error> {
+        let price =
+            "SUM(TRUNCATE(TRUNCATE(l_extendedprice * (1 - l_discount), 2) * (1 + l_tax), 2))";
+        let (orders, lines) = (qualified("orders"), qualified("lineitem"));
+        let sql = format!(
+            "SELECT COUNT(*) FROM (SELECT o_orderkey FROM {orders} \
+             LEFT JOIN {lines} ON l_orderkey=o_orderkey \
+             GROUP BY o_orderkey, o_totalprice HAVING NOT o_totalprice <=> {price}) AS wrong"
+        );
+        Ok(self.session.query_row(&sql)?.number(0)?)
+    }
+
     /// Measures reading `file`, writing as much as its table's file has, and importing that file.
     ///
     /// The table must be loaded; a twin of it is made and dropped again.
@@ -117,6 +136,9 @@ impl Ways {
         self.session.exec(&format!("USE {DATABASE}"))?;
         self.drop_table(table)?;
         self.session.exec(table.ddl(self.schema)?)?;
+        if let Some(keys) = table.foreign_keys(self.schema) {
+            self.session.exec(keys)?;
+        }
         Ok(())
     }
 

@@ -88,8 +88,23 @@ fn every_table_is_loaded_in_every_way_and_nothing_is_left() {
     }
     assert!(outcome.server_settings.iter().any(|(name, _)| name == "innodb_log_file_size"));
     assert!(outcome.text().contains("total"));
+    assert!(outcome.text().contains("HammerDB's consistency check passes"));
     assert!(said.iter().any(|line| line.starts_with("lineitem: ")));
     assert!(!folder.0.join("server").exists());
+}
+
+#[test]
+fn the_rows_of_a_table_alone_have_to_refer_to_rows_that_are_there() {
+    let folder = Folder::new("alone");
+    let mut options = options(&folder.0, Schema::Tproch, vec![Table::Supplier], "");
+    options.ways = vec![Way::Direct];
+    options.program = stand_in(
+        &folder.0,
+        &format!("CHARACTER SET latin1 {TBL} ($columns) SET s_nationkey = s_nationkey + 90"),
+    );
+    // Suppliers of no nation.
+    let error = tproch::run(&options, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("supplier") && error.contains("supplier_ibfk_1"), "{error}");
 }
 
 #[test]

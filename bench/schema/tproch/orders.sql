@@ -1,4 +1,4 @@
--- KEY (o_custkey) stands for the index the server makes for the foreign key to customer.
+-- KEY (o_custkey) is the index the server makes for the foreign key to customer.
 CREATE TABLE orders (
   o_orderdate DATE NULL,
   o_orderkey BIGINT NOT NULL,
