@@ -1,5 +1,4 @@
 -- Stores need a manager, managers a store: no order of tables has the rows of one before the other's.
--- circle
 -- unchecked
 CREATE TABLE store (
   store_id SMALLINT UNSIGNED NOT NULL,

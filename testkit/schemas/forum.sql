@@ -1,5 +1,4 @@
 -- A forum: topics and their last posts refer to each other, votes by two keys.
--- circle
 CREATE TABLE member (
   id MEDIUMINT UNSIGNED NOT NULL AUTO_INCREMENT,
   nick VARCHAR(60) NOT NULL,

@@ -1,5 +1,4 @@
 -- A hospital: wards and their head nurses, stays, findings, prescriptions with a history.
--- circle
 CREATE TABLE ward (
   ward_no TINYINT UNSIGNED NOT NULL,
   name VARCHAR(50) NOT NULL,

@@ -1,5 +1,4 @@
 -- Three tables in a ring, through columns that may be empty, and one that hangs on all of them.
--- circle
 CREATE TABLE team (
   id INT NOT NULL PRIMARY KEY,
   captain INT DEFAULT NULL,

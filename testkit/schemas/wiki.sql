@@ -1,5 +1,4 @@
 -- A wiki: pages and revisions that name each other, binary titles, links without keys.
--- circle
 -- sent searchindex: FULLTEXT index
 CREATE TABLE wiki_user (
   user_id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,

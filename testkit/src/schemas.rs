@@ -66,11 +66,6 @@ impl Schema {
         self.said("unchecked").is_some()
     }
 
-    /// `-- circle`: tables refer to each other, which is for one command for all of them.
-    pub fn has_circle(&self) -> bool {
-        self.said("circle").is_some()
-    }
-
     /// `-- each`: its tables cannot be published together, since one has to stay itself.
     pub fn is_each(&self) -> bool {
         self.said("each").is_some()

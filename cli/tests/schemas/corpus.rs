@@ -71,10 +71,13 @@ impl Corpus {
         inrush
     }
 
-    /// Whether its tables are loaded one after the other. Foreign keys keep tables from being published
-    /// together so far.
-    pub(super) fn goes_one_by_one(&self) -> bool {
-        self.schema.is_each()
-            || self.shape.tables.iter().any(|table| !table.foreign_keys.is_empty())
+    /// Whether its tables are loaded one after the other: one of them whose rows are sent has to stay
+    /// itself, for triggers or for foreign keys.
+    fn goes_one_by_one(&self) -> bool {
+        let keys = || self.shape.tables.iter().flat_map(|table| &table.foreign_keys);
+        let is_joined = |name: &String| {
+            !self.shape.table(name).foreign_keys.is_empty() || keys().any(|key| key.parent == *name)
+        };
+        self.schema.is_each() || self.schema.sent().iter().any(|(table, _)| is_joined(table))
     }
 }
