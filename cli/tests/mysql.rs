@@ -259,3 +259,19 @@ fn rows_are_added_over_several_connections() {
         ["6001|17996999|1500003"]
     );
 }
+
+/// Its dictionary does not say which table a key refers to; the definition does.
+#[test]
+fn mysql_gets_the_rows_of_parents_before_those_of_children() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.exec("CREATE TABLE p (id INT PRIMARY KEY)");
+    scene.exec("CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id))");
+    let parents: String = (0..50).map(|id| format!("{id}\n")).collect();
+    let children: String = (0..500).map(|id| format!("{id}\t{}\n", id % 50)).collect();
+    scene.home.file("p.txt", parents);
+    scene.home.file("c.txt", children);
+    let mut command = scene.home.inrush(["load", "c.txt", "p.txt", "--into", "d", "--each"]);
+    command.args(["--dialect", "mysql", "--socket"]).arg(scene.server.socket());
+    run(command.args(["--user", &scene.server.options().user_name()])).done();
+    assert_eq!(scene.lines("SELECT COUNT(*), SUM(p) FROM c"), ["500|12250"]);
+}

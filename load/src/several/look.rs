@@ -11,7 +11,7 @@ use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
-use schema::{KeyEnd, Table, TableName};
+use schema::{Table, TableName};
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
@@ -215,6 +215,5 @@ pub(super) fn bytes(options: &LoadOptions) -> u64 {
 
 /// The tables that the rows of one refer to.
 pub(super) fn parents(table: &Table) -> Vec<TableName> {
-    let keys = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Child);
-    keys.filter_map(|key| key.other.clone()).collect()
+    table.references.iter().map(|reference| reference.parent.clone()).collect()
 }
