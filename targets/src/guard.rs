@@ -25,6 +25,14 @@ pub(super) struct Guard {
 }
 
 impl Guard {
+    /// Sees to it that it holds them still.
+    ///
+    /// Errors: [`Error::Lost`](server::Error::Lost) where its connection has ended, and the tables may
+    /// be others by now.
+    pub(super) fn check(&mut self) -> Result<()> {
+        self.session.exec("DO 0").map(drop)
+    }
+
     /// What holds them.
     pub(super) fn into_session(self) -> Session {
         self.session

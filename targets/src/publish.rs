@@ -182,12 +182,13 @@ impl<'l> Filled<'l> {
             .chain(self.others.iter().map(|other| &other.made))
             .map(FilledBy::keys)
             .collect();
-        let Relations { children, guard, parents } =
+        let Relations { children, mut guard, mut parents } =
             relations::prepare(self.lock, (&targets, &keys), mode, checks)?;
         failpoint::hit("publish.prepared");
         let made = std::iter::once(&self.made).chain(self.others.iter().map(|other| &other.made));
         let pairs = targets.iter().zip(made);
         let pairs = pairs.map(|((table, names), made)| pair(table, names, made, mode)).collect();
+        guard.iter_mut().chain(&mut parents).try_for_each(Guard::check)?;
         let guard = guard.map(Guard::into_session);
         let done = Swap::new(pairs).with_children(children).run_for(self.lock, guard);
         let held = done.map_err(|error| self.gone_meanwhile(error))?;
