@@ -441,3 +441,39 @@ fn rows_of_other_tables_that_come_and_go_meanwhile_never_refer_to_nothing() {
     });
     family.check("disturbed");
 }
+
+#[test]
+fn a_chain_of_many_tables_is_published_and_nothing_is_left() {
+    const TABLES: usize = 10;
+    let Some(server) = TestServer::shared() else { return };
+    let (database, home) = (server.database().unwrap(), Home::new());
+    let mut session = server.connect().unwrap();
+    std::fs::create_dir(home.path().join("rows")).unwrap();
+    for at in 0..TABLES {
+        let key = match at {
+            0 => String::new(),
+            _ => format!(", FOREIGN KEY (p) REFERENCES t{} (id)", at - 1),
+        };
+        session.exec(&format!("USE {database}")).unwrap();
+        let sql = format!("CREATE TABLE t{at} (id INT PRIMARY KEY, p INT{key}) ENGINE=InnoDB");
+        session.exec(&sql).unwrap();
+        home.file(&format!("rows/t{at}.txt"), "1\t1\n2\t1\n");
+    }
+    for mode in ["insert", "replace"] {
+        let mut load = home.load(server, &database, &home.path().join("rows"));
+        let loaded = run(load.args(["--path", "direct", "--mode", mode]));
+        assert!(!loaded.done().err.contains("warning"), "{loaded:?}");
+        let names: Vec<String> = (0..TABLES).map(|at| format!("t{at}")).collect();
+        assert_eq!(tables(&mut session, &database), names, "{mode}");
+        for table in &names {
+            let ours = Names::of(&TableName::new(database.as_str(), table.as_str()));
+            let sql = format!(
+                "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME IN ('{}','{}','{}')",
+                ours.shadow.table, ours.replaced.table, ours.emptied.table
+            );
+            assert_eq!(session.query_text(&sql).unwrap(), None, "{mode} {table}");
+        }
+    }
+    let refused = session.exec("DELETE FROM t3 WHERE id=1");
+    assert_eq!(refused.err().and_then(|error| error.errno()), Some(1451));
+}

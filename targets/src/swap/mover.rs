@@ -57,7 +57,11 @@ impl Mover<'_> {
                 Some(ER_DUP_KEY) if !has_forgotten => {
                     has_forgotten = true;
                     self.forget_statistics()?;
-                    continue;
+                    if self.swap.children.is_empty() {
+                        continue;
+                    }
+                    // Rows that were looked at may be others by now: the next load gets through.
+                    break outcome;
                 }
                 _ => break outcome,
             }
