@@ -136,7 +136,7 @@ fn tables_that_keep_their_identity_get_all_rows_in_one_transaction() {
         let good = lines(5_000);
         let mut options = options(&server, &db, path, &good);
         options.path = LoadPath::Auto;
-        assert_eq!(server.load(&options).unwrap().path, "stream");
+        assert_eq!(server.load(&options).unwrap().path, "direct");
         options.path = path;
         options.mode = Mode::Replace;
         let report = server.load(&options).unwrap();

@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// How long a load that failed waits for its checkpoint to end. The server does not stop one when
 /// asked to, so without the wait loads that fail one after the other use up its connections.
-const DROP_WAIT: Duration = Duration::from_secs(5);
+const DROP_WAIT: Duration = Duration::from_secs(2);
 
 /// A checkpoint on its way.
 #[derive(Debug)]
