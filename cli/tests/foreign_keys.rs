@@ -85,7 +85,8 @@ impl<'a> Family<'a> {
         );
         let rows = rows.unwrap();
         let keys = rows.iter().map(|row| row.text(0).unwrap());
-        found.extend(keys.filter(|key| key.contains(&self.database)));
+        let own = [format!("{}/", self.database), format!("{}@", self.database)];
+        found.extend(keys.filter(|key| own.iter().any(|own| key.starts_with(own))));
         found
     }
 
