@@ -46,7 +46,10 @@ impl Behind {
             // Nobody waits for it any more: the lock goes with the session.
             let _ = sender.send((session, locked));
         });
-        let seen = wait_until_queued(observer, &mark, &result)?;
+        let seen = wait_until_queued(observer, &mark, &result).inspect_err(|_| {
+            // Nobody is told when it gets its locks.
+            let _ = observer.kill(&mark);
+        })?;
         let behind = Behind { mark, result, statement, early: None };
         match seen {
             Some((_, Err(error))) => Err(error),
