@@ -8,6 +8,7 @@ mod disturbed;
 mod emptied;
 mod faults;
 mod feedback;
+mod foreign_key_types;
 mod foreign_keys;
 mod inputs;
 mod inspect;

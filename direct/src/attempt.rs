@@ -220,7 +220,7 @@ impl<'a> Build<'a> {
         let form = encode::rejects::form(&mut **self.lock_source())?;
         let rejects =
             Rejects::create(self.options.rejects.as_deref(), self.options.rejects_max, &form)?;
-        let keys = KeyLog::create(self.binding, self.table, self.keys, &self.options.temp_dir)?;
+        let keys = KeyLog::create(self.binding, self.keys, &self.options.temp_dir)?;
         let taps = if order == Order::AsRead { keys.taps(0) } else { Vec::new() };
         let stage = RowsStage {
             binding: self.binding,

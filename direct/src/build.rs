@@ -13,7 +13,6 @@ use job::memory::Memory;
 use job::options::LoadOptions;
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
-use schema::Table;
 use sort::{EntryShape, RunStore, StoreOptions};
 use sources::Source;
 
@@ -31,7 +30,6 @@ pub(crate) struct Build<'a> {
     pub(crate) memory: &'a Memory,
     pub(crate) binding: &'a Binding,
     pub(crate) template: &'a Template,
-    pub(crate) table: &'a Table,
     /// Columns whose keys are taken down, for foreign keys.
     pub(crate) keys: &'a [Vec<String>],
     pub(crate) file: &'a SpaceFile,

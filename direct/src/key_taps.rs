@@ -1,15 +1,14 @@
 //! Keys that are taken down while an index is built in its order, for foreign keys.
 //!
-//! A foreign key is of the first columns of an index, and so is what it refers to. Where these are
-//! integers, as nearly always, the first bytes of each index entry are the key, and equal ones follow
-//! each other.
+//! A foreign key is of the first columns of an index, and so is what it refers to: the first bytes of
+//! each index entry are the key, and equal ones follow each other.
 
 use std::path::Path;
 
-use encode::binding::{Binding, SecondaryField};
-use schema::Table;
+use encode::binding::{Binding, SecondaryField, Step};
 use server::Error;
-use targets::key_run::{KeyRun, KeyShape, KeyWriter};
+use targets::key_run::{KeyRun, KeyWriter};
+use targets::key_shape::{KeyColumn, KeyShape};
 use values::KeyPart;
 
 /// A key of an index.
@@ -22,12 +21,11 @@ pub(crate) struct KeyTap {
 }
 
 /// A column in an entry.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Part {
-    at: usize,
-    bytes: usize,
-    /// Whether a byte before it says if it is NULL.
-    nullable: bool,
+    key: KeyPart,
+    /// Its bytes in all entries, where they are as many; what says whether it is NULL included.
+    bytes: Option<usize>,
 }
 
 /// The keys that one worker has met and not handed on.
@@ -46,71 +44,74 @@ pub(crate) struct KeyLog {
 }
 
 impl KeyTap {
-    /// Where the keys of these columns are; none where they are no integers, or no index begins with
-    /// them in ascending order.
-    fn of(binding: &Binding, table: &Table, columns: &[String]) -> Option<KeyTap> {
-        let shape = KeyShape::of(table, columns)?;
-        let names = |at: usize| (at < columns.len()).then(|| columns[at].to_lowercase());
-        let begins = |fields: &mut dyn Iterator<Item = Option<usize>>, key: &[KeyPart]| {
-            key.len() >= columns.len()
-                && (0..columns.len()).all(|at| {
-                    let field = fields.next().flatten();
-                    let column = field.and_then(|field| binding.column_of_clustered_field(field));
-                    let name =
-                        column.map(|column| binding.columns[column].column.name.to_lowercase());
-                    name.is_some() && name == names(at) && !key[at].descending
-                })
-        };
+    /// Where the keys of these columns are; none where no index begins with them in ascending order.
+    fn of(binding: &Binding, columns: &[String]) -> Option<KeyTap> {
         let clustered = &binding.clustered;
-        if begins(&mut (0..clustered.shape.key_fields).map(Some), &clustered.key) {
-            return Some(KeyTap { index: 0, parts: parts(&clustered.key, columns.len())?, shape });
+        // A prefix of a value does not tell the value.
+        let whole =
+            |field: usize| (!matches!(clustered.steps[field], Step::Prefix(..))).then_some(field);
+        let mut fields = (0..clustered.shape.key_fields).map(whole);
+        if let Some(tap) = KeyTap::at(0, binding, columns, &mut fields, &clustered.key) {
+            return Some(tap);
         }
         let whole = |field: &SecondaryField| field.cut.is_none().then_some(field.clustered_field);
-        let position = binding
-            .secondaries
-            .iter()
-            .position(|index| begins(&mut index.fields.iter().map(whole), &index.key))?;
-        let key = &binding.secondaries[position].key;
-        Some(KeyTap { index: 1 + position, parts: parts(key, columns.len())?, shape })
+        binding.secondaries.iter().enumerate().find_map(|(position, index)| {
+            let mut fields = index.fields.iter().map(whole);
+            KeyTap::at(1 + position, binding, columns, &mut fields, &index.key)
+        })
+    }
+
+    /// The same in one index.
+    fn at(
+        index: usize,
+        binding: &Binding,
+        columns: &[String],
+        fields: &mut dyn Iterator<Item = Option<usize>>,
+        key: &[KeyPart],
+    ) -> Option<KeyTap> {
+        let (mut of_shape, mut parts) = (Vec::new(), Vec::new());
+        for (at, name) in columns.iter().enumerate() {
+            let part = key.get(at).filter(|part| !part.descending)?;
+            let column = binding.column_of_clustered_field(fields.next()??)?;
+            let column = &binding.columns[column].column;
+            // Names of columns have no case.
+            if column.name.to_lowercase() != name.to_lowercase() {
+                return None;
+            }
+            of_shape.push(KeyColumn::new(&column.name, &column.sql_type, part));
+            parts.push(Part { key: part.clone(), bytes: part.fixed_len(None) });
+        }
+        // A BINARY(0) has but one value, which could not be told from none.
+        let bytes: Option<usize> = parts.iter().map(|part: &Part| part.bytes).sum();
+        (bytes != Some(0)).then(|| KeyTap { index, shape: KeyShape::new(of_shape), parts })
     }
 
     /// Puts the key of an entry into `out`; false where a column of it is NULL.
     #[inline]
     fn cut(&self, entry: &[u8], out: &mut Vec<u8>) -> bool {
         out.clear();
-        for part in &self.parts {
-            if part.nullable && entry[part.at - 1] == 0 {
+        let mut rest = entry;
+        for Part { key, bytes } in &self.parts {
+            if key.nullable && rest[0] == 0 {
                 return false;
             }
-            out.extend_from_slice(&entry[part.at..part.at + part.bytes]);
+            let (part, behind) = rest.split_at(bytes.unwrap_or_else(|| key.len_in(rest)));
+            out.extend_from_slice(&part[usize::from(key.nullable)..]);
+            rest = behind;
         }
         true
     }
-}
-
-/// Where the first columns of an index are in its entries.
-fn parts(key: &[KeyPart], columns: usize) -> Option<Vec<Part>> {
-    let mut at = 0;
-    let part = |part: &KeyPart| {
-        let bytes = part.fixed_len(None)?;
-        let marker = usize::from(part.nullable);
-        let found = Part { at: at + marker, bytes: bytes - marker, nullable: part.nullable };
-        at += bytes;
-        Some(found)
-    };
-    key.iter().take(columns).map(part).collect()
 }
 
 impl KeyLog {
     /// Keys of these columns each, as far as they can be taken down, into files in this folder.
     pub(crate) fn create(
         binding: &Binding,
-        table: &Table,
         wanted: &[Vec<String>],
         folder: &Path,
     ) -> Result<KeyLog, Error> {
         let taps: Vec<KeyTap> =
-            wanted.iter().filter_map(|columns| KeyTap::of(binding, table, columns)).collect();
+            wanted.iter().filter_map(|columns| KeyTap::of(binding, columns)).collect();
         let writers = taps.iter().map(|tap| KeyWriter::create(tap.shape.clone(), folder));
         Ok(KeyLog { writers: writers.collect::<Result<_, _>>()?, taps })
     }
@@ -148,7 +149,7 @@ impl Tapped {
     pub(crate) fn push(&mut self, taps: &[KeyTap], entry: &[u8]) {
         for (at, tap) in taps.iter().enumerate() {
             if tap.cut(entry, &mut self.scratch) && self.last[at] != self.scratch {
-                self.keys[at].extend_from_slice(&self.scratch);
+                tap.shape.append(&self.scratch, &mut self.keys[at]);
                 std::mem::swap(&mut self.last[at], &mut self.scratch);
             }
         }

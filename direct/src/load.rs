@@ -90,7 +90,6 @@ pub fn build(
         fields: &prepared.inspected.fields,
         collations: &prepared.inspected.collations,
     })?;
-    let table = direct.lock.table.clone();
     let (file, building) = direct.discarded(at)?.create_build_file()?;
     let file = SpaceFile::new(file, building.path(), cached_bytes_max(prepared.options));
     let collations = collations_by_id(prepared, &binding, &cfg);
@@ -99,7 +98,6 @@ pub fn build(
         memory: prepared.memory,
         binding: &binding,
         template: &template,
-        table: &table,
         keys: &prepared.inspected.foreign_keys,
         file: &file,
         early: &verify::early(&ibd, &cfg, &collations)?,

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
+use crate::key_read::KeyRows;
 use crate::key_run::{KeyReader, KeyRun};
 use schema::{Reference, TableName};
 use server::error::Result;
-use server::identifier::quote_name;
 use server::session::Session;
 
 /// Goes through the keys of a child as those of its parent pass.
@@ -62,27 +62,20 @@ pub(super) fn by_run(child: &KeyRun, parent: &KeyRun) -> Result<bool> {
     Ok(merge.has_met_all())
 }
 
-/// Whether the keys of a table are all in one that is there. Rows of transactions that have not ended
-/// are waited for.
+/// Whether the keys of a table are all in one that is there, and held.
 pub(super) fn by_table(
     session: &mut Session,
     child: &KeyRun,
     reference: &Reference,
     parent: &TableName,
 ) -> Result<bool> {
-    let columns: Vec<String> =
-        reference.parent_columns.iter().map(|name| quote_name(name)).collect();
-    let columns = columns.join(", ");
-    let sql =
-        format!("SELECT {columns} FROM {} ORDER BY {columns} LOCK IN SHARE MODE", parent.quoted());
+    let Some(mut rows) = KeyRows::new(session, child.shape(), reference, parent)? else {
+        return Ok(false);
+    };
     let (mut merge, mut key) = (Merge::new(child)?, Vec::new());
-    session.for_each(&sql, |row| {
-        key.clear();
-        let shape = child.shape();
-        let is_key = (0..row.len())
-            .all(|at| row.bytes(at).is_some_and(|text| shape.push(at, text, &mut key)));
+    session.for_each(&rows.statement(parent), |row| {
         // What is no value of the child's column is nothing that it refers to.
-        if is_key { merge.pass(&key) } else { Ok(()) }
+        if rows.read(&row, &mut key) { merge.pass(&key) } else { Ok(()) }
     })?;
     Ok(merge.has_met_all())
 }
@@ -93,7 +86,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::key_run::{KeyShape, KeyWriter};
+    use crate::key_run::KeyWriter;
+    use crate::key_shape::KeyShape;
 
     fn run(keys: &std::collections::BTreeSet<u16>) -> KeyRun {
         let folder = tempfile::tempdir().unwrap();

@@ -191,6 +191,21 @@ impl Collation {
         }
     }
 
+    /// Bytes of the key at the start of `key`, which [`Collation::push_key`] or, if `is_trimmed`,
+    /// [`Collation::push_trimmed_key`] wrote.
+    pub(crate) fn key_bytes(&self, key: &[u8], is_trimmed: bool) -> usize {
+        match &self.order {
+            Order::Bytes { pad_space, .. } => bytewise::key_bytes(key, *pad_space || is_trimmed),
+            Order::CodePoints { pad_space, .. } => {
+                code_points::key_bytes(key, *pad_space || is_trimmed)
+            }
+            Order::Learned(learned) => learned.key_bytes(key, is_trimmed),
+            Order::Levels(levels) => {
+                levels.iter().fold(0, |at, level| at + level.key_bytes(&key[at..], is_trimmed))
+            }
+        }
+    }
+
     /// Compares two stored values as InnoDB does. Does not allocate.
     ///
     /// Values that [`Collation::push_key`] refuses get some order, not the server's.

@@ -194,6 +194,30 @@ impl KeyPart {
         Some(value + usize::from(self.nullable))
     }
 
+    /// Bytes of the part at the start of `key`, which [`KeyPart::push`] of a part in ascending order
+    /// wrote, the null marker included.
+    pub fn len_in(&self, key: &[u8]) -> usize {
+        assert!(!self.descending, "where a key ends is told by its bytes, and these are inverted");
+        if let Some(bytes) = self.fixed_len(None) {
+            return bytes;
+        }
+        let marker = usize::from(self.nullable);
+        if self.nullable && key[0] == NULL {
+            return marker;
+        }
+        let value = &key[marker..];
+        marker
+            + match &self.kind {
+                KeyKind::Text(collation) => collation.key_bytes(value, self.trimmed),
+                _ => bytewise::key_bytes(value, false),
+            }
+    }
+
+    /// The same part of a column that is never NULL, in ascending order.
+    pub fn plain(&self) -> KeyPart {
+        KeyPart { nullable: false, descending: false, ..self.clone() }
+    }
+
     /// Whether the stored value can be read back from its key.
     pub fn invertible(&self) -> bool {
         matches!(self.kind, KeyKind::Bytes)

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::key_writer::{KeyWriter, Rule};
+use super::key_writer::{self, KeyWriter, Rule};
 
 const SPACE: u8 = b' ';
 
@@ -40,6 +40,12 @@ pub(crate) fn push_no_pad(stored: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(run);
     }
     out.extend_from_slice(&[0, 0]);
+}
+
+/// Bytes of the key at the start of `key`.
+pub(crate) fn key_bytes(key: &[u8], pad_space: bool) -> usize {
+    let rule = if pad_space { Rule::Pad } else { Rule::NoPadEscaped };
+    key_writer::key_bytes::<1>(key, u32::from(SPACE), rule)
 }
 
 /// Compares as [`push_key`] orders. PAD SPACE: as if spaces followed the shorter for ever.

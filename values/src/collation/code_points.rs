@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::key_writer::{KeyWriter, Rule};
+use super::key_writer::{self, KeyWriter, Rule};
 use crate::Reason;
 use crate::charset::Charset;
 
@@ -33,6 +33,12 @@ pub(super) fn push_key(
     }
     writer.finish();
     Ok(())
+}
+
+/// Bytes of the key at the start of `key`.
+pub(super) fn key_bytes(key: &[u8], pad_space: bool) -> usize {
+    let rule = if pad_space { Rule::Pad } else { Rule::NoPadEscaped };
+    key_writer::key_bytes::<3>(key, SPACE, rule)
 }
 
 /// Compares as [`push_key`] orders. What is malformed comes last.

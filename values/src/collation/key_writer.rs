@@ -39,6 +39,31 @@ const TURNS_DOWN: u8 = 0;
 const END: u8 = 1;
 const TURNS_UP: u8 = 2;
 
+/// Bytes of the key at the start of `key`, which a [`KeyWriter`] of this rule wrote.
+pub(crate) fn key_bytes<const W: usize>(key: &[u8], space: u32, rule: Rule) -> usize {
+    let space = &space.to_be_bytes()[4 - W..];
+    let mut at = 0;
+    loop {
+        let unit = &key[at..at + W];
+        at += W;
+        let is_end = match rule {
+            Rule::Pad if unit == space => {
+                at += 1;
+                key[at - 1] == END
+            }
+            Rule::NoPadEscaped if unit == [0; W] => {
+                at += 1;
+                key[at - 1] == 0
+            }
+            Rule::NoPad => unit == [0; W],
+            Rule::Pad | Rule::NoPadEscaped => false,
+        };
+        if is_end {
+            return at;
+        }
+    }
+}
+
 impl<'o, const W: usize> KeyWriter<'o, W> {
     pub(crate) fn new(out: &'o mut Vec<u8>, space: u32, rule: Rule) -> Self {
         KeyWriter { out, space, spaces: 0, rule }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::CollationError;
 use super::contractions::{Contractions, Found};
 use super::data::CollationData;
-use super::key_writer::{KeyWriter, Rule};
+use super::key_writer::{self, KeyWriter, Rule};
 use super::weights::{Units, Weights};
 use crate::Reason;
 use crate::charset::Charset;
@@ -16,6 +16,8 @@ const SLOW: u32 = u32::MAX;
 const RUN: usize = 32;
 /// Unit of a byte that starts no character: above all others. Only [`Learned::compare`] meets it.
 const MALFORMED: u32 = u32::MAX;
+/// What a trimmed key may end with.
+const SURPLUS_BYTES: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(super) struct Learned {
@@ -82,11 +84,28 @@ impl Learned {
     /// Key of a CHAR without the spaces at its end; see [`super::Collation::push_trimmed_key`].
     pub(super) fn push_trimmed_key(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
         self.push_units(stored, Rule::Pad, out)?;
-        if self.rule != Rule::Pad && !self.uniform {
+        if self.has_surplus() {
             let surplus = self.surplus(stored).ok_or(Reason::NoSortWeight)?;
             out.extend_from_slice(&(surplus as u32 ^ (1 << 31)).to_be_bytes());
         }
         Ok(())
+    }
+
+    /// Bytes of the key at the start of `key`, by which of both it was written.
+    pub(super) fn key_bytes(&self, key: &[u8], is_trimmed: bool) -> usize {
+        let rule = if is_trimmed { Rule::Pad } else { self.rule };
+        let units = match self.weights.unit_bytes {
+            1 => key_writer::key_bytes::<1>(key, self.space, rule),
+            2 => key_writer::key_bytes::<2>(key, self.space, rule),
+            _ => key_writer::key_bytes::<3>(key, self.space, rule),
+        };
+        let has_surplus = is_trimmed && self.has_surplus();
+        units + if has_surplus { SURPLUS_BYTES } else { 0 }
+    }
+
+    /// Whether a trimmed key ends with the units that are more than the characters.
+    fn has_surplus(&self) -> bool {
+        self.rule != Rule::Pad && !self.uniform
     }
 
     /// Appends the key by `rule`.
@@ -226,7 +245,7 @@ impl Learned {
     /// Order of [`Learned::push_trimmed_key`].
     pub(super) fn compare_trimmed(&self, a: &[u8], b: &[u8]) -> Ordering {
         let order = self.compare_by(Rule::Pad, a, b);
-        if self.rule == Rule::Pad || self.uniform || order != Ordering::Equal {
+        if !self.has_surplus() || order != Ordering::Equal {
             return order;
         }
         self.surplus(a).cmp(&self.surplus(b))

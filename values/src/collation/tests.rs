@@ -279,6 +279,8 @@ proptest! {
             prop_assert_eq!(key_a.cmp(&key_b), collation.compare(&a, &b), "{}", collation.name());
             let a_begins_b = key_a != key_b && key_b.starts_with(&key_a);
             prop_assert!(!a_begins_b, "{}", collation.name());
+            let in_a_row = [&key_a[..], &key_b].concat();
+            prop_assert_eq!(collation.key_bytes(&in_a_row, false), key_a.len());
             if a.len().max(b.len()) < 25 {
                 prop_assert_eq!(key_a.cmp(&key_b), slow_compare(&collation, &a, &b));
             }
@@ -297,6 +299,8 @@ proptest! {
             let (Ok(key_a), Ok(key_b)) = (trimmed_key(&a), trimmed_key(&b)) else { continue };
             prop_assert_eq!(key_a.cmp(&key_b), collation.compare_trimmed(&a, &b));
             prop_assert!(key_a == key_b || !key_b.starts_with(&key_a));
+            let in_a_row = [&key_a[..], &key_b].concat();
+            prop_assert_eq!(collation.key_bytes(&in_a_row, true), key_a.len());
             // It does not matter how many spaces were trimmed.
             prop_assert_eq!(trimmed_key(&[&a[..], &collation.charset().space().repeat(2)].concat()), Ok(key_a));
         }

@@ -160,6 +160,9 @@ proptest! {
             part.push(value_b, &mut key_b).unwrap();
             expected = expected.then(part.compare(value_a, value_b));
             let (alone_a, alone_b) = (push(part, value_a), push(part, value_b));
+            if !part.descending {
+                prop_assert_eq!(part.len_in(&[&alone_a[..], &alone_b].concat()), alone_a.len());
+            }
             prop_assert!(alone_a == alone_b || !alone_b.starts_with(&alone_a));
         }
         prop_assert_eq!(key_a.cmp(&key_b), expected);
