@@ -74,9 +74,9 @@ soak:
 	$(CARGO) test --locked -q -p inrush-testkit --features models --test models
 	INRUSH_SEED=$$(date +%s) INRUSH_MODEL_RUNS=$$(( $(MINUTES) * 50 )) \
 		INRUSH_STAND_IN_ROUNDS=$$(( ($(MINUTES) + 9) / 10 )) INRUSH_FRESH=$$(( ($(MINUTES) + 4) / 5 )) \
-		INRUSH_HOSTILE_RUNS=$$(( $(MINUTES) * 20 )) $(CARGO) test --locked -q \
+		INRUSH_AGED=$$(( ($(MINUTES) + 4) / 5 )) INRUSH_HOSTILE_RUNS=$$(( $(MINUTES) * 20 )) $(CARGO) test --locked -q \
 		-p inrush-load -p inrush-replay -p inrush-server --lib --test main -- \
-		modelled stand_in fresh hostile nonsense --nocapture
+		modelled stand_in fresh aged hostile nonsense --nocapture
 	scripts/sanitized.sh $$(( ($(MINUTES) + 9) / 10 ))
 
 # On stable; for libFuzzer see CONTRIBUTING.md.

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod aged;
 mod autoincrement;
 mod charsets;
 mod defaults;

@@ -5,6 +5,7 @@
 //! TestServer <- proxy                         a server that loses connections and answers
 //! stand_in                                   one in memory that does so, for thousands of loads
 //! tables: case -> run -> compare             random tables, by LOAD DATA and by Inrush
+//! aged: family -> history -> same             tables that were changed at random before, and rows to add
 //! schemas: shape -> rows                     tables of applications, and rows that fit together
 //! ```
 //!
@@ -13,6 +14,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[cfg(feature = "tables")]
+pub mod aged;
 mod client;
 mod cluster;
 pub mod proxy;

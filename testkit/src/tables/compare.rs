@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use innodb::cfg::{Cfg, CfgIndex};
 use innodb::ids::PAGE_SIZE;
 use innodb::record::{DELETED, RECORD_HEADER, RecordShape, SystemColumn};
-use innodb::verify::{Compare, Context, Writer, collation_of, verify_space};
+use innodb::verify::{Compare, Context, Report, Writer, collation_of, verify_space};
 use server::Row;
 use server::learn::{self, CollationCache};
 use values::Collation;
@@ -44,6 +44,12 @@ pub fn same_rows(db: &mut Db, ours: &str, theirs: &str, indexes: &[&str]) {
     assert_eq!(verdict(db, ours), ["OK"], "CHECK TABLE {ours} EXTENDED");
     let sums = db.rows(&format!("CHECKSUM TABLE `{ours}`, `{theirs}`"));
     assert_eq!(sums[0].text_lossy(1), sums[1].text_lossy(1), "CHECKSUM of {ours} and {theirs}");
+    same_scans(db, ours, theirs, indexes);
+}
+
+/// Every row through every index, in its order.
+#[track_caller]
+pub fn same_scans(db: &mut Db, ours: &str, theirs: &str, indexes: &[&str]) {
     for index in [None].into_iter().chain(indexes.iter().copied().map(Some)) {
         let our_rows = scan(db, ours, index);
         let their_rows = scan(db, theirs, index);
@@ -89,20 +95,31 @@ pub struct Exported {
 impl Exported {
     /// Exports a table of the database.
     pub fn new(server: &Server, db: &mut Db, table: &str) -> Exported {
-        let path = |suffix| {
-            server.test_server().datadir().join(&db.name).join(format!("{table}.{suffix}"))
-        };
-        let (ibd, cfg) = (path("ibd"), path("cfg"));
-        db.sql(&format!("FLUSH TABLES `{table}` FOR EXPORT"));
-        let file = std::fs::read(&ibd).unwrap();
-        let cfg = Cfg::parse(&std::fs::read(&cfg).unwrap()).unwrap();
-        db.sql("UNLOCK TABLES");
-        Exported { source: Source { file }, cfg }
+        Exported::files(server, db, table, &[]).remove(0)
     }
 
-    /// No structural rule is broken, and the server's own tool finds nothing either.
+    /// Exports a table with these partitions; a file each, or one if it has none.
+    pub fn files(server: &Server, db: &mut Db, table: &str, partitions: &[&str]) -> Vec<Exported> {
+        let folder = server.test_server().datadir().join(&db.name);
+        let parts = partitions.iter().map(|partition| format!("{table}#P#{partition}"));
+        let mut names: Vec<String> = parts.collect();
+        if names.is_empty() {
+            names.push(table.to_owned());
+        }
+        db.sql(&format!("FLUSH TABLES `{table}` FOR EXPORT"));
+        let read = |name: &String| {
+            let file = std::fs::read(folder.join(format!("{name}.ibd"))).unwrap();
+            let cfg = std::fs::read(folder.join(format!("{name}.cfg"))).unwrap();
+            Exported { source: Source { file }, cfg: Cfg::parse(&cfg).unwrap() }
+        };
+        let exported = names.iter().map(read).collect();
+        db.sql("UNLOCK TABLES");
+        exported
+    }
+
+    /// No structural rule is broken, and the server's own tool finds nothing either; what is there.
     #[track_caller]
-    pub fn verify(&self, db: &mut Db, folder: &Path) {
+    pub fn verify(&self, db: &mut Db, folder: &Path) -> Report {
         let collations = self.collations(db);
         let known = |id: u32, is_trimmed: bool| -> Option<Compare> {
             let collation = Arc::clone(collations.get(&id)?);
@@ -125,6 +142,7 @@ impl Exported {
         if let Ok(output) = output {
             assert!(output.status.success(), "innochecksum: {output:?}");
         }
+        report
     }
 
     fn collations(&self, db: &mut Db) -> HashMap<u32, Arc<Collation>> {
