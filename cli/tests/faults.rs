@@ -3,18 +3,16 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use testkit::{TestServer, TestServerOptions};
+use testkit::TestServer;
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Desk, Outcome, run};
 
 const KINDS: [&str; 5] = ["eio", "enospc", "short", "kill", "torn"];
-const KILL: i32 = 9;
-/// Operations at which the power is cut, of all.
-const POWER_CUTS: usize = 8;
+pub(crate) const KILL: i32 = 9;
 
 /// One operation of a load on a file of ours: `write space`.
-fn operations(scene: &mut Scene<'_>) -> Vec<String> {
+pub(crate) fn operations(scene: &mut Scene<'_>) -> Vec<String> {
     let log = scene.home.path().join("operations");
     scene.reset();
     let outcome = run(scene.command().env("INRUSH_FAULT_LOG", &log));
@@ -104,37 +102,6 @@ fn a_small_load_survives_a_fault_at_every_operation() {
                 }
             }
         }
-    }
-}
-
-/// The machine goes down at an operation: the server too, and what was not synced is lost in part.
-fn power_cut(scene: &mut Scene<'_>, nth: usize, operation: &str) {
-    let when = format!("power cut at {nth}, about {operation:?}");
-    scene.reset();
-    let outcome = run(scene.command().env("INRUSH_FAULT", format!("{nth}:power")));
-    assert_eq!(outcome.status.signal(), Some(KILL), "{when}: {outcome:?}");
-    scene.server.kill_9().unwrap();
-    scene.server.restart().unwrap_or_else(|e| panic!("{when}: {e}\n{}", scene.server.error_log()));
-    scene.reconnect();
-    scene.again(&when);
-}
-
-#[test]
-fn a_load_survives_a_power_cut_at_any_operation() {
-    let durable = TestServerOptions { durable: true, ..TestServerOptions::default() };
-    let Some(server) = TestServer::start_with(&durable) else { return };
-    let mut scene = Scene::new(&server, Mode::Replace, 1_500);
-    let operations = operations(&mut scene);
-    let begun = operations.iter().position(|seen| seen == "create space").unwrap();
-    let all: Vec<usize> = (begun..operations.len()).collect();
-    let step = if is_thorough() { 1 } else { all.len().div_ceil(POWER_CUTS) };
-    for &index in all.iter().step_by(step) {
-        power_cut(&mut scene, index + 1, &operations[index]);
-    }
-    // The places at which the file changes hands.
-    let telling = ["sync space", "rename space", "sync folder", "write cfg", "remove cfg"];
-    for index in all.into_iter().filter(|&index| telling.contains(&operations[index].as_str())) {
-        power_cut(&mut scene, index + 1, &operations[index]);
     }
 }
 

@@ -24,6 +24,7 @@ mod mysql;
 mod names;
 mod panics;
 mod password;
+mod power;
 mod put_aside;
 mod refused;
 mod replay;

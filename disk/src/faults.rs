@@ -11,6 +11,8 @@
 //! | `kill` | the process dies before it, as by `kill -9` | |
 //! | `torn` | a write is done by half, then the process dies | |
 //! | `power` | the process dies before it, and what was not synced is lost in part (`unsynced`) | |
+//! | `power.7` | the same, by another seed | |
+//! | `power.all` | the same, and all of it is lost | |
 //!
 //! `INRUSH_FAULT_LOG=FILE` gets a line for each operation, `write space`, to count them by.
 
@@ -25,6 +27,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::unsynced::Loss;
 use crate::{Operation, unsynced};
 
 /// Writes are cut at a multiple of it, so that O_DIRECT takes the rest.
@@ -37,7 +40,7 @@ enum Kind {
     Short,
     Kill,
     Torn,
-    Power,
+    Power(Loss),
 }
 
 struct Fault {
@@ -48,16 +51,18 @@ struct Fault {
 static FAULT: LazyLock<Option<Fault>> = LazyLock::new(|| {
     let text = std::env::var("INRUSH_FAULT").ok()?;
     let (at, kind) = text.split_once(':')?;
+    let at = at.parse().ok()?;
     let kind = match kind {
         "eio" => Kind::Eio,
         "enospc" => Kind::Enospc,
         "short" => Kind::Short,
         "kill" => Kind::Kill,
         "torn" => Kind::Torn,
-        "power" => Kind::Power,
-        _ => return None,
+        "power" => Kind::Power(Loss::Some(at)),
+        "power.all" => Kind::Power(Loss::All),
+        _ => Kind::Power(Loss::Some(kind.strip_prefix("power.")?.parse().ok()?)),
     };
-    Some(Fault { at: at.parse().ok()?, kind })
+    Some(Fault { at, kind })
 });
 static LOG: LazyLock<Option<std::fs::File>> = LazyLock::new(|| {
     let path = std::env::var_os("INRUSH_FAULT_LOG")?;
@@ -84,7 +89,7 @@ pub(crate) fn before_write(what: &'static str, bytes: usize) -> io::Result<usize
 
 /// Whether what is not synced yet is to be known.
 fn is_power() -> bool {
-    FAULT.as_ref().is_some_and(|fault| fault.kind == Kind::Power)
+    FAULT.as_ref().is_some_and(|fault| matches!(fault.kind, Kind::Power(_)))
 }
 
 /// Before `bytes` bytes are written at `offset`, or where the file stands.
@@ -140,9 +145,9 @@ fn judge(operation: Operation, what: &'static str, bytes: usize) -> io::Result<u
         Kind::Short if number == fault.at && bytes > 1 => Ok(half(bytes)),
         Kind::Short if number >= fault.at && takes_space => full(),
         Kind::Torn if number == fault.at && bytes > 1 => Ok(half(bytes)),
-        Kind::Torn | Kind::Power if number > fault.at => wait_for_death(),
-        Kind::Power if number == fault.at => {
-            unsynced::lose(number);
+        Kind::Torn | Kind::Power(_) if number > fault.at => wait_for_death(),
+        Kind::Power(loss) if number == fault.at => {
+            unsynced::lose(loss);
             die()
         }
         Kind::Kill | Kind::Torn if number == fault.at => die(),

@@ -88,13 +88,23 @@ pub(crate) fn sync(of: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts back some of what was there before, as `seed` decides: for each change all, nothing or half.
-pub(crate) fn lose(seed: u64) {
-    let mut random = seed;
+/// How much of what is not durable is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// All of it.
+    All,
+    /// Of each change all, nothing or half, as a seed decides.
+    Some(u64),
+}
+
+/// Puts back what was there before, all of it or some.
+pub(crate) fn lose(loss: Loss) {
+    let mut random = if let Loss::Some(seed) = loss { seed } else { 0 };
     for (_, change) in changes().drain(..).rev() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         // What cannot be put back stays: that may happen too.
         let _ = match random >> 33 & 3 {
+            _ if loss == Loss::All => change.undo(false),
             0 => Ok(()),
             1 => change.undo(true),
             _ => change.undo(false),
@@ -133,7 +143,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::open(place.path()).unwrap();
         let mut outcomes = std::collections::BTreeSet::new();
-        for seed in 0..200 {
+        for loss in (0..200).map(|seed| Loss::Some(seed * 7_919)).chain([Loss::All]) {
             let path = place.path().join("old");
             std::fs::write(&path, "durable").unwrap();
             let file = File::options().read(true).write(true).open(&path).unwrap();
@@ -144,11 +154,13 @@ mod tests {
             file.write_all_at(b"lost....", 4).unwrap();
             std::fs::rename(&path, place.path().join("new")).unwrap();
             rename(folder.as_fd(), "old".as_ref(), "new".as_ref()).unwrap();
-            lose(seed * 7_919);
+            lose(loss);
             let is_renamed = !path.exists();
             let left = if is_renamed { place.path().join("new") } else { path };
             let text = std::fs::read(&left).unwrap();
             assert!(text.starts_with(b"WRIT"), "what was synced is gone: {}", text.escape_ascii());
+            let all = !is_renamed && text == b"WRITble\0\0\0\0\0";
+            assert!(loss != Loss::All || all, "not all is lost: {}", text.escape_ascii());
             outcomes.insert((is_renamed, text[4..].escape_ascii().to_string()));
             std::fs::remove_file(left).unwrap();
         }
