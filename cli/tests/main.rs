@@ -10,6 +10,7 @@ mod faults;
 mod feedback;
 mod foreign_key_types;
 mod foreign_keys;
+mod fresh;
 mod inputs;
 mod inspect;
 mod intruders;

@@ -1,5 +1,5 @@
 //! Schemas of applications: what is planned for them, and that their tables are those of LOAD DATA.
 
-mod corpus;
+pub(crate) mod corpus;
 mod planned;
-mod same;
+pub(crate) mod same;

@@ -3,12 +3,14 @@
 //! ```text
 //! schemas/*.sql -> Schema -> create in a database -> shape: what the server says of its tables
 //!                                                 -> rows (value): parents first, a file a table
+//!                                                 -> changes: statements for tables that have rows
 //! ```
 //!
 //! A schema is a plain file of statements, for any client. What comments in it say to tests is in
 //! [`Schema`]. Rows are random, and each is tried on the server, with all keys and checks on: what it
 //! refuses is left out. So whatever is in the files of [`Rows`] LOAD DATA takes.
 
+pub mod changes;
 pub mod rows;
 pub mod shape;
 mod value;

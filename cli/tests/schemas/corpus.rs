@@ -11,17 +11,17 @@ use testkit::{Random, TestServer};
 use crate::support::Home;
 
 /// A schema and rows for it.
-pub(super) struct Corpus {
-    pub(super) schema: Schema,
-    pub(super) shape: Shape,
-    pub(super) rows: Rows,
-    pub(super) home: Home,
+pub(crate) struct Corpus {
+    pub(crate) schema: Schema,
+    pub(crate) shape: Shape,
+    pub(crate) rows: Rows,
+    pub(crate) home: Home,
     server: &'static TestServer,
 }
 
 impl Corpus {
     /// Makes up to `count` rows for each table, of which the server takes all.
-    pub(super) fn new(
+    pub(crate) fn new(
         server: &'static TestServer,
         schema: Schema,
         random: &mut Random,
@@ -36,8 +36,13 @@ impl Corpus {
     }
 
     /// A database with its tables, without rows.
-    pub(super) fn database(&self) -> Db {
-        let mut db = Server::of(self.server).database();
+    pub(crate) fn database(&self) -> Db {
+        self.database_on(self.server)
+    }
+
+    /// The same on another server than the one that has tried the rows.
+    pub(crate) fn database_on(&self, server: &'static TestServer) -> Db {
+        let mut db = Server::of(server).database();
         self.schema.create(&mut db);
         db
     }
@@ -53,12 +58,17 @@ impl Corpus {
     }
 
     /// `inrush COMMAND FOLDER --into DATABASE`, in one step wherever that is possible.
-    pub(super) fn inrush(&self, command: &str, db: &Db) -> Command {
+    pub(crate) fn inrush(&self, command: &str, db: &Db) -> Command {
+        self.inrush_on(self.server, command, db)
+    }
+
+    /// The same with a database of another server.
+    pub(crate) fn inrush_on(&self, server: &TestServer, command: &str, db: &Db) -> Command {
         let folder = self.folder();
         let mut inrush = self.home.inrush([command]);
         inrush.arg(&folder).args(["--into", &db.name, "--dialect", "mysql", "--header"]);
         inrush.args(["--charset", "utf8mb4", "--threads", "2", "--memory", "64M", "--socket"]);
-        inrush.arg(self.server.socket());
+        inrush.arg(server.socket());
         for (path, rows) in self.rows.write(&folder) {
             let file = path.file_name().unwrap().to_string_lossy().into_owned();
             if file != format!("{}.txt", rows.table) {

@@ -27,7 +27,7 @@ struct Met {
 }
 
 /// The tables without the counters, of which it is told elsewhere.
-fn definitions(db: &mut Db, shape: &Shape) -> Vec<String> {
+pub(crate) fn definitions(db: &mut Db, shape: &Shape) -> Vec<String> {
     let tables = shape.tables.iter();
     tables
         .map(|table| {
@@ -39,7 +39,7 @@ fn definitions(db: &mut Db, shape: &Shape) -> Vec<String> {
         .collect()
 }
 
-fn counters(db: &mut Db) -> Vec<String> {
+pub(crate) fn counters(db: &mut Db) -> Vec<String> {
     let sql = format!(
         "SELECT CONVERT(TABLE_NAME USING utf8mb4), AUTO_INCREMENT FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA='{}' AND AUTO_INCREMENT IS NOT NULL ORDER BY 1",
@@ -63,7 +63,7 @@ fn rows(db: &mut Db, table: &TableShape, index: Option<&str>) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_same(ours: &mut Db, theirs: &mut Db, shape: &Shape, when: &str) -> usize {
+pub(crate) fn assert_same(ours: &mut Db, theirs: &mut Db, shape: &Shape, when: &str) -> usize {
     let mut count = 0;
     for table in &shape.tables {
         let ordered = table.ordered_indexes.iter().map(|index| Some(index.as_str()));
@@ -84,7 +84,7 @@ fn assert_same(ours: &mut Db, theirs: &mut Db, shape: &Shape, when: &str) -> usi
     count
 }
 
-fn load_data(db: &mut Db, corpus: &Corpus) {
+pub(crate) fn load_data(db: &mut Db, corpus: &Corpus) {
     db.sql(&format!("SET foreign_key_checks={}", u8::from(!corpus.schema.is_unchecked())));
     for (path, rows) in corpus.rows.write(corpus.home.path()) {
         let sql = rows.load_data(&quote_name(&rows.table));
