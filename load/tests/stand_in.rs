@@ -2,11 +2,13 @@
 //! have: each request of a load in turn, and each fate that can befall it.
 //!
 //! What a load says of its outcome must be so; the same command must make it good, and leave nothing.
+//! Rows are sent: building needs a real server, which exports the file of an empty table and judges the one
+//! that is built (`modelled`). Replays are in `replay/src/tests/stand_in.rs`.
+//!
 //! `INRUSH_STAND_IN_ROUNDS=n` goes through all n times, questions with all fates. `INRUSH_SEED` has other
-//! errors, other second fates. In reading order: `faults` what befalls whom, `scene` a load and what it
-//! has to say, `judged` the stand-in beside a real server.
+//! errors, other second fates. In reading order: `testkit`'s `faults` what befalls whom, `scene` a load and
+//! what it has to say, `judged` the stand-in beside a real server.
 
-mod faults;
 mod judged;
 mod scene;
 
@@ -18,8 +20,8 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 use testkit::Random;
+use testkit::stand_in::faults::{Fault, faults};
 
-use self::faults::{Fault, faults};
 use self::scene::{Scene, WAYS};
 
 /// Threads that load at the same time, and mostly wait.

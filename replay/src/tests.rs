@@ -10,6 +10,8 @@ use testkit::{Random, TestServer};
 
 use super::*;
 
+mod stand_in;
+
 /// Replays where nothing is said of it: about 20 seconds of them.
 const RUNS: usize = 32;
 /// Requests that are not there in every run.

@@ -13,6 +13,7 @@
 mod answers;
 mod connection;
 mod definitions;
+pub mod faults;
 mod look;
 mod shared;
 mod statements;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use load::{LoadOptions, LoadPath, Mode};
 use server::ConnectOptions;
 use testkit::proxy::{Fate, Request};
+use testkit::stand_in::faults::Fault;
 use testkit::stand_in::{DATABASE, StandIn};
 
-use super::faults::Fault;
 use crate::modelled::{Told, told};
 
 /// Rows of each file; each file is a portion.

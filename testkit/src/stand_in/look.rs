@@ -1,6 +1,8 @@
 //! Questions about what there is now: tables, their rows, connections.
 
-use super::statements::{Answer, Run, names, text, within};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::statements::{Answer, ER_NO_SUCH_TABLE, Run, names, text, within};
 use super::tables::{Row, Tables, Value};
 
 const ER_UNKNOWN_TABLE: u16 = 1109;
@@ -24,6 +26,9 @@ impl Run<'_> {
                 return Some(missing(&name));
             };
             return Some(rows(vec![vec![text(&name), text(table.definition(&name))]]));
+        }
+        if sql.starts_with("CHECKSUM TABLE ") {
+            return self.checksum(&names(sql).into_iter().next()?);
         }
         if sql.contains(" FROM information_schema.") {
             return self.schema(sql);
@@ -57,6 +62,7 @@ impl Run<'_> {
         // Databases of a load's own, and foreign keys to what a load has left: there are none.
         if sql.contains("information_schema.SCHEMATA WHERE SCHEMA_NAME IN (")
             || sql.contains("INNODB_SYS_FOREIGN WHERE REF_NAME")
+            || sql.starts_with("SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS")
         {
             return Some(rows(Vec::new()));
         }
@@ -79,6 +85,10 @@ impl Run<'_> {
             let rest = ["BASE TABLE", "InnoDB", "Dynamic", "", "", "0"];
             let mut row = vec![text("model"), text(name)];
             match wanted {
+                _ if sql.starts_with("SELECT TABLE_NAME FROM") => _ = row.remove(0),
+                Some(_) if sql.starts_with("SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM") => {
+                    row.push(text("BASE TABLE"));
+                }
                 Some(_) => {
                     row.extend(rest.map(text));
                     // Nothing is counted.
@@ -91,6 +101,21 @@ impl Run<'_> {
         let found = found.map(row).collect();
         tables.tables = all;
         Some(rows(found))
+    }
+
+    /// A number that is the same for the same rows, in whatever order; NULL without a table.
+    fn checksum(&self, name: &str) -> Option<Answer> {
+        if let Err(refused) = self.touch(name) {
+            let is_gone = matches!(refused, Answer::Refused(ER_NO_SUCH_TABLE, _));
+            return Some(if is_gone { rows(vec![vec![text(name), None]]) } else { refused });
+        }
+        let tables = self.shared.held();
+        let seen = tables.tables.get(name)?.seen_by(self.id).map(|row| {
+            let mut hasher = DefaultHasher::new();
+            row.values.hash(&mut hasher);
+            hasher.finish() >> 32
+        });
+        Some(rows(vec![vec![text(format!("model.{name}")), text(seen.sum::<u64>())]]))
     }
 
     /// Rows of a table.

@@ -28,7 +28,7 @@ pub(super) enum Answer {
 
 const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
 const ER_QUERY_INTERRUPTED: u16 = 1317;
-const ER_NO_SUCH_TABLE: u16 = 1146;
+pub(super) const ER_NO_SUCH_TABLE: u16 = 1146;
 const ER_NO_SUCH_THREAD: u16 = 1094;
 const ER_DUP_ENTRY: u16 = 1062;
 /// "Unknown error": of a statement that the stand-in does not know.
@@ -121,6 +121,13 @@ impl Run<'_> {
                 _ if sql.starts_with("DO") => Answer::done(),
                 got => Answer::one(Some(u8::from(got.is_ok()))),
             });
+        }
+        if let Some(name) = within(sql, "DO RELEASE_LOCK('", "')") {
+            let mut tables = self.shared.held();
+            if tables.names.get(name) == Some(&id) {
+                tables.names.remove(name);
+            }
+            return Some(Answer::done());
         }
         if let Some(name) = within(sql, "SELECT IS_USED_LOCK('", "')") {
             let holder = self.shared.held().names.get(name).copied();
@@ -219,7 +226,9 @@ impl Run<'_> {
     }
 
     fn setting(&self, sql: &str) -> Option<Answer> {
-        let is_set = sql.starts_with("SET ") || sql.starts_with("DO ");
+        // There is one database, which everybody is in.
+        let done = ["SET ", "DO ", "USE ", "CREATE DATABASE IF NOT EXISTS "];
+        let is_done = done.iter().any(|words| sql.starts_with(words));
         let seconds = |name: &str| -> Option<Duration> {
             let (_, rest) = sql.split_once(&format!(" {name}="))?;
             let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -232,16 +241,23 @@ impl Run<'_> {
         if let Some(on) = seconds("autocommit") {
             session.is_manual = on.is_zero();
         }
-        is_set.then(Answer::done)
+        is_done.then(Answer::done)
     }
 
     fn learned(&self, sql: &str) -> Option<Answer> {
-        // What is not said of one of its tables is what is said of the first.
-        let like = ["u", "n"].iter().fold(sql.to_owned(), |sql, name| {
-            let sql = sql.replace(&format!("'{name}'"), "'t'");
-            sql.replace(&format!("'model/{name}'"), "'model/t'")
-        });
-        let known = self.shared.answers.get(sql).or_else(|| self.shared.answers.get(&like));
+        // What is not said of a table is what is said of one like it, or of the first.
+        let like = |without_key: &str| {
+            let tables = self.shared.held();
+            tables.tables.iter().fold(sql.to_owned(), |sql, (name, table)| {
+                let like = if table.key_columns == 0 { without_key } else { "t" };
+                let sql = sql.replace(&format!("'{name}'"), &format!("'{like}'"));
+                let sql = sql.replace(&format!("`{name}`"), &format!("`{like}`"));
+                sql.replace(&format!("'model/{name}'"), &format!("'model/{like}'"))
+            })
+        };
+        let answers = &self.shared.answers;
+        let known = answers.get(sql).or_else(|| answers.get(&like("n")));
+        let known = known.or_else(|| answers.get(&like("t")));
         known.map(|answer| match answer.clone() {
             Learned::Rows(columns, rows) => Answer::Rows(columns, rows),
             Learned::Refused(errno, message) => Answer::Refused(errno, message),
@@ -281,12 +297,15 @@ pub(super) fn within<'a>(sql: &'a str, before: &str, behind: &str) -> Option<&'a
     Some(rest.split_once(behind)?.0)
 }
 
-/// The tables that a statement names, each as `database`.`table`.
+/// The tables that a statement names, each as `database`.`table`; a statement of a dump names one alone.
 pub(super) fn names(sql: &str) -> Vec<String> {
     let parts: Vec<&str> = sql.split('`').collect();
     let is_dot = |at: usize| parts.get(at + 1) == Some(&".");
     let names = (1..parts.len()).step_by(2).filter(|&at| is_dot(at));
-    names.filter_map(|at| parts.get(at + 2).map(|&name| name.to_owned())).collect()
+    let names: Vec<String> =
+        names.filter_map(|at| parts.get(at + 2).map(|&name| name.to_owned())).collect();
+    let alone = parts.get(1).filter(|_| names.is_empty());
+    if let Some(&name) = alone { vec![name.to_owned()] } else { names }
 }
 
 /// The values of `(1, 'a', NULL), (..)`.

@@ -1,8 +1,8 @@
 //! What can befall a request, and which requests it befalls.
 
-use testkit::Random;
-use testkit::proxy::{Fate, Request};
-use testkit::stand_in::COM_CONNECT;
+use super::COM_CONNECT;
+use crate::Random;
+use crate::proxy::{Fate, Request};
 
 /// Of so many requests one has its fate together with another.
 const SECOND_ONE_IN: usize = 4;
@@ -23,15 +23,17 @@ const AT_LOG_IN: [u16; 3] = [1040, 1053, 1129];
 
 /// What befalls a load: the request of this number, and perhaps one that comes so many later.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fault {
-    pub(super) nth: usize,
+pub struct Fault {
+    /// Which request it befalls, counted from 0.
+    pub nth: usize,
     fate: Fate,
-    pub(super) then: Option<(usize, Fate)>,
+    /// What befalls another: how much later, and what.
+    pub then: Option<(usize, Fate)>,
 }
 
 impl Fault {
     /// What becomes of the request of this number.
-    pub(super) fn fate_of(&self, number: usize) -> Fate {
+    pub fn fate_of(&self, number: usize) -> Fate {
         match self.then {
             _ if number == self.nth => self.fate,
             Some((later, fate)) if number == self.nth + later => fate,
@@ -63,9 +65,9 @@ fn is_question(request: &Request) -> bool {
         .any(|words| request.begins(words))
 }
 
-/// All requests of a way, each with its fates, some with a second one behind it; in any order. Where
+/// All requests of a run to which nothing happens, each with its fates, some with a second one behind it; in any order. Where
 /// `is_whole`, each with each: else questions have some of theirs.
-pub(super) fn faults(requests: &[Request], is_whole: bool, random: &mut Random) -> Vec<Fault> {
+pub fn faults(requests: &[Request], is_whole: bool, random: &mut Random) -> Vec<Fault> {
     let last = requests.last().into_iter().cycle().take(MORE_REQUESTS);
     let mut faults = Vec::new();
     for (nth, request) in requests.iter().chain(last).enumerate() {
