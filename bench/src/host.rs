@@ -161,15 +161,20 @@ pub(crate) fn settings(session: &mut Session) -> Result<Vec<(String, String)>, E
 /// own caches are written back.
 pub(crate) fn settle(session: &mut Session, own: bool) -> Result<(), Error> {
     if own {
-        let before = session
-            .query_row("SELECT @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm")?;
-        set_dirty_limits(session, "0", "0")?;
-        let flushed = wait_for_flush(session);
-        set_dirty_limits(session, &before.text(0)?, &before.text(1)?)?;
-        flushed?;
+        write_back(session, DIRTY_PAGES_FEW)?;
     }
     rustix::fs::sync();
     Ok(())
+}
+
+/// Waits until the server has no more than so many pages left to write.
+pub(crate) fn write_back(session: &mut Session, pages: u64) -> Result<(), Error> {
+    let before = session
+        .query_row("SELECT @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm")?;
+    set_dirty_limits(session, "0", "0")?;
+    let flushed = wait_for_flush(session, pages);
+    set_dirty_limits(session, &before.text(0)?, &before.text(1)?)?;
+    flushed
 }
 
 fn set_dirty_limits(session: &mut Session, percent: &str, low_water: &str) -> Result<(), Error> {
@@ -180,11 +185,11 @@ fn set_dirty_limits(session: &mut Session, percent: &str, low_water: &str) -> Re
     Ok(())
 }
 
-fn wait_for_flush(session: &mut Session) -> Result<(), Error> {
+fn wait_for_flush(session: &mut Session, pages: u64) -> Result<(), Error> {
     let started = Instant::now();
     while started.elapsed() < SETTLE_MAX {
         let row = session.query_row("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
-        if row.number::<u64>(1)? <= DIRTY_PAGES_FEW {
+        if row.number::<u64>(1)? <= pages {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(100));
@@ -192,7 +197,8 @@ fn wait_for_flush(session: &mut Session) -> Result<(), Error> {
     Ok(())
 }
 
-fn lock(data_dir: &Path) -> Result<File, Error> {
+/// Takes a folder for this benchmark alone, as long as the file is open.
+pub(crate) fn lock(data_dir: &Path) -> Result<File, Error> {
     let path = data_dir.join("lock");
     let file = File::create(&path).map_err(Error::io("making", &path))?;
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
@@ -219,7 +225,7 @@ pub(crate) fn check_space(dir: &Path, needed_bytes: u64) -> Result<(), Error> {
 }
 
 /// A quarter more than the data, and a note when the machine is too small for that.
-fn buffer_pool(data_bytes: u64, memory_bytes: u64) -> (u64, Vec<String>) {
+pub(crate) fn buffer_pool(data_bytes: u64, memory_bytes: u64) -> (u64, Vec<String>) {
     const MIB: u64 = 1 << 20;
     let wanted = data_bytes + data_bytes / 4 + 512 * MIB;
     let most = (memory_bytes as f64 * POOL_PART_OF_MEMORY_MAX) as u64;
@@ -234,7 +240,8 @@ fn buffer_pool(data_bytes: u64, memory_bytes: u64) -> (u64, Vec<String>) {
     (most / MIB * MIB, vec![note])
 }
 
-fn remove_dir(dir: &Path) -> Result<(), Error> {
+/// Removes a folder that need not be there.
+pub(crate) fn remove_dir(dir: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(dir) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io("removing", dir)(error))

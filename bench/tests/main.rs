@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 
 use bench::batch::loads::{InrushPath, Way as BatchWay};
 use bench::batch::{self, BatchOptions, Cell};
+use bench::insert::outcome::Pool;
+use bench::insert::{
+    self, Buffering, InsertOptions, Step, Version as InsertVersion, Way as InsertWay,
+};
 use bench::outcome::Way;
 use bench::replay::{self, Kind, ReplayOptions, Way as ReplayWay};
 use bench::tpch::{Schema, Table};
@@ -269,4 +273,74 @@ fn a_dump_is_replayed_in_every_way_and_then_kept() {
     assert!(error.starts_with("table region: Inrush as rows loaded 5 rows, checksum "), "{error}");
     assert_eq!(said, ["numbered: Inrush as rows"]);
     assert!(!folder.0.join("server").exists());
+}
+
+fn insert_options(dir: &Path, format: &str) -> InsertOptions {
+    InsertOptions {
+        rows: 3_000,
+        log_file_bytes: 8 << 20,
+        data_dir: dir.to_path_buf(),
+        program: stand_in(dir, &format!("($columns) {format}")),
+        ..InsertOptions::default()
+    }
+}
+
+#[test]
+fn the_insert_benchmark_adds_the_same_rows_in_every_way() {
+    let folder = Folder::new("insert");
+    let options = InsertOptions {
+        versions: vec![InsertVersion::Mc],
+        pools: vec![Pool::Small],
+        ..insert_options(&folder.0, "")
+    };
+    let outcome = insert::run(&options, &mut |_| {}).unwrap();
+    let [case] = &outcome.cases[..] else { panic!("{outcome:?}") };
+    assert_eq!((case.version, case.pool_bytes), (InsertVersion::Mc, 8 << 20));
+    assert_eq!((outcome.rows, outcome.more_rows), (3_000, 1_500));
+    assert_eq!(case.step(Step::First).count(), 3);
+    let has_change_buffer = case.runs.iter().any(|run| run.buffering == Buffering::All);
+    assert_eq!(case.step(Step::More).count(), if has_change_buffer { 7 } else { 5 });
+    for run in &case.runs {
+        let rows = if run.step == Step::First { 3_000 } else { 1_500 };
+        assert!(run.is_whole && run.rows == rows && run.rows_per_second() > 0.0, "{run:?}");
+        assert_eq!(run.points.last().unwrap().rows, run.rows_before + rows, "{run:?}");
+        assert!(run.io.pages_written > 0 && run.io.server_write_bytes > 0, "{run:?}");
+    }
+    // Behind rows that came without indexes, and nowhere else.
+    let is_indexed = |run: &&insert::Run| run.index_seconds.is_some();
+    assert_eq!(case.runs.iter().filter(is_indexed).count(), 2);
+    let tenths = case.step(Step::More).find(|run| run.way == InsertWay::Inrush(10)).unwrap();
+    assert_eq!((tenths.points.len(), tenths.batch_rows), (5, 300));
+    assert_eq!(tenths.paths, ["stand-in"; 5]);
+    let text = outcome.text();
+    assert!(text.contains("innodb_flush_method=O_DIRECT"), "{text}");
+    assert!(text.contains("more --rows are needed"), "{text}");
+    assert!(insert::chart::draw(&outcome).contains("Inrush, 50 % (stand-in)"));
+    let left: Vec<_> = fs::read_dir(&folder.0).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| name == "lock" || name == "stand-in"), "{left:?}");
+}
+
+#[test]
+fn a_way_that_adds_other_rows_fails_the_insert_benchmark() {
+    let folder = Folder::new("insert-other");
+    let options = InsertOptions {
+        versions: vec![InsertVersion::Tc],
+        pools: vec![Pool::Small],
+        steps: vec![Step::First],
+        ..insert_options(&folder.0, "SET productid = 7")
+    };
+    let error = insert::run(&options, &mut |_| {}).unwrap_err().to_string();
+    let expected = "table purchases_index: Inrush (stand-in) loaded 3000 rows of checksum ";
+    assert!(error.starts_with(expected), "{error}");
+    assert!(!folder.0.join("server").exists() && !folder.0.join("aside").exists());
+
+    let cases = [
+        (InsertOptions { rows: 10, ..options.clone() }, "--rows"),
+        (InsertOptions { more_percent: 0, ..options.clone() }, "--more"),
+        (InsertOptions { pool_bytes: Some(1 << 20), ..options }, "--pool"),
+    ];
+    for (options, expected) in cases {
+        let error = insert::run(&options, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use bench::batch::{self, BatchOptions, Cell};
 use bench::host::GivenServer;
+use bench::insert::outcome::Pool;
+use bench::insert::{self, InsertOptions, Step, Version};
 use bench::outcome::Way;
 use bench::replay::{self, ReplayOptions};
 use bench::tpch::Table;
@@ -13,7 +15,8 @@ use bench::writes::{self, WritesOptions};
 
 use crate::args::ConnectArgs;
 use crate::args::bench::{
-    BatchBenchArgs, BenchArgs, BenchCommand, ReplayBenchArgs, SchemaArg, TprochArgs, WritesArgs,
+    BatchBenchArgs, BenchArgs, BenchCommand, InsertBenchArgs, ReplayBenchArgs, SchemaArg,
+    TprochArgs, WritesArgs,
 };
 use crate::failure::Failure;
 use crate::{connect, signals, size};
@@ -24,6 +27,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::Tproch(args) => tproch(args),
         BenchCommand::Batch(args) => batch(args),
         BenchCommand::Replay(args) => replay(args),
+        BenchCommand::Insert(args) => insert(args),
         BenchCommand::Writes(args) => writes(args),
     }
 }
@@ -143,6 +147,57 @@ fn replay(args: &ReplayBenchArgs) -> Result<u8, Failure> {
     signals::watch(&options.interrupt, false)?;
     let outcome =
         replay::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
+        println!("{text}");
+    } else {
+        print!("{}", outcome.text());
+    }
+    Ok(0)
+}
+
+/// The Insert Benchmark.
+fn insert(args: &InsertBenchArgs) -> Result<u8, Failure> {
+    let versions = args.versions.iter().flatten();
+    let steps = args.steps.iter().flatten();
+    let pools = args.pools.iter().flatten();
+    let mut options = InsertOptions {
+        versions: versions
+            .map(|name| named("--versions", name, &Version::ALL, Version::name))
+            .collect::<Result<_, _>>()?,
+        steps: steps
+            .map(|name| named("--steps", name, &Step::ALL, Step::name))
+            .collect::<Result<_, _>>()?,
+        pools: pools
+            .map(|name| named("--pools", name, &Pool::ALL, Pool::name))
+            .collect::<Result<_, _>>()?,
+        rows: args.rows,
+        more_percent: args.more,
+        seconds_max: args.seconds as f64,
+        interval_seconds: args.interval as f64,
+        path: args.path.clone(),
+        keep: args.keep,
+        ..InsertOptions::default()
+    };
+    if let Some(pool) = &args.pool {
+        options.pool_bytes = Some(size::parse(pool).map_err(Failure::usage)?);
+    }
+    if let Some(memory) = &args.memory {
+        options.memory_bytes_max = Some(size::parse(memory).map_err(Failure::usage)?);
+    }
+    if let Some(log) = &args.log_size {
+        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
+    }
+    if let Some(folder) = &args.data_dir {
+        options.data_dir = folder.clone();
+    }
+    signals::watch(&options.interrupt, false)?;
+    let outcome =
+        insert::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
+    if let Some(path) = &args.chart {
+        let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
+        std::fs::write(path, insert::chart::draw(&outcome)).map_err(said)?;
+    }
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
         println!("{text}");

@@ -21,6 +21,9 @@ pub(crate) enum BenchCommand {
     Batch(BatchBenchArgs),
     /// A dump of the TPC-H tables: the mariadb client, Inrush as statements and as rows.
     Replay(ReplayBenchArgs),
+    /// The Insert Benchmark: a table whose indexes do not fit the buffer pool, by INSERT, LOAD DATA and
+    /// Inrush.
+    Insert(InsertBenchArgs),
     /// Ways of writing the file that the server imports, on the disk of a folder.
     Writes(WritesArgs),
 }
@@ -159,6 +162,55 @@ pub(crate) struct ReplayBenchArgs {
     pub(crate) keep: bool,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InsertBenchArgs {
+    /// Only this benchmark: iibench-tc (Tim Callaghan's), iibench-mc (Mark Callaghan's).
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) versions: Option<Vec<String>>,
+    /// Only these steps: first (l.i0 and l.x, into the empty table), more (l.i1).
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) steps: Option<Vec<String>>,
+    /// Only these buffer pools: cached (larger than the table), small.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) pools: Option<Vec<String>>,
+    /// Rows of the table before more are added.
+    #[arg(long, default_value_t = 4_000_000)]
+    pub(crate) rows: u64,
+    /// Rows that are added then, in percent of these.
+    #[arg(long, value_name = "PERCENT", default_value_t = 50)]
+    pub(crate) more: u64,
+    /// The small buffer pool, as 64M [default: an eighth of the table].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) pool: Option<String>,
+    /// Begin no statement and no file after so many seconds of a step.
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub(crate) seconds: u64,
+    /// Seconds of an interval of INSERTs; LOAD DATA and Inrush have one for each file.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) interval: u64,
+    /// Way of Inrush into the server: auto, direct, stream, insert.
+    #[arg(long, value_name = "PATH", default_value = "auto")]
+    pub(crate) path: String,
+    /// Write a picture of rows/s against rows to this file (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) chart: Option<PathBuf>,
+    /// Memory for Inrush, as 512M or 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// Where the server and the rows are meanwhile [default: in the user's cache folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Redo log of the benchmark's server [default: 1G].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) log_size: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep the folders of the benchmark's last server.
+    #[arg(long)]
+    pub(crate) keep: bool,
 }
 
 #[derive(Debug, Args)]

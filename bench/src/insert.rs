@@ -1,0 +1,337 @@
+//! `inrush bench insert`: the Insert Benchmark, of Tim Callaghan (`iibench-tc`) and of Mark Callaghan
+//! (`iibench-mc`): what it costs to add rows to a table whose secondary indexes do not fit the
+//! buffer pool.
+//!
+//! Steps: l.i0, rows into the empty table; l.x, its three secondary indexes, where they are not there
+//! from the start; l.i1, more rows with all indexes in place. Each step is run by INSERTs as the
+//! benchmark does, by LOAD DATA, with the server's change buffer and without, and by Inrush in batches
+//! of 1 %, 10 % and 50 % of the table; with a pool that holds the table, and with one an eighth of it.
+//! One client: all ways add the same rows in the same order. Each begins with the same files, an
+//! empty buffer pool and nothing in the page cache, and has to leave the same rows.
+//!
+//! In reading order: [`schema`] and [`rows`], the tables and what goes into them; [`yard`], the server;
+//! [`way`] and [`meter`], what is run and read off; [`field`] runs it; [`outcome`] is what is printed and [`chart`] what is drawn.
+
+pub mod chart;
+mod field;
+pub mod meter;
+pub mod outcome;
+mod rows;
+pub mod schema;
+pub mod way;
+mod yard;
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use server::{Interrupt, Session};
+
+pub use self::outcome::{Case, InsertOutcome};
+pub use self::schema::{TABLE, Version};
+pub use self::way::{Buffering, Run, Step, Way};
+
+use self::field::{FULL, Field};
+use self::outcome::Pool;
+use self::yard::Yard;
+use crate::error::Error;
+use crate::host;
+use crate::machine::{self, Machine};
+
+/// Batches of Inrush in l.i1, in percent of the table.
+const BATCHES: [u64; 3] = [1, 10, 50];
+/// The least buffer pool that a server runs with.
+const POOL_BYTES_MIN: u64 = 8 << 20;
+/// Bytes of a row in the finished table and as text; estimated, for room on the disk.
+const TABLE_ROW_BYTES: u64 = 200;
+const TEXT_ROW_BYTES: u64 = 70;
+
+/// What to run. `InsertOptions::default()` is everything, on a table of four million rows.
+#[derive(Clone, Debug)]
+pub struct InsertOptions {
+    /// Which benchmarks; empty for both.
+    pub versions: Vec<Version>,
+    /// Which steps; empty for all.
+    pub steps: Vec<Step>,
+    /// Which pools; empty for both.
+    pub pools: Vec<Pool>,
+    /// Rows of the first step.
+    pub rows: u64,
+    /// Rows of the step behind it, in percent of these.
+    pub more_percent: u64,
+    /// The small buffer pool; none for an eighth of the table.
+    pub pool_bytes: Option<u64>,
+    /// A way begins no statement and no file later than this, in each step.
+    pub seconds_max: f64,
+    /// Seconds of an interval of INSERTs. LOAD DATA and Inrush have one for each file.
+    pub interval_seconds: f64,
+    /// `--path` of Inrush.
+    pub path: String,
+    /// Memory for Inrush, in bytes; none for its default.
+    pub memory_bytes_max: Option<u64>,
+    /// Redo log of the server.
+    pub log_file_bytes: u64,
+    /// Where the server and the rows are while the benchmark runs.
+    pub data_dir: PathBuf,
+    /// Whether the last server's folder is kept.
+    pub keep: bool,
+    /// The inrush program to measure. Default: the running one.
+    pub program: PathBuf,
+    /// Ends the run early, the server with it.
+    pub interrupt: Interrupt,
+}
+
+impl Default for InsertOptions {
+    fn default() -> InsertOptions {
+        InsertOptions {
+            versions: Vec::new(),
+            steps: Vec::new(),
+            pools: Vec::new(),
+            rows: 4_000_000,
+            more_percent: 50,
+            pool_bytes: None,
+            seconds_max: 300.0,
+            interval_seconds: 1.0,
+            path: "auto".to_owned(),
+            memory_bytes_max: None,
+            log_file_bytes: 1 << 30,
+            data_dir: host::default_data_dir(),
+            keep: false,
+            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+            interrupt: Interrupt::default(),
+        }
+    }
+}
+
+impl InsertOptions {
+    /// Numbers of the rows that a step adds.
+    pub(crate) fn rows_of(&self, step: Step) -> Range<u64> {
+        match step {
+            Step::First => 0..self.rows,
+            Step::More => self.rows..self.rows + self.more(),
+        }
+    }
+
+    fn more(&self) -> u64 {
+        (self.rows * self.more_percent / 100).max(1)
+    }
+}
+
+/// Runs the benchmark. `say` gets a line before each step that takes time.
+///
+/// Needs the room of three tables, the rows and two redo logs. Errors: an option without meaning, no
+/// space, no server, a statement or a load that fails, and ways that leave different rows.
+pub fn run(options: &InsertOptions, say: &mut dyn FnMut(&str)) -> Result<InsertOutcome, Error> {
+    check(options)?;
+    let data_dir = &options.data_dir;
+    let data_dir = std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
+    let all = options.rows + options.more();
+    let needed_bytes = all * (3 * TABLE_ROW_BYTES + TEXT_ROW_BYTES) + 2 * options.log_file_bytes;
+    host::check_space(&data_dir, needed_bytes + (1 << 30))?;
+    let notes: Vec<String> = machine::busy_note().into_iter().collect();
+    let yard = Yard::open(&data_dir, options.keep, &options.interrupt)?;
+    let mut outcome = InsertOutcome {
+        inrush_version: env!("CARGO_PKG_VERSION"),
+        server_version: String::new(),
+        server_settings: Vec::new(),
+        machine: Machine::here(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        notes,
+        rows: options.rows,
+        more_rows: options.more(),
+        seconds_max: options.seconds_max,
+        cases: Vec::new(),
+    };
+    for version in chosen(&options.versions, &Version::ALL) {
+        Benchmark { yard: &yard, options, version, expected: Vec::new() }.run(&mut outcome, say)?;
+    }
+    yard.finish()?;
+    Ok(outcome)
+}
+
+/// Those that were asked for, or all.
+fn chosen<T: Copy>(asked: &[T], all: &[T]) -> Vec<T> {
+    if asked.is_empty() { all.to_vec() } else { asked.to_vec() }
+}
+
+/// Options that have no meaning.
+fn check(options: &InsertOptions) -> Result<(), Error> {
+    let wrong = |text: String| Err(Error::Option(text));
+    let most = rows::ROWS_MAX / 2;
+    if !(100..=most).contains(&options.rows) {
+        return wrong(format!("--rows is 100 to {most}"));
+    }
+    if !(1..=100).contains(&options.more_percent) {
+        return wrong("--more is 1 to 100 percent of the table".to_owned());
+    }
+    if options.seconds_max <= 0.0 || options.interval_seconds <= 0.0 {
+        return wrong("--seconds and --interval are more than 0".to_owned());
+    }
+    if options.pool_bytes.is_some_and(|bytes| bytes < POOL_BYTES_MIN) {
+        return wrong("--pool is 8M or more, the least that servers run with".to_owned());
+    }
+    Ok(())
+}
+
+/// One of the two benchmarks.
+struct Benchmark<'a> {
+    yard: &'a Yard,
+    options: &'a InsertOptions,
+    version: Version,
+    /// What the first way left behind each step.
+    expected: Vec<(Step, String, Contents)>,
+}
+
+/// What a table holds, as far as it is the same for all ways: not the numbers the server gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Contents {
+    rows: u64,
+    digest: String,
+}
+
+impl Benchmark<'_> {
+    fn run(&mut self, outcome: &mut InsertOutcome, say: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        let table_bytes = self.make_table(outcome, say)?;
+        for pool in chosen(&self.options.pools, &Pool::ALL) {
+            let pool_bytes = match pool {
+                Pool::Cached => {
+                    let grown = table_bytes + table_bytes / 100 * self.options.more_percent;
+                    let (bytes, notes) = host::buffer_pool(grown, machine::memory_bytes());
+                    outcome.notes.extend(notes);
+                    bytes
+                }
+                Pool::Small => self.small_pool(table_bytes, outcome),
+            };
+            let (version, runs) = (self.version, Vec::new());
+            let mut case = Case { version, pool, pool_bytes, table_bytes, runs };
+            for (step, way, buffering) in self.ways() {
+                say(&format!("{version}, {}: {}", pool.name(), line(step, way, buffering)));
+                if let Some(run) = self.measure(pool_bytes, (step, way, buffering))? {
+                    say(&format!(
+                        "{version}, {}: {:.0} rows/s",
+                        pool.name(),
+                        run.rows_per_second()
+                    ));
+                    case.runs.push(run);
+                }
+            }
+            outcome.cases.push(case);
+        }
+        Ok(())
+    }
+
+    fn small_pool(&self, table_bytes: u64, outcome: &mut InsertOutcome) -> u64 {
+        const MIB: u64 = 1 << 20;
+        let part = self.options.pool_bytes.unwrap_or(table_bytes / 8 / MIB * MIB);
+        if part < POOL_BYTES_MIN {
+            outcome.notes.push(format!(
+                "{}: the table of {:.1} MB is less than eight times the least pool that servers run \
+                 with: more --rows are needed for a pool an eighth of it",
+                self.version,
+                table_bytes as f64 / 1e6
+            ));
+        }
+        part.max(POOL_BYTES_MIN)
+    }
+
+    /// The table that l.i1 begins with: rows by LOAD DATA, then the indexes. Gives its bytes.
+    fn make_table(
+        &self,
+        outcome: &mut InsertOutcome,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<u64, Error> {
+        let rows = self.options.rows;
+        say(&format!("{}: making the table of {rows} rows", self.version));
+        let (pool_bytes, _) = host::buffer_pool(rows * TABLE_ROW_BYTES, machine::memory_bytes());
+        let options = InsertOptions { seconds_max: f64::MAX, ..self.options.clone() };
+        let field = Field { yard: self.yard, options: &options, version: self.version, pool_bytes };
+        field.put_empty_aside()?;
+        let step = (Step::First, Way::LoadData, Buffering::None);
+        let mut session = field.start(step.0, step.2)?;
+        field.run(&mut session, step)?;
+        outcome.server_version = session.version().to_string();
+        outcome.server_settings = host::settings(&mut session)?;
+        let table_bytes = self.yard.table_bytes()?;
+        self.yard.put_aside(session, FULL)?;
+        Ok(table_bytes)
+    }
+
+    fn ways(&self) -> Vec<(Step, Way, Buffering)> {
+        use Buffering::{All, None};
+        let first =
+            [Way::Insert, Way::LoadData, Way::Inrush(100)].map(|way| (Step::First, way, None));
+        let theirs = [(Way::Insert, None), (Way::Insert, All), (Way::LoadData, None)];
+        let theirs = theirs.into_iter().chain([(Way::LoadData, All)]);
+        let ours = BATCHES.map(|percent| (Way::Inrush(percent), None));
+        let more = theirs.chain(ours).map(|(way, buffering)| (Step::More, way, buffering));
+        let steps = chosen(&self.options.steps, &Step::ALL);
+        first.into_iter().chain(more).filter(|(step, ..)| steps.contains(step)).collect()
+    }
+
+    /// Runs one way on a server of its own; None where that has no change buffer.
+    fn measure(
+        &mut self,
+        pool_bytes: u64,
+        step: (Step, Way, Buffering),
+    ) -> Result<Option<Run>, Error> {
+        let (yard, options, version) = (self.yard, self.options, self.version);
+        let field = Field { yard, options, version, pool_bytes };
+        let mut session = field.start(step.0, step.2)?;
+        if step.2 == Buffering::All && !has_change_buffer(&mut session)? {
+            yard.discard(session)?;
+            return Ok(None);
+        }
+        let run = field.run(&mut session, step)?;
+        self.check(&mut session, &run)?;
+        yard.discard(session)?;
+        Ok(Some(run))
+    }
+
+    /// Every index has all rows, and these are those of the way before.
+    fn check(&mut self, session: &mut Session, run: &Run) -> Result<(), Error> {
+        let rows = run.rows_before + run.rows;
+        let differs = |seen: String, reference: &str, expected: String| Error::Different {
+            table: TABLE.to_owned(),
+            method: run.name(),
+            seen,
+            reference: reference.to_owned(),
+            expected,
+        };
+        for index in self.version.indexes() {
+            let sql = format!("SELECT COUNT(*) FROM {TABLE} FORCE INDEX (`{index}`)");
+            let there: u64 = session.query_row(&sql)?.number(0)?;
+            if there != rows {
+                let seen = format!("{there} rows by index {index}");
+                return Err(differs(seen, "by what was added, it", format!("{rows} rows")));
+            }
+        }
+        if !run.is_whole {
+            return Ok(());
+        }
+        let columns = self.version.columns();
+        let sql = format!("SELECT BIT_XOR(CRC32(CONCAT_WS('|', {columns}))) FROM {TABLE}");
+        let seen = Contents { rows, digest: session.query_row(&sql)?.text(0)? };
+        match self.expected.iter().find(|(step, ..)| *step == run.step) {
+            None => self.expected.push((run.step, run.name(), seen)),
+            Some((_, _, expected)) if *expected == seen => {}
+            Some((_, name, expected)) => {
+                let show = |it: &Contents| format!("{} rows of checksum {}", it.rows, it.digest);
+                return Err(differs(show(&seen), name, show(expected)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn has_change_buffer(session: &mut Session) -> Result<bool, Error> {
+    Ok(!session.query("SHOW VARIABLES LIKE 'innodb_change_buffering'")?.is_empty())
+}
+
+fn line(step: Step, way: Way, buffering: Buffering) -> String {
+    let step = if step == Step::First { "l.i0" } else { "l.i1" };
+    let way = match way {
+        Way::Insert => "INSERT".to_owned(),
+        Way::LoadData => "LOAD DATA".to_owned(),
+        Way::Inrush(percent) => format!("Inrush, batches of {percent} %"),
+    };
+    format!("{step} by {way}, change buffering {}", buffering.name())
+}

@@ -1,0 +1,137 @@
+//! Steps and ways of the benchmark, and what one run of them took.
+
+use serde::Serialize;
+
+use super::meter::Counters;
+use crate::batch::grid::rate;
+use crate::clock::Took;
+
+/// A step of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Step {
+    /// Rows into the empty table, and the indexes where they are made behind it: l.i0 and l.x.
+    #[serde(rename = "l.i0")]
+    First,
+    /// More rows, with all indexes in place: l.i1.
+    #[serde(rename = "l.i1")]
+    More,
+}
+
+/// A way of adding rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// INSERTs of as many rows as the benchmark has, each committed.
+    Insert,
+    /// LOAD DATA INFILE, the server reads the file: of all rows, or in files of 1 % of the table.
+    LoadData,
+    /// `inrush load`, from the start of the process to its end: of so many percent of the table.
+    Inrush(u64),
+}
+
+/// Whether the server may put off what it has to change in secondary indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Buffering {
+    /// `innodb_change_buffering=none`, as it comes; servers from 11.0 on have nothing else.
+    None,
+    /// `innodb_change_buffering=all`.
+    All,
+}
+
+/// So many rows were in the table at this time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Rows in the table at the end of the interval.
+    pub rows: u64,
+    /// Seconds since the step began.
+    pub seconds: f64,
+    /// Rows a second of the interval.
+    pub rows_per_second: f64,
+}
+
+/// What one way took.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// Which step.
+    pub step: Step,
+    /// Which way.
+    pub way: Way,
+    /// What the server may put off.
+    pub buffering: Buffering,
+    /// Rows of an INSERT, or of a file.
+    pub batch_rows: u64,
+    /// Rows before.
+    pub rows_before: u64,
+    /// Rows added: fewer than were to be where time was over.
+    pub rows: u64,
+    /// Whether all were added.
+    pub is_whole: bool,
+    /// What adding them took.
+    pub took: Took,
+    /// Seconds of making the indexes behind it; None where they were there.
+    pub index_seconds: Option<f64>,
+    /// Seconds afterwards until the server had written its pages back.
+    pub settle_seconds: f64,
+    /// Pages of the change buffer that were left then.
+    pub change_buffer_pages: Option<u64>,
+    /// What was read and written until then, indexes included.
+    pub io: Counters,
+    /// Rows a second over the whole run.
+    pub points: Vec<Point>,
+    /// The ways into the server that Inrush chose.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+}
+
+impl Step {
+    /// Both.
+    pub const ALL: [Step; 2] = [Step::First, Step::More];
+
+    /// Name for options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::First => "first",
+            Step::More => "more",
+        }
+    }
+}
+
+impl Buffering {
+    /// As the server has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Buffering::None => "none",
+            Buffering::All => "all",
+        }
+    }
+}
+
+impl Run {
+    /// Rows a second, without the making of indexes.
+    pub fn rows_per_second(&self) -> f64 {
+        rate(self.rows, self.took.seconds)
+    }
+
+    /// Name for people.
+    pub fn name(&self) -> String {
+        let kept = match self.buffering {
+            Buffering::None => "",
+            Buffering::All => ", change buffer",
+        };
+        match self.way {
+            Way::Insert => format!("INSERT, {} rows{kept}", self.batch_rows),
+            Way::LoadData => format!("LOAD DATA{kept}"),
+            Way::Inrush(percent) if self.step == Step::More => {
+                format!("Inrush, {percent} % ({})", self.path())
+            }
+            Way::Inrush(_) => format!("Inrush ({})", self.path()),
+        }
+    }
+
+    fn path(&self) -> String {
+        let mut paths = self.paths.clone();
+        paths.dedup();
+        paths.join(", then ")
+    }
+}
