@@ -104,7 +104,7 @@ impl Case {
         let (name, special) = if is_first { ("l.i0", "l.x") } else { ("l.i1", "put off") };
         let _ = writeln!(
             text,
-            "{name:<26} {:>9} {:>8} {:>9} {:>7} {:>18} {:>13} {:>17} {:>9}",
+            "{name:<32} {:>9} {:>8} {:>9} {:>7} {:>18} {:>13} {:>17} {:>9}",
             "rows/s",
             "seconds",
             special,
@@ -123,7 +123,7 @@ impl Case {
             };
             let _ = writeln!(
                 text,
-                "{:<26} {:>9} {:>8.2} {special:>9} {:>7} {:>18} {:>13} {:>17} {:>9}{}",
+                "{:<32} {:>9} {:>8.2} {special:>9} {:>7} {:>18} {:>13} {:>17} {:>9}{}",
                 run.name(),
                 grouped(run.rows_per_second()),
                 run.took.seconds,

@@ -18,6 +18,9 @@ use crate::host::{self, DATABASE};
 /// Folder of files that were put aside.
 const ASIDE: &str = "aside";
 
+/// Files from this size on are read from the disk, and not from the page cache.
+const LARGE_FILE_BYTES: u64 = 1 << 20;
+
 /// How a server is started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
@@ -178,13 +181,18 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     })
 }
 
-/// Has the files of a folder on the disk, and out of the page cache.
+/// Has the large files of a folder on the disk, and out of the page cache. The small ones, hundreds of
+/// system tables, would take longer to sync than a short run takes.
 fn forget(dir: &Path) -> Result<(), Error> {
     each(dir, &mut |path, is_dir| {
         if is_dir {
             return forget(path);
         }
         let file = File::open(path).map_err(Error::io("opening", path))?;
+        let bytes = file.metadata().map_err(Error::io("measuring", path))?.len();
+        if bytes < LARGE_FILE_BYTES {
+            return Ok(());
+        }
         file.sync_all().map_err(Error::io("syncing", path))?;
         // Advice: where it is not taken, reading is merely faster for all ways alike.
         let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
