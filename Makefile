@@ -24,7 +24,7 @@ NEWER   := $(abspath $(TARGET))/mariadb-trixie
 SOAK_SERVERS ?= installed$(if $(wildcard $(NEWER)/bin/mariadbd),$(comma)$(NEWER)/bin/mariadbd)
 comma   := ,
 
-.PHONY: help demo test bench soak soak-servers fuzz fuzz-sanitized build install clean
+.PHONY: help demo test bench soak soak-servers fuzz fuzz-sanitized miri build install clean
 
 help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
@@ -34,6 +34,7 @@ help:
 	@echo 'make soak-servers    unpack a newer MariaDB, which make soak then uses too; installs nothing'
 	@echo 'make fuzz            parsers and readers fed with damaged input (MINUTES=10 in all)'
 	@echo 'make fuzz-sanitized  archives under libFuzzer and AddressSanitizer, the C code of zstd and xz included (MINUTES=10)'
+	@echo 'make miri            conversions and scanners under Miri; wants the nightly compiler'
 	@echo 'make build           the inrush program, in $(INRUSH)'
 	@echo 'make install         build, then copy it to PREFIX/bin (PREFIX=$(PREFIX))'
 	@echo 'make clean           remove what was built and generated'
@@ -89,6 +90,9 @@ fuzz:
 # On stable too; builds for some minutes the first time.
 fuzz-sanitized:
 	scripts/sanitized.sh $(MINUTES)
+
+miri:
+	@scripts/miri.sh
 
 soak-servers:
 	scripts/get-mariadb.sh $(NEWER) trixie

@@ -11,6 +11,8 @@
 //! them on the way, `unique_part` of an entry, `verify` the finished file; `least` what memory all that
 //! takes; `locate` which rows have a key, `duplicates` those that lose. `damage` is the tests' own.
 
+#![forbid(unsafe_code)]
+
 mod attempt;
 mod build;
 #[cfg(feature = "failpoints")]

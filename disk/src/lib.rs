@@ -5,6 +5,8 @@
 //! full or broken disk would, or ends the process there (see `faults`); without it the calls
 //! are those of the standard library and nothing else.
 
+#![forbid(unsafe_code)]
+
 pub mod failpoint;
 #[cfg(feature = "faults")]
 mod faults;

@@ -14,6 +14,8 @@
 //! loaded: [`fault`] why, [`rejects`] where they go, [`left_out`] those that lose to others;
 //! [`long_records`] records beyond a worker's share; [`prepared`] all that a way in begins with.
 
+#![forbid(unsafe_code)]
+
 pub mod binding;
 mod block;
 pub mod clock;

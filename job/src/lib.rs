@@ -7,6 +7,8 @@
 //! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where, [`error`]
 //! why there was no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
 
+#![forbid(unsafe_code)]
+
 pub mod error;
 #[doc(hidden)]
 pub mod failpoint;

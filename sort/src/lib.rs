@@ -48,6 +48,8 @@
 //! merge needs one pass; only when there are more runs than half of the room has blocks for are the
 //! smallest merged early.
 
+#![forbid(unsafe_code)]
+
 mod batch;
 mod block;
 mod budget;

@@ -1,5 +1,7 @@
 //! Text values to InnoDB's stored form, and stored form to keys that sort by memcmp.
 
+#![forbid(unsafe_code)]
+
 mod bit;
 pub mod charset;
 mod civil;
