@@ -94,14 +94,12 @@ fn counts(snapshot: &Snapshot) -> String {
 }
 
 /// What is left, in words; nothing where the size of the dump is not known, or nothing was read.
-fn left(snapshot: &Snapshot, seconds: f64) -> Option<String> {
-    let left = snapshot.total_bytes?.saturating_sub(snapshot.read_bytes) as f64;
-    if left == 0.0 {
+fn left(snapshot: &Snapshot) -> Option<String> {
+    match snapshot.seconds_left? {
         // What was read may still be under way.
-        return Some("all is read".to_owned());
+        0 if snapshot.total_bytes? <= snapshot.read_bytes => Some("all is read".to_owned()),
+        left => Some(format!("about {} left", status::duration(left as f64))),
     }
-    let rate = snapshot.read_bytes as f64 / seconds.max(1e-9);
-    (rate > 0.0).then(|| format!("about {} left", status::duration(left / rate)))
 }
 
 fn drawn_line(snapshot: &Snapshot, seconds: f64, columns: usize) -> String {
@@ -120,7 +118,7 @@ fn drawn_line(snapshot: &Snapshot, seconds: f64, columns: usize) -> String {
         Part::new(4, size::count(snapshot.rows, "row")),
         Part::new(5, size::count(snapshot.tables, "table")),
     ];
-    parts.extend(left(snapshot, seconds).map(|left| Part::new(0, left)));
+    parts.extend(left(snapshot).map(|left| Part::new(0, left)));
     parts.push(Part::new(2, snapshot.doing.clone()));
     let done = snapshot.total_bytes.map(|total| snapshot.read_bytes as f64 / total.max(1) as f64);
     status::line(columns, "replay", done, parts)
@@ -133,7 +131,7 @@ fn line(snapshot: &Snapshot, seconds: f64) -> String {
         Some(total) => format!("{read} of {}", size::show(total)),
         None => read,
     };
-    let left = left(snapshot, seconds).map_or(String::new(), |left| format!(", {left}"));
+    let left = left(snapshot).map_or(String::new(), |left| format!(", {left}"));
     format!(
         "{of} read, {}/s, {}{left}: {}",
         size::show(rate as u64),
@@ -154,13 +152,18 @@ mod tests {
             total_bytes: Some(30_000_000),
             rows: 1,
             tables: 2,
+            seconds_left: Some(4),
         };
         let line = super::line(&snapshot, 2.0);
         assert!(line.contains("about 4 s left"), "{line}");
         assert!(line.contains("1 row and 2 tables done"), "{line}");
         let drawn = drawn_line(&snapshot, 2.0, 59);
         assert!(drawn.chars().count() <= 59 && drawn.contains("about 4 s left"), "{drawn}");
-        snapshot.total_bytes = None;
+        (snapshot.read_bytes, snapshot.seconds_left) = (30_000_000, Some(9));
+        assert!(super::line(&snapshot, 2.0).contains("about 9 s left"));
+        snapshot.seconds_left = Some(0);
+        assert!(super::line(&snapshot, 2.0).contains("all is read"));
+        (snapshot.total_bytes, snapshot.seconds_left) = (None, None);
         assert!(!super::line(&snapshot, 2.0).contains("left"));
     }
 }

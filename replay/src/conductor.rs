@@ -217,10 +217,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let place = Place { file, ..Place::default() };
         self.settle(false)?;
         self.shared.watch.set_doing(&String::from_utf8_lossy(&rows.table));
-        let done = self.files(rows, &place);
-        // They are read while the dump goes on: for progress, at once.
-        self.shared.watch.pass(rows.bytes().unwrap_or(0));
-        self.judge(place, done)
+        let sent = self.files(rows, &place);
+        if !matches!(sent, Ok(true)) {
+            self.shared.watch.pass(rows.bytes().unwrap_or(0));
+        }
+        self.judge(place, sent.map(drop))
     }
 
     fn script(&mut self, script: &Script) -> Result<(), Error> {

@@ -69,14 +69,16 @@ impl<'scope, 'env> Crew<'scope, 'env> {
         let (table, spot) = (job.table.clone(), job.spot);
         assert!(self.has_room() && self.busy.insert(table.clone()), "{table} is not to begin");
         let (shared, sender) = (self.shared, self.finished.0.clone());
+        let run = shared.watch.begin(job.input.file_bytes());
         self.scope.spawn(move || {
             let started = Instant::now();
             // Whoever died of a mistake of ours, or of the driver's, says so too.
             let outcome = pool::catch(|| {
                 failpoint::hit("thread.run");
-                route::put(shared, job)
+                route::put(shared, job, &run)
             });
             let outcome = outcome.unwrap_or_else(|error| Err(error.into()));
+            shared.watch.end(&run);
             let seconds = started.elapsed().as_secs_f64();
             // The receiver is gone only with the conductor.
             let _ = sender.send(Finished { table, place, spot, outcome, seconds });

@@ -23,7 +23,7 @@ const WARNINGS_MAX: u32 = 65_535;
 /// Loads rows into a table that has none. The head of the work is not looked at.
 pub(crate) fn load(filling: &Filling<'_>, rows: &TableRows) -> Result<Sent, Stopped> {
     let options = options(filling, rows).map_err(Stopped::Unfit)?;
-    let counted = Counted::new(filling.watch);
+    let counted = Counted::new(filling);
     let loaded = if is_coded(rows) {
         let (source, _) = source(filling, rows)?;
         load::load_from(filling.connect, &options, source, &counted)

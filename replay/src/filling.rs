@@ -10,6 +10,7 @@ use crate::journal::Spot;
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
 use crate::state::SessionState;
+use crate::under_way::UnderWay;
 
 /// What every way of sending rows works by.
 pub(crate) struct Filling<'a> {
@@ -37,6 +38,8 @@ pub(crate) struct Filling<'a> {
     pub(crate) memory_bytes_max: u64,
     /// Whoever wants to know how far it is.
     pub(crate) watch: &'a Watch,
+    /// Where it is told how far this run is, if it is one of the crew's.
+    pub(crate) under_way: Option<&'a UnderWay>,
 }
 
 impl Filling<'_> {

@@ -13,7 +13,7 @@
 //! `filling` rows on their way into a table, `route` the ways they may take, `crew` those under way:
 //! `rows` by the load engine, `lanes` as statements over several connections, `serial` as they stand,
 //! `delimited` those in files of their own; `journal` what is done, for the same command after a
-//! crash; `dry` a replay that is only looked at; [`report`], [`progress`], `place` and `error`.
+//! crash; `dry` a replay that is only looked at; [`report`], [`progress`] with `under_way`, `place` and `error`.
 
 mod asks;
 mod conductor;
@@ -43,6 +43,7 @@ mod table;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod under_way;
 
 #[doc(hidden)]
 pub use journal::lines as journal_lines;

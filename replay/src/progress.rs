@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::place::Place;
 use crate::report::Failed;
+use crate::under_way::UnderWay;
 
 /// How far a replay is, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Snapshot {
     pub rows: u64,
     /// Tables that are finished.
     pub tables: u64,
+    /// Seconds that all of it still takes, where that can be told.
+    pub seconds_left: Option<u64>,
 }
 
 /// Somebody who wants to know how far a replay is.
@@ -41,10 +44,13 @@ impl Progress for () {
 
 /// Time between two updates.
 const INTERVAL: Duration = Duration::from_millis(200);
+/// How a replay begins says nothing of how long it takes.
+const FIRST_MOMENT: Duration = Duration::from_secs(1);
 
 /// What those who work count; [`Watch::tell`] tells it on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watch {
+    started: Instant,
     rows: AtomicU64,
     tables: AtomicU64,
     /// Bytes of the parts of the dump that are behind us.
@@ -62,6 +68,24 @@ struct Words {
     reading: Option<Arc<AtomicU64>>,
     said: Vec<String>,
     failed: Vec<Failed>,
+    under_way: Vec<Arc<UnderWay>>,
+    /// Seconds that the rows of runs took that have ended, and what came behind them.
+    took: (f64, f64),
+}
+
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch {
+            started: Instant::now(),
+            rows: AtomicU64::default(),
+            tables: AtomicU64::default(),
+            passed_bytes: AtomicU64::default(),
+            total_bytes: AtomicU64::default(),
+            words: Mutex::default(),
+            ended: AtomicBool::default(),
+            changed: Condvar::default(),
+        }
+    }
 }
 
 impl Watch {
@@ -95,6 +119,23 @@ impl Watch {
         let mut words = self.words();
         words.reading = None;
         self.passed_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// A run of rows begins; so many bytes of the dump are files of its own.
+    pub(crate) fn begin(&self, bytes: u64) -> Arc<UnderWay> {
+        let run = Arc::new(UnderWay::new(bytes));
+        self.words().under_way.push(Arc::clone(&run));
+        run
+    }
+
+    /// It has ended, and its files are behind us.
+    pub(crate) fn end(&self, run: &Arc<UnderWay>) {
+        let mut words = self.words();
+        words.under_way.retain(|other| !Arc::ptr_eq(other, run));
+        if let Some((rows, behind)) = run.took(Instant::now()) {
+            words.took = (words.took.0 + rows, words.took.1 + behind);
+        }
+        self.passed_bytes.fetch_add(run.bytes, Ordering::Relaxed);
     }
 
     /// How much of them there is; 0 where that is not known.
@@ -136,7 +177,24 @@ impl Watch {
 
     fn read_by(&self, words: &Words) -> u64 {
         let reading = words.reading.as_ref().map_or(0, |counter| counter.load(Ordering::Relaxed));
-        self.passed_bytes.load(Ordering::Relaxed) + reading
+        let files: u64 = words.under_way.iter().map(|run| run.read()).sum();
+        self.passed_bytes.load(Ordering::Relaxed) + reading + files
+    }
+
+    /// Seconds that all of it still takes, if so many bytes are read of so many.
+    fn seconds_left(&self, words: &Words, read: u64, total: u64, now: Instant) -> Option<u64> {
+        let elapsed = now.saturating_duration_since(self.started);
+        if read == 0 || total == 0 || elapsed < FIRST_MOMENT {
+            return None;
+        }
+        let pace = elapsed.as_secs_f64() / read as f64;
+        let (rows, behind) = words.took;
+        let behind = (rows > 0.0).then(|| behind / rows);
+        let most = |seconds: fn(&UnderWay, Option<f64>, Instant) -> f64| {
+            words.under_way.iter().map(|run| seconds(run, behind, now)).fold(0.0, f64::max)
+        };
+        let left = pace * total.saturating_sub(read) as f64 + most(UnderWay::behind_rows);
+        Some(left.max(most(|run, _, now| run.told(now))).round() as u64)
     }
 
     fn words(&self) -> MutexGuard<'_, Words> {
@@ -145,9 +203,13 @@ impl Watch {
 
     fn snapshot(&self, doing: String) -> Snapshot {
         let total = self.total_bytes.load(Ordering::Relaxed);
+        let words = self.words();
+        let read_bytes = self.read_by(&words);
+        let seconds_left = self.seconds_left(&words, read_bytes, total, Instant::now());
         Snapshot {
             doing,
-            read_bytes: self.read_bytes(),
+            read_bytes,
+            seconds_left,
             total_bytes: (total > 0).then_some(total),
             rows: self.rows(),
             tables: self.tables.load(Ordering::Relaxed),
@@ -207,6 +269,39 @@ mod tests {
         fn say(&self, text: &str) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
         }
+    }
+
+    #[test]
+    fn the_time_left_is_that_of_the_whole() {
+        let watch = Watch::default();
+        let run = watch.begin(0);
+        let after = |seconds| watch.started + Duration::from_secs(seconds);
+        let stage = |stage| load::Snapshot {
+            stage,
+            rows: 0,
+            done_bytes: 0,
+            total_bytes: None,
+            seconds_left: None,
+        };
+        let left = |read, seconds| watch.seconds_left(&watch.words(), read, 100, after(seconds));
+        assert_eq!(left(0, 4), None);
+        assert_eq!(left(1, 0), None);
+        run.update(&stage(load::Stage::Rows), after(0));
+        // As long again for the rest, and four seconds for what comes behind the rows so far.
+        assert_eq!(left(50, 4), Some(8));
+        run.update(&stage(load::Stage::Indexes), after(8));
+        assert_eq!(left(100, 10), Some(6));
+        watch.end(&run);
+        assert_eq!(left(100, 10), Some(0));
+    }
+
+    #[test]
+    fn files_are_read_while_they_are_loaded() {
+        let watch = Watch::default();
+        let run = watch.begin(1_000);
+        assert_eq!(watch.read_bytes(), 0);
+        watch.end(&run);
+        assert_eq!(watch.read_bytes(), 1_000);
     }
 
     #[test]

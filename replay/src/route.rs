@@ -23,6 +23,7 @@ use crate::options::{As, ReplayOptions};
 use crate::progress::Watch;
 use crate::state::SessionState;
 use crate::table::Shadow;
+use crate::under_way::UnderWay;
 use crate::{delimited, dry, lanes, rows, serial};
 
 /// Rows and where they go.
@@ -47,6 +48,16 @@ pub(crate) enum Input {
     Run(Box<RowRun>),
     /// Delimited files.
     Files(Box<TableRows>),
+}
+
+impl Input {
+    /// Bytes of files that have nothing else in them.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        match self {
+            Input::Run(_) => 0,
+            Input::Files(rows) => rows.bytes().unwrap_or(0),
+        }
+    }
 }
 
 /// What runs share.
@@ -77,7 +88,7 @@ impl Route {
 }
 
 /// Puts rows where they go: all of them, or an error. A table that is no shadow is then as it was.
-pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Stopped> {
+pub(crate) fn put(shared: Shared<'_>, job: Job, under_way: &UnderWay) -> Result<Sent, Stopped> {
     let Job { table, shadow, is_empty, state, spot, input } = job;
     let no_head = InsertHead {
         verb: Verb::Insert,
@@ -104,6 +115,7 @@ pub(crate) fn put(shared: Shared<'_>, job: Job) -> Result<Sent, Stopped> {
         threads: shared.options.threads,
         memory_bytes_max: shared.options.memory_bytes_max / shared.jobs_max as u64,
         watch: shared.watch,
+        under_way: Some(under_way),
     };
     let anew = || match shadow.as_ref().filter(|_| is_empty) {
         Some(shadow) => shadow.remake(&mut Session::connect(filling.connect)?).map_err(Error::from),

@@ -9,6 +9,7 @@
 mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use load::{LoadOptions, LoadPath, OnDuplicate, Progress, RowRules, Snapshot, Stage};
 use sources::Source;
@@ -19,11 +20,12 @@ use crate::filling::{Filling, Sent, Stopped};
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
 use crate::state::SessionState;
+use crate::under_way::UnderWay;
 
 /// Loads a run into a table that has no rows: all of it, or nothing.
 pub(crate) fn load(filling: &Filling<'_>, run: impl Source + 'static) -> Result<Sent, Stopped> {
     let options = options(filling).map_err(Stopped::Unfit)?;
-    let counted = Counted::new(filling.watch);
+    let counted = Counted::new(filling);
     let loaded = load::load_from(filling.connect, &options, Box::new(run), &counted);
     counted.end(loaded, filling.is_shadow)
 }
@@ -148,14 +150,16 @@ fn innermost(mut error: &load::Error) -> &load::Error {
 /// Counts rows as they are read.
 pub(crate) struct Counted<'a> {
     watch: &'a Watch,
+    under_way: Option<&'a UnderWay>,
     /// Rows told so far: those that are read a second time are not told again.
     rows: AtomicU64,
 }
 
 impl<'a> Counted<'a> {
     /// None so far.
-    pub(crate) fn new(watch: &'a Watch) -> Counted<'a> {
-        Counted { watch, rows: AtomicU64::new(0) }
+    pub(crate) fn new(filling: &Filling<'a>) -> Counted<'a> {
+        let Filling { watch, under_way, .. } = *filling;
+        Counted { watch, under_way, rows: AtomicU64::new(0) }
     }
 
     /// What became of the run that was counted.
@@ -192,6 +196,9 @@ impl Progress for Counted<'_> {
     fn update(&self, snapshot: Snapshot) {
         if snapshot.stage == Stage::Rows {
             self.reach(snapshot.rows);
+        }
+        if let Some(under_way) = self.under_way {
+            under_way.update(&snapshot, Instant::now());
         }
     }
 

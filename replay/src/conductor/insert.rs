@@ -187,24 +187,26 @@ impl Conductor<'_, '_> {
     }
 
     /// Delimited rows of a table.
-    pub(super) fn files(&mut self, rows: &TableRows, place: &Place) -> Result<(), Error> {
+    ///
+    /// Gives whether they are under way: who sends them says how far they are.
+    pub(super) fn files(&mut self, rows: &TableRows, place: &Place) -> Result<bool, Error> {
         let name = ObjectName { database: None, name: rows.table.clone() };
         let state = self.state()?;
         let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
         let mut naming = Naming { own, charset: state.charset(), is_lower };
         let table = self.order.table(&name, &mut naming)?;
         if self.journal.is_table_done(&table, self.spot) {
-            return self.went_elsewhere(&table);
+            return self.went_elsewhere(&table).map(|()| false);
         }
         self.check_rows(&table, Verb::Insert)?;
         while self.crew.is_busy(&table) {
             self.settle(true)?;
         }
         if self.tables.shadow(&table).is_none() && self.before_rows_of_others(&table)? {
-            return Ok(());
+            return Ok(false);
         }
         self.send(table.clone(), Input::Files(Box::new(rows.clone())), place)?;
-        self.went_elsewhere(&table)
+        self.went_elsewhere(&table).map(|()| true)
     }
 
     /// Rows for the crew.
@@ -269,6 +271,7 @@ impl Conductor<'_, '_> {
             threads: self.shared.options.threads,
             memory_bytes_max: self.shared.options.memory_bytes_max,
             watch: self.shared.watch,
+            under_way: None,
         };
         let (session, last_number) = (&mut self.sessions.dump, &self.last_number);
         let sent =

@@ -82,6 +82,7 @@ impl Scene {
             // Chunks of 64 KiB.
             memory_bytes_max: 1 << 20,
             watch: &Watch::default(),
+            under_way: None,
         };
         go(&filling, run, &mut self.session)
     }

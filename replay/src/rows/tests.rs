@@ -87,7 +87,7 @@ impl Replayed<'_> {
                         spot: Spot::default(),
                         input: Input::Run(Box::new(run)),
                     };
-                    sent.push(route::put(shared, job).unwrap());
+                    sent.push(route::put(shared, job, &UnderWay::new(0)).unwrap());
                     reader = handback.wait().unwrap();
                 }
                 _ => drop(sessions.dump.exec_bytes(&statement.text).unwrap()),
@@ -331,7 +331,7 @@ fn rows_that_may_be_in_are_not_sent_again() {
 #[test]
 fn rows_are_counted_once() {
     let watch = Watch::default();
-    let counted = Counted { watch: &watch, rows: AtomicU64::new(0) };
+    let counted = Counted { watch: &watch, under_way: None, rows: AtomicU64::new(0) };
     let (done_bytes, total_bytes) = (0, None);
     for (stage, rows) in
         [(Stage::Rows, 5), (Stage::Rows, 3), (Stage::Indexes, 90), (Stage::Rows, 8)]
