@@ -161,7 +161,8 @@ pub(crate) struct LoadArgs {
     /// that cannot be published at once with others.
     #[arg(long, conflicts_with = "atomic")]
     pub(crate) each: bool,
-    /// SQL file whose CREATE TABLE makes the table when it is missing.
+    /// SQL file whose CREATE TABLE makes the table when it is missing; with --into DB each table that files
+    /// go to.
     #[arg(long, value_name = "FILE")]
     pub(crate) ddl: Option<PathBuf>,
     /// Make the table, if it is missing, by what sniff would print: dialect, header, character set

@@ -110,6 +110,16 @@ pub(crate) fn options_of(
     target: &TableName,
     files: Vec<PathBuf>,
 ) -> Result<LoadOptions, Failure> {
+    let options = options_but_ddl(args, target, files)?;
+    Ok(LoadOptions { ddl: args.ddl.as_deref().map(read_ddl).transpose()?, ..options })
+}
+
+/// The same without what makes the table.
+pub(crate) fn options_but_ddl(
+    args: &LoadArgs,
+    target: &TableName,
+    files: Vec<PathBuf>,
+) -> Result<LoadOptions, Failure> {
     let mut options = LoadOptions::new(files, &target.database, &target.table);
     if args.ddl.as_deref().is_some_and(is_stdin) && options.files.iter().any(|file| is_stdin(file))
     {
@@ -118,7 +128,6 @@ pub(crate) fn options_of(
              --ddl /dev/fd/3 3<FILE",
         ));
     }
-    options.ddl = args.ddl.as_deref().map(read_ddl).transpose()?;
     options.mode = match args.mode {
         ModeArg::Insert => Mode::Insert,
         ModeArg::Append => Mode::Append,
@@ -183,7 +192,8 @@ pub(crate) fn options_of(
     Ok(options)
 }
 
-fn read_ddl(path: &Path) -> Result<String, Failure> {
+/// What is in the file of `--ddl`.
+pub(crate) fn read_ddl(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("reading --ddl {}: {error}", path.display())))
 }

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use load::several::check_several;
 use load::several::files::{FileMap, TableFiles, in_folder, tables_of};
+use load::several::{check_several, give_statements};
 use load::{LoadOptions, SeveralPlan, SeveralReport};
 use schema::TableName;
 
 use crate::args::LoadArgs;
 use crate::failure::{Failure, REJECTS, USAGE};
-use crate::load::{options_of, tell_dialect, watcher};
+use crate::load::{options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::size::{count, group, show};
 use crate::{connect, input, print, signals};
 
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let tables = tables(args, database)?;
     check_several(&tables)?;
     let server = connect::meant(&args.connect)?;
-    if !server.is_made() {
+    if !server.is_made() && args.ddl.is_none() {
         return Err(no_tables(database));
     }
     let server = server.resolve(args.quiet)?;
@@ -61,20 +61,22 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
 fn no_tables(database: &str) -> Failure {
     Failure::usage(format!(
         "there are no tables in {database} yet: the private server is still to be made, by `inrush \
-         sandbox start`"
+         sandbox start`, or by a load with --ddl FILE"
     ))
 }
 
 /// The options of each table.
 fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> {
-    let of_one = [
-        (args.ddl.is_some(), "--ddl"),
-        (args.create, "--create"),
-        (args.format.columns.is_some(), "--columns"),
-    ];
-    if let Some((_, option)) = of_one.iter().find(|(is_given, _)| *is_given) {
+    if args.create {
         return Err(Failure::usage(format!(
-            "{option} is for one table, and --into {database} names none: --into {database}.TABLE"
+            "--create guesses one table, and --into {database} names none: --into {database}.TABLE; \
+             --ddl FILE makes several"
+        )));
+    }
+    if args.format.columns.is_some() {
+        return Err(Failure::usage(format!(
+            "--columns names those of one table, and --into {database} is for several: --header takes \
+             the names from the first line of each file; or --into {database}.TABLE"
         )));
     }
     let maps = args.map.iter().map(|map| FileMap::parse(map)).collect::<Result<Vec<_>, _>>()?;
@@ -90,7 +92,7 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
     for TableFiles { table, files } in tables {
         check_endings(args, &table, &files)?;
         let target = TableName::new(database, table.as_str());
-        let mut options = options_of(args, &target, files)?;
+        let mut options = options_but_ddl(args, &target, files)?;
         options.rejects = args.rejects.as_ref().map(|folder| log_of(folder, &table, "rejects"));
         let duplicates = args.duplicates.as_ref();
         options.duplicates = duplicates.map(|folder| log_of(folder, &table, "duplicates"));
@@ -98,6 +100,9 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
             options.interrupt = first.interrupt.clone();
         }
         all.push(options);
+    }
+    if let Some(ddl) = &args.ddl {
+        give_statements(&read_ddl(ddl)?, &mut all).map_err(Failure::from)?;
     }
     Ok(all)
 }

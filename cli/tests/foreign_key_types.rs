@@ -142,7 +142,7 @@ impl<'a> Family<'a> {
                 session.exec(&format!("INSERT INTO p{at} VALUES ('{value}')")).unwrap();
             }
             let rows: Vec<String> = values.iter().map(|value| format!("{value}\n")).collect();
-            home.file(&format!("rows/p{at}.txt"), &rows.concat());
+            home.file(&format!("rows/p{at}.txt"), rows.concat());
         }
         let sql = format!("CREATE TABLE c (id INT PRIMARY KEY{columns}{constraints}) {default}");
         session.exec(&sql).unwrap();
@@ -188,19 +188,19 @@ impl<'a> Family<'a> {
     fn check(&mut self, asked: usize) {
         let (taken, refused) = self.judged();
         let (into, rows) =
-            (format!("{}.c", self.database), self.home.file("c.txt", &taken.concat()));
+            (format!("{}.c", self.database), self.home.file("c.txt", taken.concat()));
         let replace = ["--mode", "replace", "--path", "direct"];
         self.asked();
         run(self.home.load(self.server, &into, &rows).args(replace)).done();
         assert_eq!(self.asked(), asked.to_string(), "read from the server");
         for (at, more) in refused.iter().step_by(2) {
-            let rows = self.home.file("c.txt", &[&taken.concat()[..], more].concat());
+            let rows = self.home.file("c.txt", [&taken.concat()[..], more].concat());
             let failed = run(self.home.load(self.server, &into, &rows).args(replace));
             assert_eq!(failed.code(), 1, "{more}: {failed:?}");
             failed.refused(1, &[&format!("`f{at}` (k{at})")]);
         }
         // With parents that are built by the same command.
-        self.home.file("rows/c.txt", &taken.concat());
+        self.home.file("rows/c.txt", taken.concat());
         let folder = self.home.path().join("rows");
         self.asked();
         run(self.home.load(self.server, &self.database, &folder).args(replace)).done();
@@ -209,7 +209,7 @@ impl<'a> Family<'a> {
             self.keys.iter().filter(|(own, other, ..)| own != other && own.contains("nopad_bin"));
         assert_eq!(self.asked(), unlike.count().to_string(), "built");
         let more: Vec<&str> = refused.iter().map(|(_, more)| more.as_str()).collect();
-        self.home.file("rows/c.txt", &[&taken.concat()[..], more[more.len() / 2]].concat());
+        self.home.file("rows/c.txt", [&taken.concat()[..], more[more.len() / 2]].concat());
         let failed = run(self.home.load(self.server, &self.database, &folder).args(replace));
         failed.refused(1, &[&format!("`f{}`", refused[refused.len() / 2].0)]);
         let sql = format!("SELECT COUNT(*) FROM {}.c", self.database);

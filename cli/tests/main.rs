@@ -31,6 +31,7 @@ mod refused;
 mod replay;
 mod replay_kill;
 mod replicated;
+mod replicated_several;
 mod report;
 mod rights;
 mod rights_one_by_one;

@@ -275,3 +275,54 @@ fn mysql_gets_the_rows_of_parents_before_those_of_children() {
     run(command.args(["--user", &scene.server.options().user_name()])).done();
     assert_eq!(scene.lines("SELECT COUNT(*), SUM(p) FROM c"), ["500|12250"]);
 }
+
+#[test]
+fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.home.file(
+        "schema.sql",
+        "CREATE TABLE b (id INT PRIMARY KEY, t TEXT); \
+        CREATE TABLE a (id INT AUTO_INCREMENT PRIMARY KEY, t VARCHAR(40))",
+    );
+    std::fs::create_dir(scene.home.path().join("rows")).unwrap();
+    let schema = scene.home.path().join("schema.sql");
+    for (rows, [path, mode], said) in [
+        (10, ["auto", "insert"], "one transaction into the tables themselves"),
+        (20_000, ["auto", "replace"], "a twin of the table"),
+        (20_000, ["insert", "replace"], "a twin of the table"),
+    ] {
+        let lines: String = (1..=rows).map(|id| format!("{id}\trow {id} {said}\n")).collect();
+        scene.home.file("rows/a.txt", &lines);
+        scene.home.file("rows/b.txt", &lines);
+        let folder = scene.home.path().join("rows");
+        let mut load = scene.home.load(&scene.server, "d", &folder);
+        let loaded = run(load.args(["--path", path, "--mode", mode]).arg("--ddl").arg(&schema));
+        assert_eq!(loaded.done().out.matches(said).count(), 2, "{loaded:?}");
+        assert_eq!(tables(&mut scene.session, "d"), ["a", "b"]);
+        for table in ["a", "b"] {
+            let sql = format!("SELECT COUNT(*), MAX(t LIKE '%{said}') FROM {table}");
+            assert_eq!(scene.lines(&sql), [format!("{rows}|1")], "{table}");
+        }
+        // A row of one file that is none leaves both as they are.
+        scene.home.file("rows/b.txt", &(lines + "x\ty\n"));
+        let mut load = scene.home.load(&scene.server, "d", &folder);
+        let failed = run(load.args(["--path", path, "--mode", "replace"]));
+        failed.refused(1, &["d.b", "not INT"]);
+        assert_eq!(tables(&mut scene.session, "d"), ["a", "b"]);
+        assert_eq!(scene.lines("SELECT COUNT(*) FROM a"), [rows.to_string()]);
+    }
+    // Tables that foreign keys join are loaded one by one.
+    scene.exec("DELETE FROM a");
+    scene.exec("DELETE FROM b");
+    scene.exec("ALTER TABLE b ADD FOREIGN KEY (id) REFERENCES a (id)");
+    scene.home.file("rows/b.txt", "1\tone\n");
+    let folder = scene.home.path().join("rows");
+    let load = || {
+        let mut load = scene.home.load(&scene.server, "d", &folder);
+        load.args(["--path", "auto"]);
+        load
+    };
+    run(&mut load()).refused(2, &["--each"]);
+    run(load().arg("--each")).done();
+    assert_eq!(scene.lines("SELECT id FROM b"), ["1"]);
+}

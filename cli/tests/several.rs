@@ -1,6 +1,7 @@
 //! Several tables in one command: all at once, or none, whatever happens on the way.
 
 mod crashes;
+mod ddl;
 mod inputs;
 mod small;
 mod together;

@@ -1,4 +1,4 @@
-//! The same table on the replicas of a server: shadows that get the same file.
+//! The same tables on the replicas of a server: shadows that get the same files.
 //!
 //! ```text
 //! primary:   shadow -> build, verify -> import ----------- RENAME (in the binary log) -> drop the old
@@ -9,6 +9,8 @@
 //! log. The RENAME is only asked for when each replica has its finished shadow; what fails before is
 //! removed everywhere.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -17,15 +19,16 @@ use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, Mode};
-use schema::TableName;
+use schema::{Table, TableName};
+use server::facts::ServerFacts;
 use server::replication::Primary;
-use server::{ConnectOptions, Session, catalog, replicas};
+use server::{ConnectOptions, Interrupt, Session, catalog, replicas};
 use sources::Source;
-use targets::{Direct, Lock, LockOptions};
+use targets::{Connections, Direct, Keeper, Lock, LockOptions, Resting};
 
 use crate::ladder::{self, Climbed, Purpose};
 
-/// The replicas of a load, each with its table taken.
+/// The replicas of a load, each with its tables taken.
 pub(crate) struct Copies {
     all: Vec<Copy>,
 }
@@ -34,12 +37,29 @@ pub(crate) struct Copies {
 struct Copy {
     /// As the user named it.
     name: String,
-    lock: Lock,
+    /// Holds its tables.
+    keeper: Arc<Keeper>,
+    tables: Vec<Resting>,
+    /// None while a table has them, or where they were lost.
+    connections: Option<Connections>,
+}
+
+/// A table of the primary, as it was taken there.
+#[derive(Clone, Copy)]
+pub(crate) struct Original<'t> {
+    pub(crate) table: &'t Table,
+    pub(crate) facts: &'t ServerFacts,
+}
+
+impl<'t> Original<'t> {
+    pub(crate) fn of(target: &'t Resting) -> Original<'t> {
+        Original { table: &target.table, facts: &target.facts }
+    }
 }
 
 /// Whether the replicas that are named are to get the file: `--replica` on a way that is, or may be,
 /// the direct one, of a table that is there.
-fn are_asked_for(options: &LoadOptions) -> bool {
+pub(crate) fn are_asked_for(options: &LoadOptions) -> bool {
     !options.replicas.named.is_empty()
         && matches!(options.path, LoadPath::Auto | LoadPath::Direct)
         && options.mode != Mode::Append
@@ -48,7 +68,7 @@ fn are_asked_for(options: &LoadOptions) -> bool {
 }
 
 /// How the primary is reached for that.
-fn primary_options(connect: &ConnectOptions) -> ConnectOptions {
+pub(crate) fn primary_options(connect: &ConnectOptions) -> ConnectOptions {
     ConnectOptions { unlogged: true, logs_publishing: true, ..connect.clone() }
 }
 
@@ -78,7 +98,10 @@ pub(crate) fn climb(
     };
     let mut target = lock(session, options, told)?;
     let cleans = purpose == Purpose::Load;
-    let copies = match Copies::look(&mut target, &connect, options, told, cleans)? {
+    let Lock { session, table, facts, .. } = &mut target;
+    let originals = [Original { table, facts }];
+    let wanted = Wanted { connect: &connect, options, told, cleans };
+    let copies = match Copies::look(session, &originals, wanted)? {
         Ok(copies) => copies,
         Err(against) => return Ok(Err(against)),
     };
@@ -88,36 +111,50 @@ pub(crate) fn climb(
         source.restart()?;
         return Ok(Err(Vec::new()));
     };
-    rung.why = format!("{} of the replicas get the same file: --replica", copies.all.len());
+    rung.why = copies.why();
     Ok(Ok((target, climbed, copies)))
 }
 
+/// What is wanted of the replicas.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// Of the primary.
+    pub(crate) connect: &'a ConnectOptions,
+    pub(crate) options: &'a LoadOptions,
+    pub(crate) told: Option<&'a Sender<String>>,
+    /// Whether what a killed load left is removed.
+    pub(crate) cleans: bool,
+}
+
 impl Copies {
-    /// Takes the table on all replicas, and removes what a killed load left there if it `cleans`.
-    /// Changes nothing else.
+    /// Takes the tables on all replicas, and removes what a killed load left there if that is wanted.
+    /// Changes nothing else. `session` is one of the primary's.
     ///
-    /// Errors: the inner one is what keeps the file from one of them, a sentence each.
-    fn look(
-        target: &mut Lock,
-        connect: &ConnectOptions,
-        options: &LoadOptions,
-        told: Option<&Sender<String>>,
-        cleans: bool,
+    /// Errors: the inner one is what keeps the files from one of them, a sentence each.
+    pub(crate) fn look(
+        session: &mut Session,
+        originals: &[Original<'_>],
+        wanted: Wanted<'_>,
     ) -> Result<Result<Copies, Vec<String>>, Error> {
-        let primary = match Primary::read(&mut target.session) {
+        let primary = match Primary::read(session) {
             Ok(primary) => primary,
             Err(error) => return Ok(Err(vec![error.to_string()])),
         };
-        let position = target.session.query_text("SELECT @@gtid_binlog_pos")?.unwrap_or_default();
+        let position = session.query_text("SELECT @@gtid_binlog_pos")?.unwrap_or_default();
         let mut against = primary.filters.clone();
-        if !target.table.foreign_keys.is_empty() || !target.table.triggers.is_empty() {
+        let is_tied = |table: &Table| !table.foreign_keys.is_empty() || !table.triggers.is_empty();
+        if let Some(tied) = originals.iter().find(|original| is_tied(original.table)) {
+            let name = &tied.table.name;
             let what = "foreign keys and triggers are not carried over on replicas";
-            against.push(what.to_owned());
+            against.push(match originals.len() {
+                1 => what.to_owned(),
+                _ => format!("{name}: {what}"),
+            });
         }
         let (mut all, mut ids) = (Vec::new(), Vec::new());
-        for name in &options.replicas.named {
-            let place = Place { name, connect, options, told, position: &position };
-            match place.look(target, &primary) {
+        for name in &wanted.options.replicas.named {
+            let place = Place { name, wanted, position: &position };
+            match place.look(originals, &primary) {
                 Ok(Ok((copy, id))) => {
                     all.push(copy);
                     ids.push(id);
@@ -142,44 +179,57 @@ impl Copies {
         if !against.is_empty() {
             return Ok(Err(against));
         }
-        if cleans {
-            for Copy { name, lock } in &mut all {
-                Direct::new(lock).cleanup().map_err(|error| of_replica(name, error))?;
+        if wanted.cleans {
+            for copy in &mut all {
+                copy.each(|lock| Ok(Direct::new(lock).cleanup().map(drop)?))?;
             }
         }
         Ok(Ok(Copies { all }))
     }
 
-    /// Has each replica adopt a copy of the built file, which the primary has not got yet.
+    /// Why the direct path is taken.
+    pub(crate) fn why(&self) -> String {
+        format!("{} of the replicas get the same file: --replica", self.all.len())
+    }
+
+    /// Has each replica adopt a copy of a built file, which lies at `built` and which the primary has
+    /// not got yet, for the table of this name.
     ///
     /// Errors: [`Error::Replica`]; the shadows are to be removed by [`Copies::abandon`].
-    pub(crate) fn import(&mut self, target: &Lock, unplaced: &Unplaced) -> Result<(), Error> {
-        let built = target.build_path()?;
-        for Copy { name, lock } in &mut self.all {
-            let interrupt = &target.session.options().interrupt;
+    pub(crate) fn import(
+        &mut self,
+        table: &TableName,
+        (built, unplaced): (&Path, &Unplaced),
+        interrupt: &Interrupt,
+    ) -> Result<(), Error> {
+        for copy in &mut self.all {
             interrupt.check()?;
-            let mut direct = Direct::new(lock);
-            let imported = unplaced.import_copy(&built, &mut direct, interrupt);
-            imported.map_err(|error| of_replica(name, error))?;
+            let Some(at) = copy.tables.iter().position(|resting| resting.table.name == *table)
+            else {
+                return Err(Error::Internal(format!("{table} was not taken on {}", copy.name)));
+            };
+            copy.work(at, |lock| unplaced.import_copy(built, &mut Direct::new(lock), interrupt))?;
             failpoint::hit("replica.imported");
         }
         Ok(())
     }
 
-    /// Right before the RENAME: each replica has its shadow, and still follows.
-    pub(crate) fn check(&mut self, target: &mut Lock) -> Result<(), Error> {
-        let primary = Primary::read(&mut target.session)?;
-        for Copy { name, lock } in &mut self.all {
-            let shadow = lock.names.shadow.clone();
-            let mut against =
-                primary.against(&mut lock.session).map_err(|e| of_replica(name, e))?;
-            let is_there = catalog::exists(&mut lock.session, &shadow);
-            if !is_there.map_err(|error| of_replica(name, error))? {
-                against.push(format!("the load's own table, {shadow}, is gone"));
-            }
-            if !against.is_empty() {
-                return Err(of_replica(name, Error::Usage(against.join("; "))));
-            }
+    /// Right before the RENAME: each replica has its shadows, and still follows. `session` is one of
+    /// the primary's.
+    pub(crate) fn check(&mut self, session: &mut Session) -> Result<(), Error> {
+        let primary = Primary::read(session)?;
+        for copy in &mut self.all {
+            let shadows: Vec<TableName> =
+                copy.tables.iter().map(|resting| resting.names.shadow.clone()).collect();
+            copy.work(0, |lock| {
+                let mut against = primary.against(&mut lock.session)?;
+                for shadow in &shadows {
+                    if !catalog::exists(&mut lock.session, shadow)? {
+                        against.push(format!("the load's own table, {shadow}, is gone"));
+                    }
+                }
+                if against.is_empty() { Ok(()) } else { Err(Error::Usage(against.join("; "))) }
+            })?;
         }
         Ok(())
     }
@@ -187,9 +237,15 @@ impl Copies {
     /// Removes the shadows; gives what could not be removed.
     pub(crate) fn abandon(&mut self) -> Vec<String> {
         let mut left = Vec::new();
-        for Copy { name, lock } in &mut self.all {
-            if let Err(error) = Direct::new(lock).abandon() {
-                let shadow = &lock.names.shadow;
+        for copy in &mut self.all {
+            for at in 0..copy.tables.len() {
+                let shadow = copy.tables[at].names.shadow.clone();
+                let done = copy.work(at, |lock| Ok(Direct::new(lock).abandon()?));
+                let Err(error) = done else { continue };
+                let (name, error) = match error {
+                    Error::Replica { name, error } => (name, *error),
+                    error => (copy.name.clone(), error),
+                };
                 left.push(format!("{shadow} may be left on the replica {name} ({error})"));
             }
         }
@@ -197,75 +253,110 @@ impl Copies {
     }
 }
 
+impl Copy {
+    /// Has the connections work at one of its tables.
+    ///
+    /// Errors: [`Error::Replica`].
+    fn work<T>(
+        &mut self,
+        at: usize,
+        work: impl FnOnce(&mut Lock) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let connections = match self.connections.take() {
+            Some(connections) => connections,
+            None => {
+                let session = self.keeper.another();
+                Connections::of(session.map_err(|error| of_replica(&self.name, error))?)
+            }
+        };
+        let mut lock = self.tables.remove(at).work(connections);
+        let done = work(&mut lock);
+        let (resting, connections) = lock.rest();
+        self.tables.insert(at, resting);
+        self.connections = Some(connections);
+        done.map_err(|error| of_replica(&self.name, error))
+    }
+
+    /// The same at each of them.
+    fn each(&mut self, work: impl Fn(&mut Lock) -> Result<(), Error>) -> Result<(), Error> {
+        (0..self.tables.len()).try_for_each(|at| self.work(at, &work))
+    }
+}
+
 /// Where a replica is, and what is wanted of it.
 struct Place<'a> {
     name: &'a str,
-    connect: &'a ConnectOptions,
-    options: &'a LoadOptions,
-    told: Option<&'a Sender<String>>,
-    /// What the primary had logged when its table was taken.
+    wanted: Wanted<'a>,
+    /// What the primary had logged when its tables were taken.
     position: &'a str,
 }
 
 impl Place<'_> {
-    /// Takes the table; its server's number with it.
+    /// Takes the tables; the number of their server with them.
     fn look(
         &self,
-        target: &Lock,
+        originals: &[Original<'_>],
         primary: &Primary,
     ) -> Result<Result<(Copy, u64), Vec<String>>, Error> {
+        let Wanted { connect, options, told, .. } = self.wanted;
         let connect = ConnectOptions {
             unlogged: true,
             is_replica: true,
             logs_publishing: false,
-            ..replicas::reached(self.name, self.connect)?
+            ..replicas::reached(self.name, connect)?
         };
         let mut session = Session::connect(&connect)?;
         let id = session.query_row("SELECT @@server_id")?.number(0)?;
         let mut against = primary.against(&mut session)?;
-        let (ours, its) = (&target.facts.version, session.version());
+        let (ours, its) = (&originals[0].facts.version, session.version());
         if (ours.flavor, ours.number.0, ours.number.1) != (its.flavor, its.number.0, its.number.1) {
             against.push(format!("it is {}, the primary {}", its.text, ours.text));
         }
         if !against.is_empty() {
             return Ok(Err(against));
         }
-        let seconds = u64::from(self.options.lock_wait_seconds);
-        // Else what is still to come could meet the shadow.
+        let seconds = u64::from(options.lock_wait_seconds);
+        // Else what is still to come could meet the shadows.
         if !Primary::is_reached(&mut session, self.position, seconds)? {
             return Ok(Err(vec![format!("it was not up to date within {seconds} s")]));
         }
-        let name: TableName = target.table.name.clone();
-        let options = LockOptions {
+        let lock_options = LockOptions {
             lock_wait: Duration::from_secs(seconds),
             reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
-            told: self.told.cloned(),
+            told: told.cloned(),
             datadir: None,
             no_triggers: false,
         };
-        let mut lock = Lock::take(session, &name, &options)?;
-        against.extend(lock.unsupported.iter().map(ToString::to_string));
-        if lock.table.definition != target.table.definition {
-            against.push(format!("its {name} has another definition"));
+        let names: Vec<TableName> =
+            originals.iter().map(|original| original.table.name.clone()).collect();
+        let (keeper, tables) = Keeper::take(session, &names, &lock_options)?;
+        for (resting, original) in tables.iter().zip(originals) {
+            against.extend(resting.unsupported.iter().map(ToString::to_string));
+            if resting.table.definition != original.table.definition {
+                against.push(format!("its {} has another definition", original.table.name));
+            }
         }
-        if !lock.facts.replicas.is_empty() {
-            against.push(format!("replicas of its own ({})", lock.facts.replicas.join(", ")));
+        against.dedup();
+        let facts = Arc::clone(&tables[0].facts);
+        if !facts.replicas.is_empty() {
+            against.push(format!("replicas of its own ({})", facts.replicas.join(", ")));
         }
-        against.extend(against_writing(&mut lock)?);
-        let copy = Copy { name: self.name.to_owned(), lock };
+        let mut session = keeper.another()?;
+        against.extend(against_writing(&mut session, &facts)?);
+        let connections = Some(Connections::of(session));
+        let copy = Copy { name: self.name.to_owned(), keeper, tables, connections };
         Ok(if against.is_empty() { Ok((copy, id)) } else { Err(against) })
     }
 }
 
 /// What keeps the account from making a table on a server that is read-only for others.
-fn against_writing(lock: &mut Lock) -> Result<Option<String>, Error> {
-    let is_read_only =
-        lock.session.query_text("SELECT @@GLOBAL.read_only")?.as_deref() == Some("1");
-    let may_write = !is_read_only || lock.facts.privileges.on_server("READ_ONLY ADMIN");
+fn against_writing(session: &mut Session, facts: &ServerFacts) -> Result<Option<String>, Error> {
+    let is_read_only = session.query_text("SELECT @@GLOBAL.read_only")?.as_deref() == Some("1");
+    let may_write = !is_read_only || facts.privileges.on_server("READ_ONLY ADMIN");
     Ok((!may_write).then(|| {
         format!(
             "it is read_only; the account needs: GRANT READ_ONLY ADMIN ON *.* TO {}",
-            lock.facts.account
+            facts.account
         )
     }))
 }

@@ -1,35 +1,51 @@
-//! `--ddl`: the one statement of a file that makes the target.
+//! `--ddl`: the statement of a file that makes the target, or each of several.
 //!
 //! Such files come from mariadb-dump as often as from a keyboard: with comments, DROP TABLE, SET
-//! and other tables in them. Of all that only the target's CREATE TABLE is run.
+//! and other tables in them. Of all that only the targets' CREATE TABLE are run.
+
+use std::collections::HashMap;
 
 use job::error::Error;
 use job::options::LoadOptions;
 use job::pool;
 use schema::TableName;
-use server::{Session, catalog, identifier, privileges};
-use sql::Syntax;
+use server::{ConnectOptions, Session, catalog, identifier, privileges};
+use sql::{Comments, CreateTable, Syntax, TableChange};
 
 /// What a load made before it began.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    table: Option<TableName>,
+    tables: Vec<TableName>,
     database: Option<String>,
 }
 
 impl Made {
     /// Takes it back because the load failed; a table that others have filled meanwhile is theirs.
     pub(crate) fn undo(&self, session: &mut Session) {
+        if self.tables.len() > 1 {
+            // Tables that refer to each other can be dropped in no other way.
+            let _ = session.exec("SET SESSION foreign_key_checks=0");
+        }
         // What made the load fail is what the user must hear.
-        if let Some(name) = &self.table
-            && matches!(catalog::is_empty(session, name), Ok(true))
-        {
-            let _ = session.exec(&format!("DROP TABLE {}", name.quoted()));
+        for name in &self.tables {
+            if matches!(catalog::is_empty(session, name), Ok(true)) {
+                let _ = session.exec(&format!("DROP TABLE {}", name.quoted()));
+            }
         }
         if let Some(database) = &self.database
             && matches!(is_unused(session, database), Ok(true))
         {
             let _ = session.exec(&format!("DROP DATABASE {}", identifier::quote_name(database)));
+        }
+    }
+
+    /// The same over a connection of its own.
+    pub(crate) fn undo_anew(&self, connect: &ConnectOptions) {
+        if self.tables.is_empty() && self.database.is_none() {
+            return;
+        }
+        if let Ok(mut session) = Session::connect(connect) {
+            self.undo(&mut session);
         }
     }
 }
@@ -49,36 +65,141 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
     if options.ddl.is_none() || catalog::exists(session, &name)? {
         return Ok(Made::default());
     }
-    targets::refuse_put_aside(session, &name)?;
-    let statement = statement(options)?;
-    if let Some(grant) = privileges::missing(session, privileges::TO_MAKE, &options.database)? {
+    make(session, vec![(name, options)], |_, _| Ok(()))
+}
+
+/// Makes those of several tables of one database that are missing and have a `--ddl`, in any order of
+/// their foreign keys.
+///
+/// Errors: as of one; a table that a foreign key of theirs refers to is missing. Nothing is left.
+pub(crate) fn make_tables(connect: &ConnectOptions, tables: &[LoadOptions]) -> Result<Made, Error> {
+    if tables.iter().all(|options| options.ddl.is_none()) {
+        return Ok(Made::default());
+    }
+    let mut session = Session::connect(connect)?;
+    let name = |options: &LoadOptions| TableName::new(&options.database, &options.table);
+    let names: Vec<TableName> = tables.iter().map(name).collect();
+    let there = catalog::spellings(&mut session, &tables[0].database, &names)?;
+    let missing = names.into_iter().zip(tables).zip(there).filter_map(|(wanted, there)| {
+        (there.is_none() && wanted.1.ddl.is_some()).then_some(wanted)
+    });
+    let missing: Vec<_> = missing.collect();
+    if missing.is_empty() {
+        return Ok(Made::default());
+    }
+    session.exec("SET SESSION foreign_key_checks=0")?;
+    make(&mut session, missing, check_parents)
+}
+
+/// Makes tables that are missing; what was made goes again where they do not pass `check`.
+fn make(
+    session: &mut Session,
+    missing: Vec<(TableName, &LoadOptions)>,
+    check: impl FnOnce(&mut Session, &[TableName]) -> Result<(), Error>,
+) -> Result<Made, Error> {
+    let first = missing[0].1;
+    let mut statements = Vec::new();
+    for (name, options) in &missing {
+        targets::refuse_put_aside(session, name)?;
+        statements.push(statement(options)?);
+    }
+    if let Some(grant) = privileges::missing(session, privileges::TO_MAKE, &first.database)? {
+        let name = &missing[0].0;
         return Err(Error::Usage(format!("{name} cannot be made: the account needs: {grant}")));
     }
     let refused = |error: server::Error| Error::Usage(format!("--ddl: {error}"));
-    let database = identifier::quote_name(&options.database);
+    let database = identifier::quote_name(&first.database);
     let done = session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}"));
     // Of one that was there already, it says that it changed nothing.
     let is_new = done.map_err(refused)?.affected_rows > 0;
-    let mut made = Made { table: None, database: is_new.then(|| options.database.clone()) };
+    let database_made = is_new.then(|| first.database.clone());
+    let mut made = Made { tables: Vec::new(), database: database_made };
     let make = || {
         session.exec(&format!("USE {database}")).map_err(refused)?;
-        session.exec(statement).map_err(refused)?;
-        if catalog::exists(session, &name)? {
-            return Ok(());
+        for ((name, options), statement) in missing.iter().zip(statements) {
+            options.interrupt.check()?;
+            session.exec(statement).map_err(refused)?;
+            if !catalog::exists(session, name)? {
+                return Err(Error::Usage(format!("--ddl ran, but made no table {name}")));
+            }
+            made.tables.push(name.clone());
         }
-        Err(Error::Usage(format!("--ddl ran, but made no table {name}")))
+        check(session, &made.tables)
     };
     match pool::catch(make).and_then(|outcome| outcome) {
-        Ok(()) => {
-            made.table = Some(name);
-            Ok(made)
-        }
+        Ok(()) => Ok(made),
         Err(error) => {
-            let _shield = options.interrupt.shield();
+            let _shield = first.interrupt.shield();
             made.undo(session);
             Err(error)
         }
     }
+}
+
+/// Sees that what these tables refer to is there: no row could be, else.
+fn check_parents(session: &mut Session, made: &[TableName]) -> Result<(), Error> {
+    for name in made {
+        let definition = catalog::definition(session, name)?;
+        for reference in catalog::references(&definition, &name.database) {
+            let parent = &reference.parent;
+            if !made.contains(parent) && !catalog::exists(session, parent)? {
+                return Err(Error::Usage(format!(
+                    "{name} refers to {parent}, which does not exist and has no file: --ddl makes the \
+                     tables that files go to; make it first"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives each of these tables its statement of a file for `--ddl`; those that it does not make get
+/// none.
+///
+/// Errors: the file makes none of them; it changes one of them by a statement of its own (ALTER TABLE,
+/// CREATE INDEX), which is not run.
+pub fn give_statements(script: &str, tables: &mut [LoadOptions]) -> Result<(), Error> {
+    let Some(database) = tables.first().map(|first| first.database.clone()) else { return Ok(()) };
+    let (mut made, mut changed) = (HashMap::new(), Vec::new());
+    for statement in sql::statements(script.as_bytes(), Syntax::default()) {
+        let Ok(statement) = std::str::from_utf8(statement) else { continue };
+        match made_by(statement, &database) {
+            Some(name) => {
+                made.entry(name).or_insert(statement);
+            }
+            None => changed.extend(changed_by(statement, &database)),
+        }
+    }
+    let mut is_any = false;
+    for options in tables {
+        let name = TableName::new(&options.database, &options.table);
+        options.ddl = made.get(&name).map(|statement| (*statement).to_owned());
+        is_any |= options.ddl.is_some();
+        if options.ddl.is_some() && changed.contains(&name) {
+            return Err(Error::Usage(format!(
+                "--ddl changes {name} by an ALTER TABLE or CREATE INDEX, and only CREATE TABLE is run: \
+                 make the tables first, by the client"
+            )));
+        }
+    }
+    match is_any {
+        true => Ok(()),
+        false => Err(Error::Usage(format!(
+            "--ddl holds no CREATE TABLE for any of the tables of {database} that files go to"
+        ))),
+    }
+}
+
+/// The tables that the rows of one refer to which is still to be made.
+pub(crate) fn parents(options: &LoadOptions) -> Vec<TableName> {
+    let Ok(statement) = statement(options) else { return Vec::new() };
+    let read = CreateTable::read(statement.as_bytes(), Syntax::default(), Comments::default());
+    let keys = read.map_or_else(|_| Vec::new(), |table| table.keys);
+    let parent = |key: sql::ForeignKey| {
+        let database = key.parent.database.unwrap_or_else(|| options.database.clone());
+        TableName::new(database, key.parent.table)
+    };
+    keys.into_iter().map(parent).collect()
 }
 
 /// The statement of `--ddl` that makes the target.
@@ -110,6 +231,17 @@ fn made_by(statement: &str, database: &str) -> Option<TableName> {
         None => database.to_owned(),
     };
     Some(TableName::new(database, text(name.name)?))
+}
+
+/// The table whose columns, indexes or keys a statement changes; None for other statements.
+fn changed_by(statement: &str, database: &str) -> Option<TableName> {
+    let text = statement.as_bytes();
+    let indexed = || TableChange::read(text, Syntax::default()).filter(|change| change.is_index);
+    let table = sql::altered_table(text, Syntax::default());
+    let table = table.or_else(|| Some(indexed()?.table))?;
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok();
+    let database = table.database.map_or_else(|| Some(database.to_owned()), text)?;
+    Some(TableName::new(database, text(table.name)?))
 }
 
 #[cfg(test)]
@@ -152,6 +284,29 @@ mod tests {
         {
             let error = statement(&options(ddl)).unwrap_err().to_string();
             assert!(error.contains("holds no CREATE TABLE"), "{ddl}: {error}");
+        }
+    }
+
+    #[test]
+    fn each_of_several_tables_gets_its_own_statement() {
+        let tables = || ["t", "u", "v"].map(|table| LoadOptions::new(Vec::new(), "d", table));
+        let script = "CREATE DATABASE d; USE d; CREATE TABLE u (a INT); /*!40000 ALTER TABLE `u` \
+            DISABLE KEYS */; CREATE TABLE `d`.`t` (a INT, b INT, FOREIGN KEY (a) REFERENCES u (a), \
+            FOREIGN KEY (b) REFERENCES `e`.`x` (a)); CREATE TABLE other (a INT); \
+            ALTER TABLE other ADD PRIMARY KEY (a)";
+        let mut some = tables();
+        give_statements(script, &mut some).unwrap();
+        let ddl = some.each_ref().map(|options| options.ddl.as_deref().map(|ddl| &ddl[..20]));
+        assert_eq!(ddl, [Some("CREATE TABLE `d`.`t`"), Some("CREATE TABLE u (a IN"), None]);
+        let names = parents(&some[0]).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(names, ["d.u", "e.x"]);
+        for (script, said) in [
+            ("CREATE TABLE w (a INT)", "for any of the tables of d"),
+            ("CREATE TABLE t (a INT); ALTER TABLE t ADD PRIMARY KEY (a)", "d.t by an ALTER"),
+            ("CREATE TABLE t (a INT); CREATE INDEX i ON d.t (a)", "d.t by an ALTER"),
+        ] {
+            let error = give_statements(script, &mut tables()).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
         }
     }
 }

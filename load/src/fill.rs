@@ -79,10 +79,11 @@ impl<'l> Filling<'l, '_, '_> {
         let mut direct = Direct::new(target);
         let filled = self.shadow(&mut direct, true).and_then(|shadowed| {
             let unplaced = self.build(rung, &mut direct, shadowed, source)?;
-            if let Some(copies) = &mut self.copies {
+            if let Some(mut copies) = self.copies.take() {
                 // Before the import, which changes the file.
-                let lock = &*direct.lock;
-                caught(|| self.steps.step(Stage::Import, || copies.import(lock, &unplaced)))?;
+                let copied = self.copy(&mut copies, &direct, &unplaced);
+                self.copies = Some(copies);
+                copied?;
             }
             self.import(rung, &mut direct, unplaced)
         });
@@ -124,6 +125,21 @@ impl<'l> Filling<'l, '_, '_> {
     ) -> Result<Unplaced, Error> {
         let prepared = self.prepared(rung);
         caught(|| direct::build(&prepared, direct, shadowed, source, self.steps))
+    }
+
+    /// Has replicas adopt copies of it.
+    pub(crate) fn copy(
+        &mut self,
+        copies: &mut Copies,
+        direct: &Direct<'_>,
+        unplaced: &Unplaced,
+    ) -> Result<(), Error> {
+        let (name, interrupt) = (&direct.lock.table.name, &self.options.interrupt);
+        caught(|| {
+            let built = direct.lock.build_path()?;
+            let import = || copies.import(name, (&built, unplaced), interrupt);
+            self.steps.step(Stage::Import, import)
+        })
     }
 
     /// Has the server adopt it.
@@ -227,7 +243,7 @@ impl<'l> Filling<'l, '_, '_> {
         let copies = &mut self.copies;
         let published = pool::catch(|| {
             self.steps.last_step(Stage::Publish, || {
-                copies.as_mut().map_or(Ok(()), |copies| copies.check(target))?;
+                copies.as_mut().map_or(Ok(()), |copies| copies.check(&mut target.session))?;
                 publish::publish(&mut Filled::by(target, made), &name, options)
             })
         });

@@ -24,6 +24,8 @@ mod stations;
 mod watched;
 mod whole;
 
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use encode::input;
@@ -32,14 +34,17 @@ use job::journal;
 use job::options::LoadOptions;
 use job::progress::{Progress, Stage};
 use job::report::{Report, memory_peak_bytes};
+use job::steps::Steps;
 use schema::TableName;
 use serde::Serialize;
 use server::ConnectOptions;
 
+use crate::ddl;
 use crate::run::{self, remove_empty};
 
 pub use self::each::load_each;
 pub use self::plan::{SeveralPlan, plan_several, refused};
+pub use crate::ddl::give_statements;
 
 /// What became of several tables.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -92,17 +97,61 @@ pub fn load_several(
                 options
             })
             .collect();
-        let looked = steps.step(Stage::Inspect, || look::look(connect, tables, &told_by))?;
-        // From here on something may be made.
-        steps.stage = Stage::Shadow;
-        if looked.is_whole {
-            return whole::load(connect, looked, &told, steps, progress);
+        let make = || ddl::make_tables(connect, &tables);
+        let made = steps.step_or_undo(Stage::Inspect, make, |made| made.undo_anew(connect))?;
+        let loaded = load_all(connect, tables, &told_by, (&told, steps, progress));
+        if let Err(error) = &loaded
+            && !are_told(error)
+        {
+            let _shield = first.interrupt.shield();
+            made.undo_anew(connect);
         }
-        let filled = stations::fill(connect, looked, steps, progress)?;
-        publish::publish(filled, &told, steps)
+        loaded
     });
     kept.iter().for_each(|path| remove_empty(path));
     outcome.map(|tables| SeveralReport::of(tables, true, begun))
+}
+
+/// Loads tables that are there, if they may be loaded.
+fn load_all(
+    connect: &ConnectOptions,
+    tables: Vec<LoadOptions>,
+    told_by: &Sender<String>,
+    (told, steps, progress): (&str, &mut Steps<'_>, &dyn Progress),
+) -> Result<(Vec<Report>, Vec<String>), Error> {
+    let interrupt = tables[0].interrupt.clone();
+    let mut looked = steps.step(Stage::Inspect, || look::look(connect, tables, told_by))?;
+    // From here on something may be made.
+    steps.stage = Stage::Shadow;
+    if looked.is_whole {
+        return whole::load(connect, looked, told, steps, progress);
+    }
+    let copies = looked.copies.take().map(Mutex::new);
+    let filled = stations::fill(connect, looked, copies.as_ref(), (steps, progress));
+    let loaded = filled.and_then(|filled| publish::publish(filled, copies.as_ref(), told, steps));
+    match (loaded, copies) {
+        // Where the RENAME may be in the log, they may be about to publish.
+        (Err(error), Some(copies)) if !are_told(&error) => {
+            let _shield = interrupt.shield();
+            let mut copies = copies.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let left = copies.abandon();
+            Err(match left.is_empty() {
+                true => error,
+                false => Error::OnReplicas { error: Box::new(error), left },
+            })
+        }
+        (loaded, _) => loaded,
+    }
+}
+
+/// Whether an error says by itself what the tables are: they may have rows, or are about to.
+fn are_told(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::SwapUnknown { .. }
+            | Error::AllIn { .. }
+            | Error::Server(server::Error::CommitUnknown(_))
+    )
 }
 
 impl SeveralReport {
@@ -140,12 +189,6 @@ pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
         }
         if !seen.insert(name.clone()) {
             return Err(Error::Usage(format!("table {name} is named twice")));
-        }
-        if options.ddl.is_some() {
-            return Err(Error::Usage(
-                "--ddl and --create make one table: make the tables of this command before"
-                    .to_owned(),
-            ));
         }
         let (_, source) = input::open_files(options)?;
         if let Some(pipe) = source.files().iter().find(|file| file.bytes.is_none()) {

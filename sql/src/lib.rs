@@ -67,7 +67,7 @@ pub use literal::{Literals, StringRules};
 pub use name::{ObjectName, quoted};
 pub use outline::{Outline, OutlinedColumn, OutlinedIndex};
 pub use problem::Problem;
-pub use script::{made_table, statements};
+pub use script::{altered_table, made_table, statements};
 pub use session::Session;
 pub use statement::{Bound, StatementKind};
 pub use syntax::{Comments, Syntax};

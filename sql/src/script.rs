@@ -4,7 +4,7 @@ use simd::Isa;
 
 use crate::lexer::{Found, Lexer};
 use crate::name::ObjectName;
-use crate::syntax::Syntax;
+use crate::syntax::{Comments, Syntax};
 use crate::token::{Tokens, comment, is_version, line_comment};
 use crate::words::Words;
 
@@ -66,6 +66,26 @@ pub fn made_table(statement: &[u8], syntax: Syntax) -> Option<ObjectName> {
     words.object()
 }
 
+/// The table that `ALTER TABLE [IF EXISTS] name ..` changes, outside of version comments; None for
+/// everything else, and where it only has indexes wait or go on (`DISABLE KEYS`).
+pub fn altered_table(statement: &[u8], syntax: Syntax) -> Option<ObjectName> {
+    let comments = Comments { mariadb: true, version: 0 };
+    let mut words = Words::new(Tokens::new(statement, syntax, comments));
+    if !words.accept("ALTER") {
+        return None;
+    }
+    while words.accept("ONLINE") || words.accept("IGNORE") {}
+    if !words.accept("TABLE") {
+        return None;
+    }
+    if words.accept("IF") && !words.accept("EXISTS") {
+        return None;
+    }
+    let table = words.object()?;
+    let waits = (words.accept("DISABLE") || words.accept("ENABLE")) && words.accept("KEYS");
+    (!waits).then_some(table)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +130,28 @@ mod tests {
         }
         for text in ["", "CREATE VIEW t AS SELECT 1", "CREATE TABLET (a INT)", "CREATE OR t"] {
             assert_eq!(made(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_statement_says_which_table_it_changes() {
+        let altered = |text: &str| {
+            let name = altered_table(text.as_bytes(), Syntax::default())?;
+            Some(String::from_utf8_lossy(&name.name).into_owned())
+        };
+        for text in [
+            "ALTER TABLE t ADD KEY (a), ADD FOREIGN KEY (a) REFERENCES u (a)",
+            "alter online ignore table if exists `d`.`t` DROP COLUMN a",
+        ] {
+            assert_eq!(altered(text).as_deref(), Some("t"), "{text}");
+        }
+        for text in [
+            "/*!40000 ALTER TABLE `t` DISABLE KEYS */",
+            "ALTER TABLE t ENABLE KEYS",
+            "ALTER DATABASE t CHARACTER SET utf8mb4",
+            "CREATE TABLE t (a INT)",
+        ] {
+            assert_eq!(altered(text), None, "{text}");
         }
     }
 }

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::foreign_keys::{carry_over, has_children, referred, unchecked};
 use crate::lock::Lock;
-use crate::names::{Names, own_pattern, twin_prefix};
+use crate::names::{Names, is_own_database, own_pattern, twin_prefix};
 use crate::scratch;
 use crate::swapped::check_emptied;
+use schema::ForeignKey;
 use server::Unsupported;
 use server::catalog;
 use server::error::{Error, Result};
@@ -102,6 +103,18 @@ impl Lock {
             scratch::drop_database(&mut self.session, &database)?;
         }
         Ok(removed)
+    }
+
+    /// Reads the foreign keys anew where tables of loads' own refer to the target: what a killed load
+    /// of several tables left may be gone, now that all of them are cleaned up after.
+    pub fn reread_keys(&mut self) -> Result<()> {
+        let is_own = |key: &ForeignKey| {
+            key.other.as_ref().is_some_and(|other| is_own_database(&other.database))
+        };
+        if self.table.foreign_keys.iter().any(is_own) {
+            self.table.foreign_keys = catalog::foreign_keys(&mut self.session, &self.table.name)?;
+        }
+        Ok(())
     }
 
     /// Tables and databases of loads of this target.

@@ -46,6 +46,11 @@ impl Names {
     }
 }
 
+/// Whether a database is one that a load makes for tables with foreign keys, by its name.
+pub(super) fn is_own_database(database: &str) -> bool {
+    database.starts_with("_inrush_")
+}
+
 /// What all names of ours for a table end with: a digest of its full name, and of its name what can
 /// be read.
 pub fn suffix(table: &TableName) -> String {

@@ -88,8 +88,9 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
         (&["-"], &["--map", "stdin=t"], &["/dev/stdin is a pipe"]),
         (&["empty"], &[], &["there are no files in empty"]),
         (&["t.csv"], &["--map", "x*=t"], &["x*=..: no file matches"]),
-        (&["t.csv"], &["--columns", "a"], &["--columns is for one table"]),
-        (&["t.csv"], &["--ddl", "t.csv"], &["--ddl is for one table"]),
+        (&["t.csv"], &["--columns", "a"], &["--columns names those of one table", "--header"]),
+        (&["t.csv"], &["--create"], &["--create guesses one table", "--ddl FILE makes several"]),
+        (&["t.csv"], &["--ddl", "t.csv"], &["--ddl holds no CREATE TABLE for any of"]),
         (&["t.csv", "g.csv", "u.csv"], &[], &["g", "trigger", "--each"]),
     ];
     for (files, more, parts) in cases {

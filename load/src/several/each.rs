@@ -5,12 +5,13 @@ use std::time::Instant;
 use job::error::Error;
 use job::options::LoadOptions;
 use job::progress::Progress;
-use schema::Table;
+use schema::{Table, TableName};
 use server::{ConnectOptions, Session, catalog};
 
 use super::look::{bytes, parents, spelled};
 use super::order::{Waiting, order};
 use super::{SeveralReport, check_several};
+use crate::ddl;
 use crate::run;
 
 /// Loads several tables of one database one after the other, parents before children, each by itself:
@@ -42,21 +43,29 @@ pub fn load_each(
     Ok(SeveralReport::of((reports, Vec::new()), false, begun))
 }
 
-/// The tables as the server describes them.
+/// The tables as the server describes them; none where `--ddl` is still to make one.
 pub(super) fn described(
     session: &mut Session,
     tables: &[LoadOptions],
-) -> Result<Vec<Table>, Error> {
+) -> Result<Vec<Option<Table>>, Error> {
     let names = spelled(session, tables)?;
-    names.iter().map(|name| Ok(catalog::read(session, name)?)).collect()
+    let described =
+        names.iter().zip(tables).map(|(name, options)| match catalog::read(session, name) {
+            Ok(table) => Ok(Some(table)),
+            Err(server::Error::NoTable(_)) if options.ddl.is_some() => Ok(None),
+            Err(error) => Err(error.into()),
+        });
+    described.collect()
 }
 
 /// The tables, as they wait for their turn.
-pub(super) fn waiting(described: &[Table], tables: &[LoadOptions]) -> Vec<Waiting> {
-    let waiting = |(table, options): (&Table, &LoadOptions)| Waiting {
-        name: table.name.clone(),
-        bytes: bytes(options),
-        parents: parents(table),
+pub(super) fn waiting(described: &[Option<Table>], tables: &[LoadOptions]) -> Vec<Waiting> {
+    let waiting = |(table, options): (&Option<Table>, &LoadOptions)| {
+        let (name, parents) = match table {
+            Some(table) => (table.name.clone(), parents(table)),
+            None => (TableName::new(&options.database, &options.table), ddl::parents(options)),
+        };
+        Waiting { name, bytes: bytes(options), parents }
     };
     described.iter().zip(tables).map(waiting).collect()
 }

@@ -12,12 +12,13 @@ use job::failpoint;
 use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
 use schema::{Table, TableName};
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session, Unsupported, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
 use super::order::{Waiting, order};
 use super::part::{At, Part};
 
+use crate::copies::{self, Copies, Original, Wanted};
 use crate::estimate::Estimate;
 use crate::ladder::{self, Purpose};
 use crate::small;
@@ -32,6 +33,8 @@ pub(super) struct Looked {
     pub(super) keeper: Arc<Keeper>,
     /// Whether the rows of all go in by one transaction.
     pub(super) is_whole: bool,
+    /// Replicas that get the same files.
+    pub(super) copies: Option<Copies>,
 }
 
 /// Takes all tables, finds the way into each, and removes what a killed load left.
@@ -42,10 +45,20 @@ pub(super) fn look(
     tables: Vec<LoadOptions>,
     told: &Sender<String>,
 ) -> Result<Looked, Error> {
+    let against = match tables.iter().all(copies::are_asked_for) {
+        true => match look_with_copies(connect, &tables, told)? {
+            Ok(looked) => return Ok(looked),
+            Err(against) => against,
+        },
+        false => Vec::new(),
+    };
     let mut session = Session::connect(connect)?;
     let names = spelled(&mut session, &tables)?;
     let lock_options = lock_options(&tables[0], told);
-    let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
+    let (keeper, mut targets) = Keeper::take(session, &names, &lock_options)?;
+    for target in &mut targets {
+        target.unsupported.extend(against.iter().cloned().map(Unsupported::NamedReplica));
+    }
     let mut is_whole = small::are_small(&tables, targets.iter().map(|target| &target.table))?;
     let connections = Connections::of(keeper.another()?);
     let tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
@@ -55,10 +68,65 @@ pub(super) fn look(
         let tables = looked.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
         looked = look_at_all(tables.collect(), looked.connections, is_whole)?;
     }
-    let LookedAt { mut parts, estimates, connections } = looked;
-    check_room(&parts, &estimates)?;
-    expect_children(&mut parts);
-    Ok(Looked { parts: in_order(parts), connections, keeper, is_whole })
+    looked.finish(keeper, is_whole, None)
+}
+
+/// The same with the tables taken on the replicas that are named, too.
+///
+/// Errors: the inner one is what keeps the files from one of them, a sentence each; none where a table
+/// is not built at all.
+fn look_with_copies(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    told: &Sender<String>,
+) -> Result<Result<Looked, Vec<String>>, Error> {
+    let connect = copies::primary_options(connect);
+    let mut session = match Session::connect(&connect) {
+        Ok(session) => session,
+        Err(error) => return Ok(Err(vec![error.to_string()])),
+    };
+    let names = spelled(&mut session, tables)?;
+    let (keeper, targets) = Keeper::take(session, &names, &lock_options(&tables[0], told))?;
+    let mut session = keeper.another()?;
+    let originals: Vec<Original<'_>> = targets.iter().map(Original::of).collect();
+    let wanted = Wanted { connect: &connect, options: &tables[0], told: Some(told), cleans: true };
+    let copies = match Copies::look(&mut session, &originals, wanted)? {
+        Ok(copies) => copies,
+        Err(against) => return Ok(Err(against)),
+    };
+    let direct = |options: &LoadOptions| LoadOptions { path: LoadPath::Direct, ..options.clone() };
+    let direct: Vec<_> = tables.iter().map(direct).zip(targets).collect();
+    let mut looked = match look_at_all(direct, Connections::of(session), false) {
+        Err(Error::Unfit { .. }) if tables[0].path == LoadPath::Auto => return Ok(Err(Vec::new())),
+        looked => looked?,
+    };
+    for part in &mut looked.parts {
+        part.rung.why = copies.why();
+    }
+    looked.finish(keeper, false, Some(copies)).map(Ok)
+}
+
+impl LookedAt {
+    /// All of them in their order, if there is room.
+    fn finish(
+        self,
+        keeper: Arc<Keeper>,
+        is_whole: bool,
+        copies: Option<Copies>,
+    ) -> Result<Looked, Error> {
+        let LookedAt { mut parts, estimates, mut connections } = self;
+        check_room(&parts, &estimates)?;
+        for part in &mut parts {
+            let Some(target) = part.target.take() else { continue };
+            let mut lock = target.work(connections);
+            let read = lock.reread_keys();
+            let (target, back) = lock.rest();
+            (part.target, connections) = (Some(target), back);
+            read?;
+        }
+        expect_children(&mut parts);
+        Ok(Looked { parts: in_order(parts), connections, keeper, is_whole, copies })
+    }
 }
 
 /// What looking at all tables gives.
@@ -87,9 +155,9 @@ fn look_at_all(
     Ok(LookedAt { parts, estimates, connections })
 }
 
-/// The names as the server spells them.
+/// The names as the server spells them, or as they were typed where `--ddl` is to make a table.
 ///
-/// Errors: tables that are missing, all of them; two names that are one table's.
+/// Errors: other tables that are missing, all of them; two names that are one table's.
 pub(super) fn spelled(
     session: &mut Session,
     tables: &[LoadOptions],
@@ -107,6 +175,7 @@ pub(super) fn spelled(
                 )));
             }
             Some(spelled) => names.push(spelled),
+            None if options.ddl.is_some() => names.push(name),
             None => {
                 targets::refuse_put_aside(session, &name)?;
                 let file = options.files.first().map(|file| file.display().to_string());
@@ -117,8 +186,8 @@ pub(super) fn spelled(
     match missing.as_slice() {
         [] => Ok(names),
         missing => Err(Error::Usage(format!(
-            "{} not exist: {}; make them first, or say by --map PATTERN=TABLE where the rows of a \
-             file go, and by --map PATTERN= which files are none",
+            "{} not exist: {}; make them first, by --ddl FILE too, or say by --map PATTERN=TABLE where \
+             the rows of a file go, and by --map PATTERN= which files are none",
             if missing.len() == 1 { "a table does" } else { "tables do" },
             missing.join(", ")
         ))),

@@ -1,7 +1,8 @@
 //! What a load of several tables would do.
 
 use job::error::Error;
-use job::options::{LoadOptions, WithOthers};
+use job::options::{LoadOptions, LoadPath, WithOthers};
+use schema::Table;
 use serde::Serialize;
 use server::{ConnectOptions, Session};
 
@@ -9,6 +10,7 @@ use super::check_several;
 use super::each::{described, waiting};
 use super::order::order;
 
+use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
 use crate::ladder::Refused;
 use crate::plan::{Plan, planned};
@@ -63,7 +65,13 @@ pub fn plan_several(
         order.iter().map(|at| planned(Some(connect), &options(at))).collect::<Result<Vec<_>, _>>()
     };
     let with_others = if each { WithOthers::Alone } else { WithOthers::Swap };
-    let plans = match !each && small::are_small(tables, &described)? {
+    let there: Option<Vec<Table>> = described.into_iter().collect();
+    // Of tables that are still to be made, nobody knows yet.
+    let are_small = match &there {
+        Some(there) => !each && small::are_small(tables, there)?,
+        None => false,
+    };
+    let plans = match are_small {
         true => {
             let plans = planned_by(WithOthers::Transaction)?;
             let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
@@ -71,6 +79,12 @@ pub fn plan_several(
             if is_whole { plans } else { planned_by(with_others)? }
         }
         false => planned_by(with_others)?,
+    };
+    let plans = match each {
+        true => plans,
+        false => one_way(plans, tables, &order, |options| {
+            planned(Some(connect), &LoadOptions { with_others, ..options })
+        })?,
     };
     let plans: Vec<Plan> = plans.into_iter().map(|(plan, _)| plan).collect();
     let estimates: Option<Vec<Estimate>> = plans.iter().map(|plan| plan.estimate).collect();
@@ -81,4 +95,27 @@ pub fn plan_several(
         estimate: estimates.and_then(|all| Estimate::of_all(&all)),
         tables: plans,
     })
+}
+
+/// Where one table cannot be copied to the replicas that are named, the rows of all are sent.
+fn one_way<T>(
+    mut plans: Vec<(Plan, T)>,
+    tables: &[LoadOptions],
+    order: &[usize],
+    again: impl Fn(LoadOptions) -> Result<(Plan, T), Error>,
+) -> Result<Vec<(Plan, T)>, Error> {
+    let is_direct = |plan: &Plan| plan.path == Some(LoadPath::Direct.name());
+    let other = plans.iter().find(|(plan, _)| !is_direct(plan));
+    let Some(other) = other.map(|(plan, _)| plan.target.clone()) else { return Ok(plans) };
+    if !tables.iter().all(are_asked_for) {
+        return Ok(plans);
+    }
+    for (planned, at) in plans.iter_mut().zip(order) {
+        if is_direct(&planned.0) {
+            *planned = again(LoadOptions { path: LoadPath::Stream, ..tables[*at].clone() })?;
+            let reason = format!("{other}, of the same command, is not copied to the replicas");
+            planned.0.refused.insert(0, Refused { path: LoadPath::Direct.name(), reason });
+        }
+    }
+    Ok(plans)
 }

@@ -1,5 +1,7 @@
 //! All tables take their places, by one statement.
 
+use std::sync::{Mutex, PoisonError};
+
 use job::error::Error;
 use job::pool;
 use job::progress::Stage;
@@ -13,6 +15,7 @@ use targets::publish::{Filled as Published, Ready};
 
 use super::part::{At, Ended, Part};
 use super::stations::{Filled, give_up};
+use crate::copies::Copies;
 use crate::fill::drop_ledger;
 use crate::speeds::Speeds;
 
@@ -21,6 +24,7 @@ use crate::speeds::Speeds;
 /// Errors: all are the old tables. [`Error::SwapUnknown`]: all are the old ones, or all the new ones.
 pub(super) fn publish(
     filled: Filled,
+    copies: Option<&Mutex<Copies>>,
     told: &str,
     steps: &mut Steps<'_>,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
@@ -34,7 +38,13 @@ pub(super) fn publish(
     let options = parts[0].options.clone();
     let mut all = Published::by(&mut lock, made).with(others);
     let published = pool::catch(|| {
-        steps.last_step(Stage::Publish, || job::publish::publish(&mut all, told, &options))
+        steps.last_step(Stage::Publish, || {
+            if let Some(copies) = copies {
+                let mut copies = copies.lock().unwrap_or_else(PoisonError::into_inner);
+                copies.check(&mut all.lock.session)?;
+            }
+            job::publish::publish(&mut all, told, &options)
+        })
     });
     let published = published.unwrap_or_else(|died| {
         let _shield = options.interrupt.shield();

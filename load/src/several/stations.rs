@@ -27,6 +27,7 @@ use targets::{Connections, Direct, Keeper, Lock};
 use super::look::Looked;
 use super::part::{At, Ended, Part};
 use super::watched::Watched;
+use crate::copies::Copies;
 use crate::fill::{Failed, Filling, Full};
 use crate::forecast::Forecast;
 use crate::ladder::Rung;
@@ -48,8 +49,8 @@ pub(super) struct Filled {
 pub(super) fn fill(
     connect: &ConnectOptions,
     looked: Looked,
-    steps: &Steps<'_>,
-    progress: &dyn Progress,
+    copies: Option<&Mutex<Copies>>,
+    (steps, progress): (&Steps<'_>, &dyn Progress),
 ) -> Result<Filled, Error> {
     let Looked { parts, connections, keeper, .. } = looked;
     let importer = Connections::of(keeper.another()?);
@@ -59,6 +60,7 @@ pub(super) fn fill(
         cache_bytes.unwrap_or_else(|| machine::page_cache_bytes(options.memory_bytes_max));
     let stations = Stations {
         connect,
+        copies,
         steps,
         progress,
         parts: parts.into_iter().map(Mutex::new).collect(),
@@ -103,6 +105,8 @@ fn is_gone(error: &server::Error) -> bool {
 /// The stations, and what goes from one to the other.
 struct Stations<'a> {
     connect: &'a ConnectOptions,
+    /// Replicas that get the same files.
+    copies: Option<&'a Mutex<Copies>>,
     steps: &'a Steps<'a>,
     progress: &'a dyn Progress,
     parts: Vec<Mutex<Part>>,
@@ -245,7 +249,13 @@ impl Stations<'_> {
                         return Ok(());
                     };
                     let mut direct = Direct::resume(bench.lock, made);
-                    let full = bench.filling.import(bench.rung, &mut direct, *unplaced);
+                    let copied = match self.copies {
+                        // Before the import, which changes the file.
+                        Some(copies) => bench.filling.copy(&mut lock(copies), &direct, &unplaced),
+                        None => Ok(()),
+                    };
+                    let full = copied
+                        .and_then(|()| bench.filling.import(bench.rung, &mut direct, *unplaced));
                     let full = full.map_err(|error| bench.filling.abandon(&mut direct, error));
                     bench.full(full)
                 });
