@@ -282,7 +282,7 @@ fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
     scene.home.file(
         "schema.sql",
         "CREATE TABLE b (id INT PRIMARY KEY, t TEXT); \
-        CREATE TABLE a (id INT AUTO_INCREMENT PRIMARY KEY, t VARCHAR(40))",
+        CREATE TABLE a (id INT AUTO_INCREMENT PRIMARY KEY, t VARCHAR(80))",
     );
     std::fs::create_dir(scene.home.path().join("rows")).unwrap();
     let schema = scene.home.path().join("schema.sql");
@@ -307,7 +307,7 @@ fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
         scene.home.file("rows/b.txt", &(lines + "x\ty\n"));
         let mut load = scene.home.load(&scene.server, "d", &folder);
         let failed = run(load.args(["--path", path, "--mode", "replace"]));
-        failed.refused(1, &["d.b", "not INT"]);
+        failed.refused(1, &["d.b", "Incorrect integer value"]);
         assert_eq!(tables(&mut scene.session, "d"), ["a", "b"]);
         assert_eq!(scene.lines("SELECT COUNT(*) FROM a"), [rows.to_string()]);
     }
