@@ -39,6 +39,8 @@ use crate::machine::{self, Machine};
 
 /// Batches of Inrush in l.i1, in percent of the table; those of more rows than are added are left out.
 const BATCHES: [u64; 3] = [1, 10, 50];
+/// What `--path` may be.
+const PATHS: [&str; 4] = ["auto", "direct", "stream", "insert"];
 /// The least buffer pool that a server runs with.
 const POOL_BYTES_MIN: u64 = 8 << 20;
 /// Bytes of a row in the finished table and as text; estimated, for room on the disk.
@@ -163,6 +165,9 @@ fn check(options: &InsertOptions) -> Result<(), Error> {
     if !(1..=100).contains(&options.more_percent) {
         return wrong("--more is 1 to 100 percent of the table".to_owned());
     }
+    if !PATHS.contains(&options.path.as_str()) {
+        return wrong(format!("--path: {:?} is none of {}", options.path, PATHS.join(", ")));
+    }
     if options.seconds_max <= 0.0 || options.interval_seconds <= 0.0 {
         return wrong("--seconds and --interval are more than 0".to_owned());
     }
@@ -214,6 +219,9 @@ impl Benchmark<'_> {
                     case.runs.push(run);
                 }
             }
+            // As they are read, not as they ran.
+            case.runs
+                .sort_by_key(|run| (run.step == Step::More, matches!(run.way, Way::Inrush(_))));
             outcome.cases.push(case);
         }
         Ok(())
@@ -255,15 +263,16 @@ impl Benchmark<'_> {
         Ok(table_bytes)
     }
 
+    /// Inrush first: what it refuses ends the benchmark before the others have taken their time.
     fn ways(&self) -> Vec<(Step, Way, Buffering)> {
         use Buffering::{All, None};
-        let first =
-            [Way::Insert, Way::LoadData, Way::Inrush(100)].map(|way| (Step::First, way, None));
-        let theirs = [(Way::Insert, None), (Way::Insert, All), (Way::LoadData, None)];
-        let theirs = theirs.into_iter().chain([(Way::LoadData, All)]);
+        let first = [Way::Inrush(100), Way::Insert, Way::LoadData];
+        let first = first.map(|way| (Step::First, way, None));
         let batches = BATCHES.into_iter().filter(|&percent| percent <= self.options.more_percent);
         let ours = batches.map(|percent| (Way::Inrush(percent), None));
-        let more = theirs.chain(ours).map(|(way, buffering)| (Step::More, way, buffering));
+        let theirs = [Way::Insert, Way::LoadData].map(|way| [(way, None), (way, All)]);
+        let more = ours.chain(theirs.into_iter().flatten());
+        let more = more.map(|(way, buffering)| (Step::More, way, buffering));
         let steps = chosen(&self.options.steps, &Step::ALL);
         first.into_iter().chain(more).filter(|(step, ..)| steps.contains(step)).collect()
     }

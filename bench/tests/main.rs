@@ -309,6 +309,9 @@ fn the_insert_benchmark_adds_the_same_rows_in_every_way() {
     // Behind rows that came without indexes, and nowhere else.
     let is_indexed = |run: &&insert::Run| run.index_seconds.is_some();
     assert_eq!(case.runs.iter().filter(is_indexed).count(), 2);
+    let is_ours = |run: &insert::Run| matches!(run.way, InsertWay::Inrush(_));
+    let order: Vec<bool> = case.step(Step::First).map(is_ours).collect();
+    assert_eq!(order, [false, false, true], "in the order of reading");
     let tenths = case.step(Step::More).find(|run| run.way == InsertWay::Inrush(10)).unwrap();
     assert_eq!((tenths.points.len(), tenths.batch_rows), (5, 300));
     assert_eq!(tenths.paths, ["stand-in"; 5]);
@@ -330,13 +333,14 @@ fn a_way_that_adds_other_rows_fails_the_insert_benchmark() {
         ..insert_options(&folder.0, "SET productid = 7")
     };
     let error = insert::run(&options, &mut |_| {}).unwrap_err().to_string();
-    let expected = "table purchases_index: Inrush (stand-in) loaded 3000 rows of checksum ";
-    assert!(error.starts_with(expected), "{error}");
+    let expected = "table purchases_index: INSERT, 250 rows loaded 3000 rows of checksum ";
+    assert!(error.starts_with(expected) && error.contains("Inrush (stand-in)"), "{error}");
     assert!(!folder.0.join("server").exists() && !folder.0.join("aside").exists());
 
     let cases = [
         (InsertOptions { rows: 10, ..options.clone() }, "--rows"),
         (InsertOptions { more_percent: 0, ..options.clone() }, "--more"),
+        (InsertOptions { path: "fast".to_owned(), ..options.clone() }, "--path"),
         (InsertOptions { pool_bytes: Some(1 << 20), ..options }, "--pool"),
     ];
     for (options, expected) in cases {

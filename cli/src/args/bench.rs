@@ -181,7 +181,7 @@ pub(crate) struct InsertBenchArgs {
     /// Rows that are added then, in percent of these.
     #[arg(long, value_name = "PERCENT", default_value_t = 50)]
     pub(crate) more: u64,
-    /// The small buffer pool, as 64M [default: an eighth of the table].
+    /// The small buffer pool, as 64M [default: an eighth of the table, 8M at least].
     #[arg(long, value_name = "SIZE")]
     pub(crate) pool: Option<String>,
     /// Begin no statement and no file after so many seconds of a step.
