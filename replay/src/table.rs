@@ -522,8 +522,15 @@ fn make(
         true => shadow.quoted(),
         false => server::identifier::quote_name(&shadow.table),
     };
-    sessions.dump.exec_bytes(&create.named(&written))?;
+    let made = sessions.dump.exec_bytes(&create.named(&written));
     let own = &mut sessions.own;
+    if let Err(error) = made {
+        // A statement that was killed may have made it all the same.
+        if error.is_unclear() && error.errno().is_some() {
+            own.exec(&format!("DROP TABLE IF EXISTS {}", shadow.quoted()))?;
+        }
+        return Err(error);
+    }
     let made = Shadow::read(own, name.clone(), shadow.clone());
     let why = match made {
         Ok((shadow, engine)) => {

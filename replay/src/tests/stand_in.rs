@@ -173,6 +173,21 @@ fn whatever_befalls_a_request_of_a_replay_what_it_says_is_so() {
     assert!(failed.is_empty(), "seed {seed}, {} failed:\n{}", failed.len(), some.join("\n"));
 }
 
+/// It was left once, without a word, beside the table that was then made in its own place.
+#[test]
+fn a_shadow_goes_that_was_made_by_a_statement_that_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let replayed = Replayed::new(WAYS[1], folder.path());
+    replayed.reset();
+    replayed.server.judge(|request| {
+        let is_of_v = String::from_utf8_lossy(&request.text).contains("_v` (");
+        let is_killed = request.begins("CREATE TABLE `model`.`_inrush_replay_") && is_of_v;
+        if is_killed { Fate::DoneThenRefused(1317) } else { Fate::Done }
+    });
+    let outcome = replayed.replay();
+    replayed.is_done(&outcome, "the last CREATE TABLE was killed when it was through");
+}
+
 /// Makes all runs, several at a time, and gives what is wrong with those that failed.
 fn all(work: &[(usize, Fault)], folder: &Path) -> Vec<String> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
