@@ -23,8 +23,12 @@ impl Stage {
         for server in stage.servers() {
             server.script("SET GLOBAL gtid_strict_mode=1; SET GLOBAL binlog_format=MIXED").unwrap();
         }
-        for replica in 0..2 {
-            stage.cluster.replica(replica).unwrap().exec("SET GLOBAL read_only=1").unwrap();
+        // As careful servers have it: the primary waits until one has what it logs.
+        stage.sql("SET GLOBAL rpl_semi_sync_master_enabled=1");
+        for (replica, _) in &stage.cluster.replicas {
+            let script = "STOP SLAVE; SET GLOBAL rpl_semi_sync_slave_enabled=1; \
+                SET GLOBAL slave_parallel_threads=2; START SLAVE; SET GLOBAL read_only=1";
+            replica.script(script).unwrap();
         }
         stage.sql("CREATE DATABASE r; CREATE TABLE r.other (a INT PRIMARY KEY)");
         stage.reset();
@@ -184,6 +188,14 @@ fn what_is_not_copied_keeps_all_tables_of_the_command_from_it() {
     assert!(sent.out.contains("replicas that no --replica names"), "{sent:?}");
     stage.checksums();
     stage.clean("sent");
+    // One that is to stay behind, and has not got what was written last.
+    let delay =
+        |seconds: u32| format!("STOP SLAVE; CHANGE MASTER TO MASTER_DELAY={seconds}; START SLAVE");
+    stage.cluster.replicas[1].0.script(&delay(3600)).unwrap();
+    stage.sql("INSERT INTO r.other VALUES (7)");
+    let refused = run(stage.load().args(["--lock-wait", "1"]));
+    refused.refused(2, &["not up to date within 1 s, and was told to stay 3600 s behind"]);
+    stage.cluster.replicas[1].0.script(&delay(0)).unwrap();
     // Tables with foreign keys can only be sent one by one.
     stage.sql("ALTER TABLE r.b ADD FOREIGN KEY (id) REFERENCES r.c (id)");
     stage.cluster.wait_until_even().unwrap();

@@ -21,7 +21,7 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, Mode};
 use schema::{Table, TableName};
 use server::facts::ServerFacts;
-use server::replication::Primary;
+use server::replication::{self, Primary};
 use server::{ConnectOptions, Interrupt, Session, catalog, replicas};
 use sources::Source;
 use targets::{Connections, Direct, Keeper, Lock, LockOptions, Resting};
@@ -318,7 +318,11 @@ impl Place<'_> {
         let seconds = u64::from(options.lock_wait_seconds);
         // Else what is still to come could meet the shadows.
         if !Primary::is_reached(&mut session, self.position, seconds)? {
-            return Ok(Err(vec![format!("it was not up to date within {seconds} s")]));
+            let why = match replication::delay(&mut session)? {
+                0 => String::new(),
+                delay => format!(", and was told to stay {delay} s behind (MASTER_DELAY)"),
+            };
+            return Ok(Err(vec![format!("it was not up to date within {seconds} s{why}")]));
         }
         let lock_options = LockOptions {
             lock_wait: Duration::from_secs(seconds),

@@ -89,6 +89,13 @@ impl Primary {
     }
 }
 
+/// Seconds that the server of `session`, a replica, was told to stay behind (`MASTER_DELAY`).
+pub fn delay(session: &mut Session) -> Result<u64> {
+    let channels = session.query_named("SHOW ALL SLAVES STATUS")?;
+    let delay = |channel| set(channel, "sql_delay")?.parse().ok();
+    Ok(channels.iter().filter_map(delay).max().unwrap_or(0))
+}
+
 /// What a column holds, if anything.
 fn set<'a>(row: &'a HashMap<String, Option<String>>, column: &str) -> Option<&'a str> {
     row.get(column)?.as_deref().filter(|value| !value.is_empty())

@@ -23,16 +23,18 @@ pub(super) struct Behind {
     mark: Mark,
     result: Receiver<(Session, Result<()>)>,
     statement: String,
+    /// How many it waits for.
+    tables: usize,
     /// The connection, where it had not to wait.
     early: Option<Session>,
 }
 
 impl Behind {
-    /// Has `session` wait for locks; `observer` sees it do so, or get them at once.
+    /// Has `session` wait for the locks of so many tables; `observer` sees it do so, or get them at once.
     ///
     /// Errors: neither.
     pub(super) fn queue(
-        statement: String,
+        (statement, tables): (String, usize),
         mut session: Session,
         wait: Duration,
         observer: &mut Session,
@@ -46,11 +48,11 @@ impl Behind {
             // Nobody waits for it any more: the lock goes with the session.
             let _ = sender.send((session, locked));
         });
-        let seen = wait_until_queued(observer, &mark, &result).inspect_err(|_| {
+        let seen = wait_until_queued(observer, &mark, tables, &result).inspect_err(|_| {
             // Nobody is told when it gets its locks.
             let _ = observer.kill(&mark);
         })?;
-        let behind = Behind { mark, result, statement, early: None };
+        let behind = Behind { mark, result, statement, tables, early: None };
         match seen {
             Some((_, Err(error))) => Err(error),
             Some((session, Ok(()))) => Ok(Behind { early: Some(session), ..behind }),
@@ -85,10 +87,10 @@ impl Behind {
 
     /// Has another connection wait in its place, behind all that wait now.
     pub(super) fn again(self, wait: Duration, observer: &mut Session) -> Result<Behind> {
-        let statement = self.statement.clone();
+        let locked = (self.statement.clone(), self.tables);
         self.give_up(observer);
         let session = observer.another()?;
-        Behind::queue(statement, session, wait, observer)
+        Behind::queue(locked, session, wait, observer)
     }
 
     fn died(&self) -> Error {
@@ -99,10 +101,12 @@ impl Behind {
     }
 }
 
-/// Does `work`, whose connection waits for tables that these have: they let go when it does.
+/// Does `work`, whose connection waits for some of so many tables that these have: they let go when it
+/// does.
 pub(super) fn hand_over<T: Send>(
     mut holders: Vec<Session>,
     waiter: &Mark,
+    tables: usize,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
     let Some(mut observer) = holders.pop() else { return work() };
@@ -113,7 +117,7 @@ pub(super) fn hand_over<T: Send>(
             // The receiver outlives this: it is asked in any case.
             let _ = sender.send(work());
         });
-        let early = wait_until_queued(&mut observer, waiter, &result);
+        let early = wait_until_queued(&mut observer, waiter, tables, &result);
         // Without it the other would wait for nothing.
         drop((observer, holders));
         let died = || {

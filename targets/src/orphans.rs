@@ -1,6 +1,7 @@
 //! Rows that refer to rows which are not there.
 //!
-//! The server joins the two tables by the key of the parent, and compares as its foreign keys do.
+//! The server joins the two tables by the key of the parent. Its foreign keys compare what is stored,
+//! which is other than values where types are not the same on both sides: see [`Equal`].
 
 use crate::scratch::Waiting;
 use schema::{Reference, Table, TableName};
@@ -8,6 +9,8 @@ use server::catalog::{self, definition, references};
 use server::error::{Error, Orphans, Result};
 use server::identifier::quote_name;
 use server::session::{Row, Session};
+use values::SqlType;
+use values::key::fixed_width;
 
 /// Keys that an error names.
 const KEYS_NAMED: usize = 3;
@@ -23,7 +26,8 @@ pub(super) fn check_rows(
     filled: &Waiting,
 ) -> Result<()> {
     let parent = filled.get(&reference.parent).unwrap_or(&reference.parent);
-    let Some(keys) = orphans(session, reference, rows, parent)? else { return Ok(()) };
+    let equal = equal(session, table, reference)?;
+    let Some(keys) = orphans(session, (reference, &equal), rows, parent)? else { return Ok(()) };
     Err(Error::Orphans(Box::new(Orphans {
         child: table.name.to_string(),
         constraint: reference.name.clone(),
@@ -48,7 +52,9 @@ pub(super) fn check_children(
         if reference.parent != *table {
             continue;
         }
-        let Some(keys) = orphans(session, &reference, child, rows)? else { continue };
+        let own = catalog::read(session, child)?;
+        let equal = equal(session, &own, &reference)?;
+        let Some(keys) = orphans(session, (&reference, &equal), child, rows)? else { continue };
         return Err(Error::Orphans(Box::new(Orphans {
             child: child.to_string(),
             constraint: reference.name,
@@ -64,7 +70,7 @@ pub(super) fn check_children(
 /// Some keys of rows in `child` that no row of `parent` has, in words; none if there are no such rows.
 fn orphans(
     session: &mut Session,
-    reference: &Reference,
+    (reference, equal): (&Reference, &[Equal]),
     child: &TableName,
     parent: &TableName,
 ) -> Result<Option<String>> {
@@ -74,9 +80,9 @@ fn orphans(
     let limit = KEYS_NAMED + 1;
     let (keys, is_key, rows) = (keys.join(", "), is_key.join(" AND "), child.quoted());
     let sql = if catalog::exists(session, parent)? {
-        let on = columns.iter().zip(&reference.parent_columns);
+        let on = columns.iter().zip(&reference.parent_columns).zip(equal);
         let on: Vec<String> =
-            on.map(|(own, other)| format!("p.{}=c.{own}", quote_name(other))).collect();
+            on.map(|((own, other), equal)| equal.condition(own, &quote_name(other))).collect();
         let first = quote_name(&reference.parent_columns[0]);
         // By the parent's index, whatever the server thinks that there is in a new table; and without
         // rows of transactions that have not ended.
@@ -94,6 +100,89 @@ fn orphans(
     Ok((!found.is_empty()).then(|| told(&found, columns.len())))
 }
 
+/// What a foreign key takes for equal in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Equal {
+    Values,
+    /// The numbers of labels, whatever these are.
+    Numbers,
+    /// Nothing: values are stored in other places, or in more bytes.
+    Nothing,
+}
+
+impl Equal {
+    fn condition(self, own: &str, other: &str) -> String {
+        match self {
+            Equal::Values => format!("p.{other}=c.{own}"),
+            Equal::Numbers => format!("p.{other}+0=c.{own}+0"),
+            Equal::Nothing => "FALSE".to_owned(),
+        }
+    }
+
+    /// Source: MariaDB 10.11, storage/innobase/rem/rem0cmp.cc, `cmp_cols_are_equal`, `cmp_data`: types
+    /// of fixed bytes pass for each other, and are compared byte by byte.
+    fn of(own: &SqlType, other: &SqlType) -> Equal {
+        use SqlType::{DateTime, Decimal, Enum, Set, Time, Timestamp};
+        let whole_bytes = |precision: &u8, scale: &u8| {
+            let whole =
+                SqlType::Decimal { precision: precision - scale, scale: 0, unsigned: false };
+            fixed_width(&whole)
+        };
+        let is_alike = match (own, other) {
+            (Enum { .. } | Set { .. }, Enum { .. } | Set { .. }) => {
+                return if own == other { Equal::Values } else { Equal::Numbers };
+            }
+            (Decimal { precision, scale, .. }, Decimal { precision: p, scale: s, .. }) => {
+                scale == s && whole_bytes(precision, scale) == whole_bytes(p, s)
+            }
+            (Time { .. }, Time { .. })
+            | (DateTime { .. }, DateTime { .. })
+            | (Timestamp { .. }, Timestamp { .. }) => fixed_width(own) == fixed_width(other),
+            _ => true,
+        };
+        if is_alike { Equal::Values } else { Equal::Nothing }
+    }
+}
+
+/// What the foreign key of a table takes for equal, column by column.
+fn equal(session: &mut Session, table: &Table, reference: &Reference) -> Result<Vec<Equal>> {
+    use SqlType::{DateTime, Decimal, Enum, Set, Time, Timestamp};
+    let own = types(table, &reference.columns);
+    let is_told = |own: &Option<SqlType>| {
+        matches!(
+            own,
+            Some(
+                Decimal { .. }
+                    | Time { .. }
+                    | DateTime { .. }
+                    | Timestamp { .. }
+                    | Enum { .. }
+                    | Set { .. }
+            )
+        )
+    };
+    if !own.iter().any(is_told) || !catalog::exists(session, &reference.parent)? {
+        return Ok(vec![Equal::Values; own.len()]);
+    }
+    let others = types(&catalog::read(session, &reference.parent)?, &reference.parent_columns);
+    let equal = |(own, other): (Option<SqlType>, Option<SqlType>)| match (own, other) {
+        (Some(own), Some(other)) => Equal::of(&own, &other),
+        _ => Equal::Values,
+    };
+    Ok(own.into_iter().zip(others).map(equal).collect())
+}
+
+/// The types of these columns.
+fn types(table: &Table, columns: &[String]) -> Vec<Option<SqlType>> {
+    let of = |name: &String| {
+        // Names of columns have no case.
+        let is_it = |own: &str| own.to_lowercase() == name.to_lowercase();
+        let column = table.columns.iter().find(|column| is_it(&column.name));
+        column.map(|column| column.sql_type.clone())
+    };
+    columns.iter().map(of).collect()
+}
+
 fn told(found: &[Row], columns: usize) -> String {
     let key = |row: &Row| {
         let values: Vec<String> = (0..columns).map(|at| row.text_lossy(at)).collect();
@@ -102,4 +191,33 @@ fn told(found: &[Row], columns: usize) -> String {
     let keys: Vec<String> = found.iter().take(KEYS_NAMED).map(key).collect();
     let more = if found.len() > KEYS_NAMED { " and others" } else { "" };
     format!("{}{more}", keys.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_that_are_stored_otherwise_hold_nothing_equal() {
+        let decimal = |precision, scale| SqlType::Decimal { precision, scale, unsigned: false };
+        let labels = |labels: &[&str]| SqlType::Enum {
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            text: values::sql_type::TextType {
+                charset: values::Charset::Latin1,
+                collation: "latin1_bin".to_owned(),
+            },
+        };
+        for (own, other, expected) in [
+            (decimal(10, 2), decimal(10, 2), Equal::Values),
+            (decimal(10, 2), decimal(11, 2), Equal::Values),
+            (decimal(10, 2), decimal(12, 2), Equal::Nothing),
+            (decimal(10, 2), decimal(10, 1), Equal::Nothing),
+            (SqlType::DateTime { digits: 1 }, SqlType::DateTime { digits: 2 }, Equal::Values),
+            (SqlType::DateTime { digits: 0 }, SqlType::DateTime { digits: 3 }, Equal::Nothing),
+            (labels(&["x", "y"]), labels(&["x", "y"]), Equal::Values),
+            (labels(&["x", "y"]), labels(&["y", "x"]), Equal::Numbers),
+        ] {
+            assert_eq!(Equal::of(&own, &other), expected, "{own} {other}");
+        }
+    }
 }

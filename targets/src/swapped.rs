@@ -124,7 +124,7 @@ impl Swapped<'_> {
             let session = &mut self.lock.session;
             let held: Vec<Session> = self.held.tables.remove(&table.name).into_iter().collect();
             let mark = session.mark().clone();
-            hand_over(held, &mark, || carry_over(session, &[replaced]))?;
+            hand_over(held, &mark, 1, || carry_over(session, &[replaced]))?;
         }
         Ok(())
     }

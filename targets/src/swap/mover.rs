@@ -153,7 +153,8 @@ impl Mover<'_> {
         let wait = self.patience.wait + ATTEMPT;
         let mut queue = |tables: &[&TableName]| {
             let session = second(self.session, self.patience.wait)?;
-            Behind::queue(lock_statement(tables.iter().copied()), session, wait, holder)
+            let locked = (lock_statement(tables.iter().copied()), tables.len());
+            Behind::queue(locked, session, wait, holder)
         };
         let mut all = || -> Result<()> {
             let children: Vec<&TableName> = self.swap.children.iter().collect();
@@ -211,6 +212,7 @@ impl Mover<'_> {
             statement: self.swap.statement(),
         };
         let (mover, wait) = (self.session.mark().clone(), self.patience.wait);
+        let tables = self.swap.pairs.len();
         std::thread::scope(|scope| {
             let (sender, result) = channel();
             let moving = scope.spawn(move || {
@@ -222,7 +224,7 @@ impl Mover<'_> {
             for holder in holders.iter_mut() {
                 let mut failed_here = false;
                 if matches!(seen, Ok(None)) {
-                    seen = wait_until_queued(holder, &mover, &result);
+                    seen = wait_until_queued(holder, &mover, tables, &result);
                     failpoint::hit("publish.queued");
                     failed_here = seen.is_err();
                 }
@@ -285,7 +287,8 @@ fn hold(
 ) -> Result<()> {
     let sql = lock_statement(pairs.iter().map(|pair| &pair.table).chain(children));
     let mark = holder.mark().clone();
-    hand_over(before, &mark, || holder.exec(&sql).map(drop))?;
+    let tables = pairs.len() + children.len();
+    hand_over(before, &mark, tables, || holder.exec(&sql).map(drop))?;
     let checked = pairs.iter().try_for_each(|pair| pair.check_unchanged(holder));
     if checked.is_err() {
         let _shield = holder.options().interrupt.shield();
