@@ -24,6 +24,7 @@ use crate::early_pass::EarlyPass;
 use crate::indexes::{IndexState, Indexes, IndexesStage};
 use crate::key_ranges;
 use crate::key_taps::KeyLog;
+use crate::old::OldTable;
 use crate::order::{Order, entry_shapes};
 use crate::pages::PageSink;
 use crate::rows::{Commit, RowsStage};
@@ -31,7 +32,10 @@ use crate::rows::{Commit, RowsStage};
 /// A finished tablespace.
 #[derive(Debug)]
 pub struct Built {
+    /// Of the input.
     pub(crate) rows: u64,
+    /// Of the table, with those that it had.
+    pub(crate) rows_in_all: u64,
     pub(crate) rejects: u64,
     pub(crate) rejects_by_reason: Vec<RejectTally>,
     pub(crate) duplicates: u64,
@@ -118,7 +122,9 @@ impl<'a> Build<'a> {
 
     /// The first attempt: rows are taken to be in key order, and good.
     pub(crate) fn first_attempt(&self) -> Attempt<'a> {
-        Attempt { order: Order::AsRead, careful: false, losers: None }
+        // Among rows that are there, they come in any order.
+        let order = if self.old.is_some() { Order::Sorted } else { Order::AsRead };
+        Attempt { order, careful: false, losers: None }
     }
 
     /// Merges what the rows stage sorted, and completes the file. Gives what was verified, too.
@@ -150,9 +156,10 @@ impl<'a> Build<'a> {
         let losers = attempt.losers.map_or(0, |_| resolve::kept_bytes(self.memory));
         let shapes = entry_shapes(self.binding, order);
         let early = EarlyPass::new(self.early, self.spare_bytes(&shapes, losers)?);
-        let stores = self.stores(&shapes, losers + early.kept_bytes())?;
+        let old_bytes = self.old.map_or(0, |old| old.bytes(self.memory.threads));
+        let stores = self.stores(&shapes, losers + early.kept_bytes() + old_bytes)?;
         let sink = PageSink::new(self.template, self.file, early, self.options.fill);
-        let sequence = Sequence::new(self.binding, self.series, attempt.careful);
+        let sequence = self.sequence(attempt.careful);
         let outcome = self.run_rows(attempt, &sink, &sequence, &stores);
         if sequence.needs_care() && !matches!(outcome, Err(Stop::Failed(_))) {
             return Err(Stop::Renumber);
@@ -162,7 +169,8 @@ impl<'a> Build<'a> {
         commit.duplicates.flush()?;
         let next_auto_increment =
             self.binding.auto_increment.map(|_| sequence.next_auto_increment());
-        let has_row_ids = self.binding.clustered.has_row_id && commit.rows > 0;
+        let row_id_max = sequence.row_id_max().max(self.old.map_or(0, |old| old.row_id_max));
+        let has_row_ids = self.binding.clustered.has_row_id && row_id_max > 0;
         let built = RowsBuilt {
             order,
             sink,
@@ -173,7 +181,7 @@ impl<'a> Build<'a> {
             rejects_by_reason: commit.rejects.tally(),
             duplicates: attempt.losers.map_or(0, Losers::count),
             next_auto_increment,
-            row_id_max: has_row_ids.then(|| sequence.row_id_max()),
+            row_id_max: has_row_ids.then_some(row_id_max),
         };
         let mut built = built;
         if let Some(builder) = commit.builder.take() {
@@ -191,9 +199,11 @@ impl<'a> Build<'a> {
         let keys = self.run_indexes(&mut built, &runs)?;
         drop(runs);
         let (file_bytes, mut indexes, early) = built.sink.seal()?;
-        indexes.iter_mut().for_each(|index| index.records = built.rows);
+        let rows_in_all = built.rows + self.old.map_or(0, |old| old.rows);
+        indexes.iter_mut().for_each(|index| index.records = rows_in_all);
         let built = Built {
             rows: built.rows,
+            rows_in_all,
             rejects: built.rejects,
             rejects_by_reason: built.rejects_by_reason,
             duplicates: built.duplicates,
@@ -266,7 +276,8 @@ impl<'a> Build<'a> {
             memory: self.memory,
             runs,
             first_index,
-            tasks: key_ranges::tasks(runs, self.memory.batch_bytes),
+            tasks: key_ranges::tasks(runs, self.old_indexes(), self.memory.batch_bytes),
+            old: self.old,
             sink,
             taps: (0..runs.len()).map(|slot| keys.taps(first_index + slot)).collect(),
             commit: Turnstile::new(Indexes { states: (0..runs.len()).map(state).collect(), keys }),
@@ -274,7 +285,8 @@ impl<'a> Build<'a> {
             interrupt: &self.options.interrupt,
             rows: built.rows,
             last_auto_increment: built.last_auto_increment(),
-            total_bytes: runs.iter().map(|runs| runs.stats().entry_bytes).sum(),
+            total_bytes: runs.iter().map(|runs| runs.stats().entry_bytes).sum::<u64>()
+                + self.old.map_or(0, OldTable::leaf_bytes),
             next_task: AtomicU64::new(0),
             done_bytes: AtomicU64::new(0),
             stop: AtomicBool::new(false),

@@ -17,6 +17,7 @@ use sort::{EntryShape, RunStore, StoreOptions};
 use sources::Source;
 
 use crate::locate;
+use crate::old::{OldIndex, OldTable};
 use crate::space_file::SpaceFile;
 
 /// Bytes an entry with a record is guessed to take, to share memory among indexes.
@@ -37,10 +38,26 @@ pub(crate) struct Build<'a> {
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
     /// How AUTO_INCREMENT values go on.
     pub(crate) series: Series,
+    /// The table's rows so far, if it is to keep them.
+    pub(crate) old: Option<&'a OldTable>,
     pub(crate) progress: &'a dyn Progress,
 }
 
 impl Build<'_> {
+    /// Numbers for rows, behind those that the table has.
+    pub(crate) fn sequence(&self, careful: bool) -> Sequence {
+        let sequence = Sequence::new(self.binding, self.series, careful);
+        match self.old {
+            Some(old) => sequence.after_row_id(old.row_id_max),
+            None => sequence,
+        }
+    }
+
+    /// Its indexes.
+    pub(crate) fn old_indexes(&self) -> Option<&[OldIndex]> {
+        self.old.map(|old| old.indexes.as_slice())
+    }
+
     /// Whether rows may be refused and the others loaded.
     pub(crate) fn may_refuse(&self) -> bool {
         self.options.rejects_max > 0
@@ -62,12 +79,13 @@ impl Build<'_> {
         let stop = match stop {
             Stop::Duplicate(key) => {
                 let careful = self.options.rejects_max > 0;
-                let sequence = Sequence::new(self.binding, self.series, careful);
+                let sequence = self.sequence(careful);
                 let sequence = (&sequence, self.series.zero_is_value);
                 let mut source = self.lock_source();
                 let interrupt = &self.options.interrupt;
+                let least = if self.old.is_some() { 1 } else { 2 };
                 locate::duplicate(
-                    self.binding,
+                    (self.binding, least),
                     (&mut **source, &self.options.files),
                     sequence,
                     &key,

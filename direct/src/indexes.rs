@@ -5,10 +5,12 @@
 //! as if one thread had built it. Neighbours are compared on the way: this is
 //! where duplicates of unique keys are found.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use encode::binding::Binding;
 use encode::entry::{Rebuilder, unpack};
+use innodb::ids::PAGE_SIZE;
 use innodb::leaf::LeafBatch;
 use innodb::tree::IndexBuilder;
 use job::failpoint;
@@ -17,10 +19,12 @@ use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
 use job::turn::Turnstile;
 use server::Interrupt;
-use sort::Runs;
+use sort::{Merge, Runs};
 
 use crate::key_ranges::Task;
 use crate::key_taps::{KeyLog, KeyTap, Tapped};
+use crate::off_page::Copier;
+use crate::old::{OldEntries, OldKeys, OldTable};
 use crate::pages::PageSink;
 use crate::unique_part::UniquePart;
 
@@ -33,6 +37,8 @@ pub(crate) struct IndexesStage<'a> {
     /// Number in the table of the index that `runs[0]` belongs to: 0 if the clustered one is sorted.
     pub(crate) first_index: usize,
     pub(crate) tasks: Vec<Task>,
+    /// The table's rows so far, if it is to keep them; all indexes are merged then.
+    pub(crate) old: Option<&'a OldTable>,
     pub(crate) sink: &'a PageSink<'a>,
     pub(crate) commit: Turnstile<Indexes>,
     /// Keys of each index that are taken down.
@@ -94,7 +100,14 @@ impl IndexesStage<'_> {
     fn worker(&self, slot: usize) -> Worker<'_> {
         let index = self.first_index + slot;
         let secondary = index.checked_sub(1).map(|position| &self.binding.secondaries[position]);
+        let old = self.old.map(|old| {
+            let keys = OldKeys::new(self.binding, self.sink.template(), index);
+            let copier = (index == 0).then(|| Copier::new(self.sink, &old.file));
+            OldEntries::new(&old.indexes[slot], &old.file, keys, copier)
+        });
         Worker {
+            old,
+            after_old: false,
             stage: self,
             slot,
             batch: self.sink.batch(index, self.memory.batch_bytes),
@@ -117,6 +130,10 @@ struct Worker<'a> {
     first_unique: Vec<u8>,
     last_unique: Vec<u8>,
     tapped: Tapped,
+    /// Entries that the table has already.
+    old: Option<OldEntries<'a>>,
+    /// Whether the last entry was one of these.
+    after_old: bool,
 }
 
 impl Worker<'_> {
@@ -124,40 +141,177 @@ impl Worker<'_> {
     fn take(&mut self, ticket: u64, task: &Task) -> Result<(), Stop> {
         self.first_unique.clear();
         self.last_unique.clear();
-        let mut merge = self.stage.runs[task.slot].merge(&task.range)?;
+        self.after_old = false;
+        let merge = self.stage.runs[task.slot].merge(&task.range)?;
+        let old = self.old.take();
+        let bytes = match (old, &task.old) {
+            (Some(mut old), Some(leaves)) => {
+                old.begin(&task.range, leaves.clone());
+                let bytes = self.take_both(ticket, merge, &mut old)?;
+                self.old = Some(old);
+                bytes
+            }
+            _ => self.take_new(ticket, merge)?,
+        };
+        self.stage.done_bytes.fetch_add(bytes, Ordering::Relaxed);
+        hand_over(self, ticket, Some(task))
+    }
+
+    fn take_new(&mut self, ticket: u64, mut new: Merge<'_>) -> Result<u64, Stop> {
         let mut bytes = 0;
-        while let Some((key, payload)) = merge.next()? {
-            let unique = self.unique.cut(key, payload);
-            if !unique.is_empty() {
-                if unique == self.last_unique {
+        while let Some((key, payload)) = new.next()? {
+            self.push(key, payload)?;
+            bytes += (key.len() + payload.len()) as u64;
+            self.relieve(ticket)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Merges new entries with old ones: a page of these at a time, and record by record only where a
+    /// new one falls between.
+    fn take_both(
+        &mut self,
+        ticket: u64,
+        new: Merge<'_>,
+        old: &mut OldEntries<'_>,
+    ) -> Result<u64, Stop> {
+        let mut new = Ahead::of(new)?;
+        let mut bytes = 0;
+        while old.advance()? {
+            let mut at = 0;
+            while at < old.len() {
+                let is_between = new.is_there && new.key <= old.last_key().bytes;
+                let next = if is_between { old.position(at, &new.key)? } else { old.len() };
+                self.push_old(old, at..next)?;
+                if is_between {
+                    let is_same = old.key(next)?.bytes == new.key;
+                    bytes += new.bytes();
+                    self.push_unless(is_same, &new)?;
+                    new.advance()?;
+                }
+                at = next;
+                self.relieve(ticket)?;
+            }
+            bytes += PAGE_SIZE as u64;
+        }
+        while new.is_there {
+            self.push(&new.key, &new.payload)?;
+            bytes += new.bytes();
+            new.advance()?;
+            self.relieve(ticket)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Pushes a new entry. One whose whole key an old one has is a duplicate: where this index does not
+    /// say so, the clustered one does.
+    fn push_unless(&mut self, is_same: bool, new: &Ahead<'_>) -> Result<(), Stop> {
+        if !is_same {
+            return self.push(&new.key, &new.payload);
+        }
+        match self.unique.cut(&new.key, &new.payload) {
+            [] => Ok(()),
+            unique => Err(self.duplicate(unique)),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<(), Stop> {
+        let unique = self.unique.cut(key, payload);
+        if !unique.is_empty() {
+            if unique == self.last_unique {
+                return Err(self.duplicate(unique));
+            }
+            if self.first_unique.is_empty() {
+                self.first_unique.extend_from_slice(unique);
+            }
+            self.last_unique.clear();
+            self.last_unique.extend_from_slice(unique);
+        }
+        self.after_old = false;
+        let taps = &self.stage.taps[self.slot];
+        if !taps.is_empty() {
+            self.tapped.push(taps, key);
+        }
+        let record = match &mut self.rebuilder {
+            Some(rebuilder) => rebuilder.record(key, payload),
+            None => unpack(payload).1,
+        };
+        Ok(self.batch.push(record.bytes, record.origin)?)
+    }
+
+    /// Pushes old entries of a page. Among themselves they differ.
+    fn push_old(&mut self, old: &mut OldEntries<'_>, range: Range<usize>) -> Result<(), Stop> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        if old.is_unique() {
+            if !self.after_old || self.first_unique.is_empty() {
+                let unique = old.key(range.start)?.unique();
+                if !self.after_old && !unique.is_empty() && unique == self.last_unique {
                     return Err(self.duplicate(unique));
                 }
                 if self.first_unique.is_empty() {
                     self.first_unique.extend_from_slice(unique);
                 }
+            }
+            let unique = old.key(range.end - 1)?.unique();
+            if !unique.is_empty() {
                 self.last_unique.clear();
                 self.last_unique.extend_from_slice(unique);
             }
-            let taps = &self.stage.taps[task.slot];
-            if !taps.is_empty() {
-                self.tapped.push(taps, key);
-            }
-            let record = match &mut self.rebuilder {
-                Some(rebuilder) => rebuilder.record(key, payload),
-                None => unpack(payload).1,
-            };
-            self.batch.push(record.bytes, record.origin)?;
-            bytes += (key.len() + payload.len()) as u64;
-            if self.batch.bytes() > self.stage.memory.batch_bytes {
-                hand_over(self, ticket, None)?;
-            }
         }
-        self.stage.done_bytes.fetch_add(bytes, Ordering::Relaxed);
-        hand_over(self, ticket, Some(task))
+        for at in range {
+            let (page, record) = old.record(at)?;
+            self.batch.push(record.bytes(page), record.origin())?;
+        }
+        self.after_old = true;
+        Ok(())
+    }
+
+    /// Hands on in mid-range what has reached its share of memory.
+    #[inline]
+    fn relieve(&mut self, ticket: u64) -> Result<(), Stop> {
+        match self.batch.bytes() > self.stage.memory.batch_bytes {
+            true => hand_over(self, ticket, None),
+            false => Ok(()),
+        }
     }
 
     fn duplicate(&self, key: &[u8]) -> Stop {
         Stop::duplicate(self.stage.first_index + self.slot, key)
+    }
+}
+
+/// New entries, of which the next is looked at before it is taken.
+struct Ahead<'m> {
+    merge: Merge<'m>,
+    key: Vec<u8>,
+    payload: Vec<u8>,
+    is_there: bool,
+}
+
+impl<'m> Ahead<'m> {
+    fn of(merge: Merge<'m>) -> Result<Ahead<'m>, Stop> {
+        let mut ahead = Ahead { merge, key: Vec::new(), payload: Vec::new(), is_there: false };
+        ahead.advance()?;
+        Ok(ahead)
+    }
+
+    fn advance(&mut self) -> Result<(), Stop> {
+        let next = self.merge.next()?;
+        self.is_there = next.is_some();
+        if let Some((key, payload)) = next {
+            self.key.clear();
+            self.key.extend_from_slice(key);
+            self.payload.clear();
+            self.payload.extend_from_slice(payload);
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.key.len() + self.payload.len()) as u64
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! In reading order: `load` the steps, `build` what its stages share, `attempt` how they
 //! are joined, `rows` the first and `indexes` the second, in some `order`, by `key_ranges`;
-//! `off_page` long values, `pages` and `space_file` where pages go, `early_pass` what is verified of
+//! `old` rows that the table has already, `off_page` long values, `pages` and `space_file` where pages go, `early_pass` what is verified of
 //! them on the way, `unique_part` of an entry, `verify` the finished file; `least` what memory all that
 //! takes; `locate` which rows have a key, `duplicates` those that lose. `damage` is the tests' own.
 
@@ -26,6 +26,7 @@ mod least;
 mod load;
 mod locate;
 mod off_page;
+mod old;
 mod order;
 mod pages;
 mod rows;

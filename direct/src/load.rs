@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use encode::binding::{Binding, Parts};
+use encode::counter::Series;
 use encode::prepared::Prepared;
 use innodb::cfg::{Cfg, CfgIndex};
 use innodb::ids::{IndexId, PAGE_SIZE};
@@ -24,6 +25,7 @@ use job::steps::Steps;
 use server::Interrupt;
 use server::version::{Flavor, Version};
 use sources::Source;
+use targets::export::Export;
 use targets::import::AtBuilt;
 use targets::key_run::Keys;
 use targets::publish::FilledBy;
@@ -34,8 +36,9 @@ use values::Collation;
 use crate::attempt::{Attempt, Built, Tried};
 use crate::build::Build;
 use crate::early_pass::EarlyPass;
+use crate::old::OldTable;
 use crate::space_file::SpaceFile;
-use crate::verify::{self, Expected};
+use crate::verify::{self, Bounds, Expected};
 
 /// So many lines in the server's log are worth a word.
 const LOG_LINES_TOLD: u64 = 10_000;
@@ -54,6 +57,8 @@ pub struct Unplaced {
     cfg: Cfg,
     built: Built,
     at: AtBuilt,
+    /// Holds the target, if its rows are in the file too.
+    export: Option<Export>,
 }
 
 /// Makes the shadow of a target that was found fit for it. `begins_wait` starts what must have
@@ -90,19 +95,30 @@ pub fn build(
         fields: &prepared.inspected.fields,
         collations: &prepared.inspected.collations,
     })?;
+    let collations = collations_by_id(prepared, &binding, &cfg);
+    let (export, old) = match prepared.extends {
+        false => (None, None),
+        true => {
+            let like = (&template, &cfg, &binding, &collations);
+            let (export, old) =
+                steps.step(Stage::Export, || export(prepared, direct, like))?;
+            (Some(export), Some(old))
+        }
+    };
     let (file, building) = direct.discarded(at)?.create_build_file()?;
     let file = SpaceFile::new(file, building.path(), cached_bytes_max(prepared.options));
-    let collations = collations_by_id(prepared, &binding, &cfg);
     let build = Build {
         options: prepared.options,
         memory: prepared.memory,
         binding: &binding,
         template: &template,
-        keys: &prepared.inspected.foreign_keys,
+        // Those of rows that are there are not decoded.
+        keys: if old.is_some() { &[] } else { &prepared.inspected.foreign_keys },
         file: &file,
         early: &verify::early(&ibd, &cfg, &collations)?,
         source,
-        series: prepared.inspected.series,
+        series: series(prepared, old.as_ref()),
+        old: old.as_ref(),
         progress: prepared.progress,
     };
     let (built, early) = built(&build, steps)?;
@@ -110,7 +126,7 @@ pub fn build(
     let expected = Expected {
         cfg: &cfg,
         collations: &collations,
-        rows: built.rows,
+        rows: built.rows_in_all,
         threads: prepared.memory.threads,
         interrupt: &prepared.options.interrupt,
     };
@@ -121,7 +137,39 @@ pub fn build(
         verify::verify(&file, early, &expected, prepared.progress)
     })?;
     let at = building.rest();
-    Ok(Unplaced { cfg, built, at })
+    Ok(Unplaced { cfg, built, at, export })
+}
+
+/// Has the server write out the target, which nobody writes to from then on, and verifies that.
+fn export(
+    prepared: &Prepared<'_>,
+    direct: &mut Direct<'_>,
+    (template, cfg, binding, collations): (
+        &Template,
+        &Cfg,
+        &Binding,
+        &HashMap<u32, Arc<Collation>>,
+    ),
+) -> Result<(Export, OldTable), Error> {
+    let export = direct.export_target()?;
+    failpoint::hit("export.held");
+    let bounds = Bounds {
+        threads: prepared.memory.threads,
+        memory_bytes_max: prepared.options.memory_bytes_max,
+        interrupt: &prepared.options.interrupt,
+    };
+    let like = (template, cfg);
+    let old = OldTable::open(&export, like, binding, collations, bounds, prepared.progress)?;
+    Ok((export, old))
+}
+
+/// How AUTO_INCREMENT values go on: behind those that the table had when nobody could add to it any more.
+fn series(prepared: &Prepared<'_>, old: Option<&OldTable>) -> Series {
+    let series = prepared.inspected.series;
+    match old {
+        Some(old) => Series { start: old.next_auto_increment.max(1), ..series },
+        None => series,
+    }
 }
 
 impl Unplaced {
@@ -150,7 +198,7 @@ impl Unplaced {
         let placed = building.place(&cfg.to_bytes())?;
         failpoint::hit("replica.placed");
         let mut imported = placed.import(self.built.row_id_max)?;
-        Ok(imported.check_indexes(self.built.rows)?)
+        Ok(imported.check_indexes(self.built.rows_in_all)?)
     }
 
     /// Has the server adopt the file. Takes no memory worth counting.
@@ -159,7 +207,7 @@ impl Unplaced {
         direct: &mut Direct<'_>,
         steps: &mut Steps<'_>,
     ) -> Result<(FilledBy, Built), Error> {
-        let Unplaced { mut cfg, mut built, at } = self;
+        let Unplaced { mut cfg, mut built, at, export } = self;
         let made = steps.step(Stage::Import, || {
             cfg.autoinc = built.next_auto_increment.unwrap_or(0);
             let mut building = direct.building(at)?;
@@ -167,9 +215,9 @@ impl Unplaced {
             let placed = building.place(&cfg.to_bytes())?;
             failpoint::hit("import.placed");
             let mut imported = placed.import(built.row_id_max)?;
-            imported.check_indexes(built.rows)?;
+            imported.check_indexes(built.rows_in_all)?;
             let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows };
-            Ok(imported.filled().rest().with_keys(keys))
+            Ok(imported.filled().rest().with_keys(keys).extending(export))
         })?;
         Ok((made, built))
     }

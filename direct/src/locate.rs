@@ -24,9 +24,10 @@ use sources::{Chunk, Row, Rows, Source, Visit};
 /// Rows that are looked for: the two that the message names.
 const ROWS_MAX: usize = 2;
 
-/// The error for two rows with one key: where both are, and what the key is in the input's words.
+/// The error for two rows with one key: where both are, and what the key is in the input's words. Where
+/// `least` is 1, one of them may be in the table already.
 pub(crate) fn duplicate(
-    binding: &Binding,
+    (binding, least): (&Binding, usize),
     (source, files): (&mut dyn Source, &[PathBuf]),
     (sequence, zero_is_value): (&Sequence, bool),
     wanted: &DuplicateKey,
@@ -58,6 +59,11 @@ pub(crate) fn duplicate(
             index: index_name(binding, wanted.index),
             first: Box::new(first),
             second: Box::new(second),
+            key: search.key_text,
+        }),
+        (Some(row), None) if least == 1 => Ok(Error::KeyTaken {
+            index: index_name(binding, wanted.index),
+            row: Box::new(row),
             key: search.key_text,
         }),
         _ => Ok(unknown("the input changed while it was read".to_owned())),
@@ -141,9 +147,9 @@ impl Search<'_> {
                 continue;
             }
             self.found.push(Position::of(chunk, row.start(), self.files));
+            let values = key_values(self.binding, self.wanted.index, row);
+            self.key_text = format!("({})", values.join(", "));
             if self.found.len() == ROWS_MAX {
-                let values = key_values(self.binding, self.wanted.index, row);
-                self.key_text = format!("({})", values.join(", "));
                 break;
             }
         }

@@ -1,11 +1,14 @@
-//! Values too long for their page: written at once, before any sort; records keep a reference.
+//! Values too long for their page: written at once, before any sort; records keep a reference. Those of
+//! rows that the table has already are copied.
 
 use encode::fault::{FaultKind, RowFault};
-use innodb::blob::{BlobPages, OffPage, needs_off_page};
-use innodb::record::{EncodedRecord, RecordWriter};
+use innodb::blob::{BlobPages, BlobReference, OffPage, needs_off_page, pages_needed};
+use innodb::page::PageBytes;
+use innodb::record::{EncodedRecord, FieldSpan, RecordWriter};
 use job::error::Error;
 
 use crate::pages::PageSink;
+use crate::space_file::SpaceFile;
 
 /// Moves long values of one worker's rows off page.
 pub(crate) struct Writer<'a> {
@@ -92,5 +95,55 @@ impl<'a> Writer<'a> {
         self.short = Some(Short { origin: short.origin });
         write(&self.pages)?;
         Ok(Ok(()))
+    }
+}
+
+/// Copies values of an old file.
+pub(crate) struct Copier<'a> {
+    sink: &'a PageSink<'a>,
+    old: &'a SpaceFile,
+    pages: BlobPages,
+}
+
+impl<'a> Copier<'a> {
+    pub(crate) fn new(sink: &'a PageSink<'a>, old: &'a SpaceFile) -> Copier<'a> {
+        Copier { sink, old, pages: BlobPages::default() }
+    }
+
+    /// Copies the value of an external field of a record on `page`, which refers to the copy then.
+    pub(crate) fn copy(&mut self, page: &mut PageBytes, field: FieldSpan) -> Result<(), Error> {
+        let bytes = &mut page[field.start..field.start + field.len];
+        let reference = BlobReference::at_end(bytes).ok_or_else(|| {
+            Error::BadFile(format!("an off-page value has a reference of {} bytes", field.len))
+        })?;
+        let template = self.sink.template();
+        let segment = template.clustered().leaf_segment;
+        let mut runs = Vec::new();
+        let count = pages_needed(reference.bytes()) as u32;
+        self.sink.allocator().allocate(segment, count, &mut runs)?;
+        let mut page_nos = runs.into_iter().flatten();
+        let sink = self.sink;
+        let mut write = |pages: &BlobPages| -> Result<bool, CopyError> {
+            for (offset, bytes) in pages.writes() {
+                sink.write_pages(offset, bytes).map_err(CopyError)?;
+            }
+            Ok(true)
+        };
+        self.pages.clear();
+        let (old, space_id) = (self.old, template.space_id);
+        let copied = self.pages.copy(old, &reference, space_id, &mut page_nos, &mut write);
+        let copied = copied.map_err(|CopyError(error)| error)?;
+        write(&self.pages).map_err(|CopyError(error)| error)?;
+        copied.put_at_end(bytes);
+        Ok(())
+    }
+}
+
+/// Why a value was not copied.
+struct CopyError(Error);
+
+impl From<innodb::source::ReadError> for CopyError {
+    fn from(error: innodb::source::ReadError) -> CopyError {
+        CopyError(Error::BadFile(format!("the table's own file: {error}")))
     }
 }

@@ -2,6 +2,8 @@
 //! verified as it was built, and compares all with what owns them.
 
 use std::collections::HashMap;
+use std::iter::Enumerate;
+use std::slice::ChunksMut;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
@@ -11,7 +13,7 @@ use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::AlignedPage;
 use innodb::source::ReadError;
 use innodb::verify::{
-    self, Context, Early, Findings, PageKind, PageSummary, RUN_PAGES, Verifier, Writer,
+    self, Context, Early, Findings, PageKind, PageSummary, RUN_PAGES, Report, Verifier, Writer,
 };
 use job::error::Error;
 use job::failpoint;
@@ -37,6 +39,44 @@ pub(crate) struct Expected<'a> {
     pub(crate) threads: usize,
     /// Ends the verification early.
     pub(crate) interrupt: &'a Interrupt,
+}
+
+/// What verifying an old file may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds<'a> {
+    pub(crate) threads: usize,
+    pub(crate) memory_bytes_max: u64,
+    /// Ends it early.
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// Checks the whole file of a table that the server has written out; an error names the first rules it
+/// breaks.
+pub(crate) fn verify_old(
+    file: &SpaceFile,
+    cfg: &Cfg,
+    collations: &HashMap<u32, Arc<Collation>>,
+    bounds: Bounds<'_>,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let bytes = file.size()?;
+    let compare = |id: u32, is_trimmed: bool| compare(collations, id, is_trimmed);
+    let context = Context { writer: Writer::Server, cfg: Some(cfg), collations: &compare };
+    let verifier = Verifier::new(file, bytes, context).map_err(read_error(file))?;
+    let mut summaries = vec![PageSummary::default(); bytes as usize / PAGE_SIZE];
+    let Bounds { threads, interrupt, .. } = bounds;
+    let pass = Pass::new(file, &verifier, &mut summaries, (interrupt, progress));
+    let findings = pass.run(threads)?;
+    let report = verifier.finish(&summaries, findings).map_err(read_error(file))?;
+    let mut broken: Vec<String> =
+        report.violations.kept().iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    // What cannot be checked cannot be carried over either.
+    broken.extend(report.notes.iter().filter(|note| note.contains("unchecked")).cloned());
+    if broken.is_empty() && report.violations.is_empty() && report.unchecked.is_empty() {
+        return Ok(report);
+    }
+    let path = file.path().display();
+    Err(Error::BadFile(format!("the table's own file, {path}: {}", broken.join("; "))))
 }
 
 /// For the pages that are built from a template.
@@ -77,22 +117,12 @@ pub(crate) fn verify(
     let pages = (bytes / PAGE_SIZE as u64) as u32;
     let (mut summaries, mut findings) =
         early.finish(&verifier, file, pages).map_err(read_error(file))?;
-    // A small file has not enough for all: each thread takes longer to begin than its page to read.
-    let runs = summaries.len().div_ceil(RUN_PAGES).max(1);
-    let threads = (expected.threads * THREADS_PER_CORE).min(runs);
     let pass = Pass {
-        file,
-        lost: Mutex::new(None),
-        verifier: &verifier,
-        runs: Mutex::new(summaries.chunks_mut(RUN_PAGES).enumerate()),
-        done_bytes: AtomicU64::new(0),
-        total_bytes: bytes,
         rows: expected.rows,
-        interrupt: expected.interrupt,
-        progress,
+        ..Pass::new(file, &verifier, &mut summaries, (expected.interrupt, progress))
     };
-    findings.extend(pass.run(threads)?);
-    if let Some(page_no) = pass.lost.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    findings.extend(pass.run(expected.threads)?);
+    if let Some(page_no) = pass.into_lost() {
         let seen = "what is in the file is not what was written there";
         return Err(Error::BadFile(format!("page {page_no}: {seen}")));
     }
@@ -132,8 +162,31 @@ struct Pass<'a, I> {
     progress: &'a dyn Progress,
 }
 
-impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a, I> {
-    fn run(&self, threads: usize) -> Result<Vec<Findings>, Error> {
+impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
+    fn new(
+        file: &'a SpaceFile,
+        verifier: &'a Verifier<'a>,
+        summaries: &'s mut [PageSummary],
+        (interrupt, progress): (&'a Interrupt, &'a dyn Progress),
+    ) -> Self {
+        let total_bytes = (summaries.len() * PAGE_SIZE) as u64;
+        Pass {
+            file,
+            lost: Mutex::new(None),
+            verifier,
+            runs: Mutex::new(summaries.chunks_mut(RUN_PAGES).enumerate()),
+            done_bytes: AtomicU64::new(0),
+            total_bytes,
+            rows: 0,
+            interrupt,
+            progress,
+        }
+    }
+
+    fn run(&self, cores: usize) -> Result<Vec<Findings>, Error> {
+        // A small file has not enough for all: each thread takes longer to begin than its page to read.
+        let runs = (self.total_bytes as usize / PAGE_SIZE).div_ceil(RUN_PAGES).max(1);
+        let threads = (cores * THREADS_PER_CORE).min(runs);
         let work = || {
             let found = pool::catch(|| self.work())?.map_err(read_error(self.file))?;
             // What was left out was left out because of it.
@@ -177,6 +230,10 @@ impl<'a, 's, I: Iterator<Item = (usize, &'s mut [PageSummary])> + Send> Pass<'a,
 }
 
 impl<I> Pass<'_, I> {
+    fn into_lost(self) -> Option<u32> {
+        self.lost.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Pages that were verified on their way to the file are in it: IMPORT checks what a page holds, but
     /// takes one of zeros for one that is free.
     fn check_written(&self, first: PageNo, summaries: &[PageSummary]) -> Result<(), ReadError> {

@@ -21,4 +21,6 @@ pub struct Prepared<'a> {
     pub path: LoadPath,
     /// Why that one.
     pub why: &'a str,
+    /// Whether the direct path builds a table that has the target's rows too.
+    pub extends: bool,
 }

@@ -126,6 +126,15 @@ impl Sequence {
         }
     }
 
+    /// The same, with hidden row ids greater than this one.
+    pub fn after_row_id(mut self, row_id: u64) -> Sequence {
+        if let Some(gate) = self.gate {
+            let Next { counter, .. } = gate.into_state();
+            self.gate = Some(Turnstile::new(Next { counter, row_id: row_id + 1 }));
+        }
+        self
+    }
+
     /// Whether chunks must say which rows are refused before they take their numbers.
     pub fn is_careful(&self) -> bool {
         self.careful

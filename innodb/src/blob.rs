@@ -22,9 +22,10 @@ use crate::cfg::RowFormat;
 use crate::error::Error;
 use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo, SpaceId};
 use crate::layout::blank_page;
-use crate::page::{AlignedPage, BODY, TRAILER, page_type, seal, write_at};
+use crate::page::{AlignedPage, BODY, TRAILER, page_type, seal, view, write_at};
 use crate::page_fill::RECORD_BYTES_MAX;
 use crate::record::{EncodedRecord, RECORD_HEADER, RecordShape, RecordWriter};
+use crate::source::{PageSource, ReadError, page_buffer, read_page};
 
 /// Last bytes of a field that goes on off page. 20 bytes.
 #[derive(
@@ -40,6 +41,25 @@ pub struct BlobReference {
     pub offset: U32,
     /// `BTR_EXTERN_LEN`. Bytes of the value off page; flags in the highest byte, all 0.
     pub len: U64,
+}
+
+impl BlobReference {
+    /// That at the end of an external field of a record.
+    pub fn at_end(field: &[u8]) -> Option<BlobReference> {
+        BlobReference::read_from_suffix(field).ok().map(|(_, reference)| reference)
+    }
+
+    /// Puts it at the end of an external field, which has one there.
+    pub fn put_at_end(&self, field: &mut [u8]) {
+        let local = field.len() - size_of::<BlobReference>();
+        field[local..].copy_from_slice(self.as_bytes());
+    }
+
+    /// Bytes of the value off page, without the flags of the length.
+    pub fn bytes(&self) -> usize {
+        // The highest bytes are flags and 0.
+        self.len.get() as u32 as usize
+    }
 }
 
 /// What a page of an off-page column begins with, after the page header. 8 bytes.
@@ -186,20 +206,75 @@ impl BlobPages {
         let mut page_no = first;
         while let Some(part) = parts.next() {
             let next = if parts.peek().is_some() { take() } else { FIL_NULL };
-            let mut page = blank_page(space_id, page_no, page_type::BLOB);
-            let part_len = U32::new(part.len() as u32);
-            write_at(&mut page, BODY, &BlobHeader { part_len, next: U32::new(next) });
-            page[BLOB_DATA..BLOB_DATA + part.len()].copy_from_slice(part);
-            seal(&mut page[..]);
-            self.numbers.push(page_no);
-            self.pages.push(AlignedPage(*page));
-            debug_assert!(self.numbers.len() == self.pages.len());
+            self.add(part, space_id, page_no, next);
             page_no = next;
             if self.bytes() >= PART_BYTES && full(self)? {
                 self.clear();
             }
         }
         Ok(first)
+    }
+
+    fn add(&mut self, part: &[u8], space_id: SpaceId, page_no: u32, next: u32) {
+        let mut page = blank_page(space_id, page_no, page_type::BLOB);
+        let part_len = U32::new(part.len() as u32);
+        write_at(&mut page, BODY, &BlobHeader { part_len, next: U32::new(next) });
+        page[BLOB_DATA..BLOB_DATA + part.len()].copy_from_slice(part);
+        seal(&mut page[..]);
+        self.numbers.push(page_no);
+        self.pages.push(AlignedPage(*page));
+        debug_assert!(self.numbers.len() == self.pages.len());
+    }
+
+    /// Copies the value of `old`, a reference in a file of a server, and gives the reference to the
+    /// copy; all pages but the last are full, whatever they were. Asks `full` as
+    /// [`OffPage::move_fields_in_parts`] does.
+    ///
+    /// `page_nos` must hold [`pages_needed`] numbers for [`BlobReference::bytes`].
+    ///
+    /// Errors: those of `full`; a chain of pages that is not as long as the value.
+    pub fn copy<E: From<ReadError>>(
+        &mut self,
+        source: &dyn PageSource,
+        old: &BlobReference,
+        space_id: SpaceId,
+        page_nos: &mut impl Iterator<Item = u32>,
+        full: &mut impl FnMut(&BlobPages) -> Result<bool, E>,
+    ) -> Result<BlobReference, E> {
+        let (mut next_old, mut left) = (old.page_no.get(), old.bytes());
+        let (mut page, mut part) = (page_buffer(), Vec::with_capacity(2 * BLOB_BYTES_MAX));
+        let first = page_nos.next().unwrap_or(FIL_NULL);
+        let mut page_no = first;
+        while left > 0 {
+            while next_old != FIL_NULL && part.len() <= BLOB_BYTES_MAX {
+                read_page(source, next_old, &mut page)?;
+                let header: &BlobHeader = view(&page, BODY);
+                let bytes = header.part_len.get() as usize;
+                if bytes == 0 || bytes > BLOB_BYTES_MAX {
+                    return Err(broken(next_old, bytes, "bytes of a value on its page").into());
+                }
+                part.extend_from_slice(&page[BLOB_DATA..BLOB_DATA + bytes]);
+                next_old = header.next.get();
+            }
+            let bytes = part.len().min(BLOB_BYTES_MAX);
+            left = match left.checked_sub(bytes).filter(|_| bytes > 0) {
+                Some(left) => left,
+                None => return Err(broken(next_old, bytes, "the value's length").into()),
+            };
+            let next = if left > 0 { page_nos.next().unwrap_or(FIL_NULL) } else { FIL_NULL };
+            self.add(&part[..bytes], space_id, page_no, next);
+            part.drain(..bytes);
+            page_no = next;
+            if self.bytes() >= PART_BYTES && full(self)? {
+                self.clear();
+            }
+        }
+        Ok(BlobReference {
+            space_id: U32::new(space_id.0),
+            page_no: U32::new(first),
+            offset: U32::new(BODY as u32),
+            len: U64::new(old.bytes() as u64),
+        })
     }
 
     /// Where in the file to write what: neighbours together.
@@ -222,6 +297,11 @@ impl BlobPages {
         self.numbers.clear();
         self.pages.clear();
     }
+}
+
+fn broken(page_no: u32, seen: usize, expected: &str) -> ReadError {
+    let (what, seen, expected) = ("off-page value", seen as u64, expected.to_owned());
+    Error::Corrupt { page_no, offset: BODY, what, seen, expected }.into()
 }
 
 /// Moves fields of records that are too large off page. One a worker; reused.

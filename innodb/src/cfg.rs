@@ -34,6 +34,31 @@ pub struct Cfg {
     pub indexes: Vec<CfgIndex>,
 }
 
+impl Cfg {
+    /// Where each index of this table is among those of `other`; none where its rows are not stored
+    /// as that one's.
+    pub fn indexes_of_like(&self, other: &Cfg) -> Option<Vec<usize>> {
+        let flags = |cfg: &Cfg| cfg.table_flags & !table_flags::DATA_DIRECTORY;
+        if flags(self) != flags(other)
+            || self.columns != other.columns
+            || self.indexes.len() != other.indexes.len()
+        {
+            return None;
+        }
+        let placed = |index: &CfgIndex, like: &CfgIndex| CfgIndex {
+            id: like.id,
+            space_id: like.space_id,
+            root: like.root,
+            ..index.clone()
+        };
+        let place = |index: &CfgIndex| {
+            other.indexes.iter().position(|like| placed(index, like) == *like)
+        };
+        let places: Vec<usize> = self.indexes.iter().filter_map(place).collect();
+        (places.len() == self.indexes.len() && places.first() == Some(&0)).then_some(places)
+    }
+}
+
 /// A column of a [`Cfg`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CfgColumn {

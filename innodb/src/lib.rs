@@ -123,6 +123,8 @@ pub mod space_map;
 
 pub mod reader;
 
+pub mod leaves;
+
 pub mod verify;
 
 pub mod inspect;

@@ -21,7 +21,7 @@ mod corrupt;
 mod early;
 mod off_page;
 mod page;
-mod plan;
+pub(crate) mod plan;
 mod records;
 mod report;
 mod rules;

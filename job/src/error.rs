@@ -64,6 +64,18 @@ pub enum Error {
         /// The key's values, as text.
         key: String,
     },
+    /// A row has a key that a row of the table has already.
+    #[error(
+        "{row} has the same {index} key as a row of the table: {key}; --on-duplicate skip, replace or update says what becomes of such rows"
+    )]
+    KeyTaken {
+        /// The index, quoted.
+        index: String,
+        /// The row.
+        row: Box<Position>,
+        /// The key's values, as text.
+        key: String,
+    },
     /// Two rows have the same key, and the input cannot tell any more which.
     #[error("two rows have the same {index} key; which rows is not known: {reason}")]
     UnknownDuplicate {
@@ -333,6 +345,7 @@ impl Error {
             }
             Error::Duplicate { second: position, .. }
             | Error::DuplicateRow { position, .. }
+            | Error::KeyTaken { row: position, .. }
             | Error::GaveUp { position, .. } => Some(ErrorPlace::from(&**position)),
             Error::Step { error, .. }
             | Error::Appended { error, .. }

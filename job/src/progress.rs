@@ -7,6 +7,9 @@ pub enum Stage {
     Inspect,
     /// The empty twin is made, its template exported, its tablespace discarded.
     Shadow,
+    /// The server writes out a table whose rows are to be kept, which nobody writes to from then on; its
+    /// file is checked.
+    Export,
     /// Input out of key order is sorted, for a path that sends rows to the server.
     Sort,
     /// Input is parsed, converted and encoded; the clustered index is built if it comes in order.
@@ -29,6 +32,7 @@ impl Stage {
         match self {
             Stage::Inspect => "inspect",
             Stage::Shadow => "shadow",
+            Stage::Export => "export",
             Stage::Sort => "sort",
             Stage::Rows => "rows",
             Stage::Indexes => "indexes",

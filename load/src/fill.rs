@@ -269,8 +269,8 @@ impl<'l> Filling<'l, '_, '_> {
         'l: 'r,
     {
         let Filling { options, progress, memory, .. } = *self;
-        let Rung { path, why, inspected, .. } = rung;
-        Prepared { options, progress, memory, inspected, path: *path, why }
+        let Rung { path, why, inspected, extends, .. } = rung;
+        Prepared { options, progress, memory, inspected, path: *path, why, extends: *extends }
     }
 }
 

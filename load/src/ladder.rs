@@ -36,6 +36,8 @@ pub(crate) struct Rung {
     pub(crate) inspected: Inspected,
     /// Where rows that are sent go; None on the direct path.
     pub(crate) landing: Option<Landing>,
+    /// Whether rows that are there are kept, on the direct path.
+    pub(crate) extends: bool,
     /// What the stages take, where that can be told.
     pub(crate) expected: Vec<Expected>,
 }
@@ -121,8 +123,12 @@ fn climb_on(
         ladder.refuse_all(&not_empty(options, was_swapped));
     }
     if options.mode == Mode::Append && !is_empty {
-        let reason = "the table is not empty, and the direct path adds no rows to those there yet";
-        ladder.refuse(LoadPath::Direct, reason.to_owned());
+        if removed.contains(&format!("table {}", target.names.extended)) {
+            ladder.refuse_all(WAS_EXTENDED);
+        }
+        if let Some(reason) = against_merging(options) {
+            ladder.refuse(LoadPath::Direct, reason.to_owned());
+        }
     }
     if ladder.first_landing(target, options)?.is_none() {
         return Ok(ladder.give_up());
@@ -153,7 +159,8 @@ fn climb_on(
     let has_twin = landing.as_ref().is_none_or(|landing| landing.way == Way::Shadow);
     let expected = climbed.estimate.as_ref().map(|estimate| estimate.expected(has_twin));
     let expected = expected.unwrap_or_default();
-    climbed.rung = Some(Rung { path, why, inspected, landing, expected });
+    let extends = path == LoadPath::Direct && options.mode == Mode::Append && !is_empty;
+    climbed.rung = Some(Rung { path, why, inspected, landing, extends, expected });
     Ok(climbed)
 }
 
@@ -368,6 +375,21 @@ impl Climbed {
             Error::Unfit { target: target.table.name.to_string(), path, reasons }
         })
     }
+}
+
+/// What is said instead of adding rows that may be there.
+const WAS_EXTENDED: &str = "a load that was killed at its very end had added all its rows; the same \
+                            command adds this input's now";
+
+/// Why rows cannot be added to those there by building the table anew.
+fn against_merging(options: &LoadOptions) -> Option<&'static str> {
+    if options.with_others != WithOthers::Alone {
+        return Some("the table is not empty, and rows are added to one table of a command only");
+    }
+    (options.on_duplicate != OnDuplicate::Fail).then_some(
+        "the table is not empty, and the direct path adds rows to those there only where duplicates \
+         fail",
+    )
 }
 
 /// The sentence for a table that has rows already; `was_swapped` if they are those of a load that

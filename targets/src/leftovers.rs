@@ -78,19 +78,18 @@ impl Lock {
         for table in &there {
             if is(table, &names.emptied) {
                 check_emptied(&mut self.session, &self.table.name, table)?;
-            } else if is(table, &names.replaced) {
+            } else if is(table, &names.replaced) || is(table, &names.extended) {
                 self.check_replaced(table)?;
             }
         }
         let twin = twin_prefix(&self.table.name);
         for table in there {
-            let is_aside = is(&table, &names.emptied) || is(&table, &names.replaced);
+            let aside = names.beside().into_iter().find(|aside| is(&table, aside));
             let is_filled = is(&table, &names.shadow) || table == names.row_ids;
-            if is_aside || is_filled || table.table.starts_with(&twin) {
+            if aside.is_some() || is_filled || table.table.starts_with(&twin) {
                 self.free_of_triggers(&table)?;
                 self.drop_own(&table)?;
-                let is_emptied = is(&table, &names.emptied);
-                removed.push(format!("table {}", if is_emptied { &names.emptied } else { &table }));
+                removed.push(format!("table {}", aside.unwrap_or(&table)));
             }
         }
         // Whether those were there still, or had been dropped.
@@ -197,7 +196,7 @@ impl Lock {
     /// A server killed in DROP TABLE can come back without the table and with its file (seen on
     /// 10.11.19), which would stand in the way of the next swap.
     fn file_paths(&self, dir: &DatabaseDir) -> Vec<PathBuf> {
-        let dropped = [&self.names.replaced, &self.names.emptied, &self.names.row_ids];
+        let dropped = self.names.beside().into_iter().chain([&self.names.row_ids]);
         let dropped = dropped.map(|name| dir.path.join(format!("{}.ibd", name.table)));
         let shadow = ["build", "cfg", "ibd"].map(|extension| self.shadow_path(dir, extension));
         shadow.into_iter().chain(dropped).collect()

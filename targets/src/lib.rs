@@ -8,7 +8,7 @@
 //!
 //! [`lock`] is the target that [`take`] takes, if nobody is `busy` with it, with [`names`] of what is made
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
-//! `reach` connects; `leftovers` removes what a
+//! [`export`] has its rows read meanwhile; `reach` connects; `leftovers` removes what a
 //! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
 //! others, `backup` for backups; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
@@ -22,6 +22,7 @@ mod busy;
 mod checkpoint;
 mod copy;
 mod covered;
+pub mod export;
 pub mod foreign_keys;
 mod guard;
 pub mod identity;

@@ -20,6 +20,8 @@ pub struct Names {
     pub replaced: TableName,
     /// What the target becomes in the swap when it was empty.
     pub emptied: TableName,
+    /// What the target becomes in the swap when its rows were taken over.
+    pub extended: TableName,
     /// Made and dropped to raise the server's counter of hidden row ids.
     pub row_ids: TableName,
     /// Which portions of a load by statements are in.
@@ -39,6 +41,7 @@ impl Names {
             shadow: name("new"),
             replaced: name("old"),
             emptied: name("empty"),
+            extended: name("before"),
             row_ids: name("ids"),
             ledger: name("ledger"),
             lock: format!("inrush_{}", digest_of(target)),
@@ -95,7 +98,7 @@ mod tests {
     fn names_of_helpers_fit_and_differ() {
         let long = TableName::new("d", "\u{65e5}".repeat(64));
         let names = Names::of(&long);
-        for name in [&names.shadow, &names.replaced, &names.emptied, &names.row_ids] {
+        for name in [&names.shadow, &names.replaced, &names.emptied, &names.extended, &names.row_ids] {
             assert!(name.table.chars().count() <= 64 && name.table.is_ascii(), "{name}");
             assert!(name.table.starts_with("_inrush_"));
         }

@@ -7,6 +7,7 @@ use disk::failpoint;
 use schema::Table;
 
 use crate::built_file::BuiltFile;
+use crate::export::Export;
 use crate::guard::Guard;
 use crate::key_run::Keys;
 use crate::lock::{ER_GONE, Lock};
@@ -53,6 +54,8 @@ enum By {
         row_id_max: Option<u64>,
         /// Keys that foreign keys are checked by.
         keys: Keys,
+        /// Holds the target, whose rows are in the table too.
+        export: Option<Box<Export>>,
     },
     /// A twin: its name is this load's alone.
     Sent,
@@ -79,6 +82,14 @@ impl FilledBy {
         self
     }
 
+    /// The same of a table that has the target's rows too.
+    pub fn extending(mut self, held: Option<Export>) -> FilledBy {
+        if let By::Built { export, .. } = &mut self.0 {
+            *export = held.map(Box::new);
+        }
+        self
+    }
+
     fn keys(&self) -> Option<&Keys> {
         match &self.0 {
             By::Built { keys, .. } => Some(keys),
@@ -99,7 +110,8 @@ impl<'l> Filled<'l> {
         dir: DatabaseDir,
         row_id_max: Option<u64>,
     ) -> Filled<'l> {
-        Filled::by(lock, FilledBy(By::Built { file, dir, row_id_max, keys: Keys::default() }))
+        let keys = Keys::default();
+        Filled::by(lock, FilledBy(By::Built { file, dir, row_id_max, keys, export: None }))
     }
 
     pub(super) fn sent(lock: &'l mut Lock) -> Filled<'l> {
@@ -169,6 +181,8 @@ impl<'l> Filled<'l> {
     /// [`Error::Unanswered`]: they are the old tables or the new ones.
     pub fn publish(&mut self, mode: Mode, checks: KeyChecks) -> Result<Swapped<'_>> {
         self.lock.check_writable()?;
+        let mut export = self.made.take_export();
+        let mode = if export.is_some() { Mode::Append } else { mode };
         let Lock { session, table, names, .. } = &mut *self.lock;
         self.made.check(session, table, names)?;
         for Ready { target, made } in &self.others {
@@ -189,8 +203,10 @@ impl<'l> Filled<'l> {
         let pairs = targets.iter().zip(made);
         let pairs = pairs.map(|((table, names), made)| pair(table, names, made, mode)).collect();
         guard.iter_mut().chain(&mut parents).try_for_each(Guard::check)?;
-        let guard = guard.map(Guard::into_session);
-        let done = Swap::new(pairs).with_children(children).run_for(self.lock, guard);
+        export.iter_mut().try_for_each(Export::check)?;
+        let before = guard.map(Guard::into_session).into_iter();
+        let before = before.chain(export.map(Export::into_session)).collect();
+        let done = Swap::new(pairs).with_children(children).run_for(self.lock, before);
         let held = done.map_err(|error| self.gone_meanwhile(error))?;
         failpoint::hit("publish.moved");
         Ok(Swapped { lock: self.lock, targets, mode, parents, held })
@@ -230,6 +246,13 @@ impl FilledBy {
         match self.0 {
             By::Built { .. } => Ok(()),
             By::Sent => check_shadow(session, table, names),
+        }
+    }
+
+    fn take_export(&mut self) -> Option<Export> {
+        match &mut self.0 {
+            By::Built { export, .. } => export.take().map(|export| *export),
+            By::Sent => None,
         }
     }
 

@@ -101,8 +101,8 @@ fn check(
                 orphans::check_rows(&mut lock.session, table, (reference, &names.shadow), &filled)?;
             }
         }
-        if mode == Mode::Insert {
-            // Rows that refer to an empty table did so before.
+        if mode != Mode::Replace {
+            // Rows that refer to an empty table did so before; rows that are kept are there still.
             continue;
         }
         let of_this = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Parent);

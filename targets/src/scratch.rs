@@ -41,6 +41,7 @@ impl Names {
         let aside = match mode {
             Mode::Insert => &self.emptied,
             Mode::Replace => &self.replaced,
+            Mode::Append => &self.extended,
         };
         match table.references.is_empty() {
             true => aside.clone(),
@@ -49,16 +50,22 @@ impl Names {
     }
 
     /// All that the target can be called then.
-    pub(super) fn asides(&self, target: &TableName) -> [TableName; 4] {
+    pub(super) fn asides(&self, target: &TableName) -> Vec<TableName> {
         let elsewhere =
             |aside: &TableName| TableName::new(aside.table.as_str(), target.table.as_str());
-        let (emptied, replaced) = (&self.emptied, &self.replaced);
-        [emptied.clone(), replaced.clone(), elsewhere(emptied), elsewhere(replaced)]
+        let beside = self.beside();
+        beside.into_iter().cloned().chain(beside.map(elsewhere)).collect()
+    }
+
+    /// The names that it can have in its own database.
+    pub(super) fn beside(&self) -> [&TableName; 3] {
+        [&self.emptied, &self.replaced, &self.extended]
     }
 
     /// The databases that a load of the target makes, whether or not it needs them.
-    pub(super) fn scratch(&self) -> [&str; 3] {
-        [&self.shadow.table, &self.replaced.table, &self.emptied.table]
+    pub(super) fn scratch(&self) -> [&str; 4] {
+        let [emptied, replaced, extended] = self.beside();
+        [&self.shadow.table, &emptied.table, &replaced.table, &extended.table]
     }
 }
 

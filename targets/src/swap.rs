@@ -56,6 +56,8 @@ pub enum Mode {
     Insert,
     /// `--mode replace`: they go.
     Replace,
+    /// `--mode append`: they are in the new table too, and nobody has written since.
+    Append,
 }
 
 /// A table and what takes its place.
@@ -145,7 +147,7 @@ impl Swap {
             session,
             patience: &patience,
             reconnect_wait,
-            children: Vec::new(),
+            before: Vec::new(),
         }
         .run(&mut None);
         let done = done.map(drop);
@@ -160,15 +162,13 @@ impl Swap {
     }
 
     /// As [`Swap::run`], over the session of a locked target, which keeps a second one. Gives the
-    /// locks of new tables whose children are still the old ones', and of these. `guard` has them
-    /// before.
-    pub(super) fn run_for(&self, lock: &mut Lock, guard: Option<Session>) -> Result<Held> {
+    /// locks of new tables whose children are still the old ones', and of these. Those in `before` have
+    /// these, and the target, until the holder gets them.
+    pub(super) fn run_for(&self, lock: &mut Lock, before: Vec<Session>) -> Result<Held> {
         let mut spare = Some(lock.second()?);
         let Lock { session, patience, reconnect_wait, .. } = lock;
         let reconnect_wait = *reconnect_wait;
-        let children = guard.into_iter().collect();
-        let done =
-            Mover { swap: self, session, patience, reconnect_wait, children }.run(&mut spare);
+        let done = Mover { swap: self, session, patience, reconnect_wait, before }.run(&mut spare);
         lock.spare = spare;
         // Of no matter where the connection has gone.
         let _ = lock.session.set_lock_wait(lock.patience.wait);

@@ -102,7 +102,7 @@ fn missing_target(session: &mut Session, name: &TableName, missing: String) -> E
 /// Errors: [`Error::Leftover`], which names the table put aside.
 pub fn refuse_put_aside(session: &mut Session, name: &TableName) -> Result<()> {
     let names = Names::of(name);
-    for aside in [&names.replaced, &names.emptied] {
+    for aside in names.beside() {
         if catalog::exists(session, aside)? {
             return Err(Error::Leftover(format!(
                 "table {name} does not exist, but {aside}, which a load had put aside for it, does: \

@@ -85,7 +85,7 @@ impl Resolver<'_> {
         let stage = GroupsStage {
             runs: keys,
             indexes: &self.indexes,
-            tasks: key_ranges::tasks(keys, self.memory.batch_bytes),
+            tasks: key_ranges::tasks(keys, None, self.memory.batch_bytes),
             output,
             on_duplicate: self.on_duplicate,
             entry_bytes: self.memory.entry_bytes,

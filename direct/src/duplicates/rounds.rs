@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use encode::long_records::Large;
-use encode::sequence::Sequence;
 use job::error::Error;
 use job::options::OnDuplicate;
 use job::pool;
@@ -76,7 +75,7 @@ impl Build<'_> {
             large: Large::new(self.memory),
             gate: RowGate::new(before)?,
             on_duplicate: self.options.on_duplicate,
-            sequence: Sequence::new(self.binding, self.series, self.may_refuse()),
+            sequence: self.sequence(self.may_refuse()),
             zero_is_value: self.series.zero_is_value,
             indexes,
             stores: &stores,

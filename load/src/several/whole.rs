@@ -128,6 +128,7 @@ fn rows(
     forecast.expect(std::mem::take(&mut part.rung.expected));
     let Part { options, memory, rung, .. } = part;
     let prepared = Prepared {
+        extends: false,
         options,
         progress: forecast,
         memory,

@@ -34,8 +34,8 @@ pub(super) struct Mover<'s> {
     pub(super) session: &'s mut Session,
     pub(super) patience: &'s Patience,
     pub(super) reconnect_wait: Duration,
-    /// Who has the children before the holders.
-    pub(super) children: Vec<Session>,
+    /// Who has the children, and tables whose rows were read, before the holders.
+    pub(super) before: Vec<Session>,
 }
 
 impl Mover<'_> {
@@ -45,11 +45,12 @@ impl Mover<'_> {
         let begun = Instant::now();
         let mut holders = self.holders(spare)?;
         let mut has_forgotten = false;
+        // Rows that were looked at could change before a second attempt.
+        let were_seen = !self.swap.children.is_empty() || !self.before.is_empty();
         let outcome = loop {
             let left = self.patience.wait.saturating_sub(begun.elapsed());
             // Where nobody holds the tables for us there is nothing to gain by a second attempt.
-            // Nor where rows that were looked at could change before it.
-            let is_once = holders.is_empty() || !self.swap.children.is_empty();
+            let is_once = holders.is_empty() || were_seen;
             let wait = if is_once { left } else { ATTEMPT.min(left) };
             let outcome = self.attempt(&mut holders, wait);
             match outcome.as_ref().err().and_then(Error::errno) {
@@ -57,7 +58,7 @@ impl Mover<'_> {
                 Some(ER_DUP_KEY) if !has_forgotten => {
                     has_forgotten = true;
                     self.forget_statistics()?;
-                    if self.swap.children.is_empty() {
+                    if !were_seen {
                         continue;
                     }
                     // Rows that were looked at may be others by now: the next load gets through.
@@ -103,8 +104,8 @@ impl Mover<'_> {
         }
         self.session.set_lock_wait(wait)?;
         for (at, pairs) in self.swap.held().iter().enumerate() {
-            // With children there is one holder for all.
-            let before = std::mem::take(&mut self.children);
+            // With children, and where rows were read, there is one holder for all.
+            let before = std::mem::take(&mut self.before);
             let held = hold(pairs, &self.swap.children, &mut holders[at], before);
             if let Err(error) = held {
                 unlock(&mut holders[..at]);

@@ -1,0 +1,307 @@
+//! The leaves of an index of an existing tablespace, to be carried over into a new one.
+//!
+//! ```text
+//! level 1   | key page | key page | ..      LeafPointers: one page of these at a time, in order
+//! level 0   many at once                    read_leaves: in order of key, read in order of place
+//!           the records that count          LeafRecords: no deleted ones, their bytes as they are
+//! ```
+//!
+//! The file has been [verified](crate::verify); what contradicts the format all the same is an error.
+
+use crate::error::Error;
+use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo};
+use crate::index_page::{INFIMUM, SUPREMUM, index_header, next_record};
+use crate::page::{AlignedPage, PageBytes, fil_header, page_type, u32_at};
+use crate::record::{
+    CHILD, DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER, RecordShape, TRX_ID_AND_ROLL_PTR,
+};
+use crate::source::{PageSource, ReadError, page_buffer, read_page};
+use crate::template::TemplateIndex;
+use crate::verify::plan::RecordPlan;
+
+/// Goes through the node pointers to the leaves of an index, in order of key.
+pub struct LeafPointers<'a> {
+    source: &'a dyn PageSource,
+    node: RecordShape,
+    page: Box<PageBytes>,
+    page_no: u32,
+    /// Pointer given last.
+    origin: usize,
+    spans: Vec<FieldSpan>,
+    /// Pages that may still be read before the links must have run into a circle.
+    rest: u32,
+    /// The root, while it is the only leaf and was not given yet.
+    only: Option<u32>,
+}
+
+/// A node pointer.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafPointer<'p> {
+    /// The leaf.
+    pub leaf: u32,
+    /// The page the pointer is on, and the fields of its key there. No record of the leaf has a lesser
+    /// key, and none of the leaf before it this or a greater one. None for the first leaf.
+    pub key: Option<(&'p PageBytes, &'p [FieldSpan])>,
+}
+
+impl<'a> LeafPointers<'a> {
+    /// Of the index with this root; `leaf` is the shape of its leaf records. `pages` is how many the
+    /// file has.
+    pub fn new(
+        source: &'a dyn PageSource,
+        root: PageNo,
+        leaf: &RecordShape,
+        pages: u32,
+    ) -> Result<LeafPointers<'a>, ReadError> {
+        let mut pointers = LeafPointers {
+            source,
+            node: leaf.to_node(),
+            page: page_buffer(),
+            page_no: root.0,
+            origin: INFIMUM,
+            spans: Vec::new(),
+            rest: pages,
+            only: None,
+        };
+        pointers.load(root.0)?;
+        if index_header(&pointers.page).level.get() == 0 {
+            pointers.only = Some(root.0);
+            return Ok(pointers);
+        }
+        while index_header(&pointers.page).level.get() > 1 {
+            let first = next_record(&pointers.page, INFIMUM);
+            let child = pointers.child(first)?;
+            pointers.load(child)?;
+        }
+        Ok(pointers)
+    }
+
+    /// The next leaf; none after the last.
+    ///
+    /// Errors: a source that fails, records that leave their page, pages in a circle.
+    pub fn advance(&mut self) -> Result<Option<LeafPointer<'_>>, ReadError> {
+        if index_header(&self.page).level.get() == 0 {
+            return Ok(self.only.take().map(|leaf| LeafPointer { leaf, key: None }));
+        }
+        loop {
+            self.origin = next_record(&self.page, self.origin);
+            if self.origin != SUPREMUM {
+                break;
+            }
+            match fil_header(&self.page).next.get() {
+                FIL_NULL => {
+                    self.rest = 0;
+                    self.page[INFIMUM - 2..INFIMUM]
+                        .copy_from_slice(&((SUPREMUM - INFIMUM) as u16).to_be_bytes());
+                    self.origin = INFIMUM;
+                    return Ok(None);
+                }
+                next => self.load(next)?,
+            }
+        }
+        let leaf = self.child(self.origin)?;
+        let is_first = self.page[self.origin - RECORD_HEADER] & MIN_RECORD != 0;
+        let key = (!is_first).then_some((&*self.page, self.spans.as_slice()));
+        Ok(Some(LeafPointer { leaf, key }))
+    }
+
+    /// The child of the node pointer at `origin`, whose fields are found on the way.
+    fn child(&mut self, origin: usize) -> Result<u32, ReadError> {
+        if origin <= SUPREMUM {
+            return Err(self.corrupt("first record", origin as u64, "after the supremum"));
+        }
+        let span = self.node.spans(&self.page[..], origin, &mut self.spans)?;
+        Ok(u32_at(&self.page, span.end - CHILD))
+    }
+
+    fn load(&mut self, page_no: u32) -> Result<(), ReadError> {
+        let Some(rest) = self.rest.checked_sub(1) else {
+            return Err(self.corrupt("next page", page_no.into(), "a page not read before"));
+        };
+        self.rest = rest;
+        read_page(self.source, page_no, &mut self.page)?;
+        (self.page_no, self.origin) = (page_no, INFIMUM);
+        match fil_header(&self.page).page_type.get() {
+            page_type::INDEX => Ok(()),
+            other => Err(self.corrupt("FIL_PAGE_TYPE", other.into(), "17855, an index page")),
+        }
+    }
+
+    fn corrupt(&self, what: &'static str, seen: u64, expected: &str) -> ReadError {
+        corrupt(self.page_no, self.origin, what, seen, expected)
+    }
+}
+
+/// Reads pages `numbers` into `pages`, in that order, but from the file in order of their place there,
+/// neighbours together. `order` is kept for its memory.
+pub fn read_leaves(
+    source: &dyn PageSource,
+    numbers: &[u32],
+    pages: &mut [AlignedPage],
+    order: &mut Vec<(u32, usize)>,
+) -> Result<(), ReadError> {
+    assert!(numbers.len() <= pages.len(), "room for each page");
+    order.clear();
+    order.extend(numbers.iter().copied().zip(0..));
+    order.sort_unstable();
+    // A run of neighbours that are wanted in the order in which they lie is read in one go.
+    for run in order.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 + 1 == b.1) {
+        let (first, at) = run[0];
+        let buffer = AlignedPage::bytes_of_mut(&mut pages[at..at + run.len()]);
+        let failed = |error| ReadError::Source { page_no: first, source: error };
+        source.read(PageNo(first), buffer).map_err(failed)?;
+    }
+    for (page_no, page) in numbers.iter().zip(&*pages) {
+        let header = fil_header(&page.0);
+        let (seen, kind) = (header.page_no.get(), header.page_type.get());
+        if seen != *page_no || kind != page_type::INDEX || index_header(&page.0).level.get() != 0 {
+            return Err(corrupt(*page_no, 4, "page", seen.into(), "a leaf of this number"));
+        }
+    }
+    Ok(())
+}
+
+/// A record that counts, on its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveRecord {
+    start: u16,
+    origin: u16,
+    end: u16,
+    /// Whether a value of it goes on off page.
+    pub has_external: bool,
+}
+
+/// How the leaf records of an index are read, to be written into one of the same shape.
+#[derive(Clone, Debug)]
+pub struct LeafRecords {
+    plan: RecordPlan,
+}
+
+impl LiveRecord {
+    /// Its bytes.
+    #[inline]
+    pub fn bytes<'p>(&self, page: &'p PageBytes) -> &'p [u8] {
+        &page[usize::from(self.start)..usize::from(self.end)]
+    }
+
+    /// Byte of these at which its data starts.
+    #[inline]
+    pub fn origin(&self) -> usize {
+        usize::from(self.origin - self.start)
+    }
+
+    /// Its data.
+    #[inline]
+    pub fn data<'p>(&self, page: &'p PageBytes) -> &'p [u8] {
+        &page[usize::from(self.origin)..usize::from(self.end)]
+    }
+}
+
+impl LeafRecords {
+    /// Of an index like this one.
+    pub fn new(index: &TemplateIndex) -> LeafRecords {
+        LeafRecords { plan: RecordPlan::new(index.shape.clone(), &index.order, None) }
+    }
+
+    /// Finds the records of a leaf that are not deleted, in order of key; `out` is cleared first.
+    ///
+    /// Errors: records that leave their page, or are of another kind.
+    pub fn live(
+        &self,
+        page_no: u32,
+        page: &PageBytes,
+        out: &mut Vec<LiveRecord>,
+    ) -> Result<(), ReadError> {
+        out.clear();
+        let mut rest = index_header(page).records.get();
+        let mut origin = INFIMUM;
+        loop {
+            origin = next_record(page, origin);
+            if origin == SUPREMUM {
+                return Ok(());
+            }
+            let extent = self.plan.extent(page, origin).filter(|_| origin > SUPREMUM && rest > 0);
+            let Some(extent) = extent else {
+                return Err(corrupt(page_no, origin, "record", origin as u64, "one on the page"));
+            };
+            rest -= 1;
+            let kind = page[origin - RECORD_HEADER + 2] & 7;
+            let info = page[origin - RECORD_HEADER] & 0xF0;
+            if kind != 0 || info & !DELETED != 0 {
+                let expected = "a plain record of a leaf";
+                return Err(corrupt(page_no, origin, "record kind", kind.into(), expected));
+            }
+            if info & DELETED == 0 {
+                out.push(LiveRecord {
+                    start: extent.start as u16,
+                    origin: origin as u16,
+                    end: extent.end as u16,
+                    has_external: extent.has_external,
+                });
+            }
+        }
+    }
+
+    /// Finds the fields of a record's key.
+    ///
+    /// Errors: they leave the page.
+    pub fn key(
+        &self,
+        page: &PageBytes,
+        record: LiveRecord,
+        spans: &mut Vec<FieldSpan>,
+    ) -> Result<(), ReadError> {
+        let origin = usize::from(record.origin);
+        match self.plan.key_spans(page, origin, spans) {
+            true => Ok(()),
+            false => Err(corrupt(FIL_NULL, origin, "key", origin as u64, "fields on the page")),
+        }
+    }
+
+    /// Finds all fields of a record.
+    ///
+    /// Errors: they leave the page.
+    pub fn fields(
+        &self,
+        page: &PageBytes,
+        record: LiveRecord,
+        spans: &mut Vec<FieldSpan>,
+    ) -> Result<(), ReadError> {
+        self.plan.shape.spans(&page[..], usize::from(record.origin), spans)?;
+        Ok(())
+    }
+
+    /// Makes the row of a clustered record one that every transaction sees.
+    ///
+    /// Errors: as [`LeafRecords::key`].
+    pub fn settle(
+        &self,
+        page: &mut PageBytes,
+        record: LiveRecord,
+        spans: &mut Vec<FieldSpan>,
+    ) -> Result<(), ReadError> {
+        if !self.plan.has_system_columns {
+            return Ok(());
+        }
+        let at = match self.plan.key_bytes {
+            Some(bytes) => usize::from(record.origin) + bytes,
+            None => {
+                self.key(page, record, spans)?;
+                spans.last().map_or(usize::from(record.origin), |span| span.start + span.len)
+            }
+        };
+        let end = at + TRX_ID_AND_ROLL_PTR.len();
+        if end > usize::from(record.end) {
+            return Err(corrupt(FIL_NULL, at, "record end", record.end.into(), "system columns"));
+        }
+        page[at..end].copy_from_slice(&TRX_ID_AND_ROLL_PTR);
+        Ok(())
+    }
+}
+
+/// Places on a page fit [`LiveRecord`].
+const _: () = assert!(PAGE_SIZE <= u16::MAX as usize);
+
+fn corrupt(page_no: u32, offset: usize, what: &'static str, seen: u64, expected: &str) -> ReadError {
+    Error::Corrupt { page_no, offset, what, seen, expected: expected.to_owned() }.into()
+}

@@ -1,0 +1,85 @@
+//! The target as the server writes it out, to be read while nobody writes to it.
+//!
+//! `FLUSH TABLES .. FOR EXPORT` writes all changed pages of the table to its file and keeps the server
+//! from changing any, until the connection lets the table go: rows can be read, writers wait. What
+//! holds the target for the swap takes it over from here, so that nothing comes in between: see
+//! [`swap`](super::swap).
+//!
+//! Purge stands still meanwhile, on the whole server.
+//! Source: MariaDB 10.11, storage/innobase/row/row0quiesce.cc, `row_quiesce_table_start`.
+
+use std::path::PathBuf;
+
+use disk::File;
+
+use crate::shadow::Direct;
+use server::catalog::definition;
+use server::error::{Error, Result};
+use server::filename::filename;
+use server::session::Session;
+
+/// Transactions that a restarted server found prepared, or is rolling back: their rows are in the file,
+/// and no lock on the table tells.
+const UNDECIDED: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX \
+                         WHERE TRX_MYSQL_THREAD_ID=0 AND TRX_ROWS_MODIFIED>0";
+
+/// The target, which nobody writes to as long as this is there.
+#[derive(Debug)]
+pub struct Export {
+    session: Session,
+    /// What the server says of it.
+    pub cfg: Vec<u8>,
+    /// Its rows.
+    pub file: File,
+    /// Where they are, for messages.
+    pub path: PathBuf,
+}
+
+impl Direct<'_> {
+    /// Has the server write out the target, and holds it.
+    ///
+    /// Killed after it: nothing is left.
+    ///
+    /// Errors: [`Error::LockWait`], [`Error::Altered`]; a file that is not where it should be.
+    pub fn export_target(&mut self) -> Result<Export> {
+        let lock = &mut *self.lock;
+        let dir = lock.dir()?.clone();
+        let table = lock.table.name.clone();
+        let mut session = lock.fresh()?;
+        session.set_lock_wait(lock.patience.wait)?;
+        let sql = format!("FLUSH TABLES {} FOR EXPORT", table.quoted());
+        lock.patience.watch(&mut session, |session| session.exec(&sql))?;
+        let altered = |detail: &str| {
+            Err(Error::Altered { target: table.to_string(), detail: detail.to_owned() })
+        };
+        if definition(&mut lock.session, &table)? != lock.table.definition {
+            return altered("its definition is another");
+        }
+        if lock.session.query_text(UNDECIDED)?.as_deref() != Some("0") {
+            return altered(
+                "a transaction of before the server's start is neither committed nor rolled back yet \
+                 (XA RECOVER), and its rows may be in it",
+            );
+        }
+        let name = filename(&mut lock.session, &table.table)?;
+        let path = |extension: &str| dir.path.join(format!("{name}.{extension}"));
+        let cfg = dir.read(&path("cfg"), "description")?;
+        let path = path("ibd");
+        let file = dir.open(&path, "rows")?;
+        Ok(Export { session, cfg, file, path })
+    }
+}
+
+impl Export {
+    /// Sees to it that it holds the target still.
+    ///
+    /// Errors: [`Error::Lost`] where its connection has ended, and somebody may have written since.
+    pub(super) fn check(&mut self) -> Result<()> {
+        self.session.exec("DO 0").map(drop)
+    }
+
+    /// What holds the target.
+    pub(super) fn into_session(self) -> Session {
+        self.session
+    }
+}
