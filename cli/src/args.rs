@@ -228,6 +228,10 @@ pub(crate) struct LoadArgs {
     /// Seconds to wait for others who hold the table.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) lock_wait: u32,
+    /// With --mode append: how long others that write to the table may have to wait while rows are merged
+    /// with those there [default: 30; with --path direct as long as it takes].
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) max_write_block: Option<u32>,
     /// Flags of sql_mode by which values are read, such as NO_ZERO_DATE; strict mode is always on
     /// [default: the server's].
     #[arg(long, value_name = "FLAGS")]

@@ -187,6 +187,12 @@ pub(crate) fn options_but_ddl(
         options.fill = fill(percent)?;
     }
     options.lock_wait_seconds = args.lock_wait;
+    options.write_block_seconds_max = match (args.max_write_block, args.path) {
+        (Some(seconds), _) => Some(seconds),
+        // Whoever asks for the path knows.
+        (None, PathArg::Direct) => None,
+        (None, _) => options.write_block_seconds_max,
+    };
     options.sql_mode.clone_from(&args.sql_mode);
     options.time_zone.clone_from(&args.time_zone);
     Ok(options)

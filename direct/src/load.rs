@@ -100,8 +100,7 @@ pub fn build(
         false => (None, None),
         true => {
             let like = (&template, &cfg, &binding, &collations);
-            let (export, old) =
-                steps.step(Stage::Export, || export(prepared, direct, like))?;
+            let (export, old) = steps.step(Stage::Export, || export(prepared, direct, like))?;
             (Some(export), Some(old))
         }
     };

@@ -114,7 +114,7 @@ impl<'a> Copier<'a> {
     pub(crate) fn copy(&mut self, page: &mut PageBytes, field: FieldSpan) -> Result<(), Error> {
         let bytes = &mut page[field.start..field.start + field.len];
         let reference = BlobReference::at_end(bytes).ok_or_else(|| {
-            Error::BadFile(format!("an off-page value has a reference of {} bytes", field.len))
+            Error::NotMerged(format!("an off-page value has a reference of {} bytes", field.len))
         })?;
         let template = self.sink.template();
         let segment = template.clustered().leaf_segment;
@@ -144,6 +144,6 @@ struct CopyError(Error);
 
 impl From<innodb::source::ReadError> for CopyError {
     fn from(error: innodb::source::ReadError) -> CopyError {
-        CopyError(Error::BadFile(format!("the table's own file: {error}")))
+        CopyError(Error::NotMerged(error.to_string()))
     }
 }

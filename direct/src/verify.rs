@@ -62,12 +62,13 @@ pub(crate) fn verify_old(
     let bytes = file.size()?;
     let compare = |id: u32, is_trimmed: bool| compare(collations, id, is_trimmed);
     let context = Context { writer: Writer::Server, cfg: Some(cfg), collations: &compare };
-    let verifier = Verifier::new(file, bytes, context).map_err(read_error(file))?;
+    let unreadable = |error: ReadError| Error::NotMerged(error.to_string());
+    let verifier = Verifier::new(file, bytes, context).map_err(unreadable)?;
     let mut summaries = vec![PageSummary::default(); bytes as usize / PAGE_SIZE];
     let Bounds { threads, interrupt, .. } = bounds;
     let pass = Pass::new(file, &verifier, &mut summaries, (interrupt, progress));
     let findings = pass.run(threads)?;
-    let report = verifier.finish(&summaries, findings).map_err(read_error(file))?;
+    let report = verifier.finish(&summaries, findings).map_err(unreadable)?;
     let mut broken: Vec<String> =
         report.violations.kept().iter().take(NAMED_MAX).map(ToString::to_string).collect();
     // What cannot be checked cannot be carried over either.
@@ -76,7 +77,7 @@ pub(crate) fn verify_old(
         return Ok(report);
     }
     let path = file.path().display();
-    Err(Error::BadFile(format!("the table's own file, {path}: {}", broken.join("; "))))
+    Err(Error::NotMerged(format!("{path}: {}", broken.join("; "))))
 }
 
 /// For the pages that are built from a template.

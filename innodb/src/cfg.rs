@@ -51,9 +51,8 @@ impl Cfg {
             root: like.root,
             ..index.clone()
         };
-        let place = |index: &CfgIndex| {
-            other.indexes.iter().position(|like| placed(index, like) == *like)
-        };
+        let place =
+            |index: &CfgIndex| other.indexes.iter().position(|like| placed(index, like) == *like);
         let places: Vec<usize> = self.indexes.iter().filter_map(place).collect();
         (places.len() == self.indexes.len() && places.first() == Some(&0)).then_some(places)
     }

@@ -302,6 +302,12 @@ impl LeafRecords {
 /// Places on a page fit [`LiveRecord`].
 const _: () = assert!(PAGE_SIZE <= u16::MAX as usize);
 
-fn corrupt(page_no: u32, offset: usize, what: &'static str, seen: u64, expected: &str) -> ReadError {
+fn corrupt(
+    page_no: u32,
+    offset: usize,
+    what: &'static str,
+    seen: u64,
+    expected: &str,
+) -> ReadError {
     Error::Corrupt { page_no, offset, what, seen, expected: expected.to_owned() }.into()
 }

@@ -64,6 +64,11 @@ pub enum Error {
         /// The key's values, as text.
         key: String,
     },
+    /// The rows that a table has cannot be taken over into a new file.
+    #[error(
+        "rows cannot be merged with those of the table: {0}; --path stream adds them beside these"
+    )]
+    NotMerged(String),
     /// A row has a key that a row of the table has already.
     #[error(
         "{row} has the same {index} key as a row of the table: {key}; --on-duplicate skip, replace or update says what becomes of such rows"

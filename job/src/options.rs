@@ -13,6 +13,9 @@ use crate::machine;
 use crate::memory::{LaneShares, Memory, Sending};
 use crate::{row_log, state};
 
+/// How long others may have to wait for a merge, where nobody says.
+const WRITE_BLOCK_SECONDS: u32 = 30;
+
 /// What may be in the target before the load, and what becomes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -254,6 +257,9 @@ pub struct LoadOptions {
     pub fill: Fill,
     /// Seconds to wait for others who hold the table. Default 60.
     pub lock_wait_seconds: u32,
+    /// How long others that write to the table may have to wait while rows are merged with those there;
+    /// none for as long as it takes.
+    pub write_block_seconds_max: Option<u32>,
     /// Whoever wants the load to end early says so here.
     pub interrupt: Interrupt,
 }
@@ -300,6 +306,7 @@ impl LoadOptions {
             state_dir: state::default_dir(),
             fill: Fill::default(),
             lock_wait_seconds: 60,
+            write_block_seconds_max: Some(WRITE_BLOCK_SECONDS),
             interrupt: Interrupt::default(),
         }
     }

@@ -122,6 +122,28 @@ impl Estimate {
         })
     }
 
+    /// Seconds, the rows in the order of the first ones.
+    pub(crate) fn seconds_in_order(&self) -> f64 {
+        if self.is_unordered { self.seconds_unordered } else { self.seconds }
+    }
+
+    /// One of so many seconds, and nothing else.
+    #[cfg(test)]
+    pub(crate) fn taking(seconds: f64) -> Estimate {
+        Estimate {
+            rows: 0,
+            table_bytes: 0,
+            temporary_bytes: 0,
+            temporary_bytes_unordered: 0,
+            loads_measured: 0,
+            seconds,
+            seconds_unordered: seconds,
+            is_unordered: false,
+            spilled_bytes_min: 0,
+            stages: [(Stage::Rows, 0.0); STAGES],
+        }
+    }
+
     /// Seconds of everything but the import.
     pub(crate) fn build_seconds(&self) -> f64 {
         let import = self.stages.iter().filter(|(stage, _)| *stage == Stage::Import);

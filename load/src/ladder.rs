@@ -13,6 +13,7 @@ use server::{ServerFacts, Session, Unsupported};
 use sources::Source;
 use targets::{Direct, Lock};
 
+use crate::adding::Adding;
 use crate::estimate::Estimate;
 use crate::forecast::Expected;
 use crate::least;
@@ -60,6 +61,8 @@ pub(crate) struct Climbed {
     pub(crate) estimate: Option<Estimate>,
     /// The least memory that it needs; none where it is not known.
     pub(crate) least: Option<Least>,
+    /// What merging with rows that are there takes, where that is done.
+    pub(crate) adding: Option<Adding>,
 }
 
 /// What the answer is for.
@@ -137,18 +140,28 @@ fn climb_on(
     for reason in &inspected.unfit {
         ladder.refuse(LoadPath::Direct, reason.clone());
     }
+    let speeds = Speeds::of(&options.state_dir);
+    let direct = Estimate::of(source, &target.table, &inspected, options, memory, &speeds)?;
+    let size = (source.bytes_total().unwrap_or(0), target.table.indexes.len());
+    let sent = |path| direct.map(|direct| direct.sent(size, memory, path, &speeds));
+    let extends = options.mode == Mode::Append && !is_empty;
+    let adding = match (&direct, sent(LoadPath::Stream)) {
+        (Some(built), Some(sent)) if extends && ladder.is_open(LoadPath::Direct) => {
+            Some(Adding::of(target, (built, &sent), memory.threads, &speeds)?)
+        }
+        _ => None,
+    };
+    if let Some(reason) = adding.and_then(|adding| adding.against_merging(options)) {
+        ladder.refuse(LoadPath::Direct, reason);
+    }
     let Some(path) = ladder.first_landing(target, options)? else { return Ok(ladder.give_up()) };
     let landing = ladder.landing.take().filter(|_| path != LoadPath::Direct);
     let mut climbed = ladder.give_up();
-    let speeds = Speeds::of(&options.state_dir);
-    let direct = Estimate::of(source, &target.table, &inspected, options, memory, &speeds)?;
     climbed.estimate = match path {
         LoadPath::Direct => direct,
-        _ => {
-            let size = (source.bytes_total().unwrap_or(0), target.table.indexes.len());
-            direct.map(|direct| direct.sent(size, memory, path, &speeds))
-        }
+        _ => sent(path),
     };
+    climbed.adding = adding.filter(|_| path == LoadPath::Direct);
     let held_bytes = source.held_bytes();
     climbed.least =
         Some(least::least(path, &target.table, options, held_bytes, climbed.estimate.as_ref()));
@@ -159,7 +172,7 @@ fn climb_on(
     let has_twin = landing.as_ref().is_none_or(|landing| landing.way == Way::Shadow);
     let expected = climbed.estimate.as_ref().map(|estimate| estimate.expected(has_twin));
     let expected = expected.unwrap_or_default();
-    let extends = path == LoadPath::Direct && options.mode == Mode::Append && !is_empty;
+    let extends = extends && path == LoadPath::Direct;
     climbed.rung = Some(Rung { path, why, inspected, landing, extends, expected });
     Ok(climbed)
 }
@@ -250,8 +263,11 @@ impl Ladder {
 
     /// The fastest way that nothing speaks against.
     fn first(&self) -> Option<LoadPath> {
-        let is_open = |path: &LoadPath| !self.refused.iter().any(|no| no.path == path.name());
-        self.rungs.iter().copied().find(is_open)
+        self.rungs.iter().copied().find(|path| self.is_open(*path))
+    }
+
+    fn is_open(&self, path: LoadPath) -> bool {
+        self.rungs.contains(&path) && !self.refused.iter().any(|no| no.path == path.name())
     }
 
     /// The same, once it is known where its rows would go.
@@ -292,7 +308,7 @@ impl Ladder {
 
     fn give_up(&mut self) -> Climbed {
         let refused = std::mem::take(&mut self.refused);
-        Climbed { rung: None, refused, estimate: None, least: None }
+        Climbed { rung: None, refused, estimate: None, least: None, adding: None }
     }
 }
 

@@ -9,6 +9,7 @@
 
 pub mod sniff;
 
+mod adding;
 mod copies;
 mod ddl;
 mod estimate;

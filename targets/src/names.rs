@@ -98,7 +98,9 @@ mod tests {
     fn names_of_helpers_fit_and_differ() {
         let long = TableName::new("d", "\u{65e5}".repeat(64));
         let names = Names::of(&long);
-        for name in [&names.shadow, &names.replaced, &names.emptied, &names.extended, &names.row_ids] {
+        for name in
+            [&names.shadow, &names.replaced, &names.emptied, &names.extended, &names.row_ids]
+        {
             assert!(name.table.chars().count() <= 64 && name.table.is_ascii(), "{name}");
             assert!(name.table.starts_with("_inrush_"));
         }

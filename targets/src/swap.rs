@@ -142,14 +142,9 @@ impl Swap {
     pub fn run(&self, session: &mut Session, wait: Duration) -> Result<()> {
         let patience = Patience { target: self.pairs[0].table.clone(), wait, told: None };
         let reconnect_wait = RECONNECT_WAIT;
-        let done = Mover {
-            swap: self,
-            session,
-            patience: &patience,
-            reconnect_wait,
-            before: Vec::new(),
-        }
-        .run(&mut None);
+        let done =
+            Mover { swap: self, session, patience: &patience, reconnect_wait, before: Vec::new() }
+                .run(&mut None);
         let done = done.map(drop);
         if session.is_alive() {
             return done;

@@ -99,7 +99,7 @@ impl<'a> OldKeys<'a> {
         let mut is_null = false;
         for (at, (part, field)) in self.parts.iter().zip(fields).enumerate() {
             part.push(field.of(page), &mut key.bytes).map_err(|reason| {
-                Error::BadFile(format!("a row of the table cannot be put into order: {reason}"))
+                Error::NotMerged(format!("one cannot be put into order: {reason}"))
             })?;
             is_null |= field.is_null;
             if at + 1 == self.unique_fields && !is_null {
@@ -111,5 +111,5 @@ impl<'a> OldKeys<'a> {
 }
 
 pub(super) fn unreadable(error: innodb::source::ReadError) -> Error {
-    Error::BadFile(format!("the table's own file: {error}"))
+    Error::NotMerged(error.to_string())
 }

@@ -47,9 +47,9 @@ impl OldTable {
     ) -> Result<OldTable, Error> {
         let old = Cfg::parse(&export.cfg)?;
         let places = cfg.indexes_of_like(&old).ok_or_else(|| {
-            Error::Usage(
-                "rows of the table are stored otherwise than those of one that is made like it; ALTER \
-                 TABLE .. FORCE writes them anew, --path stream adds rows as they are"
+            Error::NotMerged(
+                "they are stored otherwise than those of a table that is made like it, until ALTER \
+                 TABLE .. FORCE writes them anew"
                     .to_owned(),
             )
         })?;

@@ -1,0 +1,219 @@
+//! Rows for a table that has some: what merging both into a new file would take, and what sending them.
+//!
+//! ```text
+//! merging   all of the old file is read, new rows and old are written, imported: no page twice
+//! sending   each row changes a page of every index, where it happens to be; pages that the buffer pool
+//!           has no room for are read for it, and written again
+//! ```
+
+use std::fmt;
+use std::time::Instant;
+
+use disk::File;
+use innodb::ids::PAGE_SIZE;
+use innodb::page::AlignedPage;
+use job::error::Error;
+use job::options::{LoadOptions, LoadPath};
+use server::filename::filename;
+use targets::Lock;
+
+use crate::estimate::Estimate;
+use crate::speeds::Speeds;
+
+/// Pages that are read to see how fast the disk is, each somewhere else.
+const SAMPLED_PAGES: u64 = 32;
+/// Pages that are read in one go for the same.
+const RUN_PAGES: usize = 512;
+/// A file from which that can be told.
+const SAMPLED_BYTES_MIN: u64 = 4 * (RUN_PAGES * PAGE_SIZE) as u64;
+/// Part of the buffer pool that a table may fill before its pages go out again.
+const POOL_SHARE: f64 = 0.8;
+/// What merging reads, compares and copies in a second on one thread, in bytes of leaves.
+const MERGED_BYTES: f64 = 600e6;
+/// Seconds of a merge that do not depend on size.
+const CONSTANT_SECONDS: f64 = 0.3;
+
+/// What both ways take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Adding {
+    table_bytes: u64,
+    pool_bytes: u64,
+    disk: Disk,
+    pub(crate) merge_seconds: f64,
+    pub(crate) send_seconds: f64,
+    /// How long writers of the table would wait for a merge.
+    pub(crate) block_seconds: f64,
+}
+
+/// How fast the disk of a table is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Disk {
+    /// Seconds for a page anywhere.
+    page_seconds: f64,
+    /// Bytes a second of pages that follow each other.
+    run_bytes: f64,
+    is_measured: bool,
+}
+
+impl Default for Disk {
+    /// What volumes of clouds give at least.
+    fn default() -> Disk {
+        Disk { page_seconds: 0.3e-3, run_bytes: 200e6, is_measured: false }
+    }
+}
+
+impl Adding {
+    /// For rows of this estimate of a load into an empty table, and the same rows sent.
+    pub(crate) fn of(
+        target: &mut Lock,
+        (built, sent): (&Estimate, &Estimate),
+        threads: usize,
+        speeds: &Speeds,
+    ) -> Result<Adding, Error> {
+        let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
+        let pool_bytes = pool.and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+        let name = filename(&mut target.session, &target.table.name.table)?;
+        let dir = target.dir()?.clone();
+        let path = dir.path.join(format!("{name}.ibd"));
+        let file = dir.open(&path, "rows")?;
+        let metadata = file.metadata().map_err(Error::io("looking at", &path))?;
+        let table_bytes = metadata.len();
+        // A disk that cannot be asked is taken to be slow.
+        let disk = Disk::measure(&file, table_bytes).unwrap_or_default();
+        let indexes = target.table.indexes.len().max(1);
+        let pool = pool_bytes as f64 * POOL_SHARE;
+        Ok(Adding {
+            table_bytes,
+            pool_bytes,
+            disk,
+            ..Adding::compute((table_bytes as f64, pool), indexes, (built, sent), disk, |old| {
+                let threads = threads as f64;
+                let verified = old / speeds.verify / threads;
+                verified + old / MERGED_BYTES / threads + old / speeds.import
+            })
+        })
+    }
+
+    fn compute(
+        (old, pool): (f64, f64),
+        indexes: usize,
+        (built, sent): (&Estimate, &Estimate),
+        disk: Disk,
+        processor_seconds: impl Fn(f64) -> f64,
+    ) -> Adding {
+        // Twice over the disk, unless the cache has it: once to verify it, once to merge it; and written.
+        let disk_seconds = (2.0 * old + old + built.table_bytes as f64) / disk.run_bytes;
+        let merged = processor_seconds(old).max(disk_seconds) + CONSTANT_SECONDS;
+        let missed = (1.0 - pool / (old + built.table_bytes as f64)).clamp(0.0, 1.0);
+        // The clustered index, too, unless rows come in its order.
+        let random = indexes - usize::from(!built.is_unordered);
+        let pages = sent.rows as f64 * random as f64 * missed;
+        // Read, and written.
+        let random_seconds = 2.0 * pages * disk.page_seconds;
+        let adding = Adding {
+            table_bytes: 0,
+            pool_bytes: 0,
+            disk,
+            merge_seconds: built.seconds_in_order() + merged,
+            send_seconds: sent.seconds_in_order() + random_seconds,
+            block_seconds: 0.0,
+        };
+        Adding { block_seconds: adding.merge_seconds, ..adding }
+    }
+
+    /// Why rows are not to be merged: they may be sent, and that is faster; writers would wait too long.
+    pub(crate) fn against_merging(&self, options: &LoadOptions) -> Option<String> {
+        let may_send = options.path == LoadPath::Auto;
+        self.against(may_send, options.write_block_seconds_max)
+    }
+
+    fn against(&self, may_send: bool, block_seconds_max: Option<u32>) -> Option<String> {
+        if may_send && self.merge_seconds > self.send_seconds {
+            return Some(format!("the table is not empty, and {self}"));
+        }
+        let max = f64::from(block_seconds_max?);
+        (self.block_seconds > max).then(|| {
+            format!("the table is not empty, and {self}; --max-write-block allows {max} s")
+        })
+    }
+}
+
+impl fmt::Display for Adding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Adding { merge_seconds, send_seconds, block_seconds, .. } = self;
+        write!(
+            f,
+            "merging with its {} would take about {merge_seconds:.1} s, of which others that write to it \
+             wait {block_seconds:.1} s; sending about {send_seconds:.1} s (buffer pool {}, ",
+            disk::size::show(self.table_bytes),
+            disk::size::show(self.pool_bytes)
+        )?;
+        let Disk { page_seconds, run_bytes, is_measured } = self.disk;
+        let how = if is_measured { "reads" } else { "is taken to read" };
+        let (milliseconds, rate) = (page_seconds * 1000.0, disk::size::show(run_bytes as u64));
+        write!(f, "the disk {how} a page in {milliseconds:.2} ms, {rate}/s in a row)")
+    }
+}
+
+impl Disk {
+    /// Reads a little of a file, around the page cache; none of a small one, or where that cannot be
+    /// done.
+    fn measure(file: &File, bytes: u64) -> Option<Disk> {
+        if bytes < SAMPLED_BYTES_MIN {
+            return None;
+        }
+        let around = file.open_around_cache().ok()?;
+        let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
+        let file_pages = bytes / PAGE_SIZE as u64;
+        let begun = Instant::now();
+        for sample in 0..SAMPLED_PAGES {
+            // Far from each other, in no order that a disk knows.
+            let page = sample.wrapping_mul(0x9E37_79B9_7F4A_7C15) % file_pages;
+            let buffer = AlignedPage::bytes_of_mut(&mut pages[..1]);
+            around.read_exact_at(buffer, page * PAGE_SIZE as u64).ok()?;
+        }
+        let page_seconds = begun.elapsed().as_secs_f64() / SAMPLED_PAGES as f64;
+        let begun = Instant::now();
+        let buffer = AlignedPage::bytes_of_mut(&mut pages);
+        around.read_exact_at(buffer, (file_pages / 2) * PAGE_SIZE as u64).ok()?;
+        let run_bytes = buffer.len() as f64 / begun.elapsed().as_secs_f64().max(1e-9);
+        Some(Disk { page_seconds, run_bytes, is_measured: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISK: Disk = Disk { page_seconds: 0.2e-3, run_bytes: 500e6, is_measured: true };
+
+    fn of(rows: u64, bytes: u64, seconds: f64) -> Estimate {
+        Estimate { rows, table_bytes: bytes, is_unordered: true, ..Estimate::taking(seconds) }
+    }
+
+    fn adding(old: f64, pool: f64, rows: u64) -> Adding {
+        let new = (of(rows, rows * 200, rows as f64 / 1e6), of(rows, 0, rows as f64 / 1e5));
+        Adding::compute((old, pool), 4, (&new.0, &new.1), DISK, |old| old / 500e6)
+    }
+
+    #[test]
+    fn few_rows_are_sent_and_many_merged() {
+        // 8 GB of which a tenth is in memory: a row costs 4 pages read and written.
+        let few = adding(8e9, 0.8e9, 1_000);
+        assert!(few.against(true, None).is_some(), "{few:?}");
+        let many = adding(8e9, 0.8e9, 4_000_000);
+        assert!(many.against(true, None).is_none(), "{many:?}");
+        assert!(many.send_seconds > 20.0 * many.merge_seconds, "{many:?}");
+        // In memory it is a question of how many.
+        assert!(adding(1e9, 8e9, 10_000).against(true, None).is_some());
+        assert!(adding(1e9, 8e9, 5_000_000).against(true, None).is_none());
+    }
+
+    #[test]
+    fn writers_wait_no_longer_than_they_are_to() {
+        let many = adding(8e9, 0.8e9, 4_000_000);
+        let reason = many.against(true, Some(10)).unwrap_or_default();
+        assert!(reason.contains("--max-write-block allows 10 s"), "{reason}");
+        assert_eq!(many.against(true, Some(1_000)), None);
+    }
+}
