@@ -1,6 +1,7 @@
 //! The program as its users meet it: typed, read, killed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod appended;
 mod backups;
 mod bad_file;
 mod command_line;

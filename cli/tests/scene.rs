@@ -49,6 +49,8 @@ pub(crate) fn swapped_from() -> usize {
 pub(crate) enum Mode {
     Insert,
     Replace,
+    /// By the direct path: what is there is merged with the rows of the file.
+    Append,
 }
 
 /// A table `t` in a database of its own, its old rows and the file with the new ones.
@@ -97,6 +99,13 @@ impl<'a> Scene<'a> {
         };
         scene.reset();
         scene.old = contents(&mut scene.session, &scene.table);
+        if mode == Mode::Append {
+            let sql = format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE {}", scene.table);
+            let file = std::fs::File::open(&scene.file).unwrap();
+            scene.session.load_local(&sql, file).unwrap();
+            scene.new = contents(&mut scene.session, &scene.table);
+            scene.reset();
+        }
         scene
     }
 
@@ -122,11 +131,24 @@ impl<'a> Scene<'a> {
         let Scene { session, database, table, .. } = self;
         session.exec(&format!("DROP TABLE IF EXISTS {table}")).unwrap();
         session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();
-        if self.mode == Mode::Replace {
-            let rows = format!(
-                "SELECT seq, seq * 3, CONCAT('old ', seq), NULL FROM {database}.seq_1_to_500"
-            );
-            session.exec(&format!("INSERT INTO {table} {rows}")).unwrap();
+        match self.mode {
+            Mode::Insert => {}
+            Mode::Replace => {
+                let rows = format!(
+                    "SELECT seq, seq * 3, CONCAT('old ', seq), NULL FROM {database}.seq_1_to_500"
+                );
+                session.exec(&format!("INSERT INTO {table} {rows}")).unwrap();
+            }
+            Mode::Append => {
+                let rows = format!(
+                    "SELECT -seq, -seq * 3, CONCAT('name 0', seq * 7 % 5000), \
+                     IF(seq % 40 = 0, REPEAT('long ', 4000), NULL) FROM {database}.seq_1_to_900"
+                );
+                session.exec(&format!("INSERT INTO {table} {rows}")).unwrap();
+                session.exec(&format!("DELETE FROM {table} WHERE id % 10 = -3")).unwrap();
+                let longer = "SET body=REPEAT('longer ', 5000) WHERE id % 80 = 0";
+                session.exec(&format!("UPDATE {table} {longer}")).unwrap();
+            }
         }
     }
 
@@ -142,8 +164,10 @@ impl<'a> Scene<'a> {
         }
         // So little that runs spill.
         command.args(["--memory", if self.is_piped { "34M" } else { "30M" }]).args(&self.more);
-        if self.mode == Mode::Replace {
-            command.args(["--mode", "replace"]);
+        match self.mode {
+            Mode::Insert => {}
+            Mode::Replace => drop(command.args(["--mode", "replace"])),
+            Mode::Append => drop(command.args(["--mode", "append", "--path", "direct"])),
         }
         command
     }
@@ -179,6 +203,11 @@ impl<'a> Scene<'a> {
         if had_new_rows && self.mode == Mode::Insert {
             // The killed load was done but for the words.
             again.refused(2, &[" path: "]);
+        } else if had_new_rows && self.mode == Mode::Append {
+            // Said once, if the old table was there still; and the rows are there.
+            let code = again.code();
+            let said = if code == 2 { "had added all its rows" } else { "as a row of the table" };
+            again.refused(code, &[said]);
         } else {
             assert_eq!(again.code(), self.status, "{when}: {again:?}");
         }

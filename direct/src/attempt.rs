@@ -78,8 +78,9 @@ pub(crate) struct Attempt<'a> {
 
 impl<'a> Attempt<'a> {
     /// Another attempt, without the rows that lose.
-    pub(crate) fn without(self, resolved: &'a Resolved) -> Attempt<'a> {
-        let order = if resolved.is_in_order { Order::AsRead } else { Order::Sorted };
+    pub(crate) fn without(self, resolved: &'a Resolved, extends: bool) -> Attempt<'a> {
+        let as_read = resolved.is_in_order && !extends;
+        let order = if as_read { Order::AsRead } else { Order::Sorted };
         Attempt { order, losers: Some(&resolved.losers), ..self }
     }
 }
@@ -277,7 +278,7 @@ impl<'a> Build<'a> {
             runs,
             first_index,
             tasks: key_ranges::tasks(runs, self.old_indexes(), self.memory.batch_bytes),
-            old: self.old,
+            old: self.old_source(),
             sink,
             taps: (0..runs.len()).map(|slot| keys.taps(first_index + slot)).collect(),
             commit: Turnstile::new(Indexes { states: (0..runs.len()).map(state).collect(), keys }),

@@ -17,7 +17,7 @@ use sort::{EntryShape, RunStore, StoreOptions};
 use sources::Source;
 
 use crate::locate;
-use crate::old::{OldIndex, OldTable};
+use crate::old::{OldIndex, OldSource, OldTable};
 use crate::space_file::SpaceFile;
 
 /// Bytes an entry with a record is guessed to take, to share memory among indexes.
@@ -51,6 +51,12 @@ impl Build<'_> {
             Some(old) => sequence.after_row_id(old.row_id_max),
             None => sequence,
         }
+    }
+
+    /// What its entries are read by.
+    pub(crate) fn old_source(&self) -> Option<OldSource<'_>> {
+        let (binding, template) = (self.binding, self.template);
+        self.old.map(|table| OldSource { table, binding, template })
     }
 
     /// Its indexes.

@@ -24,7 +24,7 @@ use sort::{Merge, Runs};
 use crate::key_ranges::Task;
 use crate::key_taps::{KeyLog, KeyTap, Tapped};
 use crate::off_page::Copier;
-use crate::old::{OldEntries, OldKeys, OldTable};
+use crate::old::{OldEntries, OldSource};
 use crate::pages::PageSink;
 use crate::unique_part::UniquePart;
 
@@ -38,7 +38,7 @@ pub(crate) struct IndexesStage<'a> {
     pub(crate) first_index: usize,
     pub(crate) tasks: Vec<Task>,
     /// The table's rows so far, if it is to keep them; all indexes are merged then.
-    pub(crate) old: Option<&'a OldTable>,
+    pub(crate) old: Option<OldSource<'a>>,
     pub(crate) sink: &'a PageSink<'a>,
     pub(crate) commit: Turnstile<Indexes>,
     /// Keys of each index that are taken down.
@@ -101,9 +101,8 @@ impl IndexesStage<'_> {
         let index = self.first_index + slot;
         let secondary = index.checked_sub(1).map(|position| &self.binding.secondaries[position]);
         let old = self.old.map(|old| {
-            let keys = OldKeys::new(self.binding, self.sink.template(), index);
-            let copier = (index == 0).then(|| Copier::new(self.sink, &old.file));
-            OldEntries::new(&old.indexes[slot], &old.file, keys, copier)
+            let copier = (index == 0).then(|| Copier::new(self.sink, &old.table.file));
+            old.entries(index, copier)
         });
         Worker {
             old,

@@ -18,7 +18,7 @@ use job::error::Error;
 use job::failpoint;
 use job::machine;
 use job::memory::Least;
-use job::options::LoadOptions;
+use job::options::{LoadOptions, OnDuplicate};
 use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
@@ -261,11 +261,15 @@ fn collations_by_id(
 /// Builds the table as if no rows shared keys, and if some do, again without those that lose.
 fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<(Built, EarlyPass), Error> {
     let mut attempt = build.first_attempt();
-    if let Tried::Done(built) = try_build(build, &mut attempt, steps)? {
+    let extends = build.old.is_some();
+    // Rows that are added so mostly have some keys that are there, and a whole merge is too much to find
+    // that out.
+    let is_sure = extends && build.options.on_duplicate != OnDuplicate::Fail;
+    if !is_sure && let Tried::Done(built) = try_build(build, &mut attempt, steps)? {
         return Ok(built);
     }
     let resolved = steps.step(Stage::Duplicates, || build.resolve())?;
-    match try_build(build, &mut attempt.without(&resolved), steps)? {
+    match try_build(build, &mut attempt.without(&resolved, extends), steps)? {
         Tried::Done(built) => Ok(built),
         Tried::Duplicates => Err(Error::InputChanged),
     }

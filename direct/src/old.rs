@@ -16,5 +16,4 @@ mod table;
 
 pub(crate) use entries::OldEntries;
 pub(crate) use index::OldIndex;
-pub(crate) use keys::OldKeys;
-pub(crate) use table::OldTable;
+pub(crate) use table::{OldSource, OldTable};

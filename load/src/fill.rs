@@ -255,6 +255,12 @@ impl<'l> Filling<'l, '_, '_> {
             Ok(mut warnings) => {
                 warnings.extend(target.remarks.iter().cloned());
                 report.finish(&mut self.steps.stopwatch, warnings);
+                if rung.extends {
+                    let seconds = held_seconds(&report);
+                    report.notes.push(format!(
+                        "others that write to the table had to wait for {seconds:.1} s"
+                    ));
+                }
                 Ok(report)
             }
             Err(error) => {
@@ -272,6 +278,12 @@ impl<'l> Filling<'l, '_, '_> {
         let Rung { path, why, inspected, extends, .. } = rung;
         Prepared { options, progress, memory, inspected, path: *path, why, extends: *extends }
     }
+}
+
+/// How long a target was held from its export on.
+fn held_seconds(report: &Report) -> f64 {
+    let from = report.stages.iter().skip_while(|stage| stage.name != Stage::Export.name());
+    from.map(|stage| stage.seconds).sum()
 }
 
 /// Removes a table that was filled and is not published.

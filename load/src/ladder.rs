@@ -9,7 +9,7 @@ use job::memory::{Least, Memory};
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
 use send::{Ask, Landing, Way};
 use serde::Serialize;
-use server::{ServerFacts, Session, Unsupported};
+use server::{ServerFacts, Session, Unsupported, catalog};
 use sources::Source;
 use targets::{Direct, Lock};
 
@@ -129,8 +129,8 @@ fn climb_on(
         if removed.contains(&format!("table {}", target.names.extended)) {
             ladder.refuse_all(WAS_EXTENDED);
         }
-        if let Some(reason) = against_merging(options) {
-            ladder.refuse(LoadPath::Direct, reason.to_owned());
+        if let Some(reason) = against_merging(target, options)? {
+            ladder.refuse(LoadPath::Direct, reason);
         }
     }
     if ladder.first_landing(target, options)?.is_none() {
@@ -398,14 +398,20 @@ const WAS_EXTENDED: &str = "a load that was killed at its very end had added all
                             command adds this input's now";
 
 /// Why rows cannot be added to those there by building the table anew.
-fn against_merging(options: &LoadOptions) -> Option<&'static str> {
-    if options.with_others != WithOthers::Alone {
-        return Some("the table is not empty, and rows are added to one table of a command only");
-    }
-    (options.on_duplicate != OnDuplicate::Fail).then_some(
-        "the table is not empty, and the direct path adds rows to those there only where duplicates \
-         fail",
-    )
+fn against_merging(target: &mut Lock, options: &LoadOptions) -> Result<Option<String>, Error> {
+    let ledger = target.names.ledger.clone();
+    Ok(if options.with_others != WithOthers::Alone {
+        Some("the table is not empty, and rows are added to one table of a command only".to_owned())
+    } else if options.on_duplicate == OnDuplicate::Replace {
+        Some("the table is not empty, and --on-duplicate replace changes rows of it".to_owned())
+    } else if catalog::exists(&mut target.session, &ledger)? {
+        Some(format!(
+            "a load by statements was interrupted, and {ledger} says which of its rows are in: the same \
+             command goes on with the others"
+        ))
+    } else {
+        None
+    })
 }
 
 /// The sentence for a table that has rows already; `was_swapped` if they are those of a load that

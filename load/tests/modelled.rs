@@ -119,7 +119,7 @@ impl<'a> Scene<'a> {
         let mut options = server.options(&db, "t", files);
         (options.path, options.mode) = (way.path, way.mode);
         options.batches.connections = Some(2);
-        options.lock_wait_seconds = 2;
+        options.lock_wait_seconds = 10;
         let proxy =
             Proxy::start(server.folder(&db.name).join("proxy"), server.test_server().socket());
         let connect =

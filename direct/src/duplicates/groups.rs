@@ -16,6 +16,7 @@ use sort::{EntryShape, RunStore, Runs, SortBuffer};
 use crate::duplicates::loser::Loser;
 use crate::duplicates::row_position::{Place, number};
 use crate::key_ranges::Task;
+use crate::old::{OldEntries, OldSource};
 
 /// A row that shares a key with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,8 @@ pub(crate) struct GroupsStage<'a> {
     /// Numbers of these indexes in the table.
     pub(crate) indexes: &'a [u16],
     pub(crate) tasks: Vec<Task>,
+    /// Rows that the table has already; those of the input give way to them.
+    pub(crate) old: Option<OldSource<'a>>,
     pub(crate) output: Output<'a>,
     pub(crate) on_duplicate: OnDuplicate,
     /// Bytes of entries a worker collects before it sorts them.
@@ -125,9 +128,10 @@ impl Group {
         Group { first: place, last: place, number: None }
     }
 
-    /// The row that stays, unless another key has it lose.
-    fn kept(&self, on_duplicate: OnDuplicate) -> Place {
-        if on_duplicate == OnDuplicate::Replace { self.last } else { self.first }
+    /// The row of the input that stays, unless another key has it lose.
+    fn kept(&self, on_duplicate: OnDuplicate) -> Option<Place> {
+        let kept = if on_duplicate == OnDuplicate::Replace { self.last } else { self.first };
+        (!kept.is_in_table()).then_some(kept)
     }
 }
 
@@ -181,32 +185,64 @@ impl RangeOrder {
     }
 }
 
+/// The rows of the table, asked for their keys in ascending order.
+struct Old<'a> {
+    entries: Option<OldEntries<'a>>,
+    is_begun: bool,
+    /// Number of the one that was found last, of all ranges.
+    number: u64,
+}
+
+impl<'a> Old<'a> {
+    /// Those of an index, for one range.
+    fn new(old: Option<OldSource<'a>>, index: usize, range: usize) -> Old<'a> {
+        let entries = old.map(|old| old.entries(index, None));
+        Old { entries, is_begun: false, number: (range as u64) << 32 }
+    }
+
+    /// The row with this key, if there is one.
+    fn with(&mut self, key: &[u8]) -> Result<Option<Place>, Stop> {
+        let Some(entries) = &mut self.entries else { return Ok(None) };
+        if !std::mem::replace(&mut self.is_begun, true) {
+            entries.begin_at(key);
+        }
+        if !entries.has(key)? {
+            return Ok(None);
+        }
+        self.number += 1;
+        Ok(Some(Place::in_table(self.number)))
+    }
+}
+
 impl Worker<'_> {
     fn take(&mut self, number: usize, task: &Task) -> Result<(), Stop> {
         let index = self.stage.indexes[task.slot];
         let on_duplicate = self.stage.on_duplicate;
         let mut order = RangeOrder::default();
         let mut merge = self.stage.runs[task.slot].merge(&task.range)?;
+        let mut old = Old::new(self.stage.old, index.into(), number);
         let mut group: Option<Group> = None;
         while let Some((entry, _)) = merge.next()? {
             let (key, place) = entry.split_at(entry.len() - Place::BYTES);
+            let place = Place::from_bytes(place);
             match &mut group {
-                Some(group) if key == self.key => {
-                    self.meet(index, group, Place::from_bytes(place))?;
-                }
+                Some(group) if key == self.key => self.meet(index, group, place)?,
                 _ => {
                     self.key.clear();
                     self.key.extend_from_slice(key);
-                    let next = Group::of(Place::from_bytes(place));
-                    if let Some(whole) = group.replace(next) {
-                        order.push(whole.kept(on_duplicate));
+                    let mut next = Group::of(place);
+                    if let Some(there) = old.with(key)? {
+                        next = Group::of(there);
+                        self.meet(index, &mut next, place)?;
                     }
+                    let whole = group.replace(next);
+                    whole
+                        .and_then(|whole| whole.kept(on_duplicate))
+                        .inspect(|row| order.push(*row));
                 }
             }
         }
-        if let Some(whole) = group {
-            order.push(whole.kept(on_duplicate));
-        }
+        group.and_then(|whole| whole.kept(on_duplicate)).inspect(|row| order.push(*row));
         if index == 0 {
             order.rows.inspect(|(first, last)| self.stage.order.push(number, *first, *last));
             if order.is_broken {

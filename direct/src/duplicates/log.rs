@@ -30,7 +30,8 @@ struct ReasonLine<'a> {
     byte: Option<u64>,
     key: &'a str,
     values: Vec<String>,
-    lost_to: &'a FileLine,
+    /// None for a row that the table had.
+    lost_to: Option<FileLine>,
     reason: &'a str,
 }
 
@@ -70,21 +71,22 @@ impl<'a> DuplicateLog<'a> {
                 return Err(Error::InputChanged.into());
             };
             let position = places.find(chunk, paths, row.start());
-            let lost_to = loser.winner.file_line(paths);
+            let is_there = loser.winner.is_in_table();
+            let lost_to = (!is_there).then(|| loser.winner.file_line(paths));
             let place = usize::from(loser.index);
-            let reason = format!(
-                "{what} {} line {}, which has the same {} key",
-                lost_to.file,
-                lost_to.line,
-                locate::index_name(binding, place)
-            );
+            let winner = match &lost_to {
+                Some(row) => format!("{} line {}", row.file, row.line),
+                None => "a row of the table".to_owned(),
+            };
+            let key = locate::index_name(binding, place);
+            let reason = format!("{what} {winner}, which has the same {key} key");
             let reason = ReasonLine {
                 file: file.as_deref().unwrap_or_default(),
                 line: loser.place.line(),
                 byte: position.offset,
                 key: locate::plain_index_name(binding, place),
                 values: locate::key_values(binding, place, row),
-                lost_to: &lost_to,
+                lost_to,
                 reason: &reason,
             };
             files.write(&row.raw(), &reason)?;

@@ -25,6 +25,7 @@ use crate::duplicates::loser::Loser;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::replay::replay;
 use crate::key_ranges;
+use crate::old::OldSource;
 
 /// Finds out who loses.
 pub(crate) struct Resolver<'a> {
@@ -34,6 +35,8 @@ pub(crate) struct Resolver<'a> {
     pub(crate) interrupt: &'a Interrupt,
     /// Numbers in the table of the unique indexes, ascending.
     pub(crate) indexes: Vec<u16>,
+    /// Rows that the table has already.
+    pub(crate) old: Option<OldSource<'a>>,
 }
 
 /// What is found out.
@@ -51,7 +54,8 @@ pub(crate) fn kept_bytes(memory: &Memory) -> usize {
 impl Resolver<'_> {
     /// Bytes that are not for the keys, out of the memory for runs.
     pub(crate) fn bytes_besides_keys(&self) -> usize {
-        self.sort_bytes(self.output_shape(), 4) + kept_bytes(self.memory)
+        let old = self.old.map_or(0, |old| old.table.bytes(self.memory.threads));
+        self.sort_bytes(self.output_shape(), 4) + kept_bytes(self.memory) + old
     }
 
     fn output_shape(&self) -> EntryShape {
@@ -86,6 +90,7 @@ impl Resolver<'_> {
             runs: keys,
             indexes: &self.indexes,
             tasks: key_ranges::tasks(keys, None, self.memory.batch_bytes),
+            old: self.old,
             output,
             on_duplicate: self.on_duplicate,
             entry_bytes: self.memory.entry_bytes,

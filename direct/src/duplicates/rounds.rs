@@ -41,6 +41,7 @@ impl Build<'_> {
                 temp_dir: self.options.temp_dir.clone(),
                 interrupt: &self.options.interrupt,
                 indexes: indexes.iter().map(|unique| unique.index as u16).collect(),
+                old: self.old_source(),
             };
             let shapes: Vec<EntryShape> = indexes.iter().map(|unique| unique.shape).collect();
             let stores = self.stores(&shapes, resolver.bytes_besides_keys())?;

@@ -19,6 +19,9 @@ pub(crate) struct Place {
     ahead: u64,
 }
 
+/// [`Place::file`] of a row that the table has already.
+const IN_TABLE: u32 = u32::MAX;
+
 /// A place as people read it.
 #[derive(Debug, Serialize)]
 pub(crate) struct FileLine {
@@ -35,6 +38,16 @@ impl Place {
         Place { file, row, ahead: line.wrapping_sub(1).wrapping_sub(row) }
     }
 
+    /// A row that the table has already: before all rows of the input. `number` tells it from others.
+    pub(crate) fn in_table(number: u64) -> Place {
+        Place { file: IN_TABLE, row: number, ahead: 0 }
+    }
+
+    /// Whether it is one.
+    pub(crate) fn is_in_table(&self) -> bool {
+        self.file == IN_TABLE
+    }
+
     /// Line of the file, from 1.
     pub(crate) fn line(&self) -> u64 {
         self.ahead.wrapping_add(self.row).wrapping_add(1)
@@ -43,7 +56,8 @@ impl Place {
     /// Memcmp-ordered.
     pub(crate) fn to_bytes(self) -> [u8; Place::BYTES] {
         let mut bytes = [0; Place::BYTES];
-        bytes[..4].copy_from_slice(&self.file.to_be_bytes());
+        // Rows of the table come first.
+        bytes[..4].copy_from_slice(&self.file.wrapping_add(1).to_be_bytes());
         bytes[4..12].copy_from_slice(&self.row.to_be_bytes());
         bytes[12..].copy_from_slice(&self.ahead.to_be_bytes());
         bytes
@@ -52,7 +66,7 @@ impl Place {
     /// What [`Place::to_bytes`] wrote.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Place {
         Place {
-            file: number(&bytes[..4]) as u32,
+            file: (number(&bytes[..4]) as u32).wrapping_sub(1),
             row: number(&bytes[4..12]),
             ahead: number(&bytes[12..Place::BYTES]),
         }
@@ -93,5 +107,8 @@ mod tests {
         }
         assert!(places.is_sorted());
         assert!(places.map(Place::to_bytes).is_sorted());
+        let there = Place::in_table(u64::MAX);
+        assert!(there.to_bytes() < places[0].to_bytes() && there.is_in_table());
+        assert_eq!(Place::from_bytes(&there.to_bytes()), there);
     }
 }

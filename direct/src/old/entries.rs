@@ -69,6 +69,24 @@ impl<'a> OldEntries<'a> {
         self.end.clone_from(&range.end);
         (self.read, self.next) = (0..0, 0);
         self.ahead = leaves;
+        self.records.clear();
+    }
+
+    /// Whether an entry has this unique key. The next one that is asked for after [`OldEntries::begin_at`]
+    /// is not less.
+    pub(crate) fn has(&mut self, unique: &[u8]) -> Result<bool, Error> {
+        while self.records.is_empty() || self.last_key.bytes.as_slice() < unique {
+            if !self.advance()? {
+                return Ok(false);
+            }
+        }
+        let at = self.position(0, unique)?;
+        Ok(self.key(at)?.unique() == unique)
+    }
+
+    /// Begins where keys that begin with these bytes may be.
+    pub(crate) fn begin_at(&mut self, key: &[u8]) {
+        self.begin(&KeyRange::all(), self.index.from(key)..self.index.leaves.len());
     }
 
     /// Goes to the next page that has entries of the range; false after the last.

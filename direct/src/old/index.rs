@@ -14,7 +14,7 @@ use super::keys::{OldKey, OldKeys, unreadable};
 /// Leaves that are read at once by a worker.
 pub(crate) const READ_PAGES: usize = 64;
 /// Keys of leaves that are kept take no more, so that few leaves are read in vain.
-const MARK_BYTES_MAX: usize = 2 << 20;
+const MARK_BYTES_MAX: usize = 256 << 10;
 
 /// The leaves of one index, in order of key.
 #[derive(Debug)]
@@ -58,13 +58,15 @@ impl OldIndex {
                 mark_bytes = index.marks.iter().map(of).sum();
             }
         }
+        index.leaves.shrink_to_fit();
+        index.marks.shrink_to_fit();
         Ok(index)
     }
 
-    /// Bytes of memory that it takes at most, for so many leaves.
-    pub(crate) fn bytes_max(leaves: usize) -> usize {
-        // A vector may have twice the room that is used.
-        2 * leaves * size_of::<u32>() + 2 * MARK_BYTES_MAX
+    /// Bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let keys: usize = self.marks.iter().map(|mark| mark.key.capacity()).sum();
+        self.leaves.capacity() * size_of::<u32>() + self.marks.capacity() * size_of::<Mark>() + keys
     }
 
     /// Cuts old and new entries into ranges of about `range_bytes`, each with the leaves that have
@@ -91,10 +93,15 @@ impl OldIndex {
         ranges
     }
 
+    /// The first leaf that may have keys that begin with these bytes, or greater ones.
+    pub(crate) fn from(&self, key: &[u8]) -> usize {
+        let before = self.marks.partition_point(|mark| mark.key.as_slice() <= key);
+        before.checked_sub(1).map_or(0, |at| self.marks[at].leaf)
+    }
+
     /// The leaves that may have keys of a range.
     fn leaves_of(&self, range: &KeyRange) -> Range<usize> {
-        let before = self.marks.partition_point(|mark| mark.key <= range.start);
-        let start = before.checked_sub(1).map_or(0, |at| self.marks[at].leaf);
+        let start = self.from(&range.start);
         let end = range.end.as_ref().and_then(|end| {
             let at = self.marks.partition_point(|mark| mark.key < *end);
             self.marks.get(at).map(|mark| mark.leaf)
@@ -105,4 +112,69 @@ impl OldIndex {
 
 fn swap<A, B>((a, b): (A, B)) -> (B, A) {
     (b, a)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sort::{EntryShape, RunStore, SortBuffer};
+
+    use super::*;
+
+    /// An index of so many leaves, every `step`th of which is marked; leaf n has keys from 10 n on.
+    fn index(leaves: u32, step: usize) -> OldIndex {
+        let mark = |leaf: usize| Mark { leaf, key: key(leaf as u32 * 10) };
+        let marks = (1..leaves as usize).filter(|leaf| leaf.is_multiple_of(step)).map(mark);
+        OldIndex { leaves: (0..leaves).collect(), marks: marks.collect() }
+    }
+
+    fn key(number: u32) -> Vec<u8> {
+        number.to_be_bytes().to_vec()
+    }
+
+    fn runs(keys: impl Iterator<Item = u32>) -> Runs {
+        let shape = EntryShape::fixed(4);
+        let store = RunStore::new(shape, 64 << 20, std::env::temp_dir()).unwrap();
+        let mut buffer = SortBuffer::new(shape);
+        keys.for_each(|number| buffer.push(&key(number), &[]));
+        if !buffer.is_empty() {
+            store.add(buffer.sort(0)).unwrap();
+        }
+        store.finish().unwrap()
+    }
+
+    /// Ranges follow each other from the first key to the last, and each has all leaves with keys of it.
+    fn check(index: &OldIndex, new: &Runs, range_bytes: usize) -> usize {
+        let ranges = index.ranges(new, range_bytes);
+        assert!(ranges[0].0.start.is_empty() && ranges.last().unwrap().0.end.is_none());
+        for two in ranges.windows(2) {
+            assert_eq!(two[0].0.end.as_ref(), Some(&two[1].0.start));
+        }
+        for (leaf, first) in (0..index.leaves.len()).map(|leaf| (leaf, leaf as u32 * 10)) {
+            for number in [first, first + 9].map(key) {
+                let (_, leaves) = ranges
+                    .iter()
+                    .find(|(range, _)| range.end.as_ref().is_none_or(|end| number < *end))
+                    .unwrap();
+                assert!(leaves.contains(&leaf), "leaf {leaf} is not among {leaves:?}");
+            }
+        }
+        ranges.len()
+    }
+
+    #[test]
+    fn every_range_has_the_leaves_with_its_keys() {
+        for (leaves, step) in [(1, 1), (2, 1), (100, 1), (100, 7), (1000, 16)] {
+            let index = index(leaves, step);
+            for new in [0, 1, 50, 20_000] {
+                let new = runs((0..new).map(|number| number * 37 % 11_000));
+                for range_bytes in [1, 16 << 10, 300 << 10, 1 << 30] {
+                    check(&index, &new, range_bytes);
+                }
+            }
+        }
+        assert!(check(&index(1000, 1), &runs(0..0), 10 * PAGE_SIZE) >= 100);
+        assert!(check(&index(3, 1), &runs(0..100_000), PAGE_SIZE) > 10);
+        assert_eq!(check(&index(0, 1), &runs(0..0), PAGE_SIZE), 1);
+    }
 }

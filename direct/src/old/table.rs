@@ -14,8 +14,10 @@ use job::progress::Progress;
 use targets::export::Export;
 use values::Collation;
 
+use super::entries::OldEntries;
 use super::index::{OldIndex, READ_PAGES};
 use super::keys::OldKeys;
+use crate::off_page::Copier;
 use crate::space_file::SpaceFile;
 use crate::verify::{self, Bounds};
 
@@ -30,6 +32,22 @@ pub(crate) struct OldTable {
     pub(crate) next_auto_increment: u64,
     /// Largest hidden row id, of a table that has them for its key; 0 if there is none.
     pub(crate) row_id_max: u64,
+}
+
+/// What the entries of an old table are read by.
+#[derive(Clone, Copy)]
+pub(crate) struct OldSource<'a> {
+    pub(crate) table: &'a OldTable,
+    pub(crate) binding: &'a Binding,
+    pub(crate) template: &'a Template,
+}
+
+impl<'a> OldSource<'a> {
+    /// Those of index `index`, 0 being the clustered one. With a `copier` they are for the new file.
+    pub(crate) fn entries(&self, index: usize, copier: Option<Copier<'a>>) -> OldEntries<'a> {
+        let keys = OldKeys::new(self.binding, self.template, index);
+        OldEntries::new(&self.table.indexes[index], &self.table.file, keys, copier)
+    }
 }
 
 impl OldTable {
@@ -98,8 +116,8 @@ impl OldTable {
 
     /// Memory that reading it takes, by so many threads.
     pub(crate) fn bytes(&self, threads: usize) -> usize {
-        let leaves = self.indexes.iter().map(|index| OldIndex::bytes_max(index.leaves.len()));
-        leaves.sum::<usize>() + threads * READ_PAGES * PAGE_SIZE
+        let indexes: usize = self.indexes.iter().map(OldIndex::bytes).sum();
+        indexes + threads * READ_PAGES * PAGE_SIZE
     }
 
     /// Bytes of all leaves.

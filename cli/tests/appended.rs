@@ -1,0 +1,197 @@
+//! Rows are merged with those that a table has: killed anywhere, looked at and written to meanwhile.
+
+use std::os::unix::process::ExitStatusExt;
+use std::time::Instant;
+
+use server::Session;
+use testkit::{TestServer, TestServerOptions};
+
+use crate::scene::{Mode, PLACES, SWAPPED, Scene, swapped_from};
+use crate::support::{PATIENCE, check_table, contents, finish, resume, run, start, wait_paused};
+
+/// Between the shadow and the rows: the target is written out and held.
+const EXPORT: [&str; 3] = ["export.begin", "export.held", "export.end"];
+
+#[test]
+fn a_load_killed_at_any_step_leaves_the_old_rows_or_all() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Append, 20_000);
+    let before = EXPORT.iter().map(|place| (place, false));
+    let places = PLACES.iter().enumerate();
+    let all = before.chain(places.map(|(at, place)| (place, at >= swapped_from())));
+    for (place, is_new) in all {
+        scene.reset();
+        let killed = run(&mut scene.load_with(&format!("{place}=kill")));
+        if place.starts_with("nowhere") {
+            killed.done();
+        } else {
+            assert_eq!(killed.status.signal(), Some(9), "{place}: {killed:?}");
+        }
+        assert_eq!(scene.is_new(), is_new, "{place}");
+        scene.again(place);
+    }
+}
+
+#[test]
+fn a_server_killed_at_any_step_comes_back_with_the_old_rows_or_all() {
+    let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
+    let Some(server) = TestServer::start_with(&options) else { return };
+    for place in ["export.held", "verify.end", "import.placed", "publish.begin", SWAPPED] {
+        let mut scene = Scene::new(&server, Mode::Append, 5_000);
+        let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
+        wait_paused(&mut child);
+        server.kill_9().unwrap();
+        resume(&child);
+        let outcome = finish(child);
+        server.restart().unwrap();
+        scene.reconnect();
+        assert_eq!(scene.is_new(), place == SWAPPED, "{place}: {outcome:?}");
+        scene.again(place);
+        let table = scene.table.clone();
+        let more = format!("INSERT INTO {table} SELECT id - 5000000, id - 5000000, name, body");
+        scene.session.exec(&format!("{more} FROM {table} WHERE id < 0 LIMIT 100")).unwrap();
+        server.kill_9().unwrap();
+        server.restart().unwrap();
+        scene.reconnect();
+        check_table(&mut scene.session, &table);
+        assert_eq!(contents(&mut scene.session, &table).0, scene.new.0 + 100, "{place}");
+    }
+}
+
+/// Waits until somebody waits for the table.
+fn wait_for_waiter(session: &mut Session, statement: &str) {
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '{statement}%' \
+         AND STATE='Waiting for table metadata lock'"
+    );
+    let begun = Instant::now();
+    while session.query_text(&sql).unwrap().as_deref() != Some("1") {
+        assert!(begun.elapsed() < PATIENCE, "{statement} never waited");
+    }
+}
+
+#[test]
+fn others_read_meanwhile_and_who_writes_goes_on_with_the_new_table() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, Mode::Append, 3_000);
+    let mut child = start(&mut scene.load_with("publish.begin=pause"));
+    wait_paused(&mut child);
+    assert!(!scene.is_new(), "readers see the old rows");
+    let insert = format!("INSERT INTO {} VALUES (-7000000, -7, 'waited', NULL)", scene.table);
+    let mut writer = server.connect().unwrap();
+    let writing = std::thread::spawn(move || writer.exec(&insert).map(drop));
+    wait_for_waiter(&mut scene.session, "INSERT INTO");
+    assert!(!scene.is_new(), "readers see the old rows while somebody waits to write");
+    resume(&child);
+    finish(child).done();
+    writing.join().unwrap().unwrap();
+    let (table, session) = (scene.table.clone(), &mut scene.session);
+    check_table(session, &table);
+    assert_eq!(contents(session, &table).0, scene.new.0 + 1);
+    session.exec(&format!("DELETE FROM {table} WHERE id=-7000000")).unwrap();
+    assert!(scene.is_new());
+}
+
+#[test]
+fn a_load_that_no_longer_holds_the_table_changes_nothing() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, Mode::Append, 2_000);
+    let mut child = start(&mut scene.load_with("verify.end=pause"));
+    wait_paused(&mut child);
+    // Nobody can write; then its connections end, but for the one that works.
+    let own = "SELECT GROUP_CONCAT(ID) FROM information_schema.PROCESSLIST \
+               WHERE ID<>CONNECTION_ID() AND COMMAND='Sleep'";
+    let connections = scene.session.query_text(own).unwrap().unwrap();
+    for id in connections.split(',') {
+        // One may be gone already.
+        let _ = scene.session.exec(&format!("KILL {id}"));
+    }
+    let insert = format!("INSERT INTO {} VALUES (-7000000, -7, 'between', NULL)", scene.table);
+    scene.session.exec(&insert).unwrap();
+    resume(&child);
+    finish(child).refused(1, &[]);
+    let delete = format!("DELETE FROM {} WHERE id=-7000000 AND name='between'", scene.table);
+    scene.session.exec(&delete).unwrap();
+    assert!(!scene.is_new(), "the row that came between is there, and nothing of the load");
+    scene.again("after losing the table");
+}
+
+#[test]
+fn a_row_with_a_key_that_is_there_fails_the_load() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Append, 2_000);
+    let text = std::fs::read_to_string(&scene.file).unwrap();
+    let rows = [
+        ("-5\t99999999\tx\t\\N", "line 2001 (byte", "`PRIMARY` key as a row of the table: (-5)"),
+        ("-9999999\t-15\tx\t\\N", "line 2001 (byte", "`n` key as a row of the table: (-15)"),
+    ];
+    for (row, place, key) in rows {
+        std::fs::write(&scene.file, format!("{text}{row}\n")).unwrap();
+        run(&mut scene.command()).refused(1, &[place, key]);
+        assert!(!scene.is_new());
+        scene.clean(row);
+    }
+    std::fs::write(&scene.file, &text).unwrap();
+    run(&mut scene.command()).done();
+    assert!(scene.is_new());
+}
+
+#[test]
+fn rows_with_keys_that_are_there_are_skipped_as_load_data_skips_them() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Append, 3_000);
+    let mut text = std::fs::read_to_string(&scene.file).unwrap();
+    let mut left_out = 0;
+    for row in 1..=600 {
+        // Keys of old rows, of either index; of rows that were deleted; of the input's own rows, one of
+        // which gives way to an old one first.
+        let (id, n) = match row % 6 {
+            0 => (-row, 50_000_000 + row),
+            1 => (60_000_000 + row, -row * 3),
+            2 => (-row, -(row + 1) * 3),
+            3 => (row, 70_000_000 + row),
+            4 => (80_000_000 + row / 12, 90_000_000 + row),
+            _ => (80_000_000 + row, -row * 3),
+        };
+        text.push_str(&format!("{id}\t{n}\tagain {row}\t\\N\n"));
+        left_out += 1;
+    }
+    std::fs::write(&scene.file, &text).unwrap();
+    let table = scene.table.clone();
+    let sql = format!("LOAD DATA LOCAL INFILE 'x' IGNORE INTO TABLE {table}");
+    scene.session.load_local(&sql, std::fs::File::open(&scene.file).unwrap()).unwrap();
+    let expected = contents(&mut scene.session, &table);
+    scene.reset();
+    let log = scene.home.file("left_out", "");
+    scene.more = vec!["--on-duplicate", "skip"];
+    let mut command = scene.command();
+    let report = run(command.arg("--duplicates").arg(&log));
+    report.done();
+    assert_eq!(contents(&mut scene.session, &table), expected, "{report:?}");
+    check_table(&mut scene.session, &table);
+    let logged = std::fs::read_to_string(&log).unwrap().lines().count() as u64;
+    assert_eq!(scene.old.0 + 3_000 + left_out - logged, expected.0);
+    let reasons = std::fs::read_to_string(format!("{}.reasons.jsonl", log.display())).unwrap();
+    assert!(reasons.contains("skipped for a row of the table, which has the same `n` key"));
+    assert!(reasons.contains("skipped for a row of the table, which has the same `PRIMARY` key"));
+    scene.clean("after skipping");
+}
+
+#[test]
+fn rows_that_cannot_be_merged_are_sent() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Append, 1_000);
+    let add = format!("ALTER TABLE {} ADD COLUMN more INT DEFAULT 7", scene.table);
+    scene.session.exec(&format!("{add}, ALGORITHM=INSTANT")).unwrap();
+    scene.more = vec!["--columns", "id,n,name,body"];
+    let because = "the table was altered with ALGORITHM=INSTANT";
+    run(&mut scene.command()).refused(1, &["cannot be merged", because, "--path stream"]);
+    let drop = format!("ALTER TABLE {} DROP COLUMN more, FORCE", scene.table);
+    scene.session.exec(&drop).unwrap();
+    assert!(!scene.is_new());
+    scene.more = vec!["--max-write-block", "0"];
+    run(&mut scene.command()).refused(2, &["--max-write-block allows 0 s", "merging with its"]);
+    scene.more.clear();
+    run(&mut scene.command()).done();
+    assert!(scene.is_new());
+}
