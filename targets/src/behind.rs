@@ -101,6 +101,20 @@ impl Behind {
     }
 }
 
+/// As [`hand_over`], where nobody may have written to the tables before the work has them.
+///
+/// Errors: the connection that has them is lost, or does not see the other wait; the work may be done.
+pub(super) fn hand_over_at_once<T: Send>(
+    mut holders: Vec<Session>,
+    waiter: &Mark,
+    tables: usize,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    let mut seen = Ok(());
+    let done = hand_over_seen(&mut holders, (waiter, tables), work, &mut seen);
+    seen.and(done)
+}
+
 /// Does `work`, whose connection waits for some of so many tables that these have: they let go when it
 /// does.
 pub(super) fn hand_over<T: Send>(
@@ -109,7 +123,18 @@ pub(super) fn hand_over<T: Send>(
     tables: usize,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
+    hand_over_seen(&mut holders, (waiter, tables), work, &mut Ok(()))
+}
+
+fn hand_over_seen<T: Send>(
+    holders: &mut Vec<Session>,
+    (waiter, tables): (&Mark, usize),
+    work: impl FnOnce() -> Result<T> + Send,
+    seen: &mut Result<()>,
+) -> Result<T> {
     let Some(mut observer) = holders.pop() else { return work() };
+    // All are there still, or what they had may be another's.
+    *seen = holders.iter_mut().try_for_each(|holder| holder.exec("DO 0").map(drop));
     std::thread::scope(|scope| {
         let (sender, result) = channel();
         let working = scope.spawn(move || {
@@ -119,16 +144,26 @@ pub(super) fn hand_over<T: Send>(
         });
         let early = wait_until_queued(&mut observer, waiter, tables, &result);
         // Without it the other would wait for nothing.
-        drop((observer, holders));
-        let died = || {
-            Err(Error::Lost {
-                message: "the thread that waits for a table has ended".to_owned(),
-                statement: "LOCK TABLES".to_owned(),
-            })
+        drop(observer);
+        holders.clear();
+        let lost = |message: &str| Error::Lost {
+            message: message.to_owned(),
+            statement: "LOCK TABLES".to_owned(),
         };
+        let died = || Err(lost("the thread that waits for a table has ended"));
         let done = match early {
-            Ok(Some(ended)) => ended,
-            Ok(None) | Err(_) => result.recv().unwrap_or_else(|_| died()),
+            Ok(Some(ended)) => {
+                // It had not to wait: nobody had them.
+                if ended.is_ok() && seen.is_ok() {
+                    *seen = Err(lost("tables that were held are not held any more"));
+                }
+                ended
+            }
+            Ok(None) => result.recv().unwrap_or_else(|_| died()),
+            Err(error) => {
+                *seen = Err(error);
+                result.recv().unwrap_or_else(|_| died())
+            }
         };
         let _ = working.join();
         done

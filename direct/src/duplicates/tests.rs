@@ -155,6 +155,7 @@ fn resolve(input: &Input, on_duplicate: OnDuplicate, memory: &Memory) -> Resolve
         temp_dir: folder.path().to_owned(),
         interrupt: &interrupt,
         indexes: (0..input.fixed.len() as u16).collect(),
+        old: None,
     };
     let runs = (0..input.fixed.len()).map(|index| input.runs(index, memory, folder.path()));
     let resolved = resolver.resolve(runs.collect()).unwrap();

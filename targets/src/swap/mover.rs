@@ -8,7 +8,7 @@ use disk::failpoint;
 
 use super::queued::{Queued, lock_statement};
 use super::{ATTEMPT, Before, Held, Pair, Swap, exec_published};
-use crate::behind::{Behind, hand_over};
+use crate::behind::{Behind, hand_over_at_once};
 use crate::foreign_keys::unchecked;
 use crate::queued::{POLL, wait_until_queued};
 use crate::reach::{reach, second};
@@ -289,8 +289,9 @@ fn hold(
     let sql = lock_statement(pairs.iter().map(|pair| &pair.table).chain(children));
     let mark = holder.mark().clone();
     let tables = pairs.len() + children.len();
-    hand_over(before, &mark, tables, || holder.exec(&sql).map(drop))?;
-    let checked = pairs.iter().try_for_each(|pair| pair.check_unchanged(holder));
+    let locked = hand_over_at_once(before, &mark, tables, || holder.exec(&sql).map(drop));
+    let checked =
+        locked.and_then(|()| pairs.iter().try_for_each(|pair| pair.check_unchanged(holder)));
     if checked.is_err() {
         let _shield = holder.options().interrupt.shield();
         let _ = holder.exec("UNLOCK TABLES");
