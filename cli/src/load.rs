@@ -110,8 +110,12 @@ pub(crate) fn options_of(
     target: &TableName,
     files: Vec<PathBuf>,
 ) -> Result<LoadOptions, Failure> {
-    let options = options_but_ddl(args, target, files)?;
-    Ok(LoadOptions { ddl: args.ddl.as_deref().map(read_ddl).transpose()?, ..options })
+    let mut options = options_but_ddl(args, target, files)?;
+    // Without a file for it, it is what --create has guessed.
+    if let Some(path) = &args.ddl {
+        options.ddl = Some(read_ddl(path)?);
+    }
+    Ok(options)
 }
 
 /// The same without what makes the table.
