@@ -108,14 +108,16 @@ fn modes_say_what_becomes_of_the_rows_before() {
     let loaded = rows(&mut db);
     assert_eq!(loaded, "1:61:1.00:x 2:62:2.00:y");
 
-    for mode in [Mode::Insert, Mode::Append] {
-        options.mode = mode;
-        let error = server.load(&options).unwrap_err();
-        assert!(matches!(error, Error::Unfit { .. }), "{error}");
-        assert!(error.to_string().contains("not empty"), "{error}");
-        assert_eq!(error.exit_status(), 2);
-        assert_eq!(rows(&mut db), loaded);
-    }
+    let error = server.load(&options).unwrap_err();
+    assert!(matches!(error, Error::Unfit { .. }), "{error}");
+    assert!(error.to_string().contains("not empty"), "{error}");
+    assert_eq!(error.exit_status(), 2);
+    assert_eq!(rows(&mut db), loaded);
+    options.mode = Mode::Append;
+    let error = server.load(&options).unwrap_err();
+    assert!(matches!(error, Error::KeyTaken { .. }), "{error}");
+    assert_eq!(error.exit_status(), 1);
+    assert_eq!(rows(&mut db), loaded);
     db.sql("INSERT INTO b (id, e) VALUES (77, 1)");
     options.mode = Mode::Replace;
     assert_eq!(server.load(&options).unwrap().rows, 2);
