@@ -75,8 +75,11 @@ impl OldIndex {
         let (old_bytes, new_bytes) =
             ((self.leaves.len() * PAGE_SIZE) as u64, new.stats().entry_bytes);
         if new_bytes > old_bytes {
-            let ranges = new.ranges(range_bytes).into_iter();
-            return ranges.map(|range| (self.leaves_of(&range), range)).map(swap).collect();
+            let with_leaves = |range: KeyRange| {
+                let leaves = self.leaves_of(&range);
+                (range, leaves)
+            };
+            return new.ranges(range_bytes).into_iter().map(with_leaves).collect();
         }
         let share = old_bytes as f64 / (old_bytes + new_bytes).max(1) as f64;
         let leaves = ((range_bytes as f64 * share) as usize / PAGE_SIZE).max(1);
@@ -108,10 +111,6 @@ impl OldIndex {
         });
         start..end.unwrap_or(self.leaves.len())
     }
-}
-
-fn swap<A, B>((a, b): (A, B)) -> (B, A) {
-    (b, a)
 }
 
 #[cfg(test)]

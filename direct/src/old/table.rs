@@ -96,7 +96,7 @@ impl OldTable {
         Ok(table)
     }
 
-    /// The largest hidden row id, of rows that are deleted as well if they are the last on their page.
+    /// The largest hidden row id of the rows that count; those of deleted ones are free again.
     fn last_row_id(&self, binding: &Binding, template: &Template) -> Result<u64, Error> {
         let mut pages = vec![AlignedPage::ZERO; 1];
         let keys = OldKeys::new(binding, template, 0);
