@@ -72,8 +72,13 @@ pub(crate) fn verify_old(
     let mut broken: Vec<String> =
         report.violations.kept().iter().take(NAMED_MAX).map(ToString::to_string).collect();
     // What cannot be checked cannot be carried over either.
-    broken.extend(report.notes.iter().filter(|note| note.contains("unchecked")).cloned());
-    if broken.is_empty() && report.violations.is_empty() && report.unchecked.is_empty() {
+    if !report.are_records_read {
+        broken.extend(report.notes.iter().cloned());
+    }
+    for field in &report.unchecked {
+        broken.push(format!("the order of `{}` in index `{}`", field.column, field.index));
+    }
+    if report.violations.is_empty() && report.are_records_read && report.unchecked.is_empty() {
         return Ok(report);
     }
     let path = file.path().display();

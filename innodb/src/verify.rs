@@ -156,7 +156,10 @@ impl<'a> Verifier<'a> {
             check_counts(&indexes, &mut violations);
         }
         violations.sort();
-        Ok(Report { violations, indexes, unchecked: self.rules.unchecked.clone(), notes })
+        let are_readable = self.rules.indexes.iter().all(|index| index.leaf.is_some());
+        let are_records_read = are_readable && !has_old_records;
+        let unchecked = self.rules.unchecked.clone();
+        Ok(Report { violations, indexes, unchecked, notes, are_records_read })
     }
 
     /// Sums up consecutive pages by their headers, without checking them.

@@ -18,6 +18,8 @@ pub struct Report {
     pub unchecked: Vec<UncheckedField>,
     /// What else could not be checked, or is noteworthy.
     pub notes: Vec<String>,
+    /// Whether the records of all indexes could be read: if not, a note says why.
+    pub are_records_read: bool,
 }
 
 /// Size and shape of one index.
