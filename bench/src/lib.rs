@@ -3,7 +3,7 @@
 //! In reading order: the [`host`] is the server of a run. The TPC-H tables ([`tpch`]) and their rows
 //! ([`rows`]); the ways of loading them, plain
 //! [`clients`] among them, and the [`floor`] below which no load can be; [`tproch`] runs
-//! them side by side, and [`outcome`] is what it finds, on which [`machine`]. [`mod@batch`] inserts the
+//! them side by side, then all by one command (`together`), and [`outcome`] is what it finds, on which [`machine`]. [`mod@batch`] inserts the
 //! rows of [`sbtest`] in batches of every size over any number of connections. [`replay`] has a dump of
 //! the TPC-H tables replayed; [`insert`] is the Insert Benchmark. [`stages`] measures each stage alone, [`writes`] ways of writing the file.
 
@@ -22,6 +22,7 @@ pub mod host;
 
 mod program;
 
+mod together;
 pub mod tproch;
 
 pub mod outcome;

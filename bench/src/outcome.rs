@@ -89,6 +89,9 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Every table, in the order loaded.
     pub tables: Vec<TableOutcome>,
+    /// All of them by one `inrush load FOLDER --into DATABASE`; measured where [`Way::Direct`] is and
+    /// there are several.
+    pub together: Option<WayOutcome>,
 }
 
 impl Floor {
@@ -181,6 +184,21 @@ impl Sum {
         line
     }
 
+    /// What one command for all tables is beside the sums of commands for each.
+    fn together_line(&self, tables: usize, seconds: f64) -> String {
+        let mut line = format!("\nall {tables} tables by one command: {seconds:.2} s");
+        for way in [Way::LoadData, Way::Unchecked, Way::Direct] {
+            if self.of(way) > 0.0 {
+                let _ = write!(line, ", {:.2} times {}", self.of(way) / seconds, way.name());
+            }
+        }
+        if self.floor > 0.0 {
+            let _ = write!(line, ", {:.2} of the floor", seconds / self.floor);
+        }
+        line.push('\n');
+        line
+    }
+
     fn cpu_line(&self, name: &str, ways: &[Way]) -> String {
         let mut line = format!("{name:<9} {:>29}", "");
         for &way in ways {
@@ -240,6 +258,9 @@ impl Outcome {
         for (name, sum) in &lines {
             text += &sum.ratios_line(name, &ways);
         }
+        if let (Some(together), Some((_, total))) = (&self.together, lines.last()) {
+            text += &total.together_line(self.tables.len(), together.took.seconds);
+        }
         let _ = writeln!(text, "\nprocessor seconds, server and client   {heads}");
         for (name, sum) in &lines {
             text += &sum.cpu_line(name, &ways);
@@ -294,6 +315,11 @@ mod tests {
             schema: "tproch",
             notes: vec!["small pool".to_owned()],
             tables: vec![table("orders", 10.0, 1.0), table("lineitem", 90.0, 4.0)],
+            together: Some(WayOutcome {
+                way: Way::Direct,
+                took: Took { seconds: 4.0, ..Took::default() },
+                report: serde_json::Value::Null,
+            }),
         };
         let text = outcome.text();
         let totals: Vec<&str> = text.lines().filter(|line| line.starts_with("total")).collect();
@@ -302,6 +328,8 @@ mod tests {
         let ratios: Vec<&str> = ratios.split_whitespace().collect();
         assert_eq!(ratios, ["total", "1.00x", "0.50x", "20.00x", "1.25x", "2.50x", "5.00x"]);
         assert!(cpu.contains(" 100.50 ") && cpu.contains(" 5.50 "), "{cpu}");
+        let together = "all 2 tables by one command: 4.00 s, 25.00 times LOAD DATA, 1.25 times Inrush direct, 4.00 of the floor";
+        assert!(text.contains(together), "{text}");
         assert!(!text.contains(" stream   "), "{text}");
         assert!(text.contains("note: small pool"));
         let json = serde_json::to_value(&outcome).unwrap();

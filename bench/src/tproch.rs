@@ -15,6 +15,7 @@ use crate::machine::Machine;
 use crate::outcome::{Outcome, TableOutcome, Way, WayOutcome};
 use crate::program::Program;
 use crate::rows::{self, TableFile};
+use crate::together::Together;
 use crate::tpch::{Schema, Table};
 use crate::ways::{Limits, Loaded, Ways};
 
@@ -85,7 +86,7 @@ pub fn make_rows(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<P
 
 /// Runs the benchmark. `say` gets a line before each step that takes time.
 ///
-/// Needs the space of the rows, three times that of the largest table, and 5 GB. Errors: no
+/// Needs the space of the rows twice, three times that of the largest table, and 5 GB. Errors: no
 /// space, no server, a load that fails, or ways that disagree about a table.
 pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     let dir = rows_dir(options)?;
@@ -101,14 +102,20 @@ pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome
         let file = make_file(table, options.scale, &dir, say)?;
         ways.fill(table, &file)?;
     }
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut files) = (Vec::new(), Vec::new());
     for (index, &table) in tables.iter().enumerate() {
         let file = make_file(table, options.scale, &dir, say)?;
         outcomes.push(compare(&mut ways, table, &file, index, say)?);
+        files.push((table, file));
         if !options.keep && options.schema == Schema::Dbgen {
             ways.drop_table(table)?;
         }
     }
+    let is_several = files.len() > 1 && ways.list.contains(&Way::Direct);
+    let together = match is_several {
+        true => Some(load_together(&mut ways, &files, &outcomes, say)?),
+        false => None,
+    };
     let mut notes = host.notes.clone();
     if Table::ALL.iter().all(|table| all.contains(table)) {
         notes.push(check_consistent(&mut ways)?);
@@ -123,6 +130,7 @@ pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome
         schema: options.schema.name(),
         notes,
         tables: outcomes,
+        together,
     };
     if !options.keep {
         ways.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
@@ -149,7 +157,8 @@ fn compare(
         say(&format!("{table}: {} rows by {}", file.rows, way.name()));
         let loaded = ways.load(way, table, file)?;
         say(&format!("{table}: {:.2} s", loaded.took.seconds));
-        check_equal(table, file, way, &loaded, loads.first())?;
+        let reference = loads.first().map(|(way, first)| (way.name(), first.checksum.as_str()));
+        check_equal(table, file, way, &loaded, reference)?;
         if way == Way::Direct {
             let measured = ways.floor(table, file)?;
             (floor, file_bytes) = (Some(measured.0), measured.1);
@@ -169,6 +178,23 @@ fn compare(
         floor,
         checksum,
     })
+}
+
+/// Loads all tables once more, by one command.
+fn load_together(
+    ways: &mut Ways,
+    files: &[(Table, TableFile)],
+    outcomes: &[TableOutcome],
+    say: &mut dyn FnMut(&str),
+) -> Result<WayOutcome, Error> {
+    say(&format!("{} tables by one command", files.len()));
+    let together = Together::new(ways.scratch.join("together"), files)?;
+    let (outcome, loaded) = together.load(ways)?;
+    say(&format!("{} tables: {:.2} s", files.len(), outcome.took.seconds));
+    for (((table, file), loaded), known) in files.iter().zip(&loaded).zip(outcomes) {
+        check_equal(*table, file, Way::Direct, loaded, Some(("the ways before", &known.checksum)))?;
+    }
+    Ok(outcome)
 }
 
 /// What HammerDB asks of its tables behind a load, and that it is so.
@@ -194,7 +220,7 @@ fn check_equal(
     file: &TableFile,
     way: Way,
     loaded: &Loaded,
-    reference: Option<&(Way, Loaded)>,
+    reference: Option<(&str, &str)>,
 ) -> Result<(), Error> {
     let different = |seen: String, reference: &str, expected: String| Error::Different {
         table: table.name().to_owned(),
@@ -208,10 +234,10 @@ fn check_equal(
         return Err(different(seen, "the generator", lines));
     }
     match reference {
-        Some((other, expected)) if expected.checksum != loaded.checksum => Err(different(
+        Some((other, checksum)) if checksum != loaded.checksum => Err(different(
             format!("rows of checksum {}", loaded.checksum),
-            other.name(),
-            expected.checksum.clone(),
+            other,
+            checksum.to_owned(),
         )),
         _ => Ok(()),
     }
@@ -278,9 +304,12 @@ fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
     // Tables stay for those that refer to them.
     let stay = options.keep || options.schema == Schema::Tproch;
     let files = if stay { sizes().sum() } else { 0 };
+    // Copied for the one command that loads all.
+    let copies: u64 = if tables.len() > 1 { sizes().sum() } else { 0 };
     let largest = sizes().max().unwrap_or(0);
     let needed_bytes = sizes().sum::<u64>()
         + file_bytes(files)
+        + copies
         + 3 * file_bytes(largest)
         + LOG_FILE_BYTES
         + (1 << 30);

@@ -72,10 +72,20 @@ impl Ways {
             Way::Insert => self.inrush(table, &file.path, "insert")?,
         };
         let took = clock.stop();
+        self.loaded(table, took, &report)
+    }
+
+    /// Counts and checksums a table that a load has filled.
+    pub(crate) fn loaded(
+        &mut self,
+        table: Table,
+        took: Took,
+        report: &serde_json::Value,
+    ) -> Result<Loaded, Error> {
         let name = qualified(table.name());
         let rows = self.session.query_row(&format!("SELECT COUNT(*) FROM {name}"))?.number(0)?;
         let checksum = self.session.query_row(&format!("CHECKSUM TABLE {name}"))?.text(1)?;
-        Ok(Loaded { took, rows, checksum, report })
+        Ok(Loaded { took, rows, checksum, report: report.clone() })
     }
 
     /// Fills a table that others refer to and that is not measured.
@@ -131,7 +141,7 @@ impl Ways {
     }
 
     /// Makes the table anew, empty.
-    fn fresh(&mut self, table: Table) -> Result<(), Error> {
+    pub(crate) fn fresh(&mut self, table: Table) -> Result<(), Error> {
         self.session.exec(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))?;
         self.session.exec(&format!("USE {DATABASE}"))?;
         self.drop_table(table)?;
@@ -142,7 +152,7 @@ impl Ways {
         Ok(())
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    pub(crate) fn settle(&mut self) -> Result<(), Error> {
         host::settle(&mut self.session, self.own_server)
     }
 
@@ -172,9 +182,17 @@ impl Ways {
 
     fn inrush(&self, table: Table, file: &Path, path: &str) -> Result<serde_json::Value, Error> {
         let into = format!("{DATABASE}.{table}");
-        let mut arguments = load_arguments(table, &self.limits);
+        let mut arguments = load_arguments(&self.limits);
+        arguments.extend(["--columns".into(), table.file_columns().join(",").into()]);
         arguments.extend(["--path".into(), path.into()]);
         self.program.load(file, &into, &arguments, self.session.options())
+    }
+
+    /// All files of a folder by the direct path, whose first lines name their columns.
+    pub(crate) fn inrush_folder(&self, folder: &Path) -> Result<serde_json::Value, Error> {
+        let mut arguments = load_arguments(&self.limits);
+        arguments.extend(["--header", "--path", "direct"].map(OsString::from));
+        self.program.load(folder, DATABASE, &arguments, self.session.options())
     }
 
     /// Copies of the table's `.ibd` and `.cfg` in the scratch folder, as FOR EXPORT leaves them.
@@ -211,12 +229,10 @@ pub(crate) fn load_data_sql(table: Table, path: &Path) -> String {
     )
 }
 
-/// What follows `inrush load FILE --into TABLE`, less the connection.
-fn load_arguments(table: Table, limits: &Limits) -> Vec<OsString> {
+/// What follows `inrush load FILE --into TABLE` for all tables, less the connection.
+fn load_arguments(limits: &Limits) -> Vec<OsString> {
     let mut arguments: Vec<OsString> =
-        ["--dialect", "tbl", "--charset", "latin1", "--columns", &table.file_columns().join(",")]
-            .map(OsString::from)
-            .into();
+        ["--dialect", "tbl", "--charset", "latin1"].map(OsString::from).into();
     if let Some(bytes) = limits.memory_bytes_max {
         arguments.extend(["--memory".into(), bytes.to_string().into()]);
     }
@@ -255,7 +271,7 @@ mod tests {
     #[test]
     fn limits_are_passed_on() {
         let limits = Limits { memory_bytes_max: Some(1 << 28), threads: Some(2) };
-        let arguments = load_arguments(Table::Region, &limits);
+        let arguments = load_arguments(&limits);
         let tail: Vec<_> = arguments.iter().rev().take(4).rev().collect();
         assert_eq!(tail, ["--memory", "268435456", "--threads", "2"]);
     }

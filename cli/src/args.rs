@@ -8,8 +8,13 @@ pub(crate) mod bench;
 #[cfg(not(feature = "bench"))]
 #[path = "args/no_bench.rs"]
 pub(crate) mod bench;
+mod format;
+mod given;
+mod guessed;
+mod jobs;
 mod replay;
 mod secure;
+mod written;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,10 +23,13 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::bench::BenchArgs;
+pub(crate) use self::format::FormatArgs;
+pub(crate) use self::guessed::GuessedArgs;
+pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::secure::SecureArgs;
+pub(crate) use self::written::WrittenArgs;
 use crate::failure::Failure;
-use crate::input::DialectArg;
 
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
 #[derive(Debug, Parser)]
@@ -36,15 +44,21 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Reads what was typed. Help and version are printed here, and end the program.
+    /// Reads what was typed, and what option files and the environment add to it. Help and version are printed here, and end the program.
     pub(crate) fn read() -> Result<Cli, Failure> {
         let arguments: Vec<OsString> = std::env::args_os().collect();
         refuse_password(&arguments)?;
+        let (arguments, given) = given::with_given(arguments)?;
         Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
-            _ => Failure::usage(one_sentence(&error.to_string())),
+            _ if given.is_empty() => Failure::usage(one_sentence(&error.to_string())),
+            _ => Failure::usage(format!(
+                "{}; not typed, but given: {}",
+                one_sentence(&error.to_string()),
+                given.join(", ")
+            )),
         })
     }
 }
@@ -83,6 +97,12 @@ pub(crate) enum Command {
     Load(Box<LoadArgs>),
     /// Say what load would do and why; changes nothing.
     Plan(Box<LoadArgs>),
+    /// Say all that is wrong with the rows of files, judged against a table; loads nothing.
+    Check(Box<LoadArgs>),
+    /// Go on with a load that was killed or failed.
+    Resume(ResumeArgs),
+    /// List the loads that ran here, and what became of them.
+    Jobs(JobsArgs),
     /// Replay a SQL dump in parallel, its rows by the fastest path.
     Replay(Box<ReplayArgs>),
     /// Guess what files hold: print a CREATE TABLE and the command that loads them.
@@ -180,13 +200,18 @@ pub(crate) struct LoadArgs {
     pub(crate) atomic: bool,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
+    #[command(flatten)]
+    pub(crate) guessed: GuessedArgs,
     /// File that gets the refused rows; FILE.reasons.jsonl says why. With --into DB a folder, for a
     /// file of each table.
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Refused rows that are tolerated, of each table; with one more the load fails.
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    pub(crate) rejects_max: u64,
+    /// Refused rows that are tolerated, of each table; with one more the load fails. With % so many of a
+    /// hundred, which is judged when all rows are read, and before any is published.
+    #[arg(long, value_name = "N|N%", default_value = "0", allow_negative_numbers = true)]
+    pub(crate) rejects_max: String,
     /// Have --mode replace empty the table where the input has no rows, or refused ones only.
     #[arg(long)]
     pub(crate) allow_empty: bool,
@@ -240,6 +265,13 @@ pub(crate) struct LoadArgs {
     /// [default: the server's].
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     pub(crate) time_zone: Option<String>,
+    /// Write a page about the load here, as HTML that needs nothing else: its stages, speed and memory
+    /// over time, refused rows by reason, the plan and the settings.
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Do what check does: judge all rows, load none.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Print the report as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
@@ -276,50 +308,6 @@ pub(crate) struct BatchArgs {
     /// How far replicas may be behind before the load waits for them; 0 does not look [default: 30].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) max_lag: Option<u32>,
-}
-
-/// How the input is cut into fields.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Input format (\\t \\n \\r \\0 \\\\ are read as in LOAD DATA)")]
-pub(crate) struct FormatArgs {
-    /// Preset that the options below adjust [default: by the file's ending .csv .tsv .tbl, else mysql].
-    #[arg(long, value_enum)]
-    pub(crate) dialect: Option<DialectArg>,
-    /// What stands between two fields; empty with no quote: fields as wide as their columns.
-    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
-    pub(crate) fields_terminated_by: Option<String>,
-    /// The quote that fields may stand in; empty for none. Optional or not makes no difference to
-    /// reading.
-    #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
-    #[arg(visible_alias = "fields-optionally-enclosed-by")]
-    pub(crate) fields_enclosed_by: Option<String>,
-    /// What makes the next character text; empty for nothing.
-    #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
-    pub(crate) fields_escaped_by: Option<String>,
-    /// What ends a record; empty, or the same as between fields: a record is as many fields as
-    /// there are columns.
-    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
-    pub(crate) lines_terminated_by: Option<String>,
-    /// Text before each record that is left out, and all before it.
-    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
-    pub(crate) lines_starting_by: Option<String>,
-    /// A field that is just this, not in quotes, is NULL too; may be empty.
-    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
-    pub(crate) null_token: Option<String>,
-    /// The first line of each file names the columns, in any order; @x leaves a field out.
-    #[arg(long)]
-    pub(crate) header: bool,
-    /// Lines to leave out at the start of each file.
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    pub(crate) skip_lines: u64,
-    /// Columns the fields go to, in order, separated by commas; @x leaves a field out. Columns that
-    /// are not named get their default.
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    pub(crate) columns: Option<Vec<String>>,
-    /// Character set of the input as the server names it, also utf16, utf16le, utf32, utf32le, ucs2
-    /// [default: utf8mb4, or what the file's byte order mark says].
-    #[arg(long, value_name = "NAME", value_parser = crate::input::charset_name)]
-    pub(crate) charset: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -373,6 +361,8 @@ pub(crate) struct SniffArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
+    #[command(flatten)]
+    pub(crate) guessed: GuessedArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }

@@ -11,7 +11,7 @@ use crate::input::{self, DialectArg};
 pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
     let preset = format.dialect.unwrap_or_else(|| input::dialect_by_ending(first_file));
     let mut dialect = match preset {
-        DialectArg::Mysql => Dialect::mysql(),
+        DialectArg::Mysql | DialectArg::Batch => Dialect::mysql(),
         DialectArg::Csv => Dialect::csv(),
         DialectArg::Tsv => Dialect::tsv(),
         DialectArg::Tbl => Dialect::tbl(),
@@ -33,7 +33,9 @@ pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect,
     if let Some(text) = &format.lines_starting_by {
         dialect.lines_starting_by = unescape(text);
     }
-    dialect.null_token = format.null_token.as_ref().map(|text| text.clone().into_bytes());
+    let null_token = format.null_token.as_deref();
+    let null_token = null_token.or((preset == DialectArg::Batch).then_some("NULL"));
+    dialect.null_token = null_token.map(|text| text.as_bytes().to_vec());
     Ok(dialect)
 }
 

@@ -20,6 +20,15 @@ pub(crate) enum DialectArg {
     Tsv,
     /// Vertical bars, also at the line's end (dbgen).
     Tbl,
+    /// What mariadb --batch and mysql --batch print: a header, tabs, backslash escapes, NULL as a word.
+    Batch,
+}
+
+impl DialectArg {
+    /// Whether the first line names the columns, with no word of it.
+    pub(crate) fn has_header(self) -> bool {
+        self == DialectArg::Batch
+    }
 }
 
 /// The files that were meant.
@@ -145,6 +154,7 @@ pub(crate) fn preset_name(dialect: Option<DialectArg>, file: &Path) -> &'static 
         DialectArg::Csv => "csv",
         DialectArg::Tsv => "tsv",
         DialectArg::Tbl => "tbl",
+        DialectArg::Batch => "batch",
     }
 }
 

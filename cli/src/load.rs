@@ -4,18 +4,22 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use load::{Batches, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas};
+use load::options::Written;
+use load::{Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas};
 use schema::TableName;
 use sources::is_stdin;
 
-use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg};
+use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg, WrittenArgs};
 use crate::dialect::dialect;
 use crate::failure::{Failure, REJECTS, USAGE};
+use crate::html::{ReportFile, Told};
+use crate::recorder::Recorder;
 use crate::{connect, input, print, progress, signals, size, sniff};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
-    let options = options(args, target)?;
+    let mut options = options(args, target)?;
+    options.command = CommandLine::of_this_process(options.files.iter().map(PathBuf::as_path));
     // No server is made or started for what cannot be loaded.
     let server = connect::meant(&args.connect)?;
     match server.is_made() {
@@ -27,7 +31,16 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
         tell_dialect(&options.files[0]);
     }
     signals::watch(&options.interrupt, args.quiet)?;
-    let outcome = load::load(&server, &options, &*watcher(args));
+    let outcome = match &args.report {
+        None => load::load(&server, &options, &*watcher(args)),
+        Some(path) => {
+            let file = ReportFile::create(path, &options)?;
+            let recorder = Recorder::new(watcher(args));
+            let outcome = load::load(&server, &options, &recorder);
+            file.write(&recorder, outcome.as_ref().map(Told::One));
+            outcome
+        }
+    };
     let mut out = std::io::stdout().lock();
     match outcome {
         Ok(report) => {
@@ -63,8 +76,19 @@ fn show(out: &mut impl Write, args: &LoadArgs, report: &load::Report) -> std::io
     }
 }
 
+/// Refuses `--report` to what loads nothing.
+pub(crate) fn check_no_report(args: &LoadArgs) -> Result<(), Failure> {
+    match &args.report {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(
+            "--report is about a load, and this is none: --json prints what was found",
+        )),
+    }
+}
+
 /// Prints which path a load would take, and why; touches nothing.
 pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
+    check_no_report(args)?;
     let options = options(args, target)?;
     let plan = match connect::visit(&args.connect)? {
         Ok(visit) => load::plan(Some(&visit.connect), &options)?,
@@ -95,7 +119,7 @@ pub(crate) fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
 }
 
 /// The options of a load of one table.
-fn options(args: &LoadArgs, target: &TableName) -> Result<LoadOptions, Failure> {
+pub(crate) fn options(args: &LoadArgs, target: &TableName) -> Result<LoadOptions, Failure> {
     if !args.map.is_empty() || args.each {
         return Err(Failure::usage(
             "--map and --each are for several tables: --into DB, which names no table",
@@ -148,8 +172,11 @@ pub(crate) fn options_but_ddl(
     options.replicas = replicas(&args.batches);
     options.dialect = dialect(&args.format, &options.files[0])?;
     options.columns = args.format.columns.clone();
-    options.header = args.format.header;
+    options.header = args.format.has_header();
     options.skip_lines = args.format.skip_lines;
+    options.ignore_unknown_columns = args.written.ignore_unknown_columns;
+    options.constants.clone_from(&args.written.set);
+    options.written = written(&args.written);
     (options.charset, options.encoding) = input::charset(args.format.charset.as_deref());
     let is_preset = args.format.dialect.is_none() && !args.create;
     options.escape_is_assumed = is_preset && args.format.fields_escaped_by.is_none();
@@ -167,9 +194,13 @@ pub(crate) fn options_but_ddl(
     }
     if args.create {
         sniff::create(args, &mut options)?;
+    } else if !args.guessed.types.is_empty() || args.guessed.collation.is_some() {
+        return Err(Failure::usage(
+            "--types and --collation are said of a table that --create makes",
+        ));
     }
     options.rejects = args.rejects.clone();
-    options.rejects_max = args.rejects_max;
+    (options.rejects_max, options.rejects_max_percent) = rejects_max(&args.rejects_max)?;
     options.allow_empty = args.allow_empty;
     options.on_duplicate = match args.on_duplicate {
         OnDuplicateArg::Fail => OnDuplicate::Fail,
@@ -200,6 +231,32 @@ pub(crate) fn options_but_ddl(
     options.sql_mode.clone_from(&args.sql_mode);
     options.time_zone.clone_from(&args.time_zone);
     Ok(options)
+}
+
+fn written(args: &WrittenArgs) -> Written {
+    Written {
+        columns: args.format_of.clone(),
+        decimal_comma: args.decimal_comma,
+        dates: args.date_format.clone(),
+        yes_no: args.yes_no,
+        trim: args.trim,
+    }
+}
+
+/// How many rows may be refused: so many, or any number up to a part of them.
+fn rejects_max(typed: &str) -> Result<(u64, Option<f64>), Failure> {
+    let wrong = || {
+        Failure::usage(format!(
+            "--rejects-max {typed} is neither a number of rows nor a part of them, as 100 or 0.5%"
+        ))
+    };
+    match typed.strip_suffix('%') {
+        None => typed.parse().map(|rows| (rows, None)).map_err(|_| wrong()),
+        Some(percent) => {
+            let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
+            if percent == 0.0 { Ok((0, None)) } else { Ok((u64::MAX, Some(percent))) }
+        }
+    }
 }
 
 /// What is in the file of `--ddl`.

@@ -17,17 +17,22 @@ mod bench;
 #[cfg(not(feature = "bench"))]
 #[path = "no_bench.rs"]
 mod bench;
+mod check;
 mod connect;
 mod dialect;
 mod failure;
+mod html;
 mod input;
 mod inspect;
+mod jobs;
 mod load;
 mod print;
 mod progress;
+mod recorder;
 mod replay;
 mod replay_print;
 mod replay_progress;
+mod resume;
 mod sandbox;
 mod several;
 mod signals;
@@ -68,6 +73,8 @@ fn wants_json() -> bool {
 
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
+        Command::Load(args) if args.dry_run => check::run(&args, &connect::into(&args.into)?),
+        Command::Check(args) => check::run(&args, &connect::into(&args.into)?),
         Command::Load(args) => match connect::into(&args.into)? {
             Into::Table(target) => load::run(&args, &target),
             Into::Database(database) => several::run(&args, &database),
@@ -76,6 +83,8 @@ fn run(command: Command) -> Result<u8, Failure> {
             Into::Table(target) => load::plan(&args, &target),
             Into::Database(database) => several::plan(&args, &database),
         },
+        Command::Resume(args) => resume::run(&args),
+        Command::Jobs(args) => jobs::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Sniff(args) => sniff::run(&args),
         Command::Inspect(args) => inspect::run(&args),

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use load::several::files::{FileMap, TableFiles, in_folder, tables_of};
 use load::several::{check_several, give_statements};
-use load::{LoadOptions, SeveralPlan, SeveralReport};
+use load::{CommandLine, LoadOptions, SeveralPlan, SeveralReport};
 use schema::TableName;
 
 use crate::args::LoadArgs;
 use crate::failure::{Failure, REJECTS, USAGE};
-use crate::load::{options_but_ddl, read_ddl, tell_dialect, watcher};
+use crate::html::{ReportFile, Told};
+use crate::load::{check_no_report, options_but_ddl, read_ddl, tell_dialect, watcher};
+use crate::recorder::Recorder;
 use crate::size::{count, group, show};
 use crate::{connect, input, print, signals};
 
@@ -19,8 +21,9 @@ const TOLD_IN_FULL: usize = 3;
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
-    let tables = tables(args, database)?;
+    let mut tables = tables(args, database)?;
     check_several(&tables)?;
+    note_command(&mut tables, args.each);
     let server = connect::meant(&args.connect)?;
     if !server.is_made() && args.ddl.is_none() {
         return Err(no_tables(database));
@@ -31,7 +34,16 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     }
     signals::watch(&tables[0].interrupt, args.quiet)?;
     let load = if args.each { load::load_each } else { load::load_several };
-    let report = load(&server, &tables, &*watcher(args))?;
+    let report = match &args.report {
+        None => load(&server, &tables, &*watcher(args))?,
+        Some(path) => {
+            let file = ReportFile::create(path, &tables[0])?;
+            let recorder = Recorder::new(watcher(args));
+            let outcome = load(&server, &tables, &recorder);
+            file.write(&recorder, outcome.as_ref().map(Told::Several));
+            outcome?
+        }
+    };
     // The rows are in, whether or not anybody can be told.
     if let Err(error) = show_report(&mut io::stdout().lock(), args, &report) {
         tell!("inrush: warning: the load is done, but printing its report: {error}");
@@ -45,6 +57,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
 
 /// Prints what a load would do; touches nothing.
 pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
+    check_no_report(args)?;
     let tables = tables(args, database)?;
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };
     let plan = load::plan_several(&visit.connect, &tables, args.each)?;
@@ -88,6 +101,7 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
         }
     }
     let tables = tables_of(&files, database, &maps)?;
+    check_said(args, &tables)?;
     let mut all: Vec<LoadOptions> = Vec::new();
     for TableFiles { table, files } in tables {
         check_endings(args, &table, &files)?;
@@ -96,6 +110,8 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
         options.rejects = args.rejects.as_ref().map(|folder| log_of(folder, &table, "rejects"));
         let duplicates = args.duplicates.as_ref();
         options.duplicates = duplicates.map(|folder| log_of(folder, &table, "duplicates"));
+        options.written.columns = said_of(&args.written.format_of, &table);
+        options.constants = said_of(&args.written.set, &table);
         if let Some(first) = all.first() {
             options.interrupt = first.interrupt.clone();
         }
@@ -105,6 +121,41 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
         give_statements(&read_ddl(ddl)?, &mut all).map_err(Failure::from)?;
     }
     Ok(all)
+}
+
+/// Has the journal note the command: that of all tables, or of each that is a job by itself.
+fn note_command(tables: &mut [LoadOptions], each: bool) {
+    let command =
+        |files: &[PathBuf]| CommandLine::of_this_process(files.iter().map(PathBuf::as_path));
+    if each {
+        tables.iter_mut().for_each(|table| table.command = command(&table.files));
+    } else {
+        let files: Vec<PathBuf> = tables.iter().flat_map(|table| table.files.clone()).collect();
+        tables[0].command = command(&files);
+    }
+}
+
+/// What options say of columns of a table: `TABLE.COLUMN=..` of this one, and `COLUMN=..` of each.
+fn said_of(said: &[(String, String)], table: &str) -> Vec<(String, String)> {
+    let of_table = |(name, text): &(String, String)| match name.split_once('.') {
+        Some((of, column)) => (of == table).then(|| (column.to_owned(), text.clone())),
+        None => Some((name.clone(), text.clone())),
+    };
+    said.iter().filter_map(of_table).collect()
+}
+
+/// Refuses what is said of a column of a table that no file goes to.
+fn check_said(args: &LoadArgs, tables: &[TableFiles]) -> Result<(), Failure> {
+    for (name, text) in args.written.format_of.iter().chain(&args.written.set) {
+        let Some((of, _)) = name.split_once('.') else { continue };
+        if !tables.iter().any(|TableFiles { table, .. }| table == of) {
+            return Err(Failure::usage(format!(
+                "{name}={text} names a column of table {of}, and no file goes to that; COLUMN={text} is said \
+                 of a column of each table, TABLE.COLUMN={text} of one"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Where rows of a table go that are not loaded.

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use load::LoadOptions;
-use load::sniff::{SniffOptions, Sniffed};
+use load::sniff::{SniffOptions, Sniffed, Wanted};
 use sources::{Dialect, FileSource};
 
-use crate::args::{ConnectArgs, FormatArgs, LoadArgs, SniffArgs};
+use crate::args::{ConnectArgs, FormatArgs, GuessedArgs, LoadArgs, SniffArgs};
 use crate::failure::Failure;
+use crate::input::DialectArg;
 use crate::size::{self, count};
 use crate::{connect, dialect, input};
 
@@ -22,7 +23,9 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let target = connect::target(&into)?;
     let memory = args.memory.as_deref().map(size::parse).transpose().map_err(Failure::usage)?;
     let memory = memory.unwrap_or_else(::load::options::default_memory_bytes);
-    let sniffed = sniff(&files, &target.table, &args.format, &std::env::temp_dir(), memory)?;
+    let temp_dir = std::env::temp_dir();
+    let said = (&args.format, &args.guessed);
+    let sniffed = sniff(&files, &target.table, said, &temp_dir, memory)?;
     let command = command(args, &files, &into, &sniffed)?;
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -36,6 +39,13 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
 
 /// Fills in what `load --create` finds out and the options do not say.
 pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), Failure> {
+    if !options.written.is_plain() || !options.constants.is_empty() {
+        return Err(Failure::usage(
+            "--create guesses columns from values as the server reads them, so it goes with none of \
+             --format-of, --decimal-comma, --date-format, --yes-no, --trim and --set; make the table with \
+             --ddl, from what inrush sniff prints",
+        ));
+    }
     if let Some(path) = options.files.iter().find(|path| !path.is_file()) {
         // One that is missing, or a folder, is none either.
         FileSource::compression(path).map_err(|error| Failure::usage(error.to_string()))?;
@@ -45,7 +55,8 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
         ));
     }
     let memory = options.memory_bytes_max;
-    let sniffed = sniff(&options.files, &options.table, &args.format, &options.temp_dir, memory)?;
+    let said = (&args.format, &args.guessed);
+    let sniffed = sniff(&options.files, &options.table, said, &options.temp_dir, memory)?;
     if !args.quiet {
         tell!("note: guessed {}", summary(&sniffed));
         for note in &sniffed.notes {
@@ -69,7 +80,7 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
 fn sniff(
     files: &[PathBuf],
     table: &str,
-    format: &FormatArgs,
+    (format, guessed): (&FormatArgs, &GuessedArgs),
     temp_dir: &Path,
     memory_bytes_max: u64,
 ) -> Result<Sniffed, Failure> {
@@ -79,13 +90,14 @@ fn sniff(
         table: table.to_owned(),
         dialect: says_dialect(format).then(|| dialect::dialect(format, &files[0])).transpose()?,
         null_token: format.null_token.clone(),
-        header: format.header.then_some(true),
+        header: format.has_header().then_some(true),
         skip_lines: format.skip_lines,
         columns: format.columns.clone(),
         encoding,
         charset: format.charset.clone(),
         temp_dir: temp_dir.to_owned(),
         memory_bytes_max,
+        wanted: Wanted { types: guessed.types.clone(), collation: guessed.collation.clone() },
     };
     Ok(::load::sniff::sniff(&options)?)
 }
@@ -135,9 +147,14 @@ fn command(
     let (preset, base) = match says_dialect(&args.format) {
         false => (sniffed.preset, Dialect::preset(sniffed.preset).unwrap_or_default()),
         true => {
-            let only = FormatArgs { dialect: args.format.dialect, ..FormatArgs::default() };
+            // A header that is skipped is not to be looked for again.
+            let preset = args.format.dialect.map(|preset| match preset.has_header() {
+                true if !sniffed.header => DialectArg::Mysql,
+                _ => preset,
+            });
+            let only = FormatArgs { dialect: preset, ..FormatArgs::default() };
             let base = dialect::dialect(&only, &files[0])?;
-            (input::preset_name(args.format.dialect, &files[0]), base)
+            (input::preset_name(preset, &files[0]), base)
         }
     };
     option("dialect", preset);

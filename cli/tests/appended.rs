@@ -7,7 +7,9 @@ use server::Session;
 use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, PLACES, SWAPPED, Scene, swapped_from};
-use crate::support::{PATIENCE, check_table, contents, finish, resume, run, start, wait_paused};
+use crate::support::{
+    Contents, PATIENCE, check_table, contents, finish, resume, run, start, wait_paused,
+};
 
 /// Between the shadow and the rows: the target is written out and held.
 const EXPORT: [&str; 3] = ["export.begin", "export.held", "export.end"];
@@ -136,15 +138,11 @@ fn a_row_with_a_key_that_is_there_fails_the_load() {
     assert!(scene.is_new());
 }
 
-#[test]
-fn rows_with_keys_that_are_there_are_skipped_as_load_data_skips_them() {
-    let Some(server) = TestServer::shared() else { return };
-    let mut scene = Scene::new(server, Mode::Append, 3_000);
+/// Adds rows with keys of others: of old rows, by either index; of rows that were deleted; of the
+/// input's own rows, one of which meets an old one first. Gives how many.
+fn add_known_keys(scene: &Scene<'_>) -> u64 {
     let mut text = std::fs::read_to_string(&scene.file).unwrap();
-    let mut left_out = 0;
     for row in 1..=600 {
-        // Keys of old rows, of either index; of rows that were deleted; of the input's own rows, one of
-        // which gives way to an old one first.
         let (id, n) = match row % 6 {
             0 => (-row, 50_000_000 + row),
             1 => (60_000_000 + row, -row * 3),
@@ -154,14 +152,81 @@ fn rows_with_keys_that_are_there_are_skipped_as_load_data_skips_them() {
             _ => (80_000_000 + row, -row * 3),
         };
         text.push_str(&format!("{id}\t{n}\tagain {row}\t\\N\n"));
-        left_out += 1;
     }
     std::fs::write(&scene.file, &text).unwrap();
-    let table = scene.table.clone();
-    let sql = format!("LOAD DATA LOCAL INFILE 'x' IGNORE INTO TABLE {table}");
+    600
+}
+
+/// What the table holds after LOAD DATA of the same file. It is as before then.
+fn loaded_by_the_server(scene: &mut Scene<'_>, rule: &str) -> Contents {
+    let sql = format!("LOAD DATA LOCAL INFILE 'x' {rule} INTO TABLE {}", scene.table);
     scene.session.load_local(&sql, std::fs::File::open(&scene.file).unwrap()).unwrap();
-    let expected = contents(&mut scene.session, &table);
+    let expected = contents(&mut scene.session, &scene.table);
     scene.reset();
+    expected
+}
+
+#[test]
+fn rows_with_keys_that_are_there_replace_these_as_load_data_does() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Append, 3_000);
+    add_known_keys(&scene);
+    let table = scene.table.clone();
+    let expected = loaded_by_the_server(&mut scene, "REPLACE");
+    scene.more = vec!["--on-duplicate", "replace"];
+    let report = run(&mut scene.command());
+    report.done();
+    assert_eq!(contents(&mut scene.session, &table), expected, "{report:?}");
+    check_table(&mut scene.session, &table);
+    assert!(report.out.contains("row(s) that the table had were replaced"), "{report:?}");
+    scene.clean("after replacing");
+    // What refers to rows, and would be left behind by one that is gone.
+    let child = format!("{table}_child");
+    let create = format!("CREATE TABLE {child} (id INT, FOREIGN KEY (id) REFERENCES {table} (id))");
+    scene.session.exec(&create).unwrap();
+    let reason = "--on-duplicate replace takes rows out of it, and others may refer to these";
+    run(&mut scene.command()).refused(2, &[reason]);
+    scene.session.exec(&format!("DROP TABLE {child}")).unwrap();
+}
+
+#[test]
+fn rows_with_keys_that_are_there_change_these_as_insert_does() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Append, 3_000);
+    add_known_keys(&scene);
+    let table = scene.table.clone();
+    scene.more = vec!["--on-duplicate", "update"];
+    run(&mut scene.command()).refused(2, &["2 unique keys", "only had by INSERT"]);
+    let one_key = format!("ALTER TABLE {table} DROP KEY n, ADD KEY n (n)");
+    scene.session.exec(&one_key).unwrap();
+    let staged = format!("{table}_staged");
+    scene.session.exec(&format!("CREATE TABLE {staged} AS SELECT * FROM {table} LIMIT 0")).unwrap();
+    let sql = format!("LOAD DATA LOCAL INFILE 'x' INTO TABLE {staged}");
+    scene.session.load_local(&sql, std::fs::File::open(&scene.file).unwrap()).unwrap();
+    let changes = "n=VALUES(n), name=VALUES(name), body=VALUES(body)";
+    let insert =
+        format!("INSERT INTO {table} SELECT * FROM {staged} ON DUPLICATE KEY UPDATE {changes}");
+    scene.session.exec(&insert).unwrap();
+    let expected = contents(&mut scene.session, &table);
+    scene.session.exec(&format!("DROP TABLE {staged}")).unwrap();
+    scene.reset();
+    scene.session.exec(&one_key).unwrap();
+    scene.more = vec!["--on-duplicate", "update", "--columns", "id,n,name,@body"];
+    run(&mut scene.command()).refused(2, &["keeps `body` of rows that are there"]);
+    scene.more = vec!["--on-duplicate", "update"];
+    let report = run(&mut scene.command());
+    report.done();
+    assert_eq!(contents(&mut scene.session, &table), expected, "{report:?}");
+    check_table(&mut scene.session, &table);
+}
+
+#[test]
+fn rows_with_keys_that_are_there_are_skipped_as_load_data_skips_them() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Append, 3_000);
+    let left_out = add_known_keys(&scene);
+    let table = scene.table.clone();
+    let expected = loaded_by_the_server(&mut scene, "IGNORE");
     let log = scene.home.file("left_out", "");
     scene.more = vec!["--on-duplicate", "skip"];
     let mut command = scene.command();
@@ -181,10 +246,11 @@ fn rows_with_keys_that_are_there_are_skipped_as_load_data_skips_them() {
 fn rows_that_cannot_be_merged_are_sent() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Append, 1_000);
-    let add = format!("ALTER TABLE {} ADD COLUMN more INT DEFAULT 7", scene.table);
+    let add =
+        format!("ALTER TABLE {} ADD COLUMN more TEXT DEFAULT REPEAT('long', 5000)", scene.table);
     scene.session.exec(&format!("{add}, ALGORITHM=INSTANT")).unwrap();
     scene.more = vec!["--columns", "id,n,name,body"];
-    let because = "the table was altered with ALGORITHM=INSTANT";
+    let because = "value of an added column";
     run(&mut scene.command()).refused(1, &["cannot be merged", because, "--path stream"]);
     let drop = format!("ALTER TABLE {} DROP COLUMN more, FORCE", scene.table);
     scene.session.exec(&drop).unwrap();

@@ -174,7 +174,22 @@ fn endings_of_file_names_choose_the_dialect_and_files_are_joined() {
 #[test]
 fn help_explains_every_option_of_every_command() {
     let home = Home::new();
-    let commands = ["", "load", "plan", "sniff", "inspect", "sandbox", "sandbox sql", "bench"];
+    let commands = [
+        "",
+        "load",
+        "plan",
+        "check",
+        "sniff",
+        "inspect",
+        "sandbox",
+        "sandbox sql",
+        "bench",
+        "replay",
+        "resume",
+        "jobs",
+        "jobs show",
+        "jobs clean",
+    ];
     let benchmarks = ["bench tproch", "bench batch", "bench replay", "bench insert"];
     let benchmarks = benchmarks.into_iter().filter(|_| cfg!(feature = "bench"));
     for command in commands.into_iter().chain(benchmarks) {

@@ -127,3 +127,35 @@ fn errors_are_json_too_with_their_place() {
     let plan = run(&mut desk.home.inrush(["plan", "no.csv", "--into", "d.t", "--json"]));
     assert_eq!(json(&plan.out)["status"], 2, "{plan:?}");
 }
+
+#[test]
+fn a_part_of_the_rows_may_be_refused_and_with_more_nothing_is_published() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, a INT)");
+    let row = |id: u32| if id % 50 == 7 { format!("{id}\tx\n") } else { format!("{id}\t1\n") };
+    let text: String = (0..200).map(row).collect();
+    let file = desk.home.file("rows.txt", &text);
+    for path in ["direct", "stream", "insert"] {
+        for mode in ["replace", "append"] {
+            desk.exec("TRUNCATE t");
+            desk.exec("INSERT INTO t VALUES (1000, 1)");
+            let load = |part: &str| {
+                desk.load("t", &file, &["--path", path, "--mode", mode, "--rejects-max", part])
+            };
+            let more = load("1.9%");
+            more.refused(1, &["4 of 200 rows refused (2.00 %), and --rejects-max is 1.9%"]);
+            let before = desk.session.query_text("SELECT GROUP_CONCAT(id) FROM t").unwrap();
+            assert_eq!(before.as_deref(), Some("1000"), "{path} {mode}");
+            let loaded =
+                desk.load("t", &file, &["--path", path, "--mode", mode, "--rejects-max", "2%"]);
+            assert_eq!(loaded.code(), 3, "{path} {mode}: {loaded:?}");
+            let rows = desk.session.query_text("SELECT COUNT(*) FROM t WHERE id<1000").unwrap();
+            assert_eq!(rows.as_deref(), Some("196"), "{path} {mode}");
+        }
+    }
+    for wrong in ["1.5", "%", "-1%", "101%", "x%"] {
+        desk.load("t", &file, &[&format!("--rejects-max={wrong}")]).refused(2, &["--rejects-max"]);
+    }
+    let none = ["--mode", "replace", "--rejects-max", "0%"];
+    desk.load("t", &file, &none).refused(1, &["--rejects-max is 0"]);
+}

@@ -173,6 +173,15 @@ fn a_panic_in_a_thread_of_a_build_ends_it_or_nothing() {
 }
 
 #[test]
+fn a_panic_in_a_thread_of_a_check_ends_it() {
+    let Some(mut scene) = Scene::new(Way::Direct) else { return };
+    let outcome = scene.run_with("thread.judge", &["--dry-run"]);
+    outcome.refused(1, &["an internal error", "the failpoint thread.judge"]);
+    assert_eq!(scene.seen(), scene.before);
+    assert_eq!(scene.desk.home.temp_files(), [""; 0]);
+}
+
+#[test]
 fn a_panic_in_a_thread_that_sends_rows_ends_the_load_or_nothing() {
     all_of(&THREADS, &[Way::Stream, Way::Sorted, Way::Insert]);
 }

@@ -55,7 +55,11 @@ fn what_cannot_be_loaded_yet_is_refused_by_name() {
     fs::create_dir(&elsewhere).unwrap();
     let directory = format!("CREATE TABLE t (a INT) DATA DIRECTORY='{}'", elsewhere.display());
     let cases = [
-        ("CREATE TABLE t (a INT) PARTITION BY HASH (a) PARTITIONS 2", "partitions"),
+        (
+            "CREATE TABLE t (a INT) PARTITION BY RANGE (a) SUBPARTITION BY HASH (a) \
+             (PARTITION p VALUES LESS THAN MAXVALUE)",
+            "partitions (subpartitions)",
+        ),
         ("CREATE TABLE t (a INT, b INT AS (a + 1))", "generated column (b"),
         ("CREATE TABLE t (a INT, b INT AS (a + 1) STORED)", "generated column (b"),
         ("CREATE TABLE t (a INT, CONSTRAINT c CHECK (a > 1))", "CHECK constraint (c"),

@@ -137,7 +137,7 @@ impl<'a> Scene<'a> {
     }
 
     fn command(&self) -> Command {
-        let mut command = self.home.inrush(["replay", "dump.sql", "--quiet"]);
+        let mut command = self.home.inrush(["replay", "dump.sql"]);
         command.arg("--socket").arg(self.server.socket()).args(self.more);
         if let Some(user) = self.server.options().user {
             command.args(["--user", &user]);

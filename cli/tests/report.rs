@@ -3,8 +3,9 @@
 use std::fs;
 
 use serde_json::Value;
+use testkit::TestServer;
 
-use crate::support::{COLUMNS, Desk, contents, lines, reference};
+use crate::support::{COLUMNS, Desk, Home, contents, lines, reference, run};
 
 #[test]
 fn a_load_reports_what_it_did() {
@@ -176,4 +177,41 @@ fn duplicates_fail_the_load_and_name_both_rows() {
         assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
         assert_eq!(desk.files(), ["db.opt", "t.frm", "t.ibd"]);
     }
+}
+
+#[test]
+fn a_page_tells_of_a_load_that_worked_and_of_one_that_failed() {
+    let Some(server) = TestServer::shared() else { return };
+    let home = Home::new();
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("CREATE TABLE {database}.t (id INT PRIMARY KEY, n TINYINT)")).unwrap();
+    let rows: String = (0..5_000).map(|id| format!("{id}\t{}\n", id % 100)).collect();
+    let table = format!("{database}.t");
+    let page = home.path().join("page.html");
+    let load = |rows: String, more: &[&str]| {
+        let file = home.file("rows.txt", rows);
+        let mut command = home.load(server, &table, &file);
+        let outcome = run(command.args(["--mode", "replace", "--report"]).arg(&page).args(more));
+        (outcome, fs::read_to_string(&page).unwrap_or_default())
+    };
+    let bad = format!("{rows}9000\t<b>\n9001\t1000\n");
+    let (outcome, html) = load(bad.clone(), &["--rejects-max", "2"]);
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    for part in
+        ["5,000 rows in", "<h2>Stages</h2>", "import: ", "PRIMARY", "out of range", "inrush load"]
+    {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    assert!(html.ends_with("</html>\n") && !html.contains("<b>") && !html.contains("<script"));
+    let (outcome, html) = load(bad, &[]);
+    assert_eq!(outcome.code(), 1, "{outcome:?}");
+    assert!(html.contains("A load that failed") && html.contains("line 5001"), "{html}");
+    let (outcome, html) = load(rows, &["--dry-run"]);
+    outcome.refused(2, &["--report is about a load"]);
+    assert!(html.contains("A load that failed"), "the page before it stays");
+    fs::remove_file(&page).unwrap();
+    fs::create_dir(&page).unwrap();
+    let (outcome, _) = load(String::new(), &[]);
+    outcome.refused(2, &["creating --report", "page.html"]);
 }

@@ -62,6 +62,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) table: String,
     pub(crate) file: PathBuf,
     pub(crate) mode: Mode,
+    /// What divides the table, if anything.
+    pub(crate) by: &'static str,
     /// Further options of a load.
     pub(crate) more: Vec<&'static str>,
     /// Whether the program reads the file from a pipe.
@@ -74,6 +76,11 @@ pub(crate) struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     pub(crate) fn new(server: &'a TestServer, mode: Mode, rows: u32) -> Scene<'a> {
+        Scene::of(server, mode, rows, "")
+    }
+
+    /// Of a table that is partitioned `by`, whose unique key has the columns for that.
+    pub(crate) fn of(server: &'a TestServer, mode: Mode, rows: u32, by: &'static str) -> Scene<'a> {
         let database = server.database().unwrap();
         let mut session = server.connect().unwrap();
         let home = Home::new();
@@ -91,6 +98,7 @@ impl<'a> Scene<'a> {
             table,
             file,
             mode,
+            by,
             more,
             is_piped: false,
             status: 0,
@@ -128,9 +136,14 @@ impl<'a> Scene<'a> {
 
     /// Makes the table as it is before a load.
     pub(crate) fn reset(&mut self) {
-        let Scene { session, database, table, .. } = self;
+        let Scene { session, database, table, by, .. } = self;
         session.exec(&format!("DROP TABLE IF EXISTS {table}")).unwrap();
         session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();
+        if !by.is_empty() {
+            let unique = "DROP KEY n, ADD UNIQUE KEY n (n, id)";
+            session.exec(&format!("ALTER TABLE {table} {unique}")).unwrap();
+            session.exec(&format!("ALTER TABLE {table} PARTITION BY {by}")).unwrap();
+        }
         match self.mode {
             Mode::Insert => {}
             Mode::Replace => {
@@ -164,6 +177,10 @@ impl<'a> Scene<'a> {
         }
         // So little that runs spill.
         command.args(["--memory", if self.is_piped { "34M" } else { "30M" }]).args(&self.more);
+        if !self.by.is_empty() && self.mode != Mode::Append {
+            // So few rows would be sent.
+            command.args(["--path", "direct"]);
+        }
         match self.mode {
             Mode::Insert => {}
             Mode::Replace => drop(command.args(["--mode", "replace"])),
@@ -191,7 +208,12 @@ impl<'a> Scene<'a> {
     pub(crate) fn clean(&mut self, when: &str) {
         assert_eq!(tables(&mut self.session, &self.database), ["t"], "{when}");
         let folder = self.server.datadir().join(&self.database);
-        assert_eq!(names(&folder), ["db.opt", "t.frm", "t.ibd"], "{when}");
+        let mut names = names(&folder);
+        if !self.by.is_empty() {
+            names.retain(|name| name != "t.par" && !name.starts_with("t#P#p"));
+            names.push("t.ibd".to_owned());
+        }
+        assert_eq!(names, ["db.opt", "t.frm", "t.ibd"], "{when}");
         assert_eq!(self.home.temp_files(), [""; 0], "{when}");
     }
 

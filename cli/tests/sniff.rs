@@ -36,7 +36,7 @@ const PEOPLE: &str = "id,name,born,height,seen\n\
 
 fn cases() -> Vec<Case> {
     let people_columns: &[&str] = &[
-        "id tinyint(4) NO PRI",
+        "id bigint(20) NO PRI",
         "name varchar(40) YES",
         "born date NO",
         "height decimal(5,2) YES",
@@ -69,7 +69,7 @@ fn cases() -> Vec<Case> {
         case(
             "nation.tbl",
             "0|ALGERIA|0| haggle. carefully|\n1|ARGENTINA|1|al foxes|\n2|BRAZIL|1|y alongside|\n",
-            &["c1 tinyint(4) NO PRI", "c2 varchar(20) NO", "c3 tinyint(4) NO", "c4 varchar(40) NO"],
+            &["c1 bigint(20) NO PRI", "c2 varchar(20) NO", "c3 tinyint(4) NO", "c4 varchar(40) NO"],
             &["0|ALGERIA|0| haggle. carefully", "1|ARGENTINA|1|al foxes", "2|BRAZIL|1|y alongside"],
         ),
         case(
@@ -81,13 +81,13 @@ fn cases() -> Vec<Case> {
         case(
             "dump.txt",
             "1\t\\N\ttwo\\nlines\n2\t1e10\ttab\\\there\n",
-            &["c1 tinyint(4) NO PRI", "c2 double YES", "c3 varchar(20) NO"],
+            &["c1 bigint(20) NO PRI", "c2 double YES", "c3 varchar(20) NO"],
             &["1||two\nlines", "2|10000000000|tab\there"],
         ),
         case(
             "marked.txt",
             "\u{feff}1\t\\N\n2\ta\\tb\n",
-            &["c1 tinyint(4) NO PRI", "c2 varchar(10) YES"],
+            &["c1 bigint(20) NO PRI", "c2 varchar(10) YES"],
             &["1|", "2|a\tb"],
         ),
         case(
@@ -124,14 +124,14 @@ fn cases() -> Vec<Case> {
         case(
             "hive.txt",
             "1\u{1}a,b\u{1}\\N\n2\u{1}c\u{1}9\n",
-            &["c1 tinyint(4) NO PRI", "c2 varchar(10) NO", "c3 tinyint(4) YES"],
+            &["c1 bigint(20) NO PRI", "c2 varchar(10) NO", "c3 tinyint(4) YES"],
             &["1|a,b|", "2|c|9"],
         ),
         case(
             "odd names.csv",
             "id,id,two words,\u{1f600},a\n1,2,3,4,5\n",
             &[
-                "id tinyint(4) NO",
+                "id bigint(20) NO",
                 "idc2 tinyint(4) NO",
                 "two words tinyint(4) NO",
                 "_ tinyint(4) NO",
@@ -143,7 +143,7 @@ fn cases() -> Vec<Case> {
 }
 
 impl Desk {
-    fn sniff(&self, file: &Path, more: &[&str]) -> Outcome {
+    pub(crate) fn sniff(&self, file: &Path, more: &[&str]) -> Outcome {
         let mut command = self.home.inrush(["sniff"]);
         command.arg(file).args(["--into", &self.table("t"), "--socket"]);
         command.arg(self.server.socket());
@@ -154,7 +154,7 @@ impl Desk {
     }
 
     /// Runs a script in which `inrush` is the program.
-    fn shell(&self, script: &str) -> Outcome {
+    pub(crate) fn shell(&self, script: &str) -> Outcome {
         let program = Path::new(env!("CARGO_BIN_EXE_inrush"));
         let path = format!(
             "{}:{}",
@@ -243,7 +243,7 @@ fn a_null_token_leaves_the_dialect_to_be_guessed() {
             None => assert_eq!(desk.shell(&sniffed.out).code(), 0),
             Some(more) => drop(desk.load("t", &file, &more).done()),
         }
-        assert_eq!(desk.columns(), ["id tinyint(4) NO PRI", "n tinyint(4) YES"]);
+        assert_eq!(desk.columns(), ["id bigint(20) NO PRI", "n tinyint(4) YES"]);
         assert_eq!(desk.rows("SELECT id FROM t WHERE n IS NULL"), ["1"]);
     }
 }
@@ -258,6 +258,24 @@ fn text_that_is_not_utf_8_is_said_to_be_a_guess() {
     let created = desk.load("t", &file, &["--create", "--charset", "sjis"]);
     assert!(!created.done().err.contains("not UTF-8"), "{created:?}");
     assert_eq!(desk.rows("SELECT HEX(name) FROM t"), ["E697A5E69CAC"]);
+}
+
+#[test]
+fn what_is_said_of_the_table_overrules_what_is_guessed() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("a.csv", "id,name,paid\n1,Ann,1\n2,Bob,0\n");
+    let said = ["--types", "NAME=CHAR(20) NOT NULL", "--types", "paid=BOOLEAN", "--collation"];
+    let said = [&said[..], &["latin1_german1_ci"]].concat();
+    let expected = ["id bigint(20) NO PRI", "name char(20) NO", "paid tinyint(1) NO"];
+    assert_eq!(desk.shell(&desk.sniff(&file, &said).done().out).code(), 0);
+    assert_eq!(desk.columns(), expected);
+    desk.exec("DROP TABLE t");
+    desk.load("t", &file, &[&["--create"], &said[..]].concat()).done();
+    assert_eq!(desk.columns(), expected);
+    assert!(desk.rows("SHOW CREATE TABLE t")[0].contains("COLLATE=latin1_german1_ci"));
+    desk.load("t", &file, &said).refused(2, &["a table that --create makes"]);
+    desk.sniff(&file, &["--types", "nam=INT"]).refused(2, &["`nam`", "id, name, paid"]);
+    desk.sniff(&file, &["--collation", "a;b"]).refused(2, &["not the name of a collation"]);
 }
 
 #[test]

@@ -94,6 +94,12 @@ impl Home {
         for name in ["MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD", "MYSQL_HOME"] {
             command.env_remove(name);
         }
+        // Of the tests themselves; of the program's they are options.
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"INRUSH_") {
+                command.env_remove(name);
+            }
+        }
         command
             .args(arguments)
             .env("HOME", self.path().join("home"))

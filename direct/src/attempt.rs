@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use encode::binding::PartitionBinding;
 use encode::long_records::Large;
 use encode::rejects::Rejects;
 use encode::sequence::Sequence;
@@ -24,8 +25,8 @@ use crate::early_pass::EarlyPass;
 use crate::indexes::{IndexState, Indexes, IndexesStage};
 use crate::key_ranges;
 use crate::key_taps::KeyLog;
-use crate::old::OldTable;
-use crate::order::{Order, entry_shapes};
+use crate::old::{OldTable, Replaced};
+use crate::order::{Order, entry_shapes, partition_bytes};
 use crate::pages::PageSink;
 use crate::rows::{Commit, RowsStage};
 
@@ -36,6 +37,10 @@ pub struct Built {
     pub(crate) rows: u64,
     /// Of the table, with those that it had.
     pub(crate) rows_in_all: u64,
+    /// Rows that the table had, and that new ones replaced.
+    pub(crate) replaced: u64,
+    /// Of each partition, in a table that has any.
+    pub(crate) partition_rows: Vec<u64>,
     pub(crate) rejects: u64,
     pub(crate) rejects_by_reason: Vec<RejectTally>,
     pub(crate) duplicates: u64,
@@ -55,7 +60,8 @@ pub struct Built {
 /// What the rows stage leaves to the indexes stage.
 pub(crate) struct RowsBuilt<'a> {
     order: Order,
-    sink: PageSink<'a>,
+    sinks: Vec<PageSink<'a>>,
+    partition_rows: Vec<u64>,
     stores: Vec<RunStore>,
     keys: Option<KeyLog>,
     rows: u64,
@@ -74,14 +80,17 @@ pub(crate) struct Attempt<'a> {
     careful: bool,
     /// Rows to leave out; none as long as it is not known that there are any.
     losers: Option<&'a Losers>,
+    /// Rows of the table to leave out.
+    replaced: Option<&'a Replaced>,
 }
 
 impl<'a> Attempt<'a> {
     /// Another attempt, without the rows that lose.
-    pub(crate) fn without(self, resolved: &'a Resolved, extends: bool) -> Attempt<'a> {
-        let as_read = resolved.is_in_order && !extends;
+    pub(crate) fn without(self, resolved: &'a Resolved, sorts_all: bool) -> Attempt<'a> {
+        let as_read = resolved.is_in_order && !sorts_all;
         let order = if as_read { Order::AsRead } else { Order::Sorted };
-        Attempt { order, losers: Some(&resolved.losers), ..self }
+        let (losers, replaced) = (Some(&resolved.losers), Some(&resolved.replaced));
+        Attempt { order, losers, replaced, ..self }
     }
 }
 
@@ -123,9 +132,8 @@ impl<'a> Build<'a> {
 
     /// The first attempt: rows are taken to be in key order, and good.
     pub(crate) fn first_attempt(&self) -> Attempt<'a> {
-        // Among rows that are there, they come in any order.
-        let order = if self.old.is_some() { Order::Sorted } else { Order::AsRead };
-        Attempt { order, careful: false, losers: None }
+        let order = if self.sorts_all() { Order::Sorted } else { Order::AsRead };
+        Attempt { order, careful: false, losers: None, replaced: None }
     }
 
     /// Merges what the rows stage sorted, and completes the file. Gives what was verified, too.
@@ -133,8 +141,8 @@ impl<'a> Build<'a> {
         &self,
         attempt: &Attempt<'_>,
         built: RowsBuilt<'a>,
-    ) -> Result<Tried<(Built, EarlyPass)>, Error> {
-        self.tried(attempt, self.merge_indexes(built))
+    ) -> Result<Tried<(Built, Vec<EarlyPass>)>, Error> {
+        self.tried(attempt, self.merge_indexes(attempt, built))
     }
 
     /// Whether rows are to be left out, and which is still to be found out.
@@ -156,12 +164,18 @@ impl<'a> Build<'a> {
         let order = attempt.order;
         let losers = attempt.losers.map_or(0, |_| resolve::kept_bytes(self.memory));
         let shapes = entry_shapes(self.binding, order);
-        let early = EarlyPass::new(self.early, self.spare_bytes(&shapes, losers)?);
-        let old_bytes = self.old.map_or(0, |old| old.bytes(self.memory.threads));
-        let stores = self.stores(&shapes, losers + early.kept_bytes() + old_bytes)?;
-        let sink = PageSink::new(self.template, self.file, early, self.options.fill);
+        let spare_bytes = self.spare_bytes(&shapes, losers)? / self.spaces.len();
+        let sinks = self.spaces.iter().map(|space| {
+            let early = EarlyPass::new(&space.early, spare_bytes);
+            PageSink::new(&space.template, &space.file, early, self.options.fill)
+        });
+        let sinks: Vec<PageSink<'_>> = sinks.collect();
+        let early_bytes: usize = sinks.iter().map(PageSink::kept_bytes).sum();
+        let old_bytes = self.old.map_or(0, |old| old.bytes(self.memory.threads))
+            + attempt.replaced.map_or(0, Replaced::bytes);
+        let stores = self.stores(&shapes, losers + early_bytes + old_bytes)?;
         let sequence = self.sequence(attempt.careful);
-        let outcome = self.run_rows(attempt, &sink, &sequence, &stores);
+        let outcome = self.run_rows(attempt, &sinks, &sequence, &stores);
         if sequence.needs_care() && !matches!(outcome, Err(Stop::Failed(_))) {
             return Err(Stop::Renumber);
         }
@@ -174,7 +188,8 @@ impl<'a> Build<'a> {
         let has_row_ids = self.binding.clustered.has_row_id && row_id_max > 0;
         let built = RowsBuilt {
             order,
-            sink,
+            sinks,
+            partition_rows: std::mem::take(&mut commit.partition_rows),
             stores,
             keys: None,
             rows: commit.rows,
@@ -186,25 +201,34 @@ impl<'a> Build<'a> {
         };
         let mut built = built;
         if let Some(builder) = commit.builder.take() {
-            let finished = built.sink.finish(0, builder, built.last_auto_increment())?;
-            built.sink.write_finished(finished)?;
+            let sink = &built.sinks[0];
+            let finished = sink.finish(0, builder, built.last_auto_increment())?;
+            sink.write_finished(finished)?;
         }
         built.keys = Some(commit.keys);
         Ok(built)
     }
 
-    fn merge_indexes(&self, mut built: RowsBuilt<'a>) -> Result<(Built, EarlyPass), Stop> {
+    fn merge_indexes(
+        &self,
+        attempt: &Attempt<'_>,
+        mut built: RowsBuilt<'a>,
+    ) -> Result<(Built, Vec<EarlyPass>), Stop> {
         let stores = std::mem::take(&mut built.stores);
         let runs = stores.into_iter().map(RunStore::finish).collect::<Result<Vec<_>, _>>()?;
         let spilled_bytes = runs.iter().map(|runs| runs.stats().spilled_file_bytes).sum();
-        let keys = self.run_indexes(&mut built, &runs)?;
+        let keys = self.run_indexes(attempt, &mut built, &runs)?;
         drop(runs);
-        let (file_bytes, mut indexes, early) = built.sink.seal()?;
-        let rows_in_all = built.rows + self.old.map_or(0, |old| old.rows);
+        let sinks = std::mem::take(&mut built.sinks);
+        let (file_bytes, mut indexes, early) = seal_all(sinks)?;
+        let replaced = attempt.replaced.map_or(0, Replaced::count);
+        let rows_in_all = built.rows + self.old.map_or(0, |old| old.rows.saturating_sub(replaced));
         indexes.iter_mut().for_each(|index| index.records = rows_in_all);
         let built = Built {
             rows: built.rows,
             rows_in_all,
+            replaced,
+            partition_rows: built.partition_rows,
             rejects: built.rejects,
             rejects_by_reason: built.rejects_by_reason,
             duplicates: built.duplicates,
@@ -220,10 +244,15 @@ impl<'a> Build<'a> {
         Ok((built, early))
     }
 
+    /// How many the table has, if any.
+    fn partitions(&self) -> Option<usize> {
+        self.binding.partitions.as_ref().map(PartitionBinding::count)
+    }
+
     fn run_rows<'l>(
         &self,
         attempt: &Attempt<'l>,
-        sink: &PageSink<'_>,
+        sinks: &[PageSink<'_>],
         sequence: &Sequence,
         stores: &[RunStore],
     ) -> Result<Commit<'l>, Stop> {
@@ -242,15 +271,16 @@ impl<'a> Build<'a> {
             sequence,
             zero_is_value: self.series.zero_is_value,
             stores,
-            sink,
+            sinks,
             large: Large::new(self.memory),
             gate: attempt.losers.map(|losers| RowGate::new(Some(losers))).transpose()?,
             on_duplicate: self.options.on_duplicate,
             commit: Turnstile::new(Commit {
-                builder: (order == Order::AsRead).then(|| sink.builder(0)),
+                builder: (order == Order::AsRead).then(|| sinks[0].builder(0)),
                 rejects,
                 duplicates: DuplicateLog::create(self.options, &form, attempt.losers)?,
                 rows: 0,
+                partition_rows: vec![0; self.partitions().unwrap_or(0)],
                 last_key: Vec::new(),
                 keys,
             }),
@@ -264,24 +294,36 @@ impl<'a> Build<'a> {
         Ok(stage.commit.into_state())
     }
 
-    fn run_indexes(&self, built: &mut RowsBuilt<'_>, runs: &[Runs]) -> Result<Vec<KeyRun>, Stop> {
+    fn run_indexes(
+        &self,
+        attempt: &Attempt<'_>,
+        built: &mut RowsBuilt<'_>,
+        runs: &[Runs],
+    ) -> Result<Vec<KeyRun>, Stop> {
         let Some(keys) = built.keys.take() else { return Ok(Vec::new()) };
         let first_index = built.order.first_index();
-        let sink = &built.sink;
-        let state = |slot| IndexState {
+        let sinks = &built.sinks;
+        let state = |(sink, slot): (&PageSink<'_>, usize)| IndexState {
             builder: Some(sink.builder(first_index + slot)),
             last_unique: Vec::new(),
         };
+        let states = sinks.iter().flat_map(|sink| (0..runs.len()).map(move |slot| (sink, slot)));
         let stage = IndexesStage {
             binding: self.binding,
             memory: self.memory,
             runs,
             first_index,
-            tasks: key_ranges::tasks(runs, self.old_indexes(), self.memory.batch_bytes),
-            old: self.old_source(),
-            sink,
+            tasks: key_ranges::tasks(
+                runs,
+                self.old_indexes(),
+                self.memory.batch_bytes,
+                self.partitions(),
+            ),
+            old: self.old_source(attempt.replaced),
+            sinks,
+            prefix_bytes: partition_bytes(self.binding),
             taps: (0..runs.len()).map(|slot| keys.taps(first_index + slot)).collect(),
-            commit: Turnstile::new(Indexes { states: (0..runs.len()).map(state).collect(), keys }),
+            commit: Turnstile::new(Indexes { states: states.map(state).collect(), keys }),
             progress: self.progress,
             interrupt: &self.options.interrupt,
             rows: built.rows,
@@ -295,4 +337,25 @@ impl<'a> Build<'a> {
         pool::run(self.memory.threads, || stage.work(), || stage.close())?;
         Ok(stage.commit.into_state().keys.finish()?)
     }
+}
+
+/// Ends all tablespaces; gives their bytes, what became of each index in them, and what was verified of
+/// each.
+fn seal_all(sinks: Vec<PageSink<'_>>) -> Result<(u64, Vec<IndexReport>, Vec<EarlyPass>), Error> {
+    let (mut file_bytes, mut early) = (0, Vec::new());
+    let mut indexes: Vec<IndexReport> = Vec::new();
+    for sink in sinks {
+        let (bytes, reports, pass) = sink.seal()?;
+        file_bytes += bytes;
+        early.push(pass);
+        if indexes.is_empty() {
+            indexes = reports;
+            continue;
+        }
+        for (index, report) in indexes.iter_mut().zip(reports) {
+            index.leaf_pages += report.leaf_pages;
+            index.height = index.height.max(report.height);
+        }
+    }
+    Ok((file_bytes, indexes, early))
 }

@@ -17,7 +17,7 @@ use sort::{EntryShape, RunStore, StoreOptions};
 use sources::Source;
 
 use crate::locate;
-use crate::old::{OldIndex, OldSource, OldTable};
+use crate::old::{OldIndex, OldSource, OldTable, Replaced};
 use crate::space_file::SpaceFile;
 
 /// Bytes an entry with a record is guessed to take, to share memory among indexes.
@@ -30,11 +30,10 @@ pub(crate) struct Build<'a> {
     pub(crate) options: &'a LoadOptions,
     pub(crate) memory: &'a Memory,
     pub(crate) binding: &'a Binding,
-    pub(crate) template: &'a Template,
+    /// One, or one a partition.
+    pub(crate) spaces: &'a [Space],
     /// Columns whose keys are taken down, for foreign keys.
     pub(crate) keys: &'a [Vec<String>],
-    pub(crate) file: &'a SpaceFile,
-    pub(crate) early: &'a Early,
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
     /// How AUTO_INCREMENT values go on.
     pub(crate) series: Series,
@@ -43,7 +42,25 @@ pub(crate) struct Build<'a> {
     pub(crate) progress: &'a dyn Progress,
 }
 
-impl Build<'_> {
+/// A tablespace that is built.
+pub(crate) struct Space {
+    pub(crate) template: Template,
+    pub(crate) file: SpaceFile,
+    pub(crate) early: Early,
+}
+
+impl<'a> Build<'a> {
+    /// The empty table that all tablespaces are like.
+    pub(crate) fn template(&self) -> &'a Template {
+        &self.spaces[0].template
+    }
+
+    /// Whether entries are sorted whatever order rows come in: they go among rows that are there, or to
+    /// many tablespaces.
+    pub(crate) fn sorts_all(&self) -> bool {
+        self.old.is_some() || self.binding.partitions.is_some()
+    }
+
     /// Numbers for rows, behind those that the table has.
     pub(crate) fn sequence(&self, careful: bool) -> Sequence {
         let sequence = Sequence::new(self.binding, self.series, careful);
@@ -53,10 +70,13 @@ impl Build<'_> {
         }
     }
 
-    /// What its entries are read by.
-    pub(crate) fn old_source(&self) -> Option<OldSource<'_>> {
-        let (binding, template) = (self.binding, self.template);
-        self.old.map(|table| OldSource { table, binding, template })
+    /// What its entries are read by, without rows that are replaced.
+    pub(crate) fn old_source<'s>(
+        &'s self,
+        replaced: Option<&'s Replaced>,
+    ) -> Option<OldSource<'s>> {
+        let (binding, template) = (self.binding, self.template());
+        self.old.map(|table| OldSource { table, binding, template, replaced })
     }
 
     /// Its indexes.
@@ -74,9 +94,9 @@ impl Build<'_> {
         Reading::new(self.source, stage, self.progress, &self.options.interrupt)
     }
 
-    /// Empties the file and goes back to the start of the input.
+    /// Empties the files and goes back to the start of the input.
     pub(crate) fn begin_again(&self) -> Result<(), Error> {
-        self.file.clear()?;
+        self.spaces.iter().try_for_each(|space| space.file.clear())?;
         Ok(self.lock_source().restart()?)
     }
 

@@ -39,7 +39,10 @@ pub(crate) struct IndexesStage<'a> {
     pub(crate) tasks: Vec<Task>,
     /// The table's rows so far, if it is to keep them; all indexes are merged then.
     pub(crate) old: Option<OldSource<'a>>,
-    pub(crate) sink: &'a PageSink<'a>,
+    /// One, or one a partition.
+    pub(crate) sinks: &'a [PageSink<'a>],
+    /// Bytes before each key, which say whose it is.
+    pub(crate) prefix_bytes: usize,
     pub(crate) commit: Turnstile<Indexes>,
     /// Keys of each index that are taken down.
     pub(crate) taps: Vec<Vec<KeyTap>>,
@@ -58,7 +61,7 @@ pub(crate) struct IndexesStage<'a> {
 
 /// What is passed from range to range.
 pub(crate) struct Indexes {
-    /// One a run.
+    /// One a run, of the first tablespace, then of the next.
     pub(crate) states: Vec<IndexState>,
     pub(crate) keys: KeyLog,
 }
@@ -75,16 +78,13 @@ impl IndexesStage<'_> {
     /// Runs one worker until no range is left, or to the first failure of any.
     pub(crate) fn work(&self) -> Result<(), Stop> {
         failpoint::hit("thread.indexes");
-        let mut worker = None;
+        let mut worker: Option<Worker<'_>> = None;
         while !self.stop.load(Ordering::Relaxed) {
             let ticket = self.next_task.fetch_add(1, Ordering::Relaxed);
             let Some(task) = self.tasks.get(ticket as usize) else { return Ok(()) };
             let worker = match &mut worker {
-                Some(Worker { slot, .. }) if *slot != task.slot => {
-                    worker.insert(self.worker(task.slot))
-                }
-                Some(worker) => worker,
-                none => none.insert(self.worker(task.slot)),
+                Some(worker) if (worker.slot, worker.space) == (task.slot, task.space) => worker,
+                other => other.insert(self.worker(task.slot, task.space)),
             };
             worker.take(ticket, task)?;
         }
@@ -97,11 +97,11 @@ impl IndexesStage<'_> {
         self.commit.close();
     }
 
-    fn worker(&self, slot: usize) -> Worker<'_> {
+    fn worker(&self, slot: usize, space: usize) -> Worker<'_> {
         let index = self.first_index + slot;
         let secondary = index.checked_sub(1).map(|position| &self.binding.secondaries[position]);
         let old = self.old.map(|old| {
-            let copier = (index == 0).then(|| Copier::new(self.sink, &old.table.file));
+            let copier = (index == 0).then(|| Copier::new(&self.sinks[space], &old.table.file));
             old.entries(index, copier)
         });
         Worker {
@@ -109,7 +109,8 @@ impl IndexesStage<'_> {
             after_old: false,
             stage: self,
             slot,
-            batch: self.sink.batch(index, self.memory.batch_bytes),
+            space,
+            batch: self.sinks[space].batch(index, self.memory.batch_bytes),
             rebuilder: secondary.map(Rebuilder::new),
             unique: secondary.map_or(UniquePart::Whole, UniquePart::of),
             first_unique: Vec::new(),
@@ -122,6 +123,8 @@ impl IndexesStage<'_> {
 struct Worker<'a> {
     stage: &'a IndexesStage<'a>,
     slot: usize,
+    /// The tablespace that it builds.
+    space: usize,
     batch: LeafBatch,
     /// None for the clustered index, whose entries carry their record.
     rebuilder: Option<Rebuilder>,
@@ -159,7 +162,7 @@ impl Worker<'_> {
     fn take_new(&mut self, ticket: u64, mut new: Merge<'_>) -> Result<u64, Stop> {
         let mut bytes = 0;
         while let Some((key, payload)) = new.next()? {
-            self.push(key, payload)?;
+            self.push(&key[self.stage.prefix_bytes..], payload)?;
             bytes += (key.len() + payload.len()) as u64;
             self.relieve(ticket)?;
         }
@@ -323,7 +326,8 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
     let mut turn = stage.commit.wait(ticket)?;
     let Indexes { states, keys } = turn.state();
     keys.take(index, &mut worker.tapped)?;
-    let state = &mut states[worker.slot];
+    let state = &mut states[worker.space * stage.runs.len() + worker.slot];
+    let sink = &stage.sinks[worker.space];
     if !worker.first_unique.is_empty() {
         if state.last_unique == worker.first_unique {
             return Err(worker.duplicate(&worker.first_unique));
@@ -334,7 +338,7 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
     let last = ended.is_some();
     let mut appended = None;
     if let (Some(builder), false) = (&mut state.builder, worker.batch.is_empty()) {
-        appended = Some(stage.sink.number(index, builder, &mut worker.batch, last)?);
+        appended = Some(sink.number(index, builder, &mut worker.batch, last)?);
     }
     let finished = match ended {
         Some(task) if task.is_last => state.builder.take(),
@@ -342,7 +346,7 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
     };
     // The last pages are numbered in their turn too, so that runs of pages stay in index order.
     let finished = finished
-        .map(|builder| stage.sink.finish(index, builder, stage.last_auto_increment))
+        .map(|builder| sink.finish(index, builder, stage.last_auto_increment))
         .transpose()?;
     if last {
         turn.pass();
@@ -350,10 +354,10 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
         drop(turn);
     }
     if let Some(appended) = appended {
-        stage.sink.write(appended)?;
+        sink.write(appended)?;
     }
     if let Some(finished) = finished {
-        stage.sink.write_finished(finished)?;
+        sink.write_finished(finished)?;
     }
     stage.progress.update(Snapshot {
         stage: Stage::Indexes,

@@ -8,6 +8,7 @@ use values::key::fixed_width;
 
 use crate::build::store_bytes_min;
 use crate::duplicates::losers::Losers;
+use crate::order::PARTITION_BYTES;
 
 /// Bytes of DB_ROW_ID.
 const ROW_ID_BYTES: usize = 6;
@@ -39,10 +40,12 @@ fn shapes(table: &Table) -> Vec<EntryShape> {
     let is_clustered = |index: &&Index| index.name == "PRIMARY";
     let primary = table.indexes.iter().find(is_clustered);
     let primary_bytes = primary.map_or(Some(ROW_ID_BYTES), |index| key_bytes(table, index));
-    let clustered = EntryShape { key_len: primary_bytes, tail_len: 0, payload: true };
+    let prefix = table.partitioning.as_ref().map_or(0, |_| PARTITION_BYTES);
+    let clustered =
+        EntryShape { key_len: primary_bytes.map(|b| prefix + b), tail_len: 0, payload: true };
     let secondary = |index: &Index| {
         let key_len =
-            key_bytes(table, index).zip(primary_bytes).map(|(own, primary)| own + primary);
+            key_bytes(table, index).zip(primary_bytes).map(|(own, primary)| prefix + own + primary);
         EntryShape { key_len, tail_len: 0, payload: key_len.is_none() }
     };
     let secondaries = table.indexes.iter().filter(|index| !is_clustered(index));

@@ -5,7 +5,7 @@
 //!   rows                      sort           indexes                           verify    server
 //! ```
 //!
-//! In reading order: `load` the steps, `build` what its stages share, `attempt` how they
+//! In reading order: `load` the steps, `shadowed` what the server has before them and `unplaced` behind, `build` what its stages share, `attempt` how they
 //! are joined, `rows` the first and `indexes` the second, in some `order`, by `key_ranges`;
 //! `old` rows that the table has already, `off_page` long values, `pages` and `space_file` where pages go, `early_pass` what is verified of
 //! them on the way, `unique_part` of an entry, `verify` the finished file; `least` what memory all that
@@ -30,10 +30,14 @@ mod old;
 mod order;
 mod pages;
 mod rows;
+mod shadowed;
 mod space_file;
 mod unique_part;
+mod unplaced;
 mod verify;
 
 pub use attempt::Built;
 pub use least::least_memory;
-pub use load::{Shadowed, Unplaced, build, prepare, report};
+pub use load::{build, report};
+pub use shadowed::{Shadowed, prepare};
+pub use unplaced::Unplaced;

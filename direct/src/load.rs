@@ -1,18 +1,18 @@
 //! The direct path: build the tablespace, have the server adopt it, swap it in.
 //!
-//! Step by step, each between two journal lines: inspect, shadow ([`prepare`]), rows, indexes, verify
+//! Step by step, each between two journal lines: inspect, shadow ([`prepare`](crate::prepare)), rows, indexes, verify
 //! ([`build`]), import ([`Unplaced::import`]), publish. docs/journal.md says what a crash in each
 //! leaves. Between these calls the connections may work at other targets.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use encode::binding::{Binding, Parts};
 use encode::counter::Series;
+use encode::partition;
 use encode::prepared::Prepared;
-use innodb::cfg::{Cfg, CfgIndex};
-use innodb::ids::{IndexId, PAGE_SIZE};
+use innodb::cfg::Cfg;
+use innodb::ids::PAGE_SIZE;
 use innodb::template::Template;
 use job::error::Error;
 use job::failpoint;
@@ -22,14 +22,9 @@ use job::options::{LoadOptions, OnDuplicate};
 use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
-use server::Interrupt;
 use server::version::{Flavor, Version};
 use sources::Source;
 use targets::export::Export;
-use targets::import::AtBuilt;
-use targets::key_run::Keys;
-use targets::publish::FilledBy;
-use targets::shadow::AtDiscarded;
 use targets::{Direct, Lock};
 use values::Collation;
 
@@ -37,50 +32,15 @@ use crate::attempt::{Attempt, Built, Tried};
 use crate::build::Build;
 use crate::early_pass::EarlyPass;
 use crate::old::OldTable;
+use crate::shadowed::Shadowed;
 use crate::space_file::SpaceFile;
+use crate::unplaced::{Full, Unplaced};
 use crate::verify::{self, Bounds, Expected};
 
 /// So many lines in the server's log are worth a word.
 const LOG_LINES_TOLD: u64 = 10_000;
 
-/// A target with an empty shadow, which has no file any more.
-pub struct Shadowed {
-    /// The shadow's file as the server had made it.
-    ibd: Vec<u8>,
-    template: Template,
-    cfg: Cfg,
-    at: AtDiscarded,
-}
-
-/// A target whose file is built and verified.
-pub struct Unplaced {
-    cfg: Cfg,
-    built: Built,
-    at: AtBuilt,
-    /// Holds the target, if its rows are in the file too.
-    export: Option<Export>,
-}
-
-/// Makes the shadow of a target that was found fit for it. `begins_wait` starts what must have
-/// passed before the import, where nobody does it for several targets.
-pub fn prepare(
-    direct: &mut Direct<'_>,
-    begins_wait: bool,
-    steps: &mut Steps<'_>,
-) -> Result<Shadowed, Error> {
-    steps.step(Stage::Shadow, || {
-        let shadow = direct.create_shadow()?;
-        failpoint::hit("shadow.created");
-        let (exported_files, exported) = shadow.export_template()?;
-        let discarded = if begins_wait { exported.discard() } else { exported.discard_only() }?;
-        failpoint::hit("shadow.discarded");
-        let cfg = Cfg::parse(&exported_files.cfg)?;
-        let template = Template::parse(&exported_files.ibd, &cfg)?;
-        Ok(Shadowed { ibd: exported_files.ibd, template, cfg, at: discarded.rest() })
-    })
-}
-
-/// Builds the file and verifies it. Takes all of the memory that the load has.
+/// Builds the files and verifies them. Takes all of the memory that the load has.
 pub fn build(
     prepared: &Prepared<'_>,
     direct: &mut Direct<'_>,
@@ -88,55 +48,75 @@ pub fn build(
     source: &Mutex<Box<dyn Source>>,
     steps: &mut Steps<'_>,
 ) -> Result<Unplaced, Error> {
-    let Shadowed { ibd, template, cfg, at } = shadowed;
+    let inspected = prepared.inspected;
+    let cfg = shadowed.cfg.clone();
     let binding = Binding::new(Parts {
-        columns: prepared.inspected.columns.clone(),
+        columns: inspected.columns.clone(),
         cfg: &cfg,
-        fields: &prepared.inspected.fields,
-        collations: &prepared.inspected.collations,
+        fields: &inspected.fields,
+        collations: &inspected.collations,
+        router: inspected.router.as_ref(),
     })?;
     let collations = collations_by_id(prepared, &binding, &cfg);
+    if let Some(router) = &inspected.router {
+        let seen = partition::differences(direct.lock, router, &inspected.convert)?;
+        seen.map_or(Ok(()), |seen| Err(Error::NotRouted(seen)))?;
+    }
     let (export, old) = match prepared.extends {
         false => (None, None),
         true => {
-            let like = (&template, &cfg, &binding, &collations);
+            let like = (&shadowed.template, &cfg, &binding, &collations);
             let (export, old) = steps.step(Stage::Export, || export(prepared, direct, like))?;
             (Some(export), Some(old))
         }
     };
-    let (file, building) = direct.discarded(at)?.create_build_file()?;
-    let file = SpaceFile::new(file, building.path(), cached_bytes_max(prepared.options));
+    let cached_bytes_max = cached_bytes_max(prepared.options);
+    let (spaces, places) = shadowed.begin(direct, cached_bytes_max, &collations)?;
     let build = Build {
         options: prepared.options,
         memory: prepared.memory,
         binding: &binding,
-        template: &template,
+        spaces: &spaces,
         // Those of rows that are there are not decoded.
-        keys: if old.is_some() { &[] } else { &prepared.inspected.foreign_keys },
-        file: &file,
-        early: &verify::early(&ibd, &cfg, &collations)?,
+        keys: if old.is_some() { &[] } else { &inspected.foreign_keys },
         source,
         series: series(prepared, old.as_ref()),
         old: old.as_ref(),
         progress: prepared.progress,
     };
     let (built, early) = built(&build, steps)?;
-    prepared.options.check_loaded(built.rows, built.rejects)?;
+    let read = built.rows + built.rejects + built.duplicates;
+    prepared.options.check_loaded(built.rows, built.rejects, read)?;
+    let spaces = steps.step(Stage::Verify, || {
+        Least::of_verifying(built.file_bytes).check(prepared.options.memory_bytes_max)?;
+        let spaces = spaces.into_iter().zip(early).zip(places).enumerate();
+        let verified = spaces.map(|(at, ((space, early), place))| {
+            let rows = built.partition_rows.get(at).copied().unwrap_or(built.rows_in_all);
+            verify_one(prepared, (&space.file, early), (&cfg, rows), &collations)?;
+            Ok(Full { at: place, file: space.file.into_file(), rows })
+        });
+        verified.collect::<Result<_, Error>>()
+    })?;
+    Ok(Unplaced { cfg, spaces, built, export })
+}
+
+/// Verifies one file, which is to have so many rows.
+fn verify_one(
+    prepared: &Prepared<'_>,
+    (file, early): (&SpaceFile, EarlyPass),
+    (cfg, rows): (&Cfg, u64),
+    collations: &HashMap<u32, Arc<Collation>>,
+) -> Result<(), Error> {
     let expected = Expected {
-        cfg: &cfg,
-        collations: &collations,
-        rows: built.rows_in_all,
+        cfg,
+        collations,
+        rows,
         threads: prepared.memory.threads,
         interrupt: &prepared.options.interrupt,
     };
-    steps.step(Stage::Verify, || {
-        Least::of_verifying(built.file_bytes).check(prepared.options.memory_bytes_max)?;
-        #[cfg(feature = "failpoints")]
-        let early = crate::damage::at_failpoint(&file, early)?;
-        verify::verify(&file, early, &expected, prepared.progress)
-    })?;
-    let at = building.rest();
-    Ok(Unplaced { cfg, built, at, export })
+    #[cfg(feature = "failpoints")]
+    let early = crate::damage::at_failpoint(file, early)?;
+    verify::verify(file, early, &expected, prepared.progress)
 }
 
 /// Has the server write out the target, which nobody writes to from then on, and verifies that.
@@ -171,68 +151,6 @@ fn series(prepared: &Prepared<'_>, old: Option<&OldTable>) -> Series {
     }
 }
 
-impl Unplaced {
-    /// Bytes of the file, in the page cache mostly.
-    pub fn file_bytes(&self) -> u64 {
-        self.built.file_bytes
-    }
-
-    /// Has the server of a replica adopt a copy of the file, which lies at `built` and is not imported
-    /// yet.
-    ///
-    /// Errors: the server's; its shadow is of another shape.
-    pub fn import_copy(
-        &self,
-        built: &Path,
-        replica: &mut Direct<'_>,
-        interrupt: &Interrupt,
-    ) -> Result<(), Error> {
-        let (files, exported) = replica.create_shadow()?.export_template()?;
-        let cfg = Cfg { autoinc: self.built.next_auto_increment.unwrap_or(0), ..self.cfg.clone() };
-        if shape(&Cfg::parse(&files.cfg)?) != shape(&cfg) {
-            return Err(Error::Usage("InnoDB lays the table out otherwise there".to_owned()));
-        }
-        let building = exported.discard()?.create_copy(built, interrupt)?;
-        failpoint::hit("replica.copied");
-        let placed = building.place(&cfg.to_bytes())?;
-        failpoint::hit("replica.placed");
-        let mut imported = placed.import(self.built.row_id_max)?;
-        Ok(imported.check_indexes(self.built.rows_in_all)?)
-    }
-
-    /// Has the server adopt the file. Takes no memory worth counting.
-    pub fn import(
-        self,
-        direct: &mut Direct<'_>,
-        steps: &mut Steps<'_>,
-    ) -> Result<(FilledBy, Built), Error> {
-        let Unplaced { mut cfg, mut built, at, export } = self;
-        let made = steps.step(Stage::Import, || {
-            cfg.autoinc = built.next_auto_increment.unwrap_or(0);
-            let mut building = direct.building(at)?;
-            building.ensure_session()?;
-            let placed = building.place(&cfg.to_bytes())?;
-            failpoint::hit("import.placed");
-            let mut imported = placed.import(built.row_id_max)?;
-            imported.check_indexes(built.rows_in_all)?;
-            let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows };
-            Ok(imported.filled().rest().with_keys(keys).extending(export))
-        })?;
-        Ok((made, built))
-    }
-}
-
-/// What has to be the same of a table on two servers: all but names and numbers of the files.
-fn shape(cfg: &Cfg) -> Cfg {
-    let index = |index: &CfgIndex| CfgIndex { id: IndexId(0), space_id: 0, ..index.clone() };
-    Cfg {
-        host: String::new(),
-        autoinc: 0,
-        indexes: cfg.indexes.iter().map(index).collect(),
-        ..cfg.clone()
-    }
-}
-
 /// How much of the file is left to the page cache.
 fn cached_bytes_max(options: &LoadOptions) -> u64 {
     let given = options.page_cache_bytes;
@@ -259,7 +177,7 @@ fn collations_by_id(
 }
 
 /// Builds the table as if no rows shared keys, and if some do, again without those that lose.
-fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<(Built, EarlyPass), Error> {
+fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<(Built, Vec<EarlyPass>), Error> {
     let mut attempt = build.first_attempt();
     let extends = build.old.is_some();
     // Rows that are added so mostly have some keys that are there, and a whole merge is too much to find
@@ -269,7 +187,7 @@ fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<(Built, EarlyPass),
         return Ok(built);
     }
     let resolved = steps.step(Stage::Duplicates, || build.resolve())?;
-    match try_build(build, &mut attempt.without(&resolved, extends), steps)? {
+    match try_build(build, &mut attempt.without(&resolved, build.sorts_all()), steps)? {
         Tried::Done(built) => Ok(built),
         Tried::Duplicates => Err(Error::InputChanged),
     }
@@ -279,7 +197,7 @@ fn try_build(
     build: &Build<'_>,
     attempt: &mut Attempt<'_>,
     steps: &mut Steps<'_>,
-) -> Result<Tried<(Built, EarlyPass)>, Error> {
+) -> Result<Tried<(Built, Vec<EarlyPass>)>, Error> {
     match steps.step(Stage::Rows, || build.rows(attempt))? {
         Tried::Done(rows) => steps.step(Stage::Indexes, || build.indexes(attempt, rows)),
         Tried::Duplicates => Ok(Tried::Duplicates),
@@ -303,6 +221,7 @@ fn log_note(version: &Version, file_bytes: u64) -> Option<String> {
 /// The report of a target that has its rows; times are added when it is published.
 pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: Built) -> Report {
     let Prepared { options, memory, why, .. } = *prepared;
+    let partitions = built.partition_rows.iter().filter(|rows| **rows > 0).count() as u64;
     let mut notes = vec![
         "the rows are in no backup yet: take a full one, since an incremental one leaves the \
               table out"
@@ -313,6 +232,9 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
     notes.extend(log_note(&target.facts.version, built.file_bytes));
     notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
     notes.extend(options.emptied_note(built.rows, built.rejects));
+    if built.replaced > 0 {
+        notes.push(format!("{} row(s) that the table had were replaced", built.replaced));
+    }
     if memory.threads < options.threads {
         notes.push(format!("--memory has room for {} thread(s) only", memory.threads));
     }
@@ -334,6 +256,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
         sorted_input: built.sorted_input,
         threads: memory.threads,
         indexes: built.indexes,
+        partitions,
         notes,
         ..Report::default()
     }

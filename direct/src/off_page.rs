@@ -5,14 +5,14 @@ use encode::fault::{FaultKind, RowFault};
 use innodb::blob::{BlobPages, BlobReference, OffPage, needs_off_page, pages_needed};
 use innodb::page::PageBytes;
 use innodb::record::{EncodedRecord, FieldSpan, RecordWriter};
+use innodb::template::Template;
 use job::error::Error;
 
 use crate::pages::PageSink;
 use crate::space_file::SpaceFile;
 
 /// Moves long values of one worker's rows off page.
-pub(crate) struct Writer<'a> {
-    sink: &'a PageSink<'a>,
+pub(crate) struct Writer {
     mover: OffPage,
     pages: BlobPages,
     /// The shortened record, when the last row needed it.
@@ -25,12 +25,11 @@ struct Short {
     origin: usize,
 }
 
-impl<'a> Writer<'a> {
-    pub(crate) fn new(sink: &'a PageSink<'a>) -> Writer<'a> {
-        let template = sink.template();
+impl Writer {
+    /// For the tablespaces of tables like this.
+    pub(crate) fn new(template: &Template) -> Writer {
         let shape = &template.clustered().shape;
         Writer {
-            sink,
             mover: OffPage::new(shape, template.row_format, template.space_id),
             pages: BlobPages::default(),
             short: None,
@@ -38,11 +37,18 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Makes `record` fit its page, writing what goes off page. The row is refused if it cannot.
+    /// Makes `record` fit its page, writing what goes off page to `sink`. The row is refused if it cannot.
     #[inline]
-    pub(crate) fn fit(&mut self, record: &RecordWriter) -> Result<Result<(), RowFault>, Error> {
+    pub(crate) fn fit(
+        &mut self,
+        record: &RecordWriter,
+        sink: &PageSink<'_>,
+    ) -> Result<Result<(), RowFault>, Error> {
         self.short = None;
-        if needs_off_page(record.finish().bytes.len()) { self.shorten(record) } else { Ok(Ok(())) }
+        match needs_off_page(record.finish().bytes.len()) {
+            true => self.shorten(record, sink),
+            false => Ok(Ok(())),
+        }
     }
 
     /// Whether [`Writer::fit`] would not refuse `record`. Writes nothing.
@@ -67,7 +73,12 @@ impl<'a> Writer<'a> {
     }
 
     #[cold]
-    fn shorten(&mut self, record: &RecordWriter) -> Result<Result<(), RowFault>, Error> {
+    fn shorten(
+        &mut self,
+        record: &RecordWriter,
+        sink: &PageSink<'_>,
+    ) -> Result<Result<(), RowFault>, Error> {
+        self.mover.set_space(sink.template().space_id);
         let count = match self.mover.plan(record) {
             Ok(count) => count,
             Err(innodb::error::Error::RecordTooLarge { bytes, .. }) => {
@@ -76,12 +87,11 @@ impl<'a> Writer<'a> {
             }
             Err(error) => return Err(error.into()),
         };
-        let segment = self.sink.template().clustered().leaf_segment;
+        let segment = sink.template().clustered().leaf_segment;
         let mut runs = Vec::new();
-        self.sink.allocator().allocate(segment, count as u32, &mut runs)?;
+        sink.allocator().allocate(segment, count as u32, &mut runs)?;
         self.pages.clear();
         let mut page_nos = runs.into_iter().flatten();
-        let sink = self.sink;
         let mut write = |pages: &BlobPages| -> Result<bool, Error> {
             for (offset, bytes) in pages.writes() {
                 sink.write_pages(offset, bytes)?;

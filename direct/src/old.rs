@@ -6,14 +6,17 @@
 //! ```
 //!
 //! Records are not decoded: their bytes go from page to page, and only those next to a new one are
-//! compared. In reading order: `table` the file, `index` which leaves to read for which keys, `keys`
-//! what records are compared by, `entries` page after page of them.
+//! compared. In reading order: `table` the file, `index` which leaves to read for which keys, `leaves` page after page of these, `keys`
+//! what records are compared by, `entries` the ones of a range, `replaced` which rows go.
 
 mod entries;
 mod index;
 mod keys;
+mod leaves;
+mod replaced;
 mod table;
 
 pub(crate) use entries::OldEntries;
 pub(crate) use index::OldIndex;
+pub(crate) use replaced::{Replaced, Replacing};
 pub(crate) use table::{OldSource, OldTable};

@@ -22,12 +22,31 @@ impl Order {
     }
 }
 
+/// Bytes before each key that say which partition it is of, in a table that has any.
+pub(crate) const PARTITION_BYTES: usize = size_of::<u16>();
+
+/// The same of this binding's table.
+pub(crate) fn partition_bytes(binding: &Binding) -> usize {
+    if binding.partitions.is_some() { PARTITION_BYTES } else { 0 }
+}
+
+/// What the keys of a partition begin with.
+pub(crate) fn partition_prefix(partition: usize) -> [u8; PARTITION_BYTES] {
+    // Few have files.
+    (partition as u16).to_be_bytes()
+}
+
 /// Shapes of the entries that are sorted, one a store.
 pub(crate) fn entry_shapes(binding: &Binding, order: Order) -> Vec<EntryShape> {
-    let clustered =
-        EntryShape { key_len: binding.clustered.key_is_data, tail_len: 0, payload: true };
+    let prefix = partition_bytes(binding);
+    let with_prefix = |key_len: Option<usize>| key_len.map(|bytes| prefix + bytes);
+    let clustered = EntryShape {
+        key_len: with_prefix(binding.clustered.key_is_data),
+        tail_len: 0,
+        payload: true,
+    };
     let secondary = |index: &SecondaryBinding| EntryShape {
-        key_len: index.key_len,
+        key_len: with_prefix(index.key_len),
         tail_len: 0,
         payload: index.entry == Entry::WithRecord,
     };

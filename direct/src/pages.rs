@@ -137,6 +137,11 @@ impl<'a> PageSink<'a> {
         Ok((layout.size_bytes(), reports, self.early))
     }
 
+    /// Bytes that are kept of what is verified, at most.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.early.kept_bytes()
+    }
+
     /// The allocator, for off-page columns.
     pub(crate) fn allocator(&self) -> MutexGuard<'_, Allocator> {
         self.allocator.lock().unwrap_or_else(PoisonError::into_inner)

@@ -40,7 +40,7 @@ use crate::duplicates::gate::RowGate;
 use crate::duplicates::log::DuplicateLog;
 use crate::key_taps::{KeyLog, KeyTap, Tapped};
 use crate::off_page;
-use crate::order::{Order, entry_shapes};
+use crate::order::{Order, entry_shapes, partition_prefix};
 use crate::pages::PageSink;
 
 /// Rows after which a worker looks at how much it holds.
@@ -63,7 +63,8 @@ pub(crate) struct RowsStage<'a, 'l> {
     pub(crate) zero_is_value: bool,
     /// One a secondary index; with [`Order::Sorted`] the clustered index's comes first.
     pub(crate) stores: &'a [RunStore],
-    pub(crate) sink: &'a PageSink<'a>,
+    /// One, or one a partition.
+    pub(crate) sinks: &'a [PageSink<'a>],
     /// For chunks that are one record, too long for a worker's share.
     pub(crate) large: Large,
     /// Tells which rows are left out, if some are.
@@ -84,6 +85,8 @@ pub(crate) struct Commit<'l> {
     pub(crate) rejects: Rejects,
     pub(crate) duplicates: DuplicateLog<'l>,
     pub(crate) rows: u64,
+    /// Of each partition, in a table that has any.
+    pub(crate) partition_rows: Vec<u64>,
     /// Key of the last row; empty before the first.
     pub(crate) last_key: Vec<u8>,
     pub(crate) keys: KeyLog,
@@ -118,12 +121,16 @@ struct Worker<'a, 'l> {
     left_out: LeftOut,
     numbering: Numbering<'a>,
     batch: LeafBatch,
-    off_page: off_page::Writer<'a>,
+    off_page: off_page::Writer,
     entries: Entries<'a>,
     payload: Vec<u8>,
     rejects: Vec<Reject>,
     /// Rows taken since the last hand-over.
     accepted: u64,
+    /// Of each partition, in a table that has any.
+    partition_rows: Vec<u64>,
+    /// A key behind its partition.
+    key: Vec<u8>,
     /// Rows since the last look at what is held.
     unseen: u32,
     /// Where refused rows are.
@@ -146,8 +153,8 @@ impl<'a, 'l> Worker<'a, 'l> {
                 stage.sequence,
                 Explicit::new(stage.binding, stage.zero_is_value),
             ),
-            batch: stage.sink.batch(0, batch_bytes),
-            off_page: off_page::Writer::new(stage.sink),
+            batch: stage.sinks[0].batch(0, batch_bytes),
+            off_page: off_page::Writer::new(stage.sinks[0].template()),
             entries: Entries::new(
                 entry_shapes(stage.binding, stage.order),
                 stage.stores,
@@ -157,6 +164,8 @@ impl<'a, 'l> Worker<'a, 'l> {
             payload: Vec::new(),
             rejects: Vec::new(),
             accepted: 0,
+            partition_rows: vec![0; stage.binding.partitions.as_ref().map_or(0, |by| by.count())],
+            key: Vec::new(),
             unseen: 0,
             places: Places::default(),
             first_key: Vec::new(),
@@ -204,7 +213,8 @@ impl<'a, 'l> Worker<'a, 'l> {
         if let Err(fault) = self.encoder.encode_at(rows, index, self.numbering.of(index)) {
             return Ok(Err(fault));
         }
-        Ok(self.off_page.fit(self.encoder.clustered())?)
+        let sink = &self.stage.sinks[self.encoder.partition()];
+        Ok(self.off_page.fit(self.encoder.clustered(), sink)?)
     }
 
     /// Puts an encoded row where it belongs.
@@ -212,6 +222,10 @@ impl<'a, 'l> Worker<'a, 'l> {
     fn keep(&mut self, ordinal: u64) -> Result<(), Stop> {
         let record = self.off_page.record(self.encoder.clustered());
         let record_bytes = record.bytes.len();
+        if !self.partition_rows.is_empty() {
+            self.keep_in_partition();
+            return self.kept(ordinal, record_bytes);
+        }
         let sorted = usize::from(self.stage.order == Order::Sorted);
         let key = self.encoder.clustered_key();
         if sorted == 1 {
@@ -237,6 +251,31 @@ impl<'a, 'l> Worker<'a, 'l> {
             let (key, payload) = self.encoder.secondary(index);
             self.entries.push(sorted + index, key, payload);
         }
+        self.kept(ordinal, record_bytes)
+    }
+
+    /// Puts an encoded row where it belongs, in a table that has partitions: they are a sort's ranges.
+    fn keep_in_partition(&mut self) {
+        let partition = self.encoder.partition();
+        let prefix = partition_prefix(partition);
+        self.key.clear();
+        self.key.extend_from_slice(&prefix);
+        self.key.extend_from_slice(self.encoder.clustered_key());
+        self.payload.clear();
+        pack(&mut self.payload, 0, self.off_page.record(self.encoder.clustered()));
+        self.entries.push(0, &self.key, &self.payload);
+        for index in 0..self.stage.binding.secondaries.len() {
+            let (index_key, payload) = self.encoder.secondary(index);
+            self.key.truncate(prefix.len());
+            self.key.extend_from_slice(index_key);
+            self.entries.push(1 + index, &self.key, payload);
+        }
+        self.partition_rows[partition] += 1;
+    }
+
+    /// Counts a row that was put where it belongs.
+    #[inline]
+    fn kept(&mut self, ordinal: u64, record_bytes: usize) -> Result<(), Stop> {
         self.accepted += 1;
         self.unseen += 1;
         // Looked at now and then: most rows change little.
@@ -267,6 +306,9 @@ impl<'a, 'l> Worker<'a, 'l> {
         }
         take_rejects(state, &mut self.rejects)?;
         state.rows += self.accepted;
+        for (all, own) in state.partition_rows.iter_mut().zip(&mut self.partition_rows) {
+            *all += std::mem::take(own);
+        }
         self.stage.reading.set_rows(state.rows);
         self.accepted = 0;
         let mut appended = None;
@@ -276,7 +318,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             }
             state.last_key.clone_from(&self.last_key);
             state.keys.take(0, &mut self.tapped)?;
-            appended = Some(self.stage.sink.number(0, builder, &mut self.batch, last)?);
+            appended = Some(self.stage.sinks[0].number(0, builder, &mut self.batch, last)?);
         }
         self.first_key.clear();
         if last {
@@ -285,7 +327,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             drop(turn);
         }
         if let Some(appended) = appended {
-            self.stage.sink.write(appended)?;
+            self.stage.sinks[0].write(appended)?;
         }
         Ok(())
     }

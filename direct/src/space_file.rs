@@ -12,7 +12,7 @@ use std::io;
 use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use disk::File;
 use innodb::ids::{PAGE_SIZE, PageNo};
@@ -32,9 +32,12 @@ pub(crate) struct SpaceFile {
     path: PathBuf,
     /// The file opened again for what the cache has no room for; none where that cannot be done.
     around_cache: Option<File>,
-    /// Bytes that may stay in the cache.
+    /// Bytes that may stay in the cache, of all files that are built together.
     cached_bytes_max: u64,
+    /// Of this file.
     written_bytes: AtomicU64,
+    /// Of all of them.
+    all_bytes: Arc<AtomicU64>,
     /// Held while pages are written into the cache.
     turn: Mutex<()>,
     /// Where the first page is that was written around the cache. Pages are written roughly in the
@@ -45,6 +48,16 @@ pub(crate) struct SpaceFile {
 impl SpaceFile {
     /// An open, empty file, of which `cached_bytes_max` bytes may stay in the page cache.
     pub(crate) fn new(file: File, path: PathBuf, cached_bytes_max: u64) -> SpaceFile {
+        SpaceFile::beside(file, path, (cached_bytes_max, Arc::default()))
+    }
+
+    /// The same of one of several that are built together: `cached_bytes_max` and the bytes that were
+    /// written are those of all.
+    pub(crate) fn beside(
+        file: File,
+        path: PathBuf,
+        (cached_bytes_max, all_bytes): (u64, Arc<AtomicU64>),
+    ) -> SpaceFile {
         let around_cache = file.open_around_cache().ok();
         SpaceFile {
             file,
@@ -52,6 +65,7 @@ impl SpaceFile {
             around_cache,
             cached_bytes_max,
             written_bytes: AtomicU64::new(0),
+            all_bytes,
             turn: Mutex::new(()),
             around_from: AtomicU64::new(u64::MAX),
         }
@@ -66,7 +80,7 @@ impl SpaceFile {
         &self,
         writes: impl Iterator<Item = (u64, &'b [u8])>,
     ) -> Result<(), Error> {
-        let is_cached = self.written_bytes.load(Ordering::Relaxed) < self.cached_bytes_max;
+        let is_cached = self.all_bytes.load(Ordering::Relaxed) < self.cached_bytes_max;
         let _turn = is_cached.then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
         for (offset, bytes) in writes {
             self.write_pages(offset, bytes)?;
@@ -80,7 +94,8 @@ impl SpaceFile {
     }
 
     fn write_pages(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let before = self.written_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.written_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let before = self.all_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let is_cached = before + bytes.len() as u64 <= self.cached_bytes_max;
         let written = match self.around_cache.as_ref().filter(|_| !is_cached) {
             None => self.file.write_all_at(bytes, offset),
@@ -125,7 +140,8 @@ impl SpaceFile {
 
     /// Empties the file, which is then written anew.
     pub(crate) fn clear(&self) -> Result<(), Error> {
-        self.written_bytes.store(0, Ordering::Relaxed);
+        let written = self.written_bytes.swap(0, Ordering::Relaxed);
+        self.all_bytes.fetch_sub(written, Ordering::Relaxed);
         self.around_from.store(u64::MAX, Ordering::Relaxed);
         self.set_size(0)
     }
@@ -145,6 +161,11 @@ impl SpaceFile {
     pub(crate) fn size(&self) -> Result<u64, Error> {
         let metadata = self.file.metadata().map_err(Error::io("looking at", &self.path))?;
         Ok(metadata.len())
+    }
+
+    /// The open file.
+    pub(crate) fn into_file(self) -> File {
+        self.file
     }
 
     /// Where it is.

@@ -71,14 +71,16 @@ pub(crate) fn verify_old(
     let report = verifier.finish(&summaries, findings).map_err(unreadable)?;
     let mut broken: Vec<String> =
         report.violations.kept().iter().take(NAMED_MAX).map(ToString::to_string).collect();
-    // What cannot be checked cannot be carried over either.
-    if !report.are_records_read {
+    // What cannot be checked cannot be carried over either. Rows that were altered instantly are when
+    // they are written anew, and with the new file.
+    let are_read = report.are_records_read || report.is_altered;
+    if !are_read {
         broken.extend(report.notes.iter().cloned());
     }
     for field in &report.unchecked {
         broken.push(format!("the order of `{}` in index `{}`", field.column, field.index));
     }
-    if report.violations.is_empty() && report.are_records_read && report.unchecked.is_empty() {
+    if report.violations.is_empty() && are_read && report.unchecked.is_empty() {
         return Ok(report);
     }
     let path = file.path().display();

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use innodb::cfg::{Cfg, CfgIndex};
-use innodb::record::{RecordShape, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES};
+use innodb::record::{RecordShape, RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES};
 use job::error::Error;
 use schema::Column;
 use server::catalog::Moment;
@@ -16,6 +16,7 @@ use values::{Charset, Collation, ConvertOptions, Converter, SqlType};
 
 use crate::column_source::{self, Input};
 use crate::fields::InputFields;
+use crate::partition::{Router, Unplaced};
 
 /// One column of the table.
 #[derive(Clone, Debug)]
@@ -150,6 +151,34 @@ pub struct Binding {
     pub fields_needed: usize,
     /// Position of the AUTO_INCREMENT column.
     pub auto_increment: Option<usize>,
+    /// Which partition takes a row, of a table that has any.
+    pub partitions: Option<PartitionBinding>,
+}
+
+/// How a row's partition is told.
+#[derive(Clone, Debug)]
+pub struct PartitionBinding {
+    /// By columns of the table.
+    pub router: Router,
+    /// The fields of the clustered record that have these columns.
+    fields: Vec<usize>,
+}
+
+impl PartitionBinding {
+    /// The partition of a clustered record. `key` is overwritten.
+    #[inline]
+    pub(crate) fn place(
+        &self,
+        record: &RecordWriter,
+        key: &mut Vec<u8>,
+    ) -> Result<usize, Unplaced> {
+        self.router.place(|at| record.field(self.fields[at]), key)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.router.partitions().len()
+    }
 }
 
 /// What the binding is made of.
@@ -162,6 +191,8 @@ pub struct Parts<'a> {
     pub fields: &'a InputFields,
     /// By which keys are ordered, by name.
     pub collations: &'a HashMap<String, Arc<Collation>>,
+    /// Which partition takes a row, of a table that has any.
+    pub router: Option<&'a Router>,
 }
 
 impl Binding {
@@ -180,7 +211,12 @@ impl Binding {
             .iter()
             .map(|index| context.secondary(index, &clustered, &field_of_column))
             .collect::<Result<Vec<_>, Error>>()?;
+        let partitions = parts.router.map(|router| PartitionBinding {
+            fields: router.columns().iter().map(|&column| field_of_column[column]).collect(),
+            router: router.clone(),
+        });
         Ok(Binding {
+            partitions,
             auto_increment: parts.columns.iter().position(|column| column.column.auto_increment),
             fields_per_row: parts.fields.columns.len(),
             fields_needed: parts.fields.needed(),

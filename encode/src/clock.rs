@@ -6,7 +6,8 @@ use server::{ServerFacts, Session};
 use values::habits::Habits;
 use values::{ConvertOptions, Converter, SqlType, Zone};
 
-/// The session's zone, checked against the server's own clock when a column depends on it.
+/// The session's zone, checked against the server's own clock when a column depends on it, or
+/// `has_moments` says that values do.
 ///
 /// `SYSTEM` is the zone the server was started with, which need not be this process's; so for
 /// every week of the years that TIMESTAMP has, the server's answer is compared with ours.
@@ -15,9 +16,10 @@ pub fn zone(
     facts: &ServerFacts,
     columns: &[Column],
     habits: Habits,
+    has_moments: bool,
 ) -> Result<Zone, Error> {
     let is_timestamp = |column: &Column| matches!(column.sql_type, SqlType::Timestamp { .. });
-    if !columns.iter().any(is_timestamp) {
+    if !has_moments && !columns.iter().any(is_timestamp) {
         return Ok(Zone::UTC);
     }
     let zone = Zone::parse(&facts.time_zone)?;

@@ -51,6 +51,7 @@ pub struct Encoder<'a> {
     clustered: RecordWriter,
     secondaries: Vec<SecondaryEncoder>,
     key: Vec<u8>,
+    partition: usize,
     scratch: Vec<u8>,
     aside: Vec<Aside>,
 }
@@ -142,6 +143,7 @@ impl<'a> Encoder<'a> {
                 .map(|index| SecondaryEncoder::new(binding, index))
                 .collect(),
             key: Vec::new(),
+            partition: 0,
             scratch: Vec::new(),
             aside: binding.clustered.aside.iter().map(aside).collect(),
             ops: binding.clustered.steps.iter().map(|step| Op::of(binding, *step)).collect(),
@@ -254,6 +256,10 @@ impl<'a> Encoder<'a> {
     #[inline]
     fn encode_keys(&mut self) -> Result<(), RowFault> {
         let binding = self.binding;
+        if let Some(partitions) = &binding.partitions {
+            let place = partitions.place(&self.clustered, &mut self.scratch);
+            self.partition = place.map_err(RowFault::unplaced)?;
+        }
         self.encode_key(binding)?;
         for (encoder, index) in self.secondaries.iter_mut().zip(&binding.secondaries) {
             encoder.encode(binding, index, &self.clustered)?;
@@ -264,6 +270,12 @@ impl<'a> Encoder<'a> {
     /// The clustered record, whole: nothing is off page yet.
     pub fn clustered(&self) -> &RecordWriter {
         &self.clustered
+    }
+
+    /// The partition that takes the row; 0 of a table without any.
+    #[inline]
+    pub fn partition(&self) -> usize {
+        self.partition
     }
 
     /// Key of the clustered record: orders rows by memcmp.

@@ -3,6 +3,7 @@
 use values::Reason;
 
 use crate::binding::Binding;
+use crate::partition::Unplaced;
 
 /// Why a row is refused, and by which field.
 #[derive(Debug)]
@@ -29,9 +30,20 @@ impl RowFault {
         RowFault { field: None, column, kind: FaultKind::FieldCount { seen, expected } }
     }
 
-    /// Whether the server takes the row, and only its place in an index is not known.
+    /// A row that no partition takes, or of which that is not known.
+    #[cold]
+    pub fn unplaced(why: Unplaced) -> RowFault {
+        let (column, kind) = match why {
+            Unplaced::NoPartition(value) => (None, FaultKind::NoPartition { value }),
+            Unplaced::OutOfRange => (None, FaultKind::PartitionRange),
+            Unplaced::Unknown(column) => (column, FaultKind::UnknownPartition),
+        };
+        RowFault { field: None, column, kind }
+    }
+
+    /// Whether the server takes the row, and only its place in an index or among partitions is not known.
     pub fn is_unordered(&self) -> bool {
-        matches!(self.kind, FaultKind::Value(Reason::NoSortWeight))
+        matches!(self.kind, FaultKind::Value(Reason::NoSortWeight) | FaultKind::UnknownPartition)
     }
 
     /// Whether it is a generated AUTO_INCREMENT value that its column cannot hold.
@@ -64,6 +76,15 @@ pub enum FaultKind {
         /// Of the record.
         bytes: usize,
     },
+    /// No partition takes it.
+    NoPartition {
+        /// What the table is partitioned by, of this row, if it is one value.
+        value: Option<String>,
+    },
+    /// What the table is partitioned by goes beyond 64 bits.
+    PartitionRange,
+    /// Which partition takes it is not known here.
+    UnknownPartition,
 }
 
 impl FaultKind {
@@ -81,6 +102,7 @@ impl FaultKind {
             }
             FaultKind::FieldCount { .. } => "the line has too many fields".to_owned(),
             FaultKind::TooLarge { .. } => "the row is too large for a page".to_owned(),
+            FaultKind::NoPartition { .. } => "the table has no partition for the row".to_owned(),
             kind => kind.to_string(),
         }
     }
@@ -105,6 +127,18 @@ impl std::fmt::Display for FaultKind {
             FaultKind::TooLarge { bytes } => {
                 write!(f, "the row takes {bytes} bytes in its page, more than half a page")
             }
+            // As the server says it.
+            FaultKind::NoPartition { value } => {
+                let value = value.as_deref().unwrap_or("from column_list");
+                write!(f, "Table has no partition for value {value} (server error 1526)")
+            }
+            FaultKind::PartitionRange => {
+                write!(
+                    f,
+                    "BIGINT value is out of range in the table's partition function (server error 1690)"
+                )
+            }
+            FaultKind::UnknownPartition => write!(f, "its partition is not known here"),
         }
     }
 }

@@ -35,8 +35,12 @@ impl InputFields {
             (Some(names), _) => (names.as_slice(), false),
             (None, Some(names)) => (names, true),
             (None, None) => {
-                let columns =
-                    (0..table.columns.len()).filter(|&at| !table.columns[at].is_invisible);
+                let is_given = |at: &usize| {
+                    let name = table.columns[*at].name.to_lowercase();
+                    options.constants.iter().any(|(given, _)| given.to_lowercase() == name)
+                };
+                let columns = (0..table.columns.len())
+                    .filter(|at| !table.columns[*at].is_invisible && !is_given(at));
                 return Ok(InputFields { columns: columns.map(Some).collect() });
             }
         };
@@ -46,6 +50,7 @@ impl InputFields {
             let column = match find(session, table, name)? {
                 Some(column) => Some(column),
                 None if name.starts_with('@') && options.rules == RowRules::LoadData => None,
+                None if from_header && options.ignore_unknown_columns => None,
                 None => {
                     unknown.push(format!("`{name}`"));
                     continue;
@@ -55,6 +60,10 @@ impl InputFields {
                 twice.push(format!("column `{name}` is given twice"));
             }
             fields.columns.push(column);
+        }
+        let leaves_out = from_header && options.ignore_unknown_columns;
+        if leaves_out && fields.columns.iter().all(Option::is_none) {
+            unknown.extend(names.iter().map(|name| format!("`{name}`")));
         }
         if !unknown.is_empty() {
             return Err(Error::Usage(no_column(table, names, &unknown, from_header)));
@@ -208,9 +217,9 @@ fn no_column(table: &Table, names: &[String], unknown: &[String], from_header: b
     };
     match from_header {
         true => format!(
-            "the header names {unknown}, which the table does not have, only {columns}{missing}; to \
-             leave a field out give the columns of all fields in order, with @ before what is left \
-             out: --columns a,@x,b"
+            "the header names {unknown}, which the table does not have, only {columns}{missing}; \
+             --ignore-unknown-columns leaves such fields out, or give the columns of all fields in order, \
+             with @ before what is left out: --columns a,@x,b"
         ),
         false => format!(
             "the table has no column {unknown}, only {columns}; a field that goes nowhere is named \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use job::error::Error;
 use job::options::{LoadOptions, OnDuplicate, RowRules};
-use schema::{Column, DefaultValue, Feature, Table};
+use schema::{Column, DefaultValue, Feature, Table, quote_name};
 use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
@@ -19,9 +19,13 @@ use crate::clock;
 use crate::column_source;
 use crate::counter::{Generates, Series};
 use crate::fields::{self, InputFields};
+use crate::formats::{self, Constant};
+use crate::partition::Router;
 
-/// Collations by name.
-pub type Collations = HashMap<String, Arc<Collation>>;
+pub use crate::partition::Collations;
+
+/// Partitions that are built at most: each has a file that is open.
+const PARTITIONS_MAX: usize = 128;
 
 /// Columns bound to the input, and how their keys compare.
 pub struct Inspected {
@@ -47,8 +51,12 @@ pub struct Inspected {
     pub sql_mode: String,
     /// Whose rules say what becomes of a row.
     pub rules: RowRules,
+    /// Columns that have the same value in all rows, because it was said.
+    pub constants: Vec<Constant>,
     /// Columns of foreign keys, and those that they refer to, of which a build takes down the keys.
     pub foreign_keys: Vec<Vec<String>>,
+    /// Which partition a row goes to, of a table that has any, where that is known here.
+    pub router: Option<Router>,
 }
 
 impl Inspected {
@@ -75,14 +83,22 @@ impl Inspected {
         if options.rules == RowRules::Insert {
             fields.check_generated(table)?;
         }
+        let constants = formats::constants(options, table)?;
         let kinds = fields.kinds(session, table, source.layout())?;
         source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
         let habits = server::habits(session)?;
         let file_charset = file_charset(session, &options.charset)?;
         check_null_token(file_charset, options)?;
         let sql_mode = sql_mode(session, facts, options)?;
-        let (time_zone, mut unfit) = match clock::zone(session, facts, &table.columns, habits) {
+        let written = formats::formats(&options.written, table, &fields, file_charset)?;
+        let has_moments = written.have_moments();
+        let zone = clock::zone(session, facts, &table.columns, habits, has_moments);
+        let (time_zone, mut unfit) = match zone {
             Ok(zone) => (zone, Vec::new()),
+            // Moments are told as clocks of the session's zone show them, so it has to be known.
+            Err(problem @ (Error::Usage(_) | Error::Values(_))) if has_moments => {
+                return Err(Error::Usage(problem.to_string()));
+            }
             Err(problem @ (Error::Usage(_) | Error::Values(_))) => {
                 (Zone::UTC, vec![problem.to_string()])
             }
@@ -91,6 +107,8 @@ impl Inspected {
         let is_zone_known = unfit.is_empty();
         let sql_flags = SqlMode::parse(&sql_mode);
         let convert = ConvertOptions { file_charset, sql_mode: sql_flags, time_zone, habits };
+        source.set_formats(Arc::new(written)).map_err(|error| Error::Usage(error.to_string()))?;
+        let table = &formats::with_constants(table, &constants, &fields, &convert)?;
         let labels = learn_label_collations(session, table)?;
         if !table.features().iter().any(fills_in) {
             column_source::check(&table.columns, &fields)?;
@@ -107,6 +125,17 @@ impl Inspected {
         let columns = bind_columns(&settled, &fields, &convert, &labels, moment, is_bound)?;
         let (collations, unordered) = learn_collations(session, table)?;
         unfit.extend(unordered);
+        let router = match &table.partitioning {
+            Some(by) if by.unfit().is_none() => {
+                let count = by.partitions.len();
+                unfit.extend((count > PARTITIONS_MAX).then(|| {
+                    format!("{count} partitions: the direct path builds {PARTITIONS_MAX} at most")
+                }));
+                let router = Router::new(table, by, (&convert, &collations));
+                router.map_err(|reason| unfit.push(reason)).ok()
+            }
+            _ => None,
+        };
         let series = series(session, facts, table, sql_flags, options)?;
         Ok(Inspected {
             columns,
@@ -119,7 +148,9 @@ impl Inspected {
             unfit,
             sql_mode,
             rules: options.rules,
+            constants,
             foreign_keys: foreign_keys(table, options),
+            router,
         })
     }
 }
@@ -337,10 +368,12 @@ fn learn_label_collations(
     Ok(collations)
 }
 
-/// Names of the collations that order some index, each with one of its columns.
+/// Names of the collations that order some index or partition, each with one of its columns.
 fn key_collations(table: &Table) -> BTreeMap<String, String> {
+    let by = table.partitioning.as_ref().filter(|by| by.by_columns);
     let in_key = |name: &str| {
         table.indexes.iter().flat_map(|index| &index.columns).any(|column| column.name == name)
+            || by.is_some_and(|by| by.expression.contains(&quote_name(name)))
     };
     let named = |column: &Column| {
         let collation = column.sql_type.collation()?;

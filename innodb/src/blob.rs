@@ -322,6 +322,11 @@ impl OffPage {
         OffPage { row_format, space_id, writer, lens: Vec::new(), external: Vec::new() }
     }
 
+    /// Has values go to the pages of another tablespace of the same shape from now on.
+    pub fn set_space(&mut self, space_id: SpaceId) {
+        self.space_id = space_id;
+    }
+
     /// Decides which fields of `record`, which is finished, go off page; gives the pages they take.
     ///
     /// Errors: [`Error::RecordTooLarge`].

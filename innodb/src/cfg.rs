@@ -36,8 +36,9 @@ pub struct Cfg {
 
 impl Cfg {
     /// Where each index of this table is among those of `other`; none where its rows are not stored
-    /// as that one's.
-    pub fn indexes_of_like(&self, other: &Cfg) -> Option<Vec<usize>> {
+    /// as that one's. The clustered index of one that `is_altered` instantly has the same fields, and
+    /// those of dropped columns, in any order.
+    pub fn indexes_of_like(&self, other: &Cfg, is_altered: bool) -> Option<Vec<usize>> {
         let flags = |cfg: &Cfg| cfg.table_flags & !table_flags::DATA_DIRECTORY;
         if flags(self) != flags(other)
             || self.columns != other.columns
@@ -51,8 +52,17 @@ impl Cfg {
             root: like.root,
             ..index.clone()
         };
-        let place =
-            |index: &CfgIndex| other.indexes.iter().position(|like| placed(index, like) == *like);
+        let altered = |index: &CfgIndex, like: &CfgIndex| {
+            let is_field = |field: &CfgField| like.fields.contains(field);
+            let (fields, n_nullable) = (like.fields.clone(), like.n_nullable);
+            let has_fields = index.fields.iter().all(is_field);
+            has_fields && CfgIndex { fields, n_nullable, ..placed(index, like) } == *like
+        };
+        let is_like = |index: &CfgIndex, like: &CfgIndex| {
+            placed(index, like) == *like
+                || (is_altered && index.is_clustered() && altered(index, like))
+        };
+        let place = |index: &CfgIndex| other.indexes.iter().position(|like| is_like(index, like));
         let places: Vec<usize> = self.indexes.iter().filter_map(place).collect();
         (places.len() == self.indexes.len() && places.first() == Some(&0)).then_some(places)
     }

@@ -53,9 +53,19 @@ impl<'a> LeafPointers<'a> {
         leaf: &RecordShape,
         pages: u32,
     ) -> Result<LeafPointers<'a>, ReadError> {
+        LeafPointers::with_node(source, root, leaf.to_node(), pages)
+    }
+
+    /// The same, of an index whose node pointers are of shape `node`.
+    pub fn with_node(
+        source: &'a dyn PageSource,
+        root: PageNo,
+        node: RecordShape,
+        pages: u32,
+    ) -> Result<LeafPointers<'a>, ReadError> {
         let mut pointers = LeafPointers {
             source,
-            node: leaf.to_node(),
+            node,
             page: page_buffer(),
             page_no: root.0,
             origin: INFIMUM,
@@ -122,7 +132,7 @@ impl<'a> LeafPointers<'a> {
         read_page(self.source, page_no, &mut self.page)?;
         (self.page_no, self.origin) = (page_no, INFIMUM);
         match fil_header(&self.page).page_type.get() {
-            page_type::INDEX => Ok(()),
+            page_type::INDEX | page_type::INSTANT => Ok(()),
             other => Err(self.corrupt("FIL_PAGE_TYPE", other.into(), "17855, an index page")),
         }
     }
@@ -151,14 +161,27 @@ pub fn read_leaves(
         let failed = |error| ReadError::Source { page_no: first, source: error };
         source.read(PageNo(first), buffer).map_err(failed)?;
     }
-    for (page_no, page) in numbers.iter().zip(&*pages) {
-        let header = fil_header(&page.0);
-        let (seen, kind) = (header.page_no.get(), header.page_type.get());
-        if seen != *page_no || kind != page_type::INDEX || index_header(&page.0).level.get() != 0 {
-            return Err(corrupt(*page_no, 4, "page", seen.into(), "a leaf of this number"));
-        }
+    numbers.iter().zip(&*pages).try_for_each(|(page_no, page)| check_leaf(*page_no, &page.0))
+}
+
+/// Reads a leaf.
+pub(crate) fn leaf_page(
+    source: &dyn PageSource,
+    page_no: u32,
+    page: &mut PageBytes,
+) -> Result<(), ReadError> {
+    read_page(source, page_no, page)?;
+    check_leaf(page_no, page)
+}
+
+fn check_leaf(page_no: u32, page: &PageBytes) -> Result<(), ReadError> {
+    let header = fil_header(page);
+    let (seen, kind) = (header.page_no.get(), header.page_type.get());
+    let is_of_index = matches!(kind, page_type::INDEX | page_type::INSTANT);
+    match seen == page_no && is_of_index && index_header(page).level.get() == 0 {
+        true => Ok(()),
+        false => Err(corrupt(page_no, 4, "page", seen.into(), "a leaf of this number")),
     }
-    Ok(())
 }
 
 /// A record that counts, on its page.
@@ -178,6 +201,13 @@ pub struct LeafRecords {
 }
 
 impl LiveRecord {
+    /// The record that starts at byte `start` of a page, `len` bytes of which the data starts at `origin`.
+    pub(crate) fn at(start: usize, origin: usize, len: usize, has_external: bool) -> LiveRecord {
+        let (origin, end) = (start + origin, start + len);
+        assert!(end <= PAGE_SIZE, "a record is on a page");
+        LiveRecord { start: start as u16, origin: origin as u16, end: end as u16, has_external }
+    }
+
     /// Its bytes.
     #[inline]
     pub fn bytes<'p>(&self, page: &'p PageBytes) -> &'p [u8] {
@@ -302,7 +332,7 @@ impl LeafRecords {
 /// Places on a page fit [`LiveRecord`].
 const _: () = assert!(PAGE_SIZE <= u16::MAX as usize);
 
-fn corrupt(
+pub(crate) fn corrupt(
     page_no: u32,
     offset: usize,
     what: &'static str,

@@ -125,6 +125,8 @@ pub mod reader;
 
 pub mod leaves;
 
+pub mod instant;
+
 pub mod verify;
 
 pub mod inspect;

@@ -39,10 +39,11 @@ pub use worker::{Findings, Worker};
 
 use crate::cfg::Cfg;
 use crate::ids::{PAGE_SIZE, PageNo};
+use crate::page::page_type;
 use crate::source::{PageSource, ReadError};
 use crate::space_map::SpaceMap;
 use report::check_counts;
-use rules::TableRules;
+use rules::{IndexRules, TableRules};
 use tree::Tree;
 
 /// Who wrote a file: what a server may leave in it, a file built for import must not have.
@@ -156,10 +157,17 @@ impl<'a> Verifier<'a> {
             check_counts(&indexes, &mut violations);
         }
         violations.sort();
-        let are_readable = self.rules.indexes.iter().all(|index| index.leaf.is_some());
-        let are_records_read = are_readable && !has_old_records;
+        let is_altered = |index: &IndexRules| index.root_type == page_type::INSTANT;
+        let are_readable = |also_altered: bool| {
+            let is_readable = |index: &IndexRules| {
+                index.leaf.is_some() || index.is_dropped || (also_altered && is_altered(index))
+            };
+            !has_old_records && self.rules.indexes.iter().all(is_readable)
+        };
+        let are_records_read = are_readable(false);
+        let is_altered = !are_records_read && are_readable(true);
         let unchecked = self.rules.unchecked.clone();
-        Ok(Report { violations, indexes, unchecked, notes, are_records_read })
+        Ok(Report { violations, indexes, unchecked, notes, are_records_read, is_altered })
     }
 
     /// Sums up consecutive pages by their headers, without checking them.

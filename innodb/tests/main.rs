@@ -3,6 +3,7 @@
 
 mod cases;
 mod hostile;
+mod instant;
 mod leaves;
 mod model;
 mod rebuild;

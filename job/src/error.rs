@@ -37,6 +37,18 @@ pub enum Error {
         /// The file that has them all, if one has.
         kept: Option<PathBuf>,
     },
+    /// A larger part of the rows was refused than allowed.
+    #[error("{rejects} of {rows} rows refused ({:.2} %), and --rejects-max is {percent_max}%{}", *rejects as f64 * 100.0 / (*rows).max(1) as f64, kept_in(.kept.as_deref()))]
+    RejectedPart {
+        /// Rows refused.
+        rejects: u64,
+        /// Rows of the input.
+        rows: u64,
+        /// How many of a hundred were allowed.
+        percent_max: f64,
+        /// The file that has them all, if one has.
+        kept: Option<PathBuf>,
+    },
     /// A row that the server takes and the direct path cannot put in order.
     #[error(
         "{0}: where it goes in the key, the server decides by what it compares it with; --path stream or insert loads it"
@@ -69,6 +81,9 @@ pub enum Error {
         "rows cannot be merged with those of the table: {0}; --path stream adds them beside these"
     )]
     NotMerged(String),
+    /// The server puts rows into other partitions than a build would.
+    #[error("rows cannot be put into files of partitions: {0}; --path stream sends them")]
+    NotRouted(String),
     /// A row has a key that a row of the table has already.
     #[error(
         "{row} has the same {index} key as a row of the table: {key}; --on-duplicate skip, replace or update says what becomes of such rows"

@@ -13,13 +13,20 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use disk::{File, Folder, private};
+use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
+
+use crate::command::CommandLine;
 
 /// Lines that follow each other faster are synced together: small tables come to their next step in
 /// less than a sync takes.
 const SYNC_INTERVAL: Duration = Duration::from_millis(100);
+/// The step of the lines about the whole job.
+pub(crate) const JOB: &str = "job";
 /// Steps whose lines are synced before they go on.
-const SYNCED_STEPS: [&str; 2] = ["job", "publish"];
+const SYNCED_STEPS: [&str; 2] = [JOB, "publish"];
+/// Folder of the journals, in the state folder.
+pub(crate) const FOLDER: &str = "jobs";
 /// Journals of ended jobs that are kept, with those of the others.
 const JOURNALS_KEPT: usize = 100;
 
@@ -36,6 +43,9 @@ pub struct Entry {
     pub event: Event,
     /// Target, files, counts, the error: whatever helps a reader.
     pub detail: String,
+    /// In the first line: the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Box<CommandLine>>,
 }
 
 /// What a journal line says of its step.
@@ -61,6 +71,24 @@ impl Event {
     }
 }
 
+impl Entry {
+    fn now(step: &str, event: Event, detail: &str) -> Entry {
+        Entry {
+            unix_ms: unix_ms(),
+            pid: std::process::id(),
+            step: step.to_owned(),
+            event,
+            detail: detail.to_owned(),
+            command: None,
+        }
+    }
+
+    fn line(&self) -> io::Result<String> {
+        let text = serde_json::to_string(self).map_err(io::Error::other)?;
+        Ok(format!("{:08x} {text}\n", crc32c::crc32c(text.as_bytes())))
+    }
+}
+
 /// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
@@ -75,7 +103,7 @@ impl Journal {
     ///
     /// Errors: a folder that others could have put something into (see [`disk::private`]).
     pub fn create(state_dir: &Path) -> io::Result<Journal> {
-        let folder = private::subfolder(&private::make(state_dir)?, "jobs")?;
+        let folder = private::subfolder(&private::make(state_dir)?, FOLDER)?;
         let mut attempt = 0;
         loop {
             let job = format!("{}-{}-{attempt}", unix_ms(), std::process::id());
@@ -86,6 +114,9 @@ impl Journal {
                         // It says nothing yet.
                         let _ = folder.remove(&name, "journal");
                     })?;
+                    // Tells those who list jobs that this one runs, for as long as it does. Where it
+                    // cannot be locked they take it for killed.
+                    let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
                     prune(&folder, JOURNALS_KEPT);
                     let path = folder.path().join(name);
                     return Ok(Journal { file, path, job, synced_at: None });
@@ -106,20 +137,22 @@ impl Journal {
         &self.path
     }
 
+    /// Writes the first line of a job: its target, and the command.
+    pub fn begin(&mut self, target: &str, command: Option<&CommandLine>) -> io::Result<()> {
+        let mut entry = Entry::now(JOB, Event::Begin, target);
+        entry.command = command.cloned().map(Box::new);
+        self.append(&entry)
+    }
+
     /// Writes one line, and waits until it is on disk where it has to be.
     pub fn write(&mut self, step: &str, event: Event, detail: &str) -> io::Result<()> {
-        let entry = Entry {
-            unix_ms: unix_ms(),
-            pid: std::process::id(),
-            step: step.to_owned(),
-            event,
-            detail: detail.to_owned(),
-        };
-        let text = serde_json::to_string(&entry).map_err(io::Error::other)?;
-        let line = format!("{:08x} {text}\n", crc32c::crc32c(text.as_bytes()));
-        self.file.write_all(line.as_bytes())?;
+        self.append(&Entry::now(step, event, detail))
+    }
+
+    fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        self.file.write_all(entry.line()?.as_bytes())?;
         let is_recent = self.synced_at.is_some_and(|at| at.elapsed() < SYNC_INTERVAL);
-        if is_recent && !SYNCED_STEPS.contains(&step) {
+        if is_recent && !SYNCED_STEPS.contains(&entry.step.as_str()) {
             return Ok(());
         }
         self.file.sync_data()?;
@@ -145,35 +178,60 @@ pub fn rejects_path_of(rejects: &Path, table: &str) -> PathBuf {
 /// say what was being done. What cannot be read or removed stays.
 fn prune(folder: &Folder, kept: usize) {
     let Ok(names) = folder.names() else { return };
-    let mut journals: Vec<(u64, &OsString)> = names
-        .iter()
-        .filter_map(|name| {
-            let job = name.to_str()?.strip_suffix(".jsonl")?;
-            // A journal, not what is kept beside it.
-            let job = Some(job).filter(|job| !job.contains('.'))?;
-            let unix_ms = job.split('-').next()?.parse().ok()?;
-            Some((unix_ms, name))
-        })
-        .collect();
+    let mut journals: Vec<(u64, &OsString)> =
+        names.iter().filter_map(|name| Some((begun_ms(name)?, name))).collect();
     journals.sort_unstable();
     let old = journals.len().saturating_sub(kept);
     for (_, name) in &journals[..old] {
         if has_ended(folder, name) {
             // The next load tries again.
-            let job = name.as_encoded_bytes().strip_suffix(b"jsonl").unwrap_or_default();
-            let beside = names.iter().filter(|beside| beside.as_encoded_bytes().starts_with(job));
-            for beside in beside.filter(|beside| beside != name).chain([*name]) {
-                let _ = folder.remove(beside, "journal");
-            }
+            let _ = remove(folder, name);
         }
     }
+}
+
+/// Removes a journal and what is kept beside it.
+pub(crate) fn remove(folder: &Folder, name: &OsStr) -> io::Result<()> {
+    let job = name.as_encoded_bytes().strip_suffix(b"jsonl").unwrap_or_default();
+    let names = folder.names()?;
+    let beside = names.iter().filter(|beside| beside.as_encoded_bytes().starts_with(job));
+    for beside in beside.filter(|beside| *beside != name) {
+        folder.remove(beside, "journal")?;
+    }
+    folder.remove(name, "journal").map(drop)
+}
+
+/// Writes a last line into the journal of a job whose process is gone.
+pub(crate) fn end(folder: &Folder, name: &OsStr, detail: &str) -> io::Result<()> {
+    let text = private::read(folder, name, "journal")?;
+    let lines = text.split_inclusive(|&byte| byte == b'\n');
+    let whole: usize = lines.take_while(|line| parse_line(line).is_some()).map(<[u8]>::len).sum();
+    let mut file = private::append_to(folder, name, "journal")?;
+    // Nothing that follows a torn line would be read.
+    file.set_len(whole as u64)?;
+    file.write_all(Entry::now(JOB, Event::Failed, detail).line()?.as_bytes())
+}
+
+/// When the job of a journal began, by the journal's name; None of what is kept beside one, or is no
+/// journal.
+pub(crate) fn begun_ms(name: &OsStr) -> Option<u64> {
+    let job = name.to_str()?.strip_suffix(".jsonl")?;
+    let job = Some(job).filter(|job| !job.contains('.'))?;
+    job.split('-').next()?.parse().ok()
+}
+
+/// Whether the process that began a journal still has it.
+pub(crate) fn is_being_written(folder: &Folder, name: &OsStr) -> bool {
+    let Ok(file) = folder.read_from(name, "journal") else { return false };
+    let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
+    locked == Err(rustix::io::Errno::WOULDBLOCK)
 }
 
 /// Whether the job of a journal came to its end, well or not.
 fn has_ended(folder: &Folder, name: &OsStr) -> bool {
     let text = private::read(folder, name, "journal").unwrap_or_default();
     let last = parse(&text).pop();
-    last.is_some_and(|entry| entry.step == "job" && entry.event != Event::Begin)
+    last.is_some_and(|entry| entry.step == JOB && entry.event != Event::Begin)
 }
 
 /// Reads the whole lines of a journal, up to the first that is torn or damaged.
@@ -181,7 +239,7 @@ pub fn read(path: &Path) -> io::Result<Vec<Entry>> {
     Ok(parse(&std::fs::read(path)?))
 }
 
-fn parse(text: &[u8]) -> Vec<Entry> {
+pub(crate) fn parse(text: &[u8]) -> Vec<Entry> {
     text.split_inclusive(|&byte| byte == b'\n').map_while(parse_line).collect()
 }
 

@@ -4,14 +4,17 @@
 //! is; [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end, [`tally`] that
 //! they lose nothing; [`position`]
 //! where a row is, [`row_log`] files of rows that are not loaded; [`progress`], [`settled`] and
-//! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where, [`error`]
+//! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where, [`command`] what
+//! began it, [`jobs`] what there was, [`error`]
 //! why there was no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
 
 #![forbid(unsafe_code)]
 
+pub mod command;
 pub mod error;
 #[doc(hidden)]
 pub mod failpoint;
+pub mod jobs;
 pub mod journal;
 pub mod machine;
 pub mod memory;
@@ -29,6 +32,7 @@ pub mod steps;
 pub mod stop;
 pub mod tally;
 pub mod turn;
+pub mod written;
 
 pub use error::Error;
 pub use memory::Memory;

@@ -8,10 +8,13 @@ use rustix::fs::Access;
 use server::Interrupt;
 use sources::{Dialect, Encoding};
 
+use crate::command::CommandLine;
 use crate::error::Error;
 use crate::machine;
 use crate::memory::{LaneShares, Memory, Sending};
 use crate::{row_log, state};
+
+pub use crate::written::Written;
 
 /// How long others may have to wait for a merge, where nobody says.
 const WRITE_BLOCK_SECONDS: u32 = 30;
@@ -53,11 +56,17 @@ pub enum OnDuplicate {
     /// have any of its keys.
     Replace,
     /// As INSERT .. ON DUPLICATE KEY UPDATE of the columns that the input has: in input order, a
-    /// row that shares a key with one that is there changes that one. Only by INSERT.
+    /// row that shares a key with one that is there changes that one. By INSERT, or where it comes to
+    /// the same as Replace.
     Update,
 }
 
 impl OnDuplicate {
+    /// Whether a row takes the place of those before it, where it may be either of the two.
+    pub fn replaces(self) -> bool {
+        matches!(self, OnDuplicate::Replace | OnDuplicate::Update)
+    }
+
     /// As `--on-duplicate` has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -197,6 +206,12 @@ pub struct LoadOptions {
     pub header: bool,
     /// Lines to leave out at the start of each file, before the header.
     pub skip_lines: u64,
+    /// Whether names in the header that are no column's are left out. Default no: they are refused.
+    pub ignore_unknown_columns: bool,
+    /// How values are written. Default: as the server reads them.
+    pub written: Written,
+    /// Columns that have the same value in all rows, which the input lacks, with that.
+    pub constants: Vec<(String, String)>,
     /// Character set of the input. Default utf8mb4.
     pub charset: String,
     /// Whether the input is UTF-16 or UTF-32, which become UTF-8 before `charset` is asked.
@@ -213,6 +228,10 @@ pub struct LoadOptions {
     pub rejects: Option<PathBuf>,
     /// Refused rows that are tolerated. Default 0: the first one fails the load.
     pub rejects_max: u64,
+    /// The part of the input's rows that may be refused, in percent, which is judged when all of them
+    /// are read and before any is published. Rows that are added go in by one transaction then.
+    /// Default: `rejects_max` alone counts.
+    pub rejects_max_percent: Option<f64>,
     /// Whether [`Mode::Replace`] may put nothing in the place of the rows that are there: an input
     /// without rows, or with refused ones only. Default no.
     pub allow_empty: bool,
@@ -253,6 +272,9 @@ pub struct LoadOptions {
     /// Where the journal is kept. Default: `inrush` in the user's state folder; empty, and refused,
     /// where there is none.
     pub state_dir: PathBuf,
+    /// The command that the journal notes, so that it can be run again; of several tables that of the
+    /// first. Default: none.
+    pub command: Option<CommandLine>,
     /// Free space in built pages.
     pub fill: Fill,
     /// Seconds to wait for others who hold the table. Default 60.
@@ -283,6 +305,9 @@ impl LoadOptions {
             columns: None,
             header: false,
             skip_lines: 0,
+            ignore_unknown_columns: false,
+            written: Written::default(),
+            constants: Vec::new(),
             charset: "utf8mb4".to_owned(),
             encoding: Encoding::default(),
             escape_is_assumed: false,
@@ -290,6 +315,7 @@ impl LoadOptions {
             time_zone: None,
             rejects: None,
             rejects_max: 0,
+            rejects_max_percent: None,
             allow_empty: false,
             on_duplicate: OnDuplicate::Fail,
             duplicates: None,
@@ -304,6 +330,7 @@ impl LoadOptions {
             defer_indexes: None,
             temp_dir: std::env::temp_dir(),
             state_dir: state::default_dir(),
+            command: None,
             fill: Fill::default(),
             lock_wait_seconds: 60,
             write_block_seconds_max: Some(WRITE_BLOCK_SECONDS),
@@ -356,6 +383,13 @@ impl LoadOptions {
                     .to_owned(),
             ));
         }
+        if let Some(percent) = self.rejects_max_percent
+            && !(0.0..=100.0).contains(&percent)
+        {
+            return Err(Error::Usage(format!(
+                "--rejects-max {percent}% is no part of the rows: it is from 0% to 100%"
+            )));
+        }
         self.batches.check()?;
         let logs = [("--rejects", &self.rejects), ("--duplicates", &self.duplicates)];
         for (option, path) in logs {
@@ -367,10 +401,17 @@ impl LoadOptions {
         }
     }
 
-    /// Refuses to put nothing in the place of rows, which an export that failed looks like.
+    /// Judges what came of the `read` rows of an input: refuses to publish without too large a part of
+    /// them, and to put nothing in the place of rows, which an export that failed looks like.
     ///
-    /// Errors: [`Error::NothingToLoad`].
-    pub fn check_loaded(&self, rows: u64, rejects: u64) -> Result<(), Error> {
+    /// Errors: [`Error::RejectedPart`], [`Error::NothingToLoad`].
+    pub fn check_loaded(&self, rows: u64, rejects: u64, read: u64) -> Result<(), Error> {
+        if let Some(percent_max) = self.rejects_max_percent
+            && rejects as f64 * 100.0 > percent_max * read as f64
+        {
+            let kept = self.rejects.clone();
+            return Err(Error::RejectedPart { rejects, rows: read, percent_max, kept });
+        }
         if self.mode != Mode::Replace || self.allow_empty || rows > 0 {
             return Ok(());
         }

@@ -100,6 +100,9 @@ pub struct Report {
     pub sorted_input: bool,
     /// Wall time of the load.
     pub seconds: f64,
+    /// What the plan would have said that it takes, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_seconds: Option<f64>,
     /// Rows a second over the whole load.
     pub rows_per_second: f64,
     /// Input megabytes (10^6) a second over the whole load.
@@ -112,6 +115,9 @@ pub struct Report {
     pub threads: usize,
     /// The indexes, clustered first; of the direct path.
     pub indexes: Vec<IndexReport>,
+    /// Partitions that got rows, a file each; of the direct path.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub partitions: u64,
     /// What the paths stream and insert found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logical: Option<LogicalReport>,
@@ -127,6 +133,11 @@ pub struct Stopwatch {
     started: Instant,
     stage: Option<(Stage, Instant)>,
     times: Vec<StageTime>,
+}
+
+/// As serde asks.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Report {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use server::Interrupt;
 
+use crate::command::CommandLine;
 use crate::error::Error;
 use crate::failpoint;
 use crate::journal::{self, Event, Journal};
@@ -29,17 +30,17 @@ pub struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// Begins a job.
+    /// Begins a job, whose journal notes the `command`.
     pub fn begin(
         state_dir: &Path,
-        target: &str,
+        (target, command): (&str, Option<&CommandLine>),
         progress: &'a dyn Progress,
         interrupt: Interrupt,
     ) -> Result<Steps<'a>, Error> {
         state::check(state_dir)?;
         let journal = Journal::create(state_dir)
             .map_err(|source| Error::State { path: state_dir.to_owned(), source })?;
-        let mut steps = Steps {
+        let steps = Steps {
             journal: Arc::new(Mutex::new(journal)),
             stopwatch: Stopwatch::start(),
             progress,
@@ -48,7 +49,7 @@ impl<'a> Steps<'a> {
             stage: Stage::Inspect,
             table: None,
         };
-        pool::catch(|| steps.write("job", Event::Begin, target)).and_then(|written| written)?;
+        pool::catch(|| steps.begin_journal(target, command)).and_then(|written| written)?;
         Ok(steps)
     }
 
@@ -133,8 +134,8 @@ impl<'a> Steps<'a> {
         self.stopwatch.stop();
         let target = self.target.clone();
         let _ = pool::catch(|| match outcome {
-            Ok(_) => self.write("job", Event::End, &target),
-            Err(error) => self.write("job", Event::Failed, &format!("{target}: {error}")),
+            Ok(_) => self.write(journal::JOB, Event::End, &target),
+            Err(error) => self.write(journal::JOB, Event::Failed, &format!("{target}: {error}")),
         });
     }
 
@@ -180,6 +181,15 @@ impl<'a> Steps<'a> {
     /// Name of the job.
     pub fn job(&self) -> String {
         self.lock().job().to_owned()
+    }
+
+    fn begin_journal(&self, target: &str, command: Option<&CommandLine>) -> Result<(), Error> {
+        let mut journal = self.lock();
+        let path = journal.path().to_owned();
+        journal.begin(target, command).map_err(Error::io("writing the journal", &path))?;
+        drop(journal);
+        failpoint::hit("job.begin");
+        Ok(())
     }
 
     fn write(&mut self, step: &str, event: Event, detail: &str) -> Result<(), Error> {

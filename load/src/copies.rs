@@ -136,6 +136,11 @@ impl Copies {
         originals: &[Original<'_>],
         wanted: Wanted<'_>,
     ) -> Result<Result<Copies, Vec<String>>, Error> {
+        if originals.iter().any(|original| original.table.partitioning.is_some()) {
+            let reason =
+                "a table with partitions has a file each, which are not copied to replicas";
+            return Ok(Err(vec![reason.to_owned()]));
+        }
         let primary = match Primary::read(session) {
             Ok(primary) => primary,
             Err(error) => return Ok(Err(vec![error.to_string()])),

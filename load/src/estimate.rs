@@ -183,6 +183,31 @@ impl Estimate {
         }
     }
 
+    /// The same of a table with so many partitions, if any, which is built as a file each: all rows are
+    /// sorted, whatever order they come in, and each partition takes the server a while.
+    pub(crate) fn in_partitions(self, partitions: usize, speeds: &Speeds) -> Estimate {
+        if partitions == 0 {
+            return self;
+        }
+        let count = partitions as f64;
+        let exchanged = speeds.of_exchanging(partitions, self.rows);
+        let sorting = if self.is_unordered { 0.0 } else { self.seconds_unordered - self.seconds };
+        let seconds = self.seconds_unordered + exchanged;
+        let stages = self.stages.map(|(stage, seconds)| match stage {
+            Stage::Rows => (stage, seconds + sorting),
+            Stage::Import => (stage, seconds + exchanged),
+            stage => (stage, seconds),
+        });
+        Estimate {
+            table_bytes: self.table_bytes + (count * SPACE_BYTES_MIN) as u64,
+            temporary_bytes: self.temporary_bytes_unordered,
+            seconds,
+            seconds_unordered: seconds,
+            stages,
+            ..self
+        }
+    }
+
     /// What each stage takes; indexes are built by themselves where a twin gets the rows first.
     pub(crate) fn expected(&self, has_twin: bool) -> Vec<Expected> {
         let stage_of = |stage| match stage {

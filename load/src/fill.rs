@@ -47,7 +47,7 @@ pub(crate) type Failed = Box<(Error, server::Result<()>)>;
 
 /// Whether a build was given up, and cleaned up after, that sending the rows can do without.
 fn is_for_sending(failed: &(Error, server::Result<()>)) -> bool {
-    matches!(failed, (Error::NoOrder(_) | Error::NotMerged(_), Ok(())))
+    matches!(failed, (Error::NoOrder(_) | Error::NotMerged(_) | Error::NotRouted(_), Ok(())))
 }
 
 impl<'l> Filling<'l, '_, '_> {

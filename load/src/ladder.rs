@@ -7,6 +7,7 @@ use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::{Least, Memory};
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
+use schema::{Table, quote_name};
 use send::{Ask, Landing, Way};
 use serde::Serialize;
 use server::{ServerFacts, Session, Unsupported, catalog};
@@ -17,6 +18,7 @@ use crate::adding::Adding;
 use crate::estimate::Estimate;
 use crate::forecast::Expected;
 use crate::least;
+use crate::partitioned::Partitioned;
 use crate::small;
 use crate::space;
 use crate::speeds::Speeds;
@@ -41,6 +43,8 @@ pub(crate) struct Rung {
     pub(crate) extends: bool,
     /// What the stages take, where that can be told.
     pub(crate) expected: Vec<Expected>,
+    /// What all of it takes.
+    pub(crate) expected_seconds: Option<f64>,
 }
 
 /// Why a way is not taken.
@@ -63,6 +67,8 @@ pub(crate) struct Climbed {
     pub(crate) least: Option<Least>,
     /// What merging with rows that are there takes, where that is done.
     pub(crate) adding: Option<Adding>,
+    /// What a build of partitions takes, where they are built.
+    pub(crate) partitioned: Option<Partitioned>,
 }
 
 /// What the answer is for.
@@ -140,15 +146,26 @@ fn climb_on(
     for reason in &inspected.unfit {
         ladder.refuse(LoadPath::Direct, reason.clone());
     }
+    if options.on_duplicate == OnDuplicate::Update
+        && let Some(reason) = against_replacing_whole_rows(&target.table, &inspected)
+    {
+        ladder.refuse(LoadPath::Direct, reason);
+    }
     let speeds = Speeds::of(&options.state_dir);
     let direct = Estimate::of(source, &target.table, &inspected, options, memory, &speeds)?;
     let size = (source.bytes_total().unwrap_or(0), target.table.indexes.len());
     let sent = |path| direct.map(|direct| direct.sent(size, memory, path, &speeds));
+    let partitions = target.table.partitioning.as_ref().map_or(0, |by| by.partitions.len());
+    let built = direct.map(|direct| direct.in_partitions(partitions, &speeds));
     let extends = options.mode == Mode::Append && !is_empty;
-    let adding = match (&direct, sent(LoadPath::Stream)) {
+    let adding = match (&built, sent(LoadPath::Stream)) {
         (Some(built), Some(sent)) if extends && ladder.is_open(LoadPath::Direct) => {
             Some(Adding::of(target, (built, &sent), memory.threads, &speeds)?)
         }
+        _ => None,
+    };
+    let partitioned = match (&built, sent(LoadPath::Stream)) {
+        (Some(built), Some(sent)) => ladder.weigh_partitions(target, options, (built, &sent))?,
         _ => None,
     };
     if let Some(reason) = adding.and_then(|adding| adding.against_merging(options)) {
@@ -158,22 +175,29 @@ fn climb_on(
     let landing = ladder.landing.take().filter(|_| path != LoadPath::Direct);
     let mut climbed = ladder.give_up();
     climbed.estimate = match path {
-        LoadPath::Direct => direct,
+        LoadPath::Direct => built,
         _ => sent(path),
     };
+    let expected_seconds = match (adding, path) {
+        (Some(adding), LoadPath::Direct) => Some(adding.merge_seconds),
+        (Some(adding), _) => Some(adding.send_seconds),
+        (None, _) => climbed.estimate.as_ref().map(Estimate::seconds_in_order),
+    };
     climbed.adding = adding.filter(|_| path == LoadPath::Direct);
+    climbed.partitioned = partitioned.filter(|_| path == LoadPath::Direct);
     let held_bytes = source.held_bytes();
     climbed.least =
         Some(least::least(path, &target.table, options, held_bytes, climbed.estimate.as_ref()));
     if purpose == Purpose::Load {
         climbed.check_room(path, target, options)?;
     }
-    let why = why(path, options, &climbed.refused);
+    let why = why(path, (options, &target.table), &climbed.refused);
     let has_twin = landing.as_ref().is_none_or(|landing| landing.way == Way::Shadow);
     let expected = climbed.estimate.as_ref().map(|estimate| estimate.expected(has_twin));
     let expected = expected.unwrap_or_default();
     let extends = extends && path == LoadPath::Direct;
-    climbed.rung = Some(Rung { path, why, inspected, landing, extends, expected });
+    climbed.rung =
+        Some(Rung { path, why, inspected, landing, extends, expected, expected_seconds });
     Ok(climbed)
 }
 
@@ -244,7 +268,6 @@ impl Ladder {
         }
         if options.on_duplicate == OnDuplicate::Update {
             let reason = "--on-duplicate update is only had by INSERT";
-            ladder.refuse(LoadPath::Direct, reason.to_owned());
             ladder.refuse(LoadPath::Stream, reason.to_owned());
         }
         if options.duplicates.is_some() {
@@ -291,6 +314,29 @@ impl Ladder {
         Ok(self.first())
     }
 
+    /// What building partitions takes, and sending the rows: what is slower is given up, if the other
+    /// is open.
+    fn weigh_partitions(
+        &mut self,
+        target: &mut Lock,
+        options: &LoadOptions,
+        (built, sent): (&Estimate, &Estimate),
+    ) -> Result<Option<Partitioned>, Error> {
+        if !self.is_open(LoadPath::Direct) {
+            return Ok(None);
+        }
+        let both = Partitioned::of(&target.table, built, sent);
+        let may_send = self.is_open(LoadPath::Stream) || self.is_open(LoadPath::Insert);
+        if let Some(reason) = both.filter(|_| may_send).and_then(|both| both.against_building()) {
+            let before = self.refused.len();
+            self.refuse(LoadPath::Direct, reason);
+            if self.first_landing(target, options)?.is_none() {
+                self.refused.remove(before);
+            }
+        }
+        Ok(both)
+    }
+
     /// Notes what speaks against a way, if it is one that may be taken.
     fn refuse(&mut self, path: LoadPath, reason: String) {
         if self.rungs.contains(&path) {
@@ -308,13 +354,21 @@ impl Ladder {
 
     fn give_up(&mut self) -> Climbed {
         let refused = std::mem::take(&mut self.refused);
-        Climbed { rung: None, refused, estimate: None, least: None, adding: None }
+        let (adding, partitioned) = (None, None);
+        Climbed { rung: None, refused, estimate: None, least: None, adding, partitioned }
     }
 }
 
-fn why(path: LoadPath, options: &LoadOptions, refused: &[Refused]) -> String {
+fn why(path: LoadPath, (options, table): (&LoadOptions, &Table), refused: &[Refused]) -> String {
     if path == LoadPath::Direct {
-        return WHY_DIRECT.to_owned();
+        let parts = table.partitioning.as_ref().map(|by| by.partitions.len());
+        return match parts {
+            None => WHY_DIRECT.to_owned(),
+            Some(parts) => format!(
+                "{WHY_DIRECT}: each of its {parts} partitions that gets rows is built as a table, and \
+                 exchanged into a new one with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows"
+            ),
+        };
     }
     if options.path == path {
         return format!("--path {} asks for it", path.name());
@@ -400,10 +454,16 @@ const WAS_EXTENDED: &str = "a load that was killed at its very end had added all
 /// Why rows cannot be added to those there by building the table anew.
 fn against_merging(target: &mut Lock, options: &LoadOptions) -> Result<Option<String>, Error> {
     let ledger = target.names.ledger.clone();
-    Ok(if options.with_others != WithOthers::Alone {
+    Ok(if target.table.partitioning.is_some() {
+        Some("the table is not empty, and has partitions, whose rows are not merged".to_owned())
+    } else if options.with_others != WithOthers::Alone {
         Some("the table is not empty, and rows are added to one table of a command only".to_owned())
-    } else if options.on_duplicate == OnDuplicate::Replace {
-        Some("the table is not empty, and --on-duplicate replace changes rows of it".to_owned())
+    } else if options.on_duplicate.replaces() && target.table.is_referred_to() {
+        let rule = options.on_duplicate.name();
+        Some(format!(
+            "the table is not empty, --on-duplicate {rule} takes rows out of it, and others may refer to \
+             these"
+        ))
     } else if catalog::exists(&mut target.session, &ledger)? {
         Some(format!(
             "a load by statements was interrupted, and {ledger} says which of its rows are in: the same \
@@ -411,6 +471,24 @@ fn against_merging(target: &mut Lock, options: &LoadOptions) -> Result<Option<St
         ))
     } else {
         None
+    })
+}
+
+/// Why a row that takes the place of another is not what INSERT .. ON DUPLICATE KEY UPDATE makes of
+/// that: it keeps what the input has no field for, and with a second unique key it may be refused.
+fn against_replacing_whole_rows(table: &Table, inspected: &Inspected) -> Option<String> {
+    let has_field = |column: usize| inspected.fields.columns.contains(&Some(column));
+    let kept = (0..table.columns.len()).find(|column| !has_field(*column));
+    if let Some(column) = kept {
+        let name = quote_name(&table.columns[column].name);
+        return Some(format!(
+            "--on-duplicate update keeps {name} of rows that are there, since the input has no field for \
+             it: only INSERT does that"
+        ));
+    }
+    let unique = table.indexes.iter().filter(|index| index.unique).count();
+    (unique > 1).then(|| {
+        format!("--on-duplicate update of a table with {unique} unique keys is only had by INSERT")
     })
 }
 

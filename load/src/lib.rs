@@ -3,7 +3,7 @@
 //! In reading order: `run` the load as a whole, `fill` a table's part of it; before it `plan` and `ladder` which way in, `ddl` the
 //! table made, `small` when several tables are not worth a swap, `copies` replicas that get the same file, `estimate` how large and how long it will be, by the `speeds` of loads before and the
 //! `key_order` of its first rows, `foreseen` the same of a table that is not there yet, `space`
-//! whether there is room, `least` how much memory it takes; meanwhile `forecast` how long it still
+//! whether there is room, `least` how much memory it takes, `partitioned` whether files of partitions are worth their while; meanwhile `forecast` how long it still
 //! takes; [`mod@sniff`] what a file is that nothing is known of. What is asked, used and told is of
 //! crate `job`, the ways in are `direct` and `send`.
 
@@ -19,6 +19,7 @@ mod foreseen;
 mod key_order;
 mod ladder;
 mod least;
+mod partitioned;
 mod plan;
 mod run;
 pub mod several;
@@ -26,6 +27,7 @@ mod small;
 mod space;
 mod speeds;
 
+pub use job::command::CommandLine;
 #[doc(hidden)]
 pub use job::failpoint;
 pub use job::memory::Memory;
@@ -36,7 +38,8 @@ pub use job::position::{ErrorPlace, Position};
 pub use job::progress::{Progress, Snapshot, Stage};
 pub use job::report::{LogicalReport, RejectTally, Report};
 pub use job::settled::{HeldBack, Settled};
-pub use job::{Error, journal, options, progress, report};
+pub use job::state::{check as check_state_dir, default_dir as default_state_dir};
+pub use job::{Error, jobs, journal, options, progress, report};
 pub use server::Interrupt;
 
 pub use estimate::Estimate;

@@ -132,6 +132,7 @@ pub(crate) fn planned(
         plan.notes.extend(target.triggers_note());
         plan.notes.extend(keys_note(&target.table, options));
         plan.notes.extend(climbed.adding.map(|adding| adding.to_string()));
+        plan.notes.extend(climbed.partitioned.map(|both| both.to_string()));
     }
     plan.notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
     if let Err(error) = climbed.check_room(path, &target, options) {

@@ -98,7 +98,8 @@ pub(crate) fn job<T>(
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);
-    let mut steps = Steps::begin(&options.state_dir, target, progress, options.interrupt.clone())?;
+    let begun = (target, options.command.as_ref());
+    let mut steps = Steps::begin(&options.state_dir, begun, progress, options.interrupt.clone())?;
     let outcome = std::thread::scope(|scope| {
         let (told, waits) = channel();
         // Ends with the target, which has the other end.
@@ -168,6 +169,7 @@ fn run(
             let way = rung.landing.as_ref().map(|landing| landing.way);
             report.warnings.extend(forget_ledger(&mut target, options, way));
             let indexes = target.table.indexes.len();
+            report.expected_seconds = rung.expected_seconds;
             // Without them the next forecast is worse, no more.
             let _ = pool::catch(|| {
                 Speeds::remember(&options.state_dir, rung.path, &report, indexes);

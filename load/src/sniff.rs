@@ -49,6 +49,17 @@ pub struct SniffOptions {
     pub temp_dir: PathBuf,
     /// Memory of the whole process: with little of it, less of the input is looked at.
     pub memory_bytes_max: u64,
+    /// What is said of the table, and not guessed.
+    pub wanted: Wanted,
+}
+
+/// What the user says of a table that is guessed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Types of columns, with whatever may follow them in a CREATE TABLE.
+    pub types: Vec<(String, String)>,
+    /// Collation of the table.
+    pub collation: Option<String>,
 }
 
 /// What a file seems to be.
@@ -157,9 +168,33 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     };
     name_columns(&mut sniffed, found, options, records.fields);
     seen.columns(&mut sniffed);
+    overrule(&mut sniffed, &options.wanted)?;
     add_notes(&mut sniffed, &sample, &records, &seen, !charset.is_utf8());
-    sniffed.ddl = ddl::create_table(&options.table, &sniffed);
+    sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
     Ok(sniffed)
+}
+
+/// Gives columns the types that they are wanted to have.
+fn overrule(sniffed: &mut Sniffed, wanted: &Wanted) -> Result<(), Error> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if let Some(name) = &wanted.collation
+        && (name.is_empty() || !name.chars().all(is_name))
+    {
+        return Err(Error::Usage(format!("--collation {name:?} is not the name of a collation")));
+    }
+    for (name, sql_type) in &wanted.types {
+        let lower = name.to_lowercase();
+        let column = sniffed.columns.iter_mut().find(|column| column.name.to_lowercase() == lower);
+        let Some(column) = column else {
+            let names: Vec<&str> = sniffed.columns.iter().map(|column| &*column.name).collect();
+            return Err(Error::Usage(format!(
+                "--types names `{name}`, and the columns are {}",
+                names.join(", ")
+            )));
+        };
+        column.sql_type.clone_from(sql_type);
+    }
+    Ok(())
 }
 
 /// Refuses files that are no delimited text.
@@ -274,7 +309,9 @@ fn add_notes(
     }
     if seen.decimal_commas {
         notes.push(
-            "numbers with a decimal comma are text to SQL, and are loaded as text".to_owned(),
+            "numbers with a decimal comma are text to SQL, and are loaded as text; make columns of \
+             numbers of them, and load with --decimal-comma"
+                .to_owned(),
         );
     }
 }
@@ -358,6 +395,7 @@ mod tests {
             charset: None,
             temp_dir: folder.path().to_owned(),
             memory_bytes_max: 4 << 30,
+            wanted: Wanted::default(),
         })
     }
 
@@ -463,6 +501,9 @@ mod tests {
             ("VARCHAR(10)", true),
         ];
         assert_eq!(types, expected);
+        let ids = sniff_bytes(b"id,order_id,paid\n1,2,3\n2,2,4\n").unwrap();
+        let types: Vec<&str> = ids.columns.iter().map(|column| column.sql_type.as_str()).collect();
+        assert_eq!(types, ["BIGINT", "BIGINT", "TINYINT"]);
         let long = format!("a\tb\n{}\t1\n", "x".repeat(70_000));
         assert_eq!(sniff_bytes(long.as_bytes()).unwrap().columns[0].sql_type, "MEDIUMTEXT");
     }

@@ -21,6 +21,14 @@ const WEIGHT: f64 = 0.3;
 /// Speeds beyond these were not measured, whatever a file says.
 const SPEED_MIN: f64 = 1e4;
 const SPEED_MAX: f64 = 1e12;
+/// What a partition that gets rows takes the server, whatever they are: a table of its own that is made,
+/// discarded, imported, exchanged and dropped, on a disk that syncs.
+const PARTITION_SECONDS: f64 = 0.2;
+/// Beyond these nothing was measured either.
+const PARTITION_SECONDS_MIN: f64 = 1e-3;
+const PARTITION_SECONDS_MAX: f64 = 10.0;
+/// What the server takes to see that a row belongs to the partition that it is in.
+const EXCHANGED_ROW_SECONDS: f64 = 1.5e-6;
 
 /// Bytes a second of each stage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +50,9 @@ pub(crate) struct Speeds {
     /// The same by INSERTs.
     #[serde(rename = "insert_work")]
     pub(crate) insert: f64,
+    /// Seconds of a partition besides its bytes and rows, once some were loaded.
+    #[serde(default)]
+    pub(crate) partition_seconds: Option<f64>,
 }
 
 /// What a server that is sent `rows` has to do, counted as bytes of text: short rows cost it no less
@@ -63,6 +74,7 @@ impl Default for Speeds {
             import: 1.05e9,
             stream: 70e6,
             insert: 70e6,
+            partition_seconds: None,
         }
     }
 }
@@ -87,22 +99,39 @@ impl Speeds {
         }
     }
 
+    /// Seconds that the server takes for files of so many partitions, besides their import.
+    pub(crate) fn of_exchanging(&self, partitions: usize, rows: u64) -> f64 {
+        let each = self.partition_seconds.unwrap_or(PARTITION_SECONDS);
+        let each = each.clamp(PARTITION_SECONDS_MIN, PARTITION_SECONDS_MAX);
+        partitions as f64 * each + rows as f64 * EXCHANGED_ROW_SECONDS
+    }
+
     /// Remembers a load. What cannot be written is not worth an error: an estimate is then as good
     /// as before.
     pub(crate) fn remember(state_dir: &Path, path: LoadPath, report: &Report, indexes: usize) {
-        if report.bytes < BYTES_MIN {
-            return;
-        }
         let mut speeds = Speeds::of(state_dir);
-        speeds.learn(path, report, indexes);
+        match report.partitions {
+            0 if report.bytes < BYTES_MIN => return,
+            0 => speeds.learn(path, report, indexes),
+            partitions => speeds.learn_partitions(partitions, report),
+        }
         let _ = speeds.write(state_dir);
     }
 
+    /// Of a load into partitions their number counts, and little else.
+    fn learn_partitions(&mut self, partitions: u64, report: &Report) {
+        let imported = report.file_bytes as f64 / self.import;
+        let rows = report.rows as f64 * EXCHANGED_ROW_SECONDS;
+        let others = seconds(report, &[Stage::Import]) - imported - rows;
+        let seen = others / partitions as f64;
+        if (PARTITION_SECONDS_MIN..=PARTITION_SECONDS_MAX).contains(&seen) {
+            let known = self.partition_seconds.unwrap_or(seen);
+            self.partition_seconds = Some(known * (1.0 - WEIGHT) + seen * WEIGHT);
+        }
+    }
+
     fn learn(&mut self, path: LoadPath, report: &Report, indexes: usize) {
-        let seconds = |stages: &[Stage]| -> f64 {
-            let named = |name| stages.iter().any(|stage| stage.name() == name);
-            report.stages.iter().filter(|time| named(time.name)).map(|time| time.seconds).sum()
-        };
+        let seconds = |stages: &[Stage]| seconds(report, stages);
         let is_first = self.loads == 0;
         let mix = |known: &mut f64, bytes: u64, seconds: f64| {
             let seen = bytes as f64 / seconds;
@@ -132,6 +161,12 @@ impl Speeds {
     fn write(&self, state_dir: &Path) -> std::io::Result<()> {
         private::write(&private::make(state_dir)?, FILE, &serde_json::to_vec(self)?, "speeds")
     }
+}
+
+/// What these stages of a load took.
+fn seconds(report: &Report, stages: &[Stage]) -> f64 {
+    let named = |name| stages.iter().any(|stage| stage.name() == name);
+    report.stages.iter().filter(|time| named(time.name)).map(|time| time.seconds).sum()
 }
 
 #[cfg(test)]
@@ -182,6 +217,25 @@ mod tests {
         assert!((20.0..30.0).contains(&seconds(760_000_000, 6_000_000, 3)));
         // A million and a half of two numbers, two seconds: by their bytes alone it would be 0.2.
         assert!((1.5..3.0).contains(&seconds(16_700_000, 1_500_000, 1)));
+    }
+
+    #[test]
+    fn partitions_take_what_they_took_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let unknown = Speeds::default();
+        assert!((unknown.of_exchanging(10, 1_000_000) - 3.5).abs() < 0.01);
+        let time = |stage: Stage, seconds| StageTime { name: stage.name(), seconds };
+        let stages = vec![time(Stage::Shadow, 9.0), time(Stage::Import, 0.5)];
+        let few = Report { partitions: 10, stages, ..report(1 << 10, 1.0) };
+        Speeds::remember(&state, LoadPath::Direct, &few, 1);
+        let known = Speeds::of(&state);
+        assert!((known.of_exchanging(100, 0) - 5.0).abs() < 0.01, "{known:?}");
+        assert_eq!(Speeds { partition_seconds: None, ..known }, unknown, "and nothing else");
+        // A file that was written before anybody counted partitions.
+        let old = serde_json::to_string(&known).unwrap().replace("partition_seconds", "other");
+        fs::write(state.join(FILE), old).unwrap();
+        assert_eq!(Speeds::of(&state), unknown);
     }
 
     #[test]

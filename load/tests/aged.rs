@@ -19,8 +19,7 @@ const WAYS: &[LoadPath] = &[LoadPath::Direct];
 /// Of these each family takes one, another with the next seed.
 const ONE_OF: [LoadPath; 2] = [LoadPath::Stream, LoadPath::Insert];
 /// Families whose rows are not merged with new ones by the direct path.
-const SENT_ONLY: [&str; 4] =
-    ["generated columns", "partitioned by range", "partitioned by hash", "altered instantly"];
+const SENT_ONLY: [&str; 3] = ["generated columns", "partitioned by range", "partitioned by hash"];
 /// Statements before the first rows are appended, and between others.
 const STATEMENTS: usize = 32;
 const STATEMENTS_BETWEEN: usize = 8;
@@ -98,13 +97,14 @@ fn one(server: &Server, family: &'static Family, path: LoadPath, seed: u64, name
         let held = is_held.then(|| Held::new(server, &db));
         aged.live(random, &mut db, STATEMENTS_BETWEEN);
         aged.thin_out(random, &mut db);
-        if !is_held {
-            purged(&mut db);
+        match is_held {
+            true => aged.drop_an_index(&mut db),
+            false => purged(&mut db),
         }
         is_aged(&aged.verify(server, &mut db, &folder), is_held);
         if let Some(lines) = aged.lines_with_duplicates(random, &mut db, LINES) {
-            // Rows that are there are changed by sending only.
-            let is_sent = rule == OnDuplicate::Replace && path == LoadPath::Direct;
+            // Rows that others may refer to are replaced by the server only.
+            let is_sent = rule == OnDuplicate::Replace && family.name == "parent";
             let path = if is_sent { LoadPath::Stream } else { path };
             let appended = Append { server, aged: &aged, path, rule };
             let is_taken = appended.is_taken(&mut db, &folder, &lines);
@@ -132,6 +132,7 @@ fn is_aged(files: &[Report], is_held: bool) {
     assert!(indexes().any(|index| index.levels.len() > 1), "{files:#?}");
     let deleted: u64 = indexes().map(|index| index.deleted).sum();
     assert!(!is_held || deleted > 50, "{deleted} records marked as deleted: {files:#?}");
+    assert_eq!(is_held, indexes().any(|index| index.is_dropped), "{files:#?}");
 }
 
 /// One file for both tables.

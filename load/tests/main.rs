@@ -26,6 +26,8 @@ mod modelled;
 mod numbering;
 mod order;
 mod pages;
+mod partitioned;
+mod partitions;
 mod refusals;
 mod rejects;
 mod replicas;

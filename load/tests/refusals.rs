@@ -10,7 +10,11 @@ use testkit::tables::server::{Db, Server};
 
 /// A table `b` of `a VARCHAR(9)`-like first column, and what the error must name.
 const TABLES: [(&str, &str); 22] = [
-    ("CREATE TABLE b (a INT PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 2", "partitions"),
+    (
+        "CREATE TABLE b (a INT PRIMARY KEY) PARTITION BY RANGE (a) SUBPARTITION BY HASH (a) \
+         (PARTITION p VALUES LESS THAN MAXVALUE)",
+        "partitions (subpartitions)",
+    ),
     ("CREATE TABLE b (a INT, g INT AS (a + 1))", "generated column"),
     ("CREATE TABLE b (a INT, g INT AS (a + 1) STORED)", "generated column"),
     ("CREATE TABLE b (a INT, g INT AS (a + 1), KEY (g))", "generated column"),

@@ -86,7 +86,8 @@ fn tables_of_many_kinds_are_filled() {
     let text: String = (1..800).map(|id| format!("{id}\tword {id}\t{}\n", id * 37 % 101)).collect();
     for table in [
         "(id INT PRIMARY KEY, t TEXT, k INT, FULLTEXT KEY t (t), KEY k (k))",
-        "(id INT PRIMARY KEY, t TEXT, k INT, KEY k (k)) PARTITION BY HASH (id) PARTITIONS 3",
+        "(id INT PRIMARY KEY, t TEXT, k INT, KEY k (k)) PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) \
+         SUBPARTITIONS 3 (PARTITION p VALUES LESS THAN MAXVALUE)",
         "(id INT PRIMARY KEY, t VARCHAR(30) COMPRESSED, k INT, KEY k (k))",
         "(id INT PRIMARY KEY, t VARCHAR(30), k INT, KEY k (k), CHECK (id > 0))",
         "(id INT PRIMARY KEY, t VARCHAR(30), k INT, KEY k (k)) ROW_FORMAT=COMPRESSED",

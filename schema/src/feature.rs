@@ -6,7 +6,8 @@ use crate::column::{Column, Storage};
 use crate::constraint::{Check, ForeignKey, Trigger};
 use crate::engine::Engine;
 use crate::index::{Index, IndexKind};
-use crate::table::{CreateOption, OldUuids, Partitioning, RowFormat, Table, TableKind, UuidMaker};
+use crate::partition::Partitioning;
+use crate::table::{CreateOption, OldUuids, RowFormat, Table, TableKind, UuidMaker};
 
 /// Foreign keys that are named in a sentence.
 const KEYS_NAMED: usize = 3;
@@ -139,7 +140,7 @@ impl Feature {
             Feature::Engine(engine) => engine.to_string(),
             Feature::CompressedRows => "compressed pages".to_owned(),
             Feature::RedundantRows => "old row layout".to_owned(),
-            Feature::Partitions(_) => "partitioned table".to_owned(),
+            Feature::Partitions(by) => by.unfit().unwrap_or("partitioned table").to_owned(),
             Feature::PageCompression(text)
             | Feature::Encryption(text)
             | Feature::DataDirectory(text)
@@ -211,7 +212,7 @@ impl Table {
             found.push(Feature::Engine(engine.clone()));
         }
         found.extend(of_rows(*row_format));
-        found.extend(partitioning.map(Feature::Partitions));
+        found.extend(partitioning.clone().map(Feature::Partitions));
         found.extend(options.iter().map(of_option));
         found.extend(period.clone().map(Feature::Period));
         let overlaps = indexes.iter().filter_map(|index| index.without_overlaps.clone());
@@ -343,7 +344,7 @@ mod tests {
         table.engine = Engine::named("MRG_MyISAM");
         table.row_format = RowFormat::Redundant;
         table.options.push(CreateOption::Encrypted(text("encrypted=yes")));
-        table.partitioning = Some(Partitioning { method: None });
+        table.partitioning = Some(Partitioning::unknown());
         table.period = Some(text("PERIOD FOR `p` (`s`, `e`)"));
         table.indexes.push(index("r", IndexKind::Other(text("RING"))));
         table.indexes[1].without_overlaps = Some(text("UNIQUE KEY `r` (`p` WITHOUT OVERLAPS)"));
@@ -361,7 +362,7 @@ mod tests {
                 "column type (column g: point)",
                 "storage engine (MRG_MyISAM)",
                 "ROW_FORMAT=REDUNDANT (old row layout)",
-                "partitions (partitioned table)",
+                "partitions (by what is not known here)",
                 "encrypted table (encrypted=yes)",
                 "application-time period (PERIOD FOR `p` (`s`, `e`))",
                 "WITHOUT OVERLAPS (UNIQUE KEY `r` (`p` WITHOUT OVERLAPS))",

@@ -16,6 +16,7 @@ mod engine;
 mod feature;
 mod index;
 mod name;
+mod partition;
 mod table;
 
 pub use column::{Column, DefaultValue, Generated, Storage};
@@ -24,6 +25,5 @@ pub use engine::Engine;
 pub use feature::{Feature, NamedText};
 pub use index::{Index, IndexColumn, IndexKind};
 pub use name::{NAME_CHARS_MAX, NameError, TableName, quote_name};
-pub use table::{
-    CreateOption, OldUuids, PartitionMethod, Partitioning, RowFormat, Table, TableKind, UuidMaker,
-};
+pub use partition::{Partition, PartitionBound, PartitionMethod, Partitioning};
+pub use table::{CreateOption, OldUuids, RowFormat, Table, TableKind, UuidMaker};

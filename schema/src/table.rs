@@ -5,6 +5,7 @@ use crate::constraint::{Check, ForeignKey, KeyEnd, Reference, Trigger};
 use crate::engine::Engine;
 use crate::index::Index;
 use crate::name::TableName;
+use crate::partition::Partitioning;
 
 /// What kind of table it is, to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,28 +73,6 @@ impl RowFormat {
             _ => RowFormat::Other,
         }
     }
-}
-
-/// Into what a table's rows are divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Partitioning {
-    /// By what; None where the definition does not say it as expected.
-    pub method: Option<PartitionMethod>,
-}
-
-/// By what rows are divided into partitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartitionMethod {
-    /// Ranges of values.
-    Range,
-    /// Lists of values.
-    List,
-    /// A hash of an expression.
-    Hash,
-    /// A hash of columns.
-    Key,
-    /// When a row was replaced.
-    SystemTime,
 }
 
 /// Something that CREATE TABLE was told and that changes the table's file.
@@ -168,6 +147,11 @@ impl Table {
     /// The index of this name.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// Whether rows of other tables, or of its own, refer to rows of it.
+    pub fn is_referred_to(&self) -> bool {
+        self.foreign_keys.iter().any(|key| key.end != KeyEnd::Child)
     }
 
     /// Whether rows of it refer to others of it: one can go in after that one only.

@@ -7,6 +7,7 @@
 //! does, and not sent.
 
 use encode::inspected::Inspected;
+use encode::text::{self, Literal};
 use job::error::Error;
 use job::options::RowRules;
 use schema::{Column, Table};
@@ -15,8 +16,6 @@ use server::catalog::{self, Moment};
 use server::identifier::quote_name;
 use server::version::Flavor;
 use values::{Charset, Converter, SqlMode, SqlType, Zone};
-
-use crate::text::{self, Literal};
 
 /// `sql_mode` of sessions that load, besides the flags by which values are read. Without
 /// NO_BACKSLASH_ESCAPES and ANSI_QUOTES, whatever the server has.
@@ -40,7 +39,7 @@ const VALUE_FLAGS: [(SqlMode, &str); 5] = [
 pub(crate) enum Origin {
     /// A field of the line, from 0.
     Field(usize),
-    /// The same for every row, in ASCII.
+    /// The same for every row, in ASCII or the character set of the input.
     Constant(Vec<u8>),
     /// AUTO_INCREMENT: the field, if the input has it, unless a value is counted.
     AutoIncrement(Option<usize>),
@@ -176,14 +175,21 @@ impl Binder<'_> {
         let column = &self.table.columns[position];
         let field = self.inspected.fields.field_of(position);
         let is_sent = column.generated.is_none();
+        let mut said = self.inspected.constants.iter();
+        let constant = said.find(|constant| constant.column == position);
         let origin = match (field, catalog::default_moment_digits(column)) {
             (field, _) if column.auto_increment => Origin::AutoIncrement(field),
             (Some(field), _) => Origin::Field(field),
-            (None, Some(digits)) if is_sent => match self.moment()?.local(digits) {
-                Some(text) => Origin::Constant(text),
+            (None, Some(digits)) if is_sent && constant.is_none() => {
+                match self.moment()?.local(digits) {
+                    Some(text) => Origin::Constant(text),
+                    None => return Ok(None),
+                }
+            }
+            (None, _) => match constant {
+                Some(constant) => Origin::Constant(constant.text.clone()),
                 None => return Ok(None),
             },
-            (None, _) => return Ok(None),
         };
         Ok(Some(SentColumn {
             converter: self.converter(column)?,

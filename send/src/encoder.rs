@@ -12,16 +12,16 @@ use encode::left_out::LeftOut;
 use encode::numbering::Numbering;
 use encode::rejects::{Also, Reject};
 use encode::sequence::Sequence;
+use encode::text::{Literals, SEPARATOR, TERMINATOR, push_field};
 use job::error::Error;
 use job::position::Places;
 use job::stop::Stop;
 use sources::{Chunk, Reader, Row, Rows, Visit};
-use values::{Converter, Value};
+use values::{Converter, Reason, SqlType, Value, Zone};
 
 use crate::columns::{Columns, OnNull, Origin, SentColumn};
 use crate::portion::{Form, Portion, PortionRow};
 use crate::sender::parameters;
-use crate::text::{Literals, SEPARATOR, TERMINATOR, push_field};
 
 /// What all encoders of a load share.
 #[derive(Clone, Copy, Debug)]
@@ -357,12 +357,19 @@ impl<'a> Writer<'a> {
                 Ok(())
             }
             value => {
-                let checked = match (&mut self.converters[index], CHECK) {
-                    (Some(converter), true) => {
+                let checked = match (value, &mut self.converters[index]) {
+                    _ if !CHECK => Ok(()),
+                    (Value::Malformed(_), _) => Err(Reason::NotInFormat),
+                    (Value::Timestamp(micros), _)
+                        if has_no_text(sent, micros, &self.columns.zone) =>
+                    {
+                        Err(Reason::ShownTwice)
+                    }
+                    (value, Some(converter)) => {
                         self.stored.clear();
                         converter.convert_value(value, &mut self.stored).map(drop)
                     }
-                    _ => Ok(()),
+                    (_, None) => Ok(()),
                 };
                 if WRITE && checked.is_ok() && sent.is_sent {
                     match value {
@@ -438,4 +445,10 @@ impl<'a> Writer<'a> {
             (_, Form::Values) => parameters::push(None, out),
         }
     }
+}
+
+/// Whether a moment would be another one once the server has read it as the clocks of `zone` show it.
+fn has_no_text(sent: &SentColumn, micros: i64, zone: &Zone) -> bool {
+    let is_moment = matches!(sent.column.sql_type, SqlType::Timestamp { .. });
+    is_moment && zone.shows_twice(micros.div_euclid(1_000_000))
 }

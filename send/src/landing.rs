@@ -29,7 +29,7 @@ pub enum Way {
 pub struct Ask {
     /// What becomes of rows that are there.
     pub mode: Mode,
-    /// `--atomic`: all rows or none also where they are added.
+    /// All rows or none also where they are added: `--atomic`, or a part of the rows as `--rejects-max`.
     pub atomic: bool,
     /// Whether rows that are there can go, as under `--on-duplicate replace`.
     pub deletes: bool,
@@ -70,7 +70,8 @@ impl Ask {
     pub fn of(options: &LoadOptions) -> Ask {
         Ask {
             mode: options.mode,
-            atomic: options.atomic,
+            // What is judged at the end must not be in before.
+            atomic: options.atomic || options.rejects_max_percent.is_some(),
             deletes: options.on_duplicate == OnDuplicate::Replace,
             updates: options.on_duplicate == OnDuplicate::Update,
             leaves_out: options.on_duplicate != OnDuplicate::Fail || options.rejects_max > 0,
@@ -109,7 +110,7 @@ impl Landing {
     fn append(&mut self) {
         if self.ask.atomic {
             self.way = Way::Transaction;
-            self.why = "one transaction, since --atomic adds all rows or none".to_owned();
+            self.why = "one transaction, since --atomic, or --rejects-max in percent, adds all rows or none".to_owned();
         } else {
             self.way = Way::Append;
             self.why = "rows are added to the table, a transaction a portion".to_owned();

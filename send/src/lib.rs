@@ -5,10 +5,10 @@
 //!           encoder    one a lane, as many as `controller` allows
 //! ```
 //!
-//! In reading order: `landing` where rows go, `columns` what is sent for each column, `text` how,
+//! In reading order: `landing` where rows go, `columns` what is sent for each column, `encode::text` how,
 //! `encoder` rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is
 //! loaded once, `resume` what an earlier load left, `order` which portions may overtake others by
-//! their `row_keys`, `sorted` rows in key order, [`lanes`] connections at work, whatever they send,
+//! their `encode::row_keys`, `sorted` rows in key order, [`lanes`] connections at work, whatever they send,
 //! `lane` one that sends portions, [`controller`] and `limits` how many, [`retry`] what they try
 //! again, [`watch`] the server meanwhile, `budget` the memory of all, `collector` what they tell, in
 //! input order, `ended` what is told of all at the end.
@@ -28,12 +28,10 @@ mod order;
 mod portion;
 mod resume;
 pub mod retry;
-mod row_keys;
 mod sender;
 mod sorted;
 #[cfg(test)]
 mod tests;
-mod text;
 pub mod watch;
 
 /// The standard library's. Models of what waits here (`testkit/tests/models`) put others in their place.
@@ -65,6 +63,7 @@ use targets::secondary::Defer;
 use targets::transaction::RowsThere;
 use targets::{Lock, Transaction};
 
+use self::collector::Collected;
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
 use self::lane::{LaneSetup, Loaded, Portions};
@@ -238,7 +237,8 @@ impl<'a> Work<'a> {
             tally::check(sorted, loaded.rows_read, 0)?;
         }
         self.check_ledger(target, &loaded)?;
-        prepared.options.check_loaded(loaded.collected.rows, loaded.collected.rejects)?;
+        let Collected { rows, rejects, .. } = loaded.collected;
+        prepared.options.check_loaded(rows, rejects, loaded.rows_read)?;
         let (filled, warnings) = match (twin, &mut self.transaction) {
             (Some(mut twin), _) => {
                 steps.step(Stage::Indexes, || {

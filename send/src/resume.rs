@@ -179,10 +179,14 @@ pub(crate) fn input_words(
     source_words: &str,
     is_sorted: bool,
 ) -> String {
-    format!(
+    let mut words = format!(
         "{source_words} {:?} charset {} sql_mode {} zone {:?} sorted {is_sorted}",
         options.columns, options.charset, inspected.sql_mode, options.time_zone
-    )
+    );
+    if !options.constants.is_empty() {
+        words.push_str(&format!(" set {:?}", options.constants));
+    }
+    words
 }
 
 /// Refuses to add rows at once to those of a load that was interrupted.

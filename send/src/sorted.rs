@@ -25,6 +25,7 @@ use std::path::Path;
 use encode::binding::BoundColumn;
 use encode::column_source::Input;
 use encode::inspected::Inspected;
+use encode::row_keys::{self, KeyPlan};
 use job::error::Error;
 use job::memory::Memory;
 use job::options::OnDuplicate;
@@ -37,7 +38,6 @@ pub(crate) use self::arrange::{Arrangement, InputOrder};
 use self::scatter::Scatter;
 use self::source::SortedSource;
 use crate::order::RowOrder;
-use crate::row_keys::{self, KeyPlan};
 
 /// Name of the primary key.
 const PRIMARY: &str = "PRIMARY";

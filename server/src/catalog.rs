@@ -12,6 +12,7 @@ mod create_table;
 mod defaults;
 mod evaluate;
 mod indexes;
+mod partitions;
 mod references;
 mod uuid;
 
@@ -64,7 +65,7 @@ fn read_once(session: &mut Session, name: &TableName) -> Result<Table> {
         engine: Engine::named(&row.text_or_null(3)?.unwrap_or_default()),
         row_format: RowFormat::named(&row.text_or_null(4)?.unwrap_or_default()),
         options: create_table::options(&options),
-        partitioning: create_table::partitioning(&options, &definition),
+        partitioning: partitions::partitioning(session, &name, (&options, &definition))?,
         auto_increment: row.number_or_null(5)?,
         columns: columns::columns(session, &name)?,
         period: create_table::period(&definition),

@@ -2,19 +2,27 @@
 //!
 //! ```text
 //! option_file -> options -> handshake (tls, withheld) -> driver -> setup -> session
+//!                           proof (stranger, greeting) -> pin
 //! ```
 //!
+//! `proof` is a log-in of our own, by which a server proves that a certificate is its own, `pin` what
+//! holds the driver's connections to that certificate.
 //! `mark` tells a connection of ours from others; [`interrupt`] is the wish to stop that a session
 //! heeds, `watcher` ends the statements that do not.
 
 mod driver;
+mod greeting;
 mod handshake;
 pub mod interrupt;
 pub(crate) mod mark;
 pub mod option_file;
 pub mod options;
+mod pin;
+mod proof;
+mod proven;
 pub mod session;
 pub(crate) mod setup;
+mod stranger;
 pub mod tls;
 mod watcher;
 mod withheld;

@@ -10,7 +10,9 @@ pub fn refuses(feature: &Feature) -> bool {
     match feature {
         View | Sequence | SystemVersioning | TableType(_) | Engine(_) => true,
         // What the files would have to be.
-        CompressedRows | RedundantRows | Partitions(_) => true,
+        CompressedRows | RedundantRows => true,
+        // A file each.
+        Partitions(partitioning) => partitioning.unfit().is_some(),
         PageCompression(_) | Encryption(_) | DataDirectory(_) => true,
         // Values in a form that is not built, and those that are the server's.
         OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => true,

@@ -1,7 +1,8 @@
 //! Tables of every type and feature as the catalog describes them.
 
 use schema::{
-    DefaultValue, Feature, Generated, KeyEnd, PartitionMethod, RowFormat, Storage, Table, TableName,
+    DefaultValue, Feature, Generated, KeyEnd, Partition, PartitionBound, PartitionMethod,
+    RowFormat, Storage, Table, TableName,
 };
 use server::{Error, ServerFacts, Session, catalog};
 use testkit::{TestServer, TestServerOptions};
@@ -224,7 +225,8 @@ fn features_of_tables_are_refused_by_name() {
     for sql in [
         "CREATE TABLE parent (a INT PRIMARY KEY)",
         "CREATE TABLE child (a INT, FOREIGN KEY (a) REFERENCES parent (a))",
-        "CREATE TABLE part (a INT PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 2",
+        "CREATE TABLE part (a INT PRIMARY KEY) PARTITION BY RANGE (a) SUBPARTITION BY HASH (a) \
+         (PARTITION p VALUES LESS THAN MAXVALUE)",
         "CREATE TABLE virt (a INT, b INT AS (a + 1))",
         "CREATE TABLE stor (a INT, b INT AS (a + 1) STORED)",
         "CREATE TABLE chk (a INT, CONSTRAINT c CHECK (a > 1))",
@@ -354,8 +356,19 @@ fn features_are_told_in_words_and_in_order() {
     assert_eq!(words(&mine), expected);
     let part = read(&mut session, &database, "part");
     assert_eq!(words(&part), ["partitions (partitioned table)"]);
-    let method = part.partitioning.and_then(|partitioning| partitioning.method);
-    assert_eq!(method, Some(PartitionMethod::Hash));
+    assert!(server::direct::takes(&part));
+    let by = part.partitioning.unwrap();
+    assert_eq!((by.method, by.is_linear), (Some(PartitionMethod::Hash), true));
+    assert_eq!((by.expression.as_str(), by.partitions.len()), ("`a`", 2));
+    let list = "CREATE TABLE list (a INT, b DATE) PARTITION BY LIST COLUMNS (a, b) (PARTITION p VALUES IN \
+                ((1, '2010-01-01'), (2, NULL)), PARTITION d DEFAULT)";
+    session.exec(list).unwrap();
+    let by = read(&mut session, &database, "list").partitioning.unwrap();
+    assert_eq!((by.method, by.by_columns), (Some(PartitionMethod::List), true));
+    let partition = |name: &str, bound| Partition { name: name.to_owned(), bound };
+    let values = PartitionBound::Values("(1,'2010-01-01'),(2,NULL)".to_owned());
+    let expected = [partition("p", values), partition("d", PartitionBound::Default)];
+    assert_eq!((by.partitions.as_slice(), by.oddity), (&expected[..], None));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rcgen::{
 };
 
 /// Certificate and key of one side, as files.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(crate) cert: PathBuf,
     pub(crate) key: PathBuf,
@@ -60,6 +60,14 @@ pub(crate) fn self_signed(dir: &Path, file: &str, names: &[&str]) -> Identity {
     let key = KeyPair::generate().unwrap();
     let cert = params(names).self_signed(&key).unwrap();
     write(dir, file, &cert.pem(), &key)
+}
+
+/// One of an authority, as `openssl req -x509` makes it, which a server then uses itself.
+pub(crate) fn self_signed_authority(dir: &Path, file: &str) -> Identity {
+    let key = KeyPair::generate().unwrap();
+    let mut params = params(&["a-server"]);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    write(dir, file, &params.self_signed(&key).unwrap().pem(), &key)
 }
 
 fn params(names: &[&str]) -> CertificateParams {

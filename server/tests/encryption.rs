@@ -95,7 +95,7 @@ fn refuses(options: &ConnectOptions, parts: &[&str]) {
     assert!(!text.contains(PASSWORD) && !text.contains("Error"), "{text}");
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

@@ -87,10 +87,16 @@ pub(crate) fn packet(number: u8, body: &[u8]) -> Vec<u8> {
 
 /// The server's first packet.
 pub(crate) fn greeting(offers_tls: bool) -> Vec<u8> {
+    versioned_greeting("10.11.19-MariaDB", offers_tls)
+}
+
+/// The same of another server.
+pub(crate) fn versioned_greeting(version: &str, offers_tls: bool) -> Vec<u8> {
     let capabilities = CAPABILITIES | if offers_tls { CLIENT_SSL } else { 0 };
     let [low0, low1, high0, high1] = capabilities.to_le_bytes();
     let mut body = vec![10];
-    body.extend(b"10.11.19-MariaDB\0\x07\0\0\0saltsalt\0");
+    body.extend(version.bytes());
+    body.extend(b"\0\x07\0\0\0saltsalt\0");
     body.extend([low0, low1, 45, 2, 0, high0, high1, 21]);
     body.extend([0; 10]);
     body.extend(b"saltsaltsalt\0mysql_native_password\0");

@@ -10,6 +10,8 @@ mod impostor;
 mod mysql;
 mod nonsense;
 mod option_files;
+mod proof;
+mod prover;
 mod replicas;
 mod sandbox;
 mod session;

@@ -1,30 +1,34 @@
 //! The rows of a chunk, as text or as typed values.
 //!
 //! ```text
-//! Chunk --Reader--> Batch --visit--> TextRows    field ends over the chunk's bytes
-//!                                    TypedRows   columns of values
+//! Chunk --Reader--> Batch --visit--> TextRows       field ends over the chunk's bytes
+//!                                    FormattedRows  the same, some fields as people write them
+//!                                    TypedRows      columns of values
 //! ```
 //!
-//! There may be any number of [`crate::Source`]s, but there are two ways to hold rows. Whoever takes
-//! rows says how for any [`Rows`], and is compiled once for each: which of them it is, is asked once
+//! There may be any number of [`crate::Source`]s, but there are two ways to hold rows, one of
+//! which may be read in two. Whoever takes rows says how for any [`Rows`], and is compiled once for each: which of them it is, is asked once
 //! a batch ([`Batch::visit`]).
 //!
 //! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both, `decode` what
-//! a field of delimited text means, `typed` columns.
+//! a field of delimited text means, `formatted` one that is written as people do, `typed` columns.
 
 pub(crate) mod decode;
 mod even;
+mod formatted;
 pub(crate) mod text;
 mod text_rows;
 mod typed;
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use values::Value;
 
 use crate::chunk::Chunk;
 pub use even::{EvenRows, Places};
+pub use formatted::{Formats, FormattedRow, FormattedRows};
 pub use text::{TextIndex, TextRow};
 pub use text_rows::TextRows;
 pub use typed::{Cells, TypedColumn, TypedColumns, TypedRow, TypedRows};
@@ -113,6 +117,8 @@ pub trait Visit {
 #[derive(Debug, Default)]
 pub struct Batch {
     held: Held,
+    /// How fields of text are written, if not as the server reads them.
+    formats: Option<Arc<Formats>>,
 }
 
 #[derive(Debug)]
@@ -173,6 +179,11 @@ impl Batch {
         }
     }
 
+    /// Says how the fields of rows of text are written.
+    pub(crate) fn set_formats(&mut self, formats: Option<&Arc<Formats>>) {
+        self.formats = formats.cloned();
+    }
+
     /// The rows, if they are held as text. `chunk` is what they were read from.
     pub fn text_rows<'a>(&'a self, chunk: &'a Chunk) -> Option<TextRows<'a>> {
         match &self.held {
@@ -184,9 +195,12 @@ impl Batch {
     /// Gives the rows to `visitor`. `chunk` is what they were read from.
     #[inline]
     pub fn visit<V: Visit>(&self, chunk: &Chunk, visitor: V) -> V::Output {
-        match &self.held {
-            Held::Text(index) => visitor.rows(index.rows(&chunk.bytes)),
-            Held::Typed(columns) => visitor.rows(columns.rows()),
+        match (&self.held, &self.formats) {
+            (Held::Text(index), None) => visitor.rows(index.rows(&chunk.bytes)),
+            (Held::Text(index), Some(formats)) => {
+                visitor.rows(FormattedRows::new(index.rows(&chunk.bytes), formats))
+            }
+            (Held::Typed(columns), _) => visitor.rows(columns.rows()),
         }
     }
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Formats};
 use crate::chunk::Chunk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::field::{FieldKind, Layout};
 
 /// One input as it was found before reading.
@@ -48,6 +48,18 @@ pub trait Source: Send {
     ///
     /// Errors: fields that make no record.
     fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()>;
+
+    /// Says how fields are written that are not as the server reads them; before the first reader.
+    ///
+    /// Errors: a source whose fields are no text of people's.
+    fn set_formats(&mut self, formats: Arc<Formats>) -> Result<()> {
+        match formats.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Dialect(
+                "only of delimited text it can be said how values are written".to_owned(),
+            )),
+        }
+    }
 
     /// Begins again, with chunks of another size, and records no longer than that. The same sizes
     /// give the same chunks of the same text. Costs nothing before the first chunk.

@@ -18,6 +18,7 @@ use crate::checkpoint::Checkpoint;
 use crate::lock::Lock;
 use crate::publish::Filled;
 use crate::shadow::{Direct, Discarded, LogState, Shadow, space_id};
+use schema::TableName;
 use server::error::{Error, Result};
 use server::facts::database_dir::FileId;
 use server::identifier::quote_name;
@@ -41,6 +42,7 @@ pub struct Building<'d> {
 /// The same while nothing works at it.
 #[derive(Debug)]
 pub struct AtBuilt {
+    table: TableName,
     file: BuiltFile,
     space_id: Option<u32>,
 }
@@ -54,8 +56,8 @@ pub struct Placed<'d> {
 /// A shadow with all rows.
 #[derive(Debug)]
 pub struct Imported<'d> {
-    shadow: Shadow<'d>,
-    file: BuiltFile,
+    pub(super) shadow: Shadow<'d>,
+    pub(super) file: BuiltFile,
     /// The server's, of the IMPORT.
     pub warnings: Vec<Warning>,
     /// Largest hidden row id, of a table that has them for its key.
@@ -73,7 +75,7 @@ impl<'d> Discarded<'d> {
         let file = shadow.dir.create(&path, "space")?;
         let stat = rustix::fs::fstat(&file).map_err(|e| Error::io("reading", &path, e.into()))?;
         let id = FileId::of(&stat);
-        shadow.made.built = Some(id);
+        shadow.made.built.push((path.clone(), id));
         let built = BuiltFile { id, paths: [path, shadow.path("ibd")] };
         Ok((file, Building { shadow, file: built, space_id }))
     }
@@ -117,15 +119,34 @@ impl Direct<'_> {
     ///
     /// Errors: the folder cannot be reached.
     pub fn building(&mut self, at: AtBuilt) -> Result<Building<'_>> {
-        let AtBuilt { file, space_id } = at;
-        Ok(Building { shadow: self.shadow()?, file, space_id })
+        let AtBuilt { table, file, space_id } = at;
+        Ok(Building { shadow: self.shadow(table)?, file, space_id })
+    }
+}
+
+impl AtBuilt {
+    /// The same for a table that has got this tablespace number since.
+    pub(super) fn numbered(self, space_id: Option<u32>) -> AtBuilt {
+        AtBuilt { space_id, ..self }
+    }
+
+    /// Gives the file, which was built by the template of another table, the number of this one's
+    /// tablespace where a server looks for it before IMPORT, which writes it into all pages.
+    ///
+    /// Errors: the file system's.
+    pub fn renumber(&self, file: &File) -> Result<()> {
+        let [path, _] = &self.file.paths;
+        let mut page = vec![0; PAGE_SIZE];
+        file.read_exact_at(&mut page, 0).map_err(|e| Error::io("reading", path, e))?;
+        innodb::space_header::renumber(&mut page, self.space_id.unwrap_or(0));
+        file.write_all_at(&page, 0).map_err(|e| Error::io("writing", path, e))
     }
 }
 
 impl<'d> Building<'d> {
     /// Puts it aside.
     pub fn rest(self) -> AtBuilt {
-        AtBuilt { file: self.file, space_id: self.space_id }
+        AtBuilt { table: self.shadow.table, file: self.file, space_id: self.space_id }
     }
 
     /// Where the file is built.
@@ -151,7 +172,7 @@ impl<'d> Building<'d> {
     /// [`Exported::discard`](super::shadow::Exported::discard) started has passed, and no backup.
     fn wait_for_log(&mut self) -> Result<()> {
         self.ensure_session()?;
-        let Shadow { lock, dir, made } = &mut self.shadow;
+        let Shadow { lock, dir, made, .. } = &mut self.shadow;
         let passed = match made.log.take() {
             LogState::Passed => {
                 made.log.set(LogState::Passed);
@@ -226,7 +247,7 @@ impl<'d> Placed<'d> {
         let Building { shadow, file, .. } = self.building;
         let lock = &mut *shadow.lock;
         lock.check_writable()?;
-        let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", lock.names.shadow.quoted());
+        let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", shadow.table.quoted());
         let done = lock.exec_done(&sql)?;
         let warnings = if done.warnings > 0 { lock.session.warnings()? } else { Vec::new() };
         shadow.dir.sync_adopted(&shadow.path("ibd"), "space")?;
@@ -259,8 +280,7 @@ impl<'d> Imported<'d> {
     /// Errors: [`Error::Count`] when an index has entries and the table was built empty, or none
     /// and it was not.
     pub fn check_indexes(&mut self, expected: u64) -> Result<()> {
-        let lock = &mut *self.shadow.lock;
-        let shadow = lock.names.shadow.clone();
+        let (lock, shadow) = (&mut *self.shadow.lock, &self.shadow.table);
         lock.session.exec(&format!("HANDLER {} OPEN AS imported", shadow.quoted()))?;
         let mut reads = vec!["FIRST".to_owned()];
         for index in &lock.table.indexes {

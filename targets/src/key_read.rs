@@ -10,8 +10,8 @@ use values::{Charset, ConvertOptions, Converter, KeyPart, SqlMode, SqlType};
 
 use crate::key_shape::{KeyColumn, KeyShape};
 
-/// Reads keys of a parent.
-pub(super) struct KeyRows {
+/// Reads keys of a table that others are compared with: a parent, or one that rows are added to.
+pub struct KeyRows {
     columns: Vec<Shown>,
     stored: Vec<u8>,
 }
@@ -36,7 +36,7 @@ enum How {
 impl KeyRows {
     /// Those of the columns that a key refers to, to compare with keys of this shape; none where what
     /// the server shows of one of them does not tell its bytes.
-    pub(super) fn new(
+    pub fn new(
         session: &mut Session,
         child: &KeyShape,
         reference: &Reference,
@@ -59,7 +59,7 @@ impl KeyRows {
     }
 
     /// All of them, in order. Nobody writes to the table, nor has begun to: it is held ([`Guard`](super::guard)).
-    pub(super) fn statement(&self, parent: &TableName) -> String {
+    pub fn statement(&self, parent: &TableName) -> String {
         let join = |one: fn(&Shown) -> &str| {
             self.columns.iter().map(one).collect::<Vec<&str>>().join(", ")
         };
@@ -72,7 +72,7 @@ impl KeyRows {
     }
 
     /// The key of a row into `key`; false where there is none that a child could have.
-    pub(super) fn read(&mut self, row: &Row, key: &mut Vec<u8>) -> bool {
+    pub fn read(&mut self, row: &Row, key: &mut Vec<u8>) -> bool {
         key.clear();
         let KeyRows { columns, stored } = self;
         columns

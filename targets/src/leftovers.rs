@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::foreign_keys::{carry_over, has_children, referred, unchecked};
 use crate::lock::Lock;
-use crate::names::{Names, is_own_database, own_pattern, twin_prefix};
+use crate::names::{Names, is_own_database, own_pattern, part_prefix, twin_prefix};
 use crate::scratch;
 use crate::swapped::check_emptied;
 use schema::ForeignKey;
@@ -47,7 +47,7 @@ impl Lock {
     /// server would remove it with the table.
     pub(super) fn cleanup_all(&mut self) -> Result<Vec<String>> {
         if let Some(dir) = self.folder.as_ref().map(|folder| folder.dir.clone()) {
-            for path in self.file_paths(&dir) {
+            for path in self.file_paths(&dir)? {
                 dir.has(&path)?;
             }
             // What nobody but an intruder can have made: the server reads it as the place of the
@@ -82,11 +82,12 @@ impl Lock {
                 self.check_replaced(table)?;
             }
         }
-        let twin = twin_prefix(&self.table.name);
+        let made = [twin_prefix(&self.table.name), part_prefix(&self.table.name)];
         for table in there {
             let aside = names.beside().into_iter().find(|aside| is(&table, aside));
             let is_filled = is(&table, &names.shadow) || table == names.row_ids;
-            if aside.is_some() || is_filled || table.table.starts_with(&twin) {
+            if aside.is_some() || is_filled || made.iter().any(|name| table.table.starts_with(name))
+            {
                 self.free_of_triggers(&table)?;
                 self.drop_own(&table)?;
                 removed.push(format!("table {}", aside.unwrap_or(&table)));
@@ -173,7 +174,7 @@ impl Lock {
         let (mut removed, mut failed) = (Vec::new(), Ok(()));
         let Some(folder) = &self.folder else { return Ok(removed) };
         let (dir, mut is_proven) = (folder.dir.clone(), folder.is_proven);
-        for path in self.file_paths(&dir) {
+        for path in self.file_paths(&dir)? {
             if !dir.has(&path)? {
                 continue;
             }
@@ -195,11 +196,24 @@ impl Lock {
     ///
     /// A server killed in DROP TABLE can come back without the table and with its file (seen on
     /// 10.11.19), which would stand in the way of the next swap.
-    fn file_paths(&self, dir: &DatabaseDir) -> Vec<PathBuf> {
+    fn file_paths(&self, dir: &DatabaseDir) -> Result<Vec<PathBuf>> {
         let dropped = self.names.beside().into_iter().chain([&self.names.row_ids]);
         let dropped = dropped.map(|name| dir.path.join(format!("{}.ibd", name.table)));
         let shadow = ["build", "cfg", "ibd"].map(|extension| self.shadow_path(dir, extension));
-        shadow.into_iter().chain(dropped).collect()
+        // As many as the target had partitions then.
+        let part = part_prefix(&self.table.name);
+        let whole = self.names.beside().into_iter().chain([&self.names.shadow]);
+        let whole: Vec<String> = whole.map(|name| format!("{}#", name.table)).collect();
+        let is_of_parts = |name: &str| {
+            let is_part = name.starts_with(&part) && name.ends_with(".build");
+            let is_file = name.ends_with(".ibd") || name.ends_with(".cfg");
+            let is_made =
+                name.starts_with(&part) || whole.iter().any(|whole| name.starts_with(whole));
+            is_part || is_file && is_made
+        };
+        let parts = dir.names()?.into_iter().filter(|name| is_of_parts(name));
+        let parts = parts.map(|name| dir.path.join(name));
+        Ok(shadow.into_iter().chain(dropped).chain(parts).collect())
     }
 
     /// Proves that the folder is this server's, before a file in it is removed: a folder of the

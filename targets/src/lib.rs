@@ -8,7 +8,7 @@
 //!
 //! [`lock`] is the target that [`take`] takes, if nobody is `busy` with it, with [`names`] of what is made
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
-//! [`export`] has its rows read meanwhile; `reach` connects; `leftovers` removes what a
+//! [`export`] has its rows read meanwhile; [`partitions`] are tried and filled one by one; `reach` connects; `leftovers` removes what a
 //! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
 //! others, `backup` for backups; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
@@ -28,13 +28,14 @@ mod guard;
 pub mod identity;
 pub mod import;
 pub mod keeper;
-mod key_read;
+pub mod key_read;
 pub mod key_run;
 pub mod key_shape;
 mod leftovers;
 pub mod lock;
 pub mod names;
 mod orphans;
+pub mod partitions;
 pub mod publish;
 mod queued;
 mod reach;

@@ -77,6 +77,16 @@ pub(super) fn own_pattern(target: &TableName) -> String {
     format!("\\_inrush\\_%\\_{}\\_%", digest_of(target))
 }
 
+/// What the names of all tables for partitions of a target begin with.
+pub(super) fn part_prefix(target: &TableName) -> String {
+    format!("_inrush_part_{}_", digest_of(target))
+}
+
+/// A table for a partition of a target, or for all of them.
+pub(super) fn part_name(target: &TableName, which: &str) -> TableName {
+    TableName::new(target.database.clone(), format!("{}{which}", part_prefix(target)))
+}
+
 /// What the names of all twins of a target begin with.
 pub(super) fn twin_prefix(target: &TableName) -> String {
     format!("_inrush_twin_{}_", digest_of(target))

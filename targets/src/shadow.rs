@@ -39,8 +39,8 @@ pub struct Direct<'l> {
 /// What outlives a step that fails, until what the load made is removed.
 #[derive(Debug, Default)]
 pub struct Made {
-    /// The file that was made to build in.
-    pub(super) built: Option<FileId>,
+    /// The files that were made to build in.
+    pub(super) built: Vec<(PathBuf, FileId)>,
     pub(super) log: Arc<LogWait>,
 }
 
@@ -71,11 +71,13 @@ pub struct Template {
     pub cfg: Vec<u8>,
 }
 
-/// An empty table like the target.
+/// An empty table like the target, or like its partitions.
 #[derive(Debug)]
 pub struct Shadow<'d> {
     /// The target.
     pub lock: &'d mut Lock,
+    /// Its own name.
+    pub(super) table: TableName,
     pub(super) dir: DatabaseDir,
     pub(super) made: &'d mut Made,
 }
@@ -96,8 +98,9 @@ pub struct Discarded<'d> {
 }
 
 /// The same while nothing works at it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AtDiscarded {
+    table: TableName,
     space_id: Option<u32>,
 }
 
@@ -121,13 +124,13 @@ impl<'l> Direct<'l> {
     ///
     /// Errors: the folder cannot be reached.
     pub fn discarded(&mut self, at: AtDiscarded) -> Result<Discarded<'_>> {
-        let shadow = self.shadow()?;
+        let shadow = self.shadow(at.table)?;
         Ok(Discarded { shadow, space_id: at.space_id })
     }
 
-    pub(super) fn shadow(&mut self) -> Result<Shadow<'_>> {
+    pub(super) fn shadow(&mut self, table: TableName) -> Result<Shadow<'_>> {
         let dir = self.lock.dir()?.clone();
-        Ok(Shadow { lock: &mut *self.lock, dir, made: &mut self.made })
+        Ok(Shadow { lock: &mut *self.lock, table, dir, made: &mut self.made })
     }
 
     /// Removes what a killed run left; does nothing the second time. Gives what was removed.
@@ -165,7 +168,7 @@ impl<'l> Direct<'l> {
             let reasons = vec![Unsupported::RowFormat(detail)];
             return Err(Error::Unsupported { target: target.to_string(), reasons });
         }
-        self.shadow()
+        self.shadow(shadow)
     }
 
     /// Removes everything that a load which has failed made, over a new connection if need be.
@@ -179,12 +182,14 @@ impl<'l> Direct<'l> {
         abandoned
     }
 
-    /// Removes the unfinished file, which is ours whether or not the server can be asked.
+    /// Removes the unfinished files, which are ours whether or not the server can be asked.
     fn remove_build(&self) {
-        let (Ok(path), Ok(dir)) = (self.lock.build_path(), self.lock.dir()) else { return };
-        if self.made.built.is_some() && dir.id(&path) == self.made.built {
-            // The error that is reported is the server's; the next load tries again.
-            let _ = dir.remove(&path);
+        let Ok(dir) = self.lock.dir() else { return };
+        for (path, id) in &self.made.built {
+            if dir.id(path) == Some(*id) {
+                // The error that is reported is the server's; the next load tries again.
+                let _ = dir.remove(path);
+            }
         }
     }
 }
@@ -198,12 +203,11 @@ impl<'d> Shadow<'d> {
     /// Killed after it: as before it. A server killed within it may leave the .cfg.
     pub fn export_template(self) -> Result<(Template, Exported<'d>)> {
         let (ibd_path, cfg_path) = (self.path("ibd"), self.path("cfg"));
-        let lock = &mut *self.lock;
-        let shadow = lock.names.shadow.clone();
+        let (lock, shadow) = (&mut *self.lock, &self.table);
         let inside =
             format!("{}/{}\0", filename(&mut lock.session, &shadow.database)?, shadow.table);
         let before = self.dir.is_taken(&cfg_path)?;
-        let template = lock.export(&self.dir, &shadow)?;
+        let template = lock.export(&self.dir, shadow)?;
         let elsewhere = |what: &str| lock.elsewhere(&cfg_path, what);
         if before || self.dir.is_taken(&cfg_path)? {
             return Err(elsewhere("the exported description did not come and go"));
@@ -219,7 +223,7 @@ impl<'d> Shadow<'d> {
 
     /// A file of the shadow.
     pub(super) fn path(&self, extension: &str) -> PathBuf {
-        self.lock.shadow_path(&self.dir, extension)
+        self.dir.path.join(format!("{}.{extension}", self.table.table))
     }
 }
 
@@ -237,7 +241,7 @@ impl<'d> Exported<'d> {
     /// The same without the checkpoint, which [`Lock::begin_log_wait`] starts for several.
     pub fn discard_only(self) -> Result<Discarded<'d>> {
         let Exported { shadow, space_id } = self;
-        let name = shadow.lock.names.shadow.quoted();
+        let name = shadow.table.quoted();
         shadow.lock.exec(&format!("ALTER TABLE {name} DISCARD TABLESPACE"))?;
         Ok(Discarded { shadow, space_id })
     }
@@ -246,14 +250,14 @@ impl<'d> Exported<'d> {
 impl Discarded<'_> {
     /// Puts it aside.
     pub fn rest(self) -> AtDiscarded {
-        AtDiscarded { space_id: self.space_id }
+        AtDiscarded { table: self.shadow.table, space_id: self.space_id }
     }
 }
 
 impl Made {
     /// Nothing is made yet; `log` is waited for before the import.
     pub fn with_log(log: &Arc<LogWait>) -> Made {
-        Made { built: None, log: Arc::clone(log) }
+        Made { built: Vec::new(), log: Arc::clone(log) }
     }
 }
 

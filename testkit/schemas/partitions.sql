@@ -1,5 +1,4 @@
 -- Traffic of a web site: a partitioned table, a system-versioned one, a compressed one beside plain ones.
--- sent hit: partitions
 -- sent profile: ROW_FORMAT=COMPRESSED
 CREATE TABLE site_user (
   id INT UNSIGNED NOT NULL,

@@ -38,6 +38,11 @@ pub enum Reason {
     },
     /// No text of a UUID or an address.
     Malformed,
+    /// Not written as the values of its field were said to be.
+    NotInFormat,
+    /// A moment that the clocks of the session's time zone show twice, where it can only be told as they
+    /// show it.
+    ShownTwice,
     /// Neither a label of the ENUM or SET nor its number.
     NotALabel,
     /// Not what `JSON_VALID` accepts.
@@ -62,6 +67,11 @@ impl fmt::Display for Reason {
                 write!(f, "has a character at byte {offset} that the column's charset lacks")
             }
             Reason::Malformed => f.write_str("is not a UUID or an address"),
+            Reason::NotInFormat => f.write_str("is not in the format that was given for it"),
+            Reason::ShownTwice => f.write_str(
+                "comes twice in the time zone (daylight saving), in which it is sent; with --time-zone \
+                 +00:00 there is no such hour",
+            ),
             Reason::NotALabel => f.write_str("is not one of its labels"),
             Reason::NotJson => f.write_str("is not valid JSON"),
             Reason::NoSortWeight => f.write_str("has no known place in the key's collation"),

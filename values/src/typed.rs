@@ -55,6 +55,7 @@ impl Converter {
                 Kind::Stamp(stamp) => stamp.store_moment(micros, out),
                 _ => return self.convert_typed(value.in_zone(&self.zone), out),
             },
+            Value::Malformed(_) => return Err(Reason::NotInFormat),
             Value::Null | Value::Bytes(_) => None,
         };
         stored.unwrap_or_else(|| self.convert_text_of(value, out))

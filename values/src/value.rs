@@ -15,6 +15,8 @@ pub enum Value<'a> {
     Null,
     /// The bytes, in the file's character set.
     Bytes(&'a [u8]),
+    /// Bytes that are not written as the values of their field were said to be: no column takes them.
+    Malformed(&'a [u8]),
     /// A whole number.
     Integer(i64),
     /// A whole number from 0 on.
@@ -51,7 +53,7 @@ impl<'a> Value<'a> {
     {
         match *self {
             Value::Null => return None,
-            Value::Bytes(bytes) => return Some(bytes),
+            Value::Bytes(bytes) | Value::Malformed(bytes) => return Some(bytes),
             _ => {}
         }
         out.clear();
@@ -75,7 +77,7 @@ impl<'a> Value<'a> {
         // Writing to memory does not fail.
         let _ = match *self {
             Value::Null => Ok(()),
-            Value::Bytes(bytes) => out.write_all(bytes),
+            Value::Bytes(bytes) | Value::Malformed(bytes) => out.write_all(bytes),
             Value::Integer(number) => write!(out, "{number}"),
             Value::Unsigned(number) => write!(out, "{number}"),
             Value::Double(number) => write_double(number, out),

@@ -91,7 +91,20 @@ impl Zone {
             }
         }
     }
+
+    /// Whether the local time of a moment, given in seconds since 1970 in UTC, comes twice, so that its
+    /// text does not tell which is meant.
+    pub fn shows_twice(&self, utc: i64) -> bool {
+        let local = self.local_of(utc);
+        let offset_of = |utc: i64| self.local_of(utc) - utc;
+        // The offsets before and after a change; no zone changes twice in two days.
+        let others = [utc - DAY, utc + DAY].map(|near| local - offset_of(near));
+        others.into_iter().any(|other| other != utc && self.local_of(other) == local)
+    }
 }
+
+/// In seconds.
+const DAY: i64 = 86_400;
 
 /// `[+-]h[h]:mm` in seconds.
 fn parse_offset(text: &str) -> Option<i32> {
@@ -236,6 +249,19 @@ mod tests {
             assert_eq!(july(of_tables.unwrap(), year), named, "{year}");
             assert_eq!(july(of_library.unwrap(), year), system, "{year}");
         }
+    }
+
+    #[test]
+    fn an_hour_that_is_set_back_comes_twice() {
+        let berlin = Zone::named("Europe/Berlin").unwrap();
+        // 2026-10-25 01:00 UTC is 02:00 there for the second time; 2026-03-29 has an hour less.
+        let change = 1_792_890_000;
+        for (minutes, is_twice) in [(-61, false), (-60, true), (0, true), (59, true), (60, false)] {
+            assert_eq!(berlin.shows_twice(change + minutes * 60), is_twice, "{minutes}");
+        }
+        let spring = 1_774_746_000;
+        assert!([-60, -1, 0, 60].iter().all(|minutes| !berlin.shows_twice(spring + minutes * 60)));
+        assert!(!Zone::fixed(3600).shows_twice(change));
     }
 
     /// Every half hour of 12 years, by the spans and by the rules.

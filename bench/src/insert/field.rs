@@ -11,7 +11,7 @@ use server::identifier::quote_text;
 
 use super::meter::{self, Counters};
 use super::schema::{TABLE, Version};
-use super::way::{Buffering, Point, Run, Step, Way};
+use super::way::{Buffering, InrushLoad, Point, Run, Step, Way};
 use super::yard::{Setup, Yard};
 use super::{InsertOptions, rows};
 use crate::clock::Clock;
@@ -38,7 +38,7 @@ struct Progress {
     started: Instant,
     rows_before: u64,
     points: Vec<Point>,
-    paths: Vec<String>,
+    loads: Vec<InrushLoad>,
 }
 
 impl Progress {
@@ -103,10 +103,10 @@ impl Field<'_> {
         }
         host::write_back(session, DIRTY_PAGES_FEW)?;
         let before = Counters::now(session, self.yard.pid())?;
-        let (points, paths) = (Vec::new(), Vec::new());
+        let (points, loads) = (Vec::new(), Vec::new());
         let clock = Clock::start(self.yard.pid());
         let started = Instant::now();
-        let mut progress = Progress { started, rows_before: rows.start, points, paths };
+        let mut progress = Progress { started, rows_before: rows.start, points, loads };
         match way {
             Way::Insert => self.insert(session, &rows, batch_rows, &mut progress)?,
             Way::LoadData | Way::Inrush(_) => self.load(session, way, &files, &mut progress)?,
@@ -137,7 +137,7 @@ impl Field<'_> {
             change_buffer_pages: meter::change_buffer_pages(session)?,
             io,
             points: progress.points,
-            paths: progress.paths,
+            loads: progress.loads,
         })
     }
 
@@ -223,7 +223,7 @@ impl Field<'_> {
                 break;
             }
             match way {
-                Way::Inrush(_) => progress.paths.push(self.inrush(file)?),
+                Way::Inrush(_) => progress.loads.push(self.inrush(file)?),
                 _ => {
                     let file = quote_text(&file.to_string_lossy());
                     let columns = self.version.columns();
@@ -236,8 +236,7 @@ impl Field<'_> {
         Ok(())
     }
 
-    /// Gives the way that it took.
-    fn inrush(&self, file: &std::path::Path) -> Result<String, Error> {
+    fn inrush(&self, file: &std::path::Path) -> Result<InrushLoad, Error> {
         let program = Program {
             path: self.options.program.clone(),
             connect_arguments: self.yard.arguments(),
@@ -250,6 +249,10 @@ impl Field<'_> {
         }
         let table = format!("{DATABASE}.{TABLE}");
         let report = program.load(file, &table, &arguments, &self.yard.connect_options())?;
-        Ok(report["path"].as_str().unwrap_or("unknown").to_owned())
+        Ok(InrushLoad {
+            path: report["path"].as_str().unwrap_or("unknown").to_owned(),
+            seconds: report["seconds"].as_f64().unwrap_or(0.0),
+            expected_seconds: report["expected_seconds"].as_f64(),
+        })
     }
 }

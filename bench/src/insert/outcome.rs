@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::schema::Version;
-use super::way::{Buffering, Run, Step, Way};
+use super::way::{Buffering, InrushLoad, Run, Step, Way};
 use crate::batch::grid::{grouped, median};
 use crate::machine::Machine;
 
@@ -135,7 +135,33 @@ impl Case {
                 if run.is_whole { "" } else { "  time was over" }
             );
         }
+        for run in self.step(step) {
+            write_expected(text, run);
+        }
     }
+}
+
+/// What loads had said that they take, beside what they took: how far the planner can be believed.
+fn write_expected(text: &mut String, run: &Run) {
+    let of = |load: &InrushLoad| Some((load.expected_seconds?, load.seconds));
+    let known: Vec<(f64, f64)> = run.loads.iter().filter_map(of).collect();
+    if known.is_empty() {
+        return;
+    }
+    let part =
+        |(expected, took): &(f64, f64)| (expected / took.max(f64::MIN_POSITIVE) - 1.0) * 100.0;
+    let mut errors: Vec<f64> = known.iter().map(part).collect();
+    errors.sort_by(f64::total_cmp);
+    let (expected, took) = known.iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let _ = writeln!(
+        text,
+        "{}: {} load(s) expected to take {expected:.2} s took {took:.2} s; error of one {:+.0} % to {:+.0} %, median {:+.0} %",
+        run.name(),
+        known.len(),
+        errors[0],
+        errors[errors.len() - 1],
+        median(&errors)
+    );
 }
 
 /// How many times as fast, indexes included.
@@ -219,6 +245,8 @@ mod tests {
 
     fn run(way: Way, seconds: f64) -> Run {
         let point = |rows, seconds, rows_per_second| Point { rows, seconds, rows_per_second };
+        let path = "stream".to_owned();
+        let load = InrushLoad { path, seconds: 2.0, expected_seconds: Some(1.5) };
         Run {
             step: Step::More,
             way,
@@ -239,7 +267,7 @@ mod tests {
                 ..Counters::default()
             },
             points: vec![point(1_200, 0.1, 2_000.0), point(2_000, seconds, 40.0)],
-            paths: vec!["stream".to_owned(), "stream".to_owned()],
+            loads: vec![load.clone(), load],
         }
     }
 
@@ -273,6 +301,9 @@ mod tests {
         let figures = ["1,000", "1.00", "7", "p.", "4.00x", "2.0k..1.0k..40", "2.50+0.50", "16+4"];
         assert_eq!(words("Inrush, 10 % (stream)")[..8], figures);
         assert_eq!(words("Inrush, 10 % (stream)")[8], "500.0+100.0");
+        let expected = "Inrush, 10 % (stream): 2 load(s) expected to take 3.00 s took 4.00 s; error of one \
+                        -25 % to -25 %, median -25 %";
+        assert!(text.contains(expected), "{text}");
         assert!(line("INSERT, 50 rows").ends_with("time was over"), "{text}");
         assert!(text.contains("iibench-mc, small: buffer pool 8.0 MB, table 64.0 MB"), "{text}");
         assert!(text.contains("innodb_doublewrite=ON") && text.contains("note: busy"), "{text}");

@@ -79,9 +79,20 @@ pub struct Run {
     pub io: Counters,
     /// Rows a second over the whole run.
     pub points: Vec<Point>,
-    /// The ways into the server that Inrush chose.
+    /// The loads of Inrush, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
+    pub loads: Vec<InrushLoad>,
+}
+
+/// One load of Inrush, by its own report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InrushLoad {
+    /// The way into the server that it chose.
+    pub path: String,
+    /// What it took.
+    pub seconds: f64,
+    /// What it had said that it takes.
+    pub expected_seconds: Option<f64>,
 }
 
 impl Step {
@@ -130,7 +141,7 @@ impl Run {
     }
 
     fn path(&self) -> String {
-        let mut paths = self.paths.clone();
+        let mut paths: Vec<&str> = self.loads.iter().map(|load| load.path.as_str()).collect();
         paths.dedup();
         paths.join(", then ")
     }

@@ -20,7 +20,7 @@ pub(crate) fn bind(cfg: &Cfg, table: &Table) -> Result<Binding, Error> {
     let columns = bind_columns(&table.columns, &fields, &convert, &none, None, |_| true)
         .map_err(Error::stage("encode"))?;
     // No key has a text in it that a collation would order.
-    let parts = Parts { columns, cfg, fields: &fields, collations: &none };
+    let parts = Parts { columns, cfg, fields: &fields, collations: &none, router: None };
     Binding::new(parts).map_err(Error::stage("encode"))
 }
 

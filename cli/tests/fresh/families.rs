@@ -137,7 +137,6 @@ pub(super) const FAMILIES: &[Family] = &[
         table: "divided",
         before: &["CREATE TABLE {} (a INT PRIMARY KEY, b INT, c VARCHAR(20)) \
              PARTITION BY HASH (a) PARTITIONS 3"],
-        path: "stream",
         ..PLAIN
     },
     Family {

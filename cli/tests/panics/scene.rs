@@ -157,7 +157,13 @@ impl Scene {
 
     /// To its end, which has to come.
     pub(super) fn run(&self, point: &str) -> Outcome {
+        self.run_with(point, &[])
+    }
+
+    /// The same with more arguments.
+    pub(super) fn run_with(&self, point: &str, more: &[&str]) -> Outcome {
         let mut command = self.command();
+        command.args(more);
         command.env("INRUSH_FAILPOINT", format!("{point}=panic")).env("RUST_BACKTRACE", "0");
         let child = start(&mut command);
         let pid = child.id();

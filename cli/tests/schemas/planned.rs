@@ -41,13 +41,14 @@ fn each_table_of_each_schema_is_built_but_those_with_a_reason_that_the_schema_na
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The names of what keeps a table from being built.
+/// The names of what keeps a table from being built; that few rows are sent faster does not.
 fn reasons(table: &serde_json::Value) -> Vec<String> {
     let refused = table["refused"].as_array().unwrap();
     let mut names: Vec<String> = refused
         .iter()
         .filter(|refused| refused["path"] == "direct")
         .map(|refused| refused["reason"].as_str().unwrap())
+        .filter(|reason| !reason.starts_with("building its "))
         .map(|reason| reason.split(" (").next().unwrap().to_owned())
         .collect();
     names.dedup();

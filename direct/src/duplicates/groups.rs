@@ -16,7 +16,7 @@ use sort::{EntryShape, RunStore, Runs, SortBuffer};
 use crate::duplicates::loser::Loser;
 use crate::duplicates::row_position::{Place, number};
 use crate::key_ranges::Task;
-use crate::old::{OldEntries, OldSource};
+use crate::old::{OldEntries, OldSource, Replacing};
 
 /// A row that shares a key with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +68,9 @@ pub(crate) struct GroupsStage<'a> {
     /// Numbers of these indexes in the table.
     pub(crate) indexes: &'a [u16],
     pub(crate) tasks: Vec<Task>,
-    /// Rows that the table has already; those of the input give way to them.
+    /// Rows that the table has already. Those of the input give way to them, or replace them.
     pub(crate) old: Option<OldSource<'a>>,
+    pub(crate) replacing: &'a Replacing,
     pub(crate) output: Output<'a>,
     pub(crate) on_duplicate: OnDuplicate,
     /// Bytes of entries a worker collects before it sorts them.
@@ -130,7 +131,7 @@ impl Group {
 
     /// The row of the input that stays, unless another key has it lose.
     fn kept(&self, on_duplicate: OnDuplicate) -> Option<Place> {
-        let kept = if on_duplicate == OnDuplicate::Replace { self.last } else { self.first };
+        let kept = if on_duplicate.replaces() { self.last } else { self.first };
         (!kept.is_in_table()).then_some(kept)
     }
 }
@@ -200,13 +201,16 @@ impl<'a> Old<'a> {
         Old { entries, is_begun: false, number: (range as u64) << 32 }
     }
 
-    /// The row with this key, if there is one.
-    fn with(&mut self, key: &[u8]) -> Result<Option<Place>, Stop> {
+    /// The row with this key, to which those of the input give way. One that they replace is noted,
+    /// whatever becomes of them.
+    fn with(&mut self, key: &[u8], stage: &GroupsStage<'_>) -> Result<Option<Place>, Stop> {
         let Some(entries) = &mut self.entries else { return Ok(None) };
         if !std::mem::replace(&mut self.is_begun, true) {
             entries.begin_at(key);
         }
-        if !entries.has(key)? {
+        let Some(row) = entries.row_with(key)? else { return Ok(None) };
+        if stage.on_duplicate.replaces() {
+            stage.replacing.add(row)?;
             return Ok(None);
         }
         self.number += 1;
@@ -231,7 +235,7 @@ impl Worker<'_> {
                     self.key.clear();
                     self.key.extend_from_slice(key);
                     let mut next = Group::of(place);
-                    if let Some(there) = old.with(key)? {
+                    if let Some(there) = old.with(key, self.stage)? {
                         next = Group::of(there);
                         self.meet(index, &mut next, place)?;
                     }
@@ -254,8 +258,8 @@ impl Worker<'_> {
 
     /// Takes down one more row of a group. They come in input order.
     fn meet(&mut self, index: u16, group: &mut Group, place: Place) -> Result<(), Stop> {
-        match (&self.stage.output, self.stage.on_duplicate) {
-            (Output::Losers(_), OnDuplicate::Replace) => {
+        match (&self.stage.output, self.stage.on_duplicate.replaces()) {
+            (Output::Losers(_), true) => {
                 Loser { place: group.last, index, winner: place }.push(&mut self.buffer);
             }
             (Output::Losers(_), _) => {

@@ -61,10 +61,7 @@ impl<'a> DuplicateLog<'a> {
             return Ok(());
         };
         let file = paths.get(chunk.file as usize).map(|path| path.to_string_lossy());
-        let what = match self.on_duplicate {
-            OnDuplicate::Replace => "replaced by",
-            _ => "skipped for",
-        };
+        let what = if self.on_duplicate.replaces() { "replaced by" } else { "skipped for" };
         let mut places = Places::of(chunk);
         for (_, row) in rows.iter().enumerate().filter(|&(index, _)| left_out.has(index)) {
             let Some(loser) = losers.next_before(chunk.file, u64::MAX)? else {

@@ -49,7 +49,7 @@ pub(crate) fn replay(
     (memory_bytes_max, folder): (usize, &Path),
     mut lose: impl FnMut(Loser) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let is_replace = on_duplicate == OnDuplicate::Replace;
+    let is_replace = on_duplicate.replaces();
     // A row that is skipped is never a holder: only those that are replaced must be known.
     let rows = if is_replace { members.entries() } else { 0 };
     let share = |parts: usize| memory_bytes_max / (HOLDER_BYTES + 1) * parts;

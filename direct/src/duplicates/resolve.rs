@@ -8,7 +8,8 @@
 //! build             all indexes 15/16                            losers kept 1/16
 //! ```
 //!
-//! and besides the least that the sorts of losers and members need.
+//! and besides the least that the sorts of losers and members need. Rows of the table that new ones
+//! replace have 1/8 of it, which is the keys' less, and what they take of that is the indexes' less.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -25,7 +26,7 @@ use crate::duplicates::loser::Loser;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::replay::replay;
 use crate::key_ranges;
-use crate::old::OldSource;
+use crate::old::{OldSource, Replaced, Replacing};
 
 /// Finds out who loses.
 pub(crate) struct Resolver<'a> {
@@ -42,6 +43,8 @@ pub(crate) struct Resolver<'a> {
 /// What is found out.
 pub(crate) struct Resolved {
     pub(crate) losers: Losers,
+    /// Rows that the table had, and that do not stay.
+    pub(crate) replaced: Replaced,
     /// Whether the rows that stay seem to come in the order of the clustered index.
     pub(crate) is_in_order: bool,
 }
@@ -55,7 +58,14 @@ impl Resolver<'_> {
     /// Bytes that are not for the keys, out of the memory for runs.
     pub(crate) fn bytes_besides_keys(&self) -> usize {
         let old = self.old.map_or(0, |old| old.table.bytes(self.memory.threads));
-        self.sort_bytes(self.output_shape(), 4) + kept_bytes(self.memory) + old
+        let kept = kept_bytes(self.memory) + self.replaced_bytes();
+        self.sort_bytes(self.output_shape(), 4) + kept + old
+    }
+
+    /// Bytes that rows of the table may take that are replaced.
+    fn replaced_bytes(&self) -> usize {
+        let may_be_some = self.old.is_some() && self.on_duplicate.replaces();
+        if may_be_some { self.memory.run_bytes / 8 } else { 0 }
     }
 
     fn output_shape(&self) -> EntryShape {
@@ -71,26 +81,33 @@ impl Resolver<'_> {
     /// Takes the keys, one sort a unique index, each entry a key and the place of its row.
     pub(crate) fn resolve(&self, keys: Vec<Runs>) -> Result<Resolved, Stop> {
         let output = self.store(self.output_shape(), 4)?;
+        let replacing = Replacing::new(self.replaced_bytes());
         let (losers, is_in_order) = if self.indexes.len() <= 1 {
-            let (_, is_in_order) = self.groups(&keys, Output::Losers(&output))?;
+            let (_, is_in_order) = self.groups(&keys, Output::Losers(&output), &replacing)?;
             drop(keys);
             (output.finish()?, is_in_order)
         } else {
-            let (groups, is_in_order) = self.groups(&keys, Output::Members(&output))?;
+            let (groups, is_in_order) = self.groups(&keys, Output::Members(&output), &replacing)?;
             drop(keys);
             (self.replay(&output.finish()?, groups)?, is_in_order)
         };
         let losers = Losers::new(&losers, self.memory.run_bytes / 16, &self.temp_dir)?;
-        Ok(Resolved { losers, is_in_order })
+        Ok(Resolved { losers, replaced: replacing.finish(), is_in_order })
     }
 
     /// Finds rows of equal keys; gives the number of groups, and whether what stays is in order.
-    fn groups(&self, keys: &[Runs], output: Output<'_>) -> Result<(u64, bool), Stop> {
+    fn groups(
+        &self,
+        keys: &[Runs],
+        output: Output<'_>,
+        replacing: &Replacing,
+    ) -> Result<(u64, bool), Stop> {
         let stage = GroupsStage {
             runs: keys,
             indexes: &self.indexes,
-            tasks: key_ranges::tasks(keys, None, self.memory.batch_bytes),
+            tasks: key_ranges::tasks(keys, None, self.memory.batch_bytes, None),
             old: self.old,
+            replacing,
             output,
             on_duplicate: self.on_duplicate,
             entry_bytes: self.memory.entry_bytes,

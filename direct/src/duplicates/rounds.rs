@@ -41,7 +41,7 @@ impl Build<'_> {
                 temp_dir: self.options.temp_dir.clone(),
                 interrupt: &self.options.interrupt,
                 indexes: indexes.iter().map(|unique| unique.index as u16).collect(),
-                old: self.old_source(),
+                old: self.old_source(None),
             };
             let shapes: Vec<EntryShape> = indexes.iter().map(|unique| unique.shape).collect();
             let stores = self.stores(&shapes, resolver.bytes_besides_keys())?;
@@ -70,7 +70,7 @@ impl Build<'_> {
     ) -> Result<Collected, Stop> {
         let stage = CollectStage {
             binding: self.binding,
-            template: self.template,
+            template: self.template(),
             memory: self.memory,
             reading: self.reading(Stage::Duplicates),
             large: Large::new(self.memory),

@@ -180,7 +180,7 @@ proptest! {
     fn losers_are_those_of_a_server(input in input(), threads in 1_usize..4, spill: bool) {
         for on_duplicate in [OnDuplicate::Skip, OnDuplicate::Replace] {
             let memory = memory(threads, if spill { 100 << 10 } else { 1 << 20 });
-            let Resolved { losers, is_in_order } = resolve(&input, on_duplicate, &memory);
+            let Resolved { losers, is_in_order, .. } = resolve(&input, on_duplicate, &memory);
             prop_assert_eq!(all_of(&losers), input.model(on_duplicate), "{:?}", on_duplicate);
             prop_assert!(losers.are_rows_of(&losers).unwrap());
             if input.fixed.len() == 1 {

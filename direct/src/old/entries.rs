@@ -2,33 +2,27 @@
 
 use std::ops::Range;
 
-use innodb::leaves::{LiveRecord, read_leaves};
-use innodb::page::{AlignedPage, PageBytes};
+use innodb::leaves::LiveRecord;
+use innodb::page::PageBytes;
 use innodb::record::FieldSpan;
 use job::error::Error;
 use sort::KeyRange;
 
-use super::index::{OldIndex, READ_PAGES};
 use super::keys::{OldKey, OldKeys, unreadable};
+use super::leaves::OldLeaves;
+use super::replaced::Replaced;
 use crate::off_page::Copier;
-use crate::space_file::SpaceFile;
 
 /// Reads the entries of one range of keys after the other.
 pub(crate) struct OldEntries<'a> {
-    index: &'a OldIndex,
-    file: &'a SpaceFile,
+    leaves: OldLeaves<'a>,
     keys: OldKeys<'a>,
     /// Of the clustered index: what goes on off page is copied.
     copier: Option<Copier<'a>>,
-    /// Leaves that are still to be read.
-    ahead: Range<usize>,
+    /// Rows whose entries are left out.
+    replaced: Option<&'a Replaced>,
     start: Vec<u8>,
     end: Option<Vec<u8>>,
-    pages: Vec<AlignedPage>,
-    /// The leaves in `pages`, and which is next there.
-    read: Range<usize>,
-    next: usize,
-    order: Vec<(u32, usize)>,
     /// Those of the page that is at hand, in the range.
     records: Vec<LiveRecord>,
     last_key: OldKey,
@@ -39,23 +33,18 @@ pub(crate) struct OldEntries<'a> {
 impl<'a> OldEntries<'a> {
     /// Of an index of the file.
     pub(crate) fn new(
-        index: &'a OldIndex,
-        file: &'a SpaceFile,
+        leaves: OldLeaves<'a>,
         keys: OldKeys<'a>,
         copier: Option<Copier<'a>>,
+        replaced: Option<&'a Replaced>,
     ) -> OldEntries<'a> {
         OldEntries {
-            index,
-            file,
+            leaves,
             keys,
             copier,
-            ahead: 0..0,
+            replaced,
             start: Vec::new(),
             end: None,
-            pages: vec![AlignedPage::ZERO; READ_PAGES],
-            read: 0..0,
-            next: 0,
-            order: Vec::new(),
             records: Vec::new(),
             last_key: OldKey::default(),
             key: OldKey::default(),
@@ -67,44 +56,44 @@ impl<'a> OldEntries<'a> {
     pub(crate) fn begin(&mut self, range: &KeyRange, leaves: Range<usize>) {
         self.start.clone_from(&range.start);
         self.end.clone_from(&range.end);
-        (self.read, self.next) = (0..0, 0);
-        self.ahead = leaves;
+        self.leaves.begin(leaves);
         self.records.clear();
-    }
-
-    /// Whether an entry has this unique key. The next one that is asked for after [`OldEntries::begin_at`]
-    /// is not less.
-    pub(crate) fn has(&mut self, unique: &[u8]) -> Result<bool, Error> {
-        while self.records.is_empty() || self.last_key.bytes.as_slice() < unique {
-            if !self.advance()? {
-                return Ok(false);
-            }
-        }
-        let at = self.position(0, unique)?;
-        Ok(self.key(at)?.unique() == unique)
     }
 
     /// Begins where keys that begin with these bytes may be.
     pub(crate) fn begin_at(&mut self, key: &[u8]) {
-        self.begin(&KeyRange::all(), self.index.from(key)..self.index.leaves.len());
+        let index = self.leaves.index();
+        self.begin(&KeyRange::all(), index.from(key)..index.leaves.len());
+    }
+
+    /// The key in the clustered index of the row whose entry has this unique key, if there is one. The
+    /// next one that is asked for after [`OldEntries::begin_at`] is not less.
+    pub(crate) fn row_with(&mut self, unique: &[u8]) -> Result<Option<&[u8]>, Error> {
+        while self.records.is_empty() || self.last_key.bytes.as_slice() < unique {
+            if !self.advance()? {
+                return Ok(None);
+            }
+        }
+        let at = self.position(0, unique)?;
+        if self.key(at)?.unique() != unique {
+            return Ok(None);
+        }
+        self.keys.row(self.leaves.page(), self.records[at], &mut self.key)?;
+        Ok(Some(&self.key.bytes))
     }
 
     /// Goes to the next page that has entries of the range; false after the last.
     pub(crate) fn advance(&mut self) -> Result<bool, Error> {
-        loop {
-            if self.next == self.read.len() && !self.read_on()? {
-                self.records.clear();
-                return Ok(false);
-            }
-            self.next += 1;
-            let leaf = self.index.leaves[self.read.start + self.next - 1];
-            let page = &self.pages[self.next - 1].0;
-            self.keys.records().live(leaf, page, &mut self.records).map_err(unreadable)?;
+        while self.leaves.advance(self.keys.records(), &mut self.records)? {
             self.cut()?;
-            let Some(last) = self.records.last() else { continue };
-            self.keys.make(&self.pages[self.next - 1].0, *last, &mut self.last_key)?;
-            return Ok(true);
+            self.leave_out()?;
+            if let Some(last) = self.records.last() {
+                self.keys.make(self.leaves.page(), *last, &mut self.last_key)?;
+                return Ok(true);
+            }
         }
+        self.records.clear();
+        Ok(false)
     }
 
     /// Leaves out what is before the range, or after it.
@@ -122,27 +111,30 @@ impl<'a> OldEntries<'a> {
         }
         let Some(end) = self.end.take() else { return Ok(()) };
         if let Some(last) = self.records.last() {
-            self.keys.make(&self.pages[self.next - 1].0, *last, &mut self.last_key)?;
+            self.keys.make(self.leaves.page(), *last, &mut self.last_key)?;
             if self.last_key.bytes >= end {
                 let within = self.position(0, &end)?;
                 self.records.truncate(within);
-                self.ahead = 0..0;
-                self.read.end = self.read.start + self.next;
+                self.leaves.end();
             }
         }
         self.end = Some(end);
         Ok(())
     }
 
-    /// Reads more leaves; false if there are none.
-    fn read_on(&mut self) -> Result<bool, Error> {
-        let end = self.ahead.end.min(self.ahead.start + READ_PAGES);
-        self.read = self.ahead.start..end;
-        (self.ahead.start, self.next) = (end, 0);
-        let numbers = &self.index.leaves[self.read.clone()];
-        let read = read_leaves(self.file, numbers, &mut self.pages, &mut self.order);
-        read.map_err(unreadable)?;
-        Ok(!numbers.is_empty())
+    /// Leaves out what is of rows that are replaced.
+    fn leave_out(&mut self) -> Result<(), Error> {
+        let Some(replaced) = self.replaced else { return Ok(()) };
+        let (mut kept, page) = (0, self.leaves.page());
+        for at in 0..self.records.len() {
+            self.keys.row(page, self.records[at], &mut self.key)?;
+            if !replaced.has(&self.key.bytes) {
+                self.records.swap(kept, at);
+                kept += 1;
+            }
+        }
+        self.records.truncate(kept);
+        Ok(())
     }
 
     /// Entries of the page at hand.
@@ -165,13 +157,13 @@ impl<'a> OldEntries<'a> {
         if at + 1 == self.records.len() && !self.last_key.bytes.is_empty() {
             return Ok(&self.last_key);
         }
-        self.keys.make(&self.pages[self.next - 1].0, self.records[at], &mut self.key)?;
+        self.keys.make(self.leaves.page(), self.records[at], &mut self.key)?;
         Ok(&self.key)
     }
 
     /// The first from `from` on whose key is not less than `key`.
     pub(crate) fn position(&mut self, from: usize, key: &[u8]) -> Result<usize, Error> {
-        let page = &self.pages[self.next - 1].0;
+        let page = self.leaves.page();
         let (mut low, mut high) = (from, self.records.len());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -188,8 +180,8 @@ impl<'a> OldEntries<'a> {
     #[inline]
     pub(crate) fn record(&mut self, at: usize) -> Result<(&PageBytes, LiveRecord), Error> {
         let record = self.records[at];
-        let page = &mut self.pages[self.next - 1].0;
         if let Some(copier) = &mut self.copier {
+            let page = self.leaves.page_mut();
             self.keys.records().settle(page, record, &mut self.spans).map_err(unreadable)?;
             if record.has_external {
                 let fields = self.keys.records().fields(page, record, &mut self.spans);
@@ -199,6 +191,6 @@ impl<'a> OldEntries<'a> {
                 }
             }
         }
-        Ok((page, record))
+        Ok((self.leaves.page(), record))
     }
 }

@@ -33,16 +33,18 @@ struct Mark {
 }
 
 impl OldIndex {
-    /// Goes through the level above the leaves. `pages` is how many the file has.
+    /// Goes through the level above the leaves, whose node pointers are of shape `node`. `pages` is how
+    /// many the file has.
     pub(crate) fn read(
         source: &dyn PageSource,
-        (root, shape): (PageNo, &RecordShape),
+        (root, node): (PageNo, RecordShape),
         keys: &OldKeys<'_>,
         pages: u32,
     ) -> Result<OldIndex, Error> {
         let mut index = OldIndex { leaves: Vec::new(), marks: Vec::new() };
         let (mut step, mut mark_bytes, mut key) = (1, 0, OldKey::default());
-        let mut pointers = LeafPointers::new(source, root, shape, pages).map_err(unreadable)?;
+        let mut pointers =
+            LeafPointers::with_node(source, root, node, pages).map_err(unreadable)?;
         while let Some(pointer) = pointers.advance().map_err(unreadable)? {
             let leaf = index.leaves.len();
             if let Some((page, fields)) = pointer.key.filter(|_| leaf.is_multiple_of(step)) {

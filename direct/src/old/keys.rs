@@ -1,6 +1,6 @@
 //! What the records of an old index are compared by: the keys that the sort has for new ones.
 
-use encode::binding::{Binding, Entry};
+use encode::binding::{Binding, Entry, SecondaryBinding, SecondaryField, Step};
 use innodb::leaves::{LeafRecords, LiveRecord};
 use innodb::page::PageBytes;
 use innodb::record::FieldSpan;
@@ -16,6 +16,11 @@ pub(crate) struct OldKeys<'a> {
     plain: Option<(usize, usize)>,
     /// Fields, from the first, that no two records share; 0 if there are none.
     unique_fields: usize,
+    /// How the clustered index orders rows.
+    clustered: &'a [KeyPart],
+    /// Which fields of a secondary record have the clustered key, part by part; none for the clustered
+    /// index itself.
+    row_fields: Option<Vec<usize>>,
     spans: Vec<FieldSpan>,
 }
 
@@ -51,7 +56,10 @@ impl<'a> OldKeys<'a> {
         let fields = template.indexes[index].shape.fields.iter().take(unique_fields);
         let unique_bytes = fields.map(|field| field.fixed_len as usize).sum();
         let plain = plain_bytes.map(|bytes| (bytes, unique_bytes));
-        OldKeys { records, parts, plain, unique_fields, spans: Vec::new() }
+        let secondary = index.checked_sub(1).map(|position| &binding.secondaries[position]);
+        let row_fields = secondary.map(|secondary| row_fields(binding, secondary));
+        let clustered = &binding.clustered.key;
+        OldKeys { records, parts, plain, unique_fields, clustered, row_fields, spans: Vec::new() }
     }
 
     /// How its records are read.
@@ -87,6 +95,29 @@ impl<'a> OldKeys<'a> {
         made
     }
 
+    /// Puts into `key` what the clustered index knows the record's row by.
+    ///
+    /// Errors: it cannot be had from the record.
+    pub(crate) fn row(
+        &mut self,
+        page: &PageBytes,
+        record: LiveRecord,
+        key: &mut OldKey,
+    ) -> Result<(), Error> {
+        let Some(row_fields) = &self.row_fields else { return self.make(page, record, key) };
+        key.bytes.clear();
+        key.unique_bytes = 0;
+        self.records.key(page, record, &mut self.spans).map_err(unreadable)?;
+        for (at, part) in self.clustered.iter().enumerate() {
+            let field = row_fields.get(at).and_then(|field| self.spans.get(*field));
+            let field = field.ok_or_else(|| {
+                Error::NotMerged("an index does not say which row an entry is of".to_owned())
+            })?;
+            part.push(field.of(page), &mut key.bytes).map_err(unordered)?;
+        }
+        Ok(())
+    }
+
     /// Puts the key of these fields into `key`.
     pub(crate) fn make_of(
         &self,
@@ -98,9 +129,7 @@ impl<'a> OldKeys<'a> {
         key.unique_bytes = 0;
         let mut is_null = false;
         for (at, (part, field)) in self.parts.iter().zip(fields).enumerate() {
-            part.push(field.of(page), &mut key.bytes).map_err(|reason| {
-                Error::NotMerged(format!("one cannot be put into order: {reason}"))
-            })?;
+            part.push(field.of(page), &mut key.bytes).map_err(unordered)?;
             is_null |= field.is_null;
             if at + 1 == self.unique_fields && !is_null {
                 key.unique_bytes = key.bytes.len();
@@ -108,6 +137,30 @@ impl<'a> OldKeys<'a> {
         }
         Ok(())
     }
+}
+
+/// Which fields of a secondary index have the clustered key: each part of it is the whole column, or
+/// cut as the clustered index cuts it. InnoDB appends what a user's index lacks of it.
+fn row_fields(binding: &Binding, secondary: &SecondaryBinding) -> Vec<usize> {
+    let steps = &binding.clustered.steps;
+    let parts = steps.iter().take(binding.clustered.key.len()).enumerate();
+    let fields = parts.map_while(|(at, step)| {
+        let (column, cut) = match step {
+            Step::Prefix(column, cut) => (Some(*column), Some(*cut)),
+            _ => (binding.column_of_clustered_field(at), None),
+        };
+        let is_part = |field: &&SecondaryField| match column {
+            Some(_) => binding.column_of_clustered_field(field.clustered_field) == column,
+            None => field.clustered_field == at,
+        };
+        let has_it = |field: &SecondaryField| field.cut.is_none() || field.cut == cut;
+        secondary.fields.iter().position(|field| is_part(&field) && has_it(field))
+    });
+    fields.collect()
+}
+
+fn unordered(reason: impl std::fmt::Display) -> Error {
+    Error::NotMerged(format!("one cannot be put into order: {reason}"))
 }
 
 pub(super) fn unreadable(error: innodb::source::ReadError) -> Error {

@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use encode::binding::Binding;
 use innodb::cfg::Cfg;
-use innodb::ids::{PAGE_SIZE, PageNo};
-use innodb::page::AlignedPage;
+use innodb::ids::{FIL_NULL, PAGE_SIZE, PageNo};
+use innodb::instant::{OldLayout, Rewriter};
 use innodb::template::Template;
 use job::error::Error;
 use job::memory::Least;
 use job::progress::Progress;
+use sort::KeyRange;
 use targets::export::Export;
 use values::Collation;
 
 use super::entries::OldEntries;
 use super::index::{OldIndex, READ_PAGES};
-use super::keys::OldKeys;
+use super::keys::{OldKeys, unreadable};
+use super::leaves::OldLeaves;
+use super::replaced::Replaced;
 use crate::off_page::Copier;
 use crate::space_file::SpaceFile;
 use crate::verify::{self, Bounds};
@@ -24,6 +27,8 @@ use crate::verify::{self, Bounds};
 /// A table's file, verified, which nobody changes.
 pub(crate) struct OldTable {
     pub(crate) file: SpaceFile,
+    /// How records of its clustered index differ from new ones, if it was altered instantly.
+    pub(crate) layout: Option<OldLayout>,
     /// As the new table has them.
     pub(crate) indexes: Vec<OldIndex>,
     /// Rows that count.
@@ -40,13 +45,20 @@ pub(crate) struct OldSource<'a> {
     pub(crate) table: &'a OldTable,
     pub(crate) binding: &'a Binding,
     pub(crate) template: &'a Template,
+    /// Rows that are left out.
+    pub(crate) replaced: Option<&'a Replaced>,
 }
 
 impl<'a> OldSource<'a> {
     /// Those of index `index`, 0 being the clustered one. With a `copier` they are for the new file.
     pub(crate) fn entries(&self, index: usize, copier: Option<Copier<'a>>) -> OldEntries<'a> {
         let keys = OldKeys::new(self.binding, self.template, index);
-        OldEntries::new(&self.table.indexes[index], &self.table.file, keys, copier)
+        let replaced = self.replaced.filter(|replaced| replaced.count() > 0);
+        let rewriter = self.table.layout.as_ref().filter(|_| index == 0);
+        let rewriter =
+            rewriter.map(|layout| Rewriter::new(layout, &self.template.clustered().shape));
+        let leaves = OldLeaves::new(&self.table.indexes[index], &self.table.file, rewriter);
+        OldEntries::new(leaves, keys, copier, replaced)
     }
 }
 
@@ -64,21 +76,26 @@ impl OldTable {
         progress: &dyn Progress,
     ) -> Result<OldTable, Error> {
         let old = Cfg::parse(&export.cfg)?;
-        let places = cfg.indexes_of_like(&old).ok_or_else(|| {
+        let file = export.file.try_clone().map_err(Error::io("opening", &export.path))?;
+        let file = SpaceFile::new(file, export.path.clone(), u64::MAX);
+        let root = PageNo(old.indexes.first().map_or(FIL_NULL, |clustered| clustered.root));
+        let is_altered = innodb::instant::is_altered(&file, root).map_err(unreadable)?;
+        let places = cfg.indexes_of_like(&old, is_altered).ok_or_else(|| {
             Error::NotMerged(
                 "they are stored otherwise than those of a table that is made like it, until ALTER \
                  TABLE .. FORCE writes them anew"
                     .to_owned(),
             )
         })?;
-        let file = export.file.try_clone().map_err(Error::io("opening", &export.path))?;
-        let file = SpaceFile::new(file, export.path.clone(), u64::MAX);
         let file_bytes = file.size()?;
         Least::of_verifying(file_bytes).check(bounds.memory_bytes_max)?;
         let report = verify::verify_old(&file, &old, collations, bounds, progress)?;
         let pages = (file_bytes / PAGE_SIZE as u64) as u32;
+        let shape = &template.clustered().shape;
+        let layout = OldLayout::read(&file, &old, (cfg, shape), pages).map_err(unreadable)?;
         let mut table = OldTable {
             file,
+            layout,
             indexes: Vec::new(),
             rows: report.indexes.first().map_or(0, |clustered| clustered.records()),
             next_auto_increment: old.autoinc,
@@ -88,7 +105,11 @@ impl OldTable {
             let keys = OldKeys::new(binding, template, at);
             let root = PageNo(old.indexes[place].root);
             let shape = &template.indexes[at].shape;
-            table.indexes.push(OldIndex::read(&table.file, (root, shape), &keys, pages)?);
+            let node = match table.layout.as_ref().filter(|_| at == 0) {
+                Some(layout) => layout.node_shape(shape),
+                None => shape.to_node(),
+            };
+            table.indexes.push(OldIndex::read(&table.file, (root, node), &keys, pages)?);
         }
         if binding.clustered.has_row_id {
             table.row_id_max = table.last_row_id(binding, template)?;
@@ -98,17 +119,16 @@ impl OldTable {
 
     /// The largest hidden row id of the rows that count; those of deleted ones are free again.
     fn last_row_id(&self, binding: &Binding, template: &Template) -> Result<u64, Error> {
-        let mut pages = vec![AlignedPage::ZERO; 1];
-        let keys = OldKeys::new(binding, template, 0);
-        let (mut records, mut order) = (Vec::new(), Vec::new());
-        for leaf in self.indexes[0].leaves.iter().rev() {
-            let read = innodb::leaves::read_leaves(&self.file, &[*leaf], &mut pages, &mut order);
-            read.map_err(super::keys::unreadable)?;
-            let live = keys.records().live(*leaf, &pages[0].0, &mut records);
-            live.map_err(super::keys::unreadable)?;
-            if let Some(last) = records.last() {
-                let id = last.data(&pages[0].0).iter().take(innodb::record::ROW_ID_BYTES);
-                return Ok(id.fold(0, |id, byte| id << 8 | u64::from(*byte)));
+        let source = OldSource { table: self, binding, template, replaced: None };
+        let mut entries = source.entries(0, None);
+        for leaf in (0..self.indexes[0].leaves.len()).rev() {
+            entries.begin(&KeyRange::all(), leaf..leaf + 1);
+            let mut last = None;
+            while entries.advance()? {
+                last = Some(entries.last_key().bytes.clone());
+            }
+            if let Some(id) = last {
+                return Ok(id.iter().fold(0, |id, byte| id << 8 | u64::from(*byte)));
             }
         }
         Ok(0)

@@ -93,6 +93,7 @@ impl Seen {
         if sniffed.is_whole && self.looks_unique(&sniffed.columns) {
             sniffed.primary_key = Some(0);
         }
+        widen_ids(sniffed);
     }
 
     /// Makes TEXT of the longest VARCHAR columns until a row fits the server's limit.
@@ -264,6 +265,17 @@ impl Column {
             0..=0xffff => "TEXT",
             0x1_0000..=0xff_ffff => "MEDIUMTEXT",
             _ => "LONGTEXT",
+        }
+    }
+}
+
+/// Numbers of things go on: a key, and what is called an id, gets the largest type.
+fn widen_ids(sniffed: &mut Sniffed) {
+    for (index, column) in sniffed.columns.iter_mut().enumerate() {
+        let name = column.name.to_ascii_lowercase();
+        let is_id = name == "id" || name.ends_with("_id") || sniffed.primary_key == Some(index);
+        if is_id && ["TINYINT", "SMALLINT", "INT"].contains(&column.sql_type.as_str()) {
+            column.sql_type = "BIGINT".to_owned();
         }
     }
 }

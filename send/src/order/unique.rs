@@ -2,6 +2,7 @@
 
 use encode::binding::BoundColumn;
 use encode::inspected::Inspected;
+use encode::row_keys::{self, KeyPlan, KeyReader, NoKey};
 use schema::{Feature, Index, KeyEnd, Table};
 use server::version::Flavor;
 use sources::{Rows, Visit};
@@ -9,7 +10,6 @@ use targets::Lock;
 use values::Family;
 
 use crate::order::{IndexKeys, KeySet, PortionKeys};
-use crate::row_keys::{self, KeyPlan, KeyReader, NoKey};
 
 /// What besides the text of rows says in which order they may go in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

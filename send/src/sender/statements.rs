@@ -1,11 +1,10 @@
 //! The statements that load rows into a table: all but the rows.
 
+use encode::text::{SEPARATOR, TERMINATOR};
 use job::options::OnDuplicate;
 use schema::TableName;
 use server::identifier::quote_name;
 use server::version::{Flavor, Version};
-
-use crate::text::{SEPARATOR, TERMINATOR};
 
 /// Opens statements to PolarDB-X, which else cuts those above 256 KB into 200-row pieces that it
 /// runs one after another. Source: its documentation, "Optimize batch insert queries".

@@ -1,12 +1,12 @@
 //! A look at the first rows of the input: do they come in key order?
 
 use encode::reading;
+use encode::row_keys::KeyReader;
 use job::error::Error;
 use job::stop::Stop;
 use sources::{Rows, Source, Visit};
 
 use super::Sorting;
-use crate::row_keys::KeyReader;
 
 /// Rows that are looked at.
 const ROWS_MAX: usize = 50_000;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use encode::entries::Entries;
 use encode::long_records::Large;
 use encode::reading::{Reading, Sink};
+use encode::row_keys::{KeyReader, NoKey};
 use job::error::Error;
 use job::failpoint;
 use job::pool;
@@ -19,7 +20,6 @@ use sources::{Chunk, Row, Rows, Source};
 use super::row_origin::{Origin, RowHead, RowPlace};
 use super::source::{SortedRows, SortedSource};
 use super::{Sorted, Sorting};
-use crate::row_keys::{KeyReader, NoKey};
 
 /// Rows after which a worker looks at how much it holds.
 const ROWS_PER_LOOK: usize = 64;

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use job::failpoint;
 use sort::{KeyRange, Runs};
-use sources::{Chunk, FieldKind, InputFile, Layout, Reader, RecordPlace, Source};
+use sources::{Chunk, FieldKind, Formats, InputFile, Layout, Reader, RecordPlace, Source};
 
 use super::row_origin::{Origin, RowHead, RowPlace};
 
@@ -155,6 +155,10 @@ impl Source for SortedSource {
 
     fn set_fields(&mut self, fields: Vec<FieldKind>) -> sources::Result<()> {
         self.input.set_fields(fields)
+    }
+
+    fn set_formats(&mut self, formats: Arc<Formats>) -> sources::Result<()> {
+        self.input.set_formats(formats)
     }
 
     /// Chunks are as they were sorted for.

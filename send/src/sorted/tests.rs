@@ -1,15 +1,17 @@
 //! What comes out against a plain sort of the same rows.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use encode::column_source::Input as From;
 use job::progress::Snapshot;
 use proptest::prelude::*;
+use schema::{Index, IndexColumn, IndexKind};
 use sources::{Chunk, Dialect, FileSource, RecordPlace, Row as _, Rows, SourceOptions, TextRow};
+use values::{ConvertOptions, Converter, SqlType};
 
 use super::*;
-use crate::row_keys::tests::{bound, index, integer, plan, text};
 
 /// A row, where it is, and its key.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,12 +80,19 @@ fn sort_plan(is_numbered: bool) -> SortPlan {
         true => From::AutoIncrement(Some(1)),
         false => From::Field(1),
     };
-    let columns = [
-        bound("n", integer(), From::Field(0), false),
-        bound("k", integer(), input, false),
-        bound("t", text(), From::Field(2), false),
-    ];
-    SortPlan { keys: plan(&[index(&[("k", None, false)])], &columns) }
+    let sql_type = SqlType::Integer { bytes: 4, unsigned: false };
+    let converter = Converter::new("k", &sql_type, &ConvertOptions::default()).unwrap();
+    let column = Column { auto_increment: is_numbered, ..Column::new("k", sql_type) };
+    let bound = BoundColumn { column, input, on_null: None, converter };
+    let of_index = IndexColumn { name: "k".to_owned(), prefix: None, descending: false };
+    let index = Index {
+        name: PRIMARY.to_owned(),
+        unique: true,
+        kind: IndexKind::BTree,
+        columns: vec![of_index],
+        without_overlaps: None,
+    };
+    SortPlan { keys: KeyPlan::new(&[&index], &[&bound], &HashMap::new(), false) }
 }
 
 fn memory(threads: usize, chunk_bytes: usize) -> Memory {

@@ -1,6 +1,6 @@
 //! What only SHOW CREATE TABLE says of a table, and CREATE_OPTIONS of information_schema.TABLES.
 
-use schema::{CreateOption, PartitionMethod, Partitioning, TableName};
+use schema::{CreateOption, TableName};
 
 use crate::error::Result;
 use crate::identifier::quoted_name;
@@ -47,33 +47,15 @@ pub(super) fn options(options: &str) -> Vec<CreateOption> {
     found
 }
 
-/// Whether CREATE_OPTIONS says that the table is partitioned, and what the definition says of it.
-pub(super) fn partitioning(options: &str, definition: &str) -> Option<Partitioning> {
+/// Whether CREATE_OPTIONS says that the table is partitioned.
+pub(super) fn is_partitioned(options: &str) -> bool {
     let lower = plain(options);
-    let is_partitioned =
-        lower.split_whitespace().any(|option| option.split('=').next() == Some("partitioned"));
-    is_partitioned.then(|| Partitioning { method: definition.lines().find_map(method) })
+    lower.split_whitespace().any(|option| option.split('=').next() == Some("partitioned"))
 }
 
 /// CREATE_OPTIONS in lower case, without quotes.
 fn plain(options: &str) -> String {
     options.to_lowercase().replace(['`', '\'', '"'], "")
-}
-
-fn method(line: &str) -> Option<PartitionMethod> {
-    // MySQL has it in a comment for servers that know it.
-    let line = line.trim_start().trim_start_matches("/*!").trim_start_matches(char::is_numeric);
-    let method = line.trim_start().strip_prefix("PARTITION BY ")?;
-    let method = method.strip_prefix("LINEAR ").unwrap_or(method);
-    let word = method.split([' ', '(']).next()?;
-    Some(match word {
-        "RANGE" => PartitionMethod::Range,
-        "LIST" => PartitionMethod::List,
-        "HASH" => PartitionMethod::Hash,
-        "KEY" => PartitionMethod::Key,
-        "SYSTEM_TIME" => PartitionMethod::SystemTime,
-        _ => return None,
-    })
 }
 
 /// The line of the application-time period, if there is one.
@@ -131,15 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn partitions_are_told_by_the_options_and_how_by_the_definition() {
-        let hash = "  `a` int(11)\n) ENGINE=InnoDB\n PARTITION BY LINEAR HASH (`a`)\nPARTITIONS 2";
-        let method = Some(PartitionMethod::Hash);
-        assert_eq!(partitioning("partitioned", hash), Some(Partitioning { method }));
-        assert_eq!(partitioning("row_format=COMPACT", hash), None);
-        let range = ") ENGINE=InnoDB\n/*!50100 PARTITION BY RANGE (`a`)";
-        let method = Some(PartitionMethod::Range);
-        assert_eq!(partitioning("partitioned", range), Some(Partitioning { method }));
-        assert_eq!(partitioning("partitioned", ""), Some(Partitioning { method: None }));
+    fn partitions_are_told_by_the_options() {
+        assert!(
+            is_partitioned("partitioned") && is_partitioned("row_format=COMPACT PARTITIONED=1")
+        );
+        assert!(!is_partitioned("row_format=COMPACT"));
     }
 
     #[test]

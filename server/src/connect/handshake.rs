@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -13,15 +14,21 @@ use secrecy::ExposeSecret;
 
 use crate::error::{Error, Result};
 use crate::options::ConnectOptions;
-use crate::tls::{Tls, Trust};
+use crate::tls::{self, Tls, Trust};
 
-use super::withheld::Withheld;
+use super::pin::Pin;
+use super::proof::prove;
+use super::proven::Unproven;
+use super::withheld::{self, Withheld};
 
 /// Name of the thread that connects: what it dies of becomes an error, so nobody need print it.
 pub const THREAD: &str = "connect";
 
 /// Pause between two looks at whether somebody wants the end.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Certificates that a server proves one after the other, before that is no use.
+const PROOFS_MAX: usize = 3;
 
 /// Authentication plugins that can be spoken, for messages.
 const SPOKEN: &str = "mysql_native_password, ed25519, parsec, caching_sha2_password or unix_socket";
@@ -49,7 +56,7 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
         let left = limit.saturating_sub(start.elapsed());
         match take.recv_timeout(left.min(PAUSE)) {
             Ok(Ok(conn)) => return Ok(conn),
-            Ok(Err(e)) => return Err(attempt.explain(&e)),
+            Ok(Err(fault)) => return Err(attempt.explain(&fault)),
             Err(RecvTimeoutError::Timeout) if left.is_zero() && attempt.has_withheld() => {
                 return Err(attempt.failed(attempt.withheld_words(), None));
             }
@@ -81,6 +88,16 @@ struct Attempt {
     tls: Option<Tls>,
     /// Where the connection is encrypted to a stranger whom nobody verifies.
     withheld: Option<Arc<Withheld>>,
+    /// Whether the password was asked for that was withheld.
+    was_asked: Arc<AtomicBool>,
+}
+
+/// Why there is no connection.
+enum Fault {
+    /// What the driver says.
+    Driver(mysql::Error),
+    /// Nobody signed the certificate, of which the driver says the first, and the server did not prove it.
+    Unproven(mysql::Error, Unproven),
 }
 
 impl Attempt {
@@ -88,33 +105,84 @@ impl Attempt {
         let tls = options.tls.resolve(options.trust())?;
         // A unix socket is not encrypted: its bytes stay in the machine.
         let tls = if options.socket_path().is_some() { None } else { tls };
+        // Whoever needs them and lacks them says so.
+        let _ = tls.is_some() && withheld::is_installed();
         let builder = options.driver_options()?.server_key_path(public_key(options)?);
         let is_open = tls.as_ref().is_some_and(|tls| !tls.is_verified) && options.keeps_back();
         let password = options.password.as_ref().filter(|_| is_open);
-        let withheld = password.map(|password| Withheld::new(password.clone()));
-        Ok(Attempt { options: options.clone(), builder, tls, withheld })
+        let was_asked = Arc::new(AtomicBool::new(false));
+        let withheld = password
+            .map(|password| Arc::new(Withheld::new(password.clone(), Arc::clone(&was_asked))));
+        Ok(Attempt { options: options.clone(), builder, tls, withheld, was_asked })
     }
 
-    fn run(self) -> std::result::Result<Conn, mysql::Error> {
+    fn run(self) -> std::result::Result<Conn, Fault> {
         let (known, target) = (&self.options.known, self.options.target_text());
-        match self.tls {
-            Some(tls) if tls.is_required || !known.is_clear(&target) => {
-                let encrypted = self.builder.clone().ssl_opts(tls.options);
-                let connected = match &self.withheld {
-                    Some(withheld) => withheld.connect(encrypted),
-                    None => Conn::new(encrypted),
-                };
-                match connected {
-                    Err(mysql::Error::DriverError(DriverError::TlsNotSupported))
-                        if !tls.is_required =>
-                    {
-                        known.note_clear(target);
-                        Conn::new(self.builder)
-                    }
-                    other => other,
-                }
+        let tls = match &self.tls {
+            Some(tls) if tls.is_required || !known.is_clear(&target) => tls,
+            _ => return Conn::new(self.builder).map_err(Fault::Driver),
+        };
+        // A server that has proved its certificate is not to offer less the next time.
+        if self.may_prove() && !known.proven(&self.account()).is_empty() {
+            return self.connect_proven(tls, None);
+        }
+        let encrypted = self.builder.clone().ssl_opts(tls.options.clone());
+        let connected = match &self.withheld {
+            Some(withheld) => withheld.connect(encrypted),
+            None => Conn::new(encrypted),
+        };
+        match connected {
+            Err(mysql::Error::DriverError(DriverError::TlsNotSupported)) if !tls.is_required => {
+                known.note_clear(target);
+                Conn::new(self.builder).map_err(Fault::Driver)
             }
-            _ => Conn::new(self.builder),
+            Err(unsigned) if self.may_prove() && tls::is_unsigned(&unsigned) => {
+                self.connect_proven(tls, Some(unsigned))
+            }
+            other => other.map_err(Fault::Driver),
+        }
+    }
+
+    /// Whether the server may prove by the password that a certificate is its own.
+    fn may_prove(&self) -> bool {
+        self.options.tls.takes_a_proof(self.options.trust())
+    }
+
+    /// Of which server and account a proof is.
+    fn account(&self) -> String {
+        format!("{}@{}", self.options.user_name(), self.options.target_text())
+    }
+
+    /// Connects to a server by a certificate that it has proved; `refused` says why it has to prove
+    /// one now.
+    ///
+    /// One that shows another than before has to prove that one too: a server that makes itself a
+    /// certificate makes another at its next start.
+    fn connect_proven(
+        &self,
+        tls: &Tls,
+        mut refused: Option<mysql::Error>,
+    ) -> std::result::Result<Conn, Fault> {
+        let (known, account) = (&self.options.known, self.account());
+        let mut proofs = 0;
+        loop {
+            if let Some(error) = refused.take() {
+                let proven = match proofs < PROOFS_MAX {
+                    true => prove(&self.options),
+                    false => Err(Unproven::Because("it shows another one each time".to_owned())),
+                };
+                let proven = proven.map_err(|why| Fault::Unproven(error, why))?;
+                known.note_proven(account.clone(), proven);
+                proofs += 1;
+            }
+            let password = self.options.password.clone().unwrap_or_default();
+            let pin = Pin::new(known.proven(&account));
+            let withheld = Arc::new(Withheld::pinned(password, pin, Arc::clone(&self.was_asked)));
+            let options = tls.options.clone().with_danger_accept_invalid_certs(true);
+            match withheld.connect(self.builder.clone().ssl_opts(options)) {
+                Err(error) if withheld.is_other() => refused = Some(error),
+                connected => return connected.map_err(Fault::Driver),
+            }
         }
     }
 
@@ -128,25 +196,31 @@ impl Attempt {
     }
 
     /// What the driver said, for people.
-    fn explain(&self, error: &mysql::Error) -> Error {
+    fn explain(&self, fault: &Fault) -> Error {
         if self.has_withheld() {
             return self.failed(self.withheld_words(), None);
+        }
+        let (error, unproven) = match fault {
+            Fault::Driver(error) => (error, None),
+            Fault::Unproven(error, why) => (error, Some(why)),
+        };
+        if let Some(Unproven::Denied { errno, message }) = unproven {
+            return self.failed(message.clone(), Some(*errno));
         }
         if let mysql::Error::MySqlError(e) = error {
             return self.failed(e.message.clone(), Some(e.code));
         }
-        if self.tls.is_some()
-            && let Some(message) =
-                self.options.tls.failure(error, self.options.host_name(), self.options.trust())
-        {
-            return self.failed(message, None);
-        }
-        self.failed(self.words(error), None)
+        let host = self.options.host_name();
+        let words = self.tls.as_ref().and_then(|_| self.options.tls.failure(error, host));
+        let words = words.unwrap_or_else(|| self.words(error));
+        let unproven = unproven.map(Unproven::to_string);
+        let trust = self.options.trust();
+        self.failed(self.options.tls.with_advice(words, unproven.as_deref(), trust), None)
     }
 
     /// Whether the server asked for the password itself, and was not given it.
     fn has_withheld(&self) -> bool {
-        self.withheld.as_ref().is_some_and(|withheld| withheld.was_asked())
+        self.was_asked.load(Ordering::Acquire)
     }
 
     fn withheld_words(&self) -> String {

@@ -14,6 +14,8 @@ use crate::interrupt::Interrupt;
 use crate::option_file::{OptionFiles, Setting};
 use crate::tls::{Encryption, TlsOptions, Verify};
 
+use super::proven::Fingerprint;
+
 /// Where distributions put the server's socket, most common first.
 const SOCKETS: [&str; 5] = [
     "/run/mysqld/mysqld.sock",
@@ -113,6 +115,8 @@ pub struct Known {
     /// Servers that offer no encryption: no use in asking again each time, which their error logs
     /// would tell.
     clear: Arc<Mutex<BTreeSet<String>>>,
+    /// Accounts of servers, and certificates that were proven by their passwords.
+    proven: Arc<Mutex<BTreeSet<(String, Fingerprint)>>>,
 }
 
 impl Known {
@@ -123,6 +127,17 @@ impl Known {
 
     pub(crate) fn note_clear(&self, target: String) {
         self.clear.lock().unwrap_or_else(PoisonError::into_inner).insert(target);
+    }
+
+    /// The certificates that a server has proved to `account`.
+    pub(super) fn proven(&self, account: &str) -> Vec<Fingerprint> {
+        let proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        proven.iter().filter(|(of, _)| of == account).map(|(_, proven)| *proven).collect()
+    }
+
+    pub(super) fn note_proven(&self, account: String, proven: Fingerprint) {
+        let mut known = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert((account, proven));
     }
 }
 
@@ -274,6 +289,11 @@ impl ConnectOptions {
         self.host.as_deref().filter(|h| !h.is_empty()).unwrap_or("localhost")
     }
 
+    /// Port for TCP.
+    pub(super) fn tcp_port(&self) -> u16 {
+        self.port.unwrap_or(PORT)
+    }
+
     /// The account to log in with.
     pub fn user_name(&self) -> String {
         self.user.clone().unwrap_or_else(system_user)
@@ -283,7 +303,7 @@ impl ConnectOptions {
     pub fn target_text(&self) -> String {
         match self.socket_path() {
             Some(path) => path.display().to_string(),
-            None => format!("{}:{}", self.host_name(), self.port.unwrap_or(PORT)),
+            None => format!("{}:{}", self.host_name(), self.tcp_port()),
         }
     }
 
@@ -314,7 +334,7 @@ impl ConnectOptions {
             Some(path) => builder.socket(Some(path_text(&path)?)),
             None => builder
                 .ip_or_hostname(Some(self.host_name()))
-                .tcp_port(self.port.unwrap_or(PORT))
+                .tcp_port(self.tcp_port())
                 .tcp_keepalive_time_ms(Some(KEEPALIVE_MS))
                 .tcp_keepalive_probe_interval_secs(Some(KEEPALIVE_INTERVAL_SECONDS))
                 .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES)),

@@ -2,7 +2,7 @@
 //!
 //! | asked for | means |
 //! | --- | --- |
-//! | nothing | encrypted if the server offers it; verified where a password goes to another host |
+//! | nothing | encrypted if the server offers it; verified, or proven, where a password goes to another host |
 //! | `--ssl`, `--ssl-cert` | the same, or no connection |
 //! | `--ssl-ca`, `--ssl-verify-server-cert` | encrypted, and certificate and host name verified |
 //! | `--ssl-ca --skip-ssl-verify-server-cert` | encrypted, not verified |
@@ -12,10 +12,9 @@
 //! Whoever is in between can ask for the password itself, by caching_sha2_password, whatever plugin
 //! the account has, or guess it at leisure from what an older plugin has made of it. So a password, or
 //! what is made of it, goes to another host over a verified connection only, unless somebody says that
-//! it need not be; the password itself not even then (`withheld`). Clients
-//! of MariaDB 11.4 and newer verify by default too, and accept a certificate that nobody signed if
-//! the server proves by the password's hash that it is its own. The driver cannot take part in that
-//! proof: it shows neither the server's certificate nor the packet that ends the log-in.
+//! it need not be; the password itself not even then (`withheld`). A certificate that nobody signed is
+//! accepted, as by the clients of MariaDB 11.4 and newer, if the server proves by the password's hash
+//! that it is its own (`proof`), unless verification was asked for by name.
 //!
 //! Verification ends before the account's name or anything of its password is sent. The public
 //! authorities that are built in are trusted beside the one that `--ssl-ca` names. A unix socket
@@ -183,22 +182,37 @@ impl TlsOptions {
         }))
     }
 
-    /// Why a connection that was to be encrypted did not come about; None for other failures.
-    pub(crate) fn failure(&self, error: &mysql::Error, host: &str, trust: Trust) -> Option<String> {
-        let words = self.failure_words(error, host)?;
-        let is_default = self.verify.is_none() && self.ca.is_none() && trust == Trust::Stranger;
-        let is_certificate = words.contains("certificate");
-        if !is_default || !is_certificate {
-            return Some(words);
-        }
-        Some(format!(
-            "{words}; a password goes to another host only over a connection that is verified: name \
-             its authority by --ssl-ca FILE (of a certificate that nobody else has signed, itself), \
-             or take whoever answers for it by --skip-ssl-verify-server-cert"
-        ))
+    /// Whether a certificate that nobody signed may be proven by the account's password instead: where
+    /// nothing was said of how the server is to be verified.
+    pub(crate) fn takes_a_proof(&self, trust: Trust) -> bool {
+        self.verify.is_none() && self.ca.is_none() && trust == Trust::Stranger
     }
 
-    fn failure_words(&self, error: &mysql::Error, host: &str) -> Option<String> {
+    /// What is wrong with a certificate, why it was not proven either, and what to do about it.
+    pub(crate) fn with_advice(
+        &self,
+        words: String,
+        unproven: Option<&str>,
+        trust: Trust,
+    ) -> String {
+        if !self.takes_a_proof(trust) || !words.contains("certificate") {
+            return words;
+        }
+        let unproven = match unproven {
+            Some(why) => format!(
+                ", and the server did not prove by the account's password that it is its own: {why}"
+            ),
+            None => String::new(),
+        };
+        format!(
+            "{words}{unproven}; a password goes to another host only over a connection that is \
+             verified: name its authority by --ssl-ca FILE (of a certificate that nobody else has \
+             signed, itself), or take whoever answers for it by --skip-ssl-verify-server-cert"
+        )
+    }
+
+    /// Why a connection that was to be encrypted did not come about; None for other failures.
+    pub(crate) fn failure(&self, error: &mysql::Error, host: &str) -> Option<String> {
         if let mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) = error {
             return Some(
                 "the server offers no encryption (TLS), and it was asked for; without it, \
@@ -206,16 +220,8 @@ impl TlsOptions {
                     .to_owned(),
             );
         }
-        if let mysql::Error::TlsError(e) = error {
-            return Some(self.words(rustls_error(e), &e.to_string(), host));
-        }
-        let io = match error {
-            mysql::Error::IoError(e) => Some(e),
-            mysql::Error::CodecError(e) => e.source()?.downcast_ref::<std::io::Error>(),
-            _ => None,
-        }?;
-        let inner = io.get_ref()?.downcast_ref::<rustls::Error>()?;
-        Some(self.words(Some(inner), &inner.to_string(), host))
+        let (fault, text) = fault_of(error)?;
+        Some(self.words(fault, &text, host))
     }
 
     fn words(&self, error: Option<&rustls::Error>, text: &str, host: &str) -> String {
@@ -251,13 +257,42 @@ impl TlsOptions {
                      a name it is made out to, or leave the name unverified by --ssl-mode=VERIFY_CA"
                 )
             }
-            other if other.to_string().contains("CaUsedAsEndEntity") => format!(
+            other if is_an_authority(other) => format!(
                 "the server's certificate is that of an authority, signed by itself, and not one \
                  signed by {whom}"
             ),
             other => format!("the server's certificate is not accepted: {other}"),
         }
     }
+}
+
+/// Whether what is wrong with a certificate is that nobody known has signed it.
+pub(crate) fn is_unsigned(error: &mysql::Error) -> bool {
+    match fault_of(error) {
+        Some((Some(rustls::Error::InvalidCertificate(fault)), _)) => {
+            *fault == CertificateError::UnknownIssuer || is_an_authority(fault)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the certificate is that of an authority, which is none for a server.
+fn is_an_authority(fault: &CertificateError) -> bool {
+    fault.to_string().contains("CaUsedAsEndEntity")
+}
+
+/// What TLS says of a failure, and in its words; None of others.
+fn fault_of(error: &mysql::Error) -> Option<(Option<&rustls::Error>, String)> {
+    if let mysql::Error::TlsError(e) = error {
+        return Some((rustls_error(e), e.to_string()));
+    }
+    let io = match error {
+        mysql::Error::IoError(e) => Some(e),
+        mysql::Error::CodecError(e) => e.source()?.downcast_ref::<std::io::Error>(),
+        _ => None,
+    }?;
+    let inner = io.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some((Some(inner), inner.to_string()))
 }
 
 fn rustls_error(error: &mysql::error::tls::TlsError) -> Option<&rustls::Error> {

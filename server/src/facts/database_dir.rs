@@ -66,6 +66,12 @@ impl DatabaseDir {
         }
     }
 
+    /// The names of all that is in the folder; those that are no UTF-8 are not ours.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let names = self.folder.names().map_err(|e| Error::io("listing", &self.path, e))?;
+        Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
+    }
+
     /// Whether anything is there, whosever it is.
     pub fn is_taken(&self, path: &Path) -> Result<bool> {
         Ok(self.look(path)?.is_some())

@@ -11,7 +11,7 @@ use values::Value;
 use super::dialect::Dialect;
 use super::lexer::Lexer;
 use super::split::Splitter;
-use crate::batch::{Row, Rows, TextRow};
+use crate::batch::{Formats, Row, Rows, TextRow};
 use crate::bytes::ahead::Ends;
 use crate::bytes::compression::Compression;
 use crate::bytes::encoding::{Encoding, Unit};
@@ -90,6 +90,8 @@ pub struct FileSource {
     options: SourceOptions,
     ends: Ends,
     isa: Isa,
+    /// How fields are written that are not as the server reads them.
+    formats: Option<Arc<Formats>>,
     /// Names in the header of the first file.
     names: Option<Vec<Vec<u8>>>,
     /// What stands before the rows of the first file, once it was opened.
@@ -149,6 +151,7 @@ impl FileSource {
             ends: Ends { stop: Arc::clone(&options.stop), ..Ends::default() },
             options: SourceOptions { chunk_bytes, record_bytes_max, ..options },
             isa: Isa::best(),
+            formats: None,
             names: None,
             preamble: None,
             index: 0,
@@ -322,7 +325,7 @@ impl Source for FileSource {
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        self.dialect.reader_with(self.isa)
+        self.dialect.reader_of(self.isa, self.formats.clone())
     }
 
     fn layout(&self) -> Layout {
@@ -340,6 +343,11 @@ impl Source for FileSource {
             // Nothing but the header was read.
             open.splitter = Splitter::new(&self.dialect, self.isa);
         }
+        Ok(())
+    }
+
+    fn set_formats(&mut self, formats: Arc<Formats>) -> Result<()> {
+        self.formats = Some(formats).filter(|formats| !formats.is_empty());
         Ok(())
     }
 
@@ -366,7 +374,12 @@ impl Source for FileSource {
 
     fn words(&self) -> String {
         let SourceOptions { header, skip_lines, encoding, .. } = &self.options;
-        format!("{:?} header {header} skip {skip_lines} encoding {encoding:?}", self.dialect)
+        let mut words =
+            format!("{:?} header {header} skip {skip_lines} encoding {encoding:?}", self.dialect);
+        if let Some(formats) = &self.formats {
+            words.push_str(&format!(" {formats:?}"));
+        }
+        words
     }
 
     /// As the options have it, whether or not the files need that.

@@ -1,21 +1,25 @@
 //! Rows of delimited text, for whoever wants them.
 
+use std::sync::Arc;
+
 use simd::Isa;
 
 use super::dialect::Dialect;
 use super::scan::Scanner;
-use crate::batch::{Batch, TextIndex};
+use crate::batch::{Batch, Formats, TextIndex};
 use crate::chunk::Chunk;
 use crate::error::Result;
 use crate::source::Reader;
 
 struct DelimitedReader {
     scanner: Scanner,
+    formats: Option<Arc<Formats>>,
 }
 
 impl Reader for DelimitedReader {
     fn read(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<()> {
         self.scanner.scan(&chunk.bytes, batch.text());
+        batch.set_formats(self.formats.as_ref());
         Ok(())
     }
 }
@@ -30,7 +34,12 @@ impl Dialect {
 
     /// The same with the given instructions: for tests and benchmarks.
     pub fn reader_with(&self, isa: Isa) -> Box<dyn Reader> {
-        Box::new(DelimitedReader { scanner: Scanner::new(self, isa) })
+        self.reader_of(isa, None)
+    }
+
+    /// The same of fields that are written in these formats.
+    pub(super) fn reader_of(&self, isa: Isa, formats: Option<Arc<Formats>>) -> Box<dyn Reader> {
+        Box::new(DelimitedReader { scanner: Scanner::new(self, isa), formats })
     }
 
     /// The rows of a text that is at hand: whole records, the last of which may lack its terminator.

@@ -289,6 +289,40 @@ pub const FAMILIES: &[Family] = &[
         ..PLAIN
     },
     Family {
+        name: "altered instantly, text key",
+        create: &[
+            "CREATE TABLE {} (id VARCHAR(60), n INT NOT NULL, x INT, l TEXT, a1 INT, a2 INT, \
+             a3 INT, a4 INT, a5 INT, a6 INT, a7 VARCHAR(300), c CHAR(9) NOT NULL DEFAULT 'c', PRIMARY KEY \
+             (id, n), UNIQUE KEY x (x)) ENGINE=InnoDB CHARSET=utf8mb4",
+        ],
+        columns: &[
+            column("id", Values::Word(60)),
+            SERIAL,
+            column("x", Values::NumberOrNull(1_000_000)),
+            column("l", Values::Long),
+            column("a7", Values::WordOrNull(60)),
+        ],
+        keys: &[&["id", "n"], &["x"]],
+        indexes: &["PRIMARY", "x"],
+        alters: &[
+            drop("ALTER TABLE {} DROP COLUMN a7, ALGORITHM=INSTANT", "a7"),
+            Alter {
+                sql: "ALTER TABLE {} DROP COLUMN a3, DROP COLUMN c, ALGORITHM=INSTANT",
+                added: None,
+                dropped: None,
+            },
+            add("ALTER TABLE {} ADD COLUMN m TEXT AFTER n, ALGORITHM=INSTANT", "m", Values::Long),
+            add(
+                "ALTER TABLE {} ADD COLUMN a3 VARCHAR(90) NOT NULL DEFAULT 'again' FIRST, \
+                 ALGORITHM=INSTANT",
+                "a3",
+                Values::Word(60),
+            ),
+            drop("ALTER TABLE {} DROP COLUMN l, ALGORITHM=INSTANT", "l"),
+        ],
+        ..PLAIN
+    },
+    Family {
         name: "child",
         create: &[
             "CREATE TABLE parent_{} (id INT PRIMARY KEY) ENGINE=InnoDB",

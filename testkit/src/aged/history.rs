@@ -96,6 +96,12 @@ impl Aged {
         both(db, &format!("DELETE FROM {{}} WHERE n BETWEEN {from} AND {to}"));
     }
 
+    /// Leaves the pages of a dropped index in the files, until they are purged.
+    pub fn drop_an_index(&self, db: &mut Db) {
+        both(db, "CREATE INDEX dropped ON {} (n)");
+        both(db, "DROP INDEX dropped ON {}");
+    }
+
     fn statement(&mut self, random: &mut Random, db: &mut Db) {
         match random.below(20) {
             0..8 => {

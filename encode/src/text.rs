@@ -8,9 +8,9 @@
 use values::{Charset, Family, SqlType};
 
 /// Between the fields of a line.
-pub(crate) const SEPARATOR: u8 = b'\t';
+pub const SEPARATOR: u8 = b'\t';
 /// After a line.
-pub(crate) const TERMINATOR: u8 = b'\n';
+pub const TERMINATOR: u8 = b'\n';
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 16;
@@ -19,7 +19,7 @@ const BLOCK: usize = 16;
 ///
 /// Not a backslash where that may be the second byte of a character (big5, gbk, gb18030, sjis, cp932): a
 /// control character is none anywhere.
-pub(crate) fn escape(file: Charset) -> u8 {
+pub fn escape(file: Charset) -> u8 {
     match file.name() {
         "big5" | "gbk" | "gb18030" | "sjis" | "cp932" => 0x01,
         _ => b'\\',
@@ -28,7 +28,7 @@ pub(crate) fn escape(file: Charset) -> u8 {
 
 /// Appends a field of a line.
 #[inline]
-pub(crate) fn push_field(text: &[u8], escape: u8, out: &mut Vec<u8>) {
+pub fn push_field(text: &[u8], escape: u8, out: &mut Vec<u8>) {
     let is_special = |byte: u8| byte == SEPARATOR || byte == TERMINATOR || byte == escape;
     push(text, is_special, out, |byte, out| {
         out.push(escape);
@@ -42,7 +42,7 @@ pub(crate) fn push_field(text: &[u8], escape: u8, out: &mut Vec<u8>) {
 
 /// How the values of a column are written as literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Literal {
+pub enum Literal {
     /// An integer without quotes where it is nothing but digits, else as `Text`.
     Number,
     /// Text in the character set of the file.
@@ -53,7 +53,7 @@ pub(crate) enum Literal {
 
 impl Literal {
     /// For columns of a type.
-    pub(crate) fn of(sql_type: &SqlType) -> Literal {
+    pub fn of(sql_type: &SqlType) -> Literal {
         use Family::*;
         match sql_type.family() {
             Integer => Literal::Number,
@@ -66,7 +66,7 @@ impl Literal {
 
 /// Writes literals of values from a file in one character set.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Literals {
+pub struct Literals {
     /// `_latin1`, before texts that are not ASCII or UTF-8.
     file: &'static str,
     /// Whether ASCII of the file is ASCII.
@@ -76,7 +76,8 @@ pub(crate) struct Literals {
 }
 
 impl Literals {
-    pub(crate) fn new(file: Charset) -> Literals {
+    /// Of text in the character set of a file.
+    pub fn new(file: Charset) -> Literals {
         Literals {
             file: file.name(),
             is_ascii_superset: file.is_ascii_superset(),
@@ -87,7 +88,7 @@ impl Literals {
 
     /// Appends the literal of a value.
     #[inline]
-    pub(crate) fn push(&self, text: &[u8], literal: Literal, out: &mut Vec<u8>) {
+    pub fn push(&self, text: &[u8], literal: Literal, out: &mut Vec<u8>) {
         match literal {
             Literal::Number if is_plain_integer(text) => out.extend_from_slice(text),
             Literal::Number | Literal::Text => self.push_text(text, out),

@@ -8,18 +8,18 @@ use values::{Collation, ConvertOptions, TextType};
 
 use super::*;
 
-pub(crate) fn bound(name: &str, sql_type: SqlType, input: Input, nullable: bool) -> BoundColumn {
+fn bound(name: &str, sql_type: SqlType, input: Input, nullable: bool) -> BoundColumn {
     let converter = Converter::new(name, &sql_type, &ConvertOptions::default()).unwrap();
     let auto_increment = matches!(input, Input::AutoIncrement(_));
     let column = Column { nullable, auto_increment, ..Column::new(name, sql_type) };
     BoundColumn { column, input, on_null: None, converter }
 }
 
-pub(crate) fn integer() -> SqlType {
+fn integer() -> SqlType {
     SqlType::Integer { bytes: 4, unsigned: false }
 }
 
-pub(crate) fn text() -> SqlType {
+fn text() -> SqlType {
     let text = TextType { charset: Charset::Utf8mb4, collation: "utf8mb4_bin".to_owned() };
     SqlType::VarChar { chars: 20, text }
 }
@@ -34,7 +34,7 @@ fn columns(id: Input) -> Vec<BoundColumn> {
     ]
 }
 
-pub(crate) fn index(columns: &[(&str, Option<u32>, bool)]) -> Index {
+fn index(columns: &[(&str, Option<u32>, bool)]) -> Index {
     let column = |&(name, prefix, descending): &(&str, Option<u32>, bool)| IndexColumn {
         name: name.to_owned(),
         prefix,
@@ -49,7 +49,7 @@ pub(crate) fn index(columns: &[(&str, Option<u32>, bool)]) -> Index {
     }
 }
 
-pub(crate) fn plan(indexes: &[Index], columns: &[BoundColumn]) -> KeyPlan {
+fn plan(indexes: &[Index], columns: &[BoundColumn]) -> KeyPlan {
     let bytewise = Arc::new(Collation::bytewise(Charset::Utf8mb4, true));
     let collations = HashMap::from([("utf8mb4_bin".to_owned(), bytewise)]);
     let indexes: Vec<&Index> = indexes.iter().collect();

@@ -5,18 +5,19 @@
 
 use std::sync::Arc;
 
-use encode::binding::{BoundColumn, Cut};
-use encode::column_source::Input;
-use encode::field;
-use encode::inspected::Collations;
 use schema::{Column, Index};
 use sources::Row;
 use values::key::KeyPart;
 use values::{Charset, Converter, SqlType, Value};
 
+use crate::binding::{BoundColumn, Cut};
+use crate::column_source::Input;
+use crate::field;
+use crate::inspected::Collations;
+
 /// How the keys of an index are made.
 #[derive(Clone, Debug)]
-pub(crate) struct IndexKey {
+struct IndexKey {
     parts: Vec<Part>,
 }
 
@@ -30,7 +31,7 @@ struct Part {
 
 /// What is known of the indexes of a table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KeyPlan {
+pub struct KeyPlan {
     columns: Vec<KeyColumn>,
     /// In the order they were asked for; none where keys cannot be made here.
     indexes: Vec<Option<IndexKey>>,
@@ -51,7 +52,7 @@ struct KeyColumn {
 
 /// Why a row has no key in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoKey {
+pub enum NoKey {
     /// A part is NULL: equal to nothing.
     Null,
     /// It has one, but it cannot be told here: a number that is yet to be generated, a text that
@@ -62,7 +63,7 @@ pub(crate) enum NoKey {
 impl KeyPlan {
     /// Plans the keys of some indexes of a table, `columns` being those of the table whose values
     /// follow from the input alone, `zero_is_value` whether NO_AUTO_VALUE_ON_ZERO is set.
-    pub(crate) fn new(
+    pub fn new(
         indexes: &[&Index],
         columns: &[&BoundColumn],
         collations: &Collations,
@@ -86,24 +87,44 @@ impl KeyPlan {
     }
 
     /// Whether the keys of an index can be made here.
-    pub(crate) fn has(&self, index: usize) -> bool {
+    pub fn has(&self, index: usize) -> bool {
         matches!(self.indexes.get(index), Some(Some(_)))
     }
 
     /// Number of indexes.
-    pub(crate) fn index_count(&self) -> usize {
+    pub fn index_count(&self) -> usize {
         self.indexes.len()
     }
 
     /// Whether each row of the input gets a new number that is part of an index's keys.
-    pub(crate) fn always_generates(&self, index: usize) -> bool {
+    pub fn always_generates(&self, index: usize) -> bool {
         self.index_columns(index).any(|column| matches!(column.input, Input::AutoIncrement(None)))
     }
 
     /// Bytes of each key of an index, if they are all of one length.
-    pub(crate) fn fixed_len(&self, index: usize) -> Option<usize> {
+    pub fn fixed_len(&self, index: usize) -> Option<usize> {
         let key = self.indexes.get(index)?.as_ref()?;
         key.parts.iter().map(|part| part.part.fixed_len(None)).sum()
+    }
+
+    /// The same keys without what says whether a part is NULL, all parts ascending: as keys of other
+    /// tables are compared with them.
+    pub fn plain(mut self) -> KeyPlan {
+        for key in self.indexes.iter_mut().flatten() {
+            key.parts.iter_mut().for_each(|part| part.part = part.part.plain());
+        }
+        self
+    }
+
+    /// The columns of an index's keys with their types and what is made of them; none where a part is
+    /// the beginning of a value, which does not tell the value.
+    pub fn whole_parts(&self, index: usize) -> Option<Vec<(&str, &SqlType, &KeyPart)>> {
+        let key = self.indexes.get(index)?.as_ref()?;
+        let whole = key.parts.iter().map(|part| {
+            let KeyColumn { name, sql_type, .. } = &self.columns[part.column];
+            part.cut.is_none().then_some((name.as_str(), sql_type, &part.part))
+        });
+        whole.collect()
     }
 
     fn index_columns(&self, index: usize) -> impl Iterator<Item = &KeyColumn> {
@@ -162,13 +183,13 @@ fn cut(sql_type: &SqlType, length: usize) -> Cut {
 }
 
 /// The columns of a table whose values follow from the input alone: all but the generated ones.
-pub(crate) fn plain_columns(columns: &[BoundColumn]) -> Vec<&BoundColumn> {
+pub fn plain_columns(columns: &[BoundColumn]) -> Vec<&BoundColumn> {
     columns.iter().filter(|bound| bound.column.generated.is_none()).collect()
 }
 
 /// Reads the keys of rows, for one worker.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyReader {
+pub struct KeyReader {
     plan: KeyPlan,
     /// One a key column: what the row at hand has in it.
     stored: Vec<Stored>,
@@ -191,14 +212,15 @@ enum State {
 }
 
 impl KeyReader {
-    pub(crate) fn new(plan: KeyPlan) -> KeyReader {
+    /// Of rows of the input that it was planned for.
+    pub fn new(plan: KeyPlan) -> KeyReader {
         let stored = vec![Stored::default(); plan.columns.len()];
         KeyReader { plan, stored, scratch: Vec::new() }
     }
 
     /// Converts what keys are made of. False if the row will be refused: then it has no keys.
     #[inline]
-    pub(crate) fn read<R: Row>(&mut self, row: R) -> bool {
+    pub fn read<R: Row>(&mut self, row: R) -> bool {
         for (column, stored) in self.plan.columns.iter_mut().zip(&mut self.stored) {
             stored.bytes.clear();
             match column.read(row, &mut self.scratch, &mut stored.bytes) {
@@ -211,7 +233,7 @@ impl KeyReader {
 
     /// Appends the row's key in index `index` of the plan. Without one, `out` is as before.
     #[inline]
-    pub(crate) fn push(&self, index: usize, out: &mut Vec<u8>) -> Result<(), NoKey> {
+    pub fn push(&self, index: usize, out: &mut Vec<u8>) -> Result<(), NoKey> {
         let start = out.len();
         let Some(Some(key)) = self.plan.indexes.get(index) else { return Err(NoKey::Unknown) };
         let mut no_key = None;
@@ -241,7 +263,7 @@ impl KeyReader {
     }
 
     /// Whether the row's key in index `index` has a number that is yet to be generated.
-    pub(crate) fn is_generated(&self, index: usize) -> bool {
+    pub fn is_generated(&self, index: usize) -> bool {
         let key = self.plan.indexes.get(index).and_then(Option::as_ref);
         let is_generated = |part: &Part| self.stored[part.column].state == State::Generated;
         key.is_some_and(|key| key.parts.iter().any(is_generated))
@@ -290,4 +312,4 @@ impl KeyColumn {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-pub(super) mod tests;
+mod tests;

@@ -1,0 +1,252 @@
+//! Keys in order: those that rows of the input share, that the table has, that parents lack.
+
+use std::cmp::Ordering;
+
+use job::error::Error;
+use job::stop::Stop;
+use schema::{Reference, TableName};
+use server::{Interrupt, Session, catalog};
+use sort::{KeyRange, Merge, Runs};
+use targets::key_read::KeyRows;
+
+use crate::findings::{Findings, What};
+use crate::looks::{Look, Purpose};
+use crate::place::Place;
+
+/// Keys after which it is looked whether somebody wants the end.
+const KEYS_PER_LOOK: u64 = 4096;
+
+/// What came of a look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Rows with the key of a row before them in the input.
+    pub(crate) shared: u64,
+    /// Rows whose key the table has.
+    pub(crate) taken: u64,
+    /// Rows that refer to nothing.
+    pub(crate) orphans: u64,
+    /// Whether the keys of tables were not looked at: the server does not show them in a form that
+    /// tells them, or in another order.
+    pub(crate) is_blind: bool,
+}
+
+/// The tables that keys are compared with.
+pub(crate) struct Tables<'s> {
+    pub(crate) session: &'s mut Session,
+    pub(crate) table: &'s TableName,
+    /// Whether rows that the table has stay in it.
+    pub(crate) keeps_rows: bool,
+    pub(crate) interrupt: &'s Interrupt,
+}
+
+impl Tables<'_> {
+    /// Goes through the keys of a look, `number` among all, and takes down what is found. `own` are
+    /// those that it may refer to in the same input.
+    pub(crate) fn look(
+        &mut self,
+        (number, look): (u16, &Look),
+        keys: &Runs,
+        own: Option<&Runs>,
+        findings: &mut Findings<'_>,
+    ) -> Result<Seen, Stop> {
+        let all = KeyRange::all();
+        let own = own.map(|own| Keys::begin(own, &all)).transpose()?;
+        let reference = match &look.purpose {
+            Purpose::Unique => &self.to_itself(look),
+            Purpose::Refers { reference, .. } => reference,
+            Purpose::Referred => return Ok(Seen::default()),
+        };
+        let mut walk = Walk {
+            keys: Keys::begin(keys, &all)?,
+            own,
+            number,
+            is_unique: matches!(look.purpose, Purpose::Unique),
+            first: None,
+            last: Vec::new(),
+            bound: Vec::new(),
+            seen: Seen::default(),
+            findings,
+            interrupt: self.interrupt,
+            done: 0,
+        };
+        if !self.pass_all(look, reference, &mut walk)? {
+            walk.seen.is_blind = true;
+        }
+        if walk.is_unique || !walk.seen.is_blind {
+            walk.up_to(None)?;
+        }
+        Ok(walk.seen)
+    }
+
+    /// A unique key, as one that a row of the input must not have to the table.
+    fn to_itself(&self, look: &Look) -> Reference {
+        Reference {
+            name: look.name.clone(),
+            columns: look.columns.clone(),
+            parent: self.table.clone(),
+            parent_columns: look.columns.clone(),
+            rules: String::new(),
+        }
+    }
+
+    /// Has the keys of the other table pass; false where the server does not show them so that they can
+    /// be compared.
+    fn pass_all(
+        &mut self,
+        look: &Look,
+        reference: &Reference,
+        walk: &mut Walk<'_, '_>,
+    ) -> Result<bool, Stop> {
+        let parent = &reference.parent;
+        let is_gone = *parent == *self.table && !self.keeps_rows;
+        let session = &mut *self.session;
+        if !walk.keys.is_there
+            || is_gone
+            || !catalog::exists(session, parent)?
+            || catalog::is_empty(session, parent)?
+        {
+            return Ok(true);
+        }
+        let Some(shape) = &look.of else { return Ok(false) };
+        let Some(mut rows) = KeyRows::new(session, shape, reference, parent)? else {
+            return Ok(false);
+        };
+        let (mut key, mut stopped) = (Vec::new(), None);
+        let passed = session.for_each(&rows.statement(parent), |row| {
+            // What is no value of the column here is no key of a row.
+            if rows.read(&row, &mut key)
+                && let Err(stop) = walk.pass(&key)
+            {
+                stopped = Some(stop);
+                return Err(server::Error::Interrupted);
+            }
+            Ok(())
+        });
+        match stopped {
+            Some(stop) => Err(stop),
+            None => passed.map(|()| !walk.seen.is_blind).map_err(|e| Error::from(e).into()),
+        }
+    }
+}
+
+/// The keys of a look, ascending, with the places of their rows.
+struct Keys<'r> {
+    merge: Merge<'r>,
+    key: Vec<u8>,
+    place: Place,
+    is_there: bool,
+}
+
+impl<'r> Keys<'r> {
+    fn begin(runs: &'r Runs, all: &'r KeyRange) -> Result<Keys<'r>, Stop> {
+        let (key, place) = (Vec::new(), Place::default());
+        let mut keys = Keys { merge: runs.merge(all)?, key, place, is_there: true };
+        keys.advance()?;
+        Ok(keys)
+    }
+
+    fn advance(&mut self) -> Result<(), Stop> {
+        let entry = self.merge.next()?;
+        self.is_there = entry.is_some();
+        if let Some((entry, _)) = entry {
+            let (key, place) = entry.split_at(entry.len() - Place::BYTES);
+            self.key.clear();
+            self.key.extend_from_slice(key);
+            self.place = Place::from_bytes(place);
+        }
+        Ok(())
+    }
+
+    /// Whether `wanted` is among them; greater ones than before are asked for.
+    fn has(&mut self, wanted: &[u8]) -> Result<bool, Stop> {
+        while self.is_there && self.key.as_slice() < wanted {
+            self.advance()?;
+        }
+        Ok(self.is_there && self.key == wanted)
+    }
+}
+
+/// Goes through the keys of the input while those of a table pass.
+struct Walk<'r, 'f> {
+    keys: Keys<'r>,
+    own: Option<Keys<'r>>,
+    number: u16,
+    is_unique: bool,
+    /// Where the key at hand was first.
+    first: Option<Place>,
+    last: Vec<u8>,
+    /// The key that passed last.
+    bound: Vec<u8>,
+    seen: Seen,
+    findings: &'r mut Findings<'f>,
+    interrupt: &'r Interrupt,
+    done: u64,
+}
+
+impl Walk<'_, '_> {
+    /// A key of the table.
+    fn pass(&mut self, key: &[u8]) -> Result<(), Stop> {
+        if key < self.bound.as_slice() {
+            self.seen.is_blind = true;
+        }
+        self.bound.clear();
+        self.bound.extend_from_slice(key);
+        match self.seen.is_blind {
+            true => Ok(()),
+            false => self.up_to(Some(key)),
+        }
+    }
+
+    /// Takes all keys of the input up to `bound`, which the table has, or the rest of them.
+    fn up_to(&mut self, bound: Option<&[u8]>) -> Result<(), Stop> {
+        while self.keys.is_there {
+            let order = bound.map(|bound| self.keys.key.as_slice().cmp(bound));
+            if order == Some(Ordering::Greater) {
+                return Ok(());
+            }
+            let is_met = order == Some(Ordering::Equal);
+            if self.is_unique {
+                self.take_unique(is_met)?
+            } else {
+                self.take_referring(is_met)?
+            }
+            self.keys.advance()?;
+            self.done += 1;
+            if self.done.is_multiple_of(KEYS_PER_LOOK) {
+                self.interrupt.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_unique(&mut self, is_met: bool) -> Result<(), Stop> {
+        let Keys { key, place, .. } = &self.keys;
+        if is_met {
+            self.seen.taken += 1;
+            self.findings.push(*place, What::Taken(self.number), &[])?;
+        }
+        match self.first {
+            Some(first) if *key == self.last => {
+                self.seen.shared += 1;
+                self.findings.push(*place, What::Shared(self.number), &first.to_bytes())
+            }
+            _ => {
+                self.first = Some(*place);
+                self.last.clone_from(key);
+                Ok(())
+            }
+        }
+    }
+
+    fn take_referring(&mut self, is_met: bool) -> Result<(), Stop> {
+        let is_own = match &mut self.own {
+            Some(own) if !is_met => own.has(&self.keys.key)?,
+            _ => false,
+        };
+        if is_met || is_own {
+            return Ok(());
+        }
+        self.seen.orphans += 1;
+        self.findings.push(self.keys.place, What::Orphan(self.number), &[])
+    }
+}

@@ -1,0 +1,35 @@
+//! The input judged against a table, as if all of it were to go in; nothing is loaded or changed.
+//!
+//! ```text
+//! rows  input -> every fault of every row, by the converters that loads use
+//!             -> (key, place of the row), sorted, for each unique and each foreign key
+//! keys  merged: rows that share a key; with the keys of the table, and of parents, as the server
+//!       shows them in order
+//! conditions   CHECK constraints, of which the server judges values that are in no table
+//! told  (place, what is wrong), sorted -> the rows in input order, with all their reasons
+//! ```
+//!
+//! Stages of the direct path are not what does this: they need the file that a server has made for
+//! the table, and a check makes none. What they are made of is the same: converters, keys, readings
+//! and sorts.
+//!
+//! In reading order: `run` all of it, `looks` which keys are looked at, `rows` the reading with `judge` of
+//! one row and `partitions` whether one takes it, `place` where it is, `findings` what is wrong with it, `keys` and `conditions`, `told`, and
+//! [`report`].
+
+#![forbid(unsafe_code)]
+
+mod conditions;
+mod findings;
+mod judge;
+mod keys;
+mod looks;
+mod partitions;
+mod place;
+pub mod report;
+mod rows;
+mod run;
+mod told;
+
+pub use report::{BadRow, CheckReport};
+pub use run::check;

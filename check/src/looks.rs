@@ -1,0 +1,175 @@
+//! Which keys of the rows are looked at: unique ones, and those by which rows refer to others.
+
+use encode::binding::BoundColumn;
+use encode::inspected::Inspected;
+use encode::row_keys::{self, KeyPlan};
+use job::options::{LoadOptions, OnDuplicate};
+use schema::{Index, IndexColumn, IndexKind, Reference, Table};
+use sort::EntryShape;
+use targets::key_shape::{KeyColumn, KeyShape};
+
+use crate::place::Place;
+
+/// What a key is looked at for.
+#[derive(Clone, Debug)]
+pub(crate) enum Purpose {
+    /// No two rows may have it.
+    Unique,
+    /// A row of the parent has to have it; of a table that refers to itself, one of the input may:
+    /// the look for the keys of those.
+    Refers { reference: Reference, own: Option<usize> },
+    /// Rows of the same input may refer to it.
+    Referred,
+}
+
+/// A key that each row may have.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    /// Of the index, or of the foreign key.
+    pub(crate) name: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) purpose: Purpose,
+    /// Its number in the plan of keys.
+    pub(crate) key: usize,
+    /// What is sorted: the key, and the place of its row.
+    pub(crate) shape: EntryShape,
+    /// What its bytes are of; none where they do not tell values.
+    pub(crate) of: Option<KeyShape>,
+}
+
+/// All of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Looks {
+    pub(crate) plan: KeyPlan,
+    pub(crate) looks: Vec<Look>,
+    /// What is not judged, a sentence each.
+    pub(crate) not_judged: Vec<String>,
+}
+
+/// A look that is wanted, before it is known whether its keys can be made here.
+struct Wanted {
+    index: Index,
+    purpose: Purpose,
+}
+
+impl Looks {
+    /// Those of a table.
+    pub(crate) fn of(table: &Table, inspected: &Inspected, options: &LoadOptions) -> Looks {
+        let mut not_judged = Vec::new();
+        let mut wanted = Vec::new();
+        if options.on_duplicate == OnDuplicate::Fail {
+            wanted.extend(unique(table, &mut not_judged));
+        } else {
+            not_judged.push(format!(
+                "rows with the same keys, of which --on-duplicate {} says what becomes",
+                options.on_duplicate.name()
+            ));
+        }
+        if !table.references.is_empty() && options.unchecked_keys {
+            not_judged.push("foreign keys, because of --no-foreign-key-checks".to_owned());
+        } else {
+            referring(table, &mut wanted);
+        }
+        let columns = row_keys::plain_columns(&inspected.columns);
+        Looks::planned(wanted, &columns, inspected, not_judged)
+    }
+
+    fn planned(
+        wanted: Vec<Wanted>,
+        columns: &[&BoundColumn],
+        inspected: &Inspected,
+        mut not_judged: Vec<String>,
+    ) -> Looks {
+        let indexes: Vec<&Index> = wanted.iter().map(|one| &one.index).collect();
+        let zero_is_value = inspected.series.zero_is_value;
+        let plan = KeyPlan::new(&indexes, columns, &inspected.collations, zero_is_value).plain();
+        let mut looks: Vec<Look> = Vec::new();
+        // Where each of those wanted is among the looks.
+        let mut at = Vec::with_capacity(wanted.len());
+        for (key, Wanted { index, purpose }) in wanted.into_iter().enumerate() {
+            let is_new = plan.always_generates(key);
+            if !plan.has(key) || is_new {
+                // New numbers are nobody else's.
+                if !(is_new && matches!(purpose, Purpose::Unique)) {
+                    not_judged.push(unknown(&index, &purpose));
+                }
+                at.push(None);
+                continue;
+            }
+            let purpose = match purpose {
+                Purpose::Refers { reference, own } => {
+                    Purpose::Refers { reference, own: own.and_then(|own| at[own]) }
+                }
+                purpose => purpose,
+            };
+            at.push(Some(looks.len()));
+            let columns = index.columns.into_iter().map(|column| column.name).collect();
+            looks.push(Look {
+                name: index.name,
+                columns,
+                purpose,
+                key,
+                shape: EntryShape {
+                    key_len: plan.fixed_len(key).map(|len| len + Place::BYTES),
+                    tail_len: Place::BYTES,
+                    payload: false,
+                },
+                of: of(&plan, key),
+            });
+        }
+        Looks { plan, looks, not_judged }
+    }
+}
+
+/// The unique indexes of a table.
+fn unique(table: &Table, not_judged: &mut Vec<String>) -> Vec<Wanted> {
+    let mut wanted = Vec::new();
+    for index in table.indexes.iter().filter(|index| index.unique) {
+        match &index.without_overlaps {
+            Some(words) => not_judged.push(format!("{words}, which compares periods")),
+            None => wanted.push(Wanted { index: index.clone(), purpose: Purpose::Unique }),
+        }
+    }
+    wanted
+}
+
+/// The foreign keys of a table; of each that refers to the table itself, first what it refers to.
+fn referring(table: &Table, wanted: &mut Vec<Wanted>) {
+    for reference in &table.references {
+        let mut own = None;
+        if reference.parent == table.name {
+            let index = index(&reference.name, &reference.parent_columns);
+            wanted.push(Wanted { index, purpose: Purpose::Referred });
+            own = Some(wanted.len() - 1);
+        }
+        let purpose = Purpose::Refers { reference: reference.clone(), own };
+        wanted.push(Wanted { index: index(&reference.name, &reference.columns), purpose });
+    }
+}
+
+/// An index of these columns, as far as keys are made by it.
+fn index(name: &str, columns: &[String]) -> Index {
+    let column =
+        |name: &String| IndexColumn { name: name.clone(), prefix: None, descending: false };
+    Index {
+        name: name.to_owned(),
+        unique: false,
+        kind: IndexKind::BTree,
+        columns: columns.iter().map(column).collect(),
+        without_overlaps: None,
+    }
+}
+
+fn unknown(index: &Index, purpose: &Purpose) -> String {
+    let what = match purpose {
+        Purpose::Unique => "unique key",
+        Purpose::Refers { .. } | Purpose::Referred => "foreign key",
+    };
+    format!("{what} `{}`, whose keys cannot be made from the input alone", index.name)
+}
+
+/// What the keys of an index are of.
+fn of(plan: &KeyPlan, key: usize) -> Option<KeyShape> {
+    let parts = plan.whole_parts(key)?.into_iter();
+    Some(KeyShape::new(parts.map(|(name, of, part)| KeyColumn::new(name, of, part)).collect()))
+}

@@ -1,0 +1,65 @@
+//! A row of the input, small enough to travel in every entry of a sort.
+
+use std::path::PathBuf;
+
+use job::position::Position;
+
+/// Where a row begins. Ascends in input order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Index into the input's files.
+    pub(crate) file: u32,
+    /// Byte of the file.
+    pub(crate) offset: u64,
+    /// Line of the file, from 1.
+    pub(crate) line: u64,
+}
+
+impl Place {
+    /// Bytes of [`Place::to_bytes`].
+    pub(crate) const BYTES: usize = 20;
+
+    /// Memcmp-ordered.
+    pub(crate) fn to_bytes(self) -> [u8; Place::BYTES] {
+        let mut bytes = [0; Place::BYTES];
+        bytes[..4].copy_from_slice(&self.file.to_be_bytes());
+        bytes[4..12].copy_from_slice(&self.offset.to_be_bytes());
+        bytes[12..].copy_from_slice(&self.line.to_be_bytes());
+        bytes
+    }
+
+    /// What [`Place::to_bytes`] wrote.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Place {
+        Place {
+            file: number(&bytes[..4]) as u32,
+            offset: number(&bytes[4..12]),
+            line: number(&bytes[12..Place::BYTES]),
+        }
+    }
+
+    /// The same by the names of files.
+    pub(crate) fn position(&self, files: &[PathBuf]) -> Position {
+        let file = files.get(self.file as usize).cloned().unwrap_or_default();
+        Position { file, line: self.line, offset: Some(self.offset) }
+    }
+}
+
+/// A big-endian number of any width up to eight bytes.
+pub(crate) fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_keep_a_place_and_input_order() {
+        let place = |file, offset, line| Place { file, offset, line };
+        let places = [place(0, 0, 1), place(0, 7, 2), place(0, 300, 2), place(1, 0, 1)];
+        for place in places {
+            assert_eq!(Place::from_bytes(&place.to_bytes()), place);
+        }
+        assert!(places.is_sorted() && places.map(Place::to_bytes).is_sorted());
+    }
+}

@@ -1,0 +1,57 @@
+//! What was found.
+
+use std::path::PathBuf;
+
+use encode::rejects::Also;
+use job::report::RejectTally;
+use serde::Serialize;
+
+/// What a check says of an input.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CheckReport {
+    /// `database.table`.
+    pub target: String,
+    /// Version of the server.
+    pub server: String,
+    /// Where the server is: host and port, its socket, or `sandbox`.
+    pub server_address: String,
+    /// Rows of the input.
+    pub rows: u64,
+    /// Rows with something wrong.
+    pub bad_rows: u64,
+    /// How many rows are at fault, by column and reason, most first. A row counts for each of its
+    /// reasons.
+    pub reasons: Vec<RejectTally>,
+    /// The first bad rows, in input order.
+    pub first: Vec<BadRow>,
+    /// Where all of them are, if they were to be written down; why is in `<file>.reasons.jsonl`.
+    pub rejects_file: Option<PathBuf>,
+    /// What the rows were judged by besides types and NOT NULL.
+    pub judged: Vec<String>,
+    /// What could not be judged, or was not to be.
+    pub not_judged: Vec<String>,
+    /// Bytes of input.
+    pub bytes: u64,
+    /// From the beginning to the end.
+    pub seconds: f64,
+}
+
+/// A row with something wrong.
+#[derive(Clone, Debug, Serialize)]
+pub struct BadRow {
+    /// The file.
+    pub file: String,
+    /// Line on which it begins, from 1.
+    pub line: u64,
+    /// Byte of the file at which it begins, from 0.
+    pub byte: u64,
+    /// All that is wrong with it.
+    pub reasons: Vec<Also>,
+}
+
+impl CheckReport {
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.bad_rows == 0
+    }
+}

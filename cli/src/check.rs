@@ -1,0 +1,101 @@
+//! `inrush check` and `inrush load --dry-run`: all that is wrong with an input; loads nothing.
+
+use std::io::{self, Write};
+
+use ::check::{BadRow, CheckReport};
+use encode::rejects::Also;
+use schema::TableName;
+
+use crate::args::LoadArgs;
+use crate::failure::{Failure, REJECTS};
+use crate::size::{count, group};
+use crate::{connect, load, signals};
+
+/// Kinds of faults that are told.
+const REASONS_MAX: usize = 20;
+
+/// Judges the input, and prints what was found.
+pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> {
+    let connect::Into::Table(target) = into else {
+        return Err(Failure::usage("rows are checked against one table: --into DB.TABLE"));
+    };
+    load::check_no_report(args)?;
+    let options = load::options(args, target)?;
+    let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_server(target)) };
+    if !args.quiet && args.format.dialect.is_none() && !args.create {
+        load::tell_dialect(&options.files[0]);
+    }
+    signals::watch(&options.interrupt, args.quiet)?;
+    let report = ::check::check(&visit.connect, &options, &*load::watcher(args))?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
+        writeln!(out)?;
+    } else if !args.quiet {
+        show(&mut out, &report)?;
+    }
+    Ok(if report.is_clean() { 0 } else { REJECTS })
+}
+
+fn no_server(target: &TableName) -> Failure {
+    Failure::usage(format!("there is no server yet, and so no table {target}"))
+}
+
+fn show(out: &mut impl Write, report: &CheckReport) -> io::Result<()> {
+    let CheckReport { target, server, server_address, rows, bad_rows, .. } = report;
+    let found = match bad_rows {
+        0 => "nothing wrong".to_owned(),
+        bad => format!("{} of them bad", group(*bad)),
+    };
+    writeln!(out, "{target}: {}, {found}, on {server} ({server_address})", count(*rows, "row"))?;
+    for kind in report.reasons.iter().take(REASONS_MAX) {
+        let column = kind.column.as_ref().map_or(String::new(), |column| format!("`{column}` "));
+        writeln!(out, "  {}: {column}{}", count(kind.rows, "row"), kind.reason)?;
+    }
+    let rest = report.reasons.len().saturating_sub(REASONS_MAX);
+    if rest > 0 {
+        writeln!(out, "  and {}", count(rest as u64, "more reason"))?;
+    }
+    report.first.iter().try_for_each(|row| bad_row(out, row))?;
+    let untold = report.bad_rows - report.first.len() as u64;
+    match &report.rejects_file {
+        Some(file) => {
+            let file = file.display();
+            writeln!(out, "  all bad rows are in {file}, why in {file}.reasons.jsonl")?;
+        }
+        None if untold > 0 => {
+            writeln!(
+                out,
+                "  and {}: --rejects FILE writes all down",
+                count(untold, "more bad row")
+            )?;
+        }
+        None => {}
+    }
+    writeln!(out, "  judged by types, NOT NULL{}", listed(&report.judged))?;
+    report.not_judged.iter().try_for_each(|what| writeln!(out, "  not judged: {what}"))
+}
+
+fn listed(judged: &[String]) -> String {
+    judged.iter().map(|what| format!(", {what}")).collect()
+}
+
+fn bad_row(out: &mut impl Write, row: &BadRow) -> io::Result<()> {
+    let BadRow { file, line, byte, reasons } = row;
+    writeln!(out, "  {file} line {line} (byte {byte})")?;
+    for Also { field, column, value, reason } in reasons {
+        write!(out, "    ")?;
+        if let Some(field) = field {
+            write!(out, "field {field} ")?;
+        }
+        if let Some(column) = column {
+            write!(out, "`{column}` ")?;
+        }
+        // Of keys and conditions the reason does not hold the value.
+        match value.as_ref().filter(|value| value.starts_with('(')) {
+            Some(value) => writeln!(out, "{value}: {reason}")?,
+            None => writeln!(out, "{reason}")?,
+        }
+    }
+    Ok(())
+}

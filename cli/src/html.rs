@@ -1,0 +1,173 @@
+//! `--report FILE.html`: a load as a page that needs nothing else, neither network nor script.
+
+mod chart;
+mod page;
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use load::{CommandLine, Report, SeveralReport};
+
+use self::page::Page;
+use crate::failure::Failure;
+use crate::recorder::{Course, Recorder};
+use crate::size::{group, show};
+
+/// The file of a report, which is there from the beginning: what cannot be written is said before
+/// anything is loaded.
+pub(crate) struct ReportFile {
+    path: PathBuf,
+    file: File,
+    /// What is told beside the report itself.
+    command: Option<CommandLine>,
+    memory_bytes_max: u64,
+}
+
+impl ReportFile {
+    /// Makes the file.
+    pub(crate) fn create(path: &Path, options: &load::LoadOptions) -> Result<ReportFile, Failure> {
+        let file = File::create(path).map_err(|error| {
+            Failure::usage(format!("creating --report {}: {error}", path.display()))
+        })?;
+        let (command, memory_bytes_max) = (options.command.clone(), options.memory_bytes_max);
+        Ok(ReportFile { path: path.to_owned(), file, command, memory_bytes_max })
+    }
+
+    /// Writes what became of a load. What cannot be written is told, and changes nothing.
+    pub(crate) fn write(mut self, recorder: &Recorder, outcome: Result<Told<'_>, &load::Error>) {
+        let course = recorder.course();
+        let page = match outcome {
+            Ok(Told::One(report)) => self.of_table(&course, report),
+            Ok(Told::Several(report)) => self.of_tables(&course, report),
+            Err(error) => self.of_failure(&course, error),
+        };
+        if let Err(error) = self.file.write_all(page.html().as_bytes()) {
+            tell!("inrush: warning: writing --report {}: {error}", self.path.display());
+        }
+    }
+
+    fn of_table(&self, course: &Course, report: &Report) -> Page {
+        let (rows, seconds) = (group(report.rows), report.seconds);
+        let mut page = Page::new(format!("{}: {rows} rows in {seconds:.2} s", report.target));
+        page.facts("What was done", &of_one(report));
+        self.course(&mut page, course);
+        page.table("Rows that were refused", &["rows", "column", "reason"], tallies(report));
+        let indexes = report.indexes.iter().map(|index| {
+            let numbers = [group(index.records), group(index.leaf_pages), index.height.to_string()];
+            let [records, leaves, height] = numbers;
+            vec![index.name.clone(), records, leaves, height]
+        });
+        page.table("Indexes", &["index", "records", "leaf pages", "height"], indexes.collect());
+        page.list("Notes", &report.notes);
+        page.list("Warnings", &report.warnings);
+        page.table("Settings", &["", ""], self.settings());
+        page
+    }
+
+    fn of_tables(&self, course: &Course, report: &SeveralReport) -> Page {
+        let rows: u64 = report.tables.iter().map(|table| table.rows).sum();
+        let (tables, seconds) = (report.tables.len(), report.seconds);
+        let mut page = Page::new(format!(
+            "{}: {} rows into {tables} tables in {seconds:.2} s",
+            report.database,
+            group(rows)
+        ));
+        page.facts(
+            "What was done",
+            &[
+                ("rows", group(rows)),
+                ("refused", group(report.rejects)),
+                ("input", show(report.bytes)),
+                ("seconds", format!("{seconds:.2}")),
+                ("peak memory", show(report.memory_peak_bytes)),
+            ],
+        );
+        self.course(&mut page, course);
+        let heads = ["table", "rows", "refused", "path", "seconds of work"];
+        let of_table = |table: &Report| {
+            let (rows, rejects) = (group(table.rows), group(table.rejects));
+            let seconds = format!("{:.2}", table.seconds);
+            vec![table.target.clone(), rows, rejects, table.path.to_owned(), seconds]
+        };
+        page.table("Tables", &heads, report.tables.iter().map(of_table).collect());
+        let all = report.tables.iter();
+        let refused = all.flat_map(|table| {
+            tallies(table).into_iter().map(|mut row| {
+                row.insert(0, table.target.clone());
+                row
+            })
+        });
+        let heads = ["table", "rows", "column", "reason"];
+        page.table("Rows that were refused", &heads, refused.collect());
+        page.list("Warnings", &report.warnings);
+        page.table("Settings", &["", ""], self.settings());
+        page
+    }
+
+    fn of_failure(&self, course: &Course, error: &load::Error) -> Page {
+        let mut page = Page::new("A load that failed".to_owned());
+        page.list("Why", &[error.to_string()]);
+        self.course(&mut page, course);
+        page.table("Settings", &["", ""], self.settings());
+        page
+    }
+
+    fn course(&self, page: &mut Page, course: &Course) {
+        page.figure("Stages", chart::stages(course));
+        page.figure("Megabytes a second of each stage's work", chart::throughput(course));
+        page.figure("Memory of the program", chart::memory(course, self.memory_bytes_max));
+    }
+
+    fn settings(&self) -> Vec<Vec<String>> {
+        let mut settings = Vec::new();
+        if let Some(command) = &self.command {
+            settings.push(vec!["command".to_owned(), command.to_string()]);
+            settings.push(vec!["run in".to_owned(), command.folder.display().to_string()]);
+        }
+        settings.push(vec!["memory allowed".to_owned(), show(self.memory_bytes_max)]);
+        settings
+    }
+}
+
+/// The report of a load that worked.
+pub(crate) enum Told<'a> {
+    One(&'a Report),
+    Several(&'a SeveralReport),
+}
+
+fn of_one(report: &Report) -> Vec<(&'static str, String)> {
+    let seconds = report
+        .expected_seconds
+        .map_or(String::new(), |expected| format!(", {expected:.2} expected"));
+    let mut facts = vec![
+        ("path", format!("{}: {}", report.path, report.why)),
+        ("server", format!("{} ({})", report.server, report.server_address)),
+        ("rows", group(report.rows)),
+        ("refused", group(report.rejects)),
+        ("input", show(report.bytes)),
+        ("seconds", format!("{:.2}{seconds}", report.seconds)),
+        ("rows a second", group(report.rows_per_second as u64)),
+        ("megabytes a second", format!("{:.1}", report.megabytes_per_second)),
+        ("peak memory", show(report.memory_peak_bytes)),
+        ("spilled", show(report.spilled_bytes)),
+        ("job", report.job.clone()),
+    ];
+    if report.duplicates > 0 {
+        facts.insert(4, ("duplicates", group(report.duplicates)));
+    }
+    if report.file_bytes > 0 {
+        facts.push(("file built", show(report.file_bytes)));
+    }
+    if let Some(file) = &report.rejects_file {
+        facts.push(("file of refused rows", file.display().to_string()));
+    }
+    facts
+}
+
+fn tallies(report: &Report) -> Vec<Vec<String>> {
+    let tally = |tally: &load::RejectTally| {
+        vec![group(tally.rows), tally.column.clone().unwrap_or_default(), tally.reason.clone()]
+    };
+    report.rejects_by_reason.iter().map(tally).collect()
+}

@@ -1,0 +1,235 @@
+//! `inrush jobs`: what ran here, and what became of it.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use load::jobs::{self, Job, State};
+use load::journal::{Entry, Event};
+use serde::Serialize;
+
+use crate::args::{JobsAction, JobsArgs};
+use crate::failure::Failure;
+use crate::size::{count, show};
+
+/// Seconds, for people.
+const SECOND: &str = "%F %T";
+/// And what is left out of it.
+const MILLISECOND: &str = "%T%.3f";
+
+/// Lists jobs, shows one, or removes journals.
+pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
+    let state_dir = state_dir(args.state_dir.as_deref())?;
+    let mut out = io::stdout().lock();
+    let job = |name: &str| jobs::find(&state_dir, name);
+    let printed = match args.action.as_ref().unwrap_or(&JobsAction::List) {
+        JobsAction::List => list(&mut out, &jobs::list(&state_dir)?, args.json),
+        JobsAction::Show { job: name } => show_job(&mut out, &job(name)?, args.json),
+        JobsAction::Logs { job: name } => logs(&mut out, &job(name)?, args.json),
+        JobsAction::Clean { jobs } => clean(&mut out, &state_dir, jobs)?,
+    };
+    printed.map(|()| 0).map_err(Failure::failed)
+}
+
+/// The folder that was named, or the user's.
+pub(crate) fn state_dir(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let state_dir = named.map_or_else(::load::default_state_dir, Path::to_owned);
+    ::load::check_state_dir(&state_dir)?;
+    Ok(state_dir)
+}
+
+/// A job for programs.
+#[derive(Serialize)]
+struct Told<'a> {
+    job: &'a str,
+    state: State,
+    target: &'a str,
+    begun_unix_ms: u64,
+    seconds: f64,
+    pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a ::load::CommandLine>,
+    journal: &'a Path,
+}
+
+impl<'a> Told<'a> {
+    fn of(job: &'a Job) -> Told<'a> {
+        Told {
+            job: &job.name,
+            state: job.state,
+            target: job.target(),
+            begun_unix_ms: job.begun_ms(),
+            seconds: job.seconds(),
+            pid: job.entries.first().map_or(0, |first| first.pid),
+            step: job.last_step().filter(|_| job.state != State::Done),
+            error: job.failure(),
+            command: job.command(),
+            journal: &job.path,
+        }
+    }
+}
+
+fn json<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, told)?;
+    writeln!(out)
+}
+
+fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
+    if is_json {
+        return json(out, &jobs.iter().rev().map(Told::of).collect::<Vec<_>>());
+    }
+    if jobs.is_empty() {
+        return writeln!(out, "no load has run here");
+    }
+    writeln!(out, "{:<24} {:<19} {:<8} {:>10}  into", "job", "begun", "state", "seconds")?;
+    for job in jobs.iter().rev() {
+        let (begun, state) = (time(job.begun_ms(), SECOND), job.state.name());
+        let seconds = job.seconds();
+        let target = one_line(job.target());
+        writeln!(out, "{:<24} {begun} {state:<8} {seconds:>10.2}  {target}", job.name)?;
+    }
+    Ok(())
+}
+
+fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
+    if is_json {
+        return json(out, &Told::of(job));
+    }
+    writeln!(out, "job {}: {}", job.name, job.state.name())?;
+    writeln!(out, "  into     {}", one_line(job.target()))?;
+    writeln!(out, "  begun    {}", time(job.begun_ms(), SECOND))?;
+    if let Some(command) = job.command() {
+        writeln!(out, "  command  {}", one_line(&command.to_string()))?;
+        writeln!(out, "  run in   {}", command.folder.display())?;
+        for input in &command.inputs {
+            let bytes = input.state.map_or("a pipe".to_owned(), |state| show(state.bytes));
+            writeln!(out, "  input    {}, {bytes}", input.path.display())?;
+        }
+        if let Some(changed) = command.changed().filter(|_| job.state != State::Done) {
+            writeln!(out, "           {changed}")?;
+        }
+    }
+    for (step, begun_ms, ended_ms) in steps(&job.entries) {
+        match ended_ms {
+            Some(ended_ms) => {
+                let seconds = ended_ms.saturating_sub(begun_ms) as f64 / 1000.0;
+                writeln!(out, "  {:>8.2} s  {step}", seconds)?;
+            }
+            None => writeln!(out, "  not ended   {step}")?,
+        }
+    }
+    if let Some(failure) = job.failure() {
+        writeln!(out, "  failed   {}", one_line(failure))?;
+    }
+    match (job.state, job.command()) {
+        (State::Failed | State::Killed, Some(_)) => {
+            writeln!(out, "  go on    inrush resume {}", job.name)
+        }
+        _ => writeln!(out, "  journal  {}", job.path.display()),
+    }
+}
+
+/// Each step of each table: its name, when it began, and when it ended if it did.
+fn steps(entries: &[Entry]) -> Vec<(String, u64, Option<u64>)> {
+    let mut steps: Vec<(String, u64, Option<u64>)> = Vec::new();
+    let job = entries.first().map_or("", |first| &first.detail);
+    for entry in entries.iter().filter(|entry| entry.step != "job") {
+        let is_of_all = entry.detail == job;
+        let of = if is_of_all { String::new() } else { format!(" of {}", one_line(&entry.detail)) };
+        let name = format!("{}{of}", entry.step);
+        match entry.event {
+            Event::Begin => steps.push((name, entry.unix_ms, None)),
+            Event::End | Event::Failed => {
+                if let Some(step) = steps.iter_mut().rfind(|step| step.0 == name) {
+                    step.2 = Some(entry.unix_ms);
+                }
+            }
+        }
+    }
+    steps
+}
+
+fn logs(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
+    if is_json {
+        return json(out, &job.entries);
+    }
+    for entry in &job.entries {
+        let (at, event) = (time(entry.unix_ms, MILLISECOND), entry.event.name());
+        let detail = one_line(&entry.detail);
+        writeln!(out, "{at}  {:<10} {event:<6}  {detail}", entry.step)?;
+    }
+    Ok(())
+}
+
+fn clean(
+    out: &mut impl Write,
+    state_dir: &Path,
+    names: &[String],
+) -> Result<io::Result<()>, Failure> {
+    let mut all = Vec::new();
+    for name in names {
+        all.push(jobs::find(state_dir, name)?);
+    }
+    if names.is_empty() {
+        all = jobs::list(state_dir)?;
+        // What a killed load has left is told by its journal.
+        all.retain(|job| matches!(job.state, State::Done | State::Failed));
+    }
+    for job in &all {
+        jobs::remove(state_dir, job)?;
+    }
+    let killed = all.iter().filter(|job| job.state == State::Killed);
+    let mut printed = writeln!(out, "{} removed", count(all.len() as u64, "journal"));
+    for job in killed {
+        printed = printed.and_then(|()| {
+            let target = one_line(job.target());
+            writeln!(out, "what job {} left is removed by the next load into {target}", job.name)
+        });
+    }
+    Ok(printed)
+}
+
+/// In the time zone of the user.
+fn time(unix_ms: u64, format: &str) -> String {
+    match Timestamp::from_millisecond(unix_ms as i64) {
+        Ok(time) => time.to_zoned(TimeZone::system()).strftime(format).to_string(),
+        Err(_) => unix_ms.to_string(),
+    }
+}
+
+/// A name or a message may hold anything.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(unix_ms: u64, step: &str, event: Event, detail: &str) -> Entry {
+        let (step, detail) = (step.to_owned(), detail.to_owned());
+        Entry { unix_ms, pid: 1, step, event, detail, command: None }
+    }
+
+    #[test]
+    fn steps_of_several_tables_are_told_apart() {
+        let entries = [
+            entry(0, "job", Event::Begin, "2 tables"),
+            entry(5, "rows", Event::Begin, "d.a"),
+            entry(6, "rows", Event::Begin, "d.b"),
+            entry(9, "rows", Event::End, "d.a"),
+            entry(11, "publish", Event::Begin, "2 tables"),
+        ];
+        let expected = [
+            ("rows of d.a".to_owned(), 5, Some(9)),
+            ("rows of d.b".to_owned(), 6, None),
+            ("publish".to_owned(), 11, None),
+        ];
+        assert_eq!(steps(&entries), expected);
+    }
+}

@@ -1,0 +1,128 @@
+//! Tables with partitions, a file each: killed anywhere, they are the old table or the new one.
+
+use std::os::unix::process::ExitStatusExt;
+
+use testkit::{TestServer, TestServerOptions};
+
+use crate::scene::{Mode, SWAPPED, Scene};
+use crate::support::{check_table, contents, finish, resume, run, start, wait_paused};
+
+/// One of them gets no rows.
+const BY: &str = "RANGE (id) (PARTITION p0 VALUES LESS THAN (0), PARTITION p1 VALUES LESS THAN (1000), \
+                  PARTITION p2 VALUES LESS THAN MAXVALUE)";
+const ROWS: u32 = 2_000;
+
+/// Where a load is killed.
+const PLACES: [(&str, Mode); 10] = [
+    // In make test, and in the soak all.
+    ("partition.exchanged", Mode::Insert),
+    ("import.end", Mode::Replace),
+    ("shadow.created", Mode::Insert),
+    ("shadow.discarded", Mode::Replace),
+    ("rows.end", Mode::Insert),
+    ("partitions.made", Mode::Insert),
+    ("import.placed", Mode::Replace),
+    ("publish.begin", Mode::Insert),
+    (SWAPPED, Mode::Replace),
+    (SWAPPED, Mode::Insert),
+];
+
+/// Where its server is.
+const SERVER_PLACES: [&str; 6] = [
+    "partition.exchanged",
+    SWAPPED,
+    "shadow.discarded",
+    "partitions.made",
+    "import.placed",
+    "import.end",
+];
+
+#[test]
+fn a_load_killed_between_two_partitions_leaves_the_old_ones_or_the_new_ones() {
+    killed_at(&PLACES[..2]);
+}
+
+#[test]
+#[ignore = "half a minute; make soak runs it"]
+fn a_load_killed_at_any_step_leaves_the_old_partitions_or_the_new_ones() {
+    killed_at(&PLACES);
+}
+
+fn killed_at(places: &[(&str, Mode)]) {
+    let Some(server) = TestServer::shared() else { return };
+    for &(place, mode) in places {
+        let mut scene = Scene::of(server, mode, ROWS, BY);
+        let killed = run(&mut scene.load_with(&format!("{place}=kill")));
+        assert_eq!(killed.status.signal(), Some(9), "{place}: {killed:?}");
+        assert_eq!(scene.is_new(), place == SWAPPED, "{place}");
+        scene.again(place);
+    }
+}
+
+#[test]
+fn a_server_killed_between_two_partitions_comes_back_with_the_old_ones_or_the_new_ones() {
+    server_killed_at(&SERVER_PLACES[..1]);
+}
+
+#[test]
+#[ignore = "half a minute; make soak runs it"]
+fn a_server_killed_at_any_step_comes_back_with_the_old_partitions_or_the_new_ones() {
+    server_killed_at(&SERVER_PLACES);
+}
+
+fn server_killed_at(places: &[&str]) {
+    let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
+    let Some(server) = TestServer::start_with(&options) else { return };
+    for &place in places {
+        let mut scene = Scene::of(&server, Mode::Replace, ROWS, BY);
+        let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
+        wait_paused(&mut child);
+        server.kill_9().unwrap();
+        resume(&child);
+        let outcome = finish(child);
+        server.restart().unwrap();
+        scene.reconnect();
+        assert_eq!(scene.is_new(), place == SWAPPED, "{place}: {outcome:?}");
+        scene.again(place);
+        let table = scene.table.clone();
+        let more = "SELECT -seq, -seq, 'later', NULL";
+        let from = format!("{}.seq_1_to_100", scene.database);
+        scene.session.exec(&format!("INSERT INTO {table} {more} FROM {from}")).unwrap();
+        server.kill_9().unwrap();
+        server.restart().unwrap();
+        scene.reconnect();
+        check_table(&mut scene.session, &table);
+        assert_eq!(contents(&mut scene.session, &table).0, scene.new.0 + 100, "{place}");
+    }
+}
+
+/// What a lost connection, a refusal or a panic leaves is removed at once.
+#[test]
+fn a_load_that_fails_between_two_partitions_leaves_nothing() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::of(server, Mode::Replace, ROWS, BY);
+    let failed = run(&mut scene.load_with("partition.exchanged=panic"));
+    failed.refused(1, &["internal error"]);
+    assert!(!scene.is_new());
+    scene.clean("after a panic");
+}
+
+#[test]
+fn plan_says_how_partitions_are_built_and_when_sending_is_faster() {
+    let Some(server) = TestServer::shared() else { return };
+    let scene = Scene::of(server, Mode::Insert, 100, BY);
+    let load = scene.command();
+    let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
+    let plan = |more: &[&str]| {
+        let mut plan = scene.home.inrush(["plan"]);
+        run(plan.args(arguments.clone()).args(more)).done().out.clone()
+    };
+    let both = "building its 3 partitions, a file each, would take about ";
+    let direct = plan(&[]);
+    let said = "each of its 3 partitions that gets rows is built as a table, and exchanged";
+    assert!(direct.contains(said) && direct.contains(both), "{direct}");
+    let auto = plan(&["--path", "auto"]);
+    assert!(auto.contains("would load by the stream path"), "{auto}");
+    assert!(auto.contains(&format!("not direct: {both}")), "{auto}");
+    assert!(auto.contains(" s, sending the rows about 0.1 s"), "{auto}");
+}

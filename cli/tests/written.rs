@@ -1,0 +1,273 @@
+//! Values as people write them: the same rows by every way in, and what is not written so is refused.
+
+use std::process::Command;
+
+use crate::support::{Desk, Outcome, run};
+
+const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, price DECIMAL(10,2), part DOUBLE, day DATE, \
+     made TIMESTAMP(3) NULL, seen DATETIME, ok TINYINT, flag BIT(1), word VARCHAR(20), \
+     origin VARCHAR(20) NOT NULL, UNIQUE KEY day (day, id))";
+const FORMATS: &[&str] = &[
+    "--header",
+    "--decimal-comma",
+    "--date-format=%d.%m.%Y",
+    "--yes-no",
+    "--trim",
+    "--format-of=part=percent+decimal-comma",
+    "--format-of=MADE=iso",
+    "--format-of=seen=%m/%d/%y %H:%i",
+    "--set=origin=märz, \"1\"",
+    "--ignore-unknown-columns",
+    "--time-zone=+02:00",
+];
+const HEADER: &str = "id,price,part,none of these,day,made,seen,ok,flag,word\n";
+const ROWS: &str = "\
+    1,\"1.234,50\",\"12,5 %\",x,31.12.2026,2026-12-31T10:00:00Z,12/31/26 9:05,yes,true,\"  a b \"\n\
+    \" 2 \",-7,8%,x,1.2.2026,2026-07-01T10:00:00.1234+05:30,1/2/03 00:00,NO,f,NULL\n\
+    3,\",5\",NULL,x,NULL,2026-12-31 10:00:00,NULL,1,0,\"say \"\"x\"\"\"\n";
+const SHOWN: [&str; 3] = [
+    "1|1234.50|12.5|2026-12-31|2026-12-31 12:00:00.000|2026-12-31 09:05:00|1|1|a b|märz, \"1\"",
+    "2|-7.00|8|2026-02-01|2026-07-01 06:30:00.123|2003-01-02 00:00:00|0|0||märz, \"1\"",
+    "3|0.50|||2026-12-31 10:00:00.000||1|0|say \"x\"|märz, \"1\"",
+];
+const SELECT: &str =
+    "SELECT id, price, part, day, made, seen, ok, flag+0, word, origin FROM t ORDER BY id";
+const PATHS: [&str; 3] = ["direct", "stream", "insert"];
+
+fn load(desk: &Desk, text: &str, path: &str, more: &[&str]) -> Outcome {
+    let file = desk.home.file("t.csv", text);
+    let all = [FORMATS, &["--path", path, "--mode", "replace"], more].concat();
+    desk.load("t", &file, &all)
+}
+
+#[test]
+fn every_way_in_takes_the_same_rows() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    desk.exec("SET SESSION time_zone='+02:00'");
+    for path in PATHS {
+        load(&desk, &format!("{HEADER}{ROWS}"), path, &[]).done();
+        assert_eq!(desk.rows(SELECT), SHOWN, "{path}");
+    }
+    // Out of key order, and with rows that share keys.
+    let lines: Vec<&str> = ROWS.lines().collect();
+    let shuffled = format!("{HEADER}{}\n{}\n{}\n{}\n", lines[2], lines[0], lines[1], lines[0]);
+    load(&desk, &shuffled, "direct", &["--on-duplicate", "skip"]).done();
+    assert_eq!(desk.rows(SELECT), SHOWN);
+    load(&desk, &shuffled, "direct", &[]).refused(1, &["the same `PRIMARY` key", "(1)"]);
+}
+
+#[test]
+fn what_is_not_written_so_is_refused_and_never_guessed() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    let bad = "\
+        11,1.23,NULL,x,NULL,NULL,NULL,NULL,NULL,\n\
+        12,NULL,NULL,x,01.02.03,NULL,NULL,NULL,NULL,\n\
+        13,NULL,NULL,x,NULL,yesterday,NULL,maybe,NULL,\n\
+        14,NULL,NULL,x,31.02.2026,NULL,NULL,NULL,NULL,\n";
+    for path in PATHS {
+        let text = format!("{HEADER}{ROWS}{bad}");
+        let log = format!("bad-{path}.csv");
+        let log = desk.home.path().join(log);
+        let rejects = ["--rejects-max", "9", "--rejects", log.to_str().unwrap()];
+        let loaded = load(&desk, &text, path, &rejects);
+        assert_eq!(loaded.code(), 3, "{path}: {loaded:?}");
+        assert_eq!(desk.rows("SELECT id FROM t ORDER BY id"), ["1", "2", "3"], "{path}");
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), format!("{HEADER}{bad}"), "{path}");
+        let reasons = std::fs::read_to_string(format!("{}.reasons.jsonl", log.display())).unwrap();
+        let lines: Vec<&str> = reasons.lines().collect();
+        let format = "is not in the format that was given for it";
+        for (line, parts) in lines.iter().zip([
+            ["1.23", "price", format],
+            ["01.02.03", "day", format],
+            ["yesterday", "maybe", format],
+            ["2026-02-31", "day", "is not DATE"],
+        ]) {
+            for part in parts {
+                assert!(line.contains(part), "{path}: {part} in {line}");
+            }
+        }
+    }
+    let file = desk.home.file("t.csv", format!("{HEADER}{ROWS}{bad}"));
+    let all = [FORMATS, &["--dry-run", "--mode", "replace"]].concat();
+    let checked = desk.load("t", &file, &all);
+    assert_eq!(checked.code(), 3, "{checked:?}");
+    assert!(checked.out.contains("7 rows, 4 of them bad"), "{checked:?}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_said_before_anything_is_done() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    let file = desk.home.file("t.csv", "1,x\n");
+    for (more, part) in [
+        (vec!["--columns", "id,word", "--format-of", "day=iso"], "is in the input"),
+        (vec!["--columns", "id,word", "--format-of", "word=upper"], "`upper` is no format"),
+        (vec!["--columns", "id,word", "--set", "none=1"], "no such column"),
+        (vec!["--columns", "id,word", "--set", "word=1"], "the input has this column too"),
+        (vec!["--columns", "id,word", "--set", "day=32"], "is not DATE"),
+        (
+            vec!["--columns", "id,word", "--set", "day=2026-01-01", "--set", "DAY=2026-01-02"],
+            "two values",
+        ),
+        (vec!["--columns", "id,word", "--set", "origin=é", "--charset", "latin1"], "is not ASCII"),
+        (vec!["--set", "day"], "--set"),
+        (vec!["--header", "--ignore-unknown-columns"], "which the table does not have"),
+    ] {
+        desk.load("t", &file, &more).refused(2, &[part]);
+    }
+    assert_eq!(desk.rows("SELECT * FROM t"), [""; 0]);
+}
+
+/// What a pattern makes of a text is what STR_TO_DATE makes of it.
+#[test]
+fn patterns_mean_what_the_server_means_by_them() {
+    let Some(mut desk) = Desk::new() else { return };
+    let cases = [
+        ("%d.%m.%Y", "31.12.2026"),
+        ("%e.%c.%Y", "1.2.2026"),
+        ("%m/%d/%y", "12/31/69"),
+        ("%m/%d/%y", "12/31/70"),
+        ("%d-%b-%Y", "03-jan-2026"),
+        ("%d %M %Y", "3 September 2026"),
+        ("%Y%m%d%H%i%s", "20261231235958"),
+        ("%d.%m.%Y %k:%i:%S.%f", "1.2.2026 9:05:07.1239"),
+        ("%H:%i", "9:05"),
+    ];
+    let columns: Vec<String> = (0..cases.len()).map(|at| format!("c{at} VARCHAR(40)")).collect();
+    desk.exec(&format!("CREATE TABLE t ({})", columns.join(", ")));
+    let formats: Vec<String> = cases
+        .iter()
+        .enumerate()
+        .map(|(at, case)| format!("--format-of=c{at}={}", case.0))
+        .collect();
+    let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
+    let text = cases.map(|case| case.1).join(",");
+    let file = desk.home.file("t.csv", format!("{text}\n"));
+    desk.load("t", &file, &formats).done();
+    for (at, (pattern, text)) in cases.iter().enumerate() {
+        // Text, without the zeros that the server writes behind a fraction.
+        let seen = desk.rows(&format!("SELECT c{at} FROM t"));
+        let sql = format!("SELECT STR_TO_DATE('{text}', '{pattern}')");
+        let theirs = desk.rows(&sql)[0].trim_end_matches(".000000").to_owned();
+        let theirs = theirs.strip_suffix("00").filter(|_| theirs.contains('.')).unwrap_or(&theirs);
+        assert_eq!(seen, [theirs], "{pattern}: {text}");
+    }
+}
+
+#[test]
+fn of_several_tables_each_or_one_is_meant() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE a (id INT PRIMARY KEY, day DATE, part DOUBLE, origin VARCHAR(9))");
+    desk.exec("CREATE TABLE b (id INT PRIMARY KEY, day DATE, part DOUBLE, origin VARCHAR(9))");
+    let rows = |day: &str, part: &str| format!("id,day,part\n1,{day},\"{part}\"\n");
+    let a = desk.home.file("a.csv", rows("31.12.2026", "1,5"));
+    let b = desk.home.file("b.csv", rows("12/31/2026", "1,5"));
+    let load = |more: &[&str]| {
+        let mut command = desk.home.inrush(["load"]);
+        command.args([&a, &b]).args(["--into", &desk.database, "--header", "--memory", "40M"]);
+        command.arg("--socket").arg(desk.server.socket());
+        command.args(["--date-format", "%d.%m.%Y", "--decimal-comma", "--set", "origin=x"]);
+        run(command.args(more))
+    };
+    load(&[]).refused(1, &["b.csv line 2", "is not in the format that was given for it"]);
+    load(&["--format-of", "c.day=iso"])
+        .refused(2, &["names a column of table c", "no file goes to"]);
+    load(&["--format-of", "b.none=iso"]).refused(2, &["--format-of none", "b is in the input"]);
+    load(&["--format-of", "b.day=%m/%d/%Y", "--set", "a.id=1"]).refused(2, &["--set id=1"]);
+    load(&["--format-of", "b.day=%m/%d/%Y"]).done();
+    for table in ["a", "b"] {
+        let seen = desk.rows(&format!("SELECT * FROM {table}"));
+        assert_eq!(seen, ["1|2026-12-31|1.5|x"], "{table}");
+    }
+}
+
+/// Has the server know a zone whose clocks are set back once a year; false where this machine does not
+/// know it.
+fn knows_berlin(desk: &mut Desk) -> bool {
+    const NAME: &str = "Europe/Berlin";
+    let mut tool = Command::new("mariadb-tzinfo-to-sql");
+    let sql = tool.arg(format!("/usr/share/zoneinfo/{NAME}")).arg(NAME).output();
+    let Ok(sql) = sql else { return false };
+    let script = format!("USE mysql;\n{}", String::from_utf8_lossy(&sql.stdout));
+    let is_known = desk.session.exec(&format!("SET time_zone='{NAME}'")).is_ok();
+    is_known || (sql.status.success() && desk.server.script(&script).is_ok())
+}
+
+/// Where rows are sent, such a moment would be another once the server has read it.
+#[test]
+fn an_hour_that_comes_twice_is_told_apart_or_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    if !knows_berlin(&mut desk) {
+        return;
+    }
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, made TIMESTAMP NULL, shown DATETIME)");
+    let moments = ["2026-10-24T23:30:00Z", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"];
+    let line = |(at, moment): (usize, &&str)| format!("{at},{moment},{moment}\n");
+    let file = desk.home.file("t.csv", moments.iter().enumerate().map(line).collect::<String>());
+    let select = "SELECT UNIX_TIMESTAMP(made), shown FROM t ORDER BY id";
+    let shown = ["2026-10-25 01:30:00", "2026-10-25 02:30:00", "2026-10-25 02:30:00"];
+    let expected = |shown: [&str; 3]| {
+        let row = |(at, shown): (usize, &&str)| format!("{}|{shown}", 1_792_884_600 + 3600 * at);
+        shown.iter().enumerate().map(row).collect::<Vec<_>>()
+    };
+    for path in PATHS {
+        let berlin = ["--path", path, "--date-format", "iso", "--time-zone", "Europe/Berlin"];
+        let loaded = desk.load("t", &file, &berlin);
+        if path == "direct" {
+            loaded.done();
+            assert_eq!(desk.rows(select), expected(shown));
+        } else {
+            loaded.refused(1, &["t.csv line 2", "`made`", "comes twice in the time zone"]);
+        }
+        let utc = ["--path", path, "--date-format", "iso", "--time-zone", "+00:00"];
+        desk.load("t", &file, &[&utc[..], &["--mode", "replace"]].concat()).done();
+        let shown = ["2026-10-24 23:30:00", "2026-10-25 00:30:00", "2026-10-25 01:30:00"];
+        assert_eq!(desk.rows(select), expected(shown), "{path}");
+        desk.exec("TRUNCATE TABLE t");
+    }
+    // Also where no column of the table depends on the zone.
+    desk.exec("CREATE TABLE u (id INT PRIMARY KEY, shown DATETIME)");
+    let file = desk.home.file("u.csv", "1,2026-07-01T10:00:00Z\n");
+    let iso = ["--date-format", "iso", "--time-zone", "+02:00"];
+    desk.load("u", &file, &iso).done();
+    assert_eq!(desk.rows("SELECT shown FROM u"), ["2026-07-01 12:00:00"]);
+}
+
+const BATCH: [&str; 4] =
+    ["1|tab\tand\nline|0|3|0", "2||1||1", "3|back\\slash|0|4|0", "4|é\0\r|0|5|0"];
+
+#[test]
+fn what_the_client_prints_loads_as_it_is() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE s (a INT, b VARCHAR(20) CHARACTER SET utf8mb4, c INT)");
+    desk.exec("CREATE TABLE t LIKE s");
+    desk.exec(
+        "INSERT INTO s VALUES (1, 'tab\\tand\\nline', 3), (2, NULL, NULL), (3, 'back\\\\slash', 4), \
+         (4, 'é\\0\\r', 5)",
+    );
+    let mut client = desk.server.client("mariadb");
+    let select = format!("SELECT c, a, b FROM {}.s", desk.database);
+    client.args(["--batch", "--default-character-set=utf8mb4", "-e", &select]);
+    let printed = client.output().unwrap();
+    assert!(printed.status.success(), "{printed:?}");
+    let file = desk.home.file("out.txt", &printed.stdout);
+    let select = "SELECT a, b, b IS NULL, c, c IS NULL FROM t ORDER BY a";
+    for path in PATHS {
+        desk.load("t", &file, &["--dialect", "batch", "--path", path, "--mode", "replace"]).done();
+        assert_eq!(desk.rows(select), BATCH, "{path}");
+    }
+    desk.exec("DROP TABLE t");
+    let with_trim = desk.load("t", &file, &["--dialect", "batch", "--create", "--trim"]);
+    with_trim.refused(2, &["--create guesses columns from values as the server reads them"]);
+    desk.load("t", &file, &["--dialect", "batch", "--create"]).done();
+    assert_eq!(desk.rows(select), BATCH, "--create");
+    // Names that no column can have are skipped, once.
+    let file = desk.home.file("odd.txt", "a\ta\tb\n1\tNULL\tx\n2\t3\tNULL\n");
+    desk.exec("DROP TABLE t");
+    let sniffed = desk.sniff(&file, &["--dialect", "batch"]);
+    sniffed.done();
+    desk.shell(&sniffed.out).done();
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY a"), ["1||x", "2|3|"], "{sniffed:?}");
+}

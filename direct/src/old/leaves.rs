@@ -1,0 +1,124 @@
+//! The leaves of an old index, a page of records at a time.
+
+use std::ops::Range;
+
+use innodb::instant::Rewriter;
+use innodb::leaves::{LeafRecords, LiveRecord, read_leaves};
+use innodb::page::{AlignedPage, PageBytes};
+use job::error::Error;
+
+use super::index::{OldIndex, READ_PAGES};
+use super::keys::unreadable;
+use crate::space_file::SpaceFile;
+
+/// Reads some leaves after each other.
+pub(crate) struct OldLeaves<'a> {
+    index: &'a OldIndex,
+    file: &'a SpaceFile,
+    /// Leaves that are still to be read.
+    ahead: Range<usize>,
+    pages: Vec<AlignedPage>,
+    /// The leaves in `pages`, and which is next there.
+    read: Range<usize>,
+    next: usize,
+    order: Vec<(u32, usize)>,
+    /// Of a clustered index that was altered instantly.
+    rewriting: Option<Rewriting<'a>>,
+}
+
+/// The leaf at hand, written anew: more than a page, where values of added columns go in.
+struct Rewriting<'a> {
+    rewriter: Rewriter<'a>,
+    page: AlignedPage,
+}
+
+impl<'a> OldLeaves<'a> {
+    pub(crate) fn new(
+        index: &'a OldIndex,
+        file: &'a SpaceFile,
+        rewriter: Option<Rewriter<'a>>,
+    ) -> OldLeaves<'a> {
+        OldLeaves {
+            index,
+            file,
+            ahead: 0..0,
+            pages: vec![AlignedPage::ZERO; READ_PAGES],
+            read: 0..0,
+            next: 0,
+            order: Vec::new(),
+            rewriting: rewriter.map(|rewriter| Rewriting { rewriter, page: AlignedPage::ZERO }),
+        }
+    }
+
+    pub(crate) fn index(&self) -> &'a OldIndex {
+        self.index
+    }
+
+    /// Begins with some leaves.
+    pub(crate) fn begin(&mut self, leaves: Range<usize>) {
+        (self.read, self.next) = (0..0, 0);
+        self.ahead = leaves;
+    }
+
+    /// Reads no leaf behind that at hand.
+    pub(crate) fn end(&mut self) {
+        self.ahead = 0..0;
+        self.read.end = self.read.start + self.next;
+    }
+
+    /// Puts the records of the next page that count into `records`; false after the last page.
+    pub(crate) fn advance(
+        &mut self,
+        of: &LeafRecords,
+        records: &mut Vec<LiveRecord>,
+    ) -> Result<bool, Error> {
+        loop {
+            if let (Some(Rewriting { rewriter, page }), 1..) = (&mut self.rewriting, self.next) {
+                let at = self.next - 1;
+                let leaf = (self.index.leaves[self.read.start + at], &self.pages[at].0);
+                if rewriter.advance(leaf, &mut page.0, records).map_err(unreadable)? {
+                    return Ok(true);
+                }
+            }
+            if self.next == self.read.len() && !self.read_on()? {
+                return Ok(false);
+            }
+            self.next += 1;
+            let at = self.next - 1;
+            let Some(Rewriting { rewriter, .. }) = &mut self.rewriting else {
+                let leaf = self.index.leaves[self.read.start + at];
+                of.live(leaf, &self.pages[at].0, records).map_err(unreadable)?;
+                return Ok(true);
+            };
+            rewriter.begin();
+        }
+    }
+
+    /// Reads more leaves; false if there are none.
+    fn read_on(&mut self) -> Result<bool, Error> {
+        let end = self.ahead.end.min(self.ahead.start + READ_PAGES);
+        self.read = self.ahead.start..end;
+        (self.ahead.start, self.next) = (end, 0);
+        let numbers = &self.index.leaves[self.read.clone()];
+        let read = read_leaves(self.file, numbers, &mut self.pages, &mut self.order);
+        read.map_err(unreadable)?;
+        Ok(!numbers.is_empty())
+    }
+
+    /// The page at hand.
+    #[inline]
+    pub(crate) fn page(&self) -> &PageBytes {
+        match &self.rewriting {
+            Some(rewriting) => &rewriting.page.0,
+            None => &self.pages[self.next - 1].0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn page_mut(&mut self) -> &mut PageBytes {
+        match &mut self.rewriting {
+            Some(rewriting) => &mut rewriting.page.0,
+            None => &mut self.pages[self.next - 1].0,
+        }
+    }
+}

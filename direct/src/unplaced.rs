@@ -1,0 +1,176 @@
+//! Files that are built and verified, and what the server makes of them.
+
+use std::path::Path;
+
+use disk::File;
+use innodb::cfg::{Cfg, CfgIndex};
+use innodb::ids::IndexId;
+use job::error::Error;
+use job::failpoint;
+use job::progress::Stage;
+use job::steps::Steps;
+use schema::Partition;
+use server::Interrupt;
+use targets::Direct;
+use targets::export::Export;
+use targets::import::{AtBuilt, Imported};
+use targets::key_run::Keys;
+use targets::publish::{Filled, FilledBy};
+
+use crate::attempt::Built;
+
+/// A target whose files are built and verified.
+pub struct Unplaced {
+    /// What the server says of all tables that they are for.
+    pub(crate) cfg: Cfg,
+    /// One, or one a partition.
+    pub(crate) spaces: Vec<Full>,
+    pub(crate) built: Built,
+    /// Holds the target, if its rows are in the file too.
+    pub(crate) export: Option<Export>,
+}
+
+/// A file that is built.
+pub(crate) struct Full {
+    pub(crate) at: AtBuilt,
+    pub(crate) file: File,
+    pub(crate) rows: u64,
+}
+
+impl Unplaced {
+    /// Bytes of the file, in the page cache mostly.
+    pub fn file_bytes(&self) -> u64 {
+        self.built.file_bytes
+    }
+
+    /// Has the server of a replica adopt a copy of the file, which lies at `built` and is not imported
+    /// yet.
+    ///
+    /// Errors: the server's; its shadow is of another shape.
+    pub fn import_copy(
+        &self,
+        built: &Path,
+        replica: &mut Direct<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<(), Error> {
+        if self.spaces.len() != 1 {
+            return Err(Error::Usage("the table has partitions, a file each".to_owned()));
+        }
+        let (files, exported) = replica.create_shadow()?.export_template()?;
+        let cfg = self.described();
+        if shape(&Cfg::parse(&files.cfg)?) != shape(&cfg) {
+            return Err(Error::Usage("InnoDB lays the table out otherwise there".to_owned()));
+        }
+        let building = exported.discard()?.create_copy(built, interrupt)?;
+        failpoint::hit("replica.copied");
+        let placed = building.place(&cfg.to_bytes())?;
+        failpoint::hit("replica.placed");
+        let mut imported = placed.import(self.built.row_id_max)?;
+        Ok(imported.check_indexes(self.built.rows_in_all)?)
+    }
+
+    /// What the server is told of each file.
+    fn described(&self) -> Cfg {
+        Cfg { autoinc: self.built.next_auto_increment.unwrap_or(0), ..self.cfg.clone() }
+    }
+
+    /// Has the server adopt the files. Takes no memory worth counting.
+    pub fn import(
+        self,
+        direct: &mut Direct<'_>,
+        steps: &mut Steps<'_>,
+    ) -> Result<(FilledBy, Built), Error> {
+        let cfg = self.described();
+        let Unplaced { mut spaces, mut built, export, .. } = self;
+        let made = steps.step(Stage::Import, || {
+            let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows };
+            let partitions =
+                direct.lock.table.partitioning.as_ref().map(|by| by.partitions.clone());
+            let filled = match partitions {
+                Some(partitions) => exchange_all(direct, &cfg, (spaces, &partitions), &built)?,
+                None => {
+                    let space = spaces.pop();
+                    let imported = space.map(|space| space.import(direct, &cfg, built.row_id_max));
+                    imported.transpose()?.map(|imported| imported.filled().rest())
+                }
+            };
+            let filled = filled.ok_or_else(|| {
+                Error::Internal("a table without files was to be imported".to_owned())
+            })?;
+            Ok(filled.with_keys(keys).extending(export))
+        })?;
+        Ok((made, built))
+    }
+}
+
+impl Full {
+    fn import<'d>(
+        self,
+        direct: &'d mut Direct<'_>,
+        cfg: &Cfg,
+        row_id_max: Option<u64>,
+    ) -> Result<Imported<'d>, Error> {
+        let Full { at, file, rows } = self;
+        // It is the server's from here on.
+        drop(file);
+        let mut building = direct.building(at)?;
+        building.ensure_session()?;
+        let placed = building.place(&cfg.to_bytes())?;
+        failpoint::hit("import.placed");
+        let mut imported = placed.import(row_id_max)?;
+        imported.check_indexes(rows)?;
+        Ok(imported)
+    }
+
+    /// The same file with a table for it: of all partitions but the first, that is made only now.
+    fn with_table(self, number: usize, direct: &mut Direct<'_>) -> Result<Full, Error> {
+        let mut building = direct.building(self.at)?;
+        building.ensure_session()?;
+        let mut at = building.rest();
+        if number > 0 {
+            at = direct.create_part(number, at)?;
+            at.renumber(&self.file)?;
+        }
+        Ok(Full { at, ..self })
+    }
+}
+
+/// Has the server adopt the files of all partitions that got rows; of at least one, which tells later
+/// that nobody has cleaned up. All tables for them are there before the first is imported: what has to
+/// pass in between passes for all of them at once.
+fn exchange_all(
+    direct: &mut Direct<'_>,
+    cfg: &Cfg,
+    (spaces, partitions): (Vec<Full>, &[Partition]),
+    built: &Built,
+) -> Result<Option<FilledBy>, Error> {
+    let mut made = vec![0];
+    let mut filled = Vec::new();
+    for (number, (space, partition)) in spaces.into_iter().zip(partitions).enumerate() {
+        if space.rows == 0 && (built.rows > 0 || number > 0) {
+            direct.remove_part_file(number)?;
+            continue;
+        }
+        filled.push((space.with_table(number, direct)?, partition));
+        made.extend((number > 0).then_some(number));
+    }
+    failpoint::hit("partitions.made");
+    let mut last = None;
+    for (space, partition) in filled {
+        last = Some(space.import(direct, cfg, None)?.exchange(&partition.name)?);
+    }
+    direct.drop_parts(&made)?;
+    let filled = last.map(|last| direct.filled_by_parts(last, built.row_id_max)).transpose()?;
+    Ok(filled.map(Filled::rest))
+}
+
+/// What has to be the same of a table on two servers: all but names and numbers of the files.
+fn shape(cfg: &Cfg) -> Cfg {
+    let index = |index: &CfgIndex| CfgIndex { id: IndexId(0), space_id: 0, ..index.clone() };
+    Cfg {
+        host: String::new(),
+        autoinc: 0,
+        indexes: cfg.indexes.iter().map(index).collect(),
+        ..cfg.clone()
+    }
+}

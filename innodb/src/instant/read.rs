@@ -1,0 +1,113 @@
+//! Finding out how the fields of a file lie, by its root, its metadata and its description.
+
+use crate::cfg::{Cfg, CfgColumn, CfgIndex};
+use crate::ids::PageNo;
+use crate::index_page::index_header;
+use crate::instant::layout::{Missing, OldField, OldLayout};
+use crate::instant::metadata;
+use crate::leaves::{LeafPointers, corrupt};
+use crate::page::{fil_header, page_type};
+use crate::record::{FieldShape, RecordShape};
+use crate::source::{PageSource, ReadError, page_buffer, read_page};
+
+/// Whether the clustered index of the file was altered instantly, by its root.
+pub fn is_altered(source: &dyn PageSource, root: PageNo) -> Result<bool, ReadError> {
+    let mut page = page_buffer();
+    read_page(source, root.0, &mut page)?;
+    Ok(fil_header(&page).page_type.get() == page_type::INSTANT)
+}
+
+impl OldLayout {
+    /// That of the clustered index of a file; none if it was not altered so. `old` describes the file
+    /// and `new` the table as it would be made now, whose records have this `shape`.
+    ///
+    /// Errors: metadata that contradicts itself or the description.
+    pub fn read(
+        source: &dyn PageSource,
+        old: &Cfg,
+        (new, shape): (&Cfg, &RecordShape),
+        pages: u32,
+    ) -> Result<Option<OldLayout>, ReadError> {
+        let Some(index) = old.indexes.first() else { return Ok(None) };
+        let mut root = page_buffer();
+        read_page(source, index.root, &mut root)?;
+        if fil_header(&root).page_type.get() != page_type::INSTANT {
+            return Ok(None);
+        }
+        let core = usize::from(index_header(&root).direction.get() >> 3);
+        let fields = live_fields(old, index);
+        let first_column = shape.key_fields + metadata::SYSTEM_FIELDS;
+        let is_missing = |at: usize, field: &Option<OldField>| at < first_column && field.is_none();
+        if core > fields.len()
+            || core < first_column
+            || fields.iter().enumerate().any(|(at, field)| is_missing(at, field))
+        {
+            let expected = "fields of the index, its key and system columns among them";
+            return Err(corrupt(index.root, 50, "PAGE_INSTANT", core as u64, expected));
+        }
+        let node = node_shape(index, &fields, core, shape)?;
+        let first = LeafPointers::with_node(source, PageNo(index.root), node, pages)?
+            .advance()?
+            .map(|pointer| pointer.leaf);
+        let Some(first) = first else {
+            return Err(corrupt(index.root, 0, "leaves", 0, "a leaf with the metadata"));
+        };
+        let mut layout = OldLayout { fields: Vec::new(), core, places: Vec::new() };
+        metadata::read(source, first, fields, first_column, &mut layout)?;
+        layout.places = places(index, (new, shape)).ok_or_else(|| {
+            corrupt(index.root, 0, "columns", 0, "those of the table as it is now")
+        })?;
+        Ok(Some(layout))
+    }
+}
+
+/// The fields of an index, as far as their columns are there.
+fn live_fields(cfg: &Cfg, index: &CfgIndex) -> Vec<Option<OldField>> {
+    let column = |name: &str| cfg.column_position(name).map(|at| &cfg.columns[at]);
+    let field = |fixed_len: u32, column: &CfgColumn| OldField {
+        fixed_len: fixed_len as usize,
+        nullable: column.is_nullable(),
+        big: column.is_big(),
+        missing: Missing::Never,
+    };
+    let fields = index.fields.iter();
+    fields.map(|of| Some(field(of.fixed_len, column(&of.name)?))).collect()
+}
+
+/// Shape of the node pointers. Their null bits are those of a record of before, of which some may be of
+/// dropped columns.
+fn node_shape(
+    index: &CfgIndex,
+    fields: &[Option<OldField>],
+    core: usize,
+    shape: &RecordShape,
+) -> Result<RecordShape, ReadError> {
+    let nullable = |fields: &[Option<OldField>]| {
+        fields.iter().flatten().filter(|field| field.nullable).count()
+    };
+    let dropped =
+        |fields: &[Option<OldField>]| fields.iter().filter(|field| field.is_none()).count();
+    let known = nullable(&fields[..core]);
+    let all = (index.n_nullable as usize).saturating_sub(nullable(fields));
+    let least = known + all.saturating_sub(dropped(&fields[core..]));
+    let most = known + all.min(dropped(&fields[..core]));
+    let has_lengths = shape.fields[..shape.key_fields].iter().any(|field| field.fixed_len == 0);
+    if has_lengths && least.div_ceil(8) != most.div_ceil(8) {
+        let expected = "dropped columns of which it is known whether they could be NULL";
+        return Err(corrupt(index.root, 0, "nullable columns", most as u64, expected));
+    }
+    Ok(RecordShape { null_bytes: most.div_ceil(8), ..shape.to_node() })
+}
+
+/// Which old field each field of the new index is.
+fn places(index: &CfgIndex, (new, shape): (&Cfg, &RecordShape)) -> Option<Vec<usize>> {
+    let place = |field: &FieldShape| {
+        let name = &new.columns[field.column].name;
+        index.fields.iter().position(|old| {
+            old.name == *name
+                && old.prefix_len == field.prefix_len
+                && old.fixed_len == field.fixed_len
+        })
+    };
+    shape.fields.iter().map(place).collect()
+}

@@ -1,0 +1,177 @@
+//! The command that a job was begun by, as its journal keeps it: enough to run it again, and to see
+//! whether it would read the same.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sources::is_stdin;
+
+/// Bytes at the start of a file that are compared.
+const HEAD_BYTES: u64 = 1 << 16;
+
+/// A command that loads. There is no password on it: none may be on a command line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLine {
+    /// What stood behind the program's name.
+    pub arguments: Vec<String>,
+    /// The folder that it was run in.
+    pub folder: PathBuf,
+    /// The files that it reads rows from, as they were.
+    pub inputs: Vec<Input>,
+}
+
+/// A file of rows, as it was when a job began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// Its path, from the root.
+    pub path: PathBuf,
+    /// What it held; None of a pipe, which cannot be read again.
+    pub state: Option<InputState>,
+}
+
+/// By what a file is taken for the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputState {
+    /// Its size.
+    pub bytes: u64,
+    /// When it was changed last, in nanoseconds since 1970.
+    pub modified_ns: i128,
+    /// CRC-32C of its first 64 KiB.
+    pub head: u32,
+}
+
+impl CommandLine {
+    /// The command of this process, which reads `files`. None where it cannot be written down: an
+    /// argument that is no UTF-8, a working folder that is gone.
+    pub fn of_this_process<'a>(files: impl Iterator<Item = &'a Path>) -> Option<CommandLine> {
+        let folder = std::env::current_dir().ok()?;
+        let arguments: Result<Vec<String>, OsString> =
+            std::env::args_os().skip(1).map(OsString::into_string).collect();
+        let inputs = files.map(|file| Input::of(&folder, file)).collect();
+        Some(CommandLine { arguments: arguments.ok()?, folder, inputs })
+    }
+
+    /// Why running it again would not read the same rows: the first file that is not as it was.
+    pub fn changed(&self) -> Option<String> {
+        self.inputs.iter().find_map(Input::changed)
+    }
+}
+
+/// As it could be typed into a shell.
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("inrush")?;
+        for argument in &self.arguments {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+            match !argument.is_empty() && argument.chars().all(is_plain) {
+                true => write!(f, " {argument}")?,
+                false => write!(f, " '{}'", argument.replace('\'', r"'\''"))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Input {
+    fn of(folder: &Path, file: &Path) -> Input {
+        // What cannot be read is told by who reads the rows.
+        let state = if is_stdin(file) { None } else { InputState::of(file).ok().flatten() };
+        Input { path: folder.join(file), state }
+    }
+
+    /// How it is another file than it was, or cannot be told.
+    pub fn changed(&self) -> Option<String> {
+        let path = self.path.display();
+        let Some(then) = self.state else {
+            return Some(format!("{path} is no file that can be read again"));
+        };
+        match InputState::of(&self.path) {
+            Ok(Some(now)) if now == then => None,
+            Ok(Some(now)) if now.bytes != then.bytes => {
+                Some(format!("{path} has {} bytes, and had {}", now.bytes, then.bytes))
+            }
+            Ok(Some(now)) if now.head != then.head => {
+                Some(format!("{path} begins with other bytes than it did"))
+            }
+            Ok(Some(_)) => Some(format!("{path} was written to since")),
+            Ok(None) => Some(format!("{path} is no plain file any more")),
+            Err(error) if error.kind() == ErrorKind::NotFound => Some(format!("{path} is gone")),
+            Err(error) => Some(format!("{path} cannot be read: {error}")),
+        }
+    }
+}
+
+impl InputState {
+    /// That of a plain file; None of anything else.
+    fn of(path: &Path) -> io::Result<Option<InputState>> {
+        // A pipe would wait for its other end when it is opened.
+        if !std::fs::metadata(path)?.is_file() {
+            return Ok(None);
+        }
+        let file = std::fs::File::open(path)?;
+        let metadata = file.metadata()?;
+        let mut head = Vec::new();
+        file.take(HEAD_BYTES).read_to_end(&mut head)?;
+        Ok(Some(InputState {
+            bytes: metadata.len(),
+            modified_ns: i128::from(metadata.mtime()) * 1_000_000_000
+                + i128::from(metadata.mtime_nsec()),
+            head: crc32c::crc32c(&head),
+        }))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs::{self, File};
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn a_changed_file_is_told_from_the_one_that_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rows.csv");
+        fs::write(&file, "1,a\n2,b\n").unwrap();
+        let input = Input::of(folder.path(), &file);
+        assert_eq!(input.changed(), None);
+        let modified = fs::metadata(&file).unwrap().modified().unwrap();
+        let write = |text: &str, at: SystemTime| {
+            fs::write(&file, text).unwrap();
+            File::options().write(true).open(&file).unwrap().set_modified(at).unwrap();
+            input.changed()
+        };
+        assert_eq!(write("1,a\n2,b\n", modified), None);
+        let changed = write("1,a\n", modified).unwrap();
+        assert!(changed.ends_with("rows.csv has 4 bytes, and had 8"), "{changed}");
+        assert!(
+            write("1,a\n2,c\n", modified).unwrap().ends_with("begins with other bytes than it did")
+        );
+        let later = modified + Duration::from_secs(1);
+        assert!(write("1,a\n2,b\n", later).unwrap().ends_with("was written to since"));
+        fs::remove_file(&file).unwrap();
+        assert!(input.changed().unwrap().ends_with("is gone"));
+        fs::create_dir(&file).unwrap();
+        assert!(input.changed().unwrap().ends_with("no plain file any more"));
+        let stdin = Input::of(folder.path(), Path::new("-"));
+        assert!(stdin.changed().unwrap().ends_with("is no file that can be read again"));
+    }
+
+    #[test]
+    fn a_command_is_shown_as_a_shell_takes_it() {
+        let arguments =
+            ["load", "it's here.csv", "--fields-terminated-by", r"\t", "--null-token", ""];
+        let command = CommandLine {
+            arguments: arguments.map(str::to_owned).into(),
+            folder: PathBuf::from("/"),
+            inputs: Vec::new(),
+        };
+        let shown = r"inrush load 'it'\''s here.csv' --fields-terminated-by '\t' --null-token ''";
+        assert_eq!(command.to_string(), shown);
+    }
+}

@@ -1,0 +1,218 @@
+//! Jobs of this user: those that ended, those that run, those that were killed.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use disk::Folder;
+use disk::private;
+use serde::Serialize;
+
+use crate::command::CommandLine;
+use crate::error::Error;
+use crate::journal::{self, Entry, Event};
+
+/// What became of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It is at work.
+    Running,
+    /// It came to its end.
+    Done,
+    /// It ended by an error, and said so.
+    Failed,
+    /// Its process ended without a word.
+    Killed,
+}
+
+/// A job, by its journal.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// Its journal.
+    pub path: PathBuf,
+    /// What became of it.
+    pub state: State,
+    /// The lines of its journal.
+    pub entries: Vec<Entry>,
+}
+
+impl State {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Done => "done",
+            State::Failed => "failed",
+            State::Killed => "killed",
+        }
+    }
+}
+
+impl Job {
+    /// The table or tables that it is for.
+    pub fn target(&self) -> &str {
+        self.entries.first().map_or("", |first| &first.detail)
+    }
+
+    /// The command that it was begun by, if that could be written down.
+    pub fn command(&self) -> Option<&CommandLine> {
+        self.entries.first()?.command.as_deref()
+    }
+
+    /// When it began, in milliseconds since 1970.
+    pub fn begun_ms(&self) -> u64 {
+        self.entries.first().map_or(0, |first| first.unix_ms)
+    }
+
+    /// Seconds from its first line to its last.
+    pub fn seconds(&self) -> f64 {
+        let last_ms = self.entries.last().map_or(0, |last| last.unix_ms);
+        last_ms.saturating_sub(self.begun_ms()) as f64 / 1000.0
+    }
+
+    /// What it failed by.
+    pub fn failure(&self) -> Option<&str> {
+        let last = self.entries.last()?;
+        (last.event == Event::Failed).then_some(last.detail.as_str())
+    }
+
+    /// The step that it was in when it ended early.
+    pub fn last_step(&self) -> Option<&str> {
+        let last = self.entries.iter().rfind(|entry| entry.step != journal::JOB);
+        last.map(|entry| entry.step.as_str())
+    }
+}
+
+/// All jobs, the newest first.
+///
+/// Errors: a folder of journals that is not this user's alone, or cannot be read.
+pub fn list(state_dir: &Path) -> Result<Vec<Job>, Error> {
+    let failed = |source| Error::State { path: state_dir.to_owned(), source };
+    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(Vec::new()) };
+    let names = folder.names().map_err(failed)?;
+    let mut jobs: Vec<(u64, Job)> = names
+        .iter()
+        .filter_map(|name| Some((journal::begun_ms(name)?, job(&folder, name)?)))
+        .collect();
+    jobs.sort_by(|(a, of_a), (b, of_b)| (b, &of_b.name).cmp(&(a, &of_a.name)));
+    Ok(jobs.into_iter().map(|(_, job)| job).collect())
+}
+
+/// The job of a name, or of the only name that begins so.
+///
+/// Errors: there is none, or there are several.
+pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
+    let mut jobs = list(state_dir)?;
+    if let Some(at) = jobs.iter().position(|job| job.name == name) {
+        return Ok(jobs.swap_remove(at));
+    }
+    jobs.retain(|job| job.name.starts_with(name));
+    match jobs.len() {
+        1 => Ok(jobs.swap_remove(0)),
+        0 => Err(Error::Usage(format!(
+            "there is no job {name} in {}; `inrush jobs` lists them",
+            state_dir.display()
+        ))),
+        count => Err(Error::Usage(format!(
+            "{count} jobs have names that begin with {name}; `inrush jobs` lists them"
+        ))),
+    }
+}
+
+/// Removes the journal of a job and what is kept beside it, refused rows that nobody has named a file for.
+///
+/// Errors: a job that is running; a folder that cannot be written to.
+pub fn remove(state_dir: &Path, job: &Job) -> Result<(), Error> {
+    if job.state == State::Running {
+        return Err(Error::Usage(format!("job {} is running; its journal stays", job.name)));
+    }
+    let failed = |source| Error::State { path: state_dir.to_owned(), source };
+    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
+    journal::remove(&folder, &file_name(job)).map_err(failed)
+}
+
+/// Notes that the command of a killed job is run again, by another job: nothing waits for this one.
+///
+/// Errors: a journal that cannot be written to.
+pub fn note_resumed(state_dir: &Path, job: &Job) -> Result<(), Error> {
+    let failed = |source| Error::State { path: state_dir.to_owned(), source };
+    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
+    let detail = format!("{}: killed; its command was run again by inrush resume", job.target());
+    journal::end(&folder, &file_name(job), &detail).map_err(failed)
+}
+
+fn file_name(job: &Job) -> OsString {
+    OsString::from(format!("{}.jsonl", job.name))
+}
+
+/// The folder of journals, if there is one.
+fn folder(state_dir: &Path) -> io::Result<Option<Folder>> {
+    let path = state_dir.join(journal::FOLDER);
+    match private::open(state_dir).and_then(|_| private::open(&path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+/// None of what is no journal, or one without a whole line.
+fn job(folder: &Folder, name: &OsStr) -> Option<Job> {
+    let text = private::read(folder, name, "journal").ok()?;
+    let entries = journal::parse(&text);
+    let last = entries.last()?;
+    let state = match last.event {
+        Event::End if last.step == journal::JOB => State::Done,
+        Event::Failed if last.step == journal::JOB => State::Failed,
+        _ if journal::is_being_written(folder, name) => State::Running,
+        _ => State::Killed,
+    };
+    let path = folder.path().join(name);
+    let name = name.to_str()?.strip_suffix(".jsonl")?.to_owned();
+    Some(Job { name, path, state, entries })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::journal::Journal;
+
+    #[test]
+    fn jobs_are_running_done_failed_or_killed() {
+        let state = tempfile::tempdir().unwrap();
+        let dir = state.path();
+        assert!(list(dir).unwrap().is_empty() && list(&dir.join("none")).unwrap().is_empty());
+        let begin = |target: &str| {
+            let mut journal = Journal::create(dir).unwrap();
+            journal.begin(target, None).unwrap();
+            journal.write("rows", Event::Begin, target).unwrap();
+            journal
+        };
+        let running = begin("db.running");
+        begin("db.done").write("job", Event::End, "db.done").unwrap();
+        begin("db.failed").write("job", Event::Failed, "db.failed: no").unwrap();
+        let killed = begin("db.killed").job().to_owned();
+        std::fs::write(dir.join("jobs/notes.txt"), "mine").unwrap();
+        let mut jobs = list(dir).unwrap();
+        jobs.sort_by_key(|job| job.target().to_owned());
+        let states: Vec<_> = jobs.iter().map(|job| job.state).collect();
+        assert_eq!(states, [State::Done, State::Failed, State::Killed, State::Running]);
+        assert_eq!(jobs[1].failure(), Some("db.failed: no"));
+        assert_eq!((jobs[2].name.as_str(), jobs[2].last_step()), (killed.as_str(), Some("rows")));
+        let torn = std::fs::read(&jobs[2].path).unwrap();
+        std::fs::write(&jobs[2].path, &torn[..torn.len() - 3]).unwrap();
+        note_resumed(dir, &jobs[2]).unwrap();
+        let resumed = find(dir, &killed).unwrap();
+        assert_eq!((resumed.state, resumed.entries.len()), (State::Failed, 2));
+        assert!(remove(dir, &jobs[3]).unwrap_err().to_string().contains("is running"));
+        std::fs::write(dir.join(format!("jobs/{killed}.rejects")), "x").unwrap();
+        remove(dir, &find(dir, &killed).unwrap()).unwrap();
+        assert!(find(dir, &killed).unwrap_err().to_string().contains("there is no job"));
+        assert!(find(dir, "").unwrap_err().to_string().contains("3 jobs"));
+        assert_eq!(std::fs::read_dir(dir.join("jobs")).unwrap().count(), 4);
+        drop(running);
+        assert!(list(dir).unwrap().iter().all(|job| job.state != State::Running));
+    }
+}

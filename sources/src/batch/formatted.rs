@@ -1,0 +1,151 @@
+//! Rows of text, some of whose fields are written as people write them.
+//!
+//! A representation of its own, so that rows without such fields pay nothing for it: whoever takes
+//! rows is compiled for these too, and meets values in the server's own words.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use values::Value;
+use values::format::Format;
+
+use super::{Row, Rows, TextRow, TextRows};
+
+/// How the fields of a row are written, in order; none for those that are as the server reads them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Formats {
+    by_field: Vec<Option<Format>>,
+}
+
+impl Formats {
+    /// One a field; those behind the last have none.
+    pub fn new(by_field: Vec<Option<Format>>) -> Formats {
+        Formats { by_field }
+    }
+
+    /// Whether values of some field may be moments, which a time zone says the clock's time of.
+    pub fn have_moments(&self) -> bool {
+        self.by_field.iter().flatten().any(Format::has_moments)
+    }
+
+    /// Whether no field has one.
+    pub fn is_empty(&self) -> bool {
+        self.by_field.iter().all(Option::is_none)
+    }
+}
+
+/// Rows of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct FormattedRows<'a> {
+    rows: TextRows<'a>,
+    formats: &'a Formats,
+}
+
+impl<'a> FormattedRows<'a> {
+    pub(super) fn new(rows: TextRows<'a>, formats: &'a Formats) -> FormattedRows<'a> {
+        FormattedRows { rows, formats }
+    }
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct FormattedRow<'a> {
+    row: TextRow<'a>,
+    formats: &'a Formats,
+}
+
+impl<'a> Rows for FormattedRows<'a> {
+    type Row = FormattedRow<'a>;
+
+    #[inline]
+    fn len(self) -> usize {
+        self.rows.len()
+    }
+
+    #[inline]
+    fn row(self, index: usize) -> FormattedRow<'a> {
+        FormattedRow { row: self.rows.row(index), formats: self.formats }
+    }
+}
+
+impl Row for FormattedRow<'_> {
+    #[inline]
+    fn field_count(self) -> usize {
+        self.row.field_count()
+    }
+
+    #[inline]
+    fn has_fields_for(self, needed: usize, columns: usize) -> bool {
+        self.row.has_fields_for(needed, columns)
+    }
+
+    #[inline]
+    fn value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
+    where
+        Self: 'v,
+    {
+        let Some(Some(format)) = self.formats.by_field.get(field) else {
+            return self.row.value(field, scratch);
+        };
+        // Only for a field with escapes or doubled quotes.
+        let mut unescaped = Vec::new();
+        match self.row.value(field, &mut unescaped) {
+            Value::Bytes(text) => {
+                let meaning = format.read(text, scratch);
+                meaning.value(scratch)
+            }
+            _ => Value::Null,
+        }
+    }
+
+    #[inline]
+    fn start(self) -> usize {
+        self.row.start()
+    }
+
+    #[inline]
+    fn span(self) -> Range<usize> {
+        self.row.span()
+    }
+
+    fn raw<'v>(self) -> Cow<'v, [u8]>
+    where
+        Self: 'v,
+    {
+        self.row.raw()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::delimited::Dialect;
+
+    #[test]
+    fn fields_with_a_format_are_read_by_it_and_others_stay() {
+        let text = b"1,\"2,50\",\"yes\"\n1,NULL, no \nx,\"a \"\"b\"\"\",,\n";
+        let formats = Formats::new(vec![
+            None,
+            Some(Format::parse("decimal-comma", false).unwrap()),
+            Some(Format::parse("yes-no", false).unwrap()),
+        ]);
+        let index = Dialect::csv().index(text);
+        let rows = FormattedRows::new(index.rows(text), &formats);
+        let mut scratch = Vec::new();
+        let mut seen = Vec::new();
+        for row in rows.iter() {
+            for field in 0..3 {
+                seen.push(match row.value(field, &mut scratch) {
+                    Value::Null => "NULL".to_owned(),
+                    Value::Malformed(text) => format!("!{}", String::from_utf8_lossy(text)),
+                    Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
+                    other => format!("{other:?}"),
+                });
+            }
+        }
+        assert_eq!(seen, ["1", "2.50", "1", "1", "NULL", "0", "x", "!a \"b\"", ""]);
+        assert_eq!(rows.row(0).raw(), &b"1,\"2,50\",\"yes\"\n"[..]);
+        assert!(formats != Formats::default() && Formats::default().is_empty());
+    }
+}
