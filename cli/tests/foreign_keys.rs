@@ -3,6 +3,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use schema::TableName;
 use server::Session;
@@ -388,6 +389,47 @@ fn orphans(session: &mut Session, database: &str) -> String {
          AND p.a IS NULL)"
     );
     session.query_text(&sql).unwrap().unwrap()
+}
+
+/// The server locks a table with those whose rows follow its own: connections that hold one each would
+/// wait for each other, as long as they may.
+#[test]
+fn a_table_takes_its_place_at_once_whose_children_refer_to_each_other_or_it_to_them() {
+    let Some(server) = TestServer::shared() else { return };
+    let schemas = [
+        "CREATE TABLE t (id INT PRIMARY KEY, one INT); CREATE TABLE one (id INT PRIMARY KEY, t INT, \
+         FOREIGN KEY (t) REFERENCES t (id)); CREATE TABLE two (id INT PRIMARY KEY, t INT, one INT, \
+         FOREIGN KEY (t) REFERENCES t (id), FOREIGN KEY (one) REFERENCES one (id))",
+        "CREATE TABLE t (id INT PRIMARY KEY, one INT); CREATE TABLE one (id INT PRIMARY KEY, t INT, \
+         FOREIGN KEY (t) REFERENCES t (id) ON DELETE CASCADE); ALTER TABLE t ADD FOREIGN KEY (one) \
+         REFERENCES one (id) ON DELETE SET NULL; CREATE TABLE two (id INT PRIMARY KEY, t INT, \
+         FOREIGN KEY (t) REFERENCES t (id))",
+        "CREATE TABLE middle (id INT PRIMARY KEY, one INT); CREATE TABLE t (id INT PRIMARY KEY, \
+         one INT, FOREIGN KEY (one) REFERENCES middle (id)); CREATE TABLE one (id INT PRIMARY KEY, \
+         t INT, FOREIGN KEY (t) REFERENCES t (id)); ALTER TABLE middle ADD FOREIGN KEY (one) \
+         REFERENCES one (id) ON DELETE CASCADE; CREATE TABLE two (id INT PRIMARY KEY, t INT, \
+         FOREIGN KEY (t) REFERENCES t (id))",
+    ];
+    for schema in schemas {
+        let database = server.database().unwrap();
+        server.script(&format!("USE {database}; {schema}")).unwrap();
+        let mut session = server.connect().unwrap();
+        session.exec(&format!("USE {database}")).unwrap();
+        session.exec("INSERT INTO t VALUES (1, NULL), (2, NULL)").unwrap();
+        session.exec("INSERT INTO one (id, t) VALUES (1, 1), (2, 2)").unwrap();
+        session.exec("INSERT INTO two (id, t) VALUES (1, 1)").unwrap();
+        let home = Home::new();
+        let file = home.file("rows", "1\t\\N\n2\t\\N\n3\t\\N\n");
+        let mut command = home.load(server, &format!("{database}.t"), &file);
+        let begun = Instant::now();
+        run(command.args(["--mode", "replace", "--lock-wait", "120"])).done();
+        assert!(begun.elapsed().as_secs() < 60, "it waited for itself: {schema}");
+        for (change, errno) in [("UPDATE one SET t=4", 1452), ("UPDATE one SET t=3", 0)] {
+            let outcome = session.exec(change).map(drop);
+            assert_eq!(outcome.map_or_else(|error| error.errno().unwrap(), |()| 0), errno);
+        }
+        check_table(&mut session, &format!("{database}.t"));
+    }
 }
 
 #[test]

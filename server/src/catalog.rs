@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use schema::{Engine, RowFormat, Table, TableKind, TableName};
 
-pub use self::constraints::foreign_keys;
+pub use self::constraints::{KeyBetween, all_foreign_keys, foreign_keys};
 pub use self::create_table::definition;
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 pub use self::references::{plain_keys, references, without_references};

@@ -23,6 +23,7 @@ mod checkpoint;
 mod copy;
 mod covered;
 pub mod export;
+mod followers;
 pub mod foreign_keys;
 mod guard;
 pub mod identity;

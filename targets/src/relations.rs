@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::covered;
+use crate::followers::Followers;
 use crate::guard::Guard;
 use crate::key_run::Keys;
 use crate::lock::Lock;
@@ -36,7 +37,7 @@ pub enum KeyChecks {
 /// Tables that others are joined with by foreign keys, none of them a target.
 #[derive(Debug, Default)]
 pub(super) struct Relations {
-    /// Rows of these refer to targets.
+    /// Rows of these refer to targets, or the server locks them with such whose rows do.
     pub(super) children: BTreeSet<TableName>,
     /// Holds them, if their rows were looked at.
     pub(super) guard: Option<Guard>,
@@ -59,15 +60,21 @@ pub(super) fn prepare(
         return Ok(Relations::default());
     }
     let is_target = |name: &TableName| targets.iter().any(|(table, _)| table.name == *name);
-    let children = others(targets, KeyEnd::Parent, &is_target);
+    let mut children = others(targets, KeyEnd::Parent, &is_target);
     let (mut guard, mut parents) = (None, None);
     if checks == KeyChecks::Rows {
         let mut held = BTreeSet::new();
-        for parent in others(targets, KeyEnd::Child, &is_target) {
+        let referred = others(targets, KeyEnd::Child, &is_target);
+        let followers = followers(lock, targets, &children, &referred)?;
+        for parent in referred {
             // A key that is added without a look may be to a table that is not there.
-            if !children.contains(&parent) && catalog::exists(&mut lock.session, &parent)? {
-                held.insert(parent);
-            }
+            let is_there = catalog::exists(&mut lock.session, &parent)?;
+            // What the server locks with the targets has to be held by who holds these.
+            match followers.contains(&parent) {
+                true if is_there => children.insert(parent),
+                false if is_there => held.insert(parent),
+                _ => false,
+            };
         }
         // In the order in which the server locks tables for a change that other rows follow.
         parents = Guard::take(lock, &held)?;
@@ -85,6 +92,23 @@ pub(super) fn prepare(
         scratch::add_keys(&mut lock.session, table, names, &waiting)?;
     }
     Ok(Relations { children, guard, parents })
+}
+
+/// Tables among `referred`, which rows of targets refer to, whose own rows follow those of targets.
+fn followers(
+    lock: &mut Lock,
+    targets: &[(Table, Names)],
+    children: &BTreeSet<TableName>,
+    referred: &BTreeSet<TableName>,
+) -> Result<BTreeSet<TableName>> {
+    if children.is_empty() || referred.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let keys = catalog::all_foreign_keys(&mut lock.session)?;
+    let followers = Followers::of(&keys);
+    let reached = targets.iter().flat_map(|(table, _)| followers.reached(&table.name));
+    let is_referred = |name: &&TableName| referred.contains(*name);
+    Ok(reached.filter(is_referred).cloned().collect())
 }
 
 fn check(

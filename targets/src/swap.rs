@@ -28,7 +28,7 @@
 mod mover;
 mod queued;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use self::mover::Mover;
@@ -113,10 +113,42 @@ pub struct Swap {
 #[derive(Debug, Default)]
 pub(super) struct Held {
     /// New tables that rows of others are to refer to, and who holds each.
-    pub(super) tables: HashMap<TableName, Session>,
+    tables: Vec<HeldTables>,
     /// Who holds those others.
     #[expect(dead_code, reason = "its end lets go of the tables")]
     children: Vec<Session>,
+}
+
+/// What one connection holds.
+#[derive(Debug)]
+struct HeldTables {
+    group: Group,
+    session: Session,
+}
+
+/// Tables that the server locks together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    tables: Vec<TableName>,
+    /// Whether old tables are locked with them: rows of these follow theirs.
+    has_old: bool,
+}
+
+impl Held {
+    /// Who holds the new table, perhaps with others.
+    pub(super) fn take(&mut self, table: &TableName) -> Option<Session> {
+        let at = self.tables.iter().position(|held| held.group.tables.contains(table))?;
+        Some(self.tables.swap_remove(at).session)
+    }
+
+    /// Who holds old tables too, which are not dropped before.
+    pub(super) fn take_old(&mut self) -> Vec<Session> {
+        let (old, rest) =
+            std::mem::take(&mut self.tables).into_iter().partition(|held| held.group.has_old);
+        self.tables = rest;
+        let old: Vec<HeldTables> = old;
+        old.into_iter().map(|held| held.session).collect()
+    }
 }
 
 impl Swap {
@@ -205,9 +237,9 @@ impl Swap {
 
     fn statement(&self) -> String {
         let mut renames = Vec::new();
-        for Pair { table, replacement, before } in &self.pairs {
-            let (table, replacement) = (table.quoted(), replacement.quoted());
-            if let Before::Whatever { aside } | Before::Unchanged { aside, .. } = before {
+        for pair in &self.pairs {
+            let (table, replacement) = (pair.table.quoted(), pair.replacement.quoted());
+            if let Some(aside) = pair.aside() {
                 renames.push(format!("{table} TO {}", aside.quoted()));
             }
             renames.push(format!("{replacement} TO {table}"));
@@ -233,6 +265,14 @@ impl Swap {
 impl Pair {
     fn is_looked_at(&self) -> bool {
         matches!(self.before, Before::Unchanged { .. })
+    }
+
+    /// What the old table is called afterwards.
+    fn aside(&self) -> Option<&TableName> {
+        match &self.before {
+            Before::Whatever { aside } | Before::Unchanged { aside, .. } => Some(aside),
+            Before::Nothing => None,
+        }
     }
 
     /// Whether it is known to have no foreign keys.

@@ -99,13 +99,18 @@ impl Swapped<'_> {
 
     fn drop_asides(&mut self, dropped: &[(TableName, TableName)]) -> Result<()> {
         let has_keys = self.targets.iter().any(|(table, _)| !table.foreign_keys.is_empty());
+        // Who holds them lets them go.
+        let mut holders = self.held.take_old();
         for some in dropped.chunks(DROPPED_AT_ONCE) {
             let some: Vec<String> = some.iter().map(|(_, aside)| aside.quoted()).collect();
             let sql = format!("DROP TABLE IF EXISTS {}", some.join(", "));
             let Lock { session, patience, .. } = &mut *self.lock;
-            let done = patience.watch(session, |session| match has_keys {
-                false => exec_published(session, &sql),
-                true => unchecked(session, |session| exec_published(session, &sql)),
+            let mark = session.mark().clone();
+            let done = hand_over(std::mem::take(&mut holders), &mark, some.len(), || {
+                patience.watch(session, |session| match has_keys {
+                    false => exec_published(session, &sql),
+                    true => unchecked(session, |session| exec_published(session, &sql)),
+                })
             });
             done.map_err(|error| self.lock.gone_meanwhile(error))?;
         }
@@ -122,7 +127,7 @@ impl Swapped<'_> {
                 continue;
             }
             let session = &mut self.lock.session;
-            let held: Vec<Session> = self.held.tables.remove(&table.name).into_iter().collect();
+            let held: Vec<Session> = self.held.take(&table.name).into_iter().collect();
             let mark = session.mark().clone();
             hand_over(held, &mark, 1, || carry_over(session, &[replaced]))?;
         }

@@ -13,6 +13,10 @@ use crate::version::Flavor;
 /// The server's answer when the account may not look.
 const ER_ACCESS: [u16; 3] = [1044, 1142, 1227];
 
+/// All foreign keys that any account may ask for.
+const ALL_VISIBLE: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, \
+                           REFERENCED_TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS";
+
 /// Foreign keys in both directions.
 ///
 /// InnoDB's dictionary shows all; an account without PROCESS sees those of the tables it has
@@ -28,6 +32,45 @@ pub fn foreign_keys(session: &mut Session, table: &TableName) -> Result<Vec<Fore
         rows => rows?,
     };
     rows.iter().map(foreign_key).collect()
+}
+
+/// A foreign key of one table that refers to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyBetween {
+    /// Whose rows refer.
+    pub child: TableName,
+    /// To which they do.
+    pub parent: TableName,
+}
+
+/// All foreign keys of the server, as far as the account may look.
+pub fn all_foreign_keys(session: &mut Session) -> Result<Vec<KeyBetween>> {
+    if session.version().flavor == Flavor::MySql {
+        return key_between(&session.query(ALL_VISIBLE)?);
+    }
+    let name = |end: &str, part: i8| {
+        format!("CONVERT(CAST(SUBSTRING_INDEX({end}, '/', {part}) AS BINARY) USING filename)")
+    };
+    let dictionary = format!(
+        "SELECT {}, {}, {}, {} FROM information_schema.INNODB_SYS_FOREIGN",
+        name("FOR_NAME", 1),
+        name("FOR_NAME", -1),
+        name("REF_NAME", 1),
+        name("REF_NAME", -1)
+    );
+    match session.query(&dictionary) {
+        Err(e) if e.errno().is_some_and(|n| ER_ACCESS.contains(&n)) => {
+            key_between(&session.query(ALL_VISIBLE)?)
+        }
+        rows => key_between(&rows?),
+    }
+}
+
+fn key_between(rows: &[Row]) -> Result<Vec<KeyBetween>> {
+    let name = |row: &Row, at: usize| -> Result<TableName> {
+        Ok(TableName { database: row.text(at)?, table: row.text(at + 1)? })
+    };
+    rows.iter().map(|row| Ok(KeyBetween { child: name(row, 0)?, parent: name(row, 2)? })).collect()
 }
 
 /// Asks InnoDB for the keys of the table that its files are named `internal` after.

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use disk::failpoint;
 
 use super::queued::{Queued, lock_statement};
-use super::{ATTEMPT, Before, Held, Pair, Swap, exec_published};
+use super::{ATTEMPT, Before, Group, Held, Pair, Swap, exec_published};
 use crate::behind::{Behind, hand_over_at_once};
+use crate::followers::Followers;
 use crate::foreign_keys::unchecked;
 use crate::queued::{POLL, wait_until_queued};
 use crate::reach::{reach, second};
 use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience};
-use server::catalog;
+use server::catalog::{self, KeyBetween};
 use server::connect::Mark;
 use server::error::{Error, Result};
 use server::identifier::TableName;
@@ -47,12 +48,13 @@ impl Mover<'_> {
         let mut has_forgotten = false;
         // Rows that were looked at could change before a second attempt.
         let were_seen = !self.swap.children.is_empty() || !self.before.is_empty();
+        let joined = self.joined()?;
         let outcome = loop {
             let left = self.patience.wait.saturating_sub(begun.elapsed());
             // Where nobody holds the tables for us there is nothing to gain by a second attempt.
             let is_once = holders.is_empty() || were_seen;
             let wait = if is_once { left } else { ATTEMPT.min(left) };
-            let outcome = self.attempt(&mut holders, wait);
+            let outcome = self.attempt(&mut holders, &joined, wait);
             match outcome.as_ref().err().and_then(Error::errno) {
                 Some(ER_LOCK_WAIT_TIMEOUT) => {}
                 Some(ER_DUP_KEY) if !has_forgotten => {
@@ -79,6 +81,24 @@ impl Mover<'_> {
         outcome
     }
 
+    /// The children, and the new tables that they are to refer to: those together that the server locks
+    /// together.
+    fn joined(&mut self) -> Result<Vec<Group>> {
+        let swap = self.swap;
+        if swap.children.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys = behind_swap(&catalog::all_foreign_keys(self.session)?, &swap.pairs);
+        let tables: Vec<&TableName> = swap.children.iter().chain(swap.referred()).collect();
+        let followers = Followers::of(&keys);
+        let is_old = |table: &TableName| swap.pairs.iter().any(|pair| pair.aside() == Some(table));
+        let group = |tables: Vec<&TableName>| Group {
+            has_old: tables.iter().any(|one| followers.reached(one).into_iter().any(is_old)),
+            tables: tables.into_iter().cloned().collect(),
+        };
+        Ok(followers.groups(&tables).into_iter().map(group).collect())
+    }
+
     /// A connection for each table that is held.
     fn holders(&self, spare: &mut Option<Session>) -> Result<Vec<Session>> {
         let mut holders = Vec::new();
@@ -98,7 +118,12 @@ impl Mover<'_> {
     }
 
     /// Locks, looks and swaps once; error 1205 when a lock does not come for `wait`.
-    fn attempt(&mut self, holders: &mut [Session], wait: Duration) -> Result<Held> {
+    fn attempt(
+        &mut self,
+        holders: &mut [Session],
+        joined: &[Group],
+        wait: Duration,
+    ) -> Result<Held> {
         for holder in holders.iter_mut() {
             holder.set_lock_wait(wait)?;
         }
@@ -112,7 +137,7 @@ impl Mover<'_> {
                 return Err(error);
             }
         }
-        let mut behind = match self.queue_behind(holders) {
+        let mut behind = match self.queue_behind(holders, joined) {
             Ok(behind) => behind,
             Err(error) => {
                 unlock(holders);
@@ -148,23 +173,27 @@ impl Mover<'_> {
     }
 
     /// Has connections wait for the children, and for the new tables that they are to refer to.
-    fn queue_behind(&mut self, holders: &mut [Session]) -> Result<Queued> {
+    fn queue_behind(&mut self, holders: &mut [Session], joined: &[Group]) -> Result<Queued> {
         let mut queued = Queued::default();
         let Some(holder) = holders.first_mut() else { return Ok(queued) };
         let wait = self.patience.wait + ATTEMPT;
-        let mut queue = |tables: &[&TableName]| {
+        let mut queue = |groups: &[&Group]| {
             let session = second(self.session, self.patience.wait)?;
-            let locked = (lock_statement(tables.iter().copied()), tables.len());
+            let tables = groups.iter().flat_map(|group| &group.tables);
+            let locked = (lock_statement(tables.clone()), tables.count());
             Behind::queue(locked, session, wait, holder)
         };
         let mut all = || -> Result<()> {
-            let children: Vec<&TableName> = self.swap.children.iter().collect();
+            let is_new = |group: &&Group| {
+                !group.tables.iter().all(|table| self.swap.children.contains(table))
+            };
+            let (new, children): (Vec<&Group>, Vec<&Group>) = joined.iter().partition(is_new);
             // Of many, some share a connection, which gets them one after the other.
             for some in children.chunks(children.len().div_ceil(BEHIND_MAX).max(1)) {
                 queued.children.push(queue(some)?);
             }
-            for table in self.swap.referred() {
-                queued.tables.push((table.clone(), queue(&[table])?));
+            for group in new {
+                queued.tables.push((group.clone(), queue(&[group])?));
             }
             Ok(())
         };
@@ -269,6 +298,24 @@ impl Mover<'_> {
         }
         Ok(!catalog::exists(&mut session, &self.swap.pairs[0].replacement)?)
     }
+}
+
+/// Foreign keys as they are when the tables are swapped: those of others refer to the old tables, which
+/// refer to what they did.
+fn behind_swap(keys: &[KeyBetween], pairs: &[Pair]) -> Vec<KeyBetween> {
+    let aside = |name: &TableName| pairs.iter().find(|pair| pair.table == *name)?.aside().cloned();
+    let mut behind = Vec::new();
+    for KeyBetween { child, parent } in keys.iter().cloned() {
+        let old = (aside(&child), aside(&parent));
+        if old.0.is_some() || old.1.is_none() {
+            behind.push(KeyBetween { child: child.clone(), parent: parent.clone() });
+        }
+        if old.0.is_some() || old.1.is_some() {
+            let (child, parent) = (old.0.unwrap_or(child), old.1.unwrap_or(parent));
+            behind.push(KeyBetween { child, parent });
+        }
+    }
+    behind
 }
 
 fn unlock(holders: &mut [Session]) {

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use super::{ATTEMPT, Held};
+use super::{ATTEMPT, Group, Held, HeldTables};
 use crate::behind::Behind;
 use server::error::Result;
 use server::identifier::TableName;
@@ -16,7 +16,7 @@ const PASSING: Duration = Duration::from_millis(200);
 #[derive(Default)]
 pub(super) struct Queued {
     pub(super) children: Vec<Behind>,
-    pub(super) tables: Vec<(TableName, Behind)>,
+    pub(super) tables: Vec<(Group, Behind)>,
 }
 
 impl Queued {
@@ -24,7 +24,9 @@ impl Queued {
     pub(super) fn held(self) -> Held {
         let tables = self.tables.into_iter();
         Held {
-            tables: tables.filter_map(|(name, one)| Some((name, one.held().ok()?))).collect(),
+            tables: tables
+                .filter_map(|(group, one)| Some(HeldTables { group, session: one.held().ok()? }))
+                .collect(),
             children: self.children.into_iter().filter_map(|one| one.held().ok()).collect(),
         }
     }
@@ -46,7 +48,7 @@ impl Queued {
             }
             let Some(observer) = holders.first_mut() else { continue };
             let waiting = std::mem::take(&mut self.tables).into_iter();
-            let again = waiting.map(|(name, one)| Some((name, one.again(wait, observer).ok()?)));
+            let again = waiting.map(|(group, one)| Some((group, one.again(wait, observer).ok()?)));
             self.tables = again.flatten().collect();
         }
     }
