@@ -314,24 +314,33 @@ fn a_table_placed_elsewhere_stays_there() {
 fn numbers_go_on_where_they_do_behind_load_data() {
     let Some(server) = Server::get() else { return };
     let mut db = server.database();
-    let lines: String = (0..200).map(|n| format!("\\N\t{n}\n")).collect();
-    let file = server.file(&db, "lines", lines);
+    let lines: String = (1..200).map(|n| format!("\\N\t{n}\n")).collect();
+    let file = server.file(&db, "lines", format!("\\N\t\\N\n{lines}"));
     db.sql("CREATE TABLE seen (n INT)");
+    db.sql("CREATE TABLE p (n INT PRIMARY KEY) ENGINE=InnoDB");
+    db.sql("INSERT INTO p SELECT seq FROM seq_1_to_200");
+    let trigger =
+        "CREATE TRIGGER of_{t} AFTER INSERT ON {t} FOR EACH ROW INSERT INTO seen VALUES (NEW.a)";
     for (engine, more) in [
         ("InnoDB", None),
-        ("InnoDB", Some("INSERT INTO seen VALUES (NEW.a)")),
+        ("InnoDB", Some(trigger)),
+        // Of each of these rows go into the table itself.
+        ("InnoDB", Some("ALTER TABLE {t} ADD FOREIGN KEY (b) REFERENCES p (n)")),
+        ("InnoDB", Some("ALTER TABLE {t} ADD FOREIGN KEY (b) REFERENCES {t} (a)")),
+        (
+            "InnoDB",
+            Some("CREATE TABLE of_{t} (n INT, FOREIGN KEY (n) REFERENCES {t} (a)) ENGINE=InnoDB"),
+        ),
         ("MyISAM", None),
         ("Aria", None),
         ("MEMORY", None),
     ] {
-        db.sql("DROP TABLE IF EXISTS theirs, ours");
+        db.sql("DROP TABLE IF EXISTS of_theirs, of_ours, theirs, ours");
         for table in ["theirs", "ours"] {
             let columns = "a INT AUTO_INCREMENT PRIMARY KEY, b INT";
             db.sql(&format!("CREATE TABLE {table} ({columns}) ENGINE={engine}"));
-            if let Some(body) = more {
-                db.sql(&format!(
-                    "CREATE TRIGGER of_{table} AFTER INSERT ON {table} FOR EACH ROW {body}"
-                ));
+            if let Some(more) = more {
+                db.sql(&more.replace("{t}", table));
             }
         }
         db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE theirs", file.display()));
