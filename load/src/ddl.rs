@@ -99,8 +99,9 @@ fn make(
 ) -> Result<Made, Error> {
     let first = missing[0].1;
     let mut statements = Vec::new();
-    for (name, options) in &missing {
-        targets::refuse_put_aside(session, name)?;
+    let names: Vec<TableName> = missing.iter().map(|(name, _)| name.clone()).collect();
+    targets::refuse_any_put_aside(session, &names)?;
+    for (_, options) in &missing {
         statements.push(statement(options)?);
     }
     if let Some(grant) = privileges::missing(session, privileges::TO_MAKE, &first.database)? {
@@ -119,10 +120,11 @@ fn make(
         for ((name, options), statement) in missing.iter().zip(statements) {
             options.interrupt.check()?;
             session.exec(statement).map_err(refused)?;
-            if !catalog::exists(session, name)? {
-                return Err(Error::Usage(format!("--ddl ran, but made no table {name}")));
-            }
             made.tables.push(name.clone());
+        }
+        let there = catalog::spellings(session, &first.database, &made.tables)?;
+        if let Some((name, _)) = made.tables.iter().zip(there).find(|(_, there)| there.is_none()) {
+            return Err(Error::Usage(format!("--ddl ran, but made no table {name}")));
         }
         check(session, &made.tables)
     };

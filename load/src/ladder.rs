@@ -116,13 +116,15 @@ fn climb_on(
     (memory, source): (&Memory, &mut dyn Source),
     purpose: Purpose,
 ) -> Result<Climbed, Error> {
+    let is_swept = target.is_swept();
     let removed = match (ladder.first_landing(target, options)?, purpose) {
         (None, _) => return Ok(ladder.give_up()),
         (_, Purpose::Plan) => Vec::new(),
+        _ if is_swept => Vec::new(),
         (Some(LoadPath::Direct), _) => Direct::new(target).cleanup()?,
         (Some(_), _) => target.cleanup_tables()?,
     };
-    if purpose == Purpose::Load {
+    if purpose == Purpose::Load && !is_swept {
         // Where this account cannot look, it has left nothing.
         let _ = send::sweep(target);
     }

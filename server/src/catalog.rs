@@ -21,7 +21,9 @@ use std::time::{Duration, Instant};
 
 use schema::{Engine, RowFormat, Table, TableKind, TableName};
 
-pub use self::constraints::{KeyBetween, all_foreign_keys, foreign_keys};
+pub use self::constraints::{
+    KeyBetween, KeysOfTables, all_foreign_keys, foreign_keys, foreign_keys_of,
+};
 pub use self::create_table::definition;
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 pub use self::references::{plain_keys, references, without_references};
@@ -39,9 +41,14 @@ const LISTED_NAP: Duration = Duration::from_millis(20);
 ///
 /// Errors: [`Error::NoTable`]; a server that refuses to tell.
 pub fn read(session: &mut Session, name: &TableName) -> Result<Table> {
+    read_among(session, name, &KeysOfTables::new())
+}
+
+/// The same of one of many, with the keys that [`foreign_keys_of`] gave for all of them.
+pub fn read_among(session: &mut Session, name: &TableName, keys: &KeysOfTables) -> Result<Table> {
     let begun = Instant::now();
     loop {
-        let table = read_once(session, name)?;
+        let table = read_once(session, name, keys)?;
         if begun.elapsed() > LISTED_WAIT || is_as_read(session, &table)? {
             return Ok(table);
         }
@@ -56,7 +63,7 @@ fn is_as_read(session: &mut Session, table: &Table) -> Result<bool> {
         || (!table.columns.is_empty() && definition(session, &table.name)? == table.definition))
 }
 
-fn read_once(session: &mut Session, name: &TableName) -> Result<Table> {
+fn read_once(session: &mut Session, name: &TableName, keys: &KeysOfTables) -> Result<Table> {
     let (name, row) = find(session, name)?;
     let kind = TableKind::named(&row.text(2)?);
     let definition = if kind.is_view() { String::new() } else { definition(session, &name)? };
@@ -80,7 +87,10 @@ fn read_once(session: &mut Session, name: &TableName) -> Result<Table> {
         name,
     };
     if table.kind != TableKind::View {
-        table.foreign_keys = constraints::foreign_keys(session, &table.name)?;
+        table.foreign_keys = match keys.get(&table.name) {
+            Some(keys) => keys.clone(),
+            None => constraints::foreign_keys(session, &table.name)?,
+        };
         table.triggers = constraints::triggers(session, &table.name)?;
         table.checks = constraints::checks(session, &table.name, &mut table.columns)?;
     }

@@ -8,6 +8,8 @@
 //! Source: tried on MariaDB 10.11.19 and 11.8.6; MariaDB 10.11, storage/innobase/row/row0mysql.cc,
 //! `row_rename_table_for_mysql`, `dict_load_foreigns`.
 
+use std::collections::HashSet;
+
 use server::error::Result;
 use server::filename::filename;
 use server::identifier::{TableName, quote_text};
@@ -43,11 +45,44 @@ pub fn has_children(session: &mut Session, table: &TableName) -> Result<bool> {
     Ok(!session.query(&visible)?.is_empty())
 }
 
-/// Those of some tables, there or not, that foreign keys of others refer to, as far as the account may
-/// look.
+/// Those of some tables, there or not, that foreign keys refer to, as far as the account may look.
 pub(super) fn referred(session: &mut Session, tables: &[TableName]) -> Result<Vec<TableName>> {
+    Ok(in_dictionary(session, tables)?.unwrap_or_default())
+}
+
+/// The same also for an account that may not look into the dictionary, which is asked a question for
+/// each table.
+pub(super) fn with_children(session: &mut Session, tables: &[TableName]) -> Result<Vec<TableName>> {
+    if let Some(found) = in_dictionary(session, tables)? {
+        return Ok(found);
+    }
+    let mut found = Vec::new();
+    for table in tables {
+        if has_children(session, table)? {
+            found.push(table.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// InnoDB's names of all tables of loads' own that foreign keys refer to, as far as the account may
+/// look.
+pub(super) fn own_parents(session: &mut Session) -> Result<Vec<String>> {
     if session.version().flavor == Flavor::MySql {
         return Ok(Vec::new());
+    }
+    let sql = "SELECT DISTINCT REF_NAME FROM information_schema.INNODB_SYS_FOREIGN \
+               WHERE REF_NAME LIKE '%\\_inrush\\_%'";
+    match session.query(sql) {
+        Err(e) if e.errno().is_some_and(|errno| ER_ACCESS.contains(&errno)) => Ok(Vec::new()),
+        rows => rows?.iter().map(|row| row.text(0)).collect(),
+    }
+}
+
+/// Tables that keys refer to by InnoDB's dictionary, asked once; none where it cannot be asked.
+fn in_dictionary(session: &mut Session, tables: &[TableName]) -> Result<Option<Vec<TableName>>> {
+    if session.version().flavor == Flavor::MySql || tables.is_empty() {
+        return Ok(Some(Vec::new()));
     }
     let mut internal = Vec::new();
     for table in tables {
@@ -61,12 +96,12 @@ pub(super) fn referred(session: &mut Session, tables: &[TableName]) -> Result<Ve
         list.join(", ")
     );
     let rows = match session.query(&dictionary) {
-        Err(e) if e.errno().is_some_and(|errno| ER_ACCESS.contains(&errno)) => Vec::new(),
+        Err(e) if e.errno().is_some_and(|errno| ER_ACCESS.contains(&errno)) => return Ok(None),
         rows => rows?,
     };
-    let found: Vec<String> = rows.iter().map(|row| row.text(0)).collect::<Result<_>>()?;
+    let found: HashSet<String> = rows.iter().map(|row| row.text(0)).collect::<Result<_>>()?;
     let is_found = |at: &usize| found.contains(&internal[*at]);
-    Ok((0..tables.len()).filter(is_found).map(|at| tables[at].clone()).collect())
+    Ok(Some((0..tables.len()).filter(is_found).map(|at| tables[at].clone()).collect()))
 }
 
 /// Has the foreign keys that refer to tables put aside, which are dropped by now, refer to those

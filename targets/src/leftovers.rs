@@ -28,6 +28,11 @@ struct Own {
 }
 
 impl Lock {
+    /// Whether no load of this target has left anything: known where it was taken with others.
+    pub fn is_swept(&self) -> bool {
+        self.left.as_ref().is_some_and(|left| !left.has(&self.table.name))
+    }
+
     /// Removes the tables that a killed load of this target left, by whichever way; gives their
     /// names. Files that the direct path left are removed where they can be reached. Does nothing
     /// the second time.
@@ -99,9 +104,7 @@ impl Lock {
             carry_over(&mut self.session, &[(self.table.name.clone(), aside)])?;
             self.table.foreign_keys = catalog::foreign_keys(&mut self.session, &self.table.name)?;
         }
-        for database in databases {
-            scratch::drop_database(&mut self.session, &database)?;
-        }
+        scratch::drop_databases(&mut self.session, databases.iter().map(String::as_str))?;
         Ok(removed)
     }
 

@@ -9,7 +9,7 @@
 //! [`lock`] is the target that [`take`] takes, if nobody is `busy` with it, with [`names`] of what is made
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
 //! [`export`] has its rows read meanwhile; [`partitions`] are tried and filled one by one; `reach` connects; `leftovers` removes what a
-//! killed load left; `recover` goes on after a connection was lost; [`waiting`] is for locks of
+//! killed load left, of which `left` knows for many targets; `recover` goes on after a connection was lost; [`waiting`] is for locks of
 //! others, `backup` for backups; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
 
@@ -32,6 +32,7 @@ pub mod keeper;
 pub mod key_read;
 pub mod key_run;
 pub mod key_shape;
+mod left;
 mod leftovers;
 pub mod lock;
 pub mod names;
@@ -60,6 +61,6 @@ pub use lock::{Lock, LockOptions, RECONNECT_WAIT};
 pub use names::Names;
 pub use resting::{Connections, Resting};
 pub use shadow::Direct;
-pub use take::refuse_put_aside;
+pub use take::{refuse_any_put_aside, refuse_put_aside};
 pub use transaction::Transaction;
 pub use twin::Twin;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use schema::Table;
 
 use crate::keeper::Keeper;
+use crate::left::Left;
 use crate::names::Names;
 use crate::waiting::Patience;
 use server::Unsupported;
@@ -78,6 +79,8 @@ pub struct Lock {
     pub(super) folder: Option<Folder>,
     /// Who holds the target, if it is another connection than [`Lock::session`].
     pub(super) keeper: Option<Arc<Keeper>>,
+    /// What killed loads had left when it was taken, if that was asked.
+    pub(super) left: Option<Arc<Left>>,
 }
 
 /// The folder of the target's database.

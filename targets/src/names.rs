@@ -68,8 +68,15 @@ pub fn suffix(table: &TableName) -> String {
 }
 
 /// In 16 digits.
-fn digest_of(table: &TableName) -> String {
+pub(super) fn digest_of(table: &TableName) -> String {
     format!("{:016x}", digest(format!("{}\0{}", table.database, table.table).as_bytes()))
+}
+
+/// What may be a target's digest in a name of ours; nothing in other names.
+pub(super) fn digests_in(name: &str) -> impl Iterator<Item = String> {
+    let is_ours = name.contains("_inrush_");
+    let words = name.split(['_', '.', '#', '/']).filter(move |word| is_ours && word.len() == 16);
+    words.map(str::to_owned)
 }
 
 /// A pattern of LIKE for all names of ours for a table.

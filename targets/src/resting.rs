@@ -11,6 +11,7 @@ use std::time::Duration;
 use schema::Table;
 
 use crate::keeper::Keeper;
+use crate::left::Left;
 use crate::lock::{Folder, Lock, LockOptions};
 use crate::names::Names;
 use crate::triggers;
@@ -43,6 +44,7 @@ pub struct Resting {
     pub(super) reconnect_wait: Duration,
     pub(super) folder: Option<Folder>,
     pub(super) keeper: Option<Arc<Keeper>>,
+    pub(super) left: Option<Arc<Left>>,
 }
 
 impl Connections {
@@ -88,6 +90,7 @@ impl Resting {
             reconnect_wait: options.reconnect_wait,
             folder,
             keeper: None,
+            left: None,
         }
     }
 
@@ -95,7 +98,7 @@ impl Resting {
     pub fn work(self, connections: Connections) -> Lock {
         let Connections { session, spare } = connections;
         let Resting { table, facts, names, unsupported, remarks, .. } = self;
-        let Resting { patience, reconnect_wait, folder, keeper, .. } = self;
+        let Resting { patience, reconnect_wait, folder, keeper, left, .. } = self;
         Lock {
             session,
             table,
@@ -108,6 +111,7 @@ impl Resting {
             spare,
             folder,
             keeper,
+            left,
         }
     }
 
@@ -134,7 +138,7 @@ impl Lock {
     /// Takes the connections from the target, for another one.
     pub fn rest(self) -> (Resting, Connections) {
         let Lock { session, table, facts, names, unsupported, remarks, .. } = self;
-        let Lock { patience, reconnect_wait, spare, folder, keeper, .. } = self;
+        let Lock { patience, reconnect_wait, spare, folder, keeper, left, .. } = self;
         let resting = Resting {
             table,
             facts,
@@ -145,6 +149,7 @@ impl Lock {
             reconnect_wait,
             folder,
             keeper,
+            left,
         };
         (resting, Connections { session, spare })
     }

@@ -13,7 +13,7 @@
 //! Source: tried on MariaDB 10.11.19 and 11.8.6; MariaDB 10.11, storage/innobase/row/row0mysql.cc,
 //! `row_rename_table_for_mysql`: ids of constraints change their database with the table's.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::foreign_keys::unchecked;
 use crate::names::Names;
@@ -120,17 +120,27 @@ pub(super) fn add_keys(
     Err(Error::Altered { target: table.name.to_string(), detail })
 }
 
-/// Drops a database of a load's own, if it is there and empty.
+/// Drops databases of a load's own that are there and empty.
 ///
-/// Errors: [`Error::Leftover`] where something is in it.
-pub(super) fn drop_database(session: &mut Session, database: &str) -> Result<bool> {
-    let name = quote_text(database);
-    let there = format!("SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME={name}");
-    if session.query(&there)?.is_empty() {
-        return Ok(false);
+/// Errors: [`Error::Leftover`] where something is in one.
+pub(super) fn drop_databases<'n>(
+    session: &mut Session,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Result<()> {
+    let mut names = names.into_iter().peekable();
+    if names.peek().is_none() {
+        return Ok(());
     }
+    // The server lists them all whatever is asked for.
+    let there = session.query("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA")?;
+    let there: HashSet<String> = there.iter().map(|row| row.text(0)).collect::<Result<_>>()?;
+    names.filter(|name| there.contains(*name)).try_for_each(|name| drop_database(session, name))
+}
+
+fn drop_database(session: &mut Session, database: &str) -> Result<()> {
     let tables = format!(
-        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={name} LIMIT 1"
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} LIMIT 1",
+        quote_text(database)
     );
     if let Some(table) = session.query_text(&tables)? {
         return Err(Error::Leftover(format!(
@@ -138,8 +148,7 @@ pub(super) fn drop_database(session: &mut Session, database: &str) -> Result<boo
              is, and remove it"
         )));
     }
-    session.exec(&format!("DROP DATABASE {}", quote_name(database)))?;
-    Ok(true)
+    session.exec(&format!("DROP DATABASE IF EXISTS {}", quote_name(database))).map(drop)
 }
 
 /// Whether a filled table waits somewhere still.

@@ -37,7 +37,7 @@ use crate::reach::reach;
 use crate::triggers::{self, has_triggers};
 use crate::waiting::{Patience, lock_holders};
 use schema::{ForeignKey, KeyEnd};
-use server::catalog::{definition, foreign_keys};
+use server::catalog::{KeysOfTables, definition, foreign_keys};
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::identifier::TableName;
@@ -281,7 +281,7 @@ impl Pair {
     }
 
     /// Under the holder's lock: the table is as it was when its replacement was made.
-    fn check_unchanged(&self, holder: &mut Session) -> Result<()> {
+    fn check_unchanged(&self, holder: &mut Session, keys: &KeysOfTables) -> Result<()> {
         let Before::Unchanged { definition: before, foreign_keys: known, mode, triggers, .. } =
             &self.before
         else {
@@ -298,7 +298,10 @@ impl Pair {
             return altered("it has a trigger now");
         }
         // That of a child table is not in the target's definition.
-        let keys = foreign_keys(holder, name)?;
+        let keys = match keys.get(name) {
+            Some(keys) => keys.clone(),
+            None => foreign_keys(holder, name)?,
+        };
         if let Some(key) = keys.iter().find(|key| !known.contains(key)) {
             return altered(&format!("it has a foreign key now: {key}"));
         }

@@ -1,10 +1,12 @@
 //! What is left to do once filled tables have taken their places.
 
+use std::collections::{HashMap, HashSet};
+
 use disk::failpoint;
 use schema::{KeyEnd, Table};
 
 use crate::behind::hand_over;
-use crate::foreign_keys::{carry_over, unchecked};
+use crate::foreign_keys::{carry_over, unchecked, with_children};
 use crate::guard::Guard;
 use crate::lock::{ER_GONE, Lock};
 use crate::names::Names;
@@ -85,15 +87,12 @@ impl Swapped<'_> {
         self.drop_asides(&dropped)?;
         failpoint::hit("publish.dropped");
         self.carry_over(&dropped)?;
-        for (table, names) in &self.targets {
-            let is_kept = !dropped.iter().any(|(name, _)| *name == table.name);
-            if table.references.is_empty() || is_kept {
-                continue;
-            }
-            for database in names.scratch() {
-                scratch::drop_database(&mut self.lock.session, database)?;
-            }
-        }
+        let dropped: HashSet<&TableName> = dropped.iter().map(|(name, _)| name).collect();
+        let with_own = |(table, _): &&(Table, Names)| {
+            !table.references.is_empty() && dropped.contains(&table.name)
+        };
+        let databases = self.targets.iter().filter(with_own).flat_map(|(_, names)| names.scratch());
+        scratch::drop_databases(&mut self.lock.session, databases)?;
         kept
     }
 
@@ -119,17 +118,21 @@ impl Swapped<'_> {
 
     /// Rows of other tables refer to the new ones.
     fn carry_over(&mut self, dropped: &[(TableName, TableName)]) -> Result<()> {
-        for (table, names) in &self.targets {
-            let aside = names.aside(table, self.mode);
-            let replaced = (table.name.clone(), aside.clone());
-            let is_parent = table.foreign_keys.iter().any(|key| key.end != KeyEnd::Child);
-            if !is_parent || !dropped.contains(&replaced) {
-                continue;
-            }
+        let targets = self.targets.iter().map(|(table, _)| (&table.name, table));
+        let targets: HashMap<&TableName, &Table> = targets.collect();
+        let is_parent = |(name, _): &&(TableName, TableName)| {
+            let keys = targets.get(name).map_or(&[][..], |table| &table.foreign_keys);
+            keys.iter().any(|key| key.end != KeyEnd::Child)
+        };
+        let parents = dropped.iter().filter(is_parent);
+        let asides: Vec<TableName> = parents.map(|(_, aside)| aside.clone()).collect();
+        let referred = with_children(&mut self.lock.session, &asides)?;
+        for replaced in dropped.iter().filter(|(_, aside)| referred.contains(aside)) {
             let session = &mut self.lock.session;
-            let held: Vec<Session> = self.held.take(&table.name).into_iter().collect();
+            let held: Vec<Session> = self.held.take(&replaced.0).into_iter().collect();
             let mark = session.mark().clone();
-            hand_over(held, &mark, 1, || carry_over(session, &[replaced]))?;
+            let replaced = std::slice::from_ref(replaced);
+            hand_over(held, &mark, 1, || carry_over(session, replaced))?;
         }
         Ok(())
     }

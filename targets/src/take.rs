@@ -6,11 +6,12 @@ use schema::Table;
 
 use crate::busy::{BUSY_WAIT, busy};
 use crate::keeper::Keeper;
+use crate::left::Left;
 use crate::lock::{Lock, LockOptions};
 use crate::names::Names;
 use crate::resting::{Connections, Resting};
 use crate::waiting::Patience;
-use server::catalog;
+use server::catalog::{self, KeysOfTables};
 use server::error::{Error, Result};
 use server::facts::ServerFacts;
 use server::identifier::TableName;
@@ -34,7 +35,7 @@ impl Lock {
             return Err(busy(&mut session, &spelled)?);
         }
         // Now that nobody else loads it.
-        let table = described(&mut session, &spelled, options)?;
+        let table = described(&mut session, &spelled, &KeysOfTables::new(), options)?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
         let dir = facts.database_dir(&mut session, &table.name.database, datadir)?;
@@ -62,15 +63,24 @@ impl Keeper {
                 return Err(busy(&mut session, target)?);
             }
         }
-        let tables = names.iter().map(|name| described(&mut session, name, options));
+        let keys = catalog::foreign_keys_of(&mut session, names)?;
+        let tables = names.iter().map(|name| described(&mut session, name, &keys, options));
         let tables = tables.collect::<Result<Vec<Table>>>()?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
         let dir = facts.database_dir(&mut session, &names[0].database, datadir)?;
+        let left = match names {
+            [_] => None,
+            names => {
+                let dir = dir.as_ref().ok();
+                Left::read(&mut session, &names[0].database, dir)?.map(Arc::new)
+            }
+        };
         let reconnect_wait = options.reconnect_wait;
         let keeper = Arc::new(Keeper { session: Mutex::new(session), targets, reconnect_wait });
         let resting = |table| Resting {
             keeper: Some(Arc::clone(&keeper)),
+            left: left.clone(),
             ..Resting::of(table, &facts, &dir, options)
         };
         let resting = tables.into_iter().map(resting).collect();
@@ -79,8 +89,14 @@ impl Keeper {
 }
 
 /// What a table is, once nobody else loads it.
-fn described(session: &mut Session, name: &TableName, options: &LockOptions) -> Result<Table> {
-    match patience(name, options).watch(session, |session| catalog::read(session, name)) {
+fn described(
+    session: &mut Session,
+    name: &TableName,
+    keys: &KeysOfTables,
+    options: &LockOptions,
+) -> Result<Table> {
+    let patience = patience(name, options);
+    match patience.watch(session, |session| catalog::read_among(session, name, keys)) {
         Err(Error::NoTable(missing)) => Err(missing_target(session, name, missing)),
         table => table,
     }
@@ -101,16 +117,21 @@ fn missing_target(session: &mut Session, name: &TableName, missing: String) -> E
 ///
 /// Errors: [`Error::Leftover`], which names the table put aside.
 pub fn refuse_put_aside(session: &mut Session, name: &TableName) -> Result<()> {
-    let names = Names::of(name);
-    for aside in names.beside() {
-        if catalog::exists(session, aside)? {
-            return Err(Error::Leftover(format!(
-                "table {name} does not exist, but {aside}, which a load had put aside for it, does: \
-                 RENAME TABLE {} TO {} brings it back, DROP TABLE gives it up",
-                aside.quoted(),
-                name.quoted()
-            )));
-        }
-    }
-    Ok(())
+    refuse_any_put_aside(session, std::slice::from_ref(name))
+}
+
+/// The same of several tables of one database, by one question.
+pub fn refuse_any_put_aside(session: &mut Session, names: &[TableName]) -> Result<()> {
+    let Some(first) = names.first() else { return Ok(()) };
+    let beside = |name| Names::of(name).beside().map(TableName::clone);
+    let asides: Vec<TableName> = names.iter().flat_map(beside).collect();
+    let there = catalog::spellings(session, &first.database, &asides)?;
+    let Some(at) = there.iter().position(Option::is_some) else { return Ok(()) };
+    let (aside, name) = (&asides[at], &names[at * names.len() / asides.len()]);
+    Err(Error::Leftover(format!(
+        "table {name} does not exist, but {aside}, which a load had put aside for it, does: \
+         RENAME TABLE {} TO {} brings it back, DROP TABLE gives it up",
+        aside.quoted(),
+        name.quoted()
+    )))
 }

@@ -1,5 +1,7 @@
 //! Foreign keys, triggers and CHECK constraints.
 
+use std::collections::HashMap;
+
 use schema::{Check, Column, ForeignKey, KeyEnd, TableName, Trigger};
 use values::SqlType;
 
@@ -17,21 +19,24 @@ const ER_ACCESS: [u16; 3] = [1044, 1142, 1227];
 const ALL_VISIBLE: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, \
                            REFERENCED_TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS";
 
+/// Foreign keys of tables that were asked for at once, by the tables' names.
+pub type KeysOfTables = HashMap<TableName, Vec<ForeignKey>>;
+
 /// Foreign keys in both directions.
 ///
 /// InnoDB's dictionary shows all; an account without PROCESS sees those of the tables it has
 /// rights on.
 pub fn foreign_keys(session: &mut Session, table: &TableName) -> Result<Vec<ForeignKey>> {
-    let database = filename(session, &table.database)?;
-    let file = filename(session, &table.table)?;
-    let internal = quote_text(&format!("{database}/{file}"));
-    let rows = match session.query(&dictionary(session.version().flavor, &internal)) {
+    let internal = internal_name(session, table)?;
+    let rows = match session.query(&dictionary(session.version().flavor, Some(&internal))) {
         Err(e) if e.errno().is_some_and(|n| ER_ACCESS.contains(&n)) => {
-            session.query(&visible_keys(table))?
+            let rows = session.query(&visible_keys(table))?;
+            return rows.iter().map(visible_key).collect();
         }
         rows => rows?,
     };
-    rows.iter().map(foreign_key).collect()
+    let keys = rows.iter().map(Entry::of).collect::<Result<Vec<_>>>()?;
+    Ok(keys.iter().map(|entry| entry.key_of(&internal)).collect())
 }
 
 /// A foreign key of one table that refers to another.
@@ -45,54 +50,134 @@ pub struct KeyBetween {
 
 /// All foreign keys of the server, as far as the account may look.
 pub fn all_foreign_keys(session: &mut Session) -> Result<Vec<KeyBetween>> {
-    if session.version().flavor == Flavor::MySql {
-        return key_between(&session.query(ALL_VISIBLE)?);
+    let flavor = session.version().flavor;
+    if flavor == Flavor::MySql {
+        return visible_between(session);
     }
-    let name = |end: &str, part: i8| {
-        format!("CONVERT(CAST(SUBSTRING_INDEX({end}, '/', {part}) AS BINARY) USING filename)")
-    };
-    let dictionary = format!(
-        "SELECT {}, {}, {}, {} FROM information_schema.INNODB_SYS_FOREIGN",
-        name("FOR_NAME", 1),
-        name("FOR_NAME", -1),
-        name("REF_NAME", 1),
-        name("REF_NAME", -1)
-    );
-    match session.query(&dictionary) {
+    let rows = match session.query(&dictionary(flavor, None)) {
         Err(e) if e.errno().is_some_and(|n| ER_ACCESS.contains(&n)) => {
-            key_between(&session.query(ALL_VISIBLE)?)
+            return visible_between(session);
         }
-        rows => key_between(&rows?),
+        rows => rows?,
+    };
+    let mut keys = Vec::new();
+    for row in &rows {
+        let Entry { child_table, parent_table, .. } = Entry::of(row)?;
+        let both = child_table.zip(parent_table);
+        keys.extend(both.map(|(child, parent)| KeyBetween { child, parent }));
     }
+    Ok(keys)
 }
 
-fn key_between(rows: &[Row]) -> Result<Vec<KeyBetween>> {
+fn visible_between(session: &mut Session) -> Result<Vec<KeyBetween>> {
     let name = |row: &Row, at: usize| -> Result<TableName> {
         Ok(TableName { database: row.text(at)?, table: row.text(at + 1)? })
     };
+    let rows = session.query(ALL_VISIBLE)?;
     rows.iter().map(|row| Ok(KeyBetween { child: name(row, 0)?, parent: name(row, 2)? })).collect()
 }
 
-/// Asks InnoDB for the keys of the table that its files are named `internal` after.
-fn dictionary(flavor: Flavor, internal: &str) -> String {
-    let other = format!("IF(BINARY FOR_NAME={internal}, REF_NAME, FOR_NAME)");
+/// The same of many tables: the dictionary, which has an entry for each key and is read whole for each
+/// question, is asked once.
+pub fn foreign_keys_of(session: &mut Session, tables: &[TableName]) -> Result<KeysOfTables> {
+    let mut found = KeysOfTables::new();
+    if let [table] = tables {
+        found.insert(table.clone(), foreign_keys(session, table)?);
+        return Ok(found);
+    }
+    let rows = match session.query(&dictionary(session.version().flavor, None)) {
+        Err(e) if e.errno().is_some_and(|n| ER_ACCESS.contains(&n)) => {
+            for table in tables {
+                found.insert(table.clone(), foreign_keys(session, table)?);
+            }
+            return Ok(found);
+        }
+        rows => rows?,
+    };
+    let entries = rows.iter().map(Entry::of).collect::<Result<Vec<_>>>()?;
+    let mut by_name: HashMap<String, Vec<&Entry>> = HashMap::new();
+    for entry in &entries {
+        let (child, parent) = (entry.child.to_lowercase(), entry.parent.to_lowercase());
+        if child != parent {
+            by_name.entry(parent).or_default().push(entry);
+        }
+        by_name.entry(child).or_default().push(entry);
+    }
+    for table in tables {
+        let internal = internal_name(session, table)?;
+        let entries = by_name.get(&internal.to_lowercase()).map_or(&[][..], Vec::as_slice);
+        let keys = entries.iter().map(|entry| entry.key_of(&internal)).collect();
+        found.insert(table.clone(), keys);
+    }
+    Ok(found)
+}
+
+/// The name that InnoDB has for a table, after that of its files.
+fn internal_name(session: &mut Session, table: &TableName) -> Result<String> {
+    Ok(format!("{}/{}", filename(session, &table.database)?, filename(session, &table.table)?))
+}
+
+/// Asks InnoDB for the keys of all tables, or of the one that it calls `internal`.
+fn dictionary(flavor: Flavor, internal: Option<&str>) -> String {
     // Names there are spelled as those of files, which MariaDB takes back.
-    let part = |which: i8| match flavor {
-        Flavor::MariaDb => format!(
-            "CONVERT(CAST(SUBSTRING_INDEX({other}, '/', {which}) AS BINARY) USING filename)"
-        ),
+    let part = |name: &str, which: i8| match flavor {
+        Flavor::MariaDb => {
+            format!("CONVERT(CAST(SUBSTRING_INDEX({name}, '/', {which}) AS BINARY) USING filename)")
+        }
         Flavor::MySql => "NULL".to_owned(),
     };
     let view = match flavor {
         Flavor::MariaDb => "INNODB_SYS_FOREIGN",
         Flavor::MySql => "INNODB_FOREIGN",
     };
+    let only = internal.map_or_else(String::new, |internal| {
+        let internal = quote_text(internal);
+        format!(" WHERE FOR_NAME={internal} OR REF_NAME={internal}")
+    });
     format!(
-        "SELECT ID, BINARY FOR_NAME={internal}, BINARY REF_NAME={internal}, {}, {} \
-         FROM information_schema.{view} WHERE FOR_NAME={internal} OR REF_NAME={internal}",
-        part(1),
-        part(-1)
+        "SELECT ID, FOR_NAME, REF_NAME, {}, {}, {}, {} FROM information_schema.{view}{only}",
+        part("FOR_NAME", 1),
+        part("FOR_NAME", -1),
+        part("REF_NAME", 1),
+        part("REF_NAME", -1)
     )
+}
+
+/// A key as InnoDB's dictionary has it.
+struct Entry {
+    name: String,
+    /// InnoDB's names of both tables.
+    child: String,
+    parent: String,
+    /// The server's names of both, where it tells.
+    child_table: Option<TableName>,
+    parent_table: Option<TableName>,
+}
+
+impl Entry {
+    fn of(row: &Row) -> Result<Entry> {
+        let table = |at: usize| -> Result<Option<TableName>> {
+            let names = row.text_or_null(at)?.zip(row.text_or_null(at + 1)?);
+            Ok(names.map(|(database, table)| TableName { database, table }))
+        };
+        Ok(Entry {
+            name: row.text(0)?,
+            child: row.text(1)?,
+            parent: row.text(2)?,
+            child_table: table(3)?,
+            parent_table: table(5)?,
+        })
+    }
+
+    /// The key as the table has it that InnoDB calls `internal`.
+    fn key_of(&self, internal: &str) -> ForeignKey {
+        let (end, other) = match (self.child == internal, self.parent == internal) {
+            (true, true) => (KeyEnd::Both, &self.parent_table),
+            (true, false) => (KeyEnd::Child, &self.parent_table),
+            (false, _) => (KeyEnd::Parent, &self.child_table),
+        };
+        ForeignKey { name: self.name.clone(), end, other: other.clone() }
+    }
 }
 
 /// The same of what any account may ask.
@@ -108,7 +193,8 @@ fn visible_keys(table: &TableName) -> String {
     )
 }
 
-fn foreign_key(row: &Row) -> Result<ForeignKey> {
+/// A key as [`visible_keys`] asks for it.
+fn visible_key(row: &Row) -> Result<ForeignKey> {
     let is = |at| row.text_or_null(at).map(|text| text.as_deref() == Some("1"));
     let end = match (is(1)?, is(2)?) {
         (true, true) => KeyEnd::Both,

@@ -337,13 +337,19 @@ fn hold(
     let mark = holder.mark().clone();
     let tables = pairs.len() + children.len();
     let locked = hand_over_at_once(before, &mark, tables, || holder.exec(&sql).map(drop));
-    let checked =
-        locked.and_then(|()| pairs.iter().try_for_each(|pair| pair.check_unchanged(holder)));
+    let checked = locked.and_then(|()| check(pairs, holder));
     if checked.is_err() {
         let _shield = holder.options().interrupt.shield();
         let _ = holder.exec("UNLOCK TABLES");
     }
     checked
+}
+
+/// Sees that nothing of the tables of one holder was altered.
+fn check(pairs: &[&Pair], holder: &mut Session) -> Result<()> {
+    let names: Vec<TableName> = pairs.iter().map(|pair| pair.table.clone()).collect();
+    let keys = catalog::foreign_keys_of(holder, &names)?;
+    pairs.iter().try_for_each(|pair| pair.check_unchanged(holder, &keys))
 }
 
 /// Ends the mover's statement, its connection only if that does not help; gives what it says.
