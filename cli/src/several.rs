@@ -257,6 +257,12 @@ fn show_plan(out: &mut impl Write, plan: &SeveralPlan) -> io::Result<()> {
         for sentence in load::several::refused(table) {
             writeln!(out, "     {sentence}")?;
         }
+        for note in &table.notes {
+            writeln!(out, "     note: {note}")?;
+        }
+    }
+    for note in &plan.notes {
+        writeln!(out, "  note: {note}")?;
     }
     match &plan.estimate {
         Some(estimate) => {

@@ -194,6 +194,16 @@ fn servers_that_take_no_rows_are_named() {
         scene.reconnect();
         let outcome = run(&mut scene.command());
         refused(&mut scene, &outcome, &[words]);
+        // Rows could be sent there, and would go on to others.
+        let mut plan = scene.home.inrush(["plan", "--mode", "replace", "--path", "auto", "--into"]);
+        plan.arg(&scene.table).arg(&scene.file).arg("--socket").arg(server.socket());
+        let planned = run(plan.args(["--user", "root"])).out;
+        let is_galera = words.starts_with("Galera");
+        assert_eq!(
+            planned.contains("note: Galera: all nodes get the rows"),
+            is_galera,
+            "{planned}"
+        );
     }
 }
 

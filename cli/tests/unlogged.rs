@@ -33,6 +33,35 @@ fn a_load_stays_out_of_the_binary_log_if_it_is_told_to() {
         run(home.load(server, table, &file).args(["--path", "auto"]).args(more))
     };
 
+    // What replication has to do with it: on the primary, on the replica, for one that is named.
+    let plan = |server: &TestServer, more: &[&str]| {
+        let mut plan = home.inrush(["plan", "--into", "u.t"]);
+        plan.arg(&file).args(["--user", "root", "--socket"]).arg(server.socket());
+        run(plan.args(more)).done().out.clone()
+    };
+    server.script("SET GLOBAL rpl_semi_sync_master_enabled=1").unwrap();
+    let planned = plan(server, &[]);
+    server.script("SET GLOBAL rpl_semi_sync_master_enabled=0").unwrap();
+    let said = "note: the rows are in the binary log too (binlog_format=ROW), and a replica gets them (server 2 ";
+    assert!(planned.contains(said), "{planned}");
+    let said = "note: semi-sync: each commit waits until a replica has its rows, up to 10000 ms";
+    assert!(planned.contains(said), "{planned}");
+    let (replica, _) = &cluster.replicas[0];
+    let planned = plan(replica, &[]);
+    assert!(planned.contains("note: this server replicates from 127.0.0.1:"), "{planned}");
+    let delay = |seconds: u32| {
+        replica
+            .script(&format!("STOP SLAVE; CHANGE MASTER TO MASTER_DELAY={seconds}; START SLAVE"))
+            .unwrap();
+    };
+    delay(3600);
+    let socket = replica.socket().display().to_string();
+    let planned = plan(server, &["--replica", &socket, "--path", "stream"]);
+    delay(0);
+    let said = "it is told to stay 3600 s behind (MASTER_DELAY), and gets the rows that much later; one \
+                thread applies what several connections send (slave_parallel_threads is 0)";
+    assert!(planned.contains(&format!("note: the replica {socket}: {said}")), "{planned}");
+
     // As ever: logged, and why not direct.
     let logged = load("u.t", &[]);
     assert!(logged.done().out.contains("not direct: binary log"), "{logged:?}");

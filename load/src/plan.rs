@@ -13,6 +13,7 @@ use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::space::free_bytes;
 use schema::{ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
+use server::replication::notes::{self, Arrival};
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use sources::{FileSource, Source};
 use targets::{Lock, LockOptions};
@@ -82,69 +83,43 @@ pub(crate) fn planned(
     options: &LoadOptions,
 ) -> Result<(Plan, Option<Inspected>), Error> {
     let (memory, mut source) = input::open_files(options)?;
-    let connect = connect.map(|connect| ConnectOptions {
-        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
-        unlogged: options.unlogged,
-        unchecked_keys: options.unchecked_keys,
-        ..connect.clone()
-    });
+    let connect = connect.map(|connect| reached(connect, options));
     let mut session = connect.as_ref().map(Session::connect).transpose()?;
     let name = TableName::new(&options.database, &options.table);
-    let mut plan = Plan {
-        target: name.to_string(),
-        path: None,
-        why: String::new(),
-        makes_table: false,
-        landing: None,
-        refused: Vec::new(),
-        server: session.as_ref().map_or_else(String::new, |s| s.version().text.clone()),
-        server_address: connect.as_ref().map(ConnectOptions::server_text),
-        input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
-        estimate: None,
-        free_bytes: None,
-        memory_bytes: None,
-        on_duplicate: on_duplicate(options.on_duplicate).to_owned(),
-        compression: compression(options)?,
-        notes: Vec::new(),
-    };
+    let plan = Plan::of(options, &*source, session.as_ref())?;
     let exists = match &mut session {
         Some(session) => catalog::exists(session, &name)?,
         None => false,
     };
     let Some(session) = session.take_if(|_| exists) else {
-        let plan = plan.of_missing(&name, session, options)?;
-        let foreseen = plan.with_foreseen(&name, options, &memory, &mut *source)?;
-        return Ok((foreseen, None));
-    };
-    let (target, climbed) = climbed(session, options, &memory, &mut *source)?;
-    plan.refused.clone_from(&climbed.refused);
-    let Some(path) = climbed.rung.as_ref().map(|rung| rung.path) else { return Ok((plan, None)) };
-    plan.estimate = climbed.estimate;
-    plan.memory_bytes = climbed.least.as_ref().map(|least| [least.bytes, options.memory_bytes_max]);
-    if path == LoadPath::Direct {
-        if options.on_duplicate != OnDuplicate::Fail {
-            plan.on_duplicate.push_str("; if there are any, the input is read twice more");
-        }
-        let folder = target.build_path()?;
-        let folder = folder.parent().unwrap_or(&folder);
-        plan.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.temp_dir)?]);
-        plan.notes.extend(target.facts.unlogged_note());
-        plan.notes.extend(target.triggers_note());
-        plan.notes.extend(keys_note(&target.table, options));
-        plan.notes.extend(climbed.adding.map(|adding| adding.to_string()));
-        plan.notes.extend(climbed.partitioned.map(|both| both.to_string()));
-    }
-    plan.notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
-    if let Err(error) = climbed.check_room(path, &target, options) {
-        plan.refused.push(Refused { path: path.name(), reason: error.to_string() });
+        let foreseen = match session {
+            Some(mut session) => {
+                targets::refuse_put_aside(&mut session, &name)?;
+                Some(ladder::foresee(&mut session, options)?)
+            }
+            None => None,
+        };
+        let plan = plan.of_missing(foreseen, &name, options, (&memory, &mut *source))?;
         return Ok((plan, None));
-    }
-    let Some(rung) = climbed.rung else { return Ok((plan, None)) };
-    plan.path = Some(rung.path.name());
-    plan.why = rung.why;
-    plan.landing = rung.landing.map(|landing| landing.why);
-    Ok((plan, Some(rung.inspected)))
+    };
+    let (mut target, climbed) = climbed(session, options, &memory, &mut *source)?;
+    let (mut plan, inspected) = plan.of_climbed(&target, climbed, options, |_| false)?;
+    plan.notes.extend(plan.replication_notes(&mut target, options)?);
+    Ok((plan, inspected))
 }
+
+/// How a server is reached for a load by these options.
+pub(crate) fn reached(connect: &ConnectOptions, options: &LoadOptions) -> ConnectOptions {
+    ConnectOptions {
+        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
+        unlogged: options.unlogged,
+        unchecked_keys: options.unchecked_keys,
+        ..connect.clone()
+    }
+}
+
+/// The way that a table would be loaded by that is still to be made, and what is against faster ones.
+pub(crate) type Foreseen = (Option<LoadPath>, Vec<Refused>);
 
 /// The target, and how far up the ladder a load of it would go.
 fn climbed(
@@ -166,17 +141,21 @@ fn climbed(
     }
 }
 
-/// Whom a load makes wait by foreign keys; none where it has none.
-fn keys_note(table: &Table, options: &LoadOptions) -> Option<String> {
+/// Whom a load makes wait by foreign keys; none where it has none, or loads these too.
+fn keys_note(
+    table: &Table,
+    options: &LoadOptions,
+    is_loaded: impl Fn(&TableName) -> bool,
+) -> Option<String> {
     // Of parents nobody looks whether they stay as they are.
     let waits = |key: &&ForeignKey| match key.end {
         KeyEnd::Parent => true,
         KeyEnd::Child => !options.unchecked_keys,
         KeyEnd::Both => false,
     };
-    let keys = table.foreign_keys.iter().filter(waits);
+    let others = table.foreign_keys.iter().filter(waits).filter_map(|key| key.other.as_ref());
     let others: BTreeSet<String> =
-        keys.filter_map(|key| key.other.as_ref()).map(TableName::to_string).collect();
+        others.filter(|name| !is_loaded(name)).map(TableName::to_string).collect();
     let named: Vec<&str> = others.iter().take(KEYS_NAMED).map(String::as_str).collect();
     let more = others.len().saturating_sub(named.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -190,29 +169,108 @@ fn keys_note(table: &Table, options: &LoadOptions) -> Option<String> {
 }
 
 impl Plan {
-    /// For a table that is still to be made.
-    fn of_missing(
-        mut self,
-        name: &TableName,
-        session: Option<Session>,
+    /// What can be said before the table is looked at.
+    pub(crate) fn of(
         options: &LoadOptions,
+        source: &dyn Source,
+        session: Option<&Session>,
     ) -> Result<Plan, Error> {
-        let Some(mut session) = session else { return self.of_making(name, options) };
-        targets::refuse_put_aside(&mut session, name)?;
-        let (path, refused) = ladder::foresee(&mut session, options)?;
-        self.path = path.map(LoadPath::name);
-        self.refused = refused;
-        self.why = "unless the shape of the table is in its way".to_owned();
-        self.of_making(name, options)
+        Ok(Plan {
+            target: TableName::new(&options.database, &options.table).to_string(),
+            path: None,
+            why: String::new(),
+            makes_table: false,
+            landing: None,
+            refused: Vec::new(),
+            server: session.map_or_else(String::new, |session| session.version().text.clone()),
+            server_address: session.map(|session| session.options().server_text()),
+            input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
+            estimate: None,
+            free_bytes: None,
+            memory_bytes: None,
+            on_duplicate: on_duplicate(options.on_duplicate).to_owned(),
+            compression: compression(options)?,
+            notes: Vec::new(),
+        })
     }
 
-    fn of_making(mut self, name: &TableName, options: &LoadOptions) -> Result<Plan, Error> {
+    /// For a table that is there, where the same command loads some others.
+    pub(crate) fn of_climbed(
+        mut self,
+        target: &Lock,
+        climbed: Climbed,
+        options: &LoadOptions,
+        is_loaded: impl Fn(&TableName) -> bool,
+    ) -> Result<(Plan, Option<Inspected>), Error> {
+        self.refused.clone_from(&climbed.refused);
+        let Some(path) = climbed.rung.as_ref().map(|rung| rung.path) else {
+            return Ok((self, None));
+        };
+        self.estimate = climbed.estimate;
+        let least = climbed.least.as_ref();
+        self.memory_bytes = least.map(|least| [least.bytes, options.memory_bytes_max]);
+        if path == LoadPath::Direct {
+            if options.on_duplicate != OnDuplicate::Fail {
+                self.on_duplicate.push_str("; if there are any, the input is read twice more");
+            }
+            let folder = target.build_path()?;
+            let folder = folder.parent().unwrap_or(&folder);
+            self.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.temp_dir)?]);
+            self.notes.extend(target.facts.unlogged_note());
+            self.notes.extend(target.triggers_note());
+            self.notes.extend(keys_note(&target.table, options, is_loaded));
+            self.notes.extend(climbed.adding.map(|adding| adding.to_string()));
+            self.notes.extend(climbed.partitioned.map(|both| both.to_string()));
+        }
+        self.notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
+        if let Err(error) = climbed.check_room(path, target, options) {
+            self.refused.push(Refused { path: path.name(), reason: error.to_string() });
+            return Ok((self, None));
+        }
+        let Some(rung) = climbed.rung else { return Ok((self, None)) };
+        self.path = Some(rung.path.name());
+        self.why = rung.why;
+        self.landing = rung.landing.map(|landing| landing.why);
+        Ok((self, Some(rung.inspected)))
+    }
+
+    /// What replication has to do with a load by its path; nothing where there is none.
+    pub(crate) fn replication_notes(
+        &self,
+        target: &mut Lock,
+        options: &LoadOptions,
+    ) -> Result<Vec<String>, Error> {
+        let arrival = match self.path {
+            None => return Ok(Vec::new()),
+            Some(path) if path == LoadPath::Direct.name() => Arrival::Built,
+            Some(_) => Arrival::Sent,
+        };
+        let Lock { session, facts, .. } = target;
+        let mut found = notes::of_server(session, facts, &options.database, arrival)?;
+        found.extend(notes::of_replicas(&options.replicas.named, session.options(), arrival));
+        Ok(found)
+    }
+
+    /// For a table that is still to be made; what is foreseen of it is none where there is no server
+    /// yet.
+    pub(crate) fn of_missing(
+        mut self,
+        foreseen: Option<Foreseen>,
+        name: &TableName,
+        options: &LoadOptions,
+        (memory, source): (&Memory, &mut dyn Source),
+    ) -> Result<Plan, Error> {
         if options.ddl.is_none() {
             return Err(no_table(&name.to_string()));
         }
         ddl::statement(options)?;
         self.makes_table = true;
-        Ok(self)
+        if let Some((path, refused)) = foreseen {
+            self.path = path.map(LoadPath::name);
+            self.refused = refused;
+            self.why = "unless the shape of the table is in its way".to_owned();
+        }
+        self.with_foreseen(name, options, memory, source)
     }
 
     /// What the load will take, by the statement that makes the table. Without a server it is that of

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use crate::error::Result;
 use crate::grant;
 use crate::privileges::Privileges;
-use crate::session::Session;
+use crate::session::{Row, Session};
 use crate::unsupported::Unsupported;
 use crate::version::{Flavor, Version};
 
@@ -224,20 +224,28 @@ fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
 /// Replicas that registered or are being sent the binary log. What the account may not see is
 /// left out: the binary log alone is reason enough to refuse.
 fn replicas(session: &mut Session) -> Vec<String> {
-    let mut found = Vec::new();
-    let registered = match session.version().flavor {
+    let mut found = registered(session);
+    found.extend(followers(session));
+    found
+}
+
+/// Replicas that registered, as far as the account may see them.
+pub(crate) fn registered(session: &mut Session) -> Vec<String> {
+    let sql = match session.version().flavor {
         Flavor::MariaDb => "SHOW SLAVE HOSTS",
         Flavor::MySql => "SHOW REPLICAS",
     };
-    if let Ok(rows) = session.query(registered) {
-        found.extend(rows.iter().filter_map(|row| {
-            let (id, host) = (row.text(0).ok()?, row.text(1).ok()?);
-            Some(format!("server {id} {host}").trim().to_owned())
-        }));
-    }
+    let rows = session.query(sql).unwrap_or_default();
+    let name = |row: &Row| {
+        let (id, host) = (row.text(0).ok()?, row.text(1).ok()?);
+        Some(format!("server {id} {host}").trim().to_owned())
+    };
+    rows.iter().filter_map(name).collect()
+}
+
+/// Where those are that are being sent the binary log, as far as the account may see them.
+pub(crate) fn followers(session: &mut Session) -> Vec<String> {
     let dumps = "SELECT HOST FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
-    if let Ok(rows) = session.query(dumps) {
-        found.extend(rows.iter().filter_map(|row| row.text(0).ok()));
-    }
-    found
+    let rows = session.query(dumps).unwrap_or_default();
+    rows.iter().filter_map(|row| row.text(0).ok()).collect()
 }

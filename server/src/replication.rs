@@ -1,7 +1,10 @@
 //! Who replicates from whom, and what of a table would be lost on the way.
 //!
 //! For loads that put the same file on a primary and on its replicas, and have the RENAME alone
-//! replicated: each replica of the primary has to have the file, and to come to the RENAME.
+//! replicated: each replica of the primary has to have the file, and to come to the RENAME. [`notes`]
+//! says what any load has to do with replication.
+
+pub mod notes;
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -26,7 +26,8 @@ pub fn load_each(
     check_several(tables)?;
     let begun = Instant::now();
     let mut session = Session::connect(connect)?;
-    let order = order(&waiting(&described(&mut session, tables)?, tables));
+    let described = described(&mut session, tables)?;
+    let order = order(&waiting(described.iter().map(Option::as_ref), tables));
     drop(session);
     let mut reports = Vec::new();
     for (number, options) in order.iter().map(|&at| &tables[at]).enumerate() {
@@ -44,28 +45,30 @@ pub fn load_each(
 }
 
 /// The tables as the server describes them; none where `--ddl` is still to make one.
-pub(super) fn described(
-    session: &mut Session,
-    tables: &[LoadOptions],
-) -> Result<Vec<Option<Table>>, Error> {
+fn described(session: &mut Session, tables: &[LoadOptions]) -> Result<Vec<Option<Table>>, Error> {
     let names = spelled(session, tables)?;
-    let described =
-        names.iter().zip(tables).map(|(name, options)| match catalog::read(session, name) {
-            Ok(table) => Ok(Some(table)),
-            Err(server::Error::NoTable(_)) if options.ddl.is_some() => Ok(None),
-            Err(error) => Err(error.into()),
-        });
-    described.collect()
+    let keys = catalog::foreign_keys_of(session, &names)?;
+    let read = |(name, options): (&TableName, &LoadOptions)| match catalog::read_among(
+        session, name, &keys,
+    ) {
+        Ok(table) => Ok(Some(table)),
+        Err(server::Error::NoTable(_)) if options.ddl.is_some() => Ok(None),
+        Err(error) => Err(error.into()),
+    };
+    names.iter().zip(tables).map(read).collect()
 }
 
 /// The tables, as they wait for their turn.
-pub(super) fn waiting(described: &[Option<Table>], tables: &[LoadOptions]) -> Vec<Waiting> {
-    let waiting = |(table, options): (&Option<Table>, &LoadOptions)| {
+pub(super) fn waiting<'t>(
+    described: impl IntoIterator<Item = Option<&'t Table>>,
+    tables: &[LoadOptions],
+) -> Vec<Waiting> {
+    let waiting = |(table, options): (Option<&Table>, &LoadOptions)| {
         let (name, parents) = match table {
             Some(table) => (table.name.clone(), parents(table)),
             None => (TableName::new(&options.database, &options.table), ddl::parents(options)),
         };
         Waiting { name, bytes: bytes(options), parents }
     };
-    described.iter().zip(tables).map(waiting).collect()
+    described.into_iter().zip(tables).map(waiting).collect()
 }

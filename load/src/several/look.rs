@@ -54,7 +54,7 @@ pub(super) fn look(
     };
     let mut session = Session::connect(connect)?;
     let names = spelled(&mut session, &tables)?;
-    let lock_options = lock_options(&tables[0], told);
+    let lock_options = lock_options(&tables[0], Some(told));
     let (keeper, mut targets) = Keeper::take(session, &names, &lock_options)?;
     for target in &mut targets {
         target.unsupported.extend(against.iter().cloned().map(Unsupported::NamedReplica));
@@ -86,7 +86,7 @@ fn look_with_copies(
         Err(error) => return Ok(Err(vec![error.to_string()])),
     };
     let names = spelled(&mut session, tables)?;
-    let (keeper, targets) = Keeper::take(session, &names, &lock_options(&tables[0], told))?;
+    let (keeper, targets) = Keeper::take(session, &names, &lock_options(&tables[0], Some(told)))?;
     let mut session = keeper.another()?;
     let originals: Vec<Original<'_>> = targets.iter().map(Original::of).collect();
     let wanted = Wanted { connect: &connect, options: &tables[0], told: Some(told), cleans: true };
@@ -194,11 +194,11 @@ pub(super) fn spelled(
     }
 }
 
-fn lock_options(options: &LoadOptions, told: &Sender<String>) -> LockOptions {
+pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>) -> LockOptions {
     LockOptions {
         lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
         reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
-        told: Some(told.clone()),
+        told: told.cloned(),
         datadir: None,
         no_triggers: options.no_triggers,
     }

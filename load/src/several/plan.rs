@@ -1,19 +1,26 @@
 //! What a load of several tables would do.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use encode::input;
+use encode::inspected::Inspected;
 use job::error::Error;
 use job::options::{LoadOptions, LoadPath, WithOthers};
-use schema::Table;
+use schema::{Table, TableName};
 use serde::Serialize;
-use server::{ConnectOptions, Session};
+use server::{ConnectOptions, Session, catalog};
+use targets::{Connections, Keeper, Lock, Resting};
 
 use super::check_several;
-use super::each::{described, waiting};
+use super::each::waiting;
+use super::look::{lock_options, spelled};
 use super::order::order;
 
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
-use crate::ladder::Refused;
-use crate::plan::{Plan, planned};
+use crate::ladder::{self, Purpose, Refused};
+use crate::plan::{Foreseen, Plan, planned, reached};
 use crate::small;
 
 /// What a load of several tables would do.
@@ -29,7 +36,12 @@ pub struct SeveralPlan {
     pub input_bytes: u64,
     /// What all will take together; none where that of one is not known.
     pub estimate: Option<Estimate>,
+    /// What else is to be known of all tables, one sentence each; that of one alone is in its plan.
+    pub notes: Vec<String>,
 }
+
+/// A table's plan, and what was seen of it and of its input.
+type Planned = (Plan, Option<Inspected>);
 
 impl SeveralPlan {
     /// Whether all tables can be loaded.
@@ -58,35 +70,13 @@ pub fn plan_several(
     each: bool,
 ) -> Result<SeveralPlan, Error> {
     check_several(tables)?;
-    let described = described(&mut Session::connect(connect)?, tables)?;
-    let order = order(&waiting(&described, tables));
-    let planned_by = |with_others| {
-        let options = |at: &usize| LoadOptions { with_others, ..tables[*at].clone() };
-        order.iter().map(|at| planned(Some(connect), &options(at))).collect::<Result<Vec<_>, _>>()
-    };
-    let with_others = if each { WithOthers::Alone } else { WithOthers::Swap };
-    let there: Option<Vec<Table>> = described.into_iter().collect();
-    // Of tables that are still to be made, nobody knows yet.
-    let are_small = match &there {
-        Some(there) => !each && small::are_small(tables, there)?,
-        None => false,
-    };
-    let plans = match are_small {
-        true => {
-            let plans = planned_by(WithOthers::Transaction)?;
-            let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
-            let is_whole = inspected.all(small::gives_numbers);
-            if is_whole { plans } else { planned_by(with_others)? }
-        }
-        false => planned_by(with_others)?,
-    };
-    let plans = match each {
-        true => plans,
-        false => one_way(plans, tables, &order, |options| {
-            planned(Some(connect), &LoadOptions { with_others, ..options })
-        })?,
-    };
-    let plans: Vec<Plan> = plans.into_iter().map(|(plan, _)| plan).collect();
+    let mut looked = Looked::at(connect, tables)?;
+    let order = order(&waiting(looked.tables(), tables));
+    let plans = looked.plan_all(&order, each)?;
+    let plans = if each { plans } else { one_way(plans, &order, &mut looked)? };
+    let mut plans: Vec<Plan> = plans.into_iter().map(|(plan, _)| plan).collect();
+    let mut notes = shared_notes(&mut plans);
+    notes.extend(looked.replication_notes(&plans, &order)?);
     let estimates: Option<Vec<Estimate>> = plans.iter().map(|plan| plan.estimate).collect();
     Ok(SeveralPlan {
         database: tables[0].database.clone(),
@@ -94,28 +84,190 @@ pub fn plan_several(
         input_bytes: plans.iter().map(|plan| plan.input_bytes).sum(),
         estimate: estimates.and_then(|all| Estimate::of_all(&all)),
         tables: plans,
+        notes,
     })
 }
 
+/// Takes the notes that all tables have from each.
+fn shared_notes(plans: &mut [Plan]) -> Vec<String> {
+    let Some(first) = plans.first() else { return Vec::new() };
+    let is_shared = |note: &&String| plans.iter().all(|plan| plan.notes.contains(note));
+    let shared: Vec<String> = first.notes.iter().filter(is_shared).cloned().collect();
+    for plan in plans {
+        plan.notes.retain(|note| !shared.contains(note));
+    }
+    shared
+}
+
 /// Where one table cannot be copied to the replicas that are named, the rows of all are sent.
-fn one_way<T>(
-    mut plans: Vec<(Plan, T)>,
-    tables: &[LoadOptions],
+fn one_way(
+    mut plans: Vec<Planned>,
     order: &[usize],
-    again: impl Fn(LoadOptions) -> Result<(Plan, T), Error>,
-) -> Result<Vec<(Plan, T)>, Error> {
+    looked: &mut Looked<'_>,
+) -> Result<Vec<Planned>, Error> {
     let is_direct = |plan: &Plan| plan.path == Some(LoadPath::Direct.name());
     let other = plans.iter().find(|(plan, _)| !is_direct(plan));
     let Some(other) = other.map(|(plan, _)| plan.target.clone()) else { return Ok(plans) };
-    if !tables.iter().all(are_asked_for) {
+    if !looked.are_copied {
         return Ok(plans);
     }
     for (planned, at) in plans.iter_mut().zip(order) {
         if is_direct(&planned.0) {
-            *planned = again(LoadOptions { path: LoadPath::Stream, ..tables[*at].clone() })?;
+            let sent = LoadOptions { path: LoadPath::Stream, ..looked.tables[*at].clone() };
+            *planned = looked.plan(*at, LoadOptions { with_others: WithOthers::Swap, ..sent })?;
             let reason = format!("{other}, of the same command, is not copied to the replicas");
             planned.0.refused.insert(0, Refused { path: LoadPath::Direct.name(), reason });
         }
     }
     Ok(plans)
+}
+
+/// The tables of a command, described at once, and planned over the same connections one after the
+/// other.
+struct Looked<'t> {
+    connect: &'t ConnectOptions,
+    tables: &'t [LoadOptions],
+    /// Of all of them.
+    names: Arc<HashSet<TableName>>,
+    /// As the server describes them; none of one that is still to be made.
+    described: Vec<Option<Table>>,
+    /// Whether replicas are to get the files: each table is then taken by itself, there too.
+    are_copied: bool,
+    /// None of one that is still to be made or not taken, and while it is worked at.
+    targets: Vec<Option<Resting>>,
+    /// None while a table has them.
+    connections: Option<Connections>,
+    /// Asks what no table is needed for.
+    session: Session,
+    /// Of tables that are still to be made: what hangs on the server, and on options that all share.
+    foreseen: Option<Foreseen>,
+}
+
+impl<'t> Looked<'t> {
+    fn at(connect: &'t ConnectOptions, tables: &'t [LoadOptions]) -> Result<Looked<'t>, Error> {
+        let mut session = Session::connect(&reached(connect, &tables[0]))?;
+        let names = spelled(&mut session, tables)?;
+        let there = catalog::spellings(&mut session, &tables[0].database, &names)?;
+        let known: Vec<TableName> = there.iter().flatten().cloned().collect();
+        let asking = session.another()?;
+        let (taken, connections) = match known.is_empty() {
+            true => (Vec::new(), None),
+            false => {
+                let (keeper, taken) =
+                    Keeper::take(session, &known, &lock_options(&tables[0], None))?;
+                (taken, Some(Connections::of(keeper.another()?)))
+            }
+        };
+        let mut taken = taken.into_iter();
+        let targets = there.into_iter().map(|name| name.and_then(|_| taken.next()));
+        let mut looked = Looked {
+            connect,
+            tables,
+            names: Arc::new(names.into_iter().collect()),
+            described: Vec::new(),
+            are_copied: tables.iter().all(are_asked_for),
+            targets: targets.collect(),
+            connections,
+            session: asking,
+            foreseen: None,
+        };
+        let table = |target: &Option<Resting>| Some(target.as_ref()?.table.clone());
+        looked.described = looked.targets.iter().map(table).collect();
+        if looked.are_copied {
+            looked.targets.iter_mut().for_each(|target| *target = None);
+        }
+        Ok(looked)
+    }
+
+    fn tables(&self) -> impl Iterator<Item = Option<&Table>> {
+        self.described.iter().map(Option::as_ref)
+    }
+
+    /// All tables in this order, by the way that they would take together.
+    fn plan_all(&mut self, order: &[usize], each: bool) -> Result<Vec<Planned>, Error> {
+        let tables = self.tables;
+        let there: Option<Vec<&Table>> = self.tables().collect();
+        // Of tables that are still to be made, nobody knows yet.
+        let are_small = match there {
+            Some(there) => !each && small::are_small(tables, there)?,
+            None => false,
+        };
+        let mut planned_by = |with_others: WithOthers| -> Result<Vec<Planned>, Error> {
+            let options = |at: &usize| LoadOptions { with_others, ..tables[*at].clone() };
+            order.iter().map(|at| self.plan(*at, options(at))).collect()
+        };
+        if each {
+            return planned_by(WithOthers::Alone);
+        }
+        if are_small {
+            let plans = planned_by(WithOthers::Transaction)?;
+            let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
+            if inspected.all(small::gives_numbers) {
+                return Ok(plans);
+            }
+        }
+        planned_by(WithOthers::Swap)
+    }
+
+    /// One of them, by these options.
+    fn plan(&mut self, at: usize, options: LoadOptions) -> Result<Planned, Error> {
+        if self.are_copied {
+            return planned(Some(self.connect), &options);
+        }
+        let (memory, mut source) = input::open_files(&options)?;
+        let plan = Plan::of(&options, &*source, Some(&self.session))?;
+        if self.described[at].is_none() {
+            let name = TableName::new(&options.database, &options.table);
+            let foreseen = match self.foreseen.clone() {
+                Some(foreseen) => foreseen,
+                None => self.foresee(&options)?,
+            };
+            let plan = plan.of_missing(Some(foreseen), &name, &options, (&memory, &mut *source))?;
+            return Ok((plan, None));
+        }
+        let all = Arc::clone(&self.names);
+        self.work(at, |target| {
+            let climbed = ladder::climb(target, &options, &memory, &mut *source, Purpose::Plan)?;
+            plan.of_climbed(target, climbed, &options, |name| all.contains(name))
+        })
+    }
+
+    /// What is foreseen of tables that are still to be made.
+    fn foresee(&mut self, options: &LoadOptions) -> Result<Foreseen, Error> {
+        let missing = self.tables.iter().zip(&self.described).filter(|(_, there)| there.is_none());
+        let missing = missing.map(|(one, _)| TableName::new(&one.database, &one.table));
+        let missing: Vec<TableName> = missing.collect();
+        targets::refuse_any_put_aside(&mut self.session, &missing)?;
+        let foreseen = ladder::foresee(&mut self.session, options)?;
+        self.foreseen = Some(foreseen.clone());
+        Ok(foreseen)
+    }
+
+    /// What replication has to do with them, as the first that can be loaded has it.
+    fn replication_notes(&mut self, plans: &[Plan], order: &[usize]) -> Result<Vec<String>, Error> {
+        let is_there =
+            |(plan, at): &(&Plan, &usize)| plan.path.is_some() && self.targets[**at].is_some();
+        let Some((plan, &at)) = plans.iter().zip(order).find(is_there) else {
+            return Ok(Vec::new());
+        };
+        let options = &self.tables[at];
+        self.work(at, |target| plan.replication_notes(target, options))
+    }
+
+    /// Has the connections work at a table that is there.
+    fn work<T>(
+        &mut self,
+        at: usize,
+        work: impl FnOnce(&mut Lock) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let (Some(target), Some(connections)) = (self.targets[at].take(), self.connections.take())
+        else {
+            return Err(Error::Internal("a table was worked at twice".to_owned()));
+        };
+        let mut target = target.work(connections);
+        let done = work(&mut target);
+        let (target, connections) = target.rest();
+        (self.targets[at], self.connections) = (Some(target), Some(connections));
+        done
+    }
 }
