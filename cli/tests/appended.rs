@@ -8,7 +8,7 @@ use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, PLACES, SWAPPED, Scene, swapped_from};
 use crate::support::{
-    Contents, PATIENCE, check_table, contents, finish, resume, run, start, wait_paused,
+    Contents, Desk, PATIENCE, check_table, contents, finish, resume, run, start, wait_paused,
 };
 
 /// Between the shadow and the rows: the target is written out and held.
@@ -92,6 +92,61 @@ fn others_read_meanwhile_and_who_writes_goes_on_with_the_new_table() {
     assert_eq!(contents(session, &table).0, scene.new.0 + 1);
     session.exec(&format!("DELETE FROM {table} WHERE id=-7000000")).unwrap();
     assert!(scene.is_new());
+}
+
+#[test]
+fn others_write_while_rows_are_read_and_numbers_go_on_behind_theirs() {
+    let Some(mut desk) = Desk::new() else { return };
+    let table = "id INT AUTO_INCREMENT PRIMARY KEY, n INT, KEY (n)";
+    desk.exec(&format!("CREATE TABLE t ({table})"));
+    desk.exec("INSERT INTO t (n) VALUES (1), (2), (3)");
+    let mut load = |rows: &str, meanwhile: &str| {
+        let file = desk.home.file("rows", rows);
+        let mut command = desk.home.load(desk.server, &desk.table("t"), &file);
+        command.args(["--mode", "append"]).env("INRUSH_FAILPOINT", "export.begin=pause");
+        let mut child = start(&mut command);
+        wait_paused(&mut child);
+        // Whoever had to wait would wait for ever.
+        desk.exec(meanwhile);
+        resume(&child);
+        finish(child).done();
+        (desk.rows("SELECT CONCAT(id, ' ', n) FROM t ORDER BY id"), desk.home.journal())
+    };
+    let steps = |journal: &[String], step: &str| journal.iter().filter(|at| *at == step).count();
+    // Numbers that were given out before the other's row had its own.
+    let (rows, journal) = load("\\N\t8\n\\N\t9\n", "INSERT INTO t VALUES (6, 7)");
+    assert_eq!(rows, ["1 1", "2 2", "3 3", "6 7", "7 8", "8 9"]);
+    assert_eq!((steps(&journal, "rows.begin"), steps(&journal, "export.begin")), (2, 1));
+    // Rows that bring theirs are not read again.
+    let (rows, journal) = load("20\t10\n21\t11\n", "INSERT INTO t VALUES (100, 12)");
+    assert_eq!(rows[6..], ["20 10", "21 11", "100 12"]);
+    assert_eq!((steps(&journal, "rows.begin"), steps(&journal, "export.begin")), (1, 1));
+    desk.exec("INSERT INTO t (n) VALUES (13)");
+    assert_eq!(desk.rows("SELECT id FROM t WHERE n=13"), ["101"]);
+}
+
+#[test]
+fn a_table_is_left_as_it_is_that_there_are_no_rows_for() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, n INT, KEY (n))");
+    desk.exec("INSERT INTO t VALUES (1, 1), (2, 2)");
+    let files = desk.files();
+    let number = "SELECT SPACE FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE '%/t' \
+                  AND NAME LIKE CONCAT(DATABASE(), '/%')";
+    let space = desk.rows(number);
+    let cases: [(&str, &[&str], &str); 3] = [
+        ("", &[], "0 rows"),
+        ("1\t5\n2\t5\n", &["--on-duplicate", "skip"], "0 rows"),
+        ("x\t5\n", &["--rejects-max", "1"], "0 rows"),
+    ];
+    for (text, more, told) in cases {
+        let file = desk.home.file("rows", text);
+        let outcome = desk.load("t", &file, &[&["--mode", "append"][..], more].concat());
+        assert_eq!(outcome.code(), if more.contains(&"1") { 3 } else { 0 }, "{outcome:?}");
+        assert!(outcome.out.contains(told), "{outcome:?}");
+        assert_eq!(desk.rows("SELECT CONCAT(id, n) FROM t ORDER BY id"), ["11", "22"]);
+        assert_eq!((desk.files(), desk.rows(number)), (files.clone(), space.clone()), "{text:?}");
+    }
 }
 
 #[test]

@@ -55,6 +55,8 @@ pub struct Built {
     pub(crate) indexes: Vec<IndexReport>,
     /// Keys that were taken down.
     pub(crate) keys: Vec<KeyRun>,
+    /// Whether the table is to stay as it is: it keeps its rows, and gets none.
+    pub(crate) adds_nothing: bool,
 }
 
 /// What the rows stage leaves to the indexes stage.
@@ -68,7 +70,9 @@ pub(crate) struct RowsBuilt<'a> {
     rejects: u64,
     rejects_by_reason: Vec<RejectTally>,
     duplicates: u64,
-    next_auto_increment: Option<u64>,
+    pub(crate) next_auto_increment: Option<u64>,
+    /// Whether any row got its AUTO_INCREMENT value here.
+    pub(crate) has_generated: bool,
     row_id_max: Option<u64>,
 }
 
@@ -102,6 +106,11 @@ pub(crate) enum Tried<T> {
 }
 
 impl RowsBuilt<'_> {
+    /// Whether there is not one.
+    pub(crate) fn are_none(&self) -> bool {
+        self.rows == 0
+    }
+
     /// For the root of the clustered index.
     fn last_auto_increment(&self) -> u64 {
         self.next_auto_increment.map_or(0, |next| next - 1)
@@ -145,6 +154,35 @@ impl<'a> Build<'a> {
         self.tried(attempt, self.merge_indexes(attempt, built))
     }
 
+    /// Whether the table keeps its rows and gets none, nor another AUTO_INCREMENT.
+    pub(crate) fn adds_nothing(&self, attempt: &Attempt<'_>, rows: &RowsBuilt<'_>) -> bool {
+        let is_counted = rows.next_auto_increment.is_some_and(|next| next > self.series().start);
+        let replaces = attempt.replaced.map_or(0, Replaced::count) > 0;
+        self.extends() && rows.are_none() && !is_counted && !replaces
+    }
+
+    /// What is told of a table that nothing is added to.
+    pub(crate) fn nothing(&self, rows: RowsBuilt<'_>) -> Built {
+        Built {
+            rows: 0,
+            rows_in_all: 0,
+            replaced: 0,
+            partition_rows: Vec::new(),
+            rejects: rows.rejects,
+            rejects_by_reason: rows.rejects_by_reason,
+            duplicates: rows.duplicates,
+            bytes_read: self.lock_source().bytes_read(),
+            file_bytes: 0,
+            spilled_bytes: 0,
+            sorted_input: false,
+            next_auto_increment: None,
+            row_id_max: None,
+            indexes: Vec::new(),
+            keys: Vec::new(),
+            adds_nothing: true,
+        }
+    }
+
     /// Whether rows are to be left out, and which is still to be found out.
     fn may_be_duplicates(&self, attempt: &Attempt<'_>) -> bool {
         self.options.on_duplicate != OnDuplicate::Fail && attempt.losers.is_none()
@@ -171,8 +209,7 @@ impl<'a> Build<'a> {
         });
         let sinks: Vec<PageSink<'_>> = sinks.collect();
         let early_bytes: usize = sinks.iter().map(PageSink::kept_bytes).sum();
-        let old_bytes = self.old.map_or(0, |old| old.bytes(self.memory.threads))
-            + attempt.replaced.map_or(0, Replaced::bytes);
+        let old_bytes = self.old_bytes() + attempt.replaced.map_or(0, Replaced::bytes);
         let stores = self.stores(&shapes, losers + early_bytes + old_bytes)?;
         let sequence = self.sequence(attempt.careful);
         let outcome = self.run_rows(attempt, &sinks, &sequence, &stores);
@@ -184,7 +221,7 @@ impl<'a> Build<'a> {
         commit.duplicates.flush()?;
         let next_auto_increment =
             self.binding.auto_increment.map(|_| sequence.next_auto_increment());
-        let row_id_max = sequence.row_id_max().max(self.old.map_or(0, |old| old.row_id_max));
+        let row_id_max = sequence.row_id_max().max(self.old().map_or(0, |old| old.row_id_max));
         let has_row_ids = self.binding.clustered.has_row_id && row_id_max > 0;
         let built = RowsBuilt {
             order,
@@ -197,6 +234,7 @@ impl<'a> Build<'a> {
             rejects_by_reason: commit.rejects.tally(),
             duplicates: attempt.losers.map_or(0, Losers::count),
             next_auto_increment,
+            has_generated: sequence.has_generated(),
             row_id_max: has_row_ids.then_some(row_id_max),
         };
         let mut built = built;
@@ -222,7 +260,8 @@ impl<'a> Build<'a> {
         let sinks = std::mem::take(&mut built.sinks);
         let (file_bytes, mut indexes, early) = seal_all(sinks)?;
         let replaced = attempt.replaced.map_or(0, Replaced::count);
-        let rows_in_all = built.rows + self.old.map_or(0, |old| old.rows.saturating_sub(replaced));
+        let rows_in_all =
+            built.rows + self.old().map_or(0, |old| old.rows.saturating_sub(replaced));
         indexes.iter_mut().for_each(|index| index.records = rows_in_all);
         let built = Built {
             rows: built.rows,
@@ -240,6 +279,7 @@ impl<'a> Build<'a> {
             row_id_max: built.row_id_max,
             indexes,
             keys,
+            adds_nothing: false,
         };
         Ok((built, early))
     }
@@ -329,7 +369,7 @@ impl<'a> Build<'a> {
             rows: built.rows,
             last_auto_increment: built.last_auto_increment(),
             total_bytes: runs.iter().map(|runs| runs.stats().entry_bytes).sum::<u64>()
-                + self.old.map_or(0, OldTable::leaf_bytes),
+                + self.old().map_or(0, OldTable::leaf_bytes),
             next_task: AtomicU64::new(0),
             done_bytes: AtomicU64::new(0),
             stop: AtomicBool::new(false),

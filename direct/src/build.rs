@@ -1,6 +1,6 @@
 //! What a build is made from, and what its stages share.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use encode::binding::Binding;
 use encode::counter::Series;
@@ -35,10 +35,12 @@ pub(crate) struct Build<'a> {
     /// Columns whose keys are taken down, for foreign keys.
     pub(crate) keys: &'a [Vec<String>],
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
-    /// How AUTO_INCREMENT values go on.
+    /// How AUTO_INCREMENT values go on, as it was when the table was looked at.
     pub(crate) series: Series,
-    /// The table's rows so far, if it is to keep them.
-    pub(crate) old: Option<&'a OldTable>,
+    /// The table's rows so far, if it is to keep them: there from when nobody writes to it any more.
+    pub(crate) old: Option<&'a OnceLock<OldTable>>,
+    /// Memory that is kept for them while new rows are read before that; none if these wait for it.
+    pub(crate) old_bytes_max: Option<usize>,
     pub(crate) progress: &'a dyn Progress,
 }
 
@@ -55,16 +57,45 @@ impl<'a> Build<'a> {
         &self.spaces[0].template
     }
 
+    /// Whether the table keeps its rows.
+    pub(crate) fn extends(&self) -> bool {
+        self.old.is_some()
+    }
+
+    /// The table's rows so far, once they are held.
+    pub(crate) fn old(&self) -> Option<&'a OldTable> {
+        self.old.and_then(OnceLock::get)
+    }
+
+    /// Whether the table's rows are still to be held.
+    pub(crate) fn is_before_hold(&self) -> bool {
+        self.extends() && self.old().is_none()
+    }
+
+    /// Memory that the table's rows take while new ones are kept.
+    pub(crate) fn old_bytes(&self) -> usize {
+        let reserved = if self.extends() { self.old_bytes_max.unwrap_or(0) } else { 0 };
+        self.old().map_or(reserved, |old| old.bytes(self.memory.threads))
+    }
+
     /// Whether entries are sorted whatever order rows come in: they go among rows that are there, or to
     /// many tablespaces.
     pub(crate) fn sorts_all(&self) -> bool {
-        self.old.is_some() || self.binding.partitions.is_some()
+        self.extends() || self.binding.partitions.is_some()
+    }
+
+    /// How AUTO_INCREMENT values go on: behind those that the table has, as far as that is known.
+    pub(crate) fn series(&self) -> Series {
+        match self.old() {
+            Some(old) => Series { start: old.next_auto_increment.max(1), ..self.series },
+            None => self.series,
+        }
     }
 
     /// Numbers for rows, behind those that the table has.
     pub(crate) fn sequence(&self, careful: bool) -> Sequence {
-        let sequence = Sequence::new(self.binding, self.series, careful);
-        match self.old {
+        let sequence = Sequence::new(self.binding, self.series(), careful);
+        match self.old() {
             Some(old) => sequence.after_row_id(old.row_id_max),
             None => sequence,
         }
@@ -76,12 +107,12 @@ impl<'a> Build<'a> {
         replaced: Option<&'s Replaced>,
     ) -> Option<OldSource<'s>> {
         let (binding, template) = (self.binding, self.template());
-        self.old.map(|table| OldSource { table, binding, template, replaced })
+        self.old().map(|table| OldSource { table, binding, template, replaced })
     }
 
     /// Its indexes.
     pub(crate) fn old_indexes(&self) -> Option<&[OldIndex]> {
-        self.old.map(|old| old.indexes.as_slice())
+        self.old().map(|old| old.indexes.as_slice())
     }
 
     /// Whether rows may be refused and the others loaded.
@@ -109,7 +140,7 @@ impl<'a> Build<'a> {
                 let sequence = (&sequence, self.series.zero_is_value);
                 let mut source = self.lock_source();
                 let interrupt = &self.options.interrupt;
-                let least = if self.old.is_some() { 1 } else { 2 };
+                let least = if self.extends() { 1 } else { 2 };
                 locate::duplicate(
                     (self.binding, least),
                     (&mut **source, &self.options.files),

@@ -7,7 +7,7 @@
 //!
 //! In reading order: `load` the steps, `shadowed` what the server has before them and `unplaced` behind, `build` what its stages share, `attempt` how they
 //! are joined, `rows` the first and `indexes` the second, in some `order`, by `key_ranges`;
-//! `old` rows that the table has already, `off_page` long values, `pages` and `space_file` where pages go, `early_pass` what is verified of
+//! `old` rows that the table has already and `hold` from when on they stay as they are, `off_page` long values, `pages` and `space_file` where pages go, `early_pass` what is verified of
 //! them on the way, `unique_part` of an entry, `verify` the finished file; `least` what memory all that
 //! takes; `locate` which rows have a key, `duplicates` those that lose. `damage` is the tests' own.
 
@@ -19,6 +19,7 @@ mod build;
 mod damage;
 mod duplicates;
 mod early_pass;
+mod hold;
 mod indexes;
 mod key_ranges;
 mod key_taps;

@@ -5,17 +5,14 @@
 //! leaves. Between these calls the connections may work at other targets.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use encode::binding::{Binding, Parts};
-use encode::counter::Series;
 use encode::partition;
 use encode::prepared::Prepared;
 use innodb::cfg::Cfg;
 use innodb::ids::PAGE_SIZE;
-use innodb::template::Template;
 use job::error::Error;
-use job::failpoint;
 use job::machine;
 use job::memory::Least;
 use job::options::{LoadOptions, OnDuplicate};
@@ -24,18 +21,17 @@ use job::report::Report;
 use job::steps::Steps;
 use server::version::{Flavor, Version};
 use sources::Source;
-use targets::export::Export;
 use targets::{Direct, Lock};
 use values::Collation;
 
-use crate::attempt::{Attempt, Built, Tried};
+use crate::attempt::{Attempt, Built, RowsBuilt, Tried};
 use crate::build::Build;
 use crate::early_pass::EarlyPass;
-use crate::old::OldTable;
+use crate::hold::{self, Hold};
 use crate::shadowed::Shadowed;
 use crate::space_file::SpaceFile;
 use crate::unplaced::{Full, Unplaced};
-use crate::verify::{self, Bounds, Expected};
+use crate::verify::{self, Expected};
 
 /// So many lines in the server's log are worth a word.
 const LOG_LINES_TOLD: u64 = 10_000;
@@ -62,14 +58,7 @@ pub fn build(
         let seen = partition::differences(direct.lock, router, &inspected.convert)?;
         seen.map_or(Ok(()), |seen| Err(Error::NotRouted(seen)))?;
     }
-    let (export, old) = match prepared.extends {
-        false => (None, None),
-        true => {
-            let like = (&shadowed.template, &cfg, &binding, &collations);
-            let (export, old) = steps.step(Stage::Export, || export(prepared, direct, like))?;
-            (Some(export), Some(old))
-        }
-    };
+    let (old, old_bytes_max) = (OnceLock::new(), hold::reserved(prepared, direct, &binding)?);
     let cached_bytes_max = cached_bytes_max(prepared.options);
     let (spaces, places) = shadowed.begin(direct, cached_bytes_max, &collations)?;
     let build = Build {
@@ -78,15 +67,21 @@ pub fn build(
         binding: &binding,
         spaces: &spaces,
         // Those of rows that are there are not decoded.
-        keys: if old.is_some() { &[] } else { &inspected.foreign_keys },
+        keys: if prepared.extends { &[] } else { &inspected.foreign_keys },
         source,
-        series: series(prepared, old.as_ref()),
-        old: old.as_ref(),
+        series: inspected.series,
+        old: prepared.extends.then_some(&old),
+        old_bytes_max,
         progress: prepared.progress,
     };
-    let (built, early) = built(&build, steps)?;
+    let mut hold = Hold { prepared, direct, cfg: &cfg, collations: &collations, export: None };
+    let (built, early) = built(&build, &mut hold, steps)?;
+    let export = hold.export;
     let read = built.rows + built.rejects + built.duplicates;
     prepared.options.check_loaded(built.rows, built.rejects, read)?;
+    if built.adds_nothing {
+        return Ok(Unplaced { cfg, spaces: Vec::new(), built, export });
+    }
     let spaces = steps.step(Stage::Verify, || {
         Least::of_verifying(built.file_bytes).check(prepared.options.memory_bytes_max)?;
         let spaces = spaces.into_iter().zip(early).zip(places).enumerate();
@@ -119,38 +114,6 @@ fn verify_one(
     verify::verify(file, early, &expected, prepared.progress)
 }
 
-/// Has the server write out the target, which nobody writes to from then on, and verifies that.
-fn export(
-    prepared: &Prepared<'_>,
-    direct: &mut Direct<'_>,
-    (template, cfg, binding, collations): (
-        &Template,
-        &Cfg,
-        &Binding,
-        &HashMap<u32, Arc<Collation>>,
-    ),
-) -> Result<(Export, OldTable), Error> {
-    let export = direct.export_target()?;
-    failpoint::hit("export.held");
-    let bounds = Bounds {
-        threads: prepared.memory.threads,
-        memory_bytes_max: prepared.options.memory_bytes_max,
-        interrupt: &prepared.options.interrupt,
-    };
-    let like = (template, cfg);
-    let old = OldTable::open(&export, like, binding, collations, bounds, prepared.progress)?;
-    Ok((export, old))
-}
-
-/// How AUTO_INCREMENT values go on: behind those that the table had when nobody could add to it any more.
-fn series(prepared: &Prepared<'_>, old: Option<&OldTable>) -> Series {
-    let series = prepared.inspected.series;
-    match old {
-        Some(old) => Series { start: old.next_auto_increment.max(1), ..series },
-        None => series,
-    }
-}
-
 /// How much of the file is left to the page cache.
 fn cached_bytes_max(options: &LoadOptions) -> u64 {
     let given = options.page_cache_bytes;
@@ -177,17 +140,21 @@ fn collations_by_id(
 }
 
 /// Builds the table as if no rows shared keys, and if some do, again without those that lose.
-fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<(Built, Vec<EarlyPass>), Error> {
+fn built(
+    build: &Build<'_>,
+    hold: &mut Hold<'_, '_>,
+    steps: &mut Steps<'_>,
+) -> Result<(Built, Vec<EarlyPass>), Error> {
     let mut attempt = build.first_attempt();
-    let extends = build.old.is_some();
     // Rows that are added so mostly have some keys that are there, and a whole merge is too much to find
     // that out.
-    let is_sure = extends && build.options.on_duplicate != OnDuplicate::Fail;
-    if !is_sure && let Tried::Done(built) = try_build(build, &mut attempt, steps)? {
+    let is_sure = build.extends() && build.options.on_duplicate != OnDuplicate::Fail;
+    if !is_sure && let Tried::Done(built) = try_build(build, &mut attempt, hold, steps)? {
         return Ok(built);
     }
+    hold.take(build, steps)?;
     let resolved = steps.step(Stage::Duplicates, || build.resolve())?;
-    match try_build(build, &mut attempt.without(&resolved, build.sorts_all()), steps)? {
+    match try_build(build, &mut attempt.without(&resolved, build.sorts_all()), hold, steps)? {
         Tried::Done(built) => Ok(built),
         Tried::Duplicates => Err(Error::InputChanged),
     }
@@ -196,12 +163,41 @@ fn built(build: &Build<'_>, steps: &mut Steps<'_>) -> Result<(Built, Vec<EarlyPa
 fn try_build(
     build: &Build<'_>,
     attempt: &mut Attempt<'_>,
+    hold: &mut Hold<'_, '_>,
     steps: &mut Steps<'_>,
 ) -> Result<Tried<(Built, Vec<EarlyPass>)>, Error> {
-    match steps.step(Stage::Rows, || build.rows(attempt))? {
+    match rows(build, attempt, hold, steps)? {
+        Tried::Done(rows) if build.adds_nothing(attempt, &rows) => {
+            Ok(Tried::Done((build.nothing(rows), Vec::new())))
+        }
         Tried::Done(rows) => steps.step(Stage::Indexes, || build.indexes(attempt, rows)),
         Tried::Duplicates => Ok(Tried::Duplicates),
     }
+}
+
+/// Reads the rows; the table is held when they are there, at the latest, unless they are none.
+fn rows<'b>(
+    build: &Build<'b>,
+    attempt: &mut Attempt<'_>,
+    hold: &mut Hold<'_, '_>,
+    steps: &mut Steps<'_>,
+) -> Result<Tried<RowsBuilt<'b>>, Error> {
+    if build.old_bytes_max.is_none() {
+        hold.take(build, steps)?;
+    }
+    let mut read = |steps: &mut Steps<'_>| steps.step(Stage::Rows, || build.rows(attempt));
+    let tried = read(steps)?;
+    let Tried::Done(mut rows) = tried else { return Ok(tried) };
+    if !build.is_before_hold() || rows.are_none() {
+        return Ok(Tried::Done(rows));
+    }
+    hold.take(build, steps)?;
+    if hold::are_as_behind(&mut rows, build) {
+        return Ok(Tried::Done(rows));
+    }
+    drop(rows);
+    build.begin_again()?;
+    read(steps)
 }
 
 /// IMPORT of MariaDB (10.11.19, 11.8.6) looks for every page in the buffer pool, of a tablespace that is

@@ -23,7 +23,6 @@ use crate::verify;
 pub struct Shadowed {
     /// Its file as the server had made it.
     ibd: Vec<u8>,
-    pub(crate) template: Template,
     pub(crate) cfg: Cfg,
     at: AtDiscarded,
     /// Files that are to be built.
@@ -55,8 +54,7 @@ impl Shadowed {
         let (exported, discarded) = shadow.export_template()?;
         let discarded = if begins_wait { discarded.discard() } else { discarded.discard_only() }?;
         let cfg = Cfg::parse(&exported.cfg)?;
-        let template = Template::parse(&exported.ibd, &cfg)?;
-        Ok(Shadowed { ibd: exported.ibd, template, cfg, at: discarded.rest(), files })
+        Ok(Shadowed { ibd: exported.ibd, cfg, at: discarded.rest(), files })
     }
 
     /// Makes the files to build in, of which `cached_bytes_max` bytes may stay in the page cache.

@@ -43,6 +43,16 @@ impl Unplaced {
         self.built.file_bytes
     }
 
+    /// Whether the table is to stay as it is: it keeps its rows, and gets none.
+    pub fn adds_nothing(&self) -> bool {
+        self.built.adds_nothing
+    }
+
+    /// What is told of it. It is not imported.
+    pub fn into_built(self) -> Built {
+        self.built
+    }
+
     /// Has the server of a replica adopt a copy of the file, which lies at `built` and is not imported
     /// yet.
     ///

@@ -261,6 +261,11 @@ impl Sequence {
         self.given.load(Ordering::SeqCst) && self.generated.load(Ordering::SeqCst)
     }
 
+    /// After all rows: whether some AUTO_INCREMENT values were generated.
+    pub fn has_generated(&self) -> bool {
+        self.generated.load(Ordering::SeqCst)
+    }
+
     /// Largest hidden row id of all rows; 0 before the first.
     pub fn row_id_max(&self) -> u64 {
         self.row_id_max.load(Ordering::SeqCst)

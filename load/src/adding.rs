@@ -13,8 +13,7 @@ use disk::File;
 use innodb::ids::PAGE_SIZE;
 use innodb::page::AlignedPage;
 use job::error::Error;
-use job::options::{LoadOptions, LoadPath};
-use server::filename::filename;
+use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use targets::Lock;
 
 use crate::estimate::Estimate;
@@ -63,35 +62,34 @@ impl Default for Disk {
 }
 
 impl Adding {
-    /// For rows of this estimate of a load into an empty table, and the same rows sent.
+    /// For rows of this estimate of a load into an empty table, and the same rows sent. New rows are read
+    /// before others have to wait, if they do not depend on old ones.
     pub(crate) fn of(
         target: &mut Lock,
         (built, sent): (&Estimate, &Estimate),
-        threads: usize,
+        (options, threads): (&LoadOptions, usize),
         speeds: &Speeds,
     ) -> Result<Adding, Error> {
         let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
         let pool_bytes = pool.and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
-        let name = filename(&mut target.session, &target.table.name.table)?;
-        let dir = target.dir()?.clone();
-        let path = dir.path.join(format!("{name}.ibd"));
-        let file = dir.open(&path, "rows")?;
+        let (file, path) = target.open_rows()?;
         let metadata = file.metadata().map_err(Error::io("looking at", &path))?;
         let table_bytes = metadata.len();
         // A disk that cannot be asked is taken to be slow.
         let disk = Disk::measure(&file, table_bytes).unwrap_or_default();
         let indexes = target.table.indexes.len().max(1);
+        let has_key = target.table.indexes.iter().any(|index| index.name == "PRIMARY");
+        let reads_first = has_key && options.on_duplicate == OnDuplicate::Fail;
         let pool = pool_bytes as f64 * POOL_SHARE;
-        Ok(Adding {
-            table_bytes,
-            pool_bytes,
-            disk,
-            ..Adding::compute((table_bytes as f64, pool), indexes, (built, sent), disk, |old| {
-                let threads = threads as f64;
-                let verified = old / speeds.verify / threads;
-                verified + old / MERGED_BYTES / threads + old / speeds.import
-            })
-        })
+        let sizes = (table_bytes as f64, pool);
+        let adding = Adding::compute(sizes, indexes, (built, sent), disk, |old| {
+            let threads = threads as f64;
+            let verified = old / speeds.verify / threads;
+            verified + old / MERGED_BYTES / threads + old / speeds.import
+        });
+        let before = if reads_first { built.rows_seconds() } else { 0.0 };
+        let block_seconds = adding.merge_seconds - before;
+        Ok(Adding { table_bytes, pool_bytes, disk, block_seconds, ..adding })
     }
 
     fn compute(

@@ -144,6 +144,12 @@ impl Estimate {
         }
     }
 
+    /// Seconds of reading the rows.
+    pub(crate) fn rows_seconds(&self) -> f64 {
+        let rows = self.stages.iter().filter(|(stage, _)| *stage == Stage::Rows);
+        rows.map(|(_, seconds)| seconds).sum()
+    }
+
     /// Seconds of everything but the import.
     pub(crate) fn build_seconds(&self) -> f64 {
         let import = self.stages.iter().filter(|(stage, _)| *stage == Stage::Import);

@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use direct::{Shadowed, Unplaced};
+use direct::{Built, Shadowed, Unplaced};
 use encode::input;
 use encode::prepared::Prepared;
 use job::error::Error;
@@ -79,6 +79,9 @@ impl<'l> Filling<'l, '_, '_> {
         let mut direct = Direct::new(target);
         let filled = self.shadow(&mut direct, true).and_then(|shadowed| {
             let unplaced = self.build(rung, &mut direct, shadowed, source)?;
+            if unplaced.adds_nothing() {
+                return self.leave(rung, &mut direct, unplaced.into_built());
+            }
             if let Some(mut copies) = self.copies.take() {
                 // Before the import, which changes the file.
                 let copied = self.copy(&mut copies, &direct, &unplaced);
@@ -88,6 +91,14 @@ impl<'l> Filling<'l, '_, '_> {
             self.import(rung, &mut direct, unplaced)
         });
         filled.map_err(|error| self.abandon(&mut direct, error))
+    }
+
+    /// Lets a table be that no row is added to.
+    fn leave(&mut self, rung: &Rung, direct: &mut Direct<'_>, built: Built) -> Result<Full, Error> {
+        let _shield = self.options.interrupt.shield();
+        direct.abandon()?;
+        let prepared = self.prepared(rung);
+        Ok((None, direct::report(&prepared, direct.lock, self.steps, built)))
     }
 
     /// Goes on by sending the rows where the direct path was given up for a reason that lets it.

@@ -162,7 +162,7 @@ fn climb_on(
     let extends = options.mode == Mode::Append && !is_empty;
     let adding = match (&built, sent(LoadPath::Stream)) {
         (Some(built), Some(sent)) if extends && ladder.is_open(LoadPath::Direct) => {
-            Some(Adding::of(target, (built, &sent), memory.threads, &speeds)?)
+            Some(Adding::of(target, (built, &sent), (options, memory.threads), &speeds)?)
         }
         _ => None,
     };

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use disk::File;
 
+use crate::lock::Lock;
 use crate::shadow::Direct;
 use server::catalog::definition;
 use server::error::{Error, Result};
@@ -61,12 +62,33 @@ impl Direct<'_> {
                  (XA RECOVER), and its rows may be in it",
             );
         }
-        let name = filename(&mut lock.session, &table.table)?;
-        let path = |extension: &str| dir.path.join(format!("{name}.{extension}"));
-        let cfg = dir.read(&path("cfg"), "description")?;
-        let path = path("ibd");
-        let file = dir.open(&path, "rows")?;
+        let cfg = dir.read(&lock.own_path("cfg")?, "description")?;
+        let (file, path) = lock.open_rows()?;
         Ok(Export { session, cfg, file, path })
+    }
+}
+
+impl Lock {
+    /// The target's file, as the server has it now.
+    ///
+    /// Errors: it is not where it should be.
+    pub fn open_rows(&mut self) -> Result<(File, PathBuf)> {
+        let path = self.own_path("ibd")?;
+        let file = self.dir()?.open(&path, "rows")?;
+        Ok((file, path))
+    }
+
+    /// How large it is.
+    pub fn file_bytes(&mut self) -> Result<u64> {
+        let (file, path) = self.open_rows()?;
+        let metadata = file.metadata();
+        Ok(metadata.map_err(|error| Error::io("looking at", path, error))?.len())
+    }
+
+    /// A file of the target in the database's folder.
+    fn own_path(&mut self, extension: &str) -> Result<PathBuf> {
+        let name = filename(&mut self.session, &self.table.name.table)?;
+        Ok(self.dir()?.path.join(format!("{name}.{extension}")))
     }
 }
 

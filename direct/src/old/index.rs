@@ -15,6 +15,8 @@ use super::keys::{OldKey, OldKeys, unreadable};
 pub(crate) const READ_PAGES: usize = 64;
 /// Keys of leaves that are kept take no more, so that few leaves are read in vain.
 const MARK_BYTES_MAX: usize = 256 << 10;
+/// More than the key of one takes: InnoDB allows 3,072 bytes, and sort keys of texts are longer.
+const MARK_BYTES_LONGEST: usize = 16 << 10;
 
 /// The leaves of one index, in order of key.
 #[derive(Debug)]
@@ -69,6 +71,11 @@ impl OldIndex {
     pub(crate) fn bytes(&self) -> usize {
         let keys: usize = self.marks.iter().map(|mark| mark.key.capacity()).sum();
         self.leaves.capacity() * size_of::<u32>() + self.marks.capacity() * size_of::<Mark>() + keys
+    }
+
+    /// The same of one with so many leaves, at most.
+    pub(crate) fn bytes_at_most(leaves: usize) -> usize {
+        leaves * size_of::<u32>() + (leaves * MARK_BYTES_LONGEST).min(2 * MARK_BYTES_MAX)
     }
 
     /// Cuts old and new entries into ranges of about `range_bytes`, each with the leaves that have

@@ -134,6 +134,12 @@ impl OldTable {
         Ok(0)
     }
 
+    /// Memory that reading a file takes at most that is no larger than this one.
+    pub(crate) fn bytes_at_most(file_bytes: u64, indexes: usize, threads: usize) -> usize {
+        let pages = file_bytes as usize / PAGE_SIZE;
+        indexes * OldIndex::bytes_at_most(pages / indexes + 1) + threads * READ_PAGES * PAGE_SIZE
+    }
+
     /// Memory that reading it takes, by so many threads.
     pub(crate) fn bytes(&self, threads: usize) -> usize {
         let indexes: usize = self.indexes.iter().map(OldIndex::bytes).sum();

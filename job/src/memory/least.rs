@@ -28,9 +28,14 @@ impl Least {
 
     /// Of verifying a file.
     pub fn of_verifying(file_bytes: u64) -> Least {
-        let bytes = PROGRAM_BYTES + file_bytes / PAGE_SIZE as u64 * VERIFY_PAGE_BYTES;
+        let bytes = PROGRAM_BYTES + Least::verifying_bytes(file_bytes);
         let why = format!("verifying a file of {} takes that", disk::size::show(file_bytes));
         Least { bytes, why: Some(why) }
+    }
+
+    /// Bytes that grow with the file that is verified.
+    pub fn verifying_bytes(file_bytes: u64) -> u64 {
+        file_bytes / PAGE_SIZE as u64 * VERIFY_PAGE_BYTES
     }
 
     /// Of sorting so many indexes, whose runs need `runs_min` bytes on so many threads. There may be

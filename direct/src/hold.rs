@@ -1,0 +1,113 @@
+//! When nobody may write any more to a table that keeps its rows: as late as can be.
+//!
+//! ```text
+//! rows, sorted -> the table is held -> its file verified -> indexes -> verify -> import -> publish
+//!                 '- who writes to it waits ------------------------------------------------'
+//! ```
+//!
+//! New rows are read before it, where they do not depend on the old ones but by AUTO_INCREMENT: they
+//! are numbered by what the table's was, and read again if others have moved it on meanwhile. Hidden
+//! row ids are in no answer of the server, and rows that lose to old ones are found in these: there
+//! the table is held first.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use encode::binding::Binding;
+use encode::prepared::Prepared;
+use innodb::cfg::Cfg;
+use job::error::Error;
+use job::failpoint;
+use job::memory::Least;
+use job::options::OnDuplicate;
+use job::progress::Stage;
+use job::steps::Steps;
+use targets::Direct;
+use targets::export::Export;
+use values::Collation;
+
+use crate::attempt::RowsBuilt;
+use crate::build::Build;
+use crate::old::OldTable;
+use crate::verify::Bounds;
+
+/// Part of the memory for runs that may be kept for old rows while new ones are read.
+const RESERVED_SHARE: usize = 2;
+
+/// What holds a target.
+pub(crate) struct Hold<'h, 'l> {
+    pub(crate) prepared: &'h Prepared<'h>,
+    pub(crate) direct: &'h mut Direct<'l>,
+    /// The new table's, and its collations by the number that it knows them by.
+    pub(crate) cfg: &'h Cfg,
+    pub(crate) collations: &'h HashMap<u32, Arc<Collation>>,
+    /// Once it is held.
+    pub(crate) export: Option<Export>,
+}
+
+impl Hold<'_, '_> {
+    /// Has the server write out the target, if it is to keep its rows, and verifies that. Nobody writes
+    /// to it from then on.
+    pub(crate) fn take(&mut self, build: &Build<'_>, steps: &mut Steps<'_>) -> Result<(), Error> {
+        let Some(old) = build.old.filter(|_| self.export.is_none()) else { return Ok(()) };
+        let (export, table) = steps.step(Stage::Export, || self.export(build))?;
+        self.export = Some(export);
+        old.set(table).map_err(|_| Error::Internal("a table was held twice".to_owned()))
+    }
+
+    fn export(&mut self, build: &Build<'_>) -> Result<(Export, OldTable), Error> {
+        let prepared = self.prepared;
+        let export = self.direct.export_target()?;
+        failpoint::hit("export.held");
+        let bounds = Bounds {
+            threads: prepared.memory.threads,
+            memory_bytes_max: prepared.options.memory_bytes_max,
+            interrupt: &prepared.options.interrupt,
+        };
+        let like = (build.template(), self.cfg);
+        let old = OldTable::open(
+            &export,
+            like,
+            build.binding,
+            self.collations,
+            bounds,
+            prepared.progress,
+        )?;
+        Ok((export, old))
+    }
+}
+
+/// Memory to keep for the rows of a target while new ones are read before it is held; none if these
+/// wait for that.
+pub(crate) fn reserved(
+    prepared: &Prepared<'_>,
+    direct: &mut Direct<'_>,
+    binding: &Binding,
+) -> Result<Option<usize>, Error> {
+    let (options, memory) = (prepared.options, prepared.memory);
+    let depends = binding.clustered.has_row_id || options.on_duplicate != OnDuplicate::Fail;
+    if !prepared.extends || depends {
+        return Ok(None);
+    }
+    let file_bytes = direct.lock.file_bytes()?;
+    let indexes = 1 + binding.secondaries.len();
+    let bytes = OldTable::bytes_at_most(file_bytes, indexes, memory.threads)
+        + Least::verifying_bytes(file_bytes) as usize;
+    Ok(Some(bytes).filter(|bytes| *bytes <= memory.run_bytes / RESERVED_SHARE))
+}
+
+/// Whether new rows that were read before the table was held are as if they had been read now; else
+/// they are to be read again.
+pub(crate) fn are_as_behind(rows: &mut RowsBuilt<'_>, build: &Build<'_>) -> bool {
+    let Some(old) = build.old() else { return true };
+    if build.old_bytes_max.is_some_and(|reserved| old.bytes(build.memory.threads) > reserved) {
+        return false;
+    }
+    let Some(next) = &mut rows.next_auto_increment else { return true };
+    let start = build.series().start;
+    if start != build.series.start && (rows.has_generated || start < build.series.start) {
+        return false;
+    }
+    *next = (*next).max(start);
+    true
+}
