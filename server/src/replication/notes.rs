@@ -190,8 +190,8 @@ fn galera(session: &mut Session, settings: &Settings) -> Option<String> {
         return None;
     }
     let size = session.query_row("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'");
-    let nodes = size.and_then(|row| row.text(1)).ok().filter(|nodes| nodes != "0");
-    let nodes = nodes.map_or_else(|| "all nodes".to_owned(), |nodes| format!("all {nodes} nodes"));
+    let nodes = size.and_then(|row| row.number::<u64>(1)).unwrap_or(0);
+    let nodes = if nodes > 1 { format!("all {nodes} nodes") } else { "all nodes".to_owned() };
     let limit = settings.size("wsrep_max_ws_size");
     Some(format!("Galera: {nodes} get the rows{}", refused_above(limit, "wsrep_max_ws_size")))
 }
@@ -206,7 +206,9 @@ fn group(session: &mut Session, settings: &Settings) -> Option<String> {
     let (name, limit) = ("group_replication_transaction_size_limit", |name| settings.size(name));
     (members > 0).then(|| {
         let limit = refused_above(limit(name), name);
-        format!("Group Replication: all {members} members get the rows{limit}")
+        let members =
+            if members > 1 { format!("all {members} members") } else { "all members".to_owned() };
+        format!("Group Replication: {members} get the rows{limit}")
     })
 }
 
