@@ -4,7 +4,7 @@ use schema::{
     DefaultValue, Feature, Generated, KeyEnd, Partition, PartitionBound, PartitionMethod,
     RowFormat, Storage, Table, TableName,
 };
-use server::{Error, ServerFacts, Session, catalog};
+use server::{ConnectOptions, Error, ServerFacts, Session, catalog};
 use testkit::{TestServer, TestServerOptions};
 use values::{Charset, SqlType, TextType};
 
@@ -493,5 +493,38 @@ fn json_is_known_in_another_character_set_and_under_another_collation() {
         session.exec(&format!("CREATE OR REPLACE TABLE {table} (j {declared} {check})")).unwrap();
         let table = read(&mut session, &database, "j");
         assert_eq!(table.checks.len(), 1, "{declared}");
+    }
+}
+
+/// What is asked for many tables at once is compared with what is asked for one.
+#[test]
+fn foreign_keys_of_many_tables_are_those_of_each() {
+    let Some(server) = TestServer::shared() else { return };
+    let (database, other) = (server.database().unwrap(), server.database().unwrap());
+    let mut session = server.connect().unwrap();
+    let make = format!(
+        "CREATE TABLE {database}.p (a INT PRIMARY KEY); \
+         CREATE TABLE {database}.P (a INT PRIMARY KEY, FOREIGN KEY (a) REFERENCES p (a)); \
+         CREATE TABLE {database}.`k-\u{e4}` (a INT PRIMARY KEY, b INT, FOREIGN KEY (b) REFERENCES `k-\u{e4}` (a), \
+         FOREIGN KEY (a) REFERENCES p (a)); \
+         CREATE TABLE {other}.c (a INT PRIMARY KEY, FOREIGN KEY (a) REFERENCES {database}.`k-\u{e4}` (a)); \
+         CREATE TABLE {database}.free (a INT PRIMARY KEY)"
+    );
+    server.script(&make).unwrap();
+    let names = ["p", "P", "k-\u{e4}", "free", "nowhere"];
+    let names = names.map(|name| TableName::new(database.as_str(), name));
+    let narrow = format!(
+        "CREATE USER {database}@localhost; GRANT SELECT, REFERENCES ON {database}.* TO {database}@localhost"
+    );
+    server.script(&narrow).unwrap();
+    let options = ConnectOptions { user: Some(database.clone()), ..session.options().clone() };
+    let mut narrow = Session::connect(&options).unwrap();
+    for session in [&mut session, &mut narrow] {
+        let all = catalog::foreign_keys_of(session, &names).unwrap();
+        for (at, name) in names.iter().enumerate() {
+            let keys = catalog::foreign_keys(session, name).unwrap();
+            assert_eq!(all[name], keys, "{name}");
+            assert_eq!(keys.is_empty(), at > 2, "{name}: {keys:?}");
+        }
     }
 }
