@@ -1,9 +1,12 @@
-//! Rows for a table that has some: what merging both into a new file would take, and what sending them.
+//! Rows for a table that has some: what merging both into a new file would take, and what sending them,
+//! with the indexes that are there or with these made anew.
 //!
 //! ```text
 //! merging   all of the old file is read, new rows and old are written, imported: no page twice
 //! sending   each row changes a page of every index, where it happens to be; pages that the buffer pool
 //!           has no room for are read for it, and written again
+//! rebuilding  secondary indexes are dropped, rows are sent, the indexes are made again: the server reads
+//!           the table for each and sorts. Queries go without them meanwhile, so it is told and not done
 //! ```
 
 use std::fmt;
@@ -14,6 +17,7 @@ use innodb::ids::PAGE_SIZE;
 use innodb::page::AlignedPage;
 use job::error::Error;
 use job::options::{LoadOptions, LoadPath, OnDuplicate};
+use server::catalog;
 use targets::Lock;
 
 use crate::estimate::Estimate;
@@ -29,10 +33,29 @@ const SAMPLED_BYTES_MIN: u64 = 4 * (RUN_PAGES * PAGE_SIZE) as u64;
 const POOL_SHARE: f64 = 0.8;
 /// What merging reads, compares and copies in a second on one thread, in bytes of leaves.
 const MERGED_BYTES: f64 = 600e6;
+/// Rows a second of ADD INDEX (10.11.19, two cores; 2 million rows took 1.8 s an index and more).
+const INDEXED_ROWS: f64 = 1e6;
 /// Seconds of a merge that do not depend on size.
 const CONSTANT_SECONDS: f64 = 0.3;
 
-/// What both ways take.
+/// What the new rows take, without any that are there.
+pub(crate) struct Ways<'e> {
+    pub(crate) built: &'e Estimate,
+    pub(crate) sent: &'e Estimate,
+    /// Sent to a table without secondary indexes.
+    pub(crate) bare: &'e Estimate,
+}
+
+/// A table with rows.
+struct Old {
+    bytes: f64,
+    rows: f64,
+    indexes: usize,
+    /// Of the buffer pool, what is for it.
+    pool: f64,
+}
+
+/// What the ways take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Adding {
     table_bytes: u64,
@@ -40,6 +63,8 @@ pub(crate) struct Adding {
     disk: Disk,
     pub(crate) merge_seconds: f64,
     pub(crate) send_seconds: f64,
+    /// None of a table that has no secondary index.
+    rebuild_seconds: Option<f64>,
     /// How long writers of the table would wait for a merge.
     pub(crate) block_seconds: f64,
 }
@@ -66,7 +91,7 @@ impl Adding {
     /// before others have to wait, if they do not depend on old ones.
     pub(crate) fn of(
         target: &mut Lock,
-        (built, sent): (&Estimate, &Estimate),
+        ways: &Ways<'_>,
         (options, threads): (&LoadOptions, usize),
         speeds: &Speeds,
     ) -> Result<Adding, Error> {
@@ -77,43 +102,49 @@ impl Adding {
         let table_bytes = metadata.len();
         // A disk that cannot be asked is taken to be slow.
         let disk = Disk::measure(&file, table_bytes).unwrap_or_default();
-        let indexes = target.table.indexes.len().max(1);
         let has_key = target.table.indexes.iter().any(|index| index.name == "PRIMARY");
         let reads_first = has_key && options.on_duplicate == OnDuplicate::Fail;
-        let pool = pool_bytes as f64 * POOL_SHARE;
-        let sizes = (table_bytes as f64, pool);
-        let adding = Adding::compute(sizes, indexes, (built, sent), disk, |old| {
+        let old = Old {
+            bytes: table_bytes as f64,
+            rows: catalog::rows_about(&mut target.session, &target.table.name)? as f64,
+            indexes: target.table.indexes.len().max(1),
+            pool: pool_bytes as f64 * POOL_SHARE,
+        };
+        let adding = Adding::compute(&old, ways, disk, |old| {
             let threads = threads as f64;
             let verified = old / speeds.verify / threads;
             verified + old / MERGED_BYTES / threads + old / speeds.import
         });
-        let before = if reads_first { built.rows_seconds() } else { 0.0 };
+        let before = if reads_first { ways.built.rows_seconds() } else { 0.0 };
         let block_seconds = adding.merge_seconds - before;
         Ok(Adding { table_bytes, pool_bytes, disk, block_seconds, ..adding })
     }
 
     fn compute(
-        (old, pool): (f64, f64),
-        indexes: usize,
-        (built, sent): (&Estimate, &Estimate),
+        table: &Old,
+        Ways { built, sent, bare }: &Ways<'_>,
         disk: Disk,
         processor_seconds: impl Fn(f64) -> f64,
     ) -> Adding {
+        let old = table.bytes;
         // Twice over the disk, unless the cache has it: once to verify it, once to merge it; and written.
         let disk_seconds = (2.0 * old + old + built.table_bytes as f64) / disk.run_bytes;
         let merged = processor_seconds(old).max(disk_seconds) + CONSTANT_SECONDS;
-        let missed = (1.0 - pool / (old + built.table_bytes as f64)).clamp(0.0, 1.0);
+        let missed = (1.0 - table.pool / (old + built.table_bytes as f64)).clamp(0.0, 1.0);
         // The clustered index, too, unless rows come in its order.
-        let random = indexes - usize::from(!built.is_unordered);
-        let pages = sent.rows as f64 * random as f64 * missed;
+        let (clustered, secondary) = (usize::from(built.is_unordered), table.indexes - 1);
         // Read, and written.
-        let random_seconds = 2.0 * pages * disk.page_seconds;
+        let random_seconds =
+            |indexes: usize| 2.0 * sent.rows as f64 * indexes as f64 * missed * disk.page_seconds;
+        let indexed = (table.rows + sent.rows as f64) * secondary as f64 / INDEXED_ROWS;
+        let rebuild = bare.seconds_in_order() + random_seconds(clustered) + indexed;
         let adding = Adding {
             table_bytes: 0,
             pool_bytes: 0,
             disk,
             merge_seconds: built.seconds_in_order() + merged,
-            send_seconds: sent.seconds_in_order() + random_seconds,
+            send_seconds: sent.seconds_in_order() + random_seconds(clustered + secondary),
+            rebuild_seconds: (secondary > 0).then_some(rebuild),
             block_seconds: 0.0,
         };
         Adding { block_seconds: adding.merge_seconds, ..adding }
@@ -138,7 +169,7 @@ impl Adding {
 
 impl fmt::Display for Adding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Adding { merge_seconds, send_seconds, block_seconds, .. } = self;
+        let Adding { merge_seconds, send_seconds, rebuild_seconds, block_seconds, .. } = self;
         write!(
             f,
             "merging with its {} would take about {merge_seconds:.1} s, of which others that write to it \
@@ -149,7 +180,14 @@ impl fmt::Display for Adding {
         let Disk { page_seconds, run_bytes, is_measured } = self.disk;
         let how = if is_measured { "reads" } else { "is taken to read" };
         let (milliseconds, rate) = (page_seconds * 1000.0, disk::size::show(run_bytes as u64));
-        write!(f, "the disk {how} a page in {milliseconds:.2} ms, {rate}/s in a row)")
+        write!(f, "the disk {how} a page in {milliseconds:.2} ms, {rate}/s in a row)")?;
+        rebuild_seconds.map_or(Ok(()), |seconds| {
+            write!(
+                f,
+                "; sending with the secondary indexes dropped before and made again behind, without \
+                 which queries would go meanwhile, about {seconds:.1} s (never done by itself)"
+            )
+        })
     }
 }
 
@@ -190,8 +228,12 @@ mod tests {
     }
 
     fn adding(old: f64, pool: f64, rows: u64) -> Adding {
-        let new = (of(rows, rows * 200, rows as f64 / 1e6), of(rows, 0, rows as f64 / 1e5));
-        Adding::compute((old, pool), 4, (&new.0, &new.1), DISK, |old| old / 500e6)
+        let of_new = |seconds| of(rows, rows * 200, seconds);
+        let (built, sent) = (of_new(rows as f64 / 1e6), of_new(rows as f64 / 1e5));
+        let bare = of_new(rows as f64 / 2e5);
+        let table = Old { bytes: old, rows: old / 200.0, indexes: 4, pool };
+        let ways = Ways { built: &built, sent: &sent, bare: &bare };
+        Adding::compute(&table, &ways, DISK, |old| old / 500e6)
     }
 
     #[test]
@@ -205,6 +247,11 @@ mod tests {
         // In memory it is a question of how many.
         assert!(adding(1e9, 8e9, 10_000).against(true, None).is_some());
         assert!(adding(1e9, 8e9, 5_000_000).against(true, None).is_none());
+        // Of many rows for a table that does not fit, indexes are made again sooner than they are changed,
+        // and merging takes less than both.
+        let rebuild = many.rebuild_seconds.unwrap_or_default();
+        assert!(rebuild < many.send_seconds && rebuild > many.merge_seconds, "{many:?}");
+        assert!(few.rebuild_seconds.is_some_and(|seconds| seconds > few.send_seconds), "{few:?}");
     }
 
     #[test]

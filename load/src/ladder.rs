@@ -14,7 +14,7 @@ use server::{ServerFacts, Session, Unsupported, catalog};
 use sources::Source;
 use targets::{Direct, Lock};
 
-use crate::adding::Adding;
+use crate::adding::{Adding, Ways};
 use crate::estimate::Estimate;
 use crate::forecast::Expected;
 use crate::least;
@@ -162,7 +162,9 @@ fn climb_on(
     let extends = options.mode == Mode::Append && !is_empty;
     let adding = match (&built, sent(LoadPath::Stream)) {
         (Some(built), Some(sent)) if extends && ladder.is_open(LoadPath::Direct) => {
-            Some(Adding::of(target, (built, &sent), (options, memory.threads), &speeds)?)
+            let bare = direct.map(|d| d.sent((size.0, 1), memory, LoadPath::Stream, &speeds));
+            let rows = Ways { built, sent: &sent, bare: &bare.unwrap_or(sent) };
+            Some(Adding::of(target, &rows, (options, memory.threads), &speeds)?)
         }
         _ => None,
     };
