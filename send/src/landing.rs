@@ -13,6 +13,9 @@ use targets::identity::Identity;
 use targets::secondary::Defer;
 use targets::{Lock, Twin};
 
+/// Tables that a reason names.
+const NAMED_MAX: usize = 3;
+
 /// Which way rows get into the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -155,7 +158,7 @@ impl Landing {
             if !cascades.is_empty() {
                 refused.push(format!(
                     "foreign key (deleting the rows there would delete or change rows of {})",
-                    cascades.join(", ")
+                    first_of(&cascades)
                 ));
             }
         }
@@ -225,4 +228,23 @@ fn ledger_ties(target: &Lock, ask: Ask) -> Option<Unsupported> {
 
 fn list(reasons: &[server::Unsupported]) -> String {
     reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The first few, and how many others there are.
+fn first_of(names: &[String]) -> String {
+    let (named, rest) = names.split_at(names.len().min(NAMED_MAX));
+    let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+    format!("{}{more}", named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_tables_some_are_named() {
+        let names = ["a", "b", "c", "d", "e"].map(str::to_owned);
+        assert_eq!(first_of(&names), "a, b, c, and 2 more");
+        assert_eq!(first_of(&names[..3]), "a, b, c");
+    }
 }
