@@ -184,8 +184,9 @@ impl Sum {
         line
     }
 
-    /// What one command for all tables is beside the sums of commands for each.
-    fn together_line(&self, tables: usize, seconds: f64) -> String {
+    /// What one command for all tables is beside the sums of commands for each, and beside that for
+    /// the largest of them.
+    fn together_line(&self, tables: usize, seconds: f64, largest: &TableOutcome) -> String {
         let mut line = format!("\nall {tables} tables by one command: {seconds:.2} s");
         for way in [Way::LoadData, Way::Unchecked, Way::Direct] {
             if self.of(way) > 0.0 {
@@ -194,6 +195,9 @@ impl Sum {
         }
         if self.floor > 0.0 {
             let _ = write!(line, ", {:.2} of the floor", seconds / self.floor);
+        }
+        if let Some(alone) = largest.seconds(Way::Direct) {
+            let _ = write!(line, ", {:.2} of {} alone", seconds / alone, largest.table);
         }
         line.push('\n');
         line
@@ -258,8 +262,11 @@ impl Outcome {
         for (name, sum) in &lines {
             text += &sum.ratios_line(name, &ways);
         }
-        if let (Some(together), Some((_, total))) = (&self.together, lines.last()) {
-            text += &total.together_line(self.tables.len(), together.took.seconds);
+        let largest = self.tables.iter().max_by_key(|table| table.text_bytes);
+        if let (Some(together), Some((_, total)), Some(largest)) =
+            (&self.together, lines.last(), largest)
+        {
+            text += &total.together_line(self.tables.len(), together.took.seconds, largest);
         }
         let _ = writeln!(text, "\nprocessor seconds, server and client   {heads}");
         for (name, sum) in &lines {
@@ -328,7 +335,7 @@ mod tests {
         let ratios: Vec<&str> = ratios.split_whitespace().collect();
         assert_eq!(ratios, ["total", "1.00x", "0.50x", "20.00x", "1.25x", "2.50x", "5.00x"]);
         assert!(cpu.contains(" 100.50 ") && cpu.contains(" 5.50 "), "{cpu}");
-        let together = "all 2 tables by one command: 4.00 s, 25.00 times LOAD DATA, 1.25 times Inrush direct, 4.00 of the floor";
+        let together = "all 2 tables by one command: 4.00 s, 25.00 times LOAD DATA, 1.25 times Inrush direct, 4.00 of the floor, 1.00 of lineitem alone";
         assert!(text.contains(together), "{text}");
         assert!(!text.contains(" stream   "), "{text}");
         assert!(text.contains("note: small pool"));

@@ -35,7 +35,7 @@ const PUBLISHED: End = IsIn("nevertheless: do not load them again");
 const REPLAYED: End = IsIn("the failpoint replay.");
 
 /// Every thread, on a way that has it.
-const THREADS: [(&str, Way, End); 41] = [
+const THREADS: [(&str, Way, End); 42] = [
     ("thread.rows", Way::Direct, ITSELF),
     ("batch.0", Way::Direct, ITSELF),
     ("thread.indexes", Way::Direct, ITSELF),
@@ -49,6 +49,7 @@ const THREADS: [(&str, Way, End); 41] = [
     ("thread.signals", Way::Direct, Goes),
     ("thread.behind", Way::Keys, Fails("the thread that waits for a table has ended")),
     ("thread.carrier", Way::Keys, Fails("the thread that waits for a table has ended")),
+    ("thread.shadow", Way::Several, ITSELF),
     ("thread.import", Way::Several, ITSELF),
     ("thread.verify", Way::Several, ITSELF),
     ("thread.mover", Way::Several, Fails("the thread that renames has ended")),

@@ -1,16 +1,17 @@
 //! The journal of a load: one line for each step before it starts and after it ends.
 //!
 //! Append-only JSON lines, each with a CRC-32C of its text, written before the step goes on: a
-//! process that is killed leaves all of them. They are synced when something is published, when the job
-//! begins and ends, and else if the last sync is [`SYNC_INTERVAL`] ago: a power cut takes what was
-//! written since, which is no more than that. A torn last line is dropped when the file is read. The
-//! table's state is never read from here: names and locks on the server decide what a killed load left
-//! (see docs/journal.md); the journal says what was being done.
+//! process that is killed leaves all of them. They are synced when something is published, and when the
+//! job begins and ends: a power cut takes of the others what the system has not written by itself, which
+//! it does within half a minute. Were each synced, a build would wait for the sync of the table that is
+//! imported beside it. A torn last line is dropped when the file is read. The table's state is never
+//! read from here: names and locks on the server decide what a killed load left (see docs/journal.md);
+//! the journal says what was being done.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use disk::{File, Folder, private};
 use rustix::fs::FlockOperation;
@@ -18,9 +19,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::CommandLine;
 
-/// Lines that follow each other faster are synced together: small tables come to their next step in
-/// less than a sync takes.
-const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 /// The step of the lines about the whole job.
 pub(crate) const JOB: &str = "job";
 /// Steps whose lines are synced before they go on.
@@ -95,7 +93,6 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     job: String,
-    synced_at: Option<Instant>,
 }
 
 impl Journal {
@@ -119,7 +116,7 @@ impl Journal {
                     let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
                     prune(&folder, JOURNALS_KEPT);
                     let path = folder.path().join(name);
-                    return Ok(Journal { file, path, job, synced_at: None });
+                    return Ok(Journal { file, path, job });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
                 Err(error) => return Err(error),
@@ -151,13 +148,10 @@ impl Journal {
 
     fn append(&mut self, entry: &Entry) -> io::Result<()> {
         self.file.write_all(entry.line()?.as_bytes())?;
-        let is_recent = self.synced_at.is_some_and(|at| at.elapsed() < SYNC_INTERVAL);
-        if is_recent && !SYNCED_STEPS.contains(&entry.step.as_str()) {
-            return Ok(());
+        match SYNCED_STEPS.contains(&entry.step.as_str()) {
+            true => self.file.sync_data(),
+            false => Ok(()),
         }
-        self.file.sync_data()?;
-        self.synced_at = Some(Instant::now());
-        Ok(())
     }
 }
 

@@ -109,7 +109,7 @@ fn a_plan_knows_the_order_and_makes_nothing() {
             table["target"].as_str().unwrap().rsplit('.').next().unwrap()
         })
         .collect();
-    assert_eq!(targets.last(), Some(&"item"), "{plan}");
+    assert_eq!(targets[0], "item", "the largest first: {plan}");
     assert!(!empty.has_database());
 }
 

@@ -15,7 +15,7 @@ use schema::{Table, TableName};
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
-use super::order::{Waiting, order};
+use super::order::largest_first;
 use super::part::{At, Part};
 
 use crate::copies::{self, Copies, Original, Wanted};
@@ -261,19 +261,9 @@ fn check_room(parts: &[Part], estimates: &[Estimate]) -> Result<(), Error> {
 }
 
 fn in_order(parts: Vec<Part>) -> Vec<Part> {
-    let waiting: Vec<Waiting> = parts
-        .iter()
-        .filter_map(|part| {
-            let table = &part.target.as_ref()?.table;
-            Some(Waiting {
-                name: table.name.clone(),
-                bytes: bytes(&part.options),
-                parents: parents(table),
-            })
-        })
-        .collect();
+    let sizes: Vec<u64> = parts.iter().map(|part| bytes(&part.options)).collect();
     let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
-    order(&waiting).into_iter().filter_map(|at| parts[at].take()).collect()
+    largest_first(&sizes).into_iter().filter_map(|at| parts[at].take()).collect()
 }
 
 /// Bytes of a table's input.

@@ -1,8 +1,10 @@
-//! In which order tables are loaded: parents before children, and large ones first.
+//! In which order tables are loaded: large ones first, and parents before children where each is
+//! published by itself.
 //!
-//! While the server imports a table the next is built, so the last import is waited for by nobody:
-//! it should be a short one. The rows of a child are only right when those of its parents are
-//! there, so that comes before.
+//! While the server imports a table the next is built, so the last import has nothing beside it: it
+//! should be a short one. Tables that are published together may be filled in any order, since their
+//! keys are compared when all have their rows. Of those that are published one by one, the rows of a
+//! child are only right when those of its parents are there, so that comes before.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +20,15 @@ pub(crate) struct Waiting {
     pub(crate) parents: Vec<TableName>,
 }
 
-/// The order, as positions in `tables`. Tables that refer to each other in a circle come in the order
+/// The order in which tables are filled that are published together, as positions in `sizes`, the
+/// bytes of their inputs.
+pub(crate) fn largest_first(sizes: &[u64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(sizes[at]));
+    order
+}
+
+/// The order of those that are published one by one, as positions in `tables`. Tables that refer to each other in a circle come in the order
 /// of their sizes, before those that refer to them.
 pub(crate) fn order(tables: &[Waiting]) -> Vec<usize> {
     let at: HashMap<&TableName, usize> =
@@ -31,8 +41,8 @@ pub(crate) fn order(tables: &[Waiting]) -> Vec<usize> {
             known.filter(|&parent| parent != own).collect()
         })
         .collect();
-    let mut left: Vec<usize> = (0..tables.len()).collect();
-    left.sort_by(|&a, &b| tables[b].bytes.cmp(&tables[a].bytes).then(a.cmp(&b)));
+    let sizes: Vec<u64> = tables.iter().map(|table| table.bytes).collect();
+    let mut left = largest_first(&sizes);
     let mut order = Vec::with_capacity(tables.len());
     let mut is_done = vec![false; tables.len()];
     while !left.is_empty() {
@@ -96,5 +106,10 @@ mod tests {
         // A table of its own rows, parents elsewhere, and circles.
         assert_eq!(names(&[("tree", 1, &["tree"]), ("x", 2, &["elsewhere"])]), ["x", "tree"]);
         assert_eq!(names(&[("a", 1, &["b"]), ("b", 2, &["a"]), ("c", 3, &["a"])]), ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn tables_of_one_size_stay_as_they_come() {
+        assert_eq!(largest_first(&[2, 7, 2, 9]), [3, 1, 0, 2]);
     }
 }

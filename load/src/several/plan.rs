@@ -14,8 +14,8 @@ use targets::{Connections, Keeper, Lock, Resting};
 
 use super::check_several;
 use super::each::waiting;
-use super::look::{lock_options, spelled};
-use super::order::order;
+use super::look::{bytes, lock_options, spelled};
+use super::order::{largest_first, order};
 
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
@@ -71,7 +71,10 @@ pub fn plan_several(
 ) -> Result<SeveralPlan, Error> {
     check_several(tables)?;
     let mut looked = Looked::at(connect, tables)?;
-    let order = order(&waiting(looked.tables(), tables));
+    let order = match each {
+        true => order(&waiting(looked.tables(), tables)),
+        false => largest_first(&tables.iter().map(bytes).collect::<Vec<u64>>()),
+    };
     let plans = looked.plan_all(&order, each)?;
     let plans = if each { plans } else { one_way(plans, &order, &mut looked)? };
     let mut plans: Vec<Plan> = plans.into_iter().map(|(plan, _)| plan).collect();

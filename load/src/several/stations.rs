@@ -1,16 +1,20 @@
-//! Two stations, build and import: a table is built while the server imports the one before.
+//! Three stations, shadow, build and import: a table is built while the server makes the shadows of
+//! the next ones and imports the one before.
 //!
 //! ```text
-//! build   | shadows of a wave | a ---- | b ------- | c -- | shadows of the next wave ..
-//! import                               | a --| wait | b ----| c -|
+//! shadow  | a | b c .. |   the next wave ..
+//! build       | a ---- | b ------- | c -- |
+//! import               | a --| wait | b ----| c -|
 //! ```
 //!
 //! The server imports one table at a time, on one connection, and needs none of our memory: all of
 //! that is the build's. What must have passed before an import, a checkpoint and the backups that are
-//! under way, is waited for once by all tables of a wave, whose shadows are made together. Tables
-//! whose rows are sent are filled where others are built.
+//! under way, is waited for once by all tables of a wave, whose shadows are made together; the first
+//! table is a wave of its own, since nothing is built before it. Tables whose rows are sent are filled
+//! where others are built.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::iter::once;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use job::error::Error;
@@ -32,8 +36,8 @@ use crate::fill::{Failed, Filling, Full};
 use crate::forecast::Forecast;
 use crate::ladder::Rung;
 
-/// Tables whose shadows are made together. What the server says of each is held until it is built,
-/// some 100 KB.
+/// Tables whose shadows are made together, and as many may wait for their build. What the server says
+/// of each is held until then, some 100 KB.
 const WAVE: usize = 16;
 
 /// Tables that have all rows, and connections to publish them by.
@@ -53,7 +57,7 @@ pub(super) fn fill(
     (steps, progress): (&Steps<'_>, &dyn Progress),
 ) -> Result<Filled, Error> {
     let Looked { parts, connections, keeper, .. } = looked;
-    let importer = Connections::of(keeper.another()?);
+    let others = [Connections::of(keeper.another()?), Connections::of(keeper.another()?)];
     let options = &parts[0].options;
     let cache_bytes = options.page_cache_bytes;
     let cache_bytes =
@@ -63,11 +67,12 @@ pub(super) fn fill(
         copies,
         steps,
         progress,
+        build_seconds: parts.iter().map(|part| part.build_seconds).collect(),
         parts: parts.into_iter().map(Mutex::new).collect(),
         ended: Mutex::new(None),
         backlog: Backlog { bytes: Mutex::new(0), changed: Condvar::new(), bytes_max: cache_bytes },
     };
-    let connections = stations.run(connections, importer);
+    let connections = stations.run(connections, others);
     let parts: Vec<Part> = stations
         .parts
         .into_iter()
@@ -109,6 +114,8 @@ struct Stations<'a> {
     copies: Option<&'a Mutex<Copies>>,
     steps: &'a Steps<'a>,
     progress: &'a dyn Progress,
+    /// What each build is expected to take.
+    build_seconds: Vec<f64>,
     parts: Vec<Mutex<Part>>,
     /// What ended the command first.
     ended: Mutex<Option<Ended>>,
@@ -132,36 +139,62 @@ struct Bench<'b, 's, 'p> {
 }
 
 impl Stations<'_> {
-    /// Runs both to their ends; gives a station's connections back.
-    fn run(&self, builder: Connections, importer: Connections) -> Connections {
+    /// Runs all to their ends; gives a station's connections back.
+    fn run(&self, builder: Connections, [maker, importer]: [Connections; 2]) -> Connections {
         std::thread::scope(|scope| {
+            let (made, to_build) = sync_channel(WAVE);
             let (built, to_import) = channel();
             scope.spawn(move || {
-                let imported = pool::catch(|| {
+                self.station(Stage::Shadow, || {
+                    failpoint::hit("thread.shadow");
+                    self.make_all(maker, &made);
+                });
+            });
+            scope.spawn(move || {
+                self.station(Stage::Import, || {
                     failpoint::hit("thread.import");
                     self.import_all(importer, &to_import);
                 });
-                if let Err(error) = imported {
-                    self.end(Ended::plainly(self.name(0), Stage::Import.name(), error));
-                }
             });
-            self.build_all(builder, &built)
+            self.build_all(builder, to_build, &built)
         })
     }
 
-    fn build_all(&self, mut connections: Connections, built: &Sender<usize>) -> Connections {
+    /// Has a station work to its end; a panic ends all of them.
+    fn station(&self, stage: Stage, work: impl FnOnce()) {
+        if let Err(error) = pool::catch(work) {
+            self.end(Ended::plainly(self.name(0), stage.name(), error));
+        }
+    }
+
+    /// Makes the shadows, wave by wave.
+    fn make_all(&self, mut connections: Connections, made: &SyncSender<usize>) {
         let all: Vec<usize> = (0..self.parts.len()).collect();
-        for wave in all.chunks(WAVE) {
+        let (first, others) = all.split_at(1);
+        for wave in once(first).chain(others.chunks(WAVE)) {
             connections = self.make_shadows(wave, connections);
-            for &at in wave {
-                self.backlog.wait_for_room();
-                if self.has_ended() {
-                    return connections;
-                }
-                connections = self.build(at, connections);
-                // The other station may have ended.
-                let _ = built.send(at);
+            // None is built before all are made: until then nobody knows what its import waits for.
+            let is_wanted = |&at: &usize| !self.has_ended() && made.send(at).is_ok();
+            if !wave.iter().all(is_wanted) {
+                return;
             }
+        }
+    }
+
+    fn build_all(
+        &self,
+        mut connections: Connections,
+        to_build: Receiver<usize>,
+        built: &Sender<usize>,
+    ) -> Connections {
+        for at in to_build {
+            self.backlog.wait_for_room();
+            if self.has_ended() {
+                break;
+            }
+            connections = self.build(at, connections);
+            // The other station may have ended.
+            let _ = built.send(at);
         }
         connections
     }
@@ -174,24 +207,10 @@ impl Stations<'_> {
         for (number, &at) in direct.iter().enumerate() {
             let is_last = number + 1 == direct.len();
             connections = self.work(at, connections, &(), |bench| {
-                let mut direct = Direct::resume(bench.lock, Made::with_log(&log));
-                // Nothing was asked of it while tables were built.
-                let alive = if number == 0 { direct.lock.reconnect() } else { Ok(()) };
-                let made = alive.map_err(Error::from);
-                let made = made.and_then(|()| bench.filling.shadow(&mut direct, false));
-                let made = made.and_then(|shadowed| {
-                    if is_last {
-                        direct.lock.begin_log_wait(&log)?;
-                    }
-                    Ok(shadowed)
-                });
-                match made {
-                    Ok(shadowed) => {
-                        *bench.at = At::Shadowed(Box::new(shadowed), direct.rest());
-                        Ok(())
-                    }
-                    Err(error) => Err(bench.filling.abandon(&mut direct, error)),
-                }
+                bench.make_shadow(&log, is_last).or_else(|failed| match is_for_again(&failed) {
+                    true => bench.make_shadow(&log, is_last),
+                    false => Err(failed),
+                })
             });
             if self.has_ended() {
                 break;
@@ -202,7 +221,7 @@ impl Stations<'_> {
 
     /// Builds the file of a table, or sends its rows.
     fn build(&self, at: usize, connections: Connections) -> Connections {
-        let later = self.parts[at + 1..].iter().map(|part| lock(part).build_seconds).sum();
+        let later = self.build_seconds[at + 1..].iter().sum();
         let watched = Watched { progress: self.progress, later_seconds: later };
         self.progress.table(&self.name(at), at + 1, self.parts.len());
         lock(&self.parts[at]).options.page_cache_bytes = Some(self.backlog.room());
@@ -326,7 +345,34 @@ fn cached_bytes(part: &Part) -> u64 {
     }
 }
 
+/// Whether a shadow was not made because the connection was lost, perhaps while nothing was asked of
+/// it, and nothing is left.
+fn is_for_again(failed: &(Error, server::Result<()>)) -> bool {
+    matches!(failed, (Error::Server(error), Ok(())) if error.is_cut())
+}
+
 impl Bench<'_, '_, '_> {
+    /// Makes the table's shadow, which waits for `log` before its import; the last of a wave says what
+    /// that is.
+    fn make_shadow(&mut self, log: &Arc<LogWait>, is_last: bool) -> Result<(), Failed> {
+        let mut direct = Direct::resume(self.lock, Made::with_log(log));
+        let made = direct.lock.reconnect().map_err(Error::from);
+        let made = made.and_then(|()| self.filling.shadow(&mut direct, false));
+        let made = made.and_then(|shadowed| {
+            if is_last {
+                direct.lock.begin_log_wait(log)?;
+            }
+            Ok(shadowed)
+        });
+        match made {
+            Ok(shadowed) => {
+                *self.at = At::Shadowed(Box::new(shadowed), direct.rest());
+                Ok(())
+            }
+            Err(error) => Err(self.filling.abandon(&mut direct, error)),
+        }
+    }
+
     /// The table has all rows.
     fn full(&mut self, full: Result<Full, Failed>) -> Result<(), Failed> {
         match full? {
