@@ -4,6 +4,7 @@
 //! [`schema::Table`]: facts, of which paths judge by themselves. The server's own words are
 //! believed; nothing is parsed from a CREATE statement of the user's.
 
+mod asked;
 mod column_type;
 mod columns;
 mod constant;
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use schema::{Engine, RowFormat, Table, TableKind, TableName};
 
+pub use self::asked::Asked;
 pub use self::constraints::{
     KeyBetween, KeysOfTables, all_foreign_keys, foreign_keys, foreign_keys_of,
 };
@@ -28,6 +30,7 @@ pub use self::create_table::definition;
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 pub use self::references::{plain_keys, references, without_references};
 
+use self::asked::View;
 use crate::error::{Error, Result};
 use crate::identifier::quote_text;
 use crate::session::{Row, Session};
@@ -41,14 +44,15 @@ const LISTED_NAP: Duration = Duration::from_millis(20);
 ///
 /// Errors: [`Error::NoTable`]; a server that refuses to tell.
 pub fn read(session: &mut Session, name: &TableName) -> Result<Table> {
-    read_among(session, name, &KeysOfTables::new())
+    read_among(session, name, &Asked::default())
 }
 
-/// The same of one of many, with the keys that [`foreign_keys_of`] gave for all of them.
-pub fn read_among(session: &mut Session, name: &TableName, keys: &KeysOfTables) -> Result<Table> {
+/// The same of one of many, of what was asked about all of them.
+pub fn read_among(session: &mut Session, name: &TableName, asked: &Asked) -> Result<Table> {
     let begun = Instant::now();
+    let (alone, mut asked) = (Asked::default(), asked);
     loop {
-        let table = read_once(session, name, keys)?;
+        let table = read_once(session, name, std::mem::replace(&mut asked, &alone))?;
         if begun.elapsed() > LISTED_WAIT || is_as_read(session, &table)? {
             return Ok(table);
         }
@@ -63,10 +67,20 @@ fn is_as_read(session: &mut Session, table: &Table) -> Result<bool> {
         || (!table.columns.is_empty() && definition(session, &table.name)? == table.definition))
 }
 
-fn read_once(session: &mut Session, name: &TableName, keys: &KeysOfTables) -> Result<Table> {
-    let (name, row) = find(session, name)?;
+fn read_once(session: &mut Session, name: &TableName, asked: &Asked) -> Result<Table> {
+    let (name, row) = match asked.listed(session, name)? {
+        Some(row) => (name.clone(), row),
+        None => find(session, name)?,
+    };
     let kind = TableKind::named(&row.text(2)?);
-    let definition = if kind.is_view() { String::new() } else { definition(session, &name)? };
+    let definition = match asked.definition(&name) {
+        _ if kind.is_view() => String::new(),
+        Some(definition) => definition.clone(),
+        None => definition(session, &name)?,
+    };
+    let about = |session: &mut Session, view| asked.rows(session, view, &name);
+    let columns = about(session, View::Columns)?;
+    let indexes = about(session, View::Indexes)?;
     let options = row.text_or_null(6)?.unwrap_or_default();
     let mut table = Table {
         engine: Engine::named(&row.text_or_null(3)?.unwrap_or_default()),
@@ -74,9 +88,9 @@ fn read_once(session: &mut Session, name: &TableName, keys: &KeysOfTables) -> Re
         options: create_table::options(&options),
         partitioning: partitions::partitioning(session, &name, (&options, &definition))?,
         auto_increment: row.number_or_null(5)?,
-        columns: columns::columns(session, &name)?,
+        columns: columns::columns(session, &columns)?,
         period: create_table::period(&definition),
-        indexes: indexes::indexes(session, &name, &definition)?,
+        indexes: indexes::indexes(&indexes, &definition)?,
         foreign_keys: Vec::new(),
         references: references::references(&definition, &name.database),
         triggers: Vec::new(),
@@ -87,12 +101,14 @@ fn read_once(session: &mut Session, name: &TableName, keys: &KeysOfTables) -> Re
         name,
     };
     if table.kind != TableKind::View {
-        table.foreign_keys = match keys.get(&table.name) {
+        table.foreign_keys = match asked.foreign_keys(&table.name) {
             Some(keys) => keys.clone(),
             None => constraints::foreign_keys(session, &table.name)?,
         };
-        table.triggers = constraints::triggers(session, &table.name)?;
-        table.checks = constraints::checks(session, &table.name, &mut table.columns)?;
+        let about = |session: &mut Session, view| asked.rows(session, view, &table.name);
+        let (triggers, checks) = (about(session, View::Triggers)?, about(session, View::Checks)?);
+        table.triggers = constraints::triggers(&triggers)?;
+        table.checks = constraints::checks(&checks, &mut table.columns)?;
     }
     // Of MySQL's defaults it is enough to know that there are any: rows are sent, and it fills in.
     if session.version().flavor == Flavor::MariaDb {
@@ -169,23 +185,34 @@ fn find(session: &mut Session, name: &TableName) -> Result<(TableName, Row)> {
     let begun = Instant::now();
     loop {
         let (spelled, row) = find_once(session, name)?;
-        // So it is listed in the moment in which an ALTER puts a new definition in its place.
-        let is_listed_only = row.text(2)? == "BASE TABLE" && row.text_or_null(3)?.is_none();
-        if !is_listed_only || begun.elapsed() > LISTED_WAIT {
+        if !is_listed_only(&row)? || begun.elapsed() > LISTED_WAIT {
             return Ok((spelled, row));
         }
         std::thread::sleep(LISTED_NAP);
     }
 }
 
-fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)> {
-    let sql = format!(
+/// So a table is listed in the moment in which an ALTER puts a new definition in its place.
+fn is_listed_only(row: &Row) -> Result<bool> {
+    Ok(row.text(2)? == "BASE TABLE" && row.text_or_null(3)?.is_none())
+}
+
+/// Asks what tables there are.
+fn sql(About { condition, also }: &About) -> String {
+    format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, ROW_FORMAT, AUTO_INCREMENT, \
-         CREATE_OPTIONS, @@lower_case_table_names, TABLE_ROWS FROM information_schema.TABLES \
-         WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
+         CREATE_OPTIONS, @@lower_case_table_names, TABLE_ROWS{also} FROM \
+         information_schema.TABLES WHERE {condition}"
+    )
+}
+
+fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)> {
+    let condition = format!(
+        "TABLE_SCHEMA={} AND TABLE_NAME={}",
         quote_text(&name.database),
         quote_text(&name.table)
     );
+    let sql = sql(&About { condition, also: String::new() });
     for row in session.query(&sql)? {
         let spelled = TableName::new(row.text(0)?, row.text(1)?);
         let caseless = row.number::<u8>(7)? != 0;
@@ -196,12 +223,30 @@ fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)
     Err(Error::NoTable(name.to_string()))
 }
 
-/// `TABLE_SCHEMA=.. AND TABLE_NAME=..`, exact: information_schema compares without case, and the
-/// plain comparison is what it can look up.
+/// Which tables a question is about.
+struct About {
+    condition: String,
+    /// What is selected besides: the name of the table, where there are several.
+    also: String,
+}
+
+impl About {
+    /// Exact: information_schema compares without case, and the plain comparison is what it can look up.
+    fn of((schema, table): (&str, &str), database: &str, names: &[&TableName]) -> About {
+        let quoted: Vec<String> = names.iter().map(|name| quote_text(&name.table)).collect();
+        let database = quote_text(database);
+        let (plain, exact, also) = match quoted.as_slice() {
+            [one] => (format!("={one}"), format!(" AND BINARY {table}={one}"), String::new()),
+            // Whose name it is, is compared when the rows are here.
+            some => (format!(" IN ({})", some.join(", ")), String::new(), format!(", {table}")),
+        };
+        let condition =
+            format!("{schema}={database} AND {table}{plain} AND BINARY {schema}={database}{exact}");
+        About { condition, also }
+    }
+}
+
+/// That of a view of tables, about one.
 fn only(name: &TableName) -> String {
-    let (database, table) = (quote_text(&name.database), quote_text(&name.table));
-    format!(
-        "TABLE_SCHEMA={database} AND TABLE_NAME={table} \
-         AND BINARY TABLE_SCHEMA={database} AND BINARY TABLE_NAME={table}"
-    )
+    About::of(("TABLE_SCHEMA", "TABLE_NAME"), &name.database, &[name]).condition
 }

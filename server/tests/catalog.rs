@@ -528,3 +528,39 @@ fn foreign_keys_of_many_tables_are_those_of_each() {
         }
     }
 }
+
+#[test]
+fn a_table_of_many_is_what_it_is_alone() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    // More than a question names, the last of them by a question of its own.
+    let plain: Vec<String> = (0..59).map(|number| format!("n{number:02}")).collect();
+    let mut make: String =
+        plain.iter().map(|table| format!("CREATE TABLE {table} (a INT); ")).collect();
+    make += "CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b VARCHAR(9) DEFAULT 'x', j JSON, \
+             KEY k (b(3), a DESC), CHECK (b <> 'q')); \
+             CREATE TABLE T (b BIT(3), a INT REFERENCES t (a)) ENGINE=InnoDB; \
+             CREATE TRIGGER g BEFORE INSERT ON T FOR EACH ROW SET NEW.a=1; \
+             CREATE TABLE `k-\u{e4}'` (a INT) ENGINE=MyISAM; \
+             CREATE TABLE parts (a INT) PARTITION BY HASH (a) PARTITIONS 3; \
+             CREATE VIEW v AS SELECT a FROM t; CREATE TABLE z (a INT)";
+    server.script(&format!("USE {database}; {make}")).unwrap();
+    let named = ["t", "T", "k-\u{e4}'", "parts", "v", "z"].map(str::to_owned);
+    let names = plain.into_iter().chain(named);
+    let names: Vec<TableName> =
+        names.map(|table| TableName::new(database.as_str(), table)).collect();
+    let mut asked = catalog::Asked::default();
+    names.iter().for_each(|name| asked.define(&mut session, name).unwrap());
+    asked.define(&mut session, &TableName::new(database.as_str(), "nowhere")).unwrap_err();
+    asked.ask(&mut session).unwrap();
+    for name in &names {
+        let alone = format!("{:?}", catalog::read(&mut session, name).unwrap());
+        let among = catalog::read_among(&mut session, name, &asked).unwrap();
+        assert_eq!(format!("{among:?}"), alone, "{name}");
+    }
+    // What was altered since is asked about again.
+    session.exec(&format!("ALTER TABLE {database}.z ADD COLUMN b INT")).unwrap();
+    let z = catalog::read_among(&mut session, &names[64], &asked).unwrap();
+    assert_eq!(z.columns.len(), 2);
+}

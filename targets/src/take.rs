@@ -11,7 +11,7 @@ use crate::lock::{Lock, LockOptions};
 use crate::names::Names;
 use crate::resting::{Connections, Resting};
 use crate::waiting::Patience;
-use server::catalog::{self, KeysOfTables};
+use server::catalog::{self, Asked};
 use server::error::{Error, Result};
 use server::facts::ServerFacts;
 use server::identifier::TableName;
@@ -35,7 +35,7 @@ impl Lock {
             return Err(busy(&mut session, &spelled)?);
         }
         // Now that nobody else loads it.
-        let table = described(&mut session, &spelled, &KeysOfTables::new(), options)?;
+        let table = described(&mut session, &spelled, options, &Asked::default())?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
         let dir = facts.database_dir(&mut session, &table.name.database, datadir)?;
@@ -63,8 +63,8 @@ impl Keeper {
                 return Err(busy(&mut session, target)?);
             }
         }
-        let keys = catalog::foreign_keys_of(&mut session, names)?;
-        let tables = names.iter().map(|name| described(&mut session, name, &keys, options));
+        let asked = asked(&mut session, names, options)?;
+        let tables = names.iter().map(|name| described(&mut session, name, options, &asked));
         let tables = tables.collect::<Result<Vec<Table>>>()?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
@@ -92,14 +92,29 @@ impl Keeper {
 fn described(
     session: &mut Session,
     name: &TableName,
-    keys: &KeysOfTables,
     options: &LockOptions,
+    asked: &Asked,
 ) -> Result<Table> {
-    let patience = patience(name, options);
-    match patience.watch(session, |session| catalog::read_among(session, name, keys)) {
+    let read = |session: &mut Session| catalog::read_among(session, name, asked);
+    match patience(name, options).watch(session, read) {
         Err(Error::NoTable(missing)) => Err(missing_target(session, name, missing)),
         table => table,
     }
+}
+
+/// What can be asked about all tables at once. A table that cannot be defined is asked about alone,
+/// which says why.
+fn asked(session: &mut Session, names: &[TableName], options: &LockOptions) -> Result<Asked> {
+    let mut asked = Asked::default();
+    for name in names {
+        let defined = patience(name, options).watch(session, |session| asked.define(session, name));
+        match defined {
+            Err(error) if error.errno().is_none() => return Err(error),
+            _ => {}
+        }
+    }
+    asked.ask(session)?;
+    Ok(asked)
 }
 
 fn patience(name: &TableName, options: &LockOptions) -> Patience {

@@ -6,6 +6,7 @@ use job::error::Error;
 use job::options::LoadOptions;
 use job::progress::Progress;
 use schema::{Table, TableName};
+use server::catalog::Asked;
 use server::{ConnectOptions, Session, catalog};
 
 use super::look::{bytes, parents, spelled};
@@ -47,9 +48,14 @@ pub fn load_each(
 /// The tables as the server describes them; none where `--ddl` is still to make one.
 fn described(session: &mut Session, tables: &[LoadOptions]) -> Result<Vec<Option<Table>>, Error> {
     let names = spelled(session, tables)?;
-    let keys = catalog::foreign_keys_of(session, &names)?;
+    let mut asked = Asked::default();
+    for name in &names {
+        // Of one that is still to be made, and of others that cannot be told, it is asked below.
+        let _ = asked.define(session, name);
+    }
+    asked.ask(session)?;
     let read = |(name, options): (&TableName, &LoadOptions)| match catalog::read_among(
-        session, name, &keys,
+        session, name, &asked,
     ) {
         Ok(table) => Ok(Some(table)),
         Err(server::Error::NoTable(_)) if options.ddl.is_some() => Ok(None),

@@ -1,27 +1,32 @@
 //! Columns, from information_schema.COLUMNS.
 
-use schema::{Column, DefaultValue, Generated, TableName};
+use schema::{Column, DefaultValue, Generated};
 
-use super::{column_type, only};
+use super::{About, column_type};
 use crate::error::{Error, Result};
 use crate::identifier::quote_text;
 use crate::learn::{self, CollationCache};
-use crate::session::Session;
+use crate::session::{Row, Session};
 use crate::version::Flavor;
 
-/// Columns in table order, their defaults as information_schema words them.
-pub(super) fn columns(session: &mut Session, name: &TableName) -> Result<Vec<Column>> {
-    let is_mysql = session.version().flavor == Flavor::MySql;
-    let is_generated =
-        if is_mysql { "IF(GENERATION_EXPRESSION='', 'NEVER', 'ALWAYS')" } else { "IS_GENERATED" };
-    let sql = format!(
+/// Asks about columns.
+pub(super) fn sql(flavor: Flavor, About { condition, also }: &About) -> String {
+    let is_generated = match flavor {
+        Flavor::MySql => "IF(GENERATION_EXPRESSION='', 'NEVER', 'ALWAYS')",
+        Flavor::MariaDb => "IS_GENERATED",
+    };
+    format!(
         "SELECT COLUMN_NAME, COLUMN_DEFAULT, IS_NULLABLE, DATA_TYPE, COLUMN_TYPE, \
-         CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, CHARACTER_MAXIMUM_LENGTH, {is_generated} \
-         FROM information_schema.COLUMNS WHERE {} ORDER BY ORDINAL_POSITION",
-        only(name)
-    );
+         CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, CHARACTER_MAXIMUM_LENGTH, {is_generated}{also} \
+         FROM information_schema.COLUMNS WHERE {condition} ORDER BY ORDINAL_POSITION"
+    )
+}
+
+/// Columns in table order, their defaults as information_schema words them.
+pub(super) fn columns(session: &mut Session, rows: &[Row]) -> Result<Vec<Column>> {
+    let is_mysql = session.version().flavor == Flavor::MySql;
     let mut columns = Vec::new();
-    for row in session.query(&sql)? {
+    for row in rows {
         let charset = row.text_or_null(5)?;
         let known_charset = match &charset {
             Some(name) => match learn::charset(session, name, &CollationCache::of_user()) {

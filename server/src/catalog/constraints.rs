@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schema::{Check, Column, ForeignKey, KeyEnd, TableName, Trigger};
 use values::SqlType;
 
-use super::only;
+use super::About;
 use crate::error::Result;
 use crate::filename::filename;
 use crate::identifier::{quote_name, quote_text};
@@ -206,36 +206,35 @@ fn visible_key(row: &Row) -> Result<ForeignKey> {
     Ok(ForeignKey { name: row.text(0)?, end, other })
 }
 
+/// Asks about triggers.
+pub(super) fn triggers_sql(About { condition, also }: &About) -> String {
+    format!("SELECT TRIGGER_NAME{also} FROM information_schema.TRIGGERS WHERE {condition}")
+}
+
 /// Triggers, as far as the account may see them.
-pub(super) fn triggers(session: &mut Session, table: &TableName) -> Result<Vec<Trigger>> {
-    let (database, name) = (quote_text(&table.database), quote_text(&table.table));
-    let rows = session.query(&format!(
-        "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA={database} \
-         AND EVENT_OBJECT_TABLE={name} AND BINARY EVENT_OBJECT_TABLE={name}"
-    ))?;
+pub(super) fn triggers(rows: &[Row]) -> Result<Vec<Trigger>> {
     rows.iter().map(|row| Ok(Trigger { name: row.text(0)? })).collect()
+}
+
+/// Asks about CHECK constraints.
+pub(super) fn checks_sql(flavor: Flavor, About { condition, also }: &About) -> String {
+    match flavor {
+        Flavor::MariaDb => format!(
+            "SELECT CONSTRAINT_NAME, LEVEL, CHECK_CLAUSE{also} \
+             FROM information_schema.CHECK_CONSTRAINTS WHERE {condition}"
+        ),
+        Flavor::MySql => format!(
+            "SELECT CONSTRAINT_NAME, 'Table', CHECK_CLAUSE{also} \
+             FROM information_schema.TABLE_CONSTRAINTS \
+             JOIN information_schema.CHECK_CONSTRAINTS USING (CONSTRAINT_SCHEMA, CONSTRAINT_NAME) \
+             WHERE {condition} AND CONSTRAINT_TYPE='CHECK' AND ENFORCED='YES'"
+        ),
+    }
 }
 
 /// CHECK constraints, but not the JSON_VALID that makes a LONGTEXT a JSON column: `columns` are
 /// told.
-pub(super) fn checks(
-    session: &mut Session,
-    table: &TableName,
-    columns: &mut [Column],
-) -> Result<Vec<Check>> {
-    let condition = only(table);
-    let rows = session.query(&match session.version().flavor {
-        Flavor::MariaDb => format!(
-            "SELECT CONSTRAINT_NAME, LEVEL, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS \
-             WHERE {}",
-            condition.replace("TABLE_SCHEMA", "CONSTRAINT_SCHEMA")
-        ),
-        Flavor::MySql => format!(
-            "SELECT CONSTRAINT_NAME, 'Table', CHECK_CLAUSE FROM information_schema.TABLE_CONSTRAINTS \
-             JOIN information_schema.CHECK_CONSTRAINTS USING (CONSTRAINT_SCHEMA, CONSTRAINT_NAME) \
-             WHERE {condition} AND CONSTRAINT_TYPE='CHECK' AND ENFORCED='YES'"
-        ),
-    })?;
+pub(super) fn checks(rows: &[Row], columns: &mut [Column]) -> Result<Vec<Check>> {
     let mut found = Vec::new();
     for row in rows {
         let (name, level, clause) = (row.text(0)?, row.text(1)?, row.text(2)?);

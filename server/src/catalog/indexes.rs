@@ -1,31 +1,30 @@
 //! Indexes, from information_schema.STATISTICS and what the definition says more.
 
-use schema::{Index, IndexColumn, IndexKind, TableName};
+use schema::{Index, IndexColumn, IndexKind};
 
+use super::About;
 use super::create_table::keys_without_overlaps;
-use super::only;
 use crate::error::Result;
-use crate::session::Session;
+use crate::session::Row;
 use crate::version::Flavor;
 
-/// Indexes in the server's order, `definition` being the table's.
-pub(super) fn indexes(
-    session: &mut Session,
-    name: &TableName,
-    definition: &str,
-) -> Result<Vec<Index>> {
-    let order = match session.version().flavor {
+/// Asks about indexes.
+pub(super) fn sql(flavor: Flavor, About { condition, also }: &About) -> String {
+    let order = match flavor {
         // As the server keeps them.
         Flavor::MariaDb => "",
         Flavor::MySql => " ORDER BY INDEX_NAME<>'PRIMARY', INDEX_NAME, SEQ_IN_INDEX",
     };
-    let sql = format!(
-        "SELECT INDEX_NAME, NON_UNIQUE, INDEX_TYPE, COLUMN_NAME, SUB_PART, COLLATION \
-         FROM information_schema.STATISTICS WHERE {}{order}",
-        only(name)
-    );
+    format!(
+        "SELECT INDEX_NAME, NON_UNIQUE, INDEX_TYPE, COLUMN_NAME, SUB_PART, COLLATION{also} \
+         FROM information_schema.STATISTICS WHERE {condition}{order}"
+    )
+}
+
+/// Indexes in the server's order, `definition` being the table's.
+pub(super) fn indexes(rows: &[Row], definition: &str) -> Result<Vec<Index>> {
     let mut indexes: Vec<Index> = Vec::new();
-    for row in session.query(&sql)? {
+    for row in rows {
         let name = row.text(0)?;
         let column = IndexColumn {
             name: row.text_or_null(3)?.unwrap_or_default(),

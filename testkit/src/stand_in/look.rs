@@ -31,12 +31,36 @@ impl Run<'_> {
             return self.checksum(&names(sql).into_iter().next()?);
         }
         if sql.contains(" FROM information_schema.") {
-            return self.schema(sql);
+            return self.of_several(sql).or_else(|| self.schema(sql));
         }
         if sql.starts_with("SELECT ") && sql.contains(" FROM `") {
             return self.rows_of(sql);
         }
         None
+    }
+
+    /// A question about several tables: each is asked about alone, and its name goes behind its rows.
+    fn of_several(&self, sql: &str) -> Option<Answer> {
+        let (before, rest) = sql.split_once(" IN ('")?;
+        let (list, behind) = rest.split_once("')")?;
+        let (before, column) = before.rsplit_once(' ')?;
+        let (what, from) = before.split_once(&format!(", {column} FROM "))?;
+        let (mut columns, mut all) = (0, Vec::new());
+        for name in list.split("', '") {
+            let exact = format!("='model' AND BINARY {column}='{name}'");
+            let behind = behind.replacen("='model'", &exact, 1);
+            let one = format!("{what} FROM {from} {column}='{name}'{behind}");
+            let Answer::Rows(count, rows) = self.schema(&one).or_else(|| self.learned(&one))?
+            else {
+                return None;
+            };
+            columns = count + 1;
+            all.extend(rows.into_iter().map(|mut row| {
+                row.push(text(name));
+                row
+            }));
+        }
+        Some(Answer::Rows(columns, all))
     }
 
     /// Tables, triggers, connections.

@@ -251,7 +251,7 @@ impl Run<'_> {
         is_done.then(Answer::done)
     }
 
-    fn learned(&self, sql: &str) -> Option<Answer> {
+    pub(super) fn learned(&self, sql: &str) -> Option<Answer> {
         // What is not said of a table is what is said of one like it, or of the first.
         let like = |without_key: &str| {
             let tables = self.shared.held();
