@@ -48,7 +48,8 @@ pub(crate) fn limits(
             room.min(shares.lanes_max).clamp(1, CONNECTIONS_MAX)
         }
     };
-    let packet = target.session.query_row("SELECT @@max_allowed_packet")?.number::<u64>(0)?;
+    let packet = target.session.query_once("SELECT @@max_allowed_packet")?;
+    let packet = packet.first().map_or(Ok(0), |row| row.number::<u64>(0))?;
     let packet = packet.saturating_sub(STATEMENT_BYTES).max(ROWS_BYTES_MIN);
     let wanted = batches.bytes.unwrap_or(STATEMENT_BYTES_MAX);
     let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);

@@ -334,10 +334,8 @@ impl Sender {
     /// Makes the portion's rows stay.
     fn end(&mut self, portion: &Portion, entry: &Entry) -> Result<(), Trouble> {
         let ledger = match &self.options.commit {
-            Commit::Whole { savepoints: false } => return Ok(()),
-            Commit::Whole { savepoints: true } => {
-                return self.exec("RELEASE SAVEPOINT inrush_portion").map(drop);
-            }
+            // The savepoint goes with the next of its name, or with the transaction.
+            Commit::Whole { .. } => return Ok(()),
             Commit::Portions(ledger) => ledger.clone(),
         };
         if *entry != Entry::of(portion) {

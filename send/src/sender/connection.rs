@@ -93,17 +93,18 @@ impl Sender {
             ));
         }
         for sql in optional {
-            passed_over(session.exec(&sql))?;
+            passed_over(session.exec_once(&sql))?;
         }
-        session.exec(&format!("SET SESSION sql_notes=0, max_error_count={WARNINGS_MAX}"))?;
+        session.exec_once(&format!("SET SESSION sql_notes=0, max_error_count={WARNINGS_MAX}"))?;
         if !is_whole && !logs_statements(&mut session)? {
             // Fewer locks between rows. The log's old format takes no row by it.
             session.exec("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
         }
         for sql in &self.options.setup {
-            session.exec(sql)?;
+            session.exec_once(sql)?;
         }
-        let packet = session.query_text("SELECT @@max_allowed_packet")?;
+        let packet = session.query_once("SELECT @@max_allowed_packet")?;
+        let packet = packet.first().map(|row| row.text_lossy(0));
         let packet = packet.and_then(|text| text.parse().ok()).unwrap_or(PACKET_BYTES_DEFAULT);
         let around = self.statements.insert.len() + self.statements.tail.len() + PACKET_RESERVE;
         self.packet_bytes = packet.saturating_sub(around);

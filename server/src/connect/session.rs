@@ -41,7 +41,7 @@ pub struct Session {
     mark: Mark,
     version: Version,
     options: ConnectOptions,
-    /// What [`Session::query_once`] has heard.
+    /// What [`Session::query_once`] has heard, and [`Session::exec_once`] has done.
     answers: HashMap<String, Vec<Row>>,
     /// What [`crate::habits`] has found.
     pub(crate) habits: Option<Habits>,
@@ -235,6 +235,16 @@ impl Session {
     pub fn exec(&mut self, sql: &str) -> Result<Done> {
         refuse_local(sql)?;
         self.run(sql)
+    }
+
+    /// As [`Session::exec`], of a setting that nobody changes as long as the session lives, and that
+    /// need not be made again for the next table.
+    pub fn exec_once(&mut self, sql: &str) -> Result<()> {
+        if !self.answers.contains_key(sql) {
+            self.exec(sql)?;
+            self.answers.insert(sql.to_owned(), Vec::new());
+        }
+        Ok(())
     }
 
     /// Runs one LOAD DATA LOCAL INFILE statement and sends it the bytes of `source`.
