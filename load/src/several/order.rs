@@ -28,8 +28,8 @@ pub(crate) fn largest_first(sizes: &[u64]) -> Vec<usize> {
     order
 }
 
-/// The order of those that are published one by one, as positions in `tables`. Tables that refer to each other in a circle come in the order
-/// of their sizes, before those that refer to them.
+/// The order of those that are published one by one, as positions in `tables`. Tables that refer to
+/// each other in a circle come in the order of their sizes, before those that refer to them.
 pub(crate) fn order(tables: &[Waiting]) -> Vec<usize> {
     let at: HashMap<&TableName, usize> =
         tables.iter().enumerate().map(|(at, table)| (&table.name, at)).collect();
