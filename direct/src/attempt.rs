@@ -106,11 +106,6 @@ pub(crate) enum Tried<T> {
 }
 
 impl RowsBuilt<'_> {
-    /// Whether there is not one.
-    pub(crate) fn are_none(&self) -> bool {
-        self.rows == 0
-    }
-
     /// For the root of the clustered index.
     fn last_auto_increment(&self) -> u64 {
         self.next_auto_increment.map_or(0, |next| next - 1)
@@ -151,6 +146,10 @@ impl<'a> Build<'a> {
         attempt: &Attempt<'_>,
         built: RowsBuilt<'a>,
     ) -> Result<Tried<(Built, Vec<EarlyPass>)>, Error> {
+        if self.is_before_hold() {
+            let lost = "a table that keeps its rows was to be built without them";
+            return Err(Error::Internal(lost.to_owned()));
+        }
         self.tried(attempt, self.merge_indexes(attempt, built))
     }
 
@@ -158,7 +157,7 @@ impl<'a> Build<'a> {
     pub(crate) fn adds_nothing(&self, attempt: &Attempt<'_>, rows: &RowsBuilt<'_>) -> bool {
         let is_counted = rows.next_auto_increment.is_some_and(|next| next > self.series().start);
         let replaces = attempt.replaced.map_or(0, Replaced::count) > 0;
-        self.extends() && rows.are_none() && !is_counted && !replaces
+        self.extends() && rows.rows == 0 && !is_counted && !replaces
     }
 
     /// What is told of a table that nothing is added to.

@@ -175,7 +175,7 @@ fn try_build(
     }
 }
 
-/// Reads the rows; the table is held when they are there, at the latest, unless they are none.
+/// Reads the rows; the table is held when they are there, at the latest, unless it is to stay as it is.
 fn rows<'b>(
     build: &Build<'b>,
     attempt: &mut Attempt<'_>,
@@ -185,10 +185,9 @@ fn rows<'b>(
     if build.old_bytes_max.is_none() {
         hold.take(build, steps)?;
     }
-    let mut read = |steps: &mut Steps<'_>| steps.step(Stage::Rows, || build.rows(attempt));
-    let tried = read(steps)?;
+    let tried = steps.step(Stage::Rows, || build.rows(attempt))?;
     let Tried::Done(mut rows) = tried else { return Ok(tried) };
-    if !build.is_before_hold() || rows.are_none() {
+    if !build.is_before_hold() || build.adds_nothing(attempt, &rows) {
         return Ok(Tried::Done(rows));
     }
     hold.take(build, steps)?;
@@ -197,7 +196,7 @@ fn rows<'b>(
     }
     drop(rows);
     build.begin_again()?;
-    read(steps)
+    steps.step(Stage::Rows, || build.rows(attempt))
 }
 
 /// IMPORT of MariaDB (10.11.19, 11.8.6) looks for every page in the buffer pool, of a tablespace that is
