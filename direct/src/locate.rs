@@ -21,6 +21,8 @@ use job::stop::{DuplicateKey, Stop};
 use server::Interrupt;
 use sources::{Chunk, Row, Rows, Source, Visit};
 
+use crate::unique_part::UniquePart;
+
 /// Rows that are looked for: the two that the message names.
 const ROWS_MAX: usize = 2;
 
@@ -47,22 +49,25 @@ pub(crate) fn duplicate(
         encoder: Encoder::new(binding),
         numbering: Numbering::new(sequence, Explicit::new(binding, zero_is_value)),
         found: Vec::with_capacity(ROWS_MAX),
+        keys_of_first: Vec::new(),
+        index: wanted.index,
         key_text: String::new(),
     };
     reading::read_alone(source, interrupt, |chunk, batch| {
         batch.visit(chunk, Searching { search: &mut search, chunk })?;
         Ok(search.found.len() < ROWS_MAX)
     })?;
+    let index = index_name(binding, search.index);
     let mut found = search.found.into_iter();
     match (found.next(), found.next()) {
         (Some(first), Some(second)) => Ok(Error::Duplicate {
-            index: index_name(binding, wanted.index),
+            index,
             first: Box::new(first),
             second: Box::new(second),
             key: search.key_text,
         }),
         (Some(row), None) if least == 1 => Ok(Error::KeyTaken {
-            index: index_name(binding, wanted.index),
+            index,
             row: Box::new(row),
             key: search.key_text,
         }),
@@ -118,6 +123,10 @@ struct Search<'a> {
     encoder: Encoder<'a>,
     numbering: Numbering<'a>,
     found: Vec<Position>,
+    /// Unique keys of the first row that was found, one an index.
+    keys_of_first: Vec<Vec<u8>>,
+    /// Index of the key that is named: the first that the rows have in common, whichever was built first.
+    index: usize,
     key_text: String,
 }
 
@@ -147,13 +156,37 @@ impl Search<'_> {
                 continue;
             }
             self.found.push(Position::of(chunk, row.start(), self.files));
-            let values = key_values(self.binding, self.wanted.index, row);
+            self.name_index();
+            let values = key_values(self.binding, self.index, row);
             self.key_text = format!("({})", values.join(", "));
             if self.found.len() == ROWS_MAX {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Compares the keys of the encoded row with those of the first that was found.
+    fn name_index(&mut self) {
+        let keys = (0..=self.binding.secondaries.len()).map(|index| self.unique_key(index));
+        if self.keys_of_first.is_empty() {
+            self.keys_of_first = keys.map(<[u8]>::to_vec).collect();
+            return;
+        }
+        let mut both = self.keys_of_first.iter().zip(keys);
+        let is_shared = |(first, second): (&Vec<u8>, &[u8])| !first.is_empty() && first == second;
+        self.index = both.position(is_shared).unwrap_or(self.wanted.index);
+    }
+
+    /// The part of the encoded row's entry that no other entry of an index may have.
+    fn unique_key(&self, index: usize) -> &[u8] {
+        match index.checked_sub(1) {
+            None => self.encoder.clustered_key(),
+            Some(position) => {
+                let (key, payload) = self.encoder.secondary(position);
+                UniquePart::of(&self.binding.secondaries[position]).cut(key, payload)
+            }
+        }
     }
 
     /// Whether the encoded row has the wanted key.
