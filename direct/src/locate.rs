@@ -66,11 +66,9 @@ pub(crate) fn duplicate(
             second: Box::new(second),
             key: search.key_text,
         }),
-        (Some(row), None) if least == 1 => Ok(Error::KeyTaken {
-            index,
-            row: Box::new(row),
-            key: search.key_text,
-        }),
+        (Some(row), None) if least == 1 => {
+            Ok(Error::KeyTaken { index, row: Box::new(row), key: search.key_text })
+        }
         _ => Ok(unknown("the input changed while it was read".to_owned())),
     }
 }
