@@ -9,20 +9,24 @@ use crate::error::Error;
 use crate::outcome::{Way, WayOutcome};
 use crate::rows::TableFile;
 use crate::tpch::Table;
-use crate::ways::{Loaded, Ways};
+use crate::ways::{Loaded, Ways, table_bytes};
 
 /// Files of all tables in a folder of their own, each with its columns in the first line: that is how
 /// one command knows the order of each. The folder goes with the value.
 pub(crate) struct Together {
     folder: PathBuf,
     tables: Vec<Table>,
+    /// Bytes of all files.
+    bytes: u64,
 }
 
 impl Together {
     /// Copies the files.
     pub(crate) fn new(folder: PathBuf, files: &[(Table, TableFile)]) -> Result<Together, Error> {
         fs::create_dir_all(&folder).map_err(Error::io("making", &folder))?;
-        let together = Together { folder, tables: files.iter().map(|(table, _)| *table).collect() };
+        let tables = files.iter().map(|(table, _)| *table).collect();
+        let together =
+            Together { folder, tables, bytes: files.iter().map(|(_, file)| file.bytes).sum() };
         for (table, file) in files {
             let copy = together.file(*table);
             copy_below_columns(*table, &file.path, &copy).map_err(Error::io("writing", &copy))?;
@@ -43,7 +47,7 @@ impl Together {
             ways.fresh(table)?;
             crate::floor::read_seconds(&self.file(table))?;
         }
-        ways.settle()?;
+        ways.make_ready(table_bytes(self.bytes))?;
         let clock = Clock::start(ways.server_pid);
         let report = ways.inrush_folder(&self.folder)?;
         let took = clock.stop();

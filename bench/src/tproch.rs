@@ -17,10 +17,8 @@ use crate::program::Program;
 use crate::rows::{self, TableFile};
 use crate::together::Together;
 use crate::tpch::{Schema, Table};
-use crate::ways::{Limits, Loaded, Ways};
+use crate::ways::{Limits, Loaded, Ways, table_bytes};
 
-/// Bytes of a finished tablespace for each byte of text; lineitem has 1.44.
-const FILE_BYTES_PER_TEXT_BYTE: f64 = 1.6;
 /// What to run. `TprochOptions::default()` is scale 1, all tables, a server of its own.
 #[derive(Clone, Debug)]
 pub struct TprochOptions {
@@ -295,10 +293,6 @@ fn text_bytes(table: Table, scale: f64) -> u64 {
     (table.text_bytes_at_scale_1() as f64 * scale) as u64
 }
 
-fn file_bytes(text_bytes: u64) -> u64 {
-    (text_bytes as f64 * FILE_BYTES_PER_TEXT_BYTE) as u64
-}
-
 fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
     let sizes = || tables.iter().map(|&table| text_bytes(table, options.scale));
     // Tables stay for those that refer to them.
@@ -308,16 +302,16 @@ fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
     let copies: u64 = if tables.len() > 1 { sizes().sum() } else { 0 };
     let largest = sizes().max().unwrap_or(0);
     let needed_bytes = sizes().sum::<u64>()
-        + file_bytes(files)
+        + table_bytes(files)
         + copies
-        + 3 * file_bytes(largest)
+        + 3 * table_bytes(largest)
         + LOG_FILE_BYTES
         + (1 << 30);
     host::check_space(&options.data_dir, needed_bytes)
 }
 
 fn start(options: &TprochOptions, tables: &[Table]) -> Result<Host, Error> {
-    let sizes = tables.iter().map(|&table| file_bytes(text_bytes(table, options.scale)));
+    let sizes = tables.iter().map(|&table| table_bytes(text_bytes(table, options.scale)));
     Host::start(&HostOptions {
         data_dir: &options.data_dir,
         given: options.server.as_ref(),

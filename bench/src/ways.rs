@@ -17,6 +17,12 @@ use crate::program::Program;
 use crate::rows::TableFile;
 use crate::tpch::{Schema, Table};
 
+/// Bytes of a finished tablespace for each byte of text; lineitem has 1.44.
+const FILE_BYTES_PER_TEXT_BYTE: f64 = 1.6;
+
+/// Bytes that a program takes for itself, about.
+const PROGRAM_BYTES: u64 = 256 << 20;
+
 /// Limits that are passed on to Inrush.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
@@ -61,7 +67,7 @@ impl Ways {
     ) -> Result<Loaded, Error> {
         self.fresh(table)?;
         floor::read_seconds(&file.path)?;
-        self.settle()?;
+        self.make_ready(table_bytes(file.bytes))?;
         let clock = Clock::start(self.server_pid);
         let report = match way {
             Way::LoadData => self.load_data(table, &file.path, false)?,
@@ -124,7 +130,7 @@ impl Ways {
         move_file(&space, &self.table_file(&twin, "ibd"))?;
         let twin_cfg = self.table_file(&twin, "cfg");
         move_file(&cfg, &twin_cfg)?;
-        self.settle()?;
+        host::settle(&mut self.session, self.own_server)?;
         let started = Instant::now();
         self.session.exec(&format!("ALTER TABLE {twin_name} IMPORT TABLESPACE"))?;
         let import_seconds = started.elapsed().as_secs_f64();
@@ -152,8 +158,10 @@ impl Ways {
         Ok(())
     }
 
-    pub(crate) fn settle(&mut self) -> Result<(), Error> {
-        host::settle(&mut self.session, self.own_server)
+    /// Leaves the server and the disk idle, and warm memory for a program and tables of so many bytes.
+    pub(crate) fn make_ready(&mut self, table_bytes: u64) -> Result<(), Error> {
+        host::settle(&mut self.session, self.own_server)?;
+        floor::warm_memory(&self.scratch.join("warm.tmp"), table_bytes + PROGRAM_BYTES)
     }
 
     fn load_data(
@@ -211,6 +219,11 @@ impl Ways {
     fn table_file(&self, table: &str, extension: &str) -> PathBuf {
         self.data_dir.join(DATABASE).join(format!("{table}.{extension}"))
     }
+}
+
+/// Bytes of the finished tablespaces for so many bytes of text, about.
+pub(crate) fn table_bytes(text_bytes: u64) -> u64 {
+    (text_bytes as f64 * FILE_BYTES_PER_TEXT_BYTE) as u64
 }
 
 /// `database`.`table`, quoted.
