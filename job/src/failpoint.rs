@@ -33,10 +33,10 @@ pub fn drops_batch(ordinal: u64) -> bool {
     action_at(&format!("batch.{ordinal}")).as_deref() == Some("drop")
 }
 
-/// Whether tables of any size are to be taken for small ones, to measure them so.
+/// What tables of any size are to be taken for, if for anything: small ones, or large ones.
 #[cfg(feature = "failpoints")]
-pub fn all_are_small() -> bool {
-    action_at("tables").as_deref() == Some("small")
+pub fn are_small() -> Option<bool> {
+    action_at("tables").map(|size| size == "small")
 }
 
 /// The damage that a built file is to take at a place: before it is verified, or after that.
@@ -68,8 +68,8 @@ pub fn drops_batch(_: u64) -> bool {
     false
 }
 
-/// Whether tables of any size are to be taken for small ones.
+/// What tables of any size are to be taken for.
 #[cfg(not(feature = "failpoints"))]
-pub fn all_are_small() -> bool {
-    false
+pub fn are_small() -> Option<bool> {
+    None
 }

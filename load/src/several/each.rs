@@ -9,10 +9,9 @@ use schema::{Table, TableName};
 use server::catalog::Asked;
 use server::{ConnectOptions, Session, catalog};
 
-use super::look::{bytes, parents, spelled};
+use super::look::spelled;
 use super::order::{Waiting, order};
 use super::{SeveralReport, check_several};
-use crate::ddl;
 use crate::run;
 
 /// Loads several tables of one database one after the other, parents before children, each by itself:
@@ -28,7 +27,7 @@ pub fn load_each(
     let begun = Instant::now();
     let mut session = Session::connect(connect)?;
     let described = described(&mut session, tables)?;
-    let order = order(&waiting(described.iter().map(Option::as_ref), tables));
+    let order = order(&Waiting::all(tables, described.iter().map(Option::as_ref)));
     drop(session);
     let mut reports = Vec::new();
     for (number, options) in order.iter().map(|&at| &tables[at]).enumerate() {
@@ -62,19 +61,4 @@ fn described(session: &mut Session, tables: &[LoadOptions]) -> Result<Vec<Option
         Err(error) => Err(error.into()),
     };
     names.iter().zip(tables).map(read).collect()
-}
-
-/// The tables, as they wait for their turn.
-pub(super) fn waiting<'t>(
-    described: impl IntoIterator<Item = Option<&'t Table>>,
-    tables: &[LoadOptions],
-) -> Vec<Waiting> {
-    let waiting = |(table, options): (Option<&Table>, &LoadOptions)| {
-        let (name, parents) = match table {
-            Some(table) => (table.name.clone(), parents(table)),
-            None => (TableName::new(&options.database, &options.table), ddl::parents(options)),
-        };
-        Waiting { name, bytes: bytes(options), parents }
-    };
-    described.into_iter().zip(tables).map(waiting).collect()
 }

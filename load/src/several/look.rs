@@ -1,7 +1,6 @@
 //! All tables, looked at before anything is done to one of them.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +14,7 @@ use schema::{Table, TableName};
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
-use super::order::largest_first;
+use super::order::{Waiting, largest_first, parents_first};
 use super::part::{At, Part};
 
 use crate::copies::{self, Copies, Original, Wanted};
@@ -59,16 +58,22 @@ pub(super) fn look(
     for target in &mut targets {
         target.unsupported.extend(against.iter().cloned().map(Unsupported::NamedReplica));
     }
-    let mut is_whole = small::are_small(&tables, targets.iter().map(|target| &target.table))?;
+    let described: Vec<&Table> = targets.iter().map(|target| &target.table).collect();
+    let waiting = Waiting::all(&tables, described.iter().copied().map(Some));
+    let together =
+        if small::are_small(&tables, described)? { parents_first(&waiting) } else { None };
+    let mut is_whole = together.is_some();
+    let mut order = together.unwrap_or_else(|| largest_first(&waiting));
     let connections = Connections::of(keeper.another()?);
     let tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
     let mut looked = look_at_all(tables, connections, is_whole)?;
     if is_whole && !looked.parts.iter().all(|part| small::gives_numbers(&part.rung.inspected)) {
         is_whole = false;
+        order = largest_first(&waiting);
         let tables = looked.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
         looked = look_at_all(tables.collect(), looked.connections, is_whole)?;
     }
-    looked.finish(keeper, is_whole, None)
+    looked.finish(keeper, &order, is_whole, None)
 }
 
 /// The same with the tables taken on the replicas that are named, too.
@@ -94,6 +99,8 @@ fn look_with_copies(
         Ok(copies) => copies,
         Err(against) => return Ok(Err(against)),
     };
+    let described = targets.iter().map(|target| Some(&target.table));
+    let order = largest_first(&Waiting::all(tables, described));
     let direct = |options: &LoadOptions| LoadOptions { path: LoadPath::Direct, ..options.clone() };
     let direct: Vec<_> = tables.iter().map(direct).zip(targets).collect();
     let mut looked = match look_at_all(direct, Connections::of(session), false) {
@@ -103,7 +110,7 @@ fn look_with_copies(
     for part in &mut looked.parts {
         part.rung.why = copies.why();
     }
-    looked.finish(keeper, false, Some(copies)).map(Ok)
+    looked.finish(keeper, &order, false, Some(copies)).map(Ok)
 }
 
 impl LookedAt {
@@ -111,6 +118,7 @@ impl LookedAt {
     fn finish(
         self,
         keeper: Arc<Keeper>,
+        order: &[usize],
         is_whole: bool,
         copies: Option<Copies>,
     ) -> Result<Looked, Error> {
@@ -125,7 +133,9 @@ impl LookedAt {
             read?;
         }
         expect_children(&mut parts);
-        Ok(Looked { parts: in_order(parts), connections, keeper, is_whole, copies })
+        let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
+        let parts = order.iter().filter_map(|&at| parts[at].take()).collect();
+        Ok(Looked { parts, connections, keeper, is_whole, copies })
     }
 }
 
@@ -258,21 +268,4 @@ fn check_room(parts: &[Part], estimates: &[Estimate]) -> Result<(), Error> {
         (Some(path), Some(all)) => space::check(&path, &parts[0].options.temp_dir, Some(&all)),
         _ => Ok(()),
     }
-}
-
-fn in_order(parts: Vec<Part>) -> Vec<Part> {
-    let sizes: Vec<u64> = parts.iter().map(|part| bytes(&part.options)).collect();
-    let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
-    largest_first(&sizes).into_iter().filter_map(|at| parts[at].take()).collect()
-}
-
-/// Bytes of a table's input.
-pub(super) fn bytes(options: &LoadOptions) -> u64 {
-    let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |meta| meta.len());
-    options.files.iter().map(size).sum()
-}
-
-/// The tables that the rows of one refer to.
-pub(super) fn parents(table: &Table) -> Vec<TableName> {
-    table.references.iter().map(|reference| reference.parent.clone()).collect()
 }

@@ -3,12 +3,17 @@
 //!
 //! While the server imports a table the next is built, so the last import has nothing beside it: it
 //! should be a short one. Tables that are published together may be filled in any order, since their
-//! keys are compared when all have their rows. Of those that are published one by one, the rows of a
-//! child are only right when those of its parents are there, so that comes before.
+//! keys are compared when all have their rows. Of those that are published one by one, or get their rows
+//! in one transaction, the rows of a child are only right when those of its parents are there, so that
+//! comes before.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
-use schema::TableName;
+use job::options::LoadOptions;
+use schema::{Table, TableName};
+
+use crate::ddl;
 
 /// A table that waits for its turn.
 #[derive(Clone, Debug)]
@@ -20,11 +25,37 @@ pub(crate) struct Waiting {
     pub(crate) parents: Vec<TableName>,
 }
 
-/// The order in which tables are filled that are published together, as positions in `sizes`, the
-/// bytes of their inputs.
-pub(crate) fn largest_first(sizes: &[u64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(sizes[at]));
+impl Waiting {
+    /// The tables of a command; of one that `--ddl` is to make, what the file says.
+    pub(crate) fn all<'t>(
+        options: &[LoadOptions],
+        described: impl IntoIterator<Item = Option<&'t Table>>,
+    ) -> Vec<Waiting> {
+        let waiting = |(options, table): (&LoadOptions, Option<&Table>)| {
+            let (name, parents) = match table {
+                Some(table) => {
+                    let references = table.references.iter();
+                    let parents = references.map(|reference| reference.parent.clone()).collect();
+                    (table.name.clone(), parents)
+                }
+                None => (TableName::new(&options.database, &options.table), ddl::parents(options)),
+            };
+            Waiting { name, bytes: input_bytes(options), parents }
+        };
+        options.iter().zip(described).map(waiting).collect()
+    }
+}
+
+/// Bytes of a table's input.
+pub(crate) fn input_bytes(options: &LoadOptions) -> u64 {
+    let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |meta| meta.len());
+    options.files.iter().map(size).sum()
+}
+
+/// The order in which tables are filled that are published together, as positions in `tables`.
+pub(crate) fn largest_first(tables: &[Waiting]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..tables.len()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(tables[at].bytes));
     order
 }
 
@@ -41,8 +72,7 @@ pub(crate) fn order(tables: &[Waiting]) -> Vec<usize> {
             known.filter(|&parent| parent != own).collect()
         })
         .collect();
-    let sizes: Vec<u64> = tables.iter().map(|table| table.bytes).collect();
-    let mut left = largest_first(&sizes);
+    let mut left = largest_first(tables);
     let mut order = Vec::with_capacity(tables.len());
     let mut is_done = vec![false; tables.len()];
     while !left.is_empty() {
@@ -55,6 +85,20 @@ pub(crate) fn order(tables: &[Waiting]) -> Vec<usize> {
         order.push(at);
     }
     order
+}
+
+/// The same where each row of all tables refers to rows that were there before it, if the tables' keys alone
+/// tell so: none has a key to itself, and none stand in a circle.
+pub(crate) fn parents_first(tables: &[Waiting]) -> Option<Vec<usize>> {
+    let order = order(tables);
+    let mut left: HashSet<&TableName> = tables.iter().map(|table| &table.name).collect();
+    for &at in &order {
+        if tables[at].parents.iter().any(|parent| left.contains(parent)) {
+            return None;
+        }
+        left.remove(&tables[at].name);
+    }
+    Some(order)
 }
 
 /// Whether all tables that one waits for, and that those wait for, wait for it in turn.
@@ -77,16 +121,18 @@ fn awaited(at: usize, parents: &[Vec<usize>], is_done: &[bool]) -> HashSet<usize
 mod tests {
     use super::*;
 
-    fn names(tables: &[(&str, u64, &[&str])]) -> Vec<String> {
+    fn waiting(tables: &[(&str, u64, &[&str])]) -> Vec<Waiting> {
         let name = |table: &str| TableName::new("d", table);
-        let waiting: Vec<Waiting> = tables
-            .iter()
-            .map(|&(table, bytes, parents)| Waiting {
-                name: name(table),
-                bytes,
-                parents: parents.iter().map(|parent| name(parent)).collect(),
-            })
-            .collect();
+        let waiting = |&(table, bytes, parents): &(&str, u64, &[&str])| Waiting {
+            name: name(table),
+            bytes,
+            parents: parents.iter().map(|parent| name(parent)).collect(),
+        };
+        tables.iter().map(waiting).collect()
+    }
+
+    fn names(tables: &[(&str, u64, &[&str])]) -> Vec<String> {
+        let waiting = waiting(tables);
         order(&waiting).into_iter().map(|at| waiting[at].name.table.clone()).collect()
     }
 
@@ -109,7 +155,19 @@ mod tests {
     }
 
     #[test]
+    fn no_order_has_parents_first_where_tables_need_each_other() {
+        let first = |tables: &[(&str, u64, &[&str])]| parents_first(&waiting(tables));
+        assert_eq!(
+            first(&[("line", 9, &["order"]), ("order", 5, &["elsewhere"])]),
+            Some(vec![1, 0])
+        );
+        assert_eq!(first(&[("x", 2, &[]), ("tree", 1, &["tree"])]), None);
+        assert_eq!(first(&[("a", 1, &["b"]), ("b", 2, &["a"]), ("c", 3, &["a"])]), None);
+    }
+
+    #[test]
     fn tables_of_one_size_stay_as_they_come() {
-        assert_eq!(largest_first(&[2, 7, 2, 9]), [3, 1, 0, 2]);
+        let tables = waiting(&[("a", 2, &[]), ("b", 7, &[]), ("c", 2, &[]), ("d", 9, &[])]);
+        assert_eq!(largest_first(&tables), [3, 1, 0, 2]);
     }
 }

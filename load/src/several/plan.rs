@@ -13,9 +13,8 @@ use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Resting};
 
 use super::check_several;
-use super::each::waiting;
-use super::look::{bytes, lock_options, spelled};
-use super::order::{largest_first, order};
+use super::look::{lock_options, spelled};
+use super::order::{Waiting, largest_first, order, parents_first};
 
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
@@ -71,11 +70,7 @@ pub fn plan_several(
 ) -> Result<SeveralPlan, Error> {
     check_several(tables)?;
     let mut looked = Looked::at(connect, tables)?;
-    let order = match each {
-        true => order(&waiting(looked.tables(), tables)),
-        false => largest_first(&tables.iter().map(bytes).collect::<Vec<u64>>()),
-    };
-    let plans = looked.plan_all(&order, each)?;
+    let (order, plans) = looked.plan_all(each)?;
     let plans = if each { plans } else { one_way(plans, &order, &mut looked)? };
     let mut plans: Vec<Plan> = plans.into_iter().map(|(plan, _)| plan).collect();
     let mut notes = shared_notes(&mut plans);
@@ -182,34 +177,42 @@ impl<'t> Looked<'t> {
         Ok(looked)
     }
 
-    fn tables(&self) -> impl Iterator<Item = Option<&Table>> {
+    fn described(&self) -> impl Iterator<Item = Option<&Table>> {
         self.described.iter().map(Option::as_ref)
     }
 
-    /// All tables in this order, by the way that they would take together.
-    fn plan_all(&mut self, order: &[usize], each: bool) -> Result<Vec<Planned>, Error> {
-        let tables = self.tables;
-        let there: Option<Vec<&Table>> = self.tables().collect();
+    /// All tables in the order in which they would be loaded, by the way that they would take together.
+    fn plan_all(&mut self, each: bool) -> Result<(Vec<usize>, Vec<Planned>), Error> {
+        let waiting = Waiting::all(self.tables, self.described());
+        if each {
+            return self.planned_by(order(&waiting), WithOthers::Alone);
+        }
         // Of tables that are still to be made, nobody knows yet.
+        let there: Option<Vec<&Table>> = self.described().collect();
         let are_small = match there {
-            Some(there) => !each && small::are_small(tables, there)?,
+            Some(there) => small::are_small(self.tables, there)?,
             None => false,
         };
-        let mut planned_by = |with_others: WithOthers| -> Result<Vec<Planned>, Error> {
-            let options = |at: &usize| LoadOptions { with_others, ..tables[*at].clone() };
-            order.iter().map(|at| self.plan(*at, options(at))).collect()
-        };
-        if each {
-            return planned_by(WithOthers::Alone);
-        }
-        if are_small {
-            let plans = planned_by(WithOthers::Transaction)?;
+        if let Some(order) = parents_first(&waiting).filter(|_| are_small) {
+            let (order, plans) = self.planned_by(order, WithOthers::Transaction)?;
             let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
             if inspected.all(small::gives_numbers) {
-                return Ok(plans);
+                return Ok((order, plans));
             }
         }
-        planned_by(WithOthers::Swap)
+        self.planned_by(largest_first(&waiting), WithOthers::Swap)
+    }
+
+    /// All of them in this order.
+    fn planned_by(
+        &mut self,
+        order: Vec<usize>,
+        with_others: WithOthers,
+    ) -> Result<(Vec<usize>, Vec<Planned>), Error> {
+        let tables = self.tables;
+        let plan = |&at: &usize| self.plan(at, LoadOptions { with_others, ..tables[at].clone() });
+        let plans: Result<Vec<Planned>, Error> = order.iter().map(plan).collect();
+        plans.map(|plans| (order, plans))
     }
 
     /// One of them, by these options.
