@@ -15,7 +15,7 @@
 //!
 //! In reading order: `run` all of it, `looks` which keys are looked at, `rows` the reading with `judge` of
 //! one row and `partitions` whether one takes it, `place` where it is, `findings` what is wrong with it, `keys` and `conditions`, `told`, and
-//! [`report`].
+//! [`report`]. `verify` is the other question: whether the table holds just these rows.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,11 @@ mod place;
 pub mod report;
 mod rows;
 mod run;
+mod table;
 mod told;
+mod verify;
 
 pub use report::{BadRow, CheckReport};
 pub use run::check;
+pub use verify::report::{OtherRow, VerifyReport};
+pub use verify::verify;

@@ -13,12 +13,11 @@ use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, Mode};
 use job::pool;
-use job::progress::{Progress, Snapshot, Stage};
+use job::progress::{Progress, Stage};
 use job::report::RejectTally;
 use job::stop::Stop;
-use schema::{Table, TableName};
-use server::version::Flavor;
-use server::{ConnectOptions, ServerFacts, Session, catalog};
+use schema::Table;
+use server::{ConnectOptions, ServerFacts, Session};
 use sort::{RunStore, Runs, StoreOptions};
 use sources::Source;
 
@@ -30,6 +29,7 @@ use crate::looks::{Look, Looks, Purpose};
 use crate::partitions::Partitions;
 use crate::report::CheckReport;
 use crate::rows::{RowsStage, Tally};
+use crate::table;
 use crate::told::{self, Subjects};
 
 /// Bytes that few entries exceed.
@@ -46,32 +46,17 @@ pub fn check(
 ) -> Result<CheckReport, Error> {
     let begun = Instant::now();
     let (memory, mut source) = input::open_files(options)?;
-    let connect = ConnectOptions {
-        interrupt: options.interrupt.clone(),
-        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
-        ..connect.clone()
-    };
+    let connect = table::connect_options(connect, options);
     let _watcher = options.interrupt.watch(&connect);
     let outcome = pool::catch(|| {
-        progress.update(snapshot(Stage::Inspect));
+        progress.update(table::snapshot(Stage::Inspect));
         let mut subject = Subject::look(&connect, options, &mut *source)?;
         let check = Check { options, memory: &memory, progress };
         let mut report = check.judge(&mut subject, Mutex::new(source))?;
         report.seconds = begun.elapsed().as_secs_f64();
         Ok(report)
     });
-    outcome.and_then(|outcome| outcome).map_err(|error| match options.interrupt.requested() {
-        Some(by) => Error::Stopped {
-            by,
-            stage: "the check",
-            target: format!("{}.{}", options.database, options.table),
-        },
-        None => error,
-    })
-}
-
-fn snapshot(stage: Stage) -> Snapshot {
-    Snapshot { stage, rows: 0, done_bytes: 0, total_bytes: None, seconds_left: None }
+    outcome.and_then(|outcome| outcome).map_err(|error| table::stopped(options, "the check", error))
 }
 
 /// The table, and all that rows are judged by.
@@ -90,28 +75,7 @@ impl Subject {
         options: &LoadOptions,
         source: &mut dyn Source,
     ) -> Result<Subject, Error> {
-        let mut session = Session::connect(connect)?;
-        if session.version().flavor == Flavor::MySql {
-            return Err(Error::Usage(
-                "which values MySQL takes, only MySQL knows: rows are checked against tables of MariaDB"
-                    .to_owned(),
-            ));
-        }
-        let name = TableName::new(&options.database, &options.table);
-        let table = match catalog::read(&mut session, &name) {
-            Err(server::Error::NoTable(name)) => {
-                return Err(Error::Usage(format!(
-                    "table {name} does not exist, and rows are checked against one that does"
-                )));
-            }
-            table => table?,
-        };
-        if table.kind.is_view() {
-            return Err(Error::Usage(format!(
-                "{} is a view: check the rows against the table behind it",
-                table.name
-            )));
-        }
+        let (mut session, table) = table::open(connect, options)?;
         let facts = ServerFacts::read(&mut session)?;
         let inspected = Inspected::of_table(&mut session, &table, &facts, options, source)?;
         let looks = Looks::of(&table, &inspected, options);
@@ -199,16 +163,16 @@ impl Check<'_> {
         source: Mutex<Box<dyn Source>>,
     ) -> Result<CheckReport, Error> {
         let next_run = AtomicU64::new(0);
-        let mut stores = self.stores(&subject.looks.looks).map_err(failed)?;
+        let mut stores = self.stores(&subject.looks.looks).map_err(table::failed)?;
         let (Unknown { keyless, unplaced }, rows, mut tally) =
-            self.read(subject, &source, &stores, &next_run).map_err(failed)?;
+            self.read(subject, &source, &stores, &next_run).map_err(table::failed)?;
         let mut source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
         let bytes = source.bytes_read();
         let Some(found) = stores.pop() else {
             return Err(Error::Internal("nothing takes what is found".to_owned()));
         };
         let mut findings = Findings::new(&found, &next_run, self.memory.entry_bytes);
-        let blind = self.look(subject, stores, &mut findings, &mut tally).map_err(failed)?;
+        let blind = self.look(subject, stores, &mut findings, &mut tally).map_err(table::failed)?;
         let conditions = &subject.conditions;
         let failing = conditions
             .judge(
@@ -218,11 +182,11 @@ impl Check<'_> {
                 &mut findings,
                 &self.options.interrupt,
             )
-            .map_err(failed)?;
+            .map_err(table::failed)?;
         let reasons = conditions.checks.iter().map(told::condition);
         let reasons = reasons.chain(["the server cannot tell for its values".to_owned()]);
         tally.extend(reasons.map(|reason| (None, reason)).zip(failing));
-        findings.finish().map_err(failed)?;
+        findings.finish().map_err(table::failed)?;
         let found = found.finish()?;
         let rejects = self.options.rejects.as_deref();
         let subjects = Subjects {
@@ -233,7 +197,7 @@ impl Check<'_> {
             files: &self.options.files,
         };
         let told = told::tell(subjects, &found, &mut *source, rejects, &self.options.interrupt)
-            .map_err(failed)?;
+            .map_err(table::failed)?;
         let mut not_judged = subject.not_judged.clone();
         not_judged.extend(self.left_out(subject, &blind, &keyless));
         not_judged.extend((unplaced > 0).then(|| {
@@ -305,7 +269,7 @@ impl Check<'_> {
         };
         let mut blind = Vec::new();
         for (at, look) in subject.looks.looks.iter().enumerate() {
-            self.progress.update(snapshot(Stage::Duplicates));
+            self.progress.update(table::snapshot(Stage::Duplicates));
             let number = u16::try_from(at).map_err(|_| too_many())?;
             let own = match look.purpose {
                 Purpose::Refers { own, .. } => own.map(|own| &runs[own]),
@@ -383,13 +347,6 @@ impl Check<'_> {
 
 fn too_many() -> Stop {
     Error::Internal("a table has more keys than servers allow".to_owned()).into()
-}
-
-fn failed(stop: Stop) -> Error {
-    match stop {
-        Stop::Failed(error) => error,
-        _ => Error::Internal("a check stopped without a reason".to_owned()),
-    }
 }
 
 /// Faults, those of most rows first.

@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Plan(Box<LoadArgs>),
     /// Say all that is wrong with the rows of files, judged against a table; loads nothing.
     Check(Box<LoadArgs>),
+    /// Say whether a table holds exactly the rows of files, and which differ; changes nothing.
+    Verify(Box<LoadArgs>),
     /// Go on with a load that was killed or failed.
     Resume(ResumeArgs),
     /// List the loads that ran here, and what became of them.

@@ -39,6 +39,7 @@ mod signals;
 mod size;
 mod sniff;
 mod status;
+mod verify;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -75,6 +76,7 @@ fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Load(args) if args.dry_run => check::run(&args, &connect::into(&args.into)?),
         Command::Check(args) => check::run(&args, &connect::into(&args.into)?),
+        Command::Verify(args) => verify::run(&args, &connect::into(&args.into)?),
         Command::Load(args) => match connect::into(&args.into)? {
             Into::Table(target) => load::run(&args, &target),
             Into::Database(database) => several::run(&args, &database),

@@ -179,6 +179,7 @@ fn help_explains_every_option_of_every_command() {
         "load",
         "plan",
         "check",
+        "verify",
         "sniff",
         "inspect",
         "sandbox",

@@ -55,6 +55,7 @@ mod support;
 mod terminal;
 mod triggers;
 mod unlogged;
+mod verified;
 mod waits;
 mod which_server;
 mod written;

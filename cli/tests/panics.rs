@@ -10,6 +10,7 @@ mod scene;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use self::scene::{Scene, Way};
+use crate::support::{Desk, run};
 
 /// What becomes of a load that meets a panic.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -180,6 +181,18 @@ fn a_panic_in_a_thread_of_a_check_ends_it() {
     outcome.refused(1, &["an internal error", "the failpoint thread.judge"]);
     assert_eq!(scene.seen(), scene.before);
     assert_eq!(scene.desk.home.temp_files(), [""; 0]);
+}
+
+#[test]
+fn a_panic_in_a_thread_of_a_comparison_ends_it() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("t", "1\n");
+    desk.exec("CREATE TABLE t (a INT)");
+    let mut verify = desk.home.inrush(["verify", "--dialect", "csv", "--into", &desk.table("t")]);
+    verify.arg(&file).arg("--socket").arg(desk.server.socket());
+    let panicking =
+        verify.env("INRUSH_FAILPOINT", "thread.compare=panic").env("RUST_BACKTRACE", "0");
+    run(panicking).refused(1, &["an internal error", "the failpoint thread.compare"]);
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Shown {
                 (name.clone(), How::Number { bytes: *bytes, unsigned: *unsigned })
             }
             SqlType::Enum { .. } | SqlType::Set { .. } | SqlType::Bit { .. } => {
-                (format!("{name}+0"), number(width()?))
+                (format!("CAST({name} AS UNSIGNED)"), number(width()?))
             }
             // As it is stored: some characters cannot be shown in another set.
             SqlType::Char { text, .. } | SqlType::VarChar { text, .. } => {

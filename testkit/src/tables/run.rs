@@ -1,14 +1,19 @@
 //! Loads of one case: good rows and bad ones mixed, duplicates, and the server's own.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use load::{Error, LoadOptions, Report};
+use load::{Error, LoadOptions, Mode, OnDuplicate, Report};
 
 use crate::Random;
 use crate::tables::case::{Case, Line, tiny_shares};
 use crate::tables::format::Written;
 use crate::tables::reasons::{Place, Reasons};
 use crate::tables::server::{Db, Server};
+
+/// Loads so far, and of how many one is verified too.
+static LOADS: AtomicU64 = AtomicU64::new(0);
+const LOADS_PER_VERIFY: u64 = 4;
 
 /// Written input files.
 pub struct Input {
@@ -135,7 +140,24 @@ impl Run<'_> {
         let report = self.server.load(&options).unwrap_or_else(|error| panic!("{error}"));
         input.were_refused(&rejects, &self.case.format.dialect.lines_terminated_by);
         assert_eq!(report.rejects, input.rejects() as u64);
+        if LOADS.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOADS_PER_VERIFY) {
+            self.verify(&options, &report);
+        }
         report
+    }
+
+    /// The table holds exactly the rows of the input that were not refused.
+    fn verify(&self, options: &LoadOptions, report: &Report) {
+        if options.mode == Mode::Append || options.on_duplicate != OnDuplicate::Fail {
+            return;
+        }
+        let seen = match check::verify(&self.server.connect_options(), options, &()) {
+            // Of a table whose numbers the server gives, and which has no other column.
+            Err(Error::Usage(text)) if text.starts_with("no column") => return,
+            seen => seen.unwrap_or_else(|error| panic!("{error}")),
+        };
+        let differing = (seen.missing_rows, seen.changed_rows, seen.extra_rows);
+        assert_eq!((differing, seen.refused_rows), ((0, 0, 0), report.rejects), "{seen:#?}");
     }
 
     /// Puts rows into `b` that a load is to replace.

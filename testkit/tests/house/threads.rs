@@ -17,8 +17,9 @@ const OTHERS: [(&str, usize); 4] = [
     ("job/src/pool.rs", 1),
 ];
 /// Who uses the pool, and the places of the work that each gives to it.
-const POOLS: [(&str, &[&str]); 6] = [
+const POOLS: [(&str, &[&str]); 7] = [
     ("check/src/run.rs", &["thread.judge"]),
+    ("check/src/verify/input_rows.rs", &["thread.compare"]),
     ("direct/src/attempt.rs", &["thread.rows", "thread.indexes"]),
     ("direct/src/duplicates/resolve.rs", &["thread.groups"]),
     ("direct/src/duplicates/rounds.rs", &["thread.collect"]),

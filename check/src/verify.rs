@@ -1,0 +1,163 @@
+//! Whether a table holds exactly the rows of an input, in any order.
+//!
+//! ```text
+//! input -> bytes of each row's values, as the table would store them -> hash -> digest, in parts
+//! table -> the same bytes, of what the server shows                  -> hash -> digest, in parts
+//! ```
+//!
+//! Where the digests are the same, so are the rows. Where parts of them are not, both are read once more
+//! and the rows of these parts compared one by one. Memory does not grow with the rows.
+
+mod columns;
+mod differences;
+mod digest;
+mod input_rows;
+pub(crate) mod report;
+mod table_rows;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use encode::input;
+use encode::inspected::Inspected;
+use job::error::Error;
+use job::memory::Memory;
+use job::options::LoadOptions;
+use job::pool;
+use job::progress::{Progress, Snapshot, Stage};
+use schema::Table;
+use server::{ConnectOptions, ServerFacts, Session};
+use sources::Source;
+
+use crate::table;
+use columns::{Columns, RowBytes};
+use digest::Digest;
+use input_rows::Counted;
+use report::VerifyReport;
+use table_rows::TableRows;
+
+/// Rows of a table after which who watches is told.
+const ROWS_PER_WORD: u64 = 1 << 16;
+
+/// Compares files with a table, read by the options that a load of them has. Changes nothing, and takes no
+/// lock; the rows of the table are those of one moment.
+///
+/// Errors: options, files and tables that a load would refuse, too; no column to compare; the server's.
+pub fn verify(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    progress: &dyn Progress,
+) -> Result<VerifyReport, Error> {
+    let begun = Instant::now();
+    let (memory, mut source) = input::open_files(options)?;
+    let connect = table::connect_options(connect, options);
+    let _watcher = options.interrupt.watch(&connect);
+    let outcome = pool::catch(|| {
+        progress.update(table::snapshot(Stage::Inspect));
+        let (mut session, table) = table::open(&connect, options)?;
+        let facts = ServerFacts::read(&mut session)?;
+        let inspected = Inspected::of_table(&mut session, &table, &facts, options, &mut *source)?;
+        let shown = begin_reading(&connect)?;
+        let mut verifying =
+            Verifying { options, memory: &memory, progress, table: &table, inspected, shown };
+        let mut report = verifying.compare(Mutex::new(source))?;
+        report.server.clone_from(&session.version().text);
+        report.server_address = session.options().server_text();
+        report.seconds = begun.elapsed().as_secs_f64();
+        Ok(report)
+    });
+    outcome
+        .and_then(|outcome| outcome)
+        .map_err(|error| table::stopped(options, "the comparison", error))
+}
+
+/// A session that sees the table as it is now until it ends, and shows moments in UTC.
+fn begin_reading(connect: &ConnectOptions) -> Result<Session, Error> {
+    let utc = ConnectOptions { time_zone: Some("+00:00".to_owned()), ..connect.clone() };
+    let mut session = Session::connect(&utc)?;
+    session.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+    session.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
+    Ok(session)
+}
+
+/// What a comparison works with.
+struct Verifying<'a> {
+    options: &'a LoadOptions,
+    memory: &'a Memory,
+    progress: &'a dyn Progress,
+    table: &'a Table,
+    inspected: Inspected,
+    /// Shows the rows of the table.
+    shown: Session,
+}
+
+impl Verifying<'_> {
+    fn compare(&mut self, source: Mutex<Box<dyn Source>>) -> Result<VerifyReport, Error> {
+        let mut columns = Columns::of(self.table, &self.inspected, true);
+        let mut counted = self.read_input(&columns, &source)?;
+        if counted.numbered > 0 {
+            // Which numbers the server has given, the input does not say.
+            columns = Columns::of(self.table, &self.inspected, false);
+            lock(&source).restart()?;
+            counted = self.read_input(&columns, &source)?;
+        }
+        let mut rows = TableRows::new(&columns)?;
+        let there = self.digest_of_table(&mut rows)?;
+        let differing = counted.digest.differing(&there);
+        let mut report = VerifyReport {
+            target: self.table.name.to_string(),
+            rows: counted.digest.rows() + counted.refused,
+            table_rows: there.rows(),
+            refused_rows: counted.refused,
+            compared: columns.bound.iter().map(|bound| bound.column.name.clone()).collect(),
+            not_compared: columns.not_compared.clone(),
+            are_all_told: true,
+            ..VerifyReport::default()
+        };
+        if !differing.is_empty() {
+            let mut source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+            source.restart()?;
+            let statement = rows.statement(&self.table.name);
+            let there = (&mut self.shown, &mut rows, statement.as_str());
+            let source = &mut *source;
+            differences::find(&columns, self.options, &differing, source, there, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    /// Reads the input on all threads.
+    fn read_input(
+        &self,
+        columns: &Columns,
+        source: &Mutex<Box<dyn Source>>,
+    ) -> Result<Counted, Error> {
+        if columns.bound.is_empty() {
+            return Err(Error::Usage(format!(
+                "no column of {} can be compared: the input gives none of which the values are known here",
+                self.table.name
+            )));
+        }
+        input_rows::count(columns, self.memory, source, (self.progress, &self.options.interrupt))
+            .map_err(table::failed)
+    }
+
+    fn digest_of_table(&mut self, rows: &mut TableRows) -> Result<Digest, Error> {
+        let statement = rows.statement(&self.table.name);
+        let (mut digest, mut bytes, mut done) = (Digest::default(), RowBytes::default(), 0u64);
+        let progress = self.progress;
+        self.shown.for_each(&statement, |row| {
+            rows.read(&row, &mut bytes);
+            digest.add(Digest::hash(&bytes.bytes));
+            done += 1;
+            if done.is_multiple_of(ROWS_PER_WORD) {
+                progress.update(Snapshot { rows: done, ..table::snapshot(Stage::Verify) });
+            }
+            Ok(())
+        })?;
+        Ok(digest)
+    }
+}
+
+fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> std::sync::MutexGuard<'s, Box<dyn Source>> {
+    source.lock().unwrap_or_else(PoisonError::into_inner)
+}

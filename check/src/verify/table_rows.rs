@@ -1,0 +1,129 @@
+//! The rows of a table as the server shows them, to the same bytes as those of the input.
+
+use encode::rejects::Reject;
+use schema::TableName;
+use server::identifier::quote_name;
+use server::session::Row;
+use values::{Charset, ConvertOptions, Converter, SqlMode, SqlType};
+
+use super::columns::{Columns, RowBytes};
+
+/// Stands before what is no value of the column here: no row of the input has such bytes.
+const NO_VALUE: &[u8] = b"\0no value of this type: ";
+
+/// Reads rows of a table.
+pub(crate) struct TableRows {
+    columns: Vec<Shown>,
+    key: Vec<usize>,
+    stored: Vec<u8>,
+}
+
+/// A column as the server shows it, in a session whose time zone is UTC.
+struct Shown {
+    /// What is selected.
+    expression: String,
+    how: How,
+}
+
+/// How what is shown becomes bytes.
+enum How {
+    /// A number of so many bytes, the highest first.
+    Number(usize),
+    /// As a field of a file would.
+    Field(Box<Converter>),
+}
+
+impl TableRows {
+    /// Those of the columns that are compared. The error is a column that cannot be.
+    pub(crate) fn new(columns: &Columns) -> Result<TableRows, values::Error> {
+        let shown = columns
+            .bound
+            .iter()
+            .map(|bound| Shown::new(&bound.column.name, &bound.column.sql_type));
+        let shown = shown.collect::<Result<Vec<Shown>, _>>()?;
+        Ok(TableRows { columns: shown, key: columns.key.clone(), stored: Vec::new() })
+    }
+
+    /// All of them, in any order.
+    pub(crate) fn statement(&self, table: &TableName) -> String {
+        let shown: Vec<&str> =
+            self.columns.iter().map(|column| column.expression.as_str()).collect();
+        format!("SELECT {} FROM {}", shown.join(", "), table.quoted())
+    }
+
+    /// Reads one.
+    #[inline]
+    pub(crate) fn read(&mut self, row: &Row, out: &mut RowBytes) {
+        out.clear();
+        for (at, column) in self.columns.iter_mut().enumerate() {
+            let Some(shown) = row.bytes(at) else {
+                out.push(None);
+                continue;
+            };
+            self.stored.clear();
+            if !column.store(shown, &mut self.stored) {
+                self.stored.clear();
+                self.stored.extend_from_slice(NO_VALUE);
+                self.stored.extend_from_slice(shown);
+            }
+            out.push(Some(&self.stored));
+        }
+    }
+
+    /// The key of a row as the server shows it.
+    pub(crate) fn key_text(&self, row: &Row) -> String {
+        let text = |&at: &usize| row.bytes(at).map_or_else(|| "NULL".to_owned(), Reject::cut);
+        format!("({})", self.key.iter().map(text).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Shown {
+    fn new(name: &str, sql_type: &SqlType) -> Result<Shown, values::Error> {
+        let quoted = quote_name(name);
+        let field = |expression: String, file_charset: Charset| -> Result<Shown, values::Error> {
+            // Whatever a server has stored is a value.
+            let options = ConvertOptions {
+                file_charset,
+                sql_mode: SqlMode::ALLOW_INVALID_DATES,
+                ..ConvertOptions::default()
+            };
+            let converter = Box::new(Converter::new(name, sql_type, &options)?);
+            Ok(Shown { expression, how: How::Field(converter) })
+        };
+        let width = values::key::fixed_width(sql_type).unwrap_or(8);
+        match sql_type {
+            // By number, since a label may be a number too.
+            SqlType::Enum { .. } | SqlType::Set { .. } | SqlType::Bit { .. } => Ok(Shown {
+                expression: format!("CAST({quoted} AS UNSIGNED)"),
+                how: How::Number(width),
+            }),
+            // As it is stored: some characters cannot be shown in another set.
+            SqlType::Char { text, .. }
+            | SqlType::VarChar { text, .. }
+            | SqlType::Text { text, .. }
+            | SqlType::Json(text) => field(format!("CAST({quoted} AS BINARY)"), text.charset),
+            SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. } => {
+                field(quoted, Charset::Binary)
+            }
+            // A FLOAT is shown with six digits, its value as a DOUBLE with all.
+            SqlType::Float { .. } => field(format!("CAST({quoted} AS DOUBLE)"), Charset::Utf8mb4),
+            _ => field(quoted, Charset::Utf8mb4),
+        }
+    }
+
+    /// Appends the stored form of what is shown; false where that is no value of the column here.
+    #[inline]
+    fn store(&mut self, shown: &[u8], stored: &mut Vec<u8>) -> bool {
+        match &mut self.how {
+            How::Field(converter) => converter.convert(shown, stored).is_ok(),
+            How::Number(bytes) => {
+                let number =
+                    std::str::from_utf8(shown).ok().and_then(|text| text.parse::<u64>().ok());
+                let Some(number) = number else { return false };
+                let all = number.to_be_bytes();
+                stored.extend_from_slice(&all[all.len().saturating_sub(*bytes)..]);
+                true
+            }
+        }
+    }
+}

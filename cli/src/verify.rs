@@ -1,0 +1,78 @@
+//! `inrush verify`: whether a table holds exactly the rows of files.
+
+use std::io::{self, Write};
+
+use ::check::{OtherRow, VerifyReport};
+
+use crate::args::LoadArgs;
+use crate::failure::{Failure, REJECTS};
+use crate::size::{count, group};
+use crate::{connect, load, signals};
+
+/// Compares, and prints what differs.
+pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> {
+    let connect::Into::Table(target) = into else {
+        return Err(Failure::usage("rows are compared with one table: --into DB.TABLE"));
+    };
+    load::check_no_report(args)?;
+    let options = load::options(args, target)?;
+    let Ok(visit) = connect::visit(&args.connect)? else {
+        return Err(Failure::usage(format!("there is no server yet, and so no table {target}")));
+    };
+    if !args.quiet && args.format.dialect.is_none() {
+        load::tell_dialect(&options.files[0]);
+    }
+    signals::watch(&options.interrupt, args.quiet)?;
+    let report = ::check::verify(&visit.connect, &options, &*load::watcher(args))?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
+        writeln!(out)?;
+    } else if !args.quiet {
+        show(&mut out, &report)?;
+    }
+    Ok(if report.is_same() { 0 } else { REJECTS })
+}
+
+fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {
+    let VerifyReport { target, rows, table_rows, server, server_address, .. } = report;
+    let found = if report.is_same() { "the same" } else { "not the same" };
+    let (rows, table_rows) = (count(*rows, "row"), count(*table_rows, "row"));
+    writeln!(
+        out,
+        "{target}: {found}, {rows} of input and {table_rows} of the table, on {server} ({server_address})"
+    )?;
+    let at_least = if report.are_all_told { "" } else { "at least " };
+    for (number, what, first) in [
+        (report.missing_rows, "the table lacks", &report.first_missing),
+        (report.changed_rows, "the table has with other values", &report.first_changed),
+        (report.extra_rows, "the input lacks", &report.first_extra),
+    ] {
+        if number == 0 {
+            continue;
+        }
+        let noun = if number == 1 { "row" } else { "rows" };
+        writeln!(out, "  {at_least}{} {noun} that {what}", group(number))?;
+        first.iter().try_for_each(|row| other_row(out, row))?;
+        let rest = number - first.len() as u64;
+        if rest > 0 {
+            writeln!(out, "    and {} more", group(rest))?;
+        }
+    }
+    if report.refused_rows > 0 {
+        let refused = count(report.refused_rows, "row");
+        writeln!(out, "  {refused} of input that the table would refuse: `inrush check` says why")?;
+    }
+    writeln!(out, "  compared by {}", report.compared.join(", "))?;
+    if !report.not_compared.is_empty() {
+        writeln!(out, "  not compared: {}", report.not_compared.join(", "))?;
+    }
+    Ok(())
+}
+
+fn other_row(out: &mut impl Write, OtherRow { place, key }: &OtherRow) -> io::Result<()> {
+    match place {
+        Some(place) => writeln!(out, "    {place}: {key}"),
+        None => writeln!(out, "    {key}"),
+    }
+}
