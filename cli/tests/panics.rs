@@ -190,9 +190,10 @@ fn a_panic_in_a_thread_of_a_comparison_ends_it() {
     desk.exec("CREATE TABLE t (a INT)");
     let mut verify = desk.home.inrush(["verify", "--dialect", "csv", "--into", &desk.table("t")]);
     verify.arg(&file).arg("--socket").arg(desk.server.socket());
-    let panicking =
-        verify.env("INRUSH_FAILPOINT", "thread.compare=panic").env("RUST_BACKTRACE", "0");
-    run(panicking).refused(1, &["an internal error", "the failpoint thread.compare"]);
+    let place = "thread.compare";
+    let panicking = verify.env("INRUSH_FAILPOINT", format!("{place}=panic"));
+    run(panicking.env("RUST_BACKTRACE", "0"))
+        .refused(1, &["an internal error", "the failpoint thread.compare"]);
 }
 
 #[test]

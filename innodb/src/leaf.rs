@@ -66,8 +66,9 @@ impl LeafBatch {
 
     /// Adds a record, as [`crate::record::RecordWriter::finish`] gives it, after all before.
     ///
-    /// Records must ascend by key: debug builds panic if they do not, as far as their order is
-    /// known without collations. Errors: [`Error::RecordTooLarge`], and nothing is added.
+    /// Records must ascend by key: debug builds panic if they descend, as far as their order is
+    /// known without collations. Two of one key are for the verification of the file to find: while the
+    /// indexes of a table are built side by side, another one may still have to say so. Errors: [`Error::RecordTooLarge`], and nothing is added.
     #[inline]
     pub fn push(&mut self, record: &[u8], origin: usize) -> Result<()> {
         debug_assert!(self.is_after_last(record, origin), "records are pushed in order of key");
@@ -102,22 +103,22 @@ impl LeafBatch {
         }
     }
 
-    /// Whether a record is greater than all before, or too large to be one.
+    /// Whether a record is not less than those before, or too large to be one.
     fn is_after_last(&self, record: &[u8], origin: usize) -> bool {
         let (Some(page), Some(last)) = (self.count.checked_sub(1), self.fill.last_record()) else {
             return true;
         };
         let last = RecordAt { bytes: self.page(page), origin: last };
         record.len() > RECORD_BYTES_MAX
-            || self.order.ascends(&self.shape, last, RecordAt { bytes: record, origin })
+            || self.order.follows(&self.shape, last, RecordAt { bytes: record, origin })
     }
 
-    /// Whether the first record is greater than the last one of a closed page, the leaf before.
+    /// Whether the first record is not less than the last one of a closed page, the leaf before.
     pub(crate) fn is_after(&self, before: &PageBytes) -> bool {
         let before = RecordAt { bytes: before, origin: last_record(before) };
         let first = self.page(0);
         let first = RecordAt { bytes: first, origin: next_record(first, INFIMUM) };
-        self.order.ascends(&self.shape, before, first)
+        self.order.follows(&self.shape, before, first)
     }
 
     /// Marks the closed pages as numbered. They may only be written now, and then forgotten.

@@ -214,11 +214,11 @@ impl KeyOrder {
         Comparison { ordering: Some(Ordering::Equal), equal_fields }
     }
 
-    /// Whether the key of record `b` is greater than that of `a`, as far as collations are known.
+    /// Whether the key of record `b` is that of `a` or a greater one, as far as collations are known.
     ///
     /// Each record is its bytes, and the byte of them at which its data starts. Allocates: for
     /// assertions.
-    pub(crate) fn ascends(&self, shape: &RecordShape, a: RecordAt<'_>, b: RecordAt<'_>) -> bool {
+    pub(crate) fn follows(&self, shape: &RecordShape, a: RecordAt<'_>, b: RecordAt<'_>) -> bool {
         let (mut a_spans, mut b_spans) = (Vec::new(), Vec::new());
         let is_record = shape.spans(a.bytes, a.origin, &mut a_spans).is_ok()
             && shape.spans(b.bytes, b.origin, &mut b_spans).is_ok();
@@ -226,7 +226,7 @@ impl KeyOrder {
             && self
                 .compare(a.bytes, &a_spans, b.bytes, &b_spans)
                 .ordering
-                .is_none_or(|ordering| ordering == Ordering::Less)
+                .is_none_or(|ordering| ordering != Ordering::Greater)
     }
 
     /// Checksum of a key, the same for a leaf record and for the node pointer made from it.
