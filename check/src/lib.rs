@@ -15,7 +15,8 @@
 //!
 //! In reading order: `run` all of it, `looks` which keys are looked at, `rows` the reading with `judge` of
 //! one row and `partitions` whether one takes it, `place` where it is, `findings` what is wrong with it, `keys` and `conditions`, `told`, and
-//! [`report`]. `verify` is the other question: whether the table holds just these rows.
+//! [`report`]; [`lines`] those that hold rows of several tables. `verify` is the other question: whether the
+//! table holds just these rows.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ mod conditions;
 mod findings;
 mod judge;
 mod keys;
+pub mod lines;
 mod looks;
 mod partitions;
 mod place;

@@ -93,7 +93,7 @@ impl Subject {
 }
 
 /// What values are judged by: also those for generated columns, which a load looks at too.
-fn rules(table: &Table, inspected: &Inspected) -> Result<Rules, Error> {
+pub(crate) fn rules(table: &Table, inspected: &Inspected) -> Result<Rules, Error> {
     let generated = |position: usize| {
         let column = &table.columns[position];
         column.generated.is_some()

@@ -11,6 +11,7 @@ pub(crate) mod bench;
 mod format;
 mod given;
 mod guessed;
+mod job;
 mod jobs;
 mod replay;
 mod secure;
@@ -24,7 +25,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::bench::BenchArgs;
 pub(crate) use self::format::FormatArgs;
+pub(crate) use self::given::is_typed;
 pub(crate) use self::guessed::GuessedArgs;
+pub(crate) use self::job::{JobAction, JobArgs, JobInitArgs};
 pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::secure::SecureArgs;
@@ -44,11 +47,14 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Reads what was typed, and what option files and the environment add to it. Help and version are printed here, and end the program.
-    pub(crate) fn read() -> Result<Cli, Failure> {
+    /// Reads what was typed, what `expand` makes of it, and what option files and the environment add to it. Help
+    /// and version are printed here, and end the program.
+    pub(crate) fn read(
+        expand: impl FnOnce(Vec<OsString>) -> Result<Vec<OsString>, Failure>,
+    ) -> Result<Cli, Failure> {
         let arguments: Vec<OsString> = std::env::args_os().collect();
         refuse_password(&arguments)?;
-        let (arguments, given) = given::with_given(arguments)?;
+        let (arguments, given) = given::with_given(expand(arguments)?)?;
         Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
@@ -101,6 +107,8 @@ pub(crate) enum Command {
     Check(Box<LoadArgs>),
     /// Say whether a table holds exactly the rows of files, and which differ; changes nothing.
     Verify(Box<LoadArgs>),
+    /// Print a job file to begin with, or the schema of job files.
+    Job(JobArgs),
     /// Go on with a load that was killed or failed.
     Resume(ResumeArgs),
     /// List the loads that ran here, and what became of them.
@@ -171,6 +179,10 @@ pub(crate) struct LoadArgs {
     /// patterns with * ? [ ] stand for the files that match. With --into DB also folders.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Job file that declares the load: the files, how they are read, and what of each line goes to which
+    /// table. Other options, and files, count more than what it says.
+    #[arg(short = 'c', long, value_name = "JOB.toml")]
+    pub(crate) job: Option<PathBuf>,
     /// The table to load into; or the database, whose tables the files go to by their names
     /// (orders.csv, shop.orders.tbl, orders.0001.csv.zst): all tables at once, or none.
     #[arg(long, value_name = "DB.TABLE|DB")]

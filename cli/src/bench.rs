@@ -9,6 +9,7 @@ use bench::insert::outcome::Pool;
 use bench::insert::{self, InsertOptions, Step, Version};
 use bench::outcome::Way;
 use bench::replay::{self, ReplayOptions};
+use bench::split::{self, SplitOptions};
 use bench::tpch::Table;
 use bench::tproch::{self, TprochOptions};
 use bench::writes::{self, WritesOptions};
@@ -16,7 +17,7 @@ use bench::writes::{self, WritesOptions};
 use crate::args::ConnectArgs;
 use crate::args::bench::{
     BatchBenchArgs, BenchArgs, BenchCommand, InsertBenchArgs, ReplayBenchArgs, SchemaArg,
-    TprochArgs, WritesArgs,
+    SplitBenchArgs, TprochArgs, WritesArgs,
 };
 use crate::failure::Failure;
 use crate::{connect, signals, size};
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::Batch(args) => batch(args),
         BenchCommand::Replay(args) => replay(args),
         BenchCommand::Insert(args) => insert(args),
+        BenchCommand::Split(args) => split(args),
         BenchCommand::Writes(args) => writes(args),
     }
 }
@@ -198,6 +200,40 @@ fn insert(args: &InsertBenchArgs) -> Result<u8, Failure> {
         let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
         std::fs::write(path, insert::chart::draw(&outcome)).map_err(said)?;
     }
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
+        println!("{text}");
+    } else {
+        print!("{}", outcome.text());
+    }
+    Ok(0)
+}
+
+/// One file into several tables.
+fn split(args: &SplitBenchArgs) -> Result<u8, Failure> {
+    let ways = args.ways.iter().flatten();
+    let mut options = SplitOptions {
+        lines: args.lines,
+        ways: ways
+            .map(|name| named("--ways", name, &split::Way::ALL, split::Way::short))
+            .collect::<Result<_, _>>()?,
+        repeat: args.repeat,
+        python: args.python.clone(),
+        keep: args.keep,
+        server: given_server(&args.connect)?,
+        ..SplitOptions::default()
+    };
+    if let Some(memory) = &args.memory {
+        options.memory_bytes_max = Some(size::parse(memory).map_err(Failure::usage)?);
+    }
+    if let Some(log) = &args.log_size {
+        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
+    }
+    if let Some(folder) = &args.data_dir {
+        options.data_dir = folder.clone();
+    }
+    signals::watch(&options.interrupt, false)?;
+    let outcome = split::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
         println!("{text}");

@@ -120,6 +120,11 @@ pub(crate) fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
 
 /// The options of a load of one table.
 pub(crate) fn options(args: &LoadArgs, target: &TableName) -> Result<LoadOptions, Failure> {
+    if args.job.is_some() {
+        return Err(Failure::usage(
+            "a job file names its tables, and --into their database: --into DB",
+        ));
+    }
     if !args.map.is_empty() || args.each {
         return Err(Failure::usage(
             "--map and --each are for several tables: --into DB, which names no table",

@@ -24,6 +24,7 @@ mod failure;
 mod html;
 mod input;
 mod inspect;
+mod job_file;
 mod jobs;
 mod load;
 mod print;
@@ -51,7 +52,7 @@ use failure::Failure;
 fn main() -> ExitCode {
     allocator::give_back_large_buffers();
     connect::hush_driver();
-    match Cli::read().and_then(|cli| run(cli.command)) {
+    match Cli::read(job_file::with_job).and_then(|cli| run(cli.command)) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             if !failure.text.is_empty() {
@@ -85,6 +86,7 @@ fn run(command: Command) -> Result<u8, Failure> {
             Into::Table(target) => load::plan(&args, &target),
             Into::Database(database) => several::plan(&args, &database),
         },
+        Command::Job(args) => job_file::run(&args),
         Command::Resume(args) => resume::run(&args),
         Command::Jobs(args) => jobs::run(&args),
         Command::Replay(args) => replay::run(&args),

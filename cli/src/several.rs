@@ -2,15 +2,19 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use encode::mapped::Share;
+use load::report::RejectTally;
 use load::several::files::{FileMap, TableFiles, in_folder, tables_of};
 use load::several::{check_several, give_statements};
-use load::{CommandLine, LoadOptions, SeveralPlan, SeveralReport};
+use load::{CommandLine, LinesOf, LinesReport, LoadOptions, Progress, SeveralPlan, SeveralReport};
 use schema::TableName;
 
 use crate::args::LoadArgs;
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::html::{ReportFile, Told};
+use crate::job_file::JobFile;
 use crate::load::{check_no_report, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::recorder::Recorder;
 use crate::size::{count, group, show};
@@ -21,9 +25,9 @@ const TOLD_IN_FULL: usize = 3;
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
-    let mut tables = tables(args, database)?;
+    let Meant { mut tables, lines } = meant(args, database)?;
     check_several(&tables)?;
-    note_command(&mut tables, args.each);
+    note_command(&mut tables, args);
     let server = connect::meant(&args.connect)?;
     if !server.is_made() && args.ddl.is_none() {
         return Err(no_tables(database));
@@ -33,13 +37,17 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
         tell_dialects(&tables);
     }
     signals::watch(&tables[0].interrupt, args.quiet)?;
-    let load = if args.each { load::load_each } else { load::load_several };
+    let load = |progress: &dyn Progress| match &lines {
+        Some(lines) => load::load_lines(&server, &tables, lines, progress),
+        None if args.each => load::load_each(&server, &tables, progress),
+        None => load::load_several(&server, &tables, progress),
+    };
     let report = match &args.report {
-        None => load(&server, &tables, &*watcher(args))?,
+        None => load(&*watcher(args))?,
         Some(path) => {
             let file = ReportFile::create(path, &tables[0])?;
             let recorder = Recorder::new(watcher(args));
-            let outcome = load(&server, &tables, &recorder);
+            let outcome = load(&recorder);
             file.write(&recorder, outcome.as_ref().map(Told::Several));
             outcome?
         }
@@ -58,9 +66,10 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
 /// Prints what a load would do; touches nothing.
 pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     check_no_report(args)?;
-    let tables = tables(args, database)?;
+    let Meant { tables, lines } = meant(args, database)?;
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };
-    let plan = load::plan_several(&visit.connect, &tables, args.each)?;
+    let mut plan = load::plan_several(&visit.connect, &tables, args.each)?;
+    plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
     let mut out = io::stdout().lock();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &plan).map_err(Failure::failed)?;
@@ -71,11 +80,39 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     Ok(if plan.is_open() { 0 } else { USAGE })
 }
 
+/// What a plan, which reads the first lines only, cannot know.
+fn entities_note(lines: &LinesOf, tables: &[LoadOptions]) -> Option<String> {
+    let entities = lines.mappings.iter().zip(tables).filter(|(of, _)| of.entity.is_some());
+    let names: Vec<&str> = entities.map(|(_, options)| options.table.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "of {} each line is counted as a row, for how many entities there are is known when all lines are \
+             read",
+            names.join(", ")
+        )
+    })
+}
+
 fn no_tables(database: &str) -> Failure {
     Failure::usage(format!(
         "there are no tables in {database} yet: the private server is still to be made, by `inrush \
          sandbox start`, or by a load with --ddl FILE"
     ))
+}
+
+/// What is to be loaded.
+struct Meant {
+    /// The options of each table.
+    tables: Vec<LoadOptions>,
+    /// What of each line goes to each, where a job file says so.
+    lines: Option<LinesOf>,
+}
+
+fn meant(args: &LoadArgs, database: &str) -> Result<Meant, Failure> {
+    match &args.job {
+        Some(path) => tables_of_job(args, database, &JobFile::read(path)?),
+        None => Ok(Meant { tables: tables(args, database)?, lines: None }),
+    }
 }
 
 /// The options of each table.
@@ -123,14 +160,56 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
     Ok(all)
 }
 
+/// The same of a job file: all tables get rows of all files.
+fn tables_of_job(args: &LoadArgs, database: &str, job: &JobFile) -> Result<Meant, Failure> {
+    if args.each || !args.map.is_empty() {
+        return Err(Failure::usage(
+            "--each and --map are for files that are each of one table, and a job file says what of each \
+             line goes where",
+        ));
+    }
+    if args.create || args.format.columns.is_some() {
+        return Err(Failure::usage(
+            "--create and --columns are for one table: a job file names the fields of a line by columns of \
+             [input], and --ddl FILE makes tables",
+        ));
+    }
+    let files = input::files(&args.files)?;
+    let (mut all, mut mappings): (Vec<LoadOptions>, _) = (Vec::new(), Vec::new());
+    for table in job.tables()? {
+        let target = TableName::new(database, table.name.as_str());
+        let mut options = options_but_ddl(args, &target, files.clone())?;
+        let duplicates = args.duplicates.as_ref();
+        options.duplicates = duplicates.map(|folder| log_of(folder, &table.name, "duplicates"));
+        options.written.columns = said_of(&args.written.format_of, &table.name);
+        options.constants = said_of(&args.written.set, &table.name);
+        table.apply(&mut options);
+        let mapping = Arc::clone(&table.mapping);
+        options.selection = Some(Arc::new(Share { mapping, ..Share::default() }));
+        mappings.push(table.mapping);
+        if let Some(first) = all.first() {
+            options.interrupt = first.interrupt.clone();
+        }
+        all.push(options);
+    }
+    if let Some(ddl) = &args.ddl {
+        give_statements(&read_ddl(ddl)?, &mut all).map_err(Failure::from)?;
+    }
+    let lines = LinesOf { mappings, rules: job.rules()? };
+    Ok(Meant { tables: all, lines: Some(lines) })
+}
+
 /// Has the journal note the command: that of all tables, or of each that is a job by itself.
-fn note_command(tables: &mut [LoadOptions], each: bool) {
+fn note_command(tables: &mut [LoadOptions], args: &LoadArgs) {
     let command =
         |files: &[PathBuf]| CommandLine::of_this_process(files.iter().map(PathBuf::as_path));
-    if each {
+    if args.each {
         tables.iter_mut().for_each(|table| table.command = command(&table.files));
     } else {
-        let files: Vec<PathBuf> = tables.iter().flat_map(|table| table.files.clone()).collect();
+        // The lines of all tables of a job file are those of the same files.
+        let tables_with_files = if args.job.is_some() { 1 } else { tables.len() };
+        let files = tables[..tables_with_files].iter().flat_map(|table| table.files.clone());
+        let files: Vec<PathBuf> = files.chain(args.job.clone()).collect();
         tables[0].command = command(&files);
     }
 }
@@ -215,6 +294,9 @@ fn show_report(out: &mut impl Write, args: &LoadArgs, report: &SeveralReport) ->
         show(*bytes),
         show(report.memory_peak_bytes)
     )?;
+    if let Some(lines) = &report.lines {
+        show_lines(out, lines)?;
+    }
     if tables.len() <= TOLD_IN_FULL {
         return tables.iter().try_for_each(|table| print::report(out, table));
     }
@@ -228,6 +310,22 @@ fn show_report(out: &mut impl Write, args: &LoadArgs, report: &SeveralReport) ->
         }?;
         print::rejected(out, table)
     })
+}
+
+fn show_lines(out: &mut impl Write, report: &LinesReport) -> io::Result<()> {
+    let LinesReport { lines, rejects, reasons, rejects_file } = report;
+    writeln!(out, "  {} read before, {} of them bad", count(*lines, "line"), group(*rejects))?;
+    for RejectTally { column, reason, rows } in reasons {
+        let column = column.as_ref().map_or(String::new(), |column| format!("`{column}` "));
+        writeln!(out, "    {}: {column}{reason}", count(*rows, "line"))?;
+    }
+    match rejects_file {
+        Some(file) => {
+            let file = file.display();
+            writeln!(out, "  bad lines are in {file}, why in {file}.reasons.jsonl")
+        }
+        None => Ok(()),
+    }
 }
 
 fn show_plan(out: &mut impl Write, plan: &SeveralPlan) -> io::Result<()> {

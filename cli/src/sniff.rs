@@ -102,6 +102,43 @@ fn sniff(
     Ok(::load::sniff::sniff(&options)?)
 }
 
+/// What files hold, if nothing is said of them.
+pub(crate) fn with_defaults(files: &[PathBuf], table: &str) -> Result<Sniffed, Failure> {
+    let said = (&FormatArgs::default(), &GuessedArgs::default());
+    let memory = ::load::options::default_memory_bytes();
+    sniff(files, table, said, &std::env::temp_dir(), memory)
+}
+
+/// The options by which such files are read, but for a header and names.
+pub(crate) fn options_of(sniffed: &Sniffed) -> Vec<(String, String)> {
+    let mut options = Vec::new();
+    let mut option = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
+    option("dialect", sniffed.preset);
+    let base = Dialect::preset(sniffed.preset).unwrap_or_default();
+    dialect_options(&base, &sniffed.dialect, &mut option);
+    file_options(sniffed, &mut option);
+    options
+}
+
+/// What is said of files besides their dialect.
+fn file_options(sniffed: &Sniffed, option: &mut impl FnMut(&str, &str)) {
+    if let Some(token) = &sniffed.null_token {
+        option("null-token", token);
+    }
+    if sniffed.skip_lines > 0 {
+        option("skip-lines", &sniffed.skip_lines.to_string());
+    }
+    if let Some(charset) = &sniffed.charset {
+        option("charset", charset);
+    }
+}
+
+/// The name of a table, after its file.
+pub(crate) fn table_of(file: &Path) -> String {
+    let target = default_target(file);
+    target.split_once('.').map_or(target.clone(), |(_, table)| table.to_owned())
+}
+
 /// Whether any option says how fields are cut.
 fn says_dialect(format: &FormatArgs) -> bool {
     format.dialect.is_some()
@@ -159,17 +196,9 @@ fn command(
     };
     option("dialect", preset);
     dialect_options(&base, &sniffed.dialect, &mut option);
-    if let Some(token) = &sniffed.null_token {
-        option("null-token", token);
-    }
-    if sniffed.skip_lines > 0 {
-        option("skip-lines", &sniffed.skip_lines.to_string());
-    }
+    file_options(sniffed, &mut option);
     if let Some(names) = &sniffed.names {
         option("columns", &names.join(","));
-    }
-    if let Some(charset) = &sniffed.charset {
-        option("charset", charset);
     }
     connect_options(&args.connect, &mut option);
     if sniffed.header {
@@ -257,7 +286,7 @@ fn quote(word: &str) -> String {
 }
 
 /// What the files are, in a line.
-fn summary(sniffed: &Sniffed) -> String {
+pub(crate) fn summary(sniffed: &Sniffed) -> String {
     let mut what = Vec::new();
     what.extend(sniffed.compression.map(|kind| kind.to_string()));
     what.push(count(sniffed.columns.len() as u64, "column"));

@@ -17,6 +17,7 @@ mod given;
 mod inputs;
 mod inspect;
 mod intruders;
+mod job_files;
 mod jobs;
 mod kill;
 mod large_file;

@@ -220,3 +220,29 @@ fn a_panic_of_who_conducts_a_sending_says_what_is_in() {
 fn a_panic_of_who_conducts_a_replay_leaves_old_tables_or_new_ones() {
     all_of(&CONDUCTED, &[Way::Rows, Way::Serial]);
 }
+
+#[test]
+fn a_panic_while_lines_are_read_leaves_their_tables_as_they_were() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE a (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(9) UNIQUE)");
+    desk.home.file("lines.csv", "word\nx\ny\nx\n");
+    let job = format!(
+        "into = \"{}\"\n[input]\nfiles = [\"lines.csv\"]\nheader = true\n[[table]]\nname = \"a\"\n\
+         columns = {{ word = \"word\" }}\nentity = {{ key = [\"word\"], id = \"id\" }}\n",
+        desk.database
+    );
+    desk.home.file("job.toml", job);
+    let load = |desk: &Desk| {
+        let mut command = desk.home.inrush(["load", "-c", "job.toml", "--quiet", "--socket"]);
+        command.arg(desk.server.socket());
+        if let Some(user) = desk.server.options().user {
+            command.args(["--user", &user]);
+        }
+        command
+    };
+    let panicked = run(load(&desk).env("INRUSH_FAILPOINT", format!("{}=panic", "thread.lines")));
+    panicked.refused(1, &["an internal error", "the failpoint thread.lines"]);
+    assert!(desk.rows("SELECT * FROM a").is_empty());
+    run(&mut load(&desk)).done();
+    assert_eq!(desk.rows("SELECT id, word FROM a ORDER BY id"), ["1|x", "2|y"]);
+}

@@ -23,9 +23,12 @@ pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Er
     };
     let charset = MultiByte::of_charset(&options.charset);
     let dialect = Dialect { charset, ..options.dialect.clone() };
-    let source = FileSource::new(&options.files, &dialect, source_options)
-        .map_err(|error| Error::Usage(error.to_string()))?;
-    Ok((memory, Box::new(source)))
+    let source = FileSource::new(&options.files, &dialect, source_options).map_err(usage)?;
+    let source: Box<dyn Source> = match &options.selection {
+        None => Box::new(source),
+        Some(selection) => selection.select(Box::new(source)).map_err(usage)?,
+    };
+    Ok((memory, source))
 }
 
 /// The same for a source that is there: it is cut into chunks of the load's, and the options say
@@ -40,4 +43,8 @@ pub fn adopt(
     let memory = options.memory(source.held_bytes())?;
     source.set_chunks(memory.chunk_bytes, memory.record_bytes_max)?;
     Ok((memory, options))
+}
+
+fn usage(error: sources::Error) -> Error {
+    Error::Usage(error.to_string())
 }

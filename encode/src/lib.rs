@@ -5,7 +5,7 @@
 //!          input   fields    binding, column_source    encoder                    entry
 //! ```
 //!
-//! In reading order: [`input`] what is read, and [`reading`] it, chunk by chunk, by many workers;
+//! In reading order: [`input`] what is read, [`mapped`] what of it goes to one of several tables, and [`reading`] it, chunk by chunk, by many workers;
 //! [`inspected`] what server and input say of a table, with [`fields`] which column a field goes to, [`formats`] how it is written,
 //! [`column_source`] where a column's values come from, [`clock`] the zone of its times; [`binding`]
 //! the fields of each index, [`mod@field`] one value, [`encoder`] one row, with `block` the short numbers of many, [`partition`] which of a table's partitions takes it, [`entry`] what is sorted of it
@@ -33,6 +33,7 @@ pub mod input;
 pub mod inspected;
 pub mod left_out;
 pub mod long_records;
+pub mod mapped;
 pub mod numbering;
 pub mod partition;
 pub mod prepared;

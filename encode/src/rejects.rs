@@ -66,7 +66,7 @@ impl Also {
             (kind, ..) => kind.to_string(),
         };
         Also {
-            field: fault.field.map(|field| field + 1),
+            field: fault.field.and_then(|field| row.line_field(field)).map(|field| field + 1),
             column: column.map(|column| column.name.clone()),
             value: value.map(Reject::cut),
             reason,

@@ -25,6 +25,19 @@ pub enum Error {
         /// Each feature in the way, as a sentence.
         reasons: Vec<String>,
     },
+    /// Two lines that say different things of one row.
+    #[error(
+        "{other} says something else of a row of {target} than {first}, which has the same key: mend the input, \
+         or say by on_conflict = \"first\", \"last\" or \"reject\" what counts"
+    )]
+    Conflict {
+        /// `database.table`.
+        target: String,
+        /// The first line that has the row.
+        first: String,
+        /// The other.
+        other: String,
+    },
     /// More rows were refused than allowed.
     #[error("{rejects} row{} refused and --rejects-max is {rejects_max}; the last one: {last}{}", if *rejects == 1 { "" } else { "s" }, kept_in(.kept.as_deref()))]
     Rejected {

@@ -1,12 +1,14 @@
 //! What a load is asked to do: one plain struct, every field with its default.
 
+use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::Access;
 use server::Interrupt;
-use sources::{Dialect, Encoding};
+use sources::{Dialect, Encoding, Source};
 
 use crate::command::CommandLine;
 use crate::error::Error;
@@ -170,6 +172,15 @@ impl Default for Fill {
     }
 }
 
+/// Makes the source of a table's rows of that of the lines of files, where a line holds rows of several
+/// tables.
+pub trait Select: fmt::Debug + Send + Sync {
+    /// The rows of the table. Nothing was read of the lines.
+    ///
+    /// Errors: lines that have no such rows.
+    fn select(&self, lines: Box<dyn Source>) -> sources::Result<Box<dyn Source>>;
+}
+
 /// Everything about one load that is not the connection.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
@@ -210,6 +221,8 @@ pub struct LoadOptions {
     pub ignore_unknown_columns: bool,
     /// How values are written. Default: as the server reads them.
     pub written: Written,
+    /// Which rows of the input's lines are the table's. Default: each line is one.
+    pub selection: Option<Arc<dyn Select>>,
     /// Columns that have the same value in all rows, which the input lacks, with that.
     pub constants: Vec<(String, String)>,
     /// Character set of the input. Default utf8mb4.
@@ -307,6 +320,7 @@ impl LoadOptions {
             skip_lines: 0,
             ignore_unknown_columns: false,
             written: Written::default(),
+            selection: None,
             constants: Vec::new(),
             charset: "utf8mb4".to_owned(),
             encoding: Encoding::default(),

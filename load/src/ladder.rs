@@ -27,6 +27,10 @@ use crate::speeds::Speeds;
 const WHY_DIRECT: &str =
     "the server's files are reachable and the table has nothing the direct path cannot build";
 
+/// Why tables are not built of which one keeps the rows that it has.
+const ADDS: &str = "a table of the command keeps rows that it has, so that the rows of all go in by one \
+                    transaction";
+
 /// The rungs, from the top.
 const LADDER: [LoadPath; 3] = [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert];
 
@@ -260,7 +264,9 @@ impl Ladder {
             ladder.refuse(LoadPath::Direct, reason.to_string());
         }
         if options.with_others == WithOthers::Transaction {
-            ladder.refuse(LoadPath::Direct, small::REASON.to_owned());
+            let is_small = options.mode == Mode::Insert && small::is_open(options);
+            let reason = if is_small { small::REASON } else { ADDS };
+            ladder.refuse(LoadPath::Direct, reason.to_owned());
         }
         if options.unlogged
             && session.query_text("SELECT @@GLOBAL.log_bin")?.as_deref() == Some("1")

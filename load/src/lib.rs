@@ -46,4 +46,7 @@ pub use estimate::Estimate;
 pub use ladder::Refused;
 pub use plan::{Plan, check, plan};
 pub use run::{load, load_from};
-pub use several::{SeveralPlan, SeveralReport, load_each, load_several, plan_several};
+pub use several::{
+    LinesOf, LinesReport, SeveralPlan, SeveralReport, load_each, load_lines, load_several,
+    plan_several,
+};

@@ -9,17 +9,20 @@
 //! In reading order: [`files`] which file goes to which table, `look` all tables looked at before
 //! anything is done, `order` which comes first, `part` one table between two stations, `stations`
 //! where a table is built while the one before is imported, `publish` all of them at once, `whole`
-//! one transaction for all instead, where they are small, `plan` what would be done,
+//! one transaction for all instead, where they are small or, as `adds` tells, one keeps its rows, `shares` which lines are whose, where lines hold
+//! rows of several tables, `plan` what would be done,
 //! `each` the same without doing it at once; `watched` what is told of all that.
 
 pub mod files;
 
+mod adds;
 mod each;
 mod look;
 mod order;
 mod part;
 mod plan;
 mod publish;
+mod shares;
 mod stations;
 mod watched;
 mod whole;
@@ -44,6 +47,7 @@ use crate::run::{self, remove_empty};
 
 pub use self::each::load_each;
 pub use self::plan::{SeveralPlan, plan_several, refused};
+pub use self::shares::{LinesOf, LinesReport};
 pub use crate::ddl::give_statements;
 
 /// What became of several tables.
@@ -66,6 +70,9 @@ pub struct SeveralReport {
     /// Each table, in the order in which they were loaded. The seconds of each are those that were
     /// spent on it, with those of others beside them.
     pub tables: Vec<Report>,
+    /// What became of lines that hold rows of several tables; none where each file is of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<LinesReport>,
     /// What did not work once the rows were in place, one sentence each; usually nothing. That of one
     /// table alone is in its report.
     pub warnings: Vec<String>,
@@ -80,17 +87,42 @@ pub fn load_several(
     tables: &[LoadOptions],
     progress: &dyn Progress,
 ) -> Result<SeveralReport, Error> {
+    load_all_of(connect, (tables, None), progress)
+}
+
+/// The same of files whose lines hold rows of all tables: which is whose, is said of them. What concerns the lines (files, how they are read, rejects) is taken from the
+/// first table.
+///
+/// Errors leave all tables as they were.
+pub fn load_lines(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    lines: &LinesOf,
+    progress: &dyn Progress,
+) -> Result<SeveralReport, Error> {
+    load_all_of(connect, (tables, Some(lines)), progress)
+}
+
+fn load_all_of(
+    connect: &ConnectOptions,
+    (tables, of): (&[LoadOptions], Option<&LinesOf>),
+    progress: &dyn Progress,
+) -> Result<SeveralReport, Error> {
     check_several(tables)?;
     let begun = Instant::now();
     let (first, mut kept) = (&tables[0], Vec::new());
     let told = told(tables);
+    let mut lines = None;
     let outcome = run::job(connect, first, &told, progress, |connect, steps, told_by| {
         let tables: Vec<LoadOptions> = tables
             .iter()
             .map(|options| {
                 let mut options = options.clone();
                 if options.rejects.is_none() && options.rejects_max > 0 {
-                    let path = journal::rejects_path_of(&steps.rejects_path(), &options.table);
+                    let path = match of {
+                        Some(_) => steps.rejects_path(),
+                        None => journal::rejects_path_of(&steps.rejects_path(), &options.table),
+                    };
                     kept.push(path.clone());
                     options.rejects = Some(path);
                 }
@@ -99,7 +131,17 @@ pub fn load_several(
             .collect();
         let make = || ddl::make_tables(connect, &tables);
         let made = steps.step_or_undo(Stage::Inspect, make, |made| made.undo_anew(connect))?;
-        let loaded = load_all(connect, tables, &told_by, (&told, steps, progress));
+        let shared = match of {
+            None => Ok(tables),
+            Some(of) => steps
+                .step(Stage::Inspect, || shares::share(connect, tables, of, progress))
+                .map(|(tables, report)| {
+                    lines = report;
+                    tables
+                }),
+        };
+        let parts = (&*told, &mut *steps, progress);
+        let loaded = shared.and_then(|tables| load_all(connect, tables, &told_by, parts));
         if let Err(error) = &loaded
             && !are_told(error)
         {
@@ -109,7 +151,11 @@ pub fn load_several(
         loaded
     });
     kept.iter().for_each(|path| remove_empty(path));
-    outcome.map(|tables| SeveralReport::of(tables, true, begun))
+    outcome.map(|tables| {
+        let mut report = SeveralReport::of(tables, true, begun);
+        report.rejects += lines.as_ref().map_or(0, |lines| lines.rejects);
+        SeveralReport { lines, ..report }
+    })
 }
 
 /// Loads tables that are there, if they may be loaded.
@@ -166,6 +212,7 @@ impl SeveralReport {
             seconds: begun.elapsed().as_secs_f64(),
             memory_peak_bytes: memory_peak_bytes(),
             tables,
+            lines: None,
             warnings,
         }
     }

@@ -50,7 +50,7 @@ pub(crate) fn gives_numbers(inspected: &Inspected) -> bool {
 }
 
 /// Whether the options leave the way open.
-fn is_open(options: &LoadOptions) -> bool {
+pub(crate) fn is_open(options: &LoadOptions) -> bool {
     options.mode == Mode::Insert
         && options.path == LoadPath::Auto
         // Of rows that are left out, the numbers that they would have had are not LOAD DATA's.

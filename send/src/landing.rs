@@ -98,11 +98,11 @@ impl Landing {
             ask,
             identity,
         };
-        if ask.mode == Mode::Append {
-            landing.append();
-        } else if ask.with_others == WithOthers::Transaction {
+        if ask.with_others == WithOthers::Transaction {
             landing.way = Way::Transaction;
             landing.why = "one transaction into the tables themselves, that of all".to_owned();
+        } else if ask.mode == Mode::Append {
+            landing.append();
         } else if !landing.identity.ties.is_empty() {
             landing.transaction(list(&landing.identity.ties));
         }

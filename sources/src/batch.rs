@@ -7,15 +7,16 @@
 //! ```
 //!
 //! There may be any number of [`crate::Source`]s, but there are two ways to hold rows, one of
-//! which may be read in two. Whoever takes rows says how for any [`Rows`], and is compiled once for each: which of them it is, is asked once
+//! which may be read in three. Whoever takes rows says how for any [`Rows`], and is compiled once for each: which of them it is, is asked once
 //! a batch ([`Batch::visit`]).
 //!
 //! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both, `decode` what
-//! a field of delimited text means, `formatted` one that is written as people do, `typed` columns.
+//! a field of delimited text means, `formatted` one that is written as people do, `picked` what a table gets of the lines, `typed` columns.
 
 pub(crate) mod decode;
 mod even;
 mod formatted;
+mod picked;
 pub(crate) mod text;
 mod text_rows;
 mod typed;
@@ -29,6 +30,7 @@ use values::Value;
 use crate::chunk::Chunk;
 pub use even::{EvenRows, Places};
 pub use formatted::{Formats, FormattedRow, FormattedRows};
+pub use picked::{PickShape, Picked, PickedField, PickedRow, PickedRows};
 pub use text::{TextIndex, TextRow};
 pub use text_rows::TextRows;
 pub use typed::{Cells, TypedColumn, TypedColumns, TypedRow, TypedRows};
@@ -94,6 +96,12 @@ pub trait Row: Copy {
     /// Where it begins in its chunk: what [`Chunk::line_at`] and the like take.
     fn start(self) -> usize;
 
+    /// The field of the line that a field is; none of one that was made.
+    #[inline]
+    fn line_field(self, field: usize) -> Option<usize> {
+        Some(field)
+    }
+
     /// From where it begins in its chunk to where the next one may.
     fn span(self) -> Range<usize>;
 
@@ -119,6 +127,8 @@ pub struct Batch {
     held: Held,
     /// How fields of text are written, if not as the server reads them.
     formats: Option<Arc<Formats>>,
+    /// Which rows of the text there are, if not all as they are.
+    picked: Option<Picked>,
 }
 
 #[derive(Debug)]
@@ -141,9 +151,10 @@ impl Batch {
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        match &self.held {
-            Held::Text(index) => index.len(),
-            Held::Typed(columns) => columns.len(),
+        match (&self.held, &self.picked) {
+            (Held::Text(_), Some(picked)) => picked.rows.len(),
+            (Held::Text(index), None) => index.len(),
+            (Held::Typed(columns), _) => columns.len(),
         }
     }
 
@@ -154,7 +165,7 @@ impl Batch {
 
     /// Whether rows are held as text: [`Row::raw`] is then what a reader reads.
     pub fn is_text(&self) -> bool {
-        matches!(self.held, Held::Text(_))
+        matches!(self.held, Held::Text(_)) && self.picked.is_none()
     }
 
     /// To be filled with typed rows: columns as they were left, or none if there was text.
@@ -173,6 +184,7 @@ impl Batch {
         if let Held::Typed(_) = self.held {
             self.held = Held::default();
         }
+        self.picked = None;
         match &mut self.held {
             Held::Text(index) => index,
             Held::Typed(_) => unreachable!("it was made one of text"),
@@ -184,7 +196,18 @@ impl Batch {
         self.formats = formats.cloned();
     }
 
-    /// The rows, if they are held as text. `chunk` is what they were read from.
+    /// Takes back what was picked, so that what it has allocated can be filled again: all rows of the
+    /// text are there then.
+    pub fn unpick(&mut self) -> Option<Picked> {
+        self.picked.take()
+    }
+
+    /// Of rows of text, leaves those that are picked.
+    pub fn pick(&mut self, picked: Picked) {
+        self.picked = Some(picked);
+    }
+
+    /// The rows of the text, if they are held as one. `chunk` is what they were read from.
     pub fn text_rows<'a>(&'a self, chunk: &'a Chunk) -> Option<TextRows<'a>> {
         match &self.held {
             Held::Text(index) => Some(index.rows(&chunk.bytes)),
@@ -195,6 +218,9 @@ impl Batch {
     /// Gives the rows to `visitor`. `chunk` is what they were read from.
     #[inline]
     pub fn visit<V: Visit>(&self, chunk: &Chunk, visitor: V) -> V::Output {
+        if let (Held::Text(index), Some(picked)) = (&self.held, &self.picked) {
+            return visitor.rows(PickedRows::new(index.rows(&chunk.bytes), picked));
+        }
         match (&self.held, &self.formats) {
             (Held::Text(index), None) => visitor.rows(index.rows(&chunk.bytes)),
             (Held::Text(index), Some(formats)) => {

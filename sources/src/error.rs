@@ -152,6 +152,16 @@ pub enum Error {
         /// What it is: a noun with its article.
         what: &'static str,
     },
+    /// A line that holds rows of several tables, and not the fields that it should.
+    #[error("{at}: the line has {seen} field(s), and {expected} are named")]
+    FieldCount {
+        /// Where it is.
+        at: Position,
+        /// Fields of the line.
+        seen: usize,
+        /// Fields that are named.
+        expected: usize,
+    },
     /// Somebody asked for the end.
     #[error("reading {} was stopped", path.display())]
     Stopped {
@@ -195,6 +205,7 @@ impl Error {
             | Error::NotPlain { at, .. }
             | Error::RecordTooLong { at, .. }
             | Error::Encoding { at, .. }
+            | Error::FieldCount { at, .. }
             | Error::Sql { at, .. } => Some(at),
             _ => None,
         }

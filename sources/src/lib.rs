@@ -64,7 +64,10 @@ pub mod delimited;
 
 pub mod dump;
 
-pub use batch::{Batch, EvenRows, Formats, Places, Row, Rows, TextIndex, TextRow, TextRows, Visit};
+pub use batch::{
+    Batch, EvenRows, Formats, PickShape, Picked, PickedField, PickedRow, PickedRows, Places, Row,
+    Rows, TextIndex, TextRow, TextRows, Visit,
+};
 pub use bytes::compression::Compression;
 pub use bytes::encoding::{Encoding, Unit};
 pub use bytes::expand::expand;

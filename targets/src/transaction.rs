@@ -95,15 +95,17 @@ impl Transaction {
         }
     }
 
-    /// Takes in another target: holds it, empty and as it was described, until the transaction of
-    /// `session` ends.
+    /// Takes in another target: holds it as it was described, and empty if rows are not kept, until the
+    /// transaction of `session` ends.
     ///
     /// Errors: [`Error::NotEmpty`], [`Error::Altered`], [`Error::LockWait`]; the server's.
-    pub fn include_empty(lock: &mut Lock, session: &mut Session) -> Result<()> {
+    pub fn include(lock: &mut Lock, session: &mut Session, there: RowsThere) -> Result<()> {
         let name = lock.table.name.clone();
-        let sql = format!("SELECT 1 FROM {} LIMIT 1 LOCK IN SHARE MODE", name.quoted());
+        let locks = if there == RowsThere::Kept { "" } else { " LOCK IN SHARE MODE" };
+        let sql = format!("SELECT 1 FROM {} LIMIT 1{locks}", name.quoted());
         let found = lock.patience.watch(session, |session| session.query(&sql));
-        if !found.map_err(|error| lock.gone_meanwhile(error))?.is_empty() {
+        let found = found.map_err(|error| lock.gone_meanwhile(error))?;
+        if there != RowsThere::Kept && !found.is_empty() {
             return Err(Error::NotEmpty(name.to_string()));
         }
         // From here on nobody can alter it.

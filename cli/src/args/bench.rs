@@ -24,6 +24,8 @@ pub(crate) enum BenchCommand {
     /// The Insert Benchmark: a table whose indexes do not fit the buffer pool, by INSERT, LOAD DATA and
     /// Inrush.
     Insert(InsertBenchArgs),
+    /// One wide file into four tables, all of it or nothing: a Python script, a staging table, Inrush.
+    Split(SplitBenchArgs),
     /// Ways of writing the file that the server imports, on the disk of a folder.
     Writes(WritesArgs),
 }
@@ -211,6 +213,39 @@ pub(crate) struct InsertBenchArgs {
     /// Keep the folders of the benchmark's last server.
     #[arg(long)]
     pub(crate) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SplitBenchArgs {
+    /// Lines of the file.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) lines: u64,
+    /// Only these ways: script, staging, inrush.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) ways: Option<Vec<String>>,
+    /// Runs of each way.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) repeat: usize,
+    /// The interpreter that runs the script; with pymysql or MySQLdb, else it pipes into the mariadb client.
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    pub(crate) python: PathBuf,
+    /// Memory for Inrush, as 512M or 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// Where the generated lines are kept [default: in the user's cache folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Redo log of the benchmark's server, as 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) log_size: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep the benchmark's server afterwards.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! Options that were not typed: those of group `[inrush]` in option files, and of the environment.
 //!
 //! `memory = 4G` in a file and `INRUSH_MEMORY=4G` are `--memory 4G`, for every command that has the
-//! option. What is typed counts first, then the environment, then files. A name that no command has is
+//! option. What is typed counts first, then a job file, then the environment, then files. A name that no command has is
 //! an error, since whoever wrote it meant something.
 
 use std::ffi::{OsStr, OsString};
@@ -139,7 +139,7 @@ fn of_environment() -> Result<Vec<Given>, Failure> {
 }
 
 /// Whether an option is among the arguments.
-fn is_typed(typed: &[OsString], name: &str) -> bool {
+pub(crate) fn is_typed(typed: &[OsString], name: &str) -> bool {
     let (alone, joined) = (format!("--{name}"), format!("--{name}="));
     options(typed).any(|argument| {
         *argument == *alone || argument.as_encoded_bytes().starts_with(joined.as_bytes())

@@ -14,7 +14,8 @@ use schema::{Table, TableName};
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
-use super::order::{Waiting, largest_first, parents_first};
+use super::adds;
+use super::order::{self, Waiting, largest_first, parents_first};
 use super::part::{At, Part};
 
 use crate::copies::{self, Copies, Original, Wanted};
@@ -58,16 +59,22 @@ pub(super) fn look(
     for target in &mut targets {
         target.unsupported.extend(against.iter().cloned().map(Unsupported::NamedReplica));
     }
+    let mut session = keeper.another()?;
     let described: Vec<&Table> = targets.iter().map(|target| &target.table).collect();
+    let adds = adds::adds(&mut session, &tables, described.iter().copied())?;
     let waiting = Waiting::all(&tables, described.iter().copied().map(Some));
-    let together =
-        if small::are_small(&tables, described)? { parents_first(&waiting) } else { None };
+    let together = match adds {
+        true => Some(order::order(&waiting)),
+        false if small::are_small(&tables, described)? => parents_first(&waiting),
+        false => None,
+    };
     let mut is_whole = together.is_some();
     let mut order = together.unwrap_or_else(|| largest_first(&waiting));
-    let connections = Connections::of(keeper.another()?);
+    let connections = Connections::of(session);
     let tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
     let mut looked = look_at_all(tables, connections, is_whole)?;
-    if is_whole && !looked.parts.iter().all(|part| small::gives_numbers(&part.rung.inspected)) {
+    let gives_numbers = |part: &Part| small::gives_numbers(&part.rung.inspected);
+    if is_whole && !adds && !looked.parts.iter().all(gives_numbers) {
         is_whole = false;
         order = largest_first(&waiting);
         let tables = looked.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));

@@ -12,6 +12,7 @@ use serde::Serialize;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Resting};
 
+use super::adds;
 use super::check_several;
 use super::look::{lock_options, spelled};
 use super::order::{Waiting, largest_first, order, parents_first};
@@ -189,10 +190,15 @@ impl<'t> Looked<'t> {
         }
         // Of tables that are still to be made, nobody knows yet.
         let there: Option<Vec<&Table>> = self.described().collect();
-        let are_small = match there {
-            Some(there) => small::are_small(self.tables, there)?,
-            None => false,
-        };
+        let (mut adds, mut are_small) = (false, false);
+        if let Some(there) = there {
+            let mut session = self.session.another()?;
+            adds = adds::adds(&mut session, self.tables, there.iter().copied())?;
+            are_small = small::are_small(self.tables, there)?;
+        }
+        if adds {
+            return self.planned_by(order(&waiting), WithOthers::Transaction);
+        }
         if let Some(order) = parents_first(&waiting).filter(|_| are_small) {
             let (order, plans) = self.planned_by(order, WithOthers::Transaction)?;
             let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());

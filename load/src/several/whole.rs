@@ -5,13 +5,14 @@
 //! ```
 //!
 //! Nobody sees a row before COMMIT, and a connection that breaks takes all of them back. Each table
-//! is held, empty and as it was described, from its first row on.
+//! is held as it was described, and empty if it keeps no rows, from its first row on.
 
 use std::sync::PoisonError;
 
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
+use job::options::Mode;
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::Report;
@@ -124,7 +125,11 @@ fn rows(
         Some(open) => open,
         None => Transaction::begin(lock, RowsThere::Kept)?,
     };
-    Transaction::include_empty(lock, &mut session)?;
+    let there = match part.options.mode {
+        Mode::Append => RowsThere::Kept,
+        Mode::Insert | Mode::Replace => RowsThere::None,
+    };
+    Transaction::include(lock, &mut session, there)?;
     forecast.expect(std::mem::take(&mut part.rung.expected));
     let Part { options, memory, rung, .. } = part;
     let prepared = Prepared {

@@ -32,6 +32,28 @@ impl Formats {
     pub fn is_empty(&self) -> bool {
         self.by_field.iter().all(Option::is_none)
     }
+
+    /// What field `of_line` of a line holds, written as field `field` is.
+    #[inline]
+    pub(super) fn value<'v>(
+        &self,
+        field: usize,
+        (line, of_line): (TextRow<'v>, usize),
+        scratch: &'v mut Vec<u8>,
+    ) -> Value<'v> {
+        let Some(Some(format)) = self.by_field.get(field) else {
+            return line.value(of_line, scratch);
+        };
+        // Only for a field with escapes or doubled quotes.
+        let mut unescaped = Vec::new();
+        match line.value(of_line, &mut unescaped) {
+            Value::Bytes(text) => {
+                let meaning = format.read(text, scratch);
+                meaning.value(scratch)
+            }
+            _ => Value::Null,
+        }
+    }
 }
 
 /// Rows of a text.
@@ -84,18 +106,7 @@ impl Row for FormattedRow<'_> {
     where
         Self: 'v,
     {
-        let Some(Some(format)) = self.formats.by_field.get(field) else {
-            return self.row.value(field, scratch);
-        };
-        // Only for a field with escapes or doubled quotes.
-        let mut unescaped = Vec::new();
-        match self.row.value(field, &mut unescaped) {
-            Value::Bytes(text) => {
-                let meaning = format.read(text, scratch);
-                meaning.value(scratch)
-            }
-            _ => Value::Null,
-        }
+        self.formats.value(field, (self.row, field), scratch)
     }
 
     #[inline]

@@ -95,6 +95,17 @@ impl Cells {
     }
 }
 
+impl TypedColumn {
+    /// The value of a row.
+    #[inline]
+    pub(super) fn value(&self, row: usize) -> Value<'_> {
+        match self.is_valid.get(row) {
+            Some(false) => Value::Null,
+            _ => self.cells.value(row),
+        }
+    }
+}
+
 impl TypedColumns {
     /// Number of rows.
     pub fn len(&self) -> usize {
@@ -170,11 +181,7 @@ impl Row for TypedRow<'_> {
     where
         Self: 'v,
     {
-        let column = &self.columns[field];
-        match column.is_valid.get(self.index) {
-            Some(false) => Value::Null,
-            _ => column.cells.value(self.index),
-        }
+        self.columns[field].value(self.index)
     }
 
     #[inline]

@@ -17,7 +17,8 @@ const OTHERS: [(&str, usize); 4] = [
     ("job/src/pool.rs", 1),
 ];
 /// Who uses the pool, and the places of the work that each gives to it.
-const POOLS: [(&str, &[&str]); 7] = [
+const POOLS: [(&str, &[&str]); 8] = [
+    ("check/src/lines/reading.rs", &["thread.lines"]),
     ("check/src/run.rs", &["thread.judge"]),
     ("check/src/verify/input_rows.rs", &["thread.compare"]),
     ("direct/src/attempt.rs", &["thread.rows", "thread.indexes"]),

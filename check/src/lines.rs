@@ -1,0 +1,96 @@
+//! Lines that hold rows of several tables: read once before any table is loaded.
+//!
+//! ```text
+//! line -> its row of each table -> what is wrong with them: then the line goes nowhere
+//!      -> its key in each entity -> gathered: which entities there are, and the lines that have them
+//! ```
+//!
+//! In reading order: `subject` a table and how its rows are judged, `rule` what else is asked of lines, `reading` the lines, by many workers.
+
+mod reading;
+mod rule;
+mod subject;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use encode::mapped::{Gathering, KeyOf, Known, LinePlace, Lookup};
+use encode::rejects::Reject;
+use job::error::Error;
+use job::memory::Memory;
+use job::options::LoadOptions;
+use job::progress::Progress;
+use sources::Source;
+
+pub use rule::{Asks, Comparison, Rule};
+pub use subject::{LineTable, key_of_lookup};
+
+/// A table that rows are looked up in, and those that it has.
+#[derive(Debug)]
+pub struct LookedUp {
+    /// What is looked up.
+    pub lookup: Lookup,
+    /// How a line's key is made.
+    pub key: KeyOf,
+    /// The rows.
+    pub known: Arc<Known>,
+}
+
+/// What the first line says of a row or a value that others say something else of, by keys: of entities by
+/// the index of the table, behind those of rules for unique values by their number among such.
+pub type Firsts = HashMap<usize, HashMap<Box<[u8]>, u64>>;
+
+/// What lines are read for.
+pub struct LinesCheck<'a> {
+    /// All tables of the job.
+    pub tables: &'a [LineTable],
+    /// All that is looked up.
+    pub lookups: &'a [LookedUp],
+    /// Whether every value is judged; else only what keys are made of, since a load judges the rest.
+    pub judges: bool,
+    /// Lines that are known to be bad.
+    pub left_out: &'a BTreeSet<LinePlace>,
+    /// What is asked of lines besides.
+    pub rules: &'a [Rule],
+    /// Lines that say something else are refused.
+    pub firsts: Firsts,
+    /// The options of the job, of any of its tables.
+    pub options: &'a LoadOptions,
+    /// What may be used.
+    pub memory: &'a Memory,
+    /// Who watches.
+    pub progress: &'a dyn Progress,
+}
+
+/// A line that is refused.
+#[derive(Debug)]
+pub struct BadLine {
+    /// Where it is.
+    pub place: LinePlace,
+    /// What is wrong with it.
+    pub reject: Reject,
+}
+
+/// What lines hold.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// One a table: its entities, if its rows are such.
+    pub entities: Vec<Option<Gathering>>,
+    /// One a rule for unique values: those that there are.
+    pub uniques: Vec<Gathering>,
+    /// Lines that are refused, in input order. Where there are more than are tolerated, those of the
+    /// beginning.
+    pub bad: Vec<BadLine>,
+    /// Lines in all.
+    pub lines: u64,
+}
+
+impl LinesCheck<'_> {
+    /// Reads all lines.
+    ///
+    /// Errors: reading; keys that cannot be told, more of them than there is memory for.
+    pub fn gather(&self, source: &Mutex<Box<dyn Source>>) -> Result<Gathered, Error> {
+        reading::gather(self, source).map_err(crate::table::failed)
+    }
+}

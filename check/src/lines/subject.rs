@@ -1,0 +1,188 @@
+//! A table that lines have rows of, and how those are judged.
+
+use std::sync::Arc;
+
+use encode::binding::{self, BoundColumn};
+use encode::fields::InputFields;
+use encode::formats;
+use encode::input;
+use encode::inspected::{Collations, Inspected};
+use encode::mapped::{From, KeyOf, Lookup, Mapping};
+use job::error::Error;
+use job::options::LoadOptions;
+use schema::{Table, TableName};
+use server::learn::{self, CollationCache};
+use server::{ServerFacts, Session, catalog};
+use sources::Formats;
+use values::ConvertOptions;
+
+use crate::judge::Rules;
+use crate::run;
+
+/// A table, and what its rows are of the lines.
+#[derive(Debug)]
+pub struct LineTable {
+    /// What the server says of it.
+    pub table: Table,
+    /// What of each line goes to it.
+    pub mapping: Arc<Mapping>,
+    /// How the keys of its entity are made, if it is one's.
+    pub key: Option<KeyOf>,
+    /// Columns of the key as the table has them.
+    pub key_columns: Vec<BoundColumn>,
+    convert: ConvertOptions,
+    pub(super) rules: Rules,
+    pub(super) formats: Arc<Formats>,
+    /// Columns that must get the id of another row, and of which table.
+    pub(super) ids: Vec<(String, String)>,
+}
+
+impl LineTable {
+    /// Asks the server about a table.
+    ///
+    /// Errors: as of a load; a key whose order is not known.
+    pub fn look(
+        session: &mut Session,
+        options: &LoadOptions,
+        mapping: &Arc<Mapping>,
+    ) -> Result<LineTable, Error> {
+        let name = TableName::new(&options.database, &options.table);
+        let table = match catalog::read(session, &name) {
+            Err(server::Error::NoTable(name)) => {
+                return Err(Error::Usage(format!(
+                    "table {name} does not exist: make it first, by --ddl FILE too"
+                )));
+            }
+            table => table?,
+        };
+        let (_, mut source) = input::open_files(options)?;
+        let facts = ServerFacts::read(session)?;
+        let inspected = Inspected::of_table(session, &table, &facts, options, &mut *source)?;
+        let charset = inspected.convert.file_charset;
+        let formats = formats::formats(&options.written, &table, &inspected.fields, charset)?;
+        let mut rules = run::rules(&table, &inspected)?;
+        let taken = taken(mapping);
+        rules.columns.retain(|bound| !taken.contains(&bound.column.name.to_lowercase()));
+        let key = mapping.entity.as_ref().map(|entity| entity.key.clone()).unwrap_or_default();
+        let key_columns = named(&inspected.columns, &key, &table)?;
+        let key = match key.is_empty() {
+            true => None,
+            false => {
+                let collations = learned(session, &key_columns)?;
+                let names: Vec<String> =
+                    key_columns.iter().map(|bound| bound.column.name.clone()).collect();
+                let parts = (key_columns.as_slice(), &collations);
+                let made = KeyOf::new(Arc::clone(mapping), &names, parts, formats.clone());
+                Some(made.ok_or_else(|| unordered(&table, &names))?)
+            }
+        };
+        let ids = mapping.columns.iter().flatten().filter_map(|(column, from)| match from {
+            From::IdOf(of) => Some((column.clone(), of.clone())),
+            _ => None,
+        });
+        let must = |(name, _): &(String, String)| {
+            let is_named = |column: &schema::Column| column.name.eq_ignore_ascii_case(name);
+            table.columns.iter().find(|column| is_named(column)).is_some_and(|of| !of.nullable)
+        };
+        Ok(LineTable {
+            ids: ids.filter(must).collect(),
+            mapping: Arc::clone(mapping),
+            key,
+            key_columns,
+            convert: inspected.convert,
+            rules,
+            formats: Arc::new(formats),
+            table,
+        })
+    }
+
+    /// Name of the table, without the database.
+    pub fn name(&self) -> &str {
+        &self.table.name.table
+    }
+}
+
+/// The columns that get something of another row, or the id of their own, in small letters.
+fn taken(mapping: &Mapping) -> Vec<String> {
+    let of_others = mapping.columns.iter().flatten().filter_map(|(column, from)| match from {
+        From::IdOf(_) | From::Lookup(_) => Some(column.to_lowercase()),
+        From::Field(_) | From::Joined(_) | From::FileName | From::Line => None,
+    });
+    let own = mapping.entity.as_ref().and_then(|entity| entity.id.as_ref());
+    of_others.chain(own.map(|id| id.to_lowercase())).collect()
+}
+
+/// The columns of these names.
+fn named(
+    columns: &[BoundColumn],
+    names: &[String],
+    table: &Table,
+) -> Result<Vec<BoundColumn>, Error> {
+    let find = |name: &String| {
+        let found = columns.iter().find(|bound| bound.column.name.eq_ignore_ascii_case(name));
+        found.cloned().ok_or_else(|| unordered(table, std::slice::from_ref(name)))
+    };
+    names.iter().map(find).collect()
+}
+
+fn unordered(table: &Table, names: &[String]) -> Error {
+    Error::Usage(format!(
+        "{}: which values of {} are the same, only the server knows, so that rows cannot be told apart by it",
+        table.name,
+        names.join(", ")
+    ))
+}
+
+/// The collations of columns, in whatever indexes they are.
+fn learned(session: &mut Session, columns: &[BoundColumn]) -> Result<Collations, Error> {
+    let mut collations = Collations::default();
+    for name in columns.iter().filter_map(|bound| bound.column.sql_type.collation()) {
+        match learn::collation(session, name, &CollationCache::of_user()) {
+            Ok(collation) => drop(collations.insert(name.to_owned(), collation)),
+            Err(server::Error::Collation(why)) => return Err(Error::Usage(why.to_string())),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(collations)
+}
+
+/// How a line's key in a table is made that is looked up, with the column that it is of. `like` is how
+/// texts are read.
+///
+/// Errors: no such table or column; a key whose order is not known.
+pub fn key_of_lookup(
+    session: &mut Session,
+    lookup: &Lookup,
+    like: &LineTable,
+) -> Result<(KeyOf, BoundColumn), Error> {
+    let Lookup { table, key, field, take } = lookup;
+    let table = catalog::read(session, table).map_err(|error| match error {
+        server::Error::NoTable(name) => Error::Usage(format!(
+            "table {name} does not exist, in which {field} is to be looked up"
+        )),
+        error => error.into(),
+    })?;
+    let position = |name: &str| {
+        let found = table.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| Error::Usage(format!("{} has no column {name}", table.name)))
+    };
+    position(take)?;
+    let at = position(key)?;
+    let fields = InputFields { columns: vec![Some(at)] };
+    let (none, is_key) = (Default::default(), |column| column == at);
+    let bound = binding::bind_columns(&table.columns, &fields, &like.convert, &none, None, is_key)?;
+    let collations = learned(session, &bound)?;
+    let column =
+        bound.into_iter().next().ok_or_else(|| unordered(&table, std::slice::from_ref(key)))?;
+    let name = column.column.name.clone();
+    let mapping = Mapping {
+        fields: like.mapping.fields.clone(),
+        columns: Some(vec![(name.clone(), From::Field(field.clone()))]),
+        ..Mapping::default()
+    };
+    let parts = (std::slice::from_ref(&column), &collations);
+    let made =
+        KeyOf::new(Arc::new(mapping), std::slice::from_ref(&name), parts, Formats::default());
+    let made = made.ok_or_else(|| unordered(&table, std::slice::from_ref(&name)))?;
+    Ok((made, column))
+}

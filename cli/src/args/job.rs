@@ -1,0 +1,29 @@
+//! `inrush job` as it is typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct JobArgs {
+    #[command(subcommand)]
+    pub(crate) action: JobAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobAction {
+    /// Print a job file that loads files into a table, with what else it could say.
+    Init(JobInitArgs),
+    /// Print all keys of job files as a JSON schema, for editors.
+    Schema,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JobInitArgs {
+    /// Files to look at, as for load.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The database of the tables.
+    #[arg(long, value_name = "DB")]
+    pub(crate) into: String,
+}

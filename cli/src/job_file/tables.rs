@@ -1,0 +1,273 @@
+//! What of each line goes to which table.
+
+use std::sync::Arc;
+
+use encode::mapped::{Condition, Entity, From, Lookup, Mapping, OnConflict, Piece, Test};
+use load::{LoadOptions, Mode, OnDuplicate};
+use schema::TableName;
+
+use super::JobFile;
+use super::keys;
+use super::node::{Entry, Held, Node};
+use crate::failure::Failure;
+
+/// One table of a job file.
+pub(crate) struct JobTable {
+    /// Its name, without the database.
+    pub(crate) name: String,
+    pub(crate) mapping: Arc<Mapping>,
+    mode: Option<Mode>,
+    on_duplicate: Option<OnDuplicate>,
+    /// Columns with the format of their field.
+    formats: Vec<(String, String)>,
+    /// Columns with one value for all rows.
+    constants: Vec<(String, String)>,
+}
+
+impl JobTable {
+    /// Has the options of its load say so too.
+    pub(crate) fn apply(&self, options: &mut LoadOptions) {
+        options.mode = self.mode.unwrap_or(options.mode);
+        options.on_duplicate = self.on_duplicate.unwrap_or(options.on_duplicate);
+        options.written.columns.extend(self.formats.iter().cloned());
+        options.constants.extend(self.constants.iter().cloned());
+        options.columns = self.mapping.column_names();
+        options.ignore_unknown_columns = options.columns.is_none();
+    }
+}
+
+impl JobFile {
+    /// All tables, in the order of the file.
+    ///
+    /// Errors: what contradicts itself, with its line.
+    pub(crate) fn tables(&self) -> Result<Vec<JobTable>, Failure> {
+        let fields = self.root.get("input").and_then(|input| input.get("columns")).map(Node::texts);
+        let nodes = self.root.get("table").map(Node::members).unwrap_or_default();
+        if nodes.is_empty() {
+            return Err(
+                self.wrong(1, "there is no [[table]]: what of each line goes where is not said")
+            );
+        }
+        let tables = nodes.iter().map(|node| self.table(node, fields.clone()));
+        let tables = tables.collect::<Result<Vec<JobTable>, Failure>>()?;
+        for (table, node) in tables.iter().zip(nodes) {
+            self.check_ids(table, node, &tables)?;
+        }
+        Ok(tables)
+    }
+
+    fn table(&self, node: &Node, fields: Option<Vec<String>>) -> Result<JobTable, Failure> {
+        let Some(name) = node.get("name").and_then(Node::text) else {
+            return Err(self.wrong(node.line, "a [[table]] has no name"));
+        };
+        if name.contains('.') {
+            return Err(
+                self.wrong(node.line, format!("{name}: all tables are in the database of into"))
+            );
+        }
+        let mut table = JobTable {
+            name,
+            mapping: Arc::default(),
+            mode: choice(node, "mode", &MODES),
+            on_duplicate: choice(node, "on_duplicate", &ON_DUPLICATE),
+            formats: Vec::new(),
+            constants: Vec::new(),
+        };
+        let mut mapping = Mapping { fields, when: self.when(node)?, ..Mapping::default() };
+        if let Some(columns) = node.get("columns") {
+            let mut said = Vec::new();
+            for entry in columns.entries() {
+                said.extend(self.column(entry, &mut table)?.map(|from| (entry.key.clone(), from)));
+            }
+            mapping.columns = Some(said);
+        }
+        if let Some(entity) = node.get("entity") {
+            mapping.entity = Some(self.entity(entity, &mapping)?);
+        }
+        table.mapping = Arc::new(mapping);
+        Ok(table)
+    }
+
+    pub(super) fn conditions(&self, node: &Node) -> Result<Vec<Condition>, Failure> {
+        let mut all = Vec::new();
+        for Entry { key, node, .. } in node.entries() {
+            let mut push = |test| all.push(Condition { field: key.clone(), test });
+            match &node.held {
+                Held::Table(entries) if entries.is_empty() => {
+                    return Err(self.wrong(node.line, format!("nothing is said of {key}")));
+                }
+                Held::Table(entries) => {
+                    for entry in entries {
+                        push(self.test(entry)?);
+                    }
+                }
+                _ => push(Test::In(node.texts())),
+            }
+        }
+        Ok(all)
+    }
+
+    fn test(&self, Entry { key, node, line }: &Entry) -> Result<Test, Failure> {
+        let text = || node.text().unwrap_or_default();
+        let number = || {
+            let number = text().parse();
+            number
+                .map_err(|_| self.wrong(*line, format!("{key} is no number that can be compared")))
+        };
+        Ok(match key.as_str() {
+            "is" | "in" => Test::In(node.texts()),
+            "not" | "not_in" => Test::NotIn(node.texts()),
+            "null" => Test::Null(node.is_on()),
+            "like" => Test::Like { pattern: text(), not: false },
+            "not_like" => Test::Like { pattern: text(), not: true },
+            "min" => Test::Min(number()?),
+            _ => Test::Max(number()?),
+        })
+    }
+
+    /// What a column gets; none where it is the same for all rows.
+    fn column(&self, entry: &Entry, table: &mut JobTable) -> Result<Option<From>, Failure> {
+        let Entry { key: column, node, line } = entry;
+        if let Some(field) = node.text() {
+            return Ok(Some(From::Field(field)));
+        }
+        let said = |key: &str| node.get(key).and_then(Node::text);
+        let wrong = |what: String| Err(self.wrong(*line, format!("column {column} {what}")));
+        let sources = ["value", "concat", "id_of", "lookup", "file_name", "line"];
+        let given: Vec<&str> = sources.into_iter().filter(|key| node.get(key).is_some()).collect();
+        let kind = match given.as_slice() {
+            [] => "from",
+            [one] => one,
+            [one, other, ..] => return wrong(format!("gets both {one} and {other}")),
+        };
+        let goes_with = |key: &str| match kind {
+            "from" => matches!(key, "from" | "format"),
+            "concat" => matches!(key, "concat" | "format"),
+            "lookup" => matches!(key, "lookup" | "key" | "take" | "from"),
+            kind => key == kind,
+        };
+        if let Some(other) = node.entries().iter().find(|entry| !goes_with(&entry.key)) {
+            return wrong(format!("gets {kind}, with which {} says nothing", other.key));
+        }
+        let format = said("format").filter(|_| kind == "from");
+        if said("format").is_some() && format.is_none() {
+            return wrong(
+                "is joined, and only of a field it can be said how it is written".to_owned(),
+            );
+        }
+        table.formats.extend(format.map(|format| (column.clone(), format)));
+        let from = match kind {
+            "from" => match said("from") {
+                Some(field) => From::Field(field),
+                None => {
+                    return wrong(
+                        "is not said what it gets: from, value, concat, id_of or lookup".to_owned(),
+                    );
+                }
+            },
+            "value" => {
+                table.constants.push((column.clone(), said("value").unwrap_or_default()));
+                return Ok(None);
+            }
+            "concat" => {
+                let pieces = node.get("concat").map(Node::members).unwrap_or_default();
+                From::Joined(pieces.iter().map(piece).collect())
+            }
+            "id_of" => From::IdOf(said("id_of").unwrap_or_default()),
+            "lookup" => {
+                let (Some(key), Some(take), Some(field)) =
+                    (said("key"), said("take"), said("from"))
+                else {
+                    return wrong("is looked up, which wants key, take and from".to_owned());
+                };
+                let name = said("lookup").unwrap_or_default();
+                let Some((database, of)) = name.split_once('.') else {
+                    return wrong(format!("is looked up in {name}, which should be DB.TABLE"));
+                };
+                From::Lookup(Lookup { table: TableName::new(database, of), key, field, take })
+            }
+            _ if !node.get(kind).is_some_and(Node::is_on) => {
+                return wrong(format!("says {kind} = false; leave it out"));
+            }
+            "file_name" => From::FileName,
+            _ => From::Line,
+        };
+        Ok(Some(from))
+    }
+
+    fn entity(&self, node: &Node, mapping: &Mapping) -> Result<Entity, Failure> {
+        let key = node.get("key").map(Node::texts).unwrap_or_default();
+        if key.is_empty() {
+            return Err(
+                self.wrong(node.line, "an entity has no key: the columns that tell its rows apart")
+            );
+        }
+        let id = node.get("id").and_then(Node::text);
+        let Some(columns) = &mapping.columns else {
+            return Err(
+                self.wrong(node.line, "the columns of a table with an entity have to be said")
+            );
+        };
+        for name in &key {
+            match columns.iter().find(|(column, _)| column == name) {
+                Some((_, From::Field(_) | From::Joined(_))) => {}
+                Some(_) => {
+                    let what =
+                        format!("key column {name} gets no field of the line, nor some joined");
+                    return Err(self.wrong(node.line, what));
+                }
+                None => {
+                    let what =
+                        format!("key column {name} is none of the columns that get something");
+                    return Err(self.wrong(node.line, what));
+                }
+            }
+        }
+        if let Some(id) = id.as_ref().filter(|id| columns.iter().any(|(column, _)| column == *id)) {
+            return Err(
+                self.wrong(node.line, format!("column {id} gets an id, and something else too"))
+            );
+        }
+        let on_conflict = choice(node, "on_conflict", &OnConflict::NAMES).unwrap_or_default();
+        Ok(Entity { key, id, on_conflict })
+    }
+
+    /// Refuses ids of tables that have none.
+    fn check_ids(&self, table: &JobTable, node: &Node, all: &[JobTable]) -> Result<(), Failure> {
+        let line = node.get("columns").map_or(node.line, |columns| columns.line);
+        for (column, from) in table.mapping.columns.iter().flatten() {
+            let From::IdOf(of) = from else { continue };
+            let entity = all.iter().find(|other| other.name == *of);
+            let id = entity.map(|other| other.mapping.entity.as_ref().and_then(|e| e.id.as_ref()));
+            let what = match id {
+                Some(Some(_)) if *of != table.name => continue,
+                Some(Some(_)) => "is its own table".to_owned(),
+                Some(None) => "has no [table.entity] with an id".to_owned(),
+                None => {
+                    let names: Vec<&str> = all.iter().map(|other| other.name.as_str()).collect();
+                    format!("is no [[table]] of the file{}", keys::nearest(of, &names))
+                }
+            };
+            return Err(self.wrong(line, format!("column {column} of {}: {of} {what}", table.name)));
+        }
+        Ok(())
+    }
+}
+
+fn piece(node: &Node) -> Piece {
+    match node.get("value") {
+        Some(value) => Piece::Text(value.text().unwrap_or_default()),
+        None => Piece::Field(node.text().unwrap_or_default()),
+    }
+}
+
+const MODES: [(&str, Mode); 3] =
+    [("insert", Mode::Insert), ("append", Mode::Append), ("replace", Mode::Replace)];
+const ON_DUPLICATE: [(&str, OnDuplicate); 3] =
+    [("fail", OnDuplicate::Fail), ("skip", OnDuplicate::Skip), ("replace", OnDuplicate::Replace)];
+
+/// What the word of a key stands for.
+fn choice<T: Copy>(node: &Node, key: &str, words: &[(&str, T)]) -> Option<T> {
+    let said = node.get(key)?.text()?;
+    words.iter().find(|(word, _)| *word == said).map(|(_, meant)| *meant)
+}

@@ -1,0 +1,8 @@
+//! Job files: one file into several tables, all of it or nothing.
+
+mod cookbook;
+mod crashes;
+mod entities;
+mod lines;
+mod shop;
+mod typed;

@@ -1,0 +1,166 @@
+//! Lines that are bad, and those that go to one table or another.
+
+use super::shop::{Shop, lines, shown};
+use crate::support::run;
+
+#[test]
+fn a_bad_last_line_leaves_every_table_untouched() {
+    let Some(mut shop) = Shop::new() else { return };
+    let good = lines(3_000);
+    for (bad, said) in [
+        ("X,2026-01-01,a@x,Ann,1,S1,Product 1,1.50,many\n", "\"many\" is not INT"),
+        ("X,2026-01-01,a@x,Ann,1,S1,Product 1,1.50\n", "the line has 8 fields, expected 9"),
+        ("X,2026-01-01,,Ann,1,S1,Product 1,1.50,1\n", "NULL, but the column is NOT NULL"),
+        (
+            "N0,2026-03-01,c0@example.org,Customer 0,1,S31,Product 31,31.50,1\n",
+            "the same `PRIMARY` key",
+        ),
+    ] {
+        let state = shop.state();
+        shop.load(&format!("{good}{bad}"), &[]).refused(1, &[said]);
+        assert_eq!(shop.state(), state, "{said}");
+    }
+    shop.load(&good, &[]).done();
+    let state = shop.state();
+    shop.load("X,2026-02-31,a@x,Ann,1,S1,P,1.50,1\n", &["--mode", "replace"]).refused(1, &["DATE"]);
+    assert_eq!(shop.state(), state);
+}
+
+#[test]
+fn a_bad_line_goes_to_no_table_and_all_its_faults_are_told() {
+    let Some(mut shop) = Shop::new() else { return };
+    let good = lines(500);
+    let bad = "Y1,2026-13-01,only@bad,Nobody,one,S999,None,x,1\nY2,2026-01-01,only@bad,Nobody,1\n";
+    let arguments = ["--rejects-max", "5", "--rejects", "bad.csv"];
+    let loaded = shop.load(&format!("{bad}{good}"), &arguments);
+    assert_eq!(loaded.code(), 3, "{loaded:?}");
+    assert_eq!(shop.joined(), shown(&good));
+    assert_eq!(shop.desk.rows("SELECT COUNT(*) FROM customers WHERE email = 'only@bad'"), ["0"]);
+    assert_eq!(shop.desk.rows("SELECT MIN(id) FROM products"), ["1"]);
+    let rejects = std::fs::read_to_string(shop.path("bad.csv")).unwrap();
+    assert_eq!(rejects, format!("{}{bad}", super::shop::HEADER));
+    let reasons = std::fs::read_to_string(shop.path("bad.csv.reasons.jsonl")).unwrap();
+    let first = reasons.lines().next().unwrap();
+    for part in
+        ["\"line\":2", "products.price", "orders.ordered", "order_lines.line", "\"field\":8"]
+    {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    assert!(reasons.contains("the line has 5 fields, expected 9"), "{reasons}");
+    // Mended, they are added by the same command.
+    let mended = "Y1,2026-12-01,only@bad,Nobody,1,S999,None,1.00,1\n";
+    shop.load(mended, &["--mode", "append"]).done();
+    assert_eq!(shop.counts()[2], 501);
+}
+
+#[test]
+fn lines_go_where_their_conditions_say_and_columns_get_what_is_said() {
+    let Some(mut shop) = Shop::new() else { return };
+    shop.desk.exec("CREATE TABLE kinds (code CHAR(1) PRIMARY KEY, label VARCHAR(20))");
+    shop.desk.exec("INSERT INTO kinds VALUES ('a', 'Anna''s'), ('b', NULL)");
+    shop.desk.exec("CREATE TABLE people (id INT PRIMARY KEY, name VARCHAR(40), origin VARCHAR(9) NOT NULL, file VARCHAR(20), line INT)");
+    shop.desk.exec(
+        "CREATE TABLE sums (id INT PRIMARY KEY, amount DECIMAL(9,2), day DATE, kind VARCHAR(20))",
+    );
+    let text = "1;p;Ann;Lee;;;a\n2;s;;;1.234,50;31.12.2026;a\n3;x;;;;;\n4;p;Bob;;;;b\n5;s;;;-2;1.1.2027;b\n6;s;;;;;a\n";
+    shop.desk.home.file("mixed.txt", text);
+    let job = format!(
+        r#"
+into = "{}"
+[input]
+files = "mixed.t*t"
+columns = ["id", "what", "first", "last", "amount", "day", "kind"]
+fields_terminated_by = ";"
+null-token = ""
+[[table]]
+name = "people"
+when = [ {{ what = "p" }}, {{ what = "x", id = {{ min = 3, max = 3 }} }} ]
+[table.columns]
+id = "id"
+name = {{ concat = ["first", {{ value = " " }}, "last"] }}
+origin = {{ value = "märz" }}
+file = {{ file_name = true }}
+line = {{ line = true }}
+[[table]]
+name = "sums"
+when = {{ what = ["s", "t"], amount = {{ null = false }} }}
+[table.columns]
+id = "id"
+amount = {{ from = "amount", format = "decimal-comma" }}
+day = {{ from = "day", format = "%d.%m.%Y" }}
+kind = {{ lookup = "{}.kinds", key = "code", take = "label", from = "kind" }}
+"#,
+        shop.desk.database, shop.desk.database
+    );
+    shop.desk.home.file("job.toml", job);
+    run(&mut shop.again()).done();
+    let people = "SELECT id, name, origin, file, line FROM people ORDER BY id";
+    assert_eq!(
+        shop.desk.rows(people),
+        ["1|Ann Lee|märz|mixed.txt|1", "3||märz|mixed.txt|3", "4||märz|mixed.txt|4"]
+    );
+    let sums = "SELECT id, amount, day, kind FROM sums ORDER BY id";
+    assert_eq!(shop.desk.rows(sums), ["2|1234.50|2026-12-31|Anna's", "5|-2.00|2027-01-01|"]);
+    for path in ["stream", "insert"] {
+        run(shop.again().args(["--mode", "replace", "--path", path])).done();
+        assert_eq!(shop.desk.rows(sums).len() + shop.desk.rows(people).len(), 5, "{path}");
+    }
+    let state = shop.desk.rows(sums);
+    shop.desk.home.file("mixed.txt", format!("{text}7;s;;;1;1.1.2027;q\n"));
+    run(shop.again().args(["--mode", "replace"]))
+        .refused(1, &["mixed.txt line 7", "field 7 `kind`", "has no row with that code"]);
+    assert_eq!(shop.desk.rows(sums), state);
+}
+
+#[test]
+fn lines_that_break_a_rule_are_bad_and_counted_by_rule() {
+    let Some(mut shop) = Shop::new() else { return };
+    let good = lines(200);
+    let bad = "Y1,2026-01-01,no mail,Nobody,1,S1,Product 1,1.50,900\n\
+               Y2,2026-01-01,,Nobody,1,S1,Product 1,1.50,1\n\
+               N0,2026-03-01,c0@example.org,Customer 0,7,S31,Product 31,31.50,1\n\
+               Y4,2026-01-01,c0@example.org,Customer 0,9,S7,Product 7,7.50,1\n";
+    let database = shop.desk.database.clone();
+    shop.desk.exec("CREATE TABLE wares (code VARCHAR(10) PRIMARY KEY)");
+    shop.desk.exec("INSERT INTO wares SELECT CONCAT('s', seq) FROM seq_0_to_96 WHERE seq <> 7");
+    let without_ware: Vec<&str> = good.lines().filter(|line| !line.contains(",S7,")).collect();
+    let good: String = without_ware.iter().map(|line| format!("{line}\n")).collect();
+    shop.edit(
+        "[[table]]\nname = \"customers\"",
+        &format!(
+            "[[rule]]\nname = \"a mail address\"\nfield = \"email\"\nrequired = true\nregex = '^\\S+@\\S+$'\n\
+             [[rule]]\nfield = \"quantity\"\nmin = 1\nmax = 99\n\
+             [[rule]]\ncompare = \"line <= price\"\nwhen = {{ no = \"N0\", line = {{ min = 7 }} }}\n\
+             [[rule]]\ncompare = \"line < quantity\"\nwhen = {{ no = \"N0\", line = \"7\" }}\n\
+             [[rule]]\nfield = \"sku\"\nreferences = \"{database}.wares.code\"\n\
+             [[table]]\nname = \"customers\""
+        ),
+    );
+    shop.load(&format!("{bad}{good}"), &[])
+        .refused(1, &["wide.csv line 2", "`email`: does not match"]);
+    assert_eq!(shop.counts(), [0; 4]);
+    let log = ["--rejects-max", "4", "--rejects", "bad.csv", "--json"];
+    let loaded = shop.load(&format!("{good}{bad}"), &log);
+    assert_eq!(loaded.code(), 3, "{loaded:?}");
+    assert_eq!(shop.joined(), shown(&good));
+    let reasons = std::fs::read_to_string(shop.path("bad.csv.reasons.jsonl")).unwrap();
+    for part in [
+        "is more than 99",
+        "is required, and is NULL",
+        "is not < quantity",
+        "wares has no row with that code",
+    ] {
+        assert!(reasons.contains(part), "{part}: {reasons}");
+    }
+    assert!(loaded.out.contains("\"reason\": \"a mail address\""), "{loaded:?}");
+    // The second and third of one value.
+    shop.reset();
+    shop.edit("[[rule]]\nfield = \"quantity\"", "[[rule]]\nfield = \"product\"\nunique = true\nwhen = { no = [\"U1\", \"U2\", \"U3\"] }\n[[rule]]\nfield = \"quantity\"");
+    let lines = "U1,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n\
+                 U2,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n\
+                 U3,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n\
+                 U4,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n";
+    shop.load(lines, &[]).refused(1, &["wide.csv line 3", "`product`: is to be unique"]);
+    shop.load(lines, &["--rejects-max", "2"]);
+    assert_eq!(shop.desk.rows("SELECT no FROM orders ORDER BY no"), ["U1", "U4"]);
+}

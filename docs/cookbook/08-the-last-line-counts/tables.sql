@@ -1,0 +1,1 @@
+CREATE TABLE products (sku VARCHAR(10) PRIMARY KEY, price DECIMAL(8,2) NOT NULL, changed DATE NOT NULL);

@@ -1,0 +1,4 @@
+CREATE TABLE articles (id INT AUTO_INCREMENT PRIMARY KEY, slug VARCHAR(40) NOT NULL UNIQUE);
+CREATE TABLE tags (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(20) NOT NULL UNIQUE);
+CREATE TABLE article_tags (article_id INT NOT NULL, tag_id INT NOT NULL, PRIMARY KEY (article_id, tag_id),
+  FOREIGN KEY (article_id) REFERENCES articles (id), FOREIGN KEY (tag_id) REFERENCES tags (id));

@@ -1,0 +1,59 @@
+//! What of each line goes to a table, where a line holds rows of several.
+//!
+//! ```text
+//!            lines of the files, read once for each table
+//! when       those of which the table gets a row
+//! entity     of lines with one key, the one that stands for all
+//! columns    fields, texts joined of them, ids of entities   ->  rows of the table
+//! ```
+//!
+//! There are no files between: a row is a view of its line, so that its place, and what a reject is, are
+//! those of the line, and all that loads do with rows they do with these.
+//!
+//! In reading order: [`mapping`] what is declared, `condition` of which lines, `resolved` where that is in a
+//! line, `made` what is made of it, [`known`] rows by their keys, `key` those of lines, `picking` the rows of a
+//! batch, and `source` that looks like one of the table's rows alone.
+
+mod condition;
+mod key;
+pub mod known;
+mod made;
+pub mod mapping;
+mod picking;
+mod resolved;
+mod source;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use job::options::Select;
+use sources::Source;
+
+pub use condition::{Condition, Test, number};
+pub use key::{GivenRow, KeyOf, Keyless, LineKeys, LineRow, RowKeys};
+pub use known::{Gathering, Known};
+pub use mapping::{Entity, From, Lookup, Mapping, OnConflict, Piece, Wanted};
+pub use resolved::{Lines, When};
+
+/// A line: index of its file, and the byte of that at which it begins.
+pub type LinePlace = (u32, u64);
+
+/// The rows of one table: its mapping, and what was found out about the lines before.
+#[derive(Clone, Debug, Default)]
+pub struct Share {
+    /// What is declared.
+    pub mapping: Arc<Mapping>,
+    /// The entities and lookups that its columns take something from, in the order of
+    /// [`Mapping::wanted`]; empty before they are known: any number then stands for theirs.
+    pub known: Vec<(KeyOf, Arc<Known>)>,
+    /// Its own rows by their keys, where it is an entity's.
+    pub own: Option<(KeyOf, Arc<Known>)>,
+    /// Lines that go nowhere.
+    pub left_out: Option<Arc<BTreeSet<LinePlace>>>,
+}
+
+impl Select for Share {
+    fn select(&self, lines: Box<dyn Source>) -> sources::Result<Box<dyn Source>> {
+        source::MappedSource::new(lines, self).map(|source| Box::new(source) as Box<dyn Source>)
+    }
+}

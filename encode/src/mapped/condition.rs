@@ -1,0 +1,160 @@
+//! Of which lines a table gets a row.
+
+use std::cmp::Ordering;
+
+use sources::{Row, TextRow};
+use values::Value;
+
+/// What is to be true of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// Its name.
+    pub field: String,
+    /// What it has to be.
+    pub test: Test,
+}
+
+/// What a field has to be. As in SQL, NULL is nothing but NULL: it passes no other test.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// One of these texts, byte for byte.
+    In(Vec<String>),
+    /// None of these texts.
+    NotIn(Vec<String>),
+    /// NULL, or something else.
+    Null(bool),
+    /// Like a pattern of LIKE or unlike it: `%` stands for any characters, `_` for one, a backslash takes both
+    /// for themselves; letters are told from capital ones.
+    Like {
+        /// The pattern.
+        pattern: String,
+        /// Whether it is to be unlike it.
+        not: bool,
+    },
+    /// A number that is no less than this.
+    Min(f64),
+    /// A number that is no more than this.
+    Max(f64),
+}
+
+impl Test {
+    /// Whether a value passes.
+    pub fn passes(&self, value: Option<&[u8]>) -> bool {
+        let Some(text) = value else { return *self == Test::Null(true) };
+        match self {
+            Test::In(texts) => texts.iter().any(|one| one.as_bytes() == text),
+            Test::NotIn(texts) => !texts.iter().any(|one| one.as_bytes() == text),
+            Test::Null(wanted) => !wanted,
+            Test::Like { pattern, not } => is_like(text, pattern.as_bytes()) != *not,
+            Test::Min(least) => is_ordered(text, *least, Ordering::is_ge),
+            Test::Max(most) => is_ordered(text, *most, Ordering::is_le),
+        }
+    }
+}
+
+fn is_ordered(text: &[u8], other: f64, wanted: impl Fn(Ordering) -> bool) -> bool {
+    number(text).and_then(|number| number.partial_cmp(&other)).is_some_and(wanted)
+}
+
+/// The number that a text is, blanks around it aside.
+pub fn number(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
+}
+
+/// Whether a text is like a pattern of LIKE. `_` is one character of UTF-8.
+fn is_like(text: &[u8], pattern: &[u8]) -> bool {
+    // Where to go on when what follows the last % does not fit there.
+    let (mut at, mut of, mut again) = (0, 0, None);
+    while at < text.len() {
+        let wanted = pattern.get(of).copied();
+        let (plain, size) = match (wanted, pattern.get(of + 1)) {
+            (Some(b'\\'), Some(&escaped)) => (Some(escaped), 2),
+            (Some(b'%'), _) => {
+                again = Some((at, of + 1));
+                of += 1;
+                continue;
+            }
+            (Some(b'_'), _) => {
+                at += character_bytes(&text[at..]);
+                of += 1;
+                continue;
+            }
+            (plain, _) => (plain, 1),
+        };
+        if plain == Some(text[at]) {
+            (at, of) = (at + 1, of + size);
+            continue;
+        }
+        let Some((from, behind)) = again else { return false };
+        (at, of) = (from + 1, behind);
+        again = Some((at, behind));
+    }
+    pattern[of..].iter().all(|&byte| byte == b'%')
+}
+
+fn character_bytes(text: &[u8]) -> usize {
+    let continued = text[1..].iter().take_while(|byte| **byte & 0xc0 == 0x80);
+    1 + continued.take(3).count()
+}
+
+/// A condition, and the number of its field.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    pub(super) field: usize,
+    pub(super) test: Test,
+}
+
+/// Whether a line meets all conditions of one of these; `scratch` is overwritten.
+#[inline]
+pub(super) fn are_met(when: &[Vec<Placed>], line: TextRow<'_>, scratch: &mut Vec<u8>) -> bool {
+    let mut is_met = |Placed { field, test }: &Placed| match line.value(*field, scratch) {
+        Value::Bytes(text) => test.passes(Some(text)),
+        _ => test.passes(None),
+    };
+    when.is_empty() || when.iter().any(|all| all.iter().all(&mut is_met))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_the_server_says() {
+        let cases = [
+            ("abc", "abc", true),
+            ("abc", "a%", true),
+            ("abc", "%c", true),
+            ("abcabd", "%ab_", true),
+            ("abc", "a_", false),
+            ("", "%", true),
+            ("", "_", false),
+            ("a%", "a\\%", true),
+            ("ab", "a\\%", false),
+            ("äb", "_b", true),
+            ("aXbXc", "a%X%c", true),
+            ("abc", "ABC", false),
+            ("a", "", false),
+        ];
+        for (text, pattern, expected) in cases {
+            let seen = is_like(text.as_bytes(), pattern.as_bytes());
+            assert_eq!(seen, expected, "{text} LIKE {pattern}");
+        }
+    }
+
+    #[test]
+    fn null_passes_only_the_test_for_it() {
+        let like = |not| Test::Like { pattern: "%".to_owned(), not };
+        let tests = [
+            Test::In(vec![String::new()]),
+            Test::NotIn(Vec::new()),
+            Test::Null(false),
+            like(true),
+            like(false),
+            Test::Min(0.0),
+        ];
+        assert!(tests.iter().all(|test| !test.passes(None)) && Test::Null(true).passes(None));
+        assert!(Test::Min(2.0).passes(Some(b" 2")) && !Test::Min(2.0).passes(Some(b"x")));
+        assert!(Test::Max(2.0).passes(Some(b"-3.5")) && !Test::Max(2.0).passes(Some(b"NaN")));
+        assert!(Test::NotIn(vec!["a".to_owned()]).passes(Some(b"b")));
+    }
+}

@@ -1,0 +1,214 @@
+//! The key that a line has for an entity.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use schema::{Index, IndexColumn, IndexKind};
+use sources::{
+    Formats, PickShape, Picked, PickedField, PickedRow, PickedRows, Row, Rows, TextRows, Value,
+};
+
+use super::made::{self, NoRow};
+use super::mapping::Mapping;
+use super::resolved::{Lines, Made, Resolved};
+use crate::binding::BoundColumn;
+use crate::inspected::Collations;
+use crate::row_keys::{KeyPlan, KeyReader, NoKey};
+
+/// How keys of lines are made: as the table's columns are, so that what is one to the server is one here.
+#[derive(Clone, Debug)]
+pub struct KeyOf {
+    mapping: Arc<Mapping>,
+    plan: KeyPlan,
+    formats: Arc<Formats>,
+}
+
+impl KeyOf {
+    /// By these columns of the rows of a mapping, of which a table's `bound` columns have the types.
+    ///
+    /// None if keys cannot be made of them here.
+    pub fn new(
+        mapping: Arc<Mapping>,
+        key: &[String],
+        (bound, collations): (&[BoundColumn], &Collations),
+        formats: Formats,
+    ) -> Option<KeyOf> {
+        let column =
+            |name: &String| IndexColumn { name: name.clone(), prefix: None, descending: false };
+        let index = Index {
+            name: "entity".to_owned(),
+            unique: true,
+            kind: IndexKind::BTree,
+            columns: key.iter().map(column).collect(),
+            without_overlaps: None,
+        };
+        let bound: Vec<BoundColumn> = bound.iter().map(or_null).collect();
+        let bound: Vec<&BoundColumn> = bound.iter().collect();
+        let plan = KeyPlan::new(&[&index], &bound, collations, true).plain();
+        plan.has(0).then(|| KeyOf { mapping, plan, formats: Arc::new(formats) })
+    }
+}
+
+/// A line may lack the entity, also where its column is NOT NULL.
+fn or_null(bound: &BoundColumn) -> BoundColumn {
+    let mut bound = BoundColumn { on_null: None, ..bound.clone() };
+    bound.column.nullable = true;
+    bound
+}
+
+/// Makes the rows of lines one by one, with nothing of what is known of other rows: those columns are
+/// NULL.
+#[derive(Debug)]
+pub struct LineRow {
+    resolved: Resolved,
+    picked: Picked,
+    scratch: Vec<u8>,
+}
+
+impl LineRow {
+    /// Errors: fields that lines do not have.
+    pub fn new(
+        mapping: &Mapping,
+        lines: &Lines,
+        formats: &Arc<Formats>,
+    ) -> sources::Result<LineRow> {
+        let mut resolved = Resolved::new(mapping, lines)?;
+        for field in &mut resolved.fields {
+            if let PickedField::Made(made) = *field
+                && matches!(resolved.made[made], Made::Known(_) | Made::OwnId)
+            {
+                *field = PickedField::Nothing;
+            }
+        }
+        let shape = PickShape { fields: resolved.fields.clone(), formats: Arc::clone(formats) };
+        let made = resolved.made.iter().map(made::column).collect();
+        let picked = Picked { shape: Arc::new(shape), rows: Vec::new(), made };
+        Ok(LineRow { resolved, picked, scratch: Vec::new() })
+    }
+
+    /// The row that a line is; none if it is none of the table's.
+    #[inline]
+    pub fn of<'r>(&'r mut self, lines: TextRows<'r>, index: usize) -> Option<PickedRow<'r>> {
+        let LineRow { resolved, picked, scratch } = self;
+        let line = lines.row(index);
+        if !resolved.when.is_met(line, scratch) {
+            return None;
+        }
+        made::clear(picked);
+        picked.rows.push(index as u32);
+        for (made, column) in resolved.made.iter().zip(&mut picked.made) {
+            made::push(made, column, line, &NoRow, scratch);
+        }
+        Some(PickedRows::new(lines, picked).row(0))
+    }
+}
+
+/// Makes keys of lines, for one reader.
+#[derive(Debug)]
+pub struct LineKeys {
+    row: LineRow,
+    reader: KeyReader,
+    key: Vec<u8>,
+}
+
+/// Why a line has no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keyless {
+    /// It has no such row: it is not one of those that are meant, or a part of the key is NULL.
+    NoRow,
+    /// A value that its column does not take.
+    Refused,
+    /// How its collation orders it is not known.
+    Unordered,
+}
+
+impl LineKeys {
+    /// Errors: fields that lines do not have.
+    pub fn new(of: &KeyOf, lines: &Lines) -> sources::Result<LineKeys> {
+        Ok(LineKeys {
+            row: LineRow::new(&of.mapping, lines, &of.formats)?,
+            reader: KeyReader::new(of.plan.clone()),
+            key: Vec::new(),
+        })
+    }
+
+    /// The key of a line.
+    ///
+    /// Errors: why it has none.
+    pub fn of(&mut self, lines: TextRows<'_>, index: usize) -> Result<&[u8], Keyless> {
+        let LineKeys { row, reader, key } = self;
+        let row = row.of(lines, index).ok_or(Keyless::NoRow)?;
+        push(reader, row, key)?;
+        Ok(key)
+    }
+}
+
+/// The keys of rows that are no lines: a table's own, of the columns in the order of the mapping.
+#[derive(Debug)]
+pub struct RowKeys {
+    reader: KeyReader,
+    key: Vec<u8>,
+}
+
+impl RowKeys {
+    /// The same keys as those of lines.
+    pub fn new(of: &KeyOf) -> RowKeys {
+        RowKeys { reader: KeyReader::new(of.plan.clone()), key: Vec::new() }
+    }
+
+    /// The key of a row.
+    ///
+    /// Errors: why it has none.
+    pub fn of<R: Row>(&mut self, row: R) -> Result<&[u8], Keyless> {
+        push(&mut self.reader, row, &mut self.key)?;
+        Ok(&self.key)
+    }
+}
+
+/// A row that is no line: a value a column.
+#[derive(Clone, Copy, Debug)]
+pub struct GivenRow<'a>(pub &'a [Option<&'a [u8]>]);
+
+impl Row for GivenRow<'_> {
+    fn field_count(self) -> usize {
+        self.0.len()
+    }
+
+    fn has_fields_for(self, needed: usize, columns: usize) -> bool {
+        (needed..=columns).contains(&self.0.len())
+    }
+
+    fn value<'v>(self, field: usize, _scratch: &'v mut Vec<u8>) -> Value<'v>
+    where
+        Self: 'v,
+    {
+        self.0[field].map_or(Value::Null, Value::Bytes)
+    }
+
+    fn start(self) -> usize {
+        0
+    }
+
+    fn span(self) -> Range<usize> {
+        0..1
+    }
+
+    fn raw<'v>(self) -> Cow<'v, [u8]>
+    where
+        Self: 'v,
+    {
+        Cow::Borrowed(b"")
+    }
+}
+
+fn push<R: Row>(reader: &mut KeyReader, row: R, key: &mut Vec<u8>) -> Result<(), Keyless> {
+    key.clear();
+    if !reader.read(row) {
+        return Err(Keyless::Refused);
+    }
+    reader.push(0, key).map_err(|why| match why {
+        NoKey::Null => Keyless::NoRow,
+        NoKey::Unknown => Keyless::Unordered,
+    })
+}

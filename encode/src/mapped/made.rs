@@ -1,0 +1,160 @@
+//! What is made of a line: texts joined, what is known of other rows.
+
+use sources::batch::{Cells, TypedColumn};
+use sources::{Picked, Row, TextRow};
+use values::Value;
+
+use super::resolved::{Made, PlacedPiece};
+
+/// What is made of a line besides what it says itself.
+pub(super) trait OfRow {
+    /// What the rows of this number among those that are wanted say of it.
+    fn known(&self, number: usize) -> Option<Taken<'_>>;
+    /// The id of the row that it is.
+    fn own_id(&self) -> Option<u64>;
+    /// The name of its file.
+    fn file_name(&self) -> &[u8];
+    /// Its number.
+    fn line(&self) -> u64;
+}
+
+/// What a column takes from a row that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Taken<'a> {
+    Id(u64),
+    Text(&'a [u8]),
+}
+
+/// Nothing but what the line says.
+pub(super) struct NoRow;
+
+impl OfRow for NoRow {
+    fn known(&self, _number: usize) -> Option<Taken<'_>> {
+        None
+    }
+
+    fn own_id(&self) -> Option<u64> {
+        None
+    }
+
+    fn file_name(&self) -> &[u8] {
+        b""
+    }
+
+    fn line(&self) -> u64 {
+        0
+    }
+}
+
+/// A column for what is made so.
+pub(super) fn column(made: &Made) -> TypedColumn {
+    let cells = match made {
+        Made::OwnId | Made::Line => Cells::Unsigned(Vec::new()),
+        // Ids are written as numbers are.
+        Made::Joined(_) | Made::Known(_) | Made::FileName => {
+            Cells::Bytes { ends: Vec::new(), bytes: Vec::new() }
+        }
+    };
+    TypedColumn { cells, is_valid: Vec::new() }
+}
+
+/// Without rows.
+pub(super) fn clear(picked: &mut Picked) {
+    picked.rows.clear();
+    for TypedColumn { cells, is_valid } in &mut picked.made {
+        is_valid.clear();
+        match cells {
+            Cells::Unsigned(cells) => cells.clear(),
+            Cells::Bytes { ends, bytes } => {
+                ends.clear();
+                bytes.clear();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Appends what is made of a line; `scratch` is overwritten.
+pub(super) fn push(
+    made: &Made,
+    column: &mut TypedColumn,
+    line: TextRow<'_>,
+    of: &impl OfRow,
+    scratch: &mut Vec<u8>,
+) {
+    let is_valid = match (&mut column.cells, made) {
+        (Cells::Unsigned(cells), made) => {
+            let number = match made {
+                Made::Line => Some(of.line()),
+                _ => of.own_id(),
+            };
+            cells.push(number.unwrap_or_default());
+            number.is_some()
+        }
+        (Cells::Bytes { ends, bytes }, made) => {
+            let start = bytes.len();
+            let is_valid = match made {
+                Made::Joined(pieces) => join(pieces, line, bytes, scratch),
+                Made::FileName => {
+                    bytes.extend_from_slice(of.file_name());
+                    true
+                }
+                Made::Known(number) => match of.known(*number) {
+                    Some(Taken::Id(id)) => {
+                        push_number(id, bytes);
+                        true
+                    }
+                    Some(Taken::Text(text)) => {
+                        bytes.extend_from_slice(text);
+                        true
+                    }
+                    None => false,
+                },
+                Made::OwnId | Made::Line => false,
+            };
+            if !is_valid {
+                bytes.truncate(start);
+            }
+            ends.push(bytes.len());
+            is_valid
+        }
+        _ => false,
+    };
+    column.is_valid.push(is_valid);
+}
+
+fn push_number(mut number: u64, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends pieces; whether none of them is NULL.
+fn join(
+    pieces: &[PlacedPiece],
+    line: TextRow<'_>,
+    out: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+) -> bool {
+    pieces.iter().all(|piece| match piece {
+        PlacedPiece::Text(text) => {
+            out.extend_from_slice(text);
+            true
+        }
+        PlacedPiece::Field(field) => match line.value(*field, scratch) {
+            Value::Bytes(text) => {
+                out.extend_from_slice(text);
+                true
+            }
+            _ => false,
+        },
+    })
+}
