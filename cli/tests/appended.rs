@@ -6,6 +6,7 @@ use std::time::Instant;
 use server::Session;
 use testkit::{TestServer, TestServerOptions};
 
+use crate::partitioned::BY_FOR_ONE;
 use crate::scene::{Mode, PLACES, SWAPPED, Scene, swapped_from};
 use crate::support::{
     Contents, Desk, PATIENCE, check_table, contents, finish, resume, run, start, wait_paused,
@@ -75,11 +76,17 @@ fn wait_for_waiter(session: &mut Session, statement: &str) {
 #[test]
 fn others_read_meanwhile_and_who_writes_goes_on_with_the_new_table() {
     let Some(server) = TestServer::start() else { return };
-    let mut scene = Scene::new(&server, Mode::Append, 3_000);
+    for by in ["", BY_FOR_ONE] {
+        others_read_meanwhile(&server, by);
+    }
+}
+
+fn others_read_meanwhile(server: &TestServer, by: &'static str) {
+    let mut scene = Scene::of(server, Mode::Append, 3_000, by);
     let mut child = start(&mut scene.load_with("publish.begin=pause"));
     wait_paused(&mut child);
     assert!(!scene.is_new(), "readers see the old rows");
-    let insert = format!("INSERT INTO {} VALUES (-7000000, -7, 'waited', NULL)", scene.table);
+    let insert = format!("INSERT INTO {} VALUES (90000, -7, 'waited', NULL)", scene.table);
     let mut writer = server.connect().unwrap();
     let writing = std::thread::spawn(move || writer.exec(&insert).map(drop));
     wait_for_waiter(&mut scene.session, "INSERT INTO");
@@ -90,7 +97,7 @@ fn others_read_meanwhile_and_who_writes_goes_on_with_the_new_table() {
     let (table, session) = (scene.table.clone(), &mut scene.session);
     check_table(session, &table);
     assert_eq!(contents(session, &table).0, scene.new.0 + 1);
-    session.exec(&format!("DELETE FROM {table} WHERE id=-7000000")).unwrap();
+    session.exec(&format!("DELETE FROM {table} WHERE id=90000")).unwrap();
     assert!(scene.is_new());
 }
 
@@ -125,6 +132,30 @@ fn others_write_while_rows_are_read_and_numbers_go_on_behind_theirs() {
     assert_eq!(desk.rows("SELECT id FROM t WHERE n=13"), ["101"]);
 }
 
+/// Rows that are numbered anew may belong to another partition than the one that was held for them.
+#[test]
+fn numbers_that_others_move_on_may_be_another_partitions() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, n INT) PARTITION BY RANGE (id) \
+         (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN MAXVALUE)",
+    );
+    desk.exec("INSERT INTO t (n) VALUES (1), (2), (3)");
+    let file = desk.home.file("rows", "\\N\t8\n\\N\t9\n");
+    let mut command = desk.home.load(desk.server, &desk.table("t"), &file);
+    command.args(["--mode", "append", "--path", "direct"]);
+    command.env("INRUSH_FAILPOINT", "export.begin=pause");
+    let mut child = start(&mut command);
+    wait_paused(&mut child);
+    desk.exec("INSERT INTO t VALUES (20, 7)");
+    resume(&child);
+    finish(child).refused(1, &["another partition than before"]);
+    assert_eq!(desk.rows("SELECT id FROM t ORDER BY id"), ["1", "2", "3", "20"]);
+    command.env_remove("INRUSH_FAILPOINT");
+    run(&mut command).done();
+    assert_eq!(desk.rows("SELECT id FROM t PARTITION (p1) ORDER BY id"), ["20", "21", "22"]);
+}
+
 #[test]
 fn a_table_is_left_as_it_is_that_there_are_no_rows_for() {
     let Some(mut desk) = Desk::new() else { return };
@@ -155,7 +186,13 @@ fn a_table_is_left_as_it_is_that_there_are_no_rows_for() {
 #[test]
 fn a_load_that_no_longer_holds_the_table_changes_nothing() {
     let Some(server) = TestServer::start() else { return };
-    let mut scene = Scene::new(&server, Mode::Append, 2_000);
+    for by in ["", BY_FOR_ONE] {
+        no_longer_held(&server, by);
+    }
+}
+
+fn no_longer_held(server: &TestServer, by: &'static str) {
+    let mut scene = Scene::of(server, Mode::Append, 2_000, by);
     let mut child = start(&mut scene.load_with("verify.end=pause"));
     wait_paused(&mut child);
     // Nobody can write; then its connections end, but for the one that works.
@@ -166,11 +203,11 @@ fn a_load_that_no_longer_holds_the_table_changes_nothing() {
         // One may be gone already.
         let _ = scene.session.exec(&format!("KILL {id}"));
     }
-    let insert = format!("INSERT INTO {} VALUES (-7000000, -7, 'between', NULL)", scene.table);
+    let insert = format!("INSERT INTO {} VALUES (90000, -7, 'between', NULL)", scene.table);
     scene.session.exec(&insert).unwrap();
     resume(&child);
     finish(child).refused(1, &[]);
-    let delete = format!("DELETE FROM {} WHERE id=-7000000 AND name='between'", scene.table);
+    let delete = format!("DELETE FROM {} WHERE id=90000 AND name='between'", scene.table);
     scene.session.exec(&delete).unwrap();
     assert!(!scene.is_new(), "the row that came between is there, and nothing of the load");
     scene.again("after losing the table");

@@ -106,6 +106,24 @@ pub(crate) enum Tried<T> {
 }
 
 impl RowsBuilt<'_> {
+    /// The partition that all rows go to; none in a table without any.
+    ///
+    /// Errors: they go to several, whose exchange is not one statement.
+    pub(crate) fn only_partition(&self) -> Result<Option<usize>, Error> {
+        let mut filled = self.partition_rows.iter().enumerate().filter(|(_, rows)| **rows > 0);
+        let first = filled.next().map(|(partition, _)| partition);
+        match filled.count() {
+            0 if first.is_none() && !self.partition_rows.is_empty() => {
+                Err(Error::NotMerged("no row says which partition they go to".to_owned()))
+            }
+            0 => Ok(first),
+            more => Err(Error::NotMerged(format!(
+                "they go to {} partitions, and only one can be exchanged at once",
+                more + 1
+            ))),
+        }
+    }
+
     /// For the root of the clustered index.
     fn last_auto_increment(&self) -> u64 {
         self.next_auto_increment.map_or(0, |next| next - 1)
@@ -251,6 +269,10 @@ impl<'a> Build<'a> {
         attempt: &Attempt<'_>,
         mut built: RowsBuilt<'a>,
     ) -> Result<(Built, Vec<EarlyPass>), Stop> {
+        if let Some(partition) = self.old().and_then(|old| old.partition) {
+            // The files of the others stay what they are.
+            built.sinks = vec![built.sinks.swap_remove(partition)];
+        }
         let stores = std::mem::take(&mut built.stores);
         let runs = stores.into_iter().map(RunStore::finish).collect::<Result<Vec<_>, _>>()?;
         let spilled_bytes = runs.iter().map(|runs| runs.stats().spilled_file_bytes).sum();
@@ -352,12 +374,7 @@ impl<'a> Build<'a> {
             memory: self.memory,
             runs,
             first_index,
-            tasks: key_ranges::tasks(
-                runs,
-                self.old_indexes(),
-                self.memory.batch_bytes,
-                self.partitions(),
-            ),
+            tasks: key_ranges::tasks(runs, self.old(), self.memory.batch_bytes, self.partitions()),
             old: self.old_source(attempt.replaced),
             sinks,
             prefix_bytes: partition_bytes(self.binding),

@@ -17,7 +17,7 @@ use sort::{EntryShape, RunStore, StoreOptions};
 use sources::Source;
 
 use crate::locate;
-use crate::old::{OldIndex, OldSource, OldTable, Replaced};
+use crate::old::{OldSource, OldTable, Replaced};
 use crate::space_file::SpaceFile;
 
 /// Bytes an entry with a record is guessed to take, to share memory among indexes.
@@ -108,11 +108,6 @@ impl<'a> Build<'a> {
     ) -> Option<OldSource<'s>> {
         let (binding, template) = (self.binding, self.template());
         self.old().map(|table| OldSource { table, binding, template, replaced })
-    }
-
-    /// Its indexes.
-    pub(crate) fn old_indexes(&self) -> Option<&[OldIndex]> {
-        self.old().map(|old| old.indexes.as_slice())
     }
 
     /// Whether rows may be refused and the others loaded.

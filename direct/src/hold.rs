@@ -46,18 +46,38 @@ pub(crate) struct Hold<'h, 'l> {
 }
 
 impl Hold<'_, '_> {
-    /// Has the server write out the target, if it is to keep its rows, and verifies that. Nobody writes
-    /// to it from then on.
-    pub(crate) fn take(&mut self, build: &Build<'_>, steps: &mut Steps<'_>) -> Result<(), Error> {
+    /// Has the server write out the target, if it is to keep its rows, and verifies that: of one with
+    /// partitions the one that new rows go to. Nobody writes to it from then on.
+    pub(crate) fn take(
+        &mut self,
+        build: &Build<'_>,
+        partition: Option<usize>,
+        steps: &mut Steps<'_>,
+    ) -> Result<(), Error> {
         let Some(old) = build.old.filter(|_| self.export.is_none()) else { return Ok(()) };
-        let (export, table) = steps.step(Stage::Export, || self.export(build))?;
+        if build.binding.partitions.is_some() && partition.is_none() {
+            let why = match build.binding.clustered.has_row_id {
+                true => "hidden row ids go on behind those that it has",
+                false => "--memory has no room for them before it is read",
+            };
+            return Err(Error::NotMerged(format!(
+                "the partition that new rows go to is known when these are read, and {why}"
+            )));
+        }
+        let (export, table) = steps.step(Stage::Export, || self.export(build, partition))?;
         self.export = Some(export);
         old.set(table).map_err(|_| Error::Internal("a table was held twice".to_owned()))
     }
 
-    fn export(&mut self, build: &Build<'_>) -> Result<(Export, OldTable), Error> {
+    fn export(
+        &mut self,
+        build: &Build<'_>,
+        partition: Option<usize>,
+    ) -> Result<(Export, OldTable), Error> {
         let prepared = self.prepared;
-        let export = self.direct.export_target()?;
+        let partitions = build.binding.partitions.as_ref().map(|by| by.router.partitions());
+        let name = partition.and_then(|at| Some(partitions?[at].as_str()));
+        let export = self.direct.export_target(name)?;
         failpoint::hit("export.held");
         let bounds = Bounds {
             threads: prepared.memory.threads,
@@ -65,7 +85,7 @@ impl Hold<'_, '_> {
             interrupt: &prepared.options.interrupt,
         };
         let like = (build.template(), self.cfg);
-        let old = OldTable::open(
+        let mut old = OldTable::open(
             &export,
             like,
             build.binding,
@@ -73,6 +93,12 @@ impl Hold<'_, '_> {
             bounds,
             prepared.progress,
         )?;
+        if partition.is_some() {
+            old.partition = partition;
+            // The file knows of its own rows only.
+            let next = self.direct.lock.next_auto_increment()?;
+            old.next_auto_increment = old.next_auto_increment.max(next.unwrap_or(0));
+        }
         Ok((export, old))
     }
 }

@@ -147,8 +147,8 @@ impl Worker<'_> {
         let merge = self.stage.runs[task.slot].merge(&task.range)?;
         let old = self.old.take();
         let bytes = match (old, &task.old) {
-            (Some(mut old), Some(leaves)) => {
-                old.begin(&task.range, leaves.clone());
+            (Some(mut old), Some(there)) => {
+                old.begin(&there.range, there.leaves.clone());
                 let bytes = self.take_both(ticket, merge, &mut old)?;
                 self.old = Some(old);
                 bytes
@@ -177,7 +177,7 @@ impl Worker<'_> {
         new: Merge<'_>,
         old: &mut OldEntries<'_>,
     ) -> Result<u64, Stop> {
-        let mut new = Ahead::of(new)?;
+        let mut new = Ahead::of(new, self.stage.prefix_bytes)?;
         let mut bytes = 0;
         while old.advance()? {
             let mut at = 0;
@@ -288,14 +288,17 @@ impl Worker<'_> {
 /// New entries, of which the next is looked at before it is taken.
 struct Ahead<'m> {
     merge: Merge<'m>,
+    /// Bytes before each key, which are left out.
+    prefix_bytes: usize,
     key: Vec<u8>,
     payload: Vec<u8>,
     is_there: bool,
 }
 
 impl<'m> Ahead<'m> {
-    fn of(merge: Merge<'m>) -> Result<Ahead<'m>, Stop> {
-        let mut ahead = Ahead { merge, key: Vec::new(), payload: Vec::new(), is_there: false };
+    fn of(merge: Merge<'m>, prefix_bytes: usize) -> Result<Ahead<'m>, Stop> {
+        let (key, payload) = (Vec::new(), Vec::new());
+        let mut ahead = Ahead { merge, prefix_bytes, key, payload, is_there: false };
         ahead.advance()?;
         Ok(ahead)
     }
@@ -305,7 +308,7 @@ impl<'m> Ahead<'m> {
         self.is_there = next.is_some();
         if let Some((key, payload)) = next {
             self.key.clear();
-            self.key.extend_from_slice(key);
+            self.key.extend_from_slice(&key[self.prefix_bytes..]);
             self.payload.clear();
             self.payload.extend_from_slice(payload);
         }

@@ -77,22 +77,25 @@ pub fn build(
     let mut hold = Hold { prepared, direct, cfg: &cfg, collations: &collations, export: None };
     let (built, early) = built(&build, &mut hold, steps)?;
     let export = hold.export;
+    let merged = old.get().and_then(|old| old.partition);
     let read = built.rows + built.rejects + built.duplicates;
     prepared.options.check_loaded(built.rows, built.rejects, read)?;
     if built.adds_nothing {
-        return Ok(Unplaced { cfg, spaces: Vec::new(), built, export });
+        return Ok(Unplaced { cfg, spaces: Vec::new(), built, merged, export });
     }
     let spaces = steps.step(Stage::Verify, || {
         Least::of_verifying(built.file_bytes).check(prepared.options.memory_bytes_max)?;
-        let spaces = spaces.into_iter().zip(early).zip(places).enumerate();
-        let verified = spaces.map(|(at, ((space, early), place))| {
-            let rows = built.partition_rows.get(at).copied().unwrap_or(built.rows_in_all);
+        let spaces = spaces.into_iter().zip(places).enumerate();
+        let spaces = spaces.filter(|(at, _)| merged.is_none_or(|merged| merged == *at)).zip(early);
+        let verified = spaces.map(|((at, (space, place)), early)| {
+            let rows = built.partition_rows.get(at).filter(|_| merged.is_none());
+            let rows = rows.copied().unwrap_or(built.rows_in_all);
             verify_one(prepared, (&space.file, early), (&cfg, rows), &collations)?;
             Ok(Full { at: place, file: space.file.into_file(), rows })
         });
         verified.collect::<Result<_, Error>>()
     })?;
-    Ok(Unplaced { cfg, spaces, built, export })
+    Ok(Unplaced { cfg, spaces, built, merged, export })
 }
 
 /// Verifies one file, which is to have so many rows.
@@ -152,7 +155,7 @@ fn built(
     if !is_sure && let Tried::Done(built) = try_build(build, &mut attempt, hold, steps)? {
         return Ok(built);
     }
-    hold.take(build, steps)?;
+    hold.take(build, None, steps)?;
     let resolved = steps.step(Stage::Duplicates, || build.resolve())?;
     match try_build(build, &mut attempt.without(&resolved, build.sorts_all()), hold, steps)? {
         Tried::Done(built) => Ok(built),
@@ -183,20 +186,27 @@ fn rows<'b>(
     steps: &mut Steps<'_>,
 ) -> Result<Tried<RowsBuilt<'b>>, Error> {
     if build.old_bytes_max.is_none() {
-        hold.take(build, steps)?;
+        hold.take(build, None, steps)?;
     }
     let tried = steps.step(Stage::Rows, || build.rows(attempt))?;
     let Tried::Done(mut rows) = tried else { return Ok(tried) };
     if !build.is_before_hold() || build.adds_nothing(attempt, &rows) {
         return Ok(Tried::Done(rows));
     }
-    hold.take(build, steps)?;
+    hold.take(build, rows.only_partition()?, steps)?;
     if hold::are_as_behind(&mut rows, build) {
         return Ok(Tried::Done(rows));
     }
     drop(rows);
     build.begin_again()?;
-    steps.step(Stage::Rows, || build.rows(attempt))
+    let tried = steps.step(Stage::Rows, || build.rows(attempt))?;
+    if let (Tried::Done(rows), Some(old)) = (&tried, build.old())
+        && rows.only_partition()? != old.partition
+    {
+        let reason = "numbered behind those of others they go to another partition than before";
+        return Err(Error::NotMerged(reason.to_owned()));
+    }
+    Ok(tried)
 }
 
 /// IMPORT of MariaDB (10.11.19, 11.8.6) looks for every page in the buffer pool, of a tablespace that is

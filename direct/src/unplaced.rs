@@ -26,6 +26,8 @@ pub struct Unplaced {
     /// One, or one a partition.
     pub(crate) spaces: Vec<Full>,
     pub(crate) built: Built,
+    /// The partition that the one file is for, with the rows that it has.
+    pub(crate) merged: Option<usize>,
     /// Holds the target, if its rows are in the file too.
     pub(crate) export: Option<Export>,
 }
@@ -91,11 +93,16 @@ impl Unplaced {
         steps: &mut Steps<'_>,
     ) -> Result<(FilledBy, Built), Error> {
         let cfg = self.described();
-        let Unplaced { mut spaces, mut built, export, .. } = self;
+        let Unplaced { mut spaces, mut built, merged, export, .. } = self;
         let made = steps.step(Stage::Import, || {
             let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows };
             let partitions =
                 direct.lock.table.partitioning.as_ref().map(|by| by.partitions.clone());
+            let lost = || Error::Internal("a table without files was to be imported".to_owned());
+            if let (Some(partitions), Some(number)) = (&partitions, merged) {
+                let (space, export) = spaces.pop().zip(export).ok_or_else(lost)?;
+                return merged_partition(direct, &cfg, (space, number, export), partitions);
+            }
             let filled = match partitions {
                 Some(partitions) => exchange_all(direct, &cfg, (spaces, &partitions), &built)?,
                 None => {
@@ -104,9 +111,7 @@ impl Unplaced {
                     imported.transpose()?.map(|imported| imported.filled().rest())
                 }
             };
-            let filled = filled.ok_or_else(|| {
-                Error::Internal("a table without files was to be imported".to_owned())
-            })?;
+            let filled = filled.ok_or_else(lost)?;
             Ok(filled.with_keys(keys).extending(export))
         })?;
         Ok((made, built))
@@ -172,6 +177,21 @@ fn exchange_all(
     direct.drop_parts(&made)?;
     let filled = last.map(|last| direct.filled_by_parts(last, built.row_id_max)).transpose()?;
     Ok(filled.map(Filled::rest))
+}
+
+/// Has the server adopt the file of the one partition that gets rows, with those that it has.
+fn merged_partition(
+    direct: &mut Direct<'_>,
+    cfg: &Cfg,
+    (space, number, export): (Full, usize, Export),
+    partitions: &[Partition],
+) -> Result<FilledBy, Error> {
+    for other in (0..partitions.len()).filter(|other| *other != number) {
+        direct.remove_part_file(other)?;
+    }
+    let space = space.with_table(number, direct)?;
+    failpoint::hit("partitions.made");
+    Ok(space.import(direct, cfg, None)?.merged(&partitions[number].name, export)?)
 }
 
 /// What has to be the same of a table on two servers: all but names and numbers of the files.

@@ -88,16 +88,17 @@ impl Default for Disk {
 
 impl Adding {
     /// For rows of this estimate of a load into an empty table, and the same rows sent. New rows are read
-    /// before others have to wait, if they do not depend on old ones.
+    /// before others have to wait, if they do not depend on old ones. Of a target with partitions, for
+    /// rows that all go to one.
     pub(crate) fn of(
-        target: &mut Lock,
+        (target, partition): (&mut Lock, Option<&str>),
         ways: &Ways<'_>,
         (options, threads): (&LoadOptions, usize),
         speeds: &Speeds,
     ) -> Result<Adding, Error> {
         let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
         let pool_bytes = pool.and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
-        let (file, path) = target.open_rows()?;
+        let (file, path) = target.open_rows(partition)?;
         let metadata = file.metadata().map_err(Error::io("looking at", &path))?;
         let table_bytes = metadata.len();
         // A disk that cannot be asked is taken to be slow.
@@ -110,10 +111,14 @@ impl Adding {
             indexes: target.table.indexes.len().max(1),
             pool: pool_bytes as f64 * POOL_SHARE,
         };
+        // The server reads all rows of a partition that is exchanged.
+        let row_bytes = ways.built.table_bytes as f64 / ways.built.rows.max(1) as f64;
+        let exchanged = partition.map_or(0.0, |_| old.bytes / row_bytes.max(1.0)) as u64;
         let adding = Adding::compute(&old, ways, disk, |old| {
             let threads = threads as f64;
             let verified = old / speeds.verify / threads;
-            verified + old / MERGED_BYTES / threads + old / speeds.import
+            let merged = verified + old / MERGED_BYTES / threads + old / speeds.import;
+            merged + speeds.of_exchanging(0, exchanged)
         });
         let before = if reads_first { ways.built.rows_seconds() } else { 0.0 };
         let block_seconds = adding.merge_seconds - before;

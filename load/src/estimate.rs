@@ -247,22 +247,41 @@ impl Estimate {
         source: &mut dyn Source,
         look: impl FnOnce(&Chunk, &Batch) -> Sample,
     ) -> Result<Option<(Sample, f64, u64)>, Error> {
-        let Some(total) = source.bytes_total() else { return Ok(None) };
-        if source.files().iter().any(|file| file.bytes.is_none()) {
+        let Some(First { found: sample, part, total }) = first_chunk(source, look)? else {
             return Ok(None);
-        }
-        let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
-        // What is wrong with the input is said when the load comes to it.
-        let read = source.next_chunk(&mut chunk).unwrap_or(false);
-        let part = source.bytes_read();
-        source.restart()?;
-        if !read || source.reader().read(&chunk, &mut batch).is_err() {
-            (chunk, batch) = (Chunk::default(), Batch::new());
-        }
-        let sample = look(&chunk, &batch);
+        };
         let rows = sample.rows * (total as f64 / part.max(1) as f64).max(1.0);
         Ok(Some((sample, rows, total)))
     }
+}
+
+/// What was found in the first chunk of an input.
+pub(crate) struct First<T> {
+    pub(crate) found: T,
+    /// Bytes that were read for it, and all there are.
+    part: u64,
+    total: u64,
+}
+
+/// Looks at the first chunk and goes back to the start. None when the input's size is not known, or it
+/// can be read only once.
+pub(crate) fn first_chunk<T>(
+    source: &mut dyn Source,
+    look: impl FnOnce(&Chunk, &Batch) -> T,
+) -> Result<Option<First<T>>, Error> {
+    let Some(total) = source.bytes_total() else { return Ok(None) };
+    if source.files().iter().any(|file| file.bytes.is_none()) {
+        return Ok(None);
+    }
+    let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
+    // What is wrong with the input is said when the load comes to it.
+    let read = source.next_chunk(&mut chunk).unwrap_or(false);
+    let part = source.bytes_read();
+    source.restart()?;
+    if !read || source.reader().read(&chunk, &mut batch).is_err() {
+        (chunk, batch) = (Chunk::default(), Batch::new());
+    }
+    Ok(Some(First { found: look(&chunk, &batch), part, total }))
 }
 
 /// The sample of a chunk's first rows.

@@ -18,7 +18,7 @@ use crate::adding::{Adding, Ways};
 use crate::estimate::Estimate;
 use crate::forecast::Expected;
 use crate::least;
-use crate::partitioned::Partitioned;
+use crate::partitioned::{self, Partitioned};
 use crate::small;
 use crate::space;
 use crate::speeds::Speeds;
@@ -161,19 +161,27 @@ fn climb_on(
     let direct = Estimate::of(source, &target.table, &inspected, options, memory, &speeds)?;
     let size = (source.bytes_total().unwrap_or(0), target.table.indexes.len());
     let sent = |path| direct.map(|direct| direct.sent(size, memory, path, &speeds));
-    let partitions = target.table.partitioning.as_ref().map_or(0, |by| by.partitions.len());
-    let built = direct.map(|direct| direct.in_partitions(partitions, &speeds));
     let extends = options.mode == Mode::Append && !is_empty;
+    let partition = match extends {
+        true => ladder.merged_partition(target, &inspected, source)?,
+        false => None,
+    };
+    let partitions = target.table.partitioning.as_ref().map_or(0, |by| by.partitions.len());
+    let partitions = if extends { partitions.min(1) } else { partitions };
+    let built = direct.map(|direct| direct.in_partitions(partitions, &speeds));
     let adding = match (&built, sent(LoadPath::Stream)) {
         (Some(built), Some(sent)) if extends && ladder.is_open(LoadPath::Direct) => {
             let bare = direct.map(|d| d.sent((size.0, 1), memory, LoadPath::Stream, &speeds));
             let rows = Ways { built, sent: &sent, bare: &bare.unwrap_or(sent) };
-            Some(Adding::of(target, &rows, (options, memory.threads), &speeds)?)
+            let into = (&mut *target, partition.as_deref());
+            Some(Adding::of(into, &rows, (options, memory.threads), &speeds)?)
         }
         _ => None,
     };
     let partitioned = match (&built, sent(LoadPath::Stream)) {
-        (Some(built), Some(sent)) => ladder.weigh_partitions(target, options, (built, &sent))?,
+        (Some(built), Some(sent)) if !extends => {
+            ladder.weigh_partitions(target, options, (built, &sent))?
+        }
         _ => None,
     };
     if let Some(reason) = adding.and_then(|adding| adding.against_merging(options)) {
@@ -199,7 +207,7 @@ fn climb_on(
     if purpose == Purpose::Load {
         climbed.check_room(path, target, options)?;
     }
-    let why = why(path, (options, &target.table), &climbed.refused);
+    let why = why(path, (options, &target.table, extends), &climbed.refused);
     let has_twin = landing.as_ref().is_none_or(|landing| landing.way == Way::Shadow);
     let expected = climbed.estimate.as_ref().map(|estimate| estimate.expected(has_twin));
     let expected = expected.unwrap_or_default();
@@ -324,6 +332,39 @@ impl Ladder {
         Ok(self.first())
     }
 
+    /// The partition whose rows are merged with new ones, in a table that has any: that of the first
+    /// rows, or the last where these do not tell. Of several, merging is given up.
+    fn merged_partition(
+        &mut self,
+        target: &Lock,
+        inspected: &Inspected,
+        source: &mut dyn Source,
+    ) -> Result<Option<String>, Error> {
+        let Some(by) = target.table.partitioning.as_ref() else { return Ok(None) };
+        if !self.is_open(LoadPath::Direct) {
+            return Ok(None);
+        }
+        if source.files().iter().any(|file| file.bytes.is_none()) {
+            let reason = "the table is not empty and has partitions, and an input that can be read only once \
+                          does not tell beforehand which of these get rows";
+            self.refuse(LoadPath::Direct, reason.to_owned());
+            return Ok(None);
+        }
+        let reached = partitioned::reached(source, inspected)?;
+        if reached.len() > 1 {
+            let count = reached.len();
+            self.refuse(
+                LoadPath::Direct,
+                format!(
+                    "the table is not empty, and the first rows go to {count} of its partitions: rows are \
+                     merged with those of one, since no statement exchanges several at once"
+                ),
+            );
+        }
+        let place = reached.first().copied().unwrap_or(by.partitions.len().saturating_sub(1));
+        Ok(by.partitions.get(place).map(|partition| partition.name.clone()))
+    }
+
     /// What building partitions takes, and sending the rows: what is slower is given up, if the other
     /// is open.
     fn weigh_partitions(
@@ -369,11 +410,20 @@ impl Ladder {
     }
 }
 
-fn why(path: LoadPath, (options, table): (&LoadOptions, &Table), refused: &[Refused]) -> String {
+fn why(
+    path: LoadPath,
+    (options, table, extends): (&LoadOptions, &Table, bool),
+    refused: &[Refused],
+) -> String {
     if path == LoadPath::Direct {
         let parts = table.partitioning.as_ref().map(|by| by.partitions.len());
         return match parts {
             None => WHY_DIRECT.to_owned(),
+            Some(_) if extends => format!(
+                "{WHY_DIRECT}: the partition that gets rows is built anew with those that it has, and \
+                 exchanged with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows; the others stay \
+                 as they are"
+            ),
             Some(parts) => format!(
                 "{WHY_DIRECT}: each of its {parts} partitions that gets rows is built as a table, and \
                  exchanged into a new one with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows"
@@ -464,8 +514,17 @@ const WAS_EXTENDED: &str = "a load that was killed at its very end had added all
 /// Why rows cannot be added to those there by building the table anew.
 fn against_merging(target: &mut Lock, options: &LoadOptions) -> Result<Option<String>, Error> {
     let ledger = target.names.ledger.clone();
-    Ok(if target.table.partitioning.is_some() {
-        Some("the table is not empty, and has partitions, whose rows are not merged".to_owned())
+    let is_partitioned = target.table.partitioning.is_some();
+    Ok(if is_partitioned && !target.table.indexes.iter().any(|index| index.unique) {
+        let reason = "the table is not empty, and has partitions and no unique key: hidden row ids go on \
+                      behind those of a partition, which is known only when the rows are read";
+        Some(reason.to_owned())
+    } else if is_partitioned && options.on_duplicate != OnDuplicate::Fail {
+        let rule = options.on_duplicate.name();
+        Some(format!(
+            "the table is not empty, and has partitions: --on-duplicate {rule} looks for rows that lose \
+             before it is known which of these get rows"
+        ))
     } else if options.with_others != WithOthers::Alone {
         Some("the table is not empty, and rows are added to one table of a command only".to_owned())
     } else if options.on_duplicate.replaces() && target.table.is_referred_to() {

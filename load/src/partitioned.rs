@@ -1,10 +1,19 @@
-//! Rows for a table with partitions: what building a file for each would take, and what sending the rows.
+//! Rows for a table with partitions: what building a file for each would take, and what sending the rows;
+//! and which of them get rows, as far as the first ones tell.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
+use encode::field;
+use encode::inspected::Inspected;
+use encode::partition::Router;
+use job::error::Error;
 use schema::Table;
+use sources::{Batch, Chunk, Rows, Source, Visit};
 
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, SAMPLE_ROWS, first_chunk};
 
 /// What both ways take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +49,56 @@ impl fmt::Display for Partitioned {
             "building its {partitions} {them} would take about {build_seconds:.1} s, sending the rows \
              about {send_seconds:.1} s"
         )
+    }
+}
+
+/// The partitions that the first rows go to; none where that cannot be told.
+pub(crate) fn reached(
+    source: &mut dyn Source,
+    inspected: &Inspected,
+) -> Result<BTreeSet<usize>, Error> {
+    let Some(router) = &inspected.router else { return Ok(BTreeSet::new()) };
+    let columns = router.columns().iter().map(|column| &inspected.columns[*column]);
+    let reaching = Reaching { router, columns: columns.collect() };
+    if reaching.columns.iter().any(|bound| matches!(bound.input, Input::AutoIncrement(_))) {
+        return Ok(BTreeSet::new());
+    }
+    let seen = first_chunk(source, |chunk: &Chunk, batch: &Batch| batch.visit(chunk, reaching))?;
+    Ok(seen.map_or_else(BTreeSet::new, |seen| seen.found))
+}
+
+/// Tells where the first rows go.
+struct Reaching<'a> {
+    router: &'a Router,
+    /// Those that say it.
+    columns: Vec<&'a BoundColumn>,
+}
+
+impl Visit for Reaching<'_> {
+    type Output = BTreeSet<usize>;
+
+    fn rows<R: Rows>(self, rows: R) -> BTreeSet<usize> {
+        let Reaching { router, columns } = self;
+        let mut converters: Vec<_> = columns.iter().map(|bound| bound.converter.clone()).collect();
+        let mut values: Vec<Option<Vec<u8>>> = vec![None; columns.len()];
+        let (mut scratch, mut key, mut reached) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for row in rows.iter().take(SAMPLE_ROWS) {
+            for ((value, bound), converter) in values.iter_mut().zip(&columns).zip(&mut converters)
+            {
+                *value = match &bound.input {
+                    Input::Constant(constant) => constant.clone(),
+                    input => {
+                        let mut stored = Vec::new();
+                        let given = field::value(row, input.field(), &mut scratch);
+                        let is_value = converter.convert_value(given, &mut stored) == Ok(true);
+                        is_value.then_some(stored)
+                    }
+                };
+            }
+            // One that goes nowhere is refused when the load comes to it.
+            reached.extend(router.place(|at| values[at].as_deref(), &mut key).ok());
+        }
+        reached
     }
 }
 

@@ -103,8 +103,10 @@ fn one(server: &Server, family: &'static Family, path: LoadPath, seed: u64, name
         }
         is_aged(&aged.verify(server, &mut db, &folder), is_held);
         if let Some(lines) = aged.lines_with_duplicates(random, &mut db, LINES) {
-            // Rows that others may refer to are replaced by the server only.
-            let is_sent = rule == OnDuplicate::Replace && family.name == "parent";
+            // Rows that others may refer to are replaced by the server only, and who loses in partitions
+            // is found by it.
+            let is_sent = rule == OnDuplicate::Replace && family.name == "parent"
+                || rule != OnDuplicate::Fail && family.name.starts_with("partitioned");
             let path = if is_sent { LoadPath::Stream } else { path };
             let appended = Append { server, aged: &aged, path, rule };
             let is_taken = appended.is_taken(&mut db, &folder, &lines);

@@ -3,6 +3,7 @@
 //! A partition costs the server a while, whatever is in it: all shapes are for the soak.
 
 use std::fmt::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use load::{LoadOptions, LoadPath, Mode, OnDuplicate};
@@ -156,10 +157,7 @@ fn as_load_data(shapes: &[Shape]) {
         let file = server.file(&db, "rows", shape.text(random, ROWS));
         db.sql(&shape.sql("a"));
         db.sql(&shape.sql("b"));
-        db.sql(&format!(
-            "LOAD DATA INFILE '{}' INTO TABLE a CHARACTER SET utf8mb4",
-            file.display()
-        ));
+        db.sql(&load_data("a", &file));
         let report = server.load(&options(&server, &db, &file)).unwrap();
         assert_eq!((report.path, report.rows), ("direct", ROWS as u64), "{}", shape.what);
         shape.same(&mut db);
@@ -168,10 +166,7 @@ fn as_load_data(shapes: &[Shape]) {
         // Others in their place.
         let file = server.file(&db, "others", shape.text(random, 50));
         db.sql("DELETE FROM a");
-        db.sql(&format!(
-            "LOAD DATA INFILE '{}' INTO TABLE a CHARACTER SET utf8mb4",
-            file.display()
-        ));
+        db.sql(&load_data("a", &file));
         let replace = LoadOptions { mode: Mode::Replace, ..options(&server, &db, &file) };
         server.load(&replace).unwrap();
         shape.same(&mut db);
@@ -287,7 +282,7 @@ fn what_is_not_built_is_sent_and_says_why() {
     assert_eq!(server.load(&with(Mode::Append, LoadPath::Direct)).unwrap().path, "direct");
     let report = server.load(&append).unwrap();
     assert_eq!(report.path, "stream");
-    assert!(report.why.contains("has partitions, whose rows are not merged"), "{}", report.why);
+    assert!(report.why.contains("has partitions and no unique key"), "{}", report.why);
     assert_eq!(db.number("SELECT COUNT(*) FROM b"), 4);
     for (sql, why) in [
         (
@@ -317,6 +312,116 @@ fn what_is_not_built_is_sent_and_says_why() {
     let on_duplicate = OnDuplicate::Skip;
     let only = LoadOptions { duplicates, on_duplicate, ..with(Mode::Replace, LoadPath::Auto) };
     assert_eq!(server.load(&only).unwrap().path, "direct");
+}
+
+/// The files of a table's partitions, by name.
+fn files(server: &Server, db: &Db) -> Vec<(String, u64)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(server.test_server().datadir().join(&db.name)).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if name.starts_with("b#P#") && name.ends_with(".ibd") {
+            files.push((name, entry.metadata().unwrap().ino()));
+        }
+    }
+    files.sort();
+    files
+}
+
+fn load_data(table: &str, file: &Path) -> String {
+    format!("LOAD DATA INFILE '{}' INTO TABLE {table} CHARACTER SET utf8mb4", file.display())
+}
+
+/// Tables `a` and `b` with the same rows, some of which were changed and deleted.
+fn both_with_rows(server: &Server, random: &mut Random, shape: &Shape) -> Db {
+    let mut db = server.database();
+    let file = server.file(&db, "rows", shape.text(random, ROWS));
+    for table in ["a", "b"] {
+        db.sql(&shape.sql(table));
+        db.sql(&load_data(table, &file));
+    }
+    change(&mut db, shape);
+    db
+}
+
+#[test]
+fn rows_are_added_to_one_partition_and_the_others_stay_as_they_are() {
+    let Some(server) = Server::get() else { return };
+    let random = &mut Random::new(Random::seed_of_run());
+    let shape = &SHAPES[0];
+    let mut db = both_with_rows(&server, random, shape);
+    for round in 0..3 {
+        // Numbers of the server's where the file has none; what it reserves of them is its own affair.
+        let is_counted = round == 2;
+        let line = |at: usize| {
+            let number = (at * 7 % 900 + 5_000 + round * 1_000).to_string();
+            let id = if is_counted && !at.is_multiple_of(3) { "\\N" } else { number.as_str() };
+            let (year, month, k) = (2015 + at % 80, 1 + at % 9, round * 1_000 + at + 10_000);
+            format!("{id}\t{year}-0{month}-01\t{k}\t{at}{}\n", "y".repeat(at % 400 * 40))
+        };
+        let file = server.file(&db, "more", (0..500).map(line).collect::<String>());
+        db.sql(&load_data("a", &file));
+        let before = files(&server, &db);
+        let append = LoadOptions { mode: Mode::Append, ..options(&server, &db, &file) };
+        let report = server.load(&append).unwrap();
+        assert_eq!((report.path, report.rows, report.partitions), ("direct", 500, 1));
+        assert!(report.why.contains("the others stay as they are"), "{}", report.why);
+        let after = files(&server, &db);
+        let changed: Vec<_> = before.iter().zip(&after).filter(|(old, new)| old != new).collect();
+        assert_eq!((before.len(), changed.len()), (4, 1), "{changed:?}");
+        assert!(changed[0].0.0.contains("p9"), "{changed:?}");
+        assert_eq!(db.tables(), ["a", "b"]);
+        if is_counted {
+            same_rows(&mut db, "b", "a", shape.indexes);
+            db.sql("INSERT INTO b (d, k) VALUES ('1986-01-01', -1)");
+            continue;
+        }
+        shape.same(&mut db);
+        for table in ["a", "b"] {
+            db.sql(&format!("DELETE FROM {table} WHERE id % 5 = {round} AND d > '2012-01-01'"));
+            db.sql(&format!("UPDATE {table} SET t = REVERSE(CONCAT(t, 'z')) WHERE id % 7 = 0"));
+            db.sql(&format!("INSERT INTO {table} (d, k) VALUES ('2030-01-01', -{round} - 10)"));
+        }
+        shape.same(&mut db);
+    }
+    db.sql("INSERT INTO a SELECT * FROM b WHERE d = '1986-01-01' AND k = -1");
+    // One that is there already, which is a fault of the file as of any.
+    let there = db.text("SELECT CONCAT_WS('\t', id, d, k) FROM a WHERE d > '2020-01-01' ORDER BY id LIMIT 1 OFFSET 7");
+    let file = server.file(&db, "again", format!("99999\t2020-02-02\t-77\tx\n{there}\tx\n"));
+    let append = LoadOptions { mode: Mode::Append, ..options(&server, &db, &file) };
+    let error = server.load(&append).unwrap_err().to_string();
+    assert!(error.contains("line 2") && error.contains("as a row of the table"), "{error}");
+    same_rows(&mut db, "b", "a", shape.indexes);
+    assert_eq!(db.tables(), ["a", "b"]);
+}
+
+#[test]
+fn rows_for_several_partitions_that_have_rows_are_sent() {
+    let Some(server) = Server::get() else { return };
+    let random = &mut Random::new(Random::seed_of_run());
+    let shape = &SHAPES[0];
+    let mut db = both_with_rows(&server, random, shape);
+    let early = "70000\t1985-01-01\t-5\tx\n70001\t2020-01-01\t-6\tx\n";
+    let file = server.file(&db, "more", early);
+    let append = LoadOptions { mode: Mode::Append, ..options(&server, &db, &file) };
+    let error = server.load(&append).unwrap_err().to_string();
+    assert!(error.contains("the first rows go to 2 of its partitions"), "{error}");
+    shape.same(&mut db);
+    // A row behind those that are looked at before.
+    let line = |at: usize| {
+        let year = if at == 2_999 { 1985 } else { 2020 };
+        format!("{}\t{year}-01-01\t{}\tx\n", 80_000 + at, 80_000 + at)
+    };
+    let file = server.file(&db, "late", (0..3_000).map(line).collect::<String>());
+    let append = LoadOptions { mode: Mode::Append, ..options(&server, &db, &file) };
+    let error = server.load(&append).unwrap_err().to_string();
+    assert!(error.contains("they go to 2 partitions, and only one can be exchanged"), "{error}");
+    shape.same(&mut db);
+    assert_eq!(db.tables(), ["a", "b"]);
+    let report = server.load(&LoadOptions { path: LoadPath::Auto, ..append }).unwrap();
+    assert_eq!((report.path, report.rows), ("stream", 3_000));
+    db.sql(&load_data("a", &file));
+    shape.same(&mut db);
 }
 
 #[test]

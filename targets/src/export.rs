@@ -17,6 +17,7 @@ use crate::shadow::Direct;
 use server::catalog::definition;
 use server::error::{Error, Result};
 use server::filename::filename;
+use server::identifier::{TableName, quote_text};
 use server::session::Session;
 
 /// Transactions that a restarted server found prepared, or is rolling back: their rows are in the file,
@@ -28,7 +29,7 @@ const UNDECIDED: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX \
 #[derive(Debug)]
 pub struct Export {
     session: Session,
-    /// What the server says of it.
+    /// What the server says of it, or of the partition that was asked for.
     pub cfg: Vec<u8>,
     /// Its rows.
     pub file: File,
@@ -37,12 +38,13 @@ pub struct Export {
 }
 
 impl Direct<'_> {
-    /// Has the server write out the target, and holds it.
+    /// Has the server write out the target, and holds it. Of one with partitions the files are those of
+    /// `partition`.
     ///
     /// Killed after it: nothing is left.
     ///
     /// Errors: [`Error::LockWait`], [`Error::Altered`]; a file that is not where it should be.
-    pub fn export_target(&mut self) -> Result<Export> {
+    pub fn export_target(&mut self, partition: Option<&str>) -> Result<Export> {
         let lock = &mut *self.lock;
         let dir = lock.dir()?.clone();
         let table = lock.table.name.clone();
@@ -62,33 +64,62 @@ impl Direct<'_> {
                  (XA RECOVER), and its rows may be in it",
             );
         }
-        let cfg = dir.read(&lock.own_path("cfg")?, "description")?;
-        let (file, path) = lock.open_rows()?;
+        let cfg = dir.read(&lock.own_path(partition, "cfg")?, "description")?;
+        let (file, path) = lock.open_rows(partition)?;
         Ok(Export { session, cfg, file, path })
     }
 }
 
 impl Lock {
-    /// The target's file, as the server has it now.
+    /// The target's file, or a partition's, as the server has it now.
     ///
     /// Errors: it is not where it should be.
-    pub fn open_rows(&mut self) -> Result<(File, PathBuf)> {
-        let path = self.own_path("ibd")?;
+    pub fn open_rows(&mut self, partition: Option<&str>) -> Result<(File, PathBuf)> {
+        let path = self.own_path(partition, "ibd")?;
         let file = self.dir()?.open(&path, "rows")?;
         Ok((file, path))
     }
 
-    /// How large it is.
+    /// How large the target's file is; of one with partitions, the largest.
     pub fn file_bytes(&mut self) -> Result<u64> {
-        let (file, path) = self.open_rows()?;
+        let Some(by) = self.table.partitioning.clone() else { return self.bytes_of(None) };
+        let bytes = by.partitions.iter().map(|partition| self.bytes_of(Some(&partition.name)));
+        Ok(bytes.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0))
+    }
+
+    fn bytes_of(&mut self, partition: Option<&str>) -> Result<u64> {
+        let (file, path) = self.open_rows(partition)?;
         let metadata = file.metadata();
         Ok(metadata.map_err(|error| Error::io("looking at", path, error))?.len())
     }
 
+    /// The next AUTO_INCREMENT value, as the server has it now; none of a table without one.
+    pub fn next_auto_increment(&mut self) -> Result<Option<u64>> {
+        let TableName { database, table } = &self.table.name;
+        let sql = format!(
+            "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND \
+             TABLE_NAME={}",
+            quote_text(database),
+            quote_text(table)
+        );
+        self.session.query_row(&sql)?.number_or_null(0)
+    }
+
     /// A file of the target in the database's folder.
-    fn own_path(&mut self, extension: &str) -> Result<PathBuf> {
-        let name = filename(&mut self.session, &self.table.name.table)?;
-        Ok(self.dir()?.path.join(format!("{name}.{extension}")))
+    fn own_path(&mut self, partition: Option<&str>, extension: &str) -> Result<PathBuf> {
+        let mut name = filename(&mut self.session, &self.table.name.table)?;
+        let mut part = String::new();
+        if let Some(partition) = partition {
+            part = format!("#P#{}", filename(&mut self.session, partition)?);
+        }
+        let dir = self.dir()?;
+        // Servers that keep names of tables in lower case keep these so too.
+        let path = dir.path.join(format!("{name}{part}.{extension}"));
+        if part.is_empty() || dir.is_taken(&path)? {
+            return Ok(path);
+        }
+        name.push_str(&part.to_lowercase());
+        Ok(dir.path.join(format!("{name}.{extension}")))
     }
 }
 

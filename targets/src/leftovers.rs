@@ -85,6 +85,9 @@ impl Lock {
                 check_emptied(&mut self.session, &self.table.name, table)?;
             } else if is(table, &names.replaced) || is(table, &names.extended) {
                 self.check_replaced(table)?;
+            } else if self.has_old_rows(table)? {
+                self.check_replaced(table)?;
+                removed.push(format!("table {}", names.extended));
             }
         }
         let made = [twin_prefix(&self.table.name), part_prefix(&self.table.name)];

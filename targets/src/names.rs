@@ -94,6 +94,23 @@ pub(super) fn part_name(target: &TableName, which: &str) -> TableName {
     TableName::new(target.database.clone(), format!("{}{which}", part_prefix(target)))
 }
 
+/// A table with the old and new rows of a partition, whose tablespace has this number: the rows take it
+/// along when they are exchanged, and the name stays.
+pub(super) fn merged_name(target: &TableName, space_id: u32) -> TableName {
+    part_name(target, &format!("merged_{space_id}"))
+}
+
+/// The number in a name that [`merged_name`] gives.
+pub(super) fn merged_space_id(target: &TableName, table: &TableName) -> Option<u32> {
+    table.table.strip_prefix(&part_prefix(target))?.strip_prefix("merged_")?.parse().ok()
+}
+
+/// What was in a partition, if others may have written to it at the last moment. No load removes it.
+pub(super) fn kept_name(target: &TableName, space_id: u32) -> TableName {
+    let table = format!("_inrush_kept_{}_{space_id}", digest_of(target));
+    TableName::new(target.database.clone(), table)
+}
+
 /// What the names of all twins of a target begin with.
 pub(super) fn twin_prefix(target: &TableName) -> String {
     format!("_inrush_twin_{}_", digest_of(target))
@@ -128,6 +145,16 @@ mod tests {
             Names::of(&TableName::new("a.b", "c")).lock
         );
         assert_eq!(Names::of(&TableName::new("d", "Line-Item")).shadow.table.len(), 38);
+    }
+
+    #[test]
+    fn the_name_of_a_merged_partition_says_its_number() {
+        let target = TableName::new("d", "t".repeat(64));
+        let merged = merged_name(&target, u32::MAX);
+        assert!(merged.table.len() <= 64 && merged.table.starts_with(&part_prefix(&target)));
+        assert_eq!(merged_space_id(&target, &merged), Some(u32::MAX));
+        assert_eq!(merged_space_id(&target, &part_name(&target, "7")), None);
+        assert_eq!(merged_space_id(&TableName::new("e", "t"), &merged), None);
     }
 
     #[test]

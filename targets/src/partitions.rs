@@ -18,16 +18,18 @@
 use schema::{PartitionBound, PartitionMethod, Partitioning, quote_name};
 
 use crate::built_file::BuiltFile;
+use crate::export::Export;
 use crate::import::{AtBuilt, Building, Imported};
 use crate::lock::Lock;
+use crate::merged_partition::MergedPartition;
 use crate::names::part_name;
-use crate::publish::Filled;
+use crate::publish::{Filled, FilledBy};
 use crate::shadow::{Direct, Discarded, LogState, Shadow, space_id};
 use disk::{File, failpoint};
 use server::catalog::definition;
 use server::error::{Error, Result};
 use server::filename::filename;
-use server::identifier::quote_text;
+use server::identifier::{TableName, quote_text};
 
 /// Rows of one statement.
 const ROWS_AT_ONCE: usize = 200;
@@ -173,6 +175,21 @@ impl Imported<'_> {
         // Servers that keep names of tables in lower case keep these so too.
         file.paths = [path(&name), path(&name.to_lowercase())];
         Ok(Exchanged { file })
+    }
+
+    /// The table as what takes the place of a partition of the target, which `export` holds. Drops the
+    /// empty tables that it was made by.
+    ///
+    /// Killed in it: the table, perhaps with those.
+    ///
+    /// Errors: the server's.
+    pub fn merged(self, partition: &str, export: Export) -> Result<FilledBy> {
+        let Imported { shadow: Shadow { lock, table, .. }, .. } = self;
+        let made = [lock.names.shadow.clone(), part_name(&lock.table.name, "0")];
+        let made: Vec<String> =
+            made.iter().filter(|name| **name != table).map(TableName::quoted).collect();
+        lock.exec(&format!("DROP TABLE {}", made.join(", ")))?;
+        Ok(FilledBy::merged(MergedPartition::of(lock, &table, partition)?, export))
     }
 }
 

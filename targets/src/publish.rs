@@ -11,6 +11,7 @@ use crate::export::Export;
 use crate::guard::Guard;
 use crate::key_run::Keys;
 use crate::lock::{ER_GONE, Lock};
+use crate::merged_partition::MergedPartition;
 use crate::names::Names;
 use crate::relations::{self, KeyChecks, Relations};
 use crate::resting::{Connections, Resting};
@@ -57,6 +58,12 @@ enum By {
         /// Holds the target, whose rows are in the table too.
         export: Option<Box<Export>>,
     },
+    /// A table for a partition, with that one's rows too.
+    Merged {
+        partition: MergedPartition,
+        /// Holds the target.
+        export: Option<Box<Export>>,
+    },
     /// A twin: its name is this load's alone.
     Sent,
 }
@@ -74,6 +81,10 @@ impl Ready {
 }
 
 impl FilledBy {
+    pub(super) fn merged(partition: MergedPartition, export: Export) -> FilledBy {
+        FilledBy(By::Merged { partition, export: Some(Box::new(export)) })
+    }
+
     /// The same with keys that were taken down when it was built.
     pub fn with_keys(mut self, built: Keys) -> FilledBy {
         if let By::Built { keys, .. } = &mut self.0 {
@@ -93,7 +104,7 @@ impl FilledBy {
     fn keys(&self) -> Option<&Keys> {
         match &self.0 {
             By::Built { keys, .. } => Some(keys),
-            By::Sent => None,
+            By::Merged { .. } | By::Sent => None,
         }
     }
 
@@ -181,6 +192,11 @@ impl<'l> Filled<'l> {
     /// [`Error::Unanswered`]: they are the old tables or the new ones.
     pub fn publish(&mut self, mode: Mode, checks: KeyChecks) -> Result<Swapped<'_>> {
         self.lock.check_writable()?;
+        if let By::Merged { partition, export } = &mut self.made.0 {
+            self.lock.exchange(partition, export.take().map(|export| *export))?;
+            failpoint::hit("publish.moved");
+            return Ok(Swapped::alone(self.lock, Mode::Append));
+        }
         let mut export = self.made.take_export();
         let mode = if export.is_some() { Mode::Append } else { mode };
         let Lock { session, table, names, .. } = &mut *self.lock;
@@ -236,6 +252,7 @@ impl FilledBy {
     fn is_still_there(&self, session: &mut Session, table: &Table, names: &Names) -> Result<bool> {
         match &self.0 {
             By::Built { file, dir, .. } => file.is_still_there(session, dir, table),
+            By::Merged { partition, .. } => partition.is_still_there(session),
             By::Sent => catalog::exists(session, &names.shadow),
         }
     }
@@ -244,7 +261,7 @@ impl FilledBy {
     /// was compared when it was made.
     fn check(&self, session: &mut Session, table: &Table, names: &Names) -> Result<()> {
         match self.0 {
-            By::Built { .. } => Ok(()),
+            By::Built { .. } | By::Merged { .. } => Ok(()),
             By::Sent => check_shadow(session, table, names),
         }
     }
@@ -252,7 +269,7 @@ impl FilledBy {
     fn take_export(&mut self) -> Option<Export> {
         match &mut self.0 {
             By::Built { export, .. } => export.take().map(|export| *export),
-            By::Sent => None,
+            By::Merged { .. } | By::Sent => None,
         }
     }
 
@@ -271,6 +288,9 @@ impl Lock {
     /// Errors: the server cannot be asked, and nothing tells.
     pub fn is_published(&mut self) -> Result<bool> {
         self.reconnect()?;
+        if let Some(is_exchanged) = self.is_exchanged()? {
+            return Ok(is_exchanged);
+        }
         let Lock { session, table, names, .. } = self;
         Ok(!scratch::is_waiting(session, table, names)?)
     }
@@ -299,7 +319,7 @@ fn check_shadow(session: &mut Session, table: &Table, names: &Names) -> Result<(
 fn pair(table: &Table, names: &Names, made: &FilledBy, mode: Mode) -> Pair {
     let dir = match &made.0 {
         By::Built { dir, .. } if !table.triggers.is_empty() => Some(dir.clone()),
-        By::Built { .. } | By::Sent => None,
+        By::Built { .. } | By::Merged { .. } | By::Sent => None,
     };
     Pair {
         table: table.name.clone(),

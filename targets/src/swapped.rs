@@ -32,7 +32,13 @@ pub struct Swapped<'l> {
     pub(super) held: Held,
 }
 
-impl Swapped<'_> {
+impl<'l> Swapped<'l> {
+    /// A target that nothing else is published with, and that has no keys.
+    pub(super) fn alone(lock: &'l mut Lock, mode: Mode) -> Swapped<'l> {
+        let targets = vec![(lock.table.clone(), lock.names.clone())];
+        Swapped { lock, targets, mode, parents: None, held: Held::default() }
+    }
+
     /// The names of the old tables.
     pub fn asides(&self) -> Vec<TableName> {
         self.targets.iter().map(|(table, names)| names.aside(table, self.mode)).collect()

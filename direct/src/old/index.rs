@@ -79,12 +79,19 @@ impl OldIndex {
     }
 
     /// Cuts old and new entries into ranges of about `range_bytes`, each with the leaves that have
-    /// keys of it.
-    pub(crate) fn ranges(&self, new: &Runs, range_bytes: usize) -> Vec<(KeyRange, Range<usize>)> {
+    /// keys of it. All keys of new ones have `prefix` before what old ones have, and the ranges are
+    /// without it.
+    pub(crate) fn ranges(
+        &self,
+        new: &Runs,
+        prefix: &[u8],
+        range_bytes: usize,
+    ) -> Vec<(KeyRange, Range<usize>)> {
         let (old_bytes, new_bytes) =
             ((self.leaves.len() * PAGE_SIZE) as u64, new.stats().entry_bytes);
         if new_bytes > old_bytes {
             let with_leaves = |range: KeyRange| {
+                let range = without(prefix, range);
                 let leaves = self.leaves_of(&range);
                 (range, leaves)
             };
@@ -122,6 +129,16 @@ impl OldIndex {
     }
 }
 
+/// The range of what keys of a range have behind `prefix`, which all have.
+fn without(prefix: &[u8], range: KeyRange) -> KeyRange {
+    let behind = |key: &[u8]| key.strip_prefix(prefix).map(<[u8]>::to_vec);
+    KeyRange {
+        start: behind(&range.start).unwrap_or_default(),
+        end: range.end.and_then(|end| behind(&end)),
+        bytes: range.bytes,
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -153,7 +170,7 @@ mod tests {
 
     /// Ranges follow each other from the first key to the last, and each has all leaves with keys of it.
     fn check(index: &OldIndex, new: &Runs, range_bytes: usize) -> usize {
-        let ranges = index.ranges(new, range_bytes);
+        let ranges = index.ranges(new, &[], range_bytes);
         assert!(ranges[0].0.start.is_empty() && ranges.last().unwrap().0.end.is_none());
         for two in ranges.windows(2) {
             assert_eq!(two[0].0.end.as_ref(), Some(&two[1].0.start));

@@ -29,6 +29,8 @@ pub(crate) struct OldTable {
     pub(crate) file: SpaceFile,
     /// How records of its clustered index differ from new ones, if it was altered instantly.
     pub(crate) layout: Option<OldLayout>,
+    /// Which partition of its table it is, if that has any.
+    pub(crate) partition: Option<usize>,
     /// As the new table has them.
     pub(crate) indexes: Vec<OldIndex>,
     /// Rows that count.
@@ -96,6 +98,7 @@ impl OldTable {
         let mut table = OldTable {
             file,
             layout,
+            partition: None,
             indexes: Vec::new(),
             rows: report.indexes.first().map_or(0, |clustered| clustered.records()),
             next_auto_increment: old.autoinc,

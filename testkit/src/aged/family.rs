@@ -255,6 +255,25 @@ pub const FAMILIES: &[Family] = &[
         ..PLAIN
     },
     Family {
+        name: "partitioned, with all rows in one",
+        create: &["CREATE TABLE {} (id INT NOT NULL, n INT NOT NULL, x INT, w VARCHAR(60), \
+             PRIMARY KEY (id), KEY x (x)) ENGINE=InnoDB PARTITION BY RANGE (id) (\
+             PARTITION p0 VALUES LESS THAN (0), PARTITION p1 VALUES LESS THAN (1000000), \
+             PARTITION p2 VALUES LESS THAN MAXVALUE)"],
+        columns: PART_COLUMNS,
+        indexes: &["PRIMARY", "x"],
+        alters: &[
+            add(
+                "ALTER TABLE {} ADD COLUMN later INT DEFAULT 7, ALGORITHM=INSTANT",
+                "later",
+                Values::Number(50),
+            ),
+            drop("ALTER TABLE {} DROP COLUMN w, ALGORITHM=INSTANT", "w"),
+        ],
+        partitions: &["p0", "p1", "p2"],
+        ..PLAIN
+    },
+    Family {
         name: "altered instantly",
         create: &["CREATE TABLE {} (id INT PRIMARY KEY, n INT NOT NULL, x INT, w VARCHAR(40), \
              y INT NOT NULL DEFAULT 3, KEY x (x), KEY w (w)) ENGINE=InnoDB"],

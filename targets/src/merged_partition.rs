@@ -1,0 +1,216 @@
+//! A partition that gets rows takes the place of the old one; the others stay as they are, file by file.
+//!
+//! ```text
+//! export: the target is held, readers read        ALTER TABLE part_n IMPORT; RENAME part_n TO merged_<space>
+//! mover:  ALTER TABLE target EXCHANGE PARTITION p WITH TABLE merged_<space>     waits for the hold
+//! export: sees the mover wait; lets go            the server grants a waiting ALTER before writers
+//! mover:  reads the rows, readers go on; waits for these, exchanges: merged_<space> has the old rows
+//! ```
+//!
+//! EXCHANGE is atomic, on the server's crash too: its DDL log takes back what was not finished. Of several
+//! partitions it would be several statements, between which readers see some new and some old, and
+//! behind a crash for ever: so no more than one gets rows this way.
+//!
+//! Whether it was done is told by the name of the table: it says the number of the tablespace that was
+//! imported, which goes with the rows.
+//! Source: MariaDB 10.11, sql/sql_partition_admin.cc, `exchange_partition` (MDL_SHARED_NO_WRITE, as
+//! FLUSH TABLES .. FOR EXPORT has) and `exchange_name_with_ddl_log`.
+
+use std::sync::mpsc::channel;
+use std::time::Instant;
+
+use disk::failpoint;
+use schema::quote_name;
+
+use crate::export::Export;
+use crate::lock::Lock;
+use crate::names::{kept_name, merged_name, merged_space_id};
+use crate::queued::{POLL, wait_until_queued};
+use crate::reach::ENDING_WAIT;
+use crate::swap::exec_published;
+use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
+use server::error::{Error, Result};
+use server::filename::filename;
+use server::identifier::{TableName, quote_text};
+use server::session::Session;
+
+/// A table with the old and the new rows of a partition of the target, or, once they are exchanged, with
+/// the old ones.
+#[derive(Clone, Debug)]
+pub(super) struct MergedPartition {
+    partition: String,
+    table: TableName,
+    /// The tablespace with the new rows.
+    space_id: u32,
+}
+
+impl MergedPartition {
+    /// A table that is imported, under a name that says its number.
+    ///
+    /// Killed after it: the table.
+    ///
+    /// Errors: the server's.
+    pub(super) fn of(
+        lock: &mut Lock,
+        table: &TableName,
+        partition: &str,
+    ) -> Result<MergedPartition> {
+        let target = lock.table.name.clone();
+        let space_id = space_id(&mut lock.session, table)?.ok_or_else(|| Error::Altered {
+            target: target.to_string(),
+            detail: format!("the load's own table, {table}, was dropped"),
+        })?;
+        let merged = merged_name(&target, space_id);
+        lock.exec(&format!("RENAME TABLE {} TO {}", table.quoted(), merged.quoted()))?;
+        lock.names.extended = merged.clone();
+        Ok(MergedPartition { partition: partition.to_owned(), table: merged, space_id })
+    }
+
+    /// Whether no other load has cleaned up.
+    pub(super) fn is_still_there(&self, session: &mut Session) -> Result<bool> {
+        Ok(space_id(session, &self.table)? == Some(self.space_id))
+    }
+
+    fn statement(&self, target: &TableName) -> String {
+        format!(
+            "ALTER TABLE {} EXCHANGE PARTITION {} WITH TABLE {}",
+            target.quoted(),
+            quote_name(&self.partition),
+            self.table.quoted()
+        )
+    }
+}
+
+impl Lock {
+    /// Exchanges a partition of the target, which `export` holds until then.
+    ///
+    /// Killed in it: the old partition or the new one. Killed after it: the new one, and a table with the
+    /// old rows.
+    ///
+    /// Errors, the partition as before: [`Error::LockWait`]; the server's. [`Error::Unanswered`]: it is the
+    /// old one or the new one.
+    pub(super) fn exchange(
+        &mut self,
+        merged: &MergedPartition,
+        export: Option<Export>,
+    ) -> Result<()> {
+        let target = self.table.name.clone();
+        let sql = merged.statement(&target);
+        let mut export = export.ok_or_else(|| lost("nobody holds the table", &sql))?;
+        export.check()?;
+        let mut observer = self.second()?;
+        self.session.set_lock_wait(self.patience.wait)?;
+        let mover = self.session.mark().clone();
+        let (was_held, done) =
+            exchange_held(&mut self.session, &sql, export.into_session(), &mut observer);
+        self.spare = Some(observer);
+        match done {
+            Ok(()) => {}
+            Err(error) if error.is_unclear() => match self.was_exchanged(merged, mover.id()) {
+                Ok(true) => {}
+                Ok(false) => return Err(error),
+                Err(_) => return Err(Error::Unanswered(target.to_string())),
+            },
+            Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
+                let holders = lock_holders(&mut self.session, &target).unwrap_or_default();
+                let seconds = self.patience.wait.as_secs();
+                return Err(Error::LockWait { target: target.to_string(), seconds, holders });
+            }
+            Err(error) => return Err(error),
+        }
+        if was_held { Ok(()) } else { self.keep(merged) }
+    }
+
+    /// Whether an EXCHANGE without answer was done.
+    fn was_exchanged(&mut self, merged: &MergedPartition, mover: u64) -> Result<bool> {
+        let _shield = self.session.options().interrupt.shield();
+        let mut session = self.reach()?;
+        let busy = format!(
+            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} AND INFO LIKE 'ALTER TABLE%'"
+        );
+        let begun = Instant::now();
+        while session.query_text(&busy)?.is_some() {
+            if begun.elapsed() > ENDING_WAIT {
+                return Err(Error::Unanswered(self.table.name.to_string()));
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok(!merged.is_still_there(&mut session)?)
+    }
+
+    /// Keeps the old rows, to which others may have written after they were read: says so.
+    fn keep(&mut self, merged: &MergedPartition) -> Result<()> {
+        let MergedPartition { partition, table, space_id } = merged;
+        self.reconnect()?;
+        let kept = kept_name(&self.table.name, *space_id);
+        self.exec(&format!("RENAME TABLE {} TO {}", table.quoted(), kept.quoted()))?;
+        self.remarks.push(format!(
+            "the connection that kept others from writing to {} was lost at the last moment: {kept} is what \
+             its partition {partition} was, copy rows that this lacks, then drop it",
+            self.table.name
+        ));
+        Ok(())
+    }
+
+    /// Whether the partition of a load that merges one is exchanged; none of other loads.
+    pub(super) fn is_exchanged(&mut self) -> Result<Option<bool>> {
+        let table = self.names.extended.clone();
+        let Some(imported) = merged_space_id(&self.table.name, &table) else { return Ok(None) };
+        Ok(Some(space_id(&mut self.session, &table)? != Some(imported)))
+    }
+
+    /// Whether a table that a killed load has left has the old rows of a partition: it was exchanged.
+    pub(super) fn has_old_rows(&mut self, table: &TableName) -> Result<bool> {
+        let Some(imported) = merged_space_id(&self.table.name, table) else { return Ok(false) };
+        Ok(space_id(&mut self.session, table)?.is_some_and(|seen| seen != imported))
+    }
+}
+
+/// Has a session exchange, and the one that holds the target let go when it waits. Whether that held it
+/// until then, and what the server says.
+fn exchange_held(
+    session: &mut Session,
+    sql: &str,
+    mut holder: Session,
+    observer: &mut Session,
+) -> (bool, Result<()>) {
+    let mover = session.mark().clone();
+    std::thread::scope(|scope| {
+        let (sender, result) = channel();
+        let moving = scope.spawn(move || {
+            failpoint::hit("thread.mover");
+            // The receiver outlives this: it is asked in any case.
+            let _ = sender.send(exec_published(session, sql));
+        });
+        let seen = wait_until_queued(observer, &mover, 1, &result);
+        failpoint::hit("publish.queued");
+        // To its end, also when somebody wants the load stopped: the lock must go.
+        let _shield = holder.options().interrupt.shield();
+        let was_held = matches!(seen, Ok(None)) && holder.exec("DO 0").is_ok();
+        if !was_held {
+            // Where this fails too the partition may be exchanged, and its old rows are kept.
+            let _ = observer.kill_query(&mover);
+        }
+        let _ = holder.exec("UNLOCK TABLES");
+        drop(holder);
+        let done = match seen {
+            Ok(Some(early)) => early,
+            _ => result.recv().unwrap_or_else(|_| Err(lost("its thread has ended", sql))),
+        };
+        let _ = moving.join();
+        (was_held, done)
+    })
+}
+
+/// The number of a table's tablespace; none where it has none, or is not there.
+fn space_id(session: &mut Session, table: &TableName) -> Result<Option<u32>> {
+    let database = filename(session, &table.database)?;
+    let name = quote_text(&format!("{database}/{}", table.table));
+    let sql = format!("SELECT SPACE FROM information_schema.INNODB_SYS_TABLES WHERE NAME={name}");
+    let rows = session.query(&sql)?;
+    rows.first().map_or(Ok(None), |row| row.number_or_null(0))
+}
+
+fn lost(message: &str, statement: &str) -> Error {
+    Error::Lost { message: message.to_owned(), statement: statement.to_owned() }
+}
