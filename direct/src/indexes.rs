@@ -28,6 +28,10 @@ use crate::old::{OldEntries, OldSource};
 use crate::pages::PageSink;
 use crate::unique_part::UniquePart;
 
+/// Old pages without a new entry that are taken entry by entry before the next is taken as it is, however
+/// little is on the open page that it closes: one in so many does not matter.
+const PAGES_BEFORE_WHOLE: usize = 16;
+
 /// What the stage works on, shared by its workers.
 pub(crate) struct IndexesStage<'a> {
     pub(crate) binding: &'a Binding,
@@ -169,8 +173,8 @@ impl Worker<'_> {
         Ok(bytes)
     }
 
-    /// Merges new entries with old ones: a page of these at a time, and record by record only where a
-    /// new one falls between.
+    /// Merges new entries with old ones: a page of these at a time, which may stay what it is, and record
+    /// by record only where a new one falls between.
     fn take_both(
         &mut self,
         ticket: u64,
@@ -178,9 +182,16 @@ impl Worker<'_> {
         old: &mut OldEntries<'_>,
     ) -> Result<u64, Stop> {
         let mut new = Ahead::of(new, self.stage.prefix_bytes)?;
-        let mut bytes = 0;
+        let (mut bytes, mut untouched) = (0, 0);
         while old.advance()? {
+            let is_touched = new.is_there && new.key <= old.last_key().bytes;
+            untouched = if is_touched { 0 } else { untouched + 1 };
             let mut at = 0;
+            if self.may_take_page(untouched) && old.may_stay(&self.batch) {
+                self.push_page(old)?;
+                at = old.len();
+                self.relieve(ticket)?;
+            }
             while at < old.len() {
                 let is_between = new.is_there && new.key <= old.last_key().bytes;
                 let next = if is_between { old.position(at, &new.key)? } else { old.len() };
@@ -242,11 +253,34 @@ impl Worker<'_> {
         Ok(self.batch.push(record.bytes, record.origin)?)
     }
 
-    /// Pushes old entries of a page. Among themselves they differ.
+    /// Whether the page at hand, the last of so many without a new entry, may be taken as it is: the open
+    /// one is closed for it.
+    fn may_take_page(&self, untouched: usize) -> bool {
+        untouched > 0 && (self.batch.may_close() || untouched > PAGES_BEFORE_WHOLE)
+    }
+
+    /// Pushes a page of old entries as it is.
+    fn push_page(&mut self, old: &mut OldEntries<'_>) -> Result<(), Stop> {
+        self.note_old(old, 0..old.len())?;
+        let (page, first) = old.page()?;
+        Ok(self.batch.push_page(page, first)?)
+    }
+
+    /// Pushes old entries of a page.
     fn push_old(&mut self, old: &mut OldEntries<'_>, range: Range<usize>) -> Result<(), Stop> {
         if range.is_empty() {
             return Ok(());
         }
+        self.note_old(old, range.clone())?;
+        for at in range {
+            let (page, record) = old.record(at)?;
+            self.batch.push(record.bytes(page), record.origin())?;
+        }
+        Ok(())
+    }
+
+    /// Compares old entries with those before. Among themselves they differ.
+    fn note_old(&mut self, old: &mut OldEntries<'_>, range: Range<usize>) -> Result<(), Stop> {
         if old.is_unique() {
             if !self.after_old || self.first_unique.is_empty() {
                 let unique = old.key(range.start)?.unique();
@@ -262,10 +296,6 @@ impl Worker<'_> {
                 self.last_unique.clear();
                 self.last_unique.extend_from_slice(unique);
             }
-        }
-        for at in range {
-            let (page, record) = old.record(at)?;
-            self.batch.push(record.bytes(page), record.origin())?;
         }
         self.after_old = true;
         Ok(())

@@ -70,7 +70,7 @@ impl<'a> PageSink<'a> {
         end: bool,
     ) -> Result<Appended<'b>, Error> {
         // The open page stays where it is unless the piece has ended.
-        let leaf_pages = batch.pages() - usize::from(!end);
+        let leaf_pages = if end { batch.pages() } else { batch.closed_pages() };
         let mut allocator = self.allocator();
         let appended = if end {
             builder.append(batch, &mut allocator)?

@@ -7,10 +7,11 @@
 
 use crate::error::{Error, Result};
 use crate::ids::PAGE_SIZE;
-use crate::index_page::{INFIMUM, last_record, next_record};
+use crate::index_page::{COMPACT_FLAG, HEAP, INFIMUM, index_header, last_record, next_record};
+use crate::leaves::LiveRecord;
 use crate::order::{KeyOrder, RecordAt};
 use crate::page::{AlignedPage, PageBytes};
-use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX};
+use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX, unused_bytes};
 use crate::record::{RecordShape, status};
 use crate::template::TemplateIndex;
 
@@ -38,6 +39,10 @@ pub struct LeafBatch {
 /// transaction's for CHECK TABLE.
 /// Source: MariaDB 10.11, storage/innobase/page/page0page.cc, `page_validate`.
 const OLDEST_TRX_ID: u64 = 1;
+
+/// Bytes that a page may leave empty, besides what is to be, and is still well filled; more where a
+/// record is longer.
+const UNUSED_BYTES_MAX: usize = PAGE_SIZE / 16;
 
 /// Node pointers without their child page, in one buffer.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +81,41 @@ impl LeafBatch {
             self.open_page(record, origin)?;
         }
         self.fill.put(&mut self.pages[self.count - 1].0, record, origin, 0, status::LEAF);
+        Ok(())
+    }
+
+    /// Whether a leaf of another index of the same shape is as one of this could have been filled: its
+    /// records, of which `live` are those that count, lie on it in order, with nothing deleted between
+    /// them, and little more is left empty than is to be.
+    pub fn takes_page(&self, page: &PageBytes, live: &[LiveRecord]) -> bool {
+        let header = index_header(page);
+        let in_heap = usize::from(header.heap_records.get() & !COMPACT_FLAG);
+        let is_all = !live.is_empty()
+            && usize::from(header.records.get()) == live.len()
+            && in_heap == live.len() + 2
+            && (header.free.get(), header.garbage.get()) == (0, 0);
+        is_all
+            && unused_bytes(header)
+                <= self.reserve + LiveRecord::longest(live).max(UNUSED_BYTES_MAX)
+            && LiveRecord::fill(live, HEAP..header.heap_top.get().into())
+    }
+
+    /// Adds all records of a leaf that [`LeafBatch::takes_page`], after all before: the page as it is,
+    /// under another head. `first` is the first of them.
+    ///
+    /// Errors: as [`LeafBatch::push`].
+    pub fn push_page(&mut self, page: &PageBytes, first: LiveRecord) -> Result<()> {
+        let (record, origin) = (first.bytes(page), first.origin());
+        debug_assert!(self.is_after_last(record, origin), "pages are pushed in order of key");
+        assert!(!self.is_appended, "what was appended is sealed before the next page begins");
+        self.keys.push(&self.shape, record, origin)?;
+        self.close_page();
+        if self.count == self.pages.len() {
+            self.pages.push(AlignedPage::ZERO);
+        }
+        self.pages[self.count].0 = *page;
+        self.head.adopt(&mut self.pages[self.count].0);
+        self.count += 1;
         Ok(())
     }
 
@@ -142,8 +182,13 @@ impl LeafBatch {
         self.count == 0
     }
 
+    /// Whether ending the open page, if there is one, leaves little more of it empty than is to be.
+    pub fn may_close(&self) -> bool {
+        !self.fill.is_open() || self.fill.free_bytes() <= self.reserve + UNUSED_BYTES_MAX
+    }
+
     /// Pages that no record can be added to any more.
-    pub(crate) fn closed_pages(&self) -> usize {
+    pub fn closed_pages(&self) -> usize {
         self.count - usize::from(self.fill.is_open())
     }
 

@@ -208,6 +208,23 @@ impl LiveRecord {
         LiveRecord { start: start as u16, origin: origin as u16, end: end as u16, has_external }
     }
 
+    /// Whether records lie one after the other, and together take just these bytes of their page.
+    pub(crate) fn fill(records: &[LiveRecord], heap: core::ops::Range<usize>) -> bool {
+        let mut end = heap.start;
+        for record in records {
+            if usize::from(record.start) != end {
+                return false;
+            }
+            end = record.end.into();
+        }
+        end == heap.end
+    }
+
+    /// Bytes of the longest.
+    pub(crate) fn longest(records: &[LiveRecord]) -> usize {
+        records.iter().map(|record| usize::from(record.end - record.start)).max().unwrap_or(0)
+    }
+
     /// Its bytes.
     #[inline]
     pub fn bytes<'p>(&self, page: &'p PageBytes) -> &'p [u8] {

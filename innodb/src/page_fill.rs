@@ -15,7 +15,7 @@ use crate::index_page::{
     COMPACT_FLAG, DIRECTORY_END, FREE_SPACE_EMPTY, HEAP, INFIMUM, NO_DIRECTION, PAGE_HEADER,
     PageHeader, RECORDS_PER_SLOT, SUPREMUM,
 };
-use crate::page::{BODY, FilHeader, PageBytes, page_type, u16_at};
+use crate::page::{BODY, FilHeader, PageBytes, page_type, read_at, u16_at};
 use crate::record::{CHILD, RECORD_HEADER, status};
 use crate::segment::SegmentHeader;
 
@@ -105,6 +105,27 @@ impl PageHead {
         bytes[PAGE_HEADER_END..].copy_from_slice(&INFIMUM_SUPREMUM);
         PageHead(bytes)
     }
+
+    /// Makes a page of another index of the same shape one of this: what says whose it is, and what the
+    /// server knows of how it was filled. Its records and their directory stay as they are.
+    pub(crate) fn adopt(&self, page: &mut PageBytes) {
+        let old: PageHeader = read_at(page, PAGE_HEADER);
+        page[..PAGE_HEADER_END].copy_from_slice(&self.0[..PAGE_HEADER_END]);
+        put_u16(page, DIRECTORY_SLOTS, old.directory_slots.get());
+        put_u16(page, HEAP_TOP, old.heap_top.get());
+        put_u16(page, HEAP_RECORDS, old.heap_records.get());
+        put_u16(page, RECORDS, old.records.get());
+        let heap_top = usize::from(old.heap_top.get());
+        page[heap_top..heap_top + unused_bytes(&old)].fill(0);
+        page[DIRECTORY_END..].fill(0);
+    }
+}
+
+/// Bytes of a page that neither its records nor their directory take.
+pub(crate) fn unused_bytes(header: &PageHeader) -> usize {
+    let taken =
+        usize::from(header.heap_top.get()) + SLOT_BYTES * usize::from(header.directory_slots.get());
+    DIRECTORY_END.saturating_sub(taken)
 }
 
 /// How far a page has been filled. The page itself is passed to each method.
@@ -142,6 +163,11 @@ impl PageFill {
     /// Whether there is an open page.
     pub(crate) fn is_open(&self) -> bool {
         self.heap_top != 0
+    }
+
+    /// Bytes left for records and directory slots.
+    pub(crate) fn free_bytes(&self) -> usize {
+        self.free
     }
 
     /// Origin of the record put last on the open page, if there is one.

@@ -1,14 +1,17 @@
 //! Leaves that are carried over: all records that count, in order, whatever lies around them.
 
+use innodb::allocator::Allocator;
 use innodb::ids::PageNo;
+use innodb::leaf::LeafBatch;
 use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, read_leaves};
 use innodb::page::AlignedPage;
 use innodb::reader::SpaceReader;
 use innodb::record::{DELETED, RECORD_HEADER};
 use innodb::source::ReadError;
 use innodb::template::Template;
+use innodb::tree::IndexBuilder;
 
-use crate::sample::Image;
+use crate::sample::{FILL, Image};
 
 /// Pages read at once: fewer than leaves, so that there are several turns.
 const PAGES: usize = 5;
@@ -107,4 +110,80 @@ fn what_contradicts_the_format_is_an_error_and_no_panic() {
         }
     }
     assert!(errors > 30, "{errors}");
+}
+
+/// What a builder makes of the leaves of index `at`: of their records, or of whole pages.
+fn rebuilt(image: &Image, at: usize, whole: bool) -> (Vec<(u64, Vec<u8>)>, usize) {
+    let template = template(image);
+    let index = &template.indexes[at];
+    let pages = (image.file.len() / 16_384) as u32;
+    let mut pointers =
+        LeafPointers::new(&image.file, PageNo(index.root), &index.shape, pages).unwrap();
+    let (mut allocator, mut builder) = (Allocator::new(&template), IndexBuilder::new(index, FILL));
+    let (mut batch, records) = (LeafBatch::new(index, FILL, 1), LeafRecords::new(index));
+    let (mut page, mut live, mut order) = ([AlignedPage::ZERO], Vec::new(), Vec::new());
+    let (mut writes, mut taken) = (Vec::new(), 0);
+    while let Some(pointer) = pointers.advance().unwrap() {
+        read_leaves(&image.file, &[pointer.leaf], &mut page, &mut order).unwrap();
+        records.live(pointer.leaf, &page[0].0, &mut live).unwrap();
+        if whole && batch.takes_page(&page[0].0, &live) {
+            batch.push_page(&page[0].0, live[0]).unwrap();
+            taken += 1;
+        } else {
+            for record in &live {
+                batch.push(record.bytes(&page[0].0), record.origin()).unwrap();
+            }
+        }
+        if batch.pages() > 3 {
+            let sealed = builder.append_closed(&mut batch, &mut allocator).unwrap().seal();
+            writes.extend(sealed.writes().map(|(offset, bytes)| (offset, bytes.to_vec())));
+        }
+    }
+    let sealed = builder.append(&mut batch, &mut allocator).unwrap().seal();
+    writes.extend(sealed.writes().map(|(offset, bytes)| (offset, bytes.to_vec())));
+    let last = builder.finish(7, &mut allocator).unwrap();
+    writes.extend(last.iter().map(|page| (page.page_no.file_offset(), page.bytes.to_vec())));
+    let mut pages: Vec<(u64, Vec<u8>)> = Vec::new();
+    for (offset, bytes) in writes {
+        let pages_of = bytes.chunks(16_384).zip((offset..).step_by(16_384));
+        pages.extend(pages_of.map(|(page, offset)| (offset, page.to_vec())));
+    }
+    pages.sort();
+    (pages, taken)
+}
+
+#[test]
+fn pages_that_are_taken_whole_are_those_that_their_records_make() {
+    let image = Image::built();
+    for at in 0..template(&image).indexes.len() {
+        let (of_records, _) = rebuilt(&image, at, false);
+        let (of_pages, taken) = rebuilt(&image, at, true);
+        assert!(taken > PAGES, "index {at}: {taken} pages were taken");
+        assert!(of_pages == of_records, "index {at}");
+    }
+}
+
+#[test]
+fn a_page_with_anything_else_on_it_is_not_taken_whole() {
+    let image = Image::built();
+    let template = template(&image);
+    let index = &template.indexes[0];
+    let pages = (image.file.len() / 16_384) as u32;
+    let mut pointers =
+        LeafPointers::new(&image.file, PageNo(index.root), &index.shape, pages).unwrap();
+    let leaf = pointers.advance().unwrap().unwrap().leaf;
+    let (mut page, mut live, records) = ([AlignedPage::ZERO], Vec::new(), LeafRecords::new(index));
+    read_leaves(&image.file, &[leaf], &mut page, &mut Vec::new()).unwrap();
+    records.live(leaf, &page[0].0, &mut live).unwrap();
+    let batch = LeafBatch::new(index, FILL, 1);
+    assert!(batch.takes_page(&page[0].0, &live));
+    // A record that does not count; one that begins elsewhere; and by the header: deleted bytes, a record
+    // in the heap that is in no chain, half the page empty.
+    assert!(!batch.takes_page(&page[0].0, &live[1..]));
+    assert!(!batch.takes_page(&page[0].0, &[&live[1..], &live[..1]].concat()));
+    for (at, value) in [(44, [0, 120]), (46, [0, 9]), (42, [0x80, 250]), (40, [0, 200])] {
+        let mut other = page[0].clone();
+        other.0[at..at + 2].copy_from_slice(&value);
+        assert!(!batch.takes_page(&other.0, &live), "byte {at}");
+    }
 }

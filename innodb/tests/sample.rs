@@ -21,7 +21,7 @@ use innodb::verify::{
 };
 
 /// Few records a page, so that a small file has many pages and levels.
-const FILL: Fill = Fill { leaf_reserve_bytes: 15_000, node_reserve_bytes: 15_600 };
+pub(crate) const FILL: Fill = Fill { leaf_reserve_bytes: 15_000, node_reserve_bytes: 15_600 };
 const ROWS: u32 = 3_000;
 
 /// A file and what its `.cfg` says.

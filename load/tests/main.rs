@@ -38,4 +38,5 @@ mod sorted;
 mod stand_in;
 mod statistics;
 mod typed;
+mod untouched;
 mod whole;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use innodb::leaf::LeafBatch;
 use innodb::leaves::LiveRecord;
 use innodb::page::PageBytes;
 use innodb::record::FieldSpan;
@@ -174,6 +175,22 @@ impl<'a> OldEntries<'a> {
             }
         }
         Ok(low)
+    }
+
+    /// Whether the page at hand can go into the new file as it is: a batch of that takes it, with all of
+    /// its entries.
+    pub(crate) fn may_stay(&self, batch: &LeafBatch) -> bool {
+        !self.leaves.rewrites() && batch.takes_page(self.leaves.page(), &self.records)
+    }
+
+    /// The page at hand as it is to be in the new file, and its first entry.
+    pub(crate) fn page(&mut self) -> Result<(&PageBytes, LiveRecord), Error> {
+        if self.copier.is_some() {
+            for at in 0..self.records.len() {
+                self.record(at)?;
+            }
+        }
+        Ok((self.leaves.page(), self.records[0]))
     }
 
     /// One of them as it is to be in the new file: page, and where it is there.

@@ -105,6 +105,11 @@ impl<'a> OldLeaves<'a> {
         Ok(!numbers.is_empty())
     }
 
+    /// Whether the page at hand is made of one of the file, and not that itself.
+    pub(crate) fn rewrites(&self) -> bool {
+        self.rewriting.is_some()
+    }
+
     /// The page at hand.
     #[inline]
     pub(crate) fn page(&self) -> &PageBytes {
