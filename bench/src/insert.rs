@@ -10,10 +10,12 @@
 //! empty buffer pool and nothing in the page cache, and has to leave the same rows.
 //!
 //! In reading order: [`schema`] and [`rows`], the tables and what goes into them; [`yard`], the server;
-//! [`way`] and [`meter`], what is run and read off; [`field`] runs it; [`outcome`] is what is printed and [`chart`] what is drawn.
+//! [`way`] and [`meter`], what is run and read off; [`field`] runs it; [`outcome`] is what is printed, with
+//! [`growth`] over several sizes, and [`chart`] what is drawn.
 
 pub mod chart;
 mod field;
+mod growth;
 pub mod meter;
 pub mod outcome;
 mod rows;
@@ -58,6 +60,8 @@ pub struct InsertOptions {
     pub pools: Vec<Pool>,
     /// Rows of the first step.
     pub rows: u64,
+    /// Rows of it in further tables, all of which are run: what each row costs is compared.
+    pub more_sizes: Vec<u64>,
     /// Rows of the step behind it, in percent of these.
     pub more_percent: u64,
     /// The small buffer pool; none for an eighth of the table.
@@ -89,6 +93,7 @@ impl Default for InsertOptions {
             steps: Vec::new(),
             pools: Vec::new(),
             rows: 4_000_000,
+            more_sizes: Vec::new(),
             more_percent: 50,
             pool_bytes: None,
             seconds_max: 300.0,
@@ -113,6 +118,14 @@ impl InsertOptions {
         }
     }
 
+    /// The same for each size, the least first.
+    fn of_each_size(&self) -> Vec<InsertOptions> {
+        let mut sizes = [&[self.rows], &self.more_sizes[..]].concat();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes.into_iter().map(|rows| InsertOptions { rows, ..self.clone() }).collect()
+    }
+
     fn more(&self) -> u64 {
         (self.rows * self.more_percent / 100).max(1)
     }
@@ -123,7 +136,9 @@ impl InsertOptions {
 /// Needs the room of three tables, the rows and two redo logs. Errors: an option without meaning, no
 /// space, no server, a statement or a load that fails, and ways that leave different rows.
 pub fn run(options: &InsertOptions, say: &mut dyn FnMut(&str)) -> Result<InsertOutcome, Error> {
-    check(options)?;
+    let sizes = options.of_each_size();
+    sizes.iter().try_for_each(check)?;
+    let options = sizes.last().unwrap_or(options);
     let data_dir = &options.data_dir;
     let data_dir = std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
     let all = options.rows + options.more();
@@ -143,8 +158,11 @@ pub fn run(options: &InsertOptions, say: &mut dyn FnMut(&str)) -> Result<InsertO
         seconds_max: options.seconds_max,
         cases: Vec::new(),
     };
-    for version in chosen(&options.versions, &Version::ALL) {
-        Benchmark { yard: &yard, options, version, expected: Vec::new() }.run(&mut outcome, say)?;
+    for options in &sizes {
+        for version in chosen(&options.versions, &Version::ALL) {
+            let expected = Vec::new();
+            Benchmark { yard: &yard, options, version, expected }.run(&mut outcome, say)?;
+        }
     }
     yard.finish()?;
     Ok(outcome)
@@ -207,7 +225,8 @@ impl Benchmark<'_> {
                 Pool::Small => self.small_pool(table_bytes, outcome),
             };
             let (version, runs) = (self.version, Vec::new());
-            let mut case = Case { version, pool, pool_bytes, table_bytes, runs };
+            let rows = self.options.rows;
+            let mut case = Case { version, pool, pool_bytes, rows, table_bytes, runs };
             for (step, way, buffering) in self.ways() {
                 say(&format!("{version}, {}: {}", pool.name(), line(step, way, buffering)));
                 if let Some(run) = self.measure(pool_bytes, (step, way, buffering))? {

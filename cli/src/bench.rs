@@ -174,6 +174,7 @@ fn insert(args: &InsertBenchArgs) -> Result<u8, Failure> {
             .map(|name| named("--pools", name, &Pool::ALL, Pool::name))
             .collect::<Result<_, _>>()?,
         rows: args.rows,
+        more_sizes: args.sizes.clone().unwrap_or_default(),
         more_percent: args.more,
         seconds_max: args.seconds as f64,
         interval_seconds: args.interval as f64,

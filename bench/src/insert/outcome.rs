@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::growth::{self, Merged};
 use super::schema::Version;
 use super::way::{Buffering, InrushLoad, Run, Step, Way};
 use crate::batch::grid::{grouped, median};
@@ -28,7 +29,9 @@ pub struct Case {
     pub pool: Pool,
     /// Its bytes.
     pub pool_bytes: u64,
-    /// Bytes of the table that l.i1 begins with.
+    /// Rows of the table that l.i1 begins with.
+    pub rows: u64,
+    /// Its bytes.
     pub table_bytes: u64,
     /// All steps by all ways.
     pub runs: Vec<Run>,
@@ -86,11 +89,12 @@ impl Case {
     fn write(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\n{}, {}: buffer pool {:.1} MB, table {:.1} MB",
+            "\n{}, {}: buffer pool {:.1} MB, table {:.1} MB, {} rows",
             self.version,
             self.pool.name(),
             self.pool_bytes as f64 / 1e6,
-            self.table_bytes as f64 / 1e6
+            self.table_bytes as f64 / 1e6,
+            grouped(self.rows as f64)
         );
         for step in [Step::First, Step::More] {
             if self.step(step).next().is_some() {
@@ -221,6 +225,13 @@ impl InsertOutcome {
         for case in &self.cases {
             case.write(&mut text);
         }
+        let merged = self.cases.iter().flat_map(|case| {
+            let name = format!("{}, {}", case.version, case.pool.name());
+            case.runs.iter().filter_map(move |run| Merged::of(&name, case.rows, run))
+        });
+        for line in growth::lines(&merged.collect::<Vec<_>>()) {
+            let _ = writeln!(text, "{line}");
+        }
         text += "\nl.x: seconds of making the indexes behind the rows; - where they were there from the \
                  start. put off:\npages of the change buffer that are left to be merged. / LOAD: as fast as \
                  LOAD DATA without the change\nbuffer, l.x included. first..middle..last: rows/s of \
@@ -288,6 +299,7 @@ mod tests {
                 version: Version::Mc,
                 pool: Pool::Small,
                 pool_bytes: 8_000_000,
+                rows: 1_000,
                 table_bytes: 64_000_000,
                 runs,
             }],

@@ -180,6 +180,9 @@ pub(crate) struct InsertBenchArgs {
     /// Rows of the table before more are added.
     #[arg(long, default_value_t = 4_000_000)]
     pub(crate) rows: u64,
+    /// The same of further tables, to compare what each row costs in larger ones.
+    #[arg(long, value_delimiter = ',', value_name = "N,N")]
+    pub(crate) sizes: Option<Vec<u64>>,
     /// Rows that are added then, in percent of these.
     #[arg(long, value_name = "PERCENT", default_value_t = 50)]
     pub(crate) more: u64,
