@@ -5,11 +5,15 @@
 //!      -> its key in each entity -> gathered: which entities there are, and the lines that have them
 //! ```
 //!
-//! In reading order: `subject` a table and how its rows are judged, `rule` what else is asked of lines, `reading` the lines, by many workers.
+//! In reading order: `subject` a table and how its rows are judged, `rule` what else is asked of lines and
+//! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds.
 
+mod placed;
 mod reading;
 mod rule;
+mod shared;
 mod subject;
+mod worker;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

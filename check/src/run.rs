@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use encode::binding::{self, BoundColumn};
-use encode::input;
 use encode::inspected::Inspected;
 use encode::long_records::Large;
 use encode::reading::Reading;
@@ -45,18 +44,14 @@ pub fn check(
     progress: &dyn Progress,
 ) -> Result<CheckReport, Error> {
     let begun = Instant::now();
-    let (memory, mut source) = input::open_files(options)?;
-    let connect = table::connect_options(connect, options);
-    let _watcher = options.interrupt.watch(&connect);
-    let outcome = pool::catch(|| {
-        progress.update(table::snapshot(Stage::Inspect));
-        let mut subject = Subject::look(&connect, options, &mut *source)?;
-        let check = Check { options, memory: &memory, progress };
-        let mut report = check.judge(&mut subject, Mutex::new(source))?;
-        report.seconds = begun.elapsed().as_secs_f64();
-        Ok(report)
-    });
-    outcome.and_then(|outcome| outcome).map_err(|error| table::stopped(options, "the check", error))
+    let mut report =
+        table::with_input(connect, options, "the check", |connect, memory, mut source| {
+            progress.update(table::snapshot(Stage::Inspect));
+            let mut subject = Subject::look(connect, options, &mut *source)?;
+            Check { options, memory, progress }.judge(&mut subject, Mutex::new(source))
+        })?;
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(report)
 }
 
 /// The table, and all that rows are judged by.

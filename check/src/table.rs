@@ -1,20 +1,43 @@
 //! The table that an input is compared with, and what ends that.
 
+use encode::input;
 use job::error::Error;
+use job::memory::Memory;
 use job::options::LoadOptions;
+use job::pool;
 use job::progress::{Snapshot, Stage};
 use job::stop::Stop;
 use schema::{Table, TableName};
 use server::version::Flavor;
 use server::{ConnectOptions, Session, catalog};
+use sources::Source;
 
-/// The connection as the options have it.
-pub(crate) fn connect_options(connect: &ConnectOptions, options: &LoadOptions) -> ConnectOptions {
-    ConnectOptions {
+/// Does `work` with the input from its start, and the connection as the options have it. `what` is what it
+/// is called where somebody stops it.
+///
+/// Errors: the input cannot be opened; those of the work.
+pub(crate) fn with_input<T>(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    what: &'static str,
+    work: impl FnOnce(&ConnectOptions, &Memory, Box<dyn Source>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let (memory, source) = input::open_files(options)?;
+    let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
         ..connect.clone()
-    }
+    };
+    let _watcher = options.interrupt.watch(&connect);
+    let done = pool::catch(|| work(&connect, &memory, source)).and_then(|done| done);
+    done.map_err(|error| match options.interrupt.requested() {
+        Some(by) => Error::Stopped {
+            by,
+            stage: what,
+            target: format!("{}.{}", options.database, options.table),
+        },
+        None => error,
+    })
 }
 
 /// Looks at the table. Takes no lock.
@@ -47,18 +70,6 @@ pub(crate) fn open(
         )));
     }
     Ok((session, table))
-}
-
-/// What is said of `what` that failed: that it was stopped, if it was.
-pub(crate) fn stopped(options: &LoadOptions, what: &'static str, error: Error) -> Error {
-    match options.interrupt.requested() {
-        Some(by) => Error::Stopped {
-            by,
-            stage: what,
-            target: format!("{}.{}", options.database, options.table),
-        },
-        None => error,
-    }
 }
 
 pub(crate) fn failed(stop: Stop) -> Error {

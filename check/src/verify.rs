@@ -18,12 +18,10 @@ mod table_rows;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use encode::input;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
-use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
 use schema::Table;
 use server::{ConnectOptions, ServerFacts, Session};
@@ -40,7 +38,7 @@ use table_rows::TableRows;
 const ROWS_PER_WORD: u64 = 1 << 16;
 
 /// Compares files with a table, read by the options that a load of them has. Changes nothing, and takes no
-/// lock; the rows of the table are those of one moment.
+/// lock; the rows of an InnoDB table are those of one moment.
 ///
 /// Errors: options, files and tables that a load would refuse, too; no column to compare; the server's.
 pub fn verify(
@@ -49,26 +47,23 @@ pub fn verify(
     progress: &dyn Progress,
 ) -> Result<VerifyReport, Error> {
     let begun = Instant::now();
-    let (memory, mut source) = input::open_files(options)?;
-    let connect = table::connect_options(connect, options);
-    let _watcher = options.interrupt.watch(&connect);
-    let outcome = pool::catch(|| {
-        progress.update(table::snapshot(Stage::Inspect));
-        let (mut session, table) = table::open(&connect, options)?;
-        let facts = ServerFacts::read(&mut session)?;
-        let inspected = Inspected::of_table(&mut session, &table, &facts, options, &mut *source)?;
-        let shown = begin_reading(&connect)?;
-        let mut verifying =
-            Verifying { options, memory: &memory, progress, table: &table, inspected, shown };
-        let mut report = verifying.compare(Mutex::new(source))?;
-        report.server.clone_from(&session.version().text);
-        report.server_address = session.options().server_text();
-        report.seconds = begun.elapsed().as_secs_f64();
-        Ok(report)
-    });
-    outcome
-        .and_then(|outcome| outcome)
-        .map_err(|error| table::stopped(options, "the comparison", error))
+    let mut report =
+        table::with_input(connect, options, "the comparison", |connect, memory, mut source| {
+            progress.update(table::snapshot(Stage::Inspect));
+            let (mut session, table) = table::open(connect, options)?;
+            let facts = ServerFacts::read(&mut session)?;
+            let inspected =
+                Inspected::of_table(&mut session, &table, &facts, options, &mut *source)?;
+            let shown = begin_reading(connect)?;
+            let table = &table;
+            let mut verifying = Verifying { options, memory, progress, table, inspected, shown };
+            let mut report = verifying.compare(Mutex::new(source))?;
+            report.server.clone_from(&session.version().text);
+            report.server_address = session.options().server_text();
+            Ok(report)
+        })?;
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(report)
 }
 
 /// A session that sees the table as it is now until it ends, and shows moments in UTC.

@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use ::check::{BadRow, CheckReport};
+use ::load::LoadOptions;
 use encode::rejects::Also;
 use schema::TableName;
 
 use crate::args::LoadArgs;
+use crate::connect::Visit;
 use crate::failure::{Failure, REJECTS};
 use crate::size::{count, group};
 use crate::{connect, load, signals};
@@ -19,13 +21,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
     let connect::Into::Table(target) = into else {
         return Err(Failure::usage("rows are checked against one table: --into DB.TABLE"));
     };
-    load::check_no_report(args)?;
-    let options = load::options(args, target)?;
-    let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_server(target)) };
-    if !args.quiet && args.format.dialect.is_none() && !args.create {
-        load::tell_dialect(&options.files[0]);
-    }
-    signals::watch(&options.interrupt, args.quiet)?;
+    let (options, visit) = begin(args, target)?;
     let report = ::check::check(&visit.connect, &options, &*load::watcher(args))?;
     let mut out = io::stdout().lock();
     if args.json {
@@ -37,8 +33,18 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
     Ok(if report.is_clean() { 0 } else { REJECTS })
 }
 
-fn no_server(target: &TableName) -> Failure {
-    Failure::usage(format!("there is no server yet, and so no table {target}"))
+/// What rows are judged by, and the server that has the table.
+pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions, Visit), Failure> {
+    load::check_no_report(args)?;
+    let options = load::options(args, target)?;
+    let Ok(visit) = connect::visit(&args.connect)? else {
+        return Err(Failure::usage(format!("there is no server yet, and so no table {target}")));
+    };
+    if !args.quiet && args.format.dialect.is_none() && !args.create {
+        load::tell_dialect(&options.files[0]);
+    }
+    signals::watch(&options.interrupt, args.quiet)?;
+    Ok((options, visit))
 }
 
 fn show(out: &mut impl Write, report: &CheckReport) -> io::Result<()> {

@@ -7,22 +7,14 @@ use ::check::{OtherRow, VerifyReport};
 use crate::args::LoadArgs;
 use crate::failure::{Failure, REJECTS};
 use crate::size::{count, group};
-use crate::{connect, load, signals};
+use crate::{check, connect, load};
 
 /// Compares, and prints what differs.
 pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> {
     let connect::Into::Table(target) = into else {
         return Err(Failure::usage("rows are compared with one table: --into DB.TABLE"));
     };
-    load::check_no_report(args)?;
-    let options = load::options(args, target)?;
-    let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage(format!("there is no server yet, and so no table {target}")));
-    };
-    if !args.quiet && args.format.dialect.is_none() {
-        load::tell_dialect(&options.files[0]);
-    }
-    signals::watch(&options.interrupt, args.quiet)?;
+    let (options, visit) = check::begin(args, target)?;
     let report = ::check::verify(&visit.connect, &options, &*load::watcher(args))?;
     let mut out = io::stdout().lock();
     if args.json {

@@ -73,7 +73,9 @@ impl LeafBatch {
     ///
     /// Records must ascend by key: debug builds panic if they descend, as far as their order is
     /// known without collations. Two of one key are for the verification of the file to find: while the
-    /// indexes of a table are built side by side, another one may still have to say so. Errors: [`Error::RecordTooLarge`], and nothing is added.
+    /// indexes of a table are built side by side, another one may still have to say so.
+    ///
+    /// Errors: [`Error::RecordTooLarge`], and nothing is added.
     #[inline]
     pub fn push(&mut self, record: &[u8], origin: usize) -> Result<()> {
         debug_assert!(self.is_after_last(record, origin), "records are pushed in order of key");
