@@ -15,6 +15,7 @@ mod job;
 mod jobs;
 mod replay;
 mod secure;
+mod tune;
 mod written;
 
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ pub(crate) use self::job::{JobAction, JobArgs, JobInitArgs};
 pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::secure::SecureArgs;
+pub(crate) use self::tune::DoctorArgs;
 pub(crate) use self::written::WrittenArgs;
 use crate::failure::Failure;
 
@@ -115,6 +117,8 @@ pub(crate) enum Command {
     Jobs(JobsArgs),
     /// Replay a SQL dump in parallel, its rows by the fastest path.
     Replay(Box<ReplayArgs>),
+    /// Say what of a server, its machine and its disks slows loads down, or is dangerous; changes nothing.
+    Doctor(Box<DoctorArgs>),
     /// Guess what files hold: print a CREATE TABLE and the command that loads them.
     Sniff(Box<SniffArgs>),
     /// Show what is in a tablespace file.

@@ -20,6 +20,7 @@ mod bench;
 mod check;
 mod connect;
 mod dialect;
+mod doctor;
 mod failure;
 mod html;
 mod input;
@@ -90,6 +91,7 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Resume(args) => resume::run(&args),
         Command::Jobs(args) => jobs::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Sniff(args) => sniff::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Sandbox(args) => sandbox::run(&args),

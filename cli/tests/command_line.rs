@@ -180,6 +180,7 @@ fn help_explains_every_option_of_every_command() {
         "plan",
         "check",
         "verify",
+        "doctor",
         "sniff",
         "inspect",
         "sandbox",

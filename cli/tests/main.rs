@@ -55,6 +55,7 @@ mod strict_server;
 mod support;
 mod terminal;
 mod triggers;
+mod tuned;
 mod unlogged;
 mod verified;
 mod waits;

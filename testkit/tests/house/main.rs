@@ -14,9 +14,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates from the bottom: each may use those above it in this list, and no other.
-const LAYERS: [&str; 20] = [
+const LAYERS: [&str; 21] = [
     "disk", "simd", "values", "schema", "sql", "sources", "sort", "innodb", "server", "targets",
-    "job", "encode", "check", "direct", "send", "load", "replay", "bench", "cli", "fuzz",
+    "tune", "job", "encode", "check", "direct", "send", "load", "replay", "bench", "cli", "fuzz",
 ];
 /// Crates of one layer, which do not know each other.
 const APART: [(&str, &str); 8] = [
@@ -122,6 +122,8 @@ fn unsafe_code_is_where_it_was_allowed() {
         for (file, text) in sources(name) {
             // A page may say 'unsafe-inline'.
             let is_apart = |c: char| !(c.is_alphanumeric() || "_-".contains(c));
+            // In quotes it is a word that users type.
+            let text = text.replace("\"unsafe\"", "");
             let is_unsafe = text.split(is_apart).any(|word| word == "unsafe");
             let path = format!("{name}/src/{file}");
             assert!(!is_unsafe || UNSAFE.contains(&path.as_str()), "{path} has unsafe code");

@@ -1,0 +1,137 @@
+//! `inrush doctor`: what slows loads down on a server, and what to do about it.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use server::Session;
+use tune::facts::Tables;
+use tune::{Facts, Finding, Gains, Weight};
+
+use crate::args::DoctorArgs;
+use crate::connect;
+use crate::failure::Failure;
+use crate::jobs::state_dir;
+use crate::size::show;
+
+/// Looks at the server, and prints what it finds.
+pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
+    let state_dir = state_dir(args.state_dir.as_deref())?;
+    let Ok(visit) = connect::visit(&args.connect)? else {
+        return Err(Failure::usage(
+            "no server is named, and there is no sandbox yet: -S SOCKET or -h HOST names one",
+        ));
+    };
+    let mut session = Session::connect(&visit.connect)?;
+    let facts = Facts::examine(&mut session)?;
+    let gains = facts.host.is_some().then(|| Gains::read(&state_dir, &facts.server.hostname));
+    let findings = tune::findings(&facts, gains.flatten().as_ref());
+    let (mut out, address) = (io::stdout().lock(), visit.connect.target_text());
+    if args.json {
+        let told = Told::of(&facts, &address, &findings);
+        serde_json::to_writer_pretty(&mut out, &told).map_err(Failure::failed)?;
+        writeln!(out)?;
+    } else {
+        print(&mut out, &facts, &address, &findings)?;
+    }
+    Ok(0)
+}
+
+/// The same for programs.
+#[derive(Serialize)]
+struct Told<'a> {
+    server: &'a str,
+    server_address: &'a str,
+    hostname: &'a str,
+    datadir: String,
+    account_may_set: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tables: Option<Tables>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a tune::host::Host>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a tune::storage::Storage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temporary: Option<&'a tune::storage::Storage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk: Option<tune::disk_speed::DiskSpeed>,
+    findings: &'a [Finding],
+    not_seen: &'a [String],
+}
+
+impl<'a> Told<'a> {
+    fn of(facts: &'a Facts, address: &'a str, findings: &'a [Finding]) -> Told<'a> {
+        Told {
+            server: &facts.version().text,
+            server_address: address,
+            hostname: &facts.server.hostname,
+            datadir: facts.server.datadir.display().to_string(),
+            account_may_set: facts.may_set(),
+            tables: facts.tables,
+            host: facts.host.as_ref(),
+            data: facts.data.as_ref(),
+            temporary: facts.temporary.as_ref(),
+            disk: facts.speed,
+            findings,
+            not_seen: &facts.unread,
+        }
+    }
+}
+
+fn print(
+    out: &mut impl Write,
+    facts: &Facts,
+    address: &str,
+    findings: &[Finding],
+) -> io::Result<()> {
+    writeln!(out, "{} at {address}", facts.version())?;
+    let pool = facts.count("innodb_buffer_pool_size").map_or_else(String::new, show);
+    if let Some(tables) = &facts.tables {
+        let (data, index) = (show(tables.data_bytes), show(tables.index_bytes));
+        writeln!(out, "  tables    {data} of rows, {index} of indexes; buffer pool {pool}")?;
+    }
+    if let Some(data) = &facts.data {
+        let device = data.device.as_ref().map_or_else(String::new, |d| format!(" on {}", d.name));
+        let free = show(data.free_bytes);
+        writeln!(
+            out,
+            "  data      {}: {}{device}, {free} free",
+            data.path.display(),
+            data.file_system
+        )?;
+    }
+    if let Some(host) = &facts.host {
+        let (all, free) = (show(host.memory_bytes), show(host.available_bytes));
+        writeln!(out, "  memory    {all}, {free} to be had")?;
+    }
+    for text in &facts.unread {
+        writeln!(out, "  not seen  {text}")?;
+    }
+    for finding in findings {
+        writeln!(out)?;
+        print_finding(out, finding)?;
+    }
+    if findings.iter().all(|finding| finding.weight == Weight::Note) {
+        writeln!(out, "\nnothing slows loads down here that is known of")?;
+    }
+    Ok(())
+}
+
+fn print_finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
+    let weight = match finding.weight {
+        Weight::Danger => "DANGER",
+        weight => weight.name(),
+    };
+    writeln!(out, "{weight:<7}  {}", finding.what)?;
+    let mut line = |name: &str, text: &str| match text {
+        "" => Ok(()),
+        text => writeln!(out, "  {name:<7}{text}"),
+    };
+    line("now", &finding.now)?;
+    line("better", &finding.better)?;
+    line("why", &finding.why)?;
+    line("risk", &finding.risk)?;
+    for how in &finding.how {
+        line("how", how)?;
+    }
+    line("gain", finding.gain.as_deref().unwrap_or_default())
+}

@@ -1,0 +1,52 @@
+//! How much a setting may take from others while it is set.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What is given up for the time of a load. Each allows what those before it allow.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// Nothing: what was committed stays, and the server comes back from any crash. Only the disk is busier.
+    #[default]
+    Safe,
+    /// What was committed in the last second before a power cut may be lost, of everybody on the server.
+    Relaxed,
+    /// The server may not come back from a crash.
+    Unsafe,
+}
+
+impl Class {
+    /// All, from the one that gives up least.
+    pub const ALL: [Class; 3] = [Class::Safe, Class::Relaxed, Class::Unsafe];
+
+    /// As `--tune` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Safe => "safe",
+            Class::Relaxed => "relaxed",
+            Class::Unsafe => "unsafe",
+        }
+    }
+
+    /// What may happen, for people.
+    pub fn risk(self) -> &'static str {
+        match self {
+            Class::Safe => "none",
+            Class::Relaxed => {
+                "a power cut, or a crash of the system, meanwhile loses what was committed in the last second, of \
+                 everybody on the server"
+            }
+            Class::Unsafe => "a crash meanwhile can leave a server that does not start again",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,216 @@
+//! What there is to say of a server, its machine and its disks, asked and measured. Changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use server::error::Result;
+use server::version::Flavor;
+use server::{ServerFacts, Session, Version};
+
+use crate::disk_speed::DiskSpeed;
+use crate::host::Host;
+use crate::storage::Storage;
+
+/// A server with what is below it.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The server as loads see it: rights, replication, what is in the direct path's way.
+    pub server: ServerFacts,
+    /// Its global variables, names in lower case.
+    pub variables: BTreeMap<String, String>,
+    /// Those that a running server takes; none where it does not say.
+    settable: Option<BTreeSet<String>>,
+    /// Whether MySQL's redo log is written; none where the server cannot leave it out.
+    pub redo_log: Option<bool>,
+    /// Tables that the account sees.
+    pub tables: Option<Tables>,
+    /// The machine, if it is this one.
+    pub host: Option<Host>,
+    /// What the data directory is on, if it is here.
+    pub data: Option<Storage>,
+    /// What temporary files of the server are on, if that is here: of several the one with the least room.
+    pub temporary: Option<Storage>,
+    /// How fast the data directory's disk is, where it was measured.
+    pub speed: Option<DiskSpeed>,
+    /// What could not be looked at, and why, one sentence each.
+    pub unread: Vec<String>,
+}
+
+/// InnoDB's tables, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tables {
+    /// Their rows.
+    pub data_bytes: u64,
+    /// Their secondary indexes.
+    pub index_bytes: u64,
+    /// The largest of them with its indexes.
+    pub largest_bytes: u64,
+}
+
+impl Facts {
+    /// What a change of settings has to know: asks the server, and looks at its disk if that is here.
+    pub fn read(session: &mut Session) -> Result<Facts> {
+        let server = ServerFacts::read(session)?;
+        let variables = variables(session)?;
+        let mut facts = Facts {
+            settable: settable(session),
+            redo_log: redo_log(session),
+            tables: None,
+            host: None,
+            data: None,
+            temporary: None,
+            speed: None,
+            unread: Vec::new(),
+            server,
+            variables,
+        };
+        facts.look_around(session);
+        Ok(facts)
+    }
+
+    /// The same with what only advice needs: sizes of tables, and how fast the disk is.
+    pub fn examine(session: &mut Session) -> Result<Facts> {
+        let mut facts = Facts::read(session)?;
+        match tables(session) {
+            Ok(tables) => facts.tables = Some(tables),
+            Err(error) => facts.unread.push(format!("the sizes of tables: {error}")),
+        }
+        if !facts.server.privileges.on_server("SELECT") {
+            facts.unread.push("the sizes of tables that this account may not read".to_owned());
+        }
+        if let Some(data) = &facts.data {
+            match DiskSpeed::measure(&data.path) {
+                Ok(speed) => facts.speed = Some(speed),
+                Err(error) => facts.unread.push(format!(
+                    "how fast the disk of {} is: {error}; root or the server's user could measure it",
+                    data.path.display()
+                )),
+            }
+        }
+        Ok(facts)
+    }
+
+    /// A global variable; none where the server has none of that name.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+
+    /// One that is a number.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// One that is a whole number.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// Whether one that is there is neither off nor 0.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.text(name).is_some_and(|value| !matches!(value, "" | "0" | "OFF" | "NO"))
+    }
+
+    /// Whether the running server takes another value for it; of MySQL, which does not say, `otherwise`.
+    pub fn is_settable(&self, name: &str, otherwise: bool) -> bool {
+        match &self.settable {
+            Some(settable) => settable.contains(name),
+            None => otherwise,
+        }
+    }
+
+    /// Whether the account may set global variables, as far as its rights are to be seen.
+    pub fn may_set(&self) -> bool {
+        let rights = &self.server.privileges;
+        rights.on_server("SUPER") || self.is_mysql() && rights.on_server("SYSTEM_VARIABLES_ADMIN")
+    }
+
+    /// The right that this takes.
+    pub fn right_to_set(&self) -> &'static str {
+        if self.is_mysql() { "SYSTEM_VARIABLES_ADMIN" } else { "SUPER" }
+    }
+
+    /// The server's version.
+    pub fn version(&self) -> &Version {
+        &self.server.version
+    }
+
+    /// Whether the server is MySQL, or follows it.
+    pub fn is_mysql(&self) -> bool {
+        self.version().flavor == Flavor::MySql
+    }
+
+    /// Looks at the machine and the disks, where they are this machine's.
+    fn look_around(&mut self, session: &Session) {
+        let nodename = rustix::system::uname();
+        let is_named = nodename.nodename().to_bytes() == self.server.hostname.as_bytes();
+        if !is_named && session.options().socket_path().is_none() {
+            let hostname = &self.server.hostname;
+            self.unread.push(format!(
+                "machine and disks of {hostname}, which is not this one: run there, it says more"
+            ));
+            return;
+        }
+        self.host = Some(Host::here());
+        self.data = Some(self.server.datadir.clone())
+            .filter(|_| is_named)
+            .and_then(|datadir| Storage::of(&datadir));
+        if self.data.is_none() {
+            self.unread.push(format!(
+                "the disk of {}: that folder of the server's is not to be seen from here",
+                self.server.datadir.display()
+            ));
+            return;
+        }
+        self.temporary = self.temporary_storage();
+    }
+
+    /// Of the folders of `tmpdir` the one with the least room.
+    fn temporary_storage(&self) -> Option<Storage> {
+        let folders = self.text("innodb_tmpdir").filter(|folder| !folder.is_empty());
+        let folders = folders.or_else(|| self.text("tmpdir"))?;
+        let folders = folders.split(':').map(PathBuf::from);
+        let found = folders.filter_map(|folder| Storage::of(Path::new(&folder)));
+        found.min_by_key(|storage| storage.free_bytes)
+    }
+}
+
+/// All global variables.
+fn variables(session: &mut Session) -> Result<BTreeMap<String, String>> {
+    let rows = session.query("SHOW GLOBAL VARIABLES")?;
+    Ok(rows.iter().map(|row| (row.text_lossy(0).to_ascii_lowercase(), row.text_lossy(1))).collect())
+}
+
+/// Those of InnoDB and the binary log that MariaDB says a running server takes.
+fn settable(session: &mut Session) -> Option<BTreeSet<String>> {
+    if session.version().flavor == Flavor::MySql {
+        return None;
+    }
+    let rows = session.query(
+        "SELECT LOWER(VARIABLE_NAME) FROM information_schema.SYSTEM_VARIABLES WHERE READ_ONLY = 'NO'",
+    );
+    Some(rows.ok()?.iter().map(|row| row.text_lossy(0)).collect())
+}
+
+/// MySQL 8.0.21 and later can leave the redo log out, and say whether they do.
+fn redo_log(session: &mut Session) -> Option<bool> {
+    if session.version().flavor == Flavor::MariaDb {
+        return None;
+    }
+    let rows = session.query("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'").ok()?;
+    Some(rows.first()?.text_lossy(1) == "ON")
+}
+
+fn tables(session: &mut Session) -> Result<Tables> {
+    let row = session.query_row(
+        "SELECT CAST(COALESCE(SUM(DATA_LENGTH), 0) AS UNSIGNED), \
+         CAST(COALESCE(SUM(INDEX_LENGTH), 0) AS UNSIGNED), \
+         CAST(COALESCE(MAX(DATA_LENGTH + INDEX_LENGTH), 0) AS UNSIGNED) \
+         FROM information_schema.TABLES WHERE ENGINE = 'InnoDB'",
+    )?;
+    Ok(Tables {
+        data_bytes: row.number(0)?,
+        index_bytes: row.number(1)?,
+        largest_bytes: row.number(2)?,
+    })
+}

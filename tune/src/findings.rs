@@ -1,0 +1,31 @@
+//! All that is found, from what was seen.
+//!
+//! `settings` what single variables should be; `dangers` what can lose data, doublewrite above all; `ways` what
+//! is in the direct path's way; `commits` whom each commit waits for; `disks` and `machine` what is below the
+//! server.
+
+mod commits;
+mod dangers;
+mod disks;
+mod machine;
+mod settings;
+mod ways;
+
+use crate::facts::Facts;
+use crate::finding::Finding;
+use crate::gain::Gains;
+
+/// Everything there is to say, what matters most first.
+pub fn findings(facts: &Facts, gains: Option<&Gains>) -> Vec<Finding> {
+    let mut all = dangers::found(facts);
+    all.extend(ways::found(facts));
+    all.extend(settings::found(facts));
+    all.extend(commits::found(facts));
+    all.extend(disks::found(facts));
+    all.extend(machine::found(facts));
+    for finding in &mut all {
+        finding.gain = gains.and_then(|gains| gains.of(&finding.what));
+    }
+    all.sort_by_key(|finding| finding.weight);
+    all
+}

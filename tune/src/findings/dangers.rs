@@ -1,0 +1,117 @@
+//! Settings by which data can be lost: told as what they are, however fast they make a load.
+
+use crate::facts::Facts;
+use crate::finding::{Finding, Weight};
+
+pub(super) fn found(facts: &Facts) -> Vec<Finding> {
+    let found =
+        [doublewrite(facts), redo_log(facts), commit(facts), flush_method(facts), checksum(facts)];
+    found.into_iter().flatten().collect()
+}
+
+/// A page is written in several sectors, and a power cut in between leaves half a page, whose rows are lost.
+fn doublewrite(facts: &Facts) -> Option<Finding> {
+    const WHAT: &str = "innodb_doublewrite";
+    let now = facts.text(WHAT)?;
+    let data = facts.data.as_ref();
+    let writes_whole = data.is_some_and(|data| data.writes_pages_whole());
+    match (facts.is_on(WHAT), writes_whole) {
+        (true, true) => {
+            let why = "the file system writes pages whole or not at all, so each is written twice for nothing";
+            Some(
+                Finding::new(Weight::Medium, WHAT, now, why)
+                    .better("OFF")
+                    .risk("none, if blocks (recordsize) are no smaller than the server's pages")
+                    .how("in [mysqld] of my.cnf: skip-innodb-doublewrite; then restart the server"),
+            )
+        }
+        (false, false) => {
+            let why = match data {
+                Some(data) => {
+                    format!("{} does not write pages whole{}", data.file_system, beside(data))
+                }
+                None => {
+                    "unless the file system of the data directory writes pages whole, as ZFS does"
+                        .to_owned()
+                }
+            };
+            Some(
+                Finding::new(Weight::Danger, WHAT, now, &why)
+                    .better("ON")
+                    .risk("a power cut leaves pages of which half is new and half old, and their rows are lost")
+                    .how("in [mysqld] of my.cnf: innodb_doublewrite=ON; then restart the server"),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// What others take for a promise of whole pages, and is none.
+fn beside(data: &crate::storage::Storage) -> String {
+    let atomic = data.device.as_ref().map_or(0, |device| device.atomic_write_bytes);
+    match data.file_system.as_str() {
+        "ext4" | "ext3" if data.has_option("data=journal") => {
+            ": its journal, also with data=journal, may end between two blocks of a page".to_owned()
+        }
+        "ext4" | "ext3" => ": its journal is of blocks, and of file names and sizes".to_owned(),
+        _ if atomic > 0 => format!(
+            "; {atomic} bytes that the device could write at once take a server that asks the kernel for it"
+        ),
+        _ => String::new(),
+    }
+}
+
+fn redo_log(facts: &Facts) -> Option<Finding> {
+    (facts.redo_log == Some(false)).then(|| {
+        Finding::new(
+            Weight::Danger,
+            "innodb_redo_log_enabled",
+            "OFF",
+            "the redo log is not written",
+        )
+        .better("ON")
+        .risk("after any crash the server does not start again, and all data is lost")
+        .how("ALTER INSTANCE ENABLE INNODB REDO_LOG")
+    })
+}
+
+fn commit(facts: &Facts) -> Option<Finding> {
+    const WHAT: &str = "innodb_flush_log_at_trx_commit";
+    let now = facts.text(WHAT).filter(|now| matches!(*now, "0" | "2"))?;
+    let why =
+        "commits are answered before the disk has them: fast for loads, and for all others too";
+    let risk = match now {
+        "0" => "a crash of the server alone loses what was committed in the last second",
+        _ => "a power cut, or a crash of the system, loses what was committed in the last second",
+    };
+    Some(
+        Finding::new(Weight::Danger, WHAT, now, why)
+            .better("1, and 2 while a load runs")
+            .risk(risk)
+            .how(format!("SET GLOBAL {WHAT}=1, and the same in my.cnf")),
+    )
+}
+
+fn flush_method(facts: &Facts) -> Option<Finding> {
+    const WHAT: &str = "innodb_flush_method";
+    let now = facts.text(WHAT)?;
+    let never = ["nosync", "littlesync", "O_DIRECT_NO_FSYNC"];
+    never.iter().find(|word| word.eq_ignore_ascii_case(now))?;
+    let why = "the server does not ask the disk whether pages have come there";
+    Some(
+        Finding::new(Weight::Danger, WHAT, now, why)
+            .better("O_DIRECT")
+            .risk("a power cut loses pages that the redo log does not have any more")
+            .how("in [mysqld] of my.cnf: innodb_flush_method=O_DIRECT; then restart the server"),
+    )
+}
+
+fn checksum(facts: &Facts) -> Option<Finding> {
+    const WHAT: &str = "innodb_checksum_algorithm";
+    let now = facts.text(WHAT).filter(|now| *now == "none")?;
+    Some(
+        Finding::new(Weight::Danger, WHAT, now, "nobody notices a page that the disk has damaged")
+            .better(if facts.is_mysql() { "crc32" } else { "full_crc32" })
+            .risk("damage is found when it has come into the backups"),
+    )
+}

@@ -1,0 +1,118 @@
+//! What the server's files are on.
+
+use disk::size::show;
+
+use crate::facts::Facts;
+use crate::finding::{Finding, Weight};
+use crate::storage::Storage;
+
+/// A disk on which a commit takes longer makes small transactions slow.
+const SYNC_MS_MANY: f64 = 3.0;
+/// A disk that writes no more is what a load waits for.
+const WRITE_BYTES_FEW: f64 = 100e6;
+/// Room without which indexes that are made behind a load may fail.
+const TEMPORARY_BYTES_FEW: u64 = 1 << 30;
+
+pub(super) fn found(facts: &Facts) -> Vec<Finding> {
+    let mut found: Vec<Finding> = [speed(facts), temporary(facts)].into_iter().flatten().collect();
+    if let Some(data) = &facts.data {
+        found.extend(
+            [room(facts, data), scheduler(data), atomic(facts, data)].into_iter().flatten(),
+        );
+        found.extend(mount_options(data));
+    }
+    found
+}
+
+fn speed(facts: &Facts) -> Option<Finding> {
+    let speed = facts.speed?;
+    let is_slow = speed.sync_ms > SYNC_MS_MANY || speed.write_bytes_per_second < WRITE_BYTES_FEW;
+    let weight = if is_slow { Weight::Medium } else { Weight::Note };
+    let now = format!(
+        "{:.2} ms until a small write is there, {}/s of a large one",
+        speed.sync_ms,
+        show(speed.write_bytes_per_second as u64)
+    );
+    let why = "a commit waits for the first, and no load is faster than the second; both measured just now";
+    let finding = Finding::new(weight, "disk of the data directory", now, why);
+    Some(if is_slow {
+        finding.how("fewer, larger transactions: --batch-rows, --batch-bytes")
+    } else {
+        finding
+    })
+}
+
+fn temporary(facts: &Facts) -> Option<Finding> {
+    let temporary = facts.temporary.as_ref()?;
+    let largest = facts.tables.map_or(0, |tables| tables.largest_bytes);
+    let few = temporary.free_bytes < TEMPORARY_BYTES_FEW.max(largest);
+    few.then(|| {
+        let now = format!("{} free in {}", show(temporary.free_bytes), temporary.path.display());
+        let why = "ALTER TABLE and indexes that are made behind a load sort in files there, as large as the index";
+        Finding::new(Weight::Medium, "tmpdir", now, why)
+            .better(show(TEMPORARY_BYTES_FEW.max(largest)))
+            .how("tmpdir or innodb_tmpdir in [mysqld] of my.cnf: a folder with room; then restart the server")
+    })
+}
+
+fn room(facts: &Facts, data: &Storage) -> Option<Finding> {
+    let largest = facts.tables.map_or(0, |tables| tables.largest_bytes);
+    (data.free_bytes < largest).then(|| {
+        let why =
+            "a load into a table that has rows writes it anew, and both are there for a while";
+        Finding::new(
+            Weight::Heavy,
+            "room for the data directory",
+            format!("{} free", show(data.free_bytes)),
+            why,
+        )
+        .better(format!("{}, the size of the largest table", show(largest)))
+    })
+}
+
+fn scheduler(data: &Storage) -> Option<Finding> {
+    let device = data.device.as_ref()?;
+    let now = device.scheduler.as_deref().filter(|now| matches!(*now, "bfq" | "cfq"))?;
+    data.is_solid().then(|| {
+        let why = "it shares the disk fairly among programs, and a server is one program";
+        let file = format!("/sys/block/{}/queue/scheduler", device.name);
+        Finding::new(Weight::Medium, "I/O scheduler", format!("{now} of {}", device.name), why)
+            .better("none or mq-deadline")
+            .risk("other programs on this disk wait longer")
+            .how(format!("echo none > {file}, as root; a udev rule keeps it"))
+    })
+}
+
+/// Whether a page could be written at once, where that is asked for and not to be had.
+fn atomic(facts: &Facts, data: &Storage) -> Option<Finding> {
+    let bytes = data.device.as_ref().map_or(0, |device| device.atomic_write_bytes);
+    let is_of_use = bytes >= facts.server.page_bytes && facts.server.page_bytes > 0;
+    (is_of_use && facts.is_on("innodb_doublewrite") && !data.writes_pages_whole()).then(|| {
+        let why = "the device would write a page whole if the server asked the kernel for that, which none does yet: \
+                   leave doublewrite on";
+        Finding::new(Weight::Note, "atomic writes", format!("up to {bytes} bytes"), why)
+    })
+}
+
+fn mount_options(data: &Storage) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut add = |option: &str, weight, better: &str, why, risk: &str| {
+        if data.has_option(option) {
+            let what = "mount option";
+            found.push(Finding::new(weight, what, option, why).better(better).risk(risk));
+        }
+    };
+    let lost = "a power cut loses what the server was told was on the disk, and damages its files";
+    let no_barrier = "the disk's cache is not told to write out what was synced";
+    for option in ["nobarrier", "barrier=0", "barrier=none"] {
+        add(option, Weight::Danger, "barrier (the default)", no_barrier, lost);
+    }
+    let sync = "each write is waited for, also those that the server syncs by itself later";
+    add("sync", Weight::Heavy, "async (the default)", sync, "");
+    let journal =
+        "everything is written twice, and a page is not whole for that: doublewrite stays needed";
+    add("data=journal", Weight::Medium, "data=ordered (the default)", journal, "");
+    let time = "each read changes the file's times";
+    add("strictatime", Weight::Light, "relatime or noatime", time, "");
+    found
+}

@@ -1,0 +1,439 @@
+//! The variables that matter to loading: what a load wants of each, why, and what that gives up.
+//!
+//! Whether a server has one, and whether it takes another value while it runs, the server says itself; MySQL
+//! does not say the second. Sources: MariaDB 10.11, storage/innobase/handler/ha_innodb.cc; MySQL's reference
+//! manual, "InnoDB Startup Options and System Variables".
+
+use serde::Serialize;
+use server::version::Flavor;
+
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::finding::Weight;
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+/// A redo log from which on a load hardly waits for it.
+const LOG_BYTES_FEW: u64 = GIB;
+/// What it is made, where the disk has eight times as much to spare.
+const LOG_BYTES: u64 = 2 * GIB;
+const IO_CAPACITY: u64 = 2_000;
+const IO_CAPACITY_MAX: u64 = 10_000;
+const DIRTY_PERCENT_FEW: f64 = 75.0;
+const LOG_BUFFER_BYTES: u64 = 64 * MIB;
+const SORT_BUFFER_BYTES: u64 = 64 * MIB;
+/// Part of the machine's memory that a buffer pool may take beside everything else.
+const POOL_PERCENT_OF_MEMORY: u64 = 60;
+/// Statements of Galera, and of MySQL's redo log, have no variable.
+const REDO_LOG: &str = "innodb_redo_log_enabled";
+
+/// A way into the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// A finished tablespace that the server adopts: hardly a page goes through the server.
+    Direct,
+    /// LOAD DATA LOCAL over several connections.
+    Stream,
+    /// INSERTs of many rows.
+    Insert,
+}
+
+/// What is done with the advice on a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It is advised, and set for a load.
+    Set,
+    /// It is set for a load where its class is asked for, and never advised for good.
+    SetOnly,
+    /// It is advised, and left to people.
+    Advise,
+}
+
+/// A variable, and what a load wants of it.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What is given up while it is set.
+    pub class: Class,
+    /// What is done with it.
+    pub used: Use,
+    /// How much it matters.
+    pub weight: Weight,
+    /// Ways into the server that it matters to.
+    pub paths: &'static [Path],
+    /// Whether a running MySQL takes another value.
+    mysql_takes_it: bool,
+    /// What a load wants in its place; none where it is well as it is.
+    better: fn(&Facts) -> Option<String>,
+    /// Why it should not be set on this server.
+    obstacle: fn(&Facts) -> Option<&'static str>,
+    /// Why a load wants that.
+    pub why: &'static str,
+    /// What it costs to leave it so; empty for what the class says.
+    pub cost: &'static str,
+}
+
+/// Rows that are sent go through the buffer pool and the redo log; finished files do not.
+const SENT: &[Path] = &[Path::Stream, Path::Insert];
+const BUILT: &[Path] = &[Path::Direct];
+
+/// Of what most have in common.
+const PLAIN: Variable = Variable {
+    name: "",
+    class: Class::Safe,
+    used: Use::Advise,
+    weight: Weight::Light,
+    paths: SENT,
+    mysql_takes_it: true,
+    better: |_| None,
+    obstacle: |_| None,
+    why: "",
+    cost: "",
+};
+
+/// All of them, in the order in which they are set; they are put back the other way round.
+pub const ALL: &[Variable] = &[
+    Variable {
+        name: "innodb_log_file_size",
+        used: Use::Set,
+        weight: Weight::Heavy,
+        better: log_bytes,
+        obstacle: log_obstacle,
+        why: "every change goes through the redo log; when it is full, sessions wait until changed pages are written",
+        cost: "coming back from a crash takes longer, by as much as the log is larger; its room on the disk",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_redo_log_capacity",
+        used: Use::Set,
+        weight: Weight::Heavy,
+        better: redo_log_bytes,
+        obstacle: room_obstacle,
+        why: "every change goes through the redo log; when it is full, sessions wait until changed pages are written",
+        cost: "coming back from a crash takes longer, by as much as the log is larger; its room on the disk",
+        ..PLAIN
+    },
+    // In this order: the server raises and lowers one with the other.
+    Variable {
+        name: "innodb_io_capacity_max",
+        used: Use::Set,
+        weight: Weight::Light,
+        better: |facts| {
+            at_least(facts, "innodb_io_capacity_max", IO_CAPACITY_MAX).filter(|_| !rotates(facts))
+        },
+        why: "so many pages a second are written at most when the redo log fills up",
+        cost: "others read and write slower while pages are written",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_io_capacity",
+        used: Use::Set,
+        weight: Weight::Light,
+        better: |facts| {
+            at_least(facts, "innodb_io_capacity", IO_CAPACITY).filter(|_| !rotates(facts))
+        },
+        why: "so many pages a second are written behind a load; the default is that of a disk with a head",
+        cost: "others read and write slower while pages are written",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_max_dirty_pages_pct",
+        used: Use::Set,
+        weight: Weight::Medium,
+        better: |facts| {
+            let percent = facts.number("innodb_max_dirty_pages_pct")?;
+            (percent < DIRTY_PERCENT_FEW).then(|| "90".to_owned())
+        },
+        why: "above this part of the buffer pool changed pages are written at once, the same page again and again",
+        cost: "stopping the server takes longer",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_flush_neighbors",
+        used: Use::Set,
+        better: |facts| {
+            let is_on = facts.is_on("innodb_flush_neighbors");
+            (is_on && facts.data.as_ref()?.is_solid()).then(|| "0".to_owned())
+        },
+        why: "pages beside a changed one are written with it, which spares a disk's head a way, and a disk without one nothing",
+        cost: "none on such a disk",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_adaptive_hash_index",
+        used: Use::Set,
+        better: |facts| facts.is_on("innodb_adaptive_hash_index").then(|| "OFF".to_owned()),
+        why: "the hash of pages that are read often is kept up with every row that goes in",
+        cost: "reads that use it are slower until it is full again",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_flush_log_at_trx_commit",
+        class: Class::Relaxed,
+        used: Use::SetOnly,
+        weight: Weight::Heavy,
+        better: |facts| {
+            let waits = matches!(facts.text("innodb_flush_log_at_trx_commit")?, "1" | "3");
+            waits.then(|| "2".to_owned())
+        },
+        why: "each commit waits until the disk has the redo log; with 2 that is done once a second",
+        ..PLAIN
+    },
+    Variable {
+        name: "sync_binlog",
+        class: Class::Relaxed,
+        used: Use::SetOnly,
+        weight: Weight::Heavy,
+        better: |facts| {
+            (facts.server.log_bin && facts.count("sync_binlog")? > 0).then(|| "0".to_owned())
+        },
+        why: "commits wait until the disk has the binary log",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_doublewrite",
+        class: Class::Unsafe,
+        used: Use::SetOnly,
+        mysql_takes_it: false,
+        better: |facts| facts.is_on("innodb_doublewrite").then(|| "OFF".to_owned()),
+        why: "each page is written twice, so that one of the two is whole after a power cut",
+        ..PLAIN
+    },
+    Variable {
+        name: REDO_LOG,
+        class: Class::Unsafe,
+        used: Use::SetOnly,
+        better: |facts| facts.redo_log.filter(|is_on| *is_on).map(|_| "OFF".to_owned()),
+        why: "without the redo log only pages are written, and each once",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_buffer_pool_size",
+        weight: Weight::Heavy,
+        better: pool_bytes,
+        why: "an index that does not fit into it has a page read and one written for nearly every row",
+        cost: "its memory; made smaller again, the server waits for pages that are in use, which is why no load does it",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_log_buffer_size",
+        better: |facts| at_least(facts, "innodb_log_buffer_size", LOG_BUFFER_BYTES),
+        why: "large transactions write the redo log as often as this is full",
+        cost: "its memory",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_sort_buffer_size",
+        mysql_takes_it: false,
+        better: |facts| at_least(facts, "innodb_sort_buffer_size", SORT_BUFFER_BYTES),
+        why: "an index that is made when the rows are in is sorted with so much memory, and in passes over a file if it is not enough",
+        cost: "so much memory, three times, for each index that is being made",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_change_buffering",
+        weight: Weight::Medium,
+        better: |facts| {
+            let is_mariadb = facts.version().flavor == Flavor::MariaDb;
+            let on = facts.text("innodb_change_buffering")? != "none";
+            (is_mariadb && on).then(|| "none".to_owned())
+        },
+        why: "the change buffer has lost index entries in several versions, and MariaDB 11 has none any more",
+        cost: "entries of indexes that are not in the buffer pool are slower: INSERT and LOAD DATA into such a table took 2.7 times as long without it; \
+               merging (--mode append) is faster than both",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_flush_method",
+        mysql_takes_it: false,
+        better: flush_method,
+        why: "through the page cache each page is in memory twice, and is written when the kernel likes",
+        cost: "none but on file systems that cannot",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_checksum_algorithm",
+        weight: Weight::Heavy,
+        paths: BUILT,
+        mysql_takes_it: false,
+        better: |facts| {
+            let is_mariadb = facts.version().flavor == Flavor::MariaDb;
+            let known = facts.text("innodb_checksum_algorithm")?.ends_with("full_crc32");
+            (is_mariadb && !known).then(|| "full_crc32".to_owned())
+        },
+        why: "the direct path builds files with this checksum only",
+        cost: "none: tables that are there stay as they are, and are read",
+        ..PLAIN
+    },
+    Variable {
+        name: "innodb_autoinc_lock_mode",
+        mysql_takes_it: false,
+        better: |facts| {
+            let waits = facts.count("innodb_autoinc_lock_mode")? < 2;
+            let by_row = !facts.server.log_bin || facts.text("binlog_format") == Some("ROW");
+            (waits && by_row).then(|| "2".to_owned())
+        },
+        why: "LOAD DATA and INSERT .. SELECT lock a table's AUTO_INCREMENT counter to their end, so that connections wait for each other",
+        cost: "numbers of one statement are not in one row; never with a binary log of statements",
+        ..PLAIN
+    },
+];
+
+impl Variable {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<&'static Variable> {
+        ALL.iter().find(|variable| variable.name == name)
+    }
+
+    /// What it is now; none where the server has no such thing.
+    pub fn now(&self, facts: &Facts) -> Option<String> {
+        if self.name == REDO_LOG {
+            return facts.redo_log.map(|on| if on { "ON" } else { "OFF" }.to_owned());
+        }
+        facts.text(self.name).map(str::to_owned)
+    }
+
+    /// What a load wants in its place; none where it is well as it is, or not there.
+    pub fn better(&self, facts: &Facts) -> Option<String> {
+        (self.better)(facts).filter(|_| self.now(facts).is_some())
+    }
+
+    /// Whether the running server takes another value.
+    pub fn is_settable(&self, facts: &Facts) -> bool {
+        self.name == REDO_LOG || facts.is_settable(self.name, self.mysql_takes_it)
+    }
+
+    /// Why it should not be set on this server, if there is a reason.
+    pub fn obstacle(&self, facts: &Facts) -> Option<&'static str> {
+        (self.obstacle)(facts)
+    }
+
+    /// The statement that sets it.
+    pub fn statement(&self, value: &str) -> String {
+        match (self.name, value) {
+            (REDO_LOG, "OFF") => "ALTER INSTANCE DISABLE INNODB REDO_LOG".to_owned(),
+            (REDO_LOG, _) => "ALTER INSTANCE ENABLE INNODB REDO_LOG".to_owned(),
+            (name, value) if is_word(value) => format!("SET GLOBAL {name}={value}"),
+            (name, value) => {
+                format!("SET GLOBAL {name}={}", server::identifier::quote_text(value))
+            }
+        }
+    }
+
+    /// The question for its value.
+    pub fn question(&self) -> String {
+        match self.name {
+            REDO_LOG => "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'".to_owned(),
+            name => format!("SHOW GLOBAL VARIABLES LIKE '{name}'"),
+        }
+    }
+}
+
+/// Whether a value stands in SET without quotes.
+fn is_word(value: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+    !value.is_empty() && value.bytes().all(is_plain)
+}
+
+fn at_least(facts: &Facts, name: &str, least: u64) -> Option<String> {
+    (facts.number(name)? < least as f64).then(|| least.to_string())
+}
+
+fn rotates(facts: &Facts) -> bool {
+    let device = facts.data.as_ref().and_then(|data| data.device.as_ref());
+    device.is_some_and(|device| device.rotates == Some(true))
+}
+
+fn log_bytes(facts: &Facts) -> Option<String> {
+    larger_log(facts, "innodb_log_file_size")
+}
+
+fn redo_log_bytes(facts: &Facts) -> Option<String> {
+    larger_log(facts, "innodb_redo_log_capacity")
+}
+
+/// A larger redo log, where the disk has room for it.
+fn larger_log(facts: &Facts, name: &str) -> Option<String> {
+    let now = facts.count(name)?;
+    let room = facts.data.as_ref().map_or(u64::MAX, |data| data.free_bytes / 8);
+    let better = LOG_BYTES.min(room / MIB * MIB);
+    (now < LOG_BYTES_FEW && better >= 2 * now).then(|| better.to_string())
+}
+
+/// Versions of MariaDB before these lose the log when they are killed while its size is being changed
+/// (MDEV-34750), or hang (MDEV-36082).
+fn log_obstacle(facts: &Facts) -> Option<&'static str> {
+    let version = facts.version();
+    let is_sound = match version.series() {
+        (10, 11) => version.number >= (10, 11, 12),
+        (11, 4) => version.number >= (11, 4, 6),
+        (11, 8) => version.number >= (11, 8, 2),
+        series => series >= (12, 0),
+    };
+    if !is_sound {
+        return Some(
+            "a crash of this version while the log's size is being changed can lose the log",
+        );
+    }
+    room_obstacle(facts)
+}
+
+fn room_obstacle(facts: &Facts) -> Option<&'static str> {
+    facts.data.is_none().then_some("the disk is not to be seen from here, so its room is not known")
+}
+
+/// A pool that holds all tables, or what of them the machine's memory does.
+fn pool_bytes(facts: &Facts) -> Option<String> {
+    let (tables, host) = (facts.tables?, facts.host.as_ref()?);
+    let now = facts.count("innodb_buffer_pool_size")?;
+    let wanted = (tables.data_bytes + tables.index_bytes) * 11 / 10;
+    let free = now + host.available_bytes * 3 / 4;
+    let most = (host.memory_bytes * POOL_PERCENT_OF_MEMORY / 100).min(free);
+    let better = wanted.min(most) / (128 * MIB) * (128 * MIB);
+    (better * 4 >= now * 5).then(|| better.to_string())
+}
+
+fn flush_method(facts: &Facts) -> Option<String> {
+    let now = facts.text("innodb_flush_method")?;
+    let is_good =
+        now.starts_with("O_DIRECT") || facts.data.as_ref().is_some_and(|d| d.writes_pages_whole());
+    (!is_good).then(|| "O_DIRECT".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_those_of_the_server() {
+        let of = |name: &str, value: &str| Variable::named(name).map(|v| v.statement(value));
+        let cases = [
+            ("sync_binlog", "0", "SET GLOBAL sync_binlog=0"),
+            (
+                "innodb_max_dirty_pages_pct",
+                "90.000000",
+                "SET GLOBAL innodb_max_dirty_pages_pct=90.000000",
+            ),
+            ("innodb_doublewrite", "fast", "SET GLOBAL innodb_doublewrite=fast"),
+            ("innodb_doublewrite", "a'b", "SET GLOBAL innodb_doublewrite='a''b'"),
+            (REDO_LOG, "OFF", "ALTER INSTANCE DISABLE INNODB REDO_LOG"),
+            (REDO_LOG, "ON", "ALTER INSTANCE ENABLE INNODB REDO_LOG"),
+        ];
+        for (name, value, sql) in cases {
+            assert_eq!(of(name, value).as_deref(), Some(sql));
+        }
+        assert!(Variable::named("innodb_unheard_of").is_none());
+    }
+
+    #[test]
+    fn every_variable_says_why_and_what_it_costs() {
+        for variable in ALL {
+            assert!(!variable.why.is_empty() && !variable.paths.is_empty(), "{variable:?}");
+            assert!(variable.class != Class::Safe || !variable.cost.is_empty(), "{variable:?}");
+            let is_once = ALL.iter().filter(|other| other.name == variable.name).count() == 1;
+            assert!(is_once, "{}", variable.name);
+        }
+    }
+}
