@@ -6,7 +6,7 @@ use std::time::Instant;
 use server::Session;
 use testkit::{TestServer, TestServerOptions};
 
-use crate::partitioned::BY_FOR_ONE;
+use crate::partitioned::{BY_FOR_ONE, BY_FOR_TWO};
 use crate::scene::{Mode, PLACES, SWAPPED, Scene, swapped_from};
 use crate::support::{
     Contents, Desk, PATIENCE, check_table, contents, finish, resume, run, start, wait_paused,
@@ -76,7 +76,7 @@ fn wait_for_waiter(session: &mut Session, statement: &str) {
 #[test]
 fn others_read_meanwhile_and_who_writes_goes_on_with_the_new_table() {
     let Some(server) = TestServer::start() else { return };
-    for by in ["", BY_FOR_ONE] {
+    for by in ["", BY_FOR_ONE, BY_FOR_TWO] {
         others_read_meanwhile(&server, by);
     }
 }
@@ -186,7 +186,7 @@ fn a_table_is_left_as_it_is_that_there_are_no_rows_for() {
 #[test]
 fn a_load_that_no_longer_holds_the_table_changes_nothing() {
     let Some(server) = TestServer::start() else { return };
-    for by in ["", BY_FOR_ONE] {
+    for by in ["", BY_FOR_ONE, BY_FOR_TWO] {
         no_longer_held(&server, by);
     }
 }

@@ -8,51 +8,72 @@ use testkit::{TestServer, TestServerOptions};
 use crate::scene::{Mode, SWAPPED, Scene};
 use crate::support::{check_table, contents, finish, resume, run, start, wait_paused};
 
-/// One of them gets no rows.
+/// What divides a table; one partition gets no rows.
 const BY: &str = "RANGE (id) (PARTITION p0 VALUES LESS THAN (0), PARTITION p1 VALUES LESS THAN (1000), \
                   PARTITION p2 VALUES LESS THAN MAXVALUE)";
+/// The same where rows that are added are for one partition, which has some.
 pub(crate) const BY_FOR_ONE: &str = "RANGE (id) (PARTITION p0 VALUES LESS THAN (-400), PARTITION p1 VALUES LESS THAN \
                           (100000), PARTITION p2 VALUES LESS THAN MAXVALUE)";
+/// The same where they are for two, of which one has some; another has rows, and gets none.
+pub(crate) const BY_FOR_TWO: &str = "RANGE (id) (PARTITION p0 VALUES LESS THAN (-400), PARTITION p1 VALUES LESS THAN \
+                          (1000), PARTITION p2 VALUES LESS THAN MAXVALUE)";
 const ROWS: u32 = 2_000;
 /// Places at which the target is new.
 const EXCHANGED: [&str; 2] = ["publish.moved", SWAPPED];
 
+/// Where something is killed, of which load into what.
+type Place = (&'static str, Mode, &'static str);
+
 /// Where a load is killed.
-const PLACES: [(&str, Mode); 18] = [
+const PLACES: [Place; 27] = [
     // In make test, and in the soak all.
-    ("partition.exchanged", Mode::Insert),
-    ("import.end", Mode::Replace),
-    ("publish.moved", Mode::Append),
-    ("publish.begin", Mode::Append),
-    ("rows.end", Mode::Append),
-    ("export.held", Mode::Append),
-    ("partitions.made", Mode::Append),
-    ("import.placed", Mode::Append),
-    ("import.end", Mode::Append),
-    (SWAPPED, Mode::Append),
-    ("shadow.created", Mode::Insert),
-    ("shadow.discarded", Mode::Replace),
-    ("rows.end", Mode::Insert),
-    ("partitions.made", Mode::Insert),
-    ("import.placed", Mode::Replace),
-    ("publish.begin", Mode::Insert),
-    (SWAPPED, Mode::Replace),
-    (SWAPPED, Mode::Insert),
+    ("partition.exchanged", Mode::Append, BY_FOR_TWO),
+    ("import.end", Mode::Replace, BY),
+    ("publish.moved", Mode::Append, BY_FOR_ONE),
+    ("publish.begin", Mode::Append, BY_FOR_ONE),
+    ("partition.exchanged", Mode::Insert, BY),
+    ("rows.end", Mode::Append, BY_FOR_ONE),
+    ("export.held", Mode::Append, BY_FOR_ONE),
+    ("partitions.made", Mode::Append, BY_FOR_ONE),
+    ("import.placed", Mode::Append, BY_FOR_ONE),
+    ("import.end", Mode::Append, BY_FOR_ONE),
+    (SWAPPED, Mode::Append, BY_FOR_ONE),
+    ("shadow.created", Mode::Insert, BY),
+    ("shadow.discarded", Mode::Replace, BY),
+    ("rows.end", Mode::Insert, BY),
+    ("partitions.made", Mode::Insert, BY),
+    ("import.placed", Mode::Replace, BY),
+    ("publish.begin", Mode::Insert, BY),
+    (SWAPPED, Mode::Replace, BY),
+    (SWAPPED, Mode::Insert, BY),
+    ("rows.end", Mode::Append, BY_FOR_TWO),
+    ("export.held", Mode::Append, BY_FOR_TWO),
+    ("partitions.made", Mode::Append, BY_FOR_TWO),
+    ("import.placed", Mode::Append, BY_FOR_TWO),
+    ("import.end", Mode::Append, BY_FOR_TWO),
+    ("publish.begin", Mode::Append, BY_FOR_TWO),
+    ("publish.moved", Mode::Append, BY_FOR_TWO),
+    (SWAPPED, Mode::Append, BY_FOR_TWO),
 ];
 
 /// Where its server is.
-const SERVER_PLACES: [(&str, Mode); 11] = [
-    ("partition.exchanged", Mode::Replace),
-    ("publish.moved", Mode::Append),
-    (SWAPPED, Mode::Replace),
-    ("shadow.discarded", Mode::Replace),
-    ("partitions.made", Mode::Replace),
-    ("import.placed", Mode::Replace),
-    ("import.end", Mode::Replace),
-    ("export.held", Mode::Append),
-    ("import.placed", Mode::Append),
-    ("publish.begin", Mode::Append),
-    (SWAPPED, Mode::Append),
+const SERVER_PLACES: [Place; 16] = [
+    ("partition.exchanged", Mode::Append, BY_FOR_TWO),
+    ("publish.moved", Mode::Append, BY_FOR_ONE),
+    ("partition.exchanged", Mode::Replace, BY),
+    (SWAPPED, Mode::Replace, BY),
+    ("shadow.discarded", Mode::Replace, BY),
+    ("partitions.made", Mode::Replace, BY),
+    ("import.placed", Mode::Replace, BY),
+    ("import.end", Mode::Replace, BY),
+    ("export.held", Mode::Append, BY_FOR_ONE),
+    ("import.placed", Mode::Append, BY_FOR_ONE),
+    ("publish.begin", Mode::Append, BY_FOR_ONE),
+    (SWAPPED, Mode::Append, BY_FOR_ONE),
+    ("export.held", Mode::Append, BY_FOR_TWO),
+    ("publish.begin", Mode::Append, BY_FOR_TWO),
+    ("publish.moved", Mode::Append, BY_FOR_TWO),
+    (SWAPPED, Mode::Append, BY_FOR_TWO),
 ];
 
 #[test]
@@ -66,20 +87,15 @@ fn a_load_killed_at_any_step_leaves_the_old_partitions_or_the_new_ones() {
     killed_at(&PLACES);
 }
 
-fn killed_at(places: &[(&str, Mode)]) {
+fn killed_at(places: &[Place]) {
     let Some(server) = TestServer::shared() else { return };
-    for &(place, mode) in places {
-        let mut scene = Scene::of(server, mode, ROWS, by(mode));
+    for &(place, mode, by) in places {
+        let mut scene = Scene::of(server, mode, ROWS, by);
         let killed = run(&mut scene.load_with(&format!("{place}=kill")));
         assert_eq!(killed.status.signal(), Some(9), "{place}: {killed:?}");
         assert_eq!(scene.is_new(), EXCHANGED.contains(&place), "{place}");
         scene.again(place);
     }
-}
-
-/// What divides a table: rows that are added are for one partition, which has some.
-fn by(mode: Mode) -> &'static str {
-    if mode == Mode::Append { BY_FOR_ONE } else { BY }
 }
 
 #[test]
@@ -93,11 +109,11 @@ fn a_server_killed_at_any_step_comes_back_with_the_old_partitions_or_the_new_one
     server_killed_at(&SERVER_PLACES);
 }
 
-fn server_killed_at(places: &[(&str, Mode)]) {
+fn server_killed_at(places: &[Place]) {
     let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
     let Some(server) = TestServer::start_with(&options) else { return };
-    for &(place, mode) in places {
-        let mut scene = Scene::of(&server, mode, ROWS, by(mode));
+    for &(place, mode, by) in places {
+        let mut scene = Scene::of(&server, mode, ROWS, by);
         let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
         wait_paused(&mut child);
         server.kill_9().unwrap();

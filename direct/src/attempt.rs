@@ -39,8 +39,10 @@ pub struct Built {
     pub(crate) rows_in_all: u64,
     /// Rows that the table had, and that new ones replaced.
     pub(crate) replaced: u64,
-    /// Of each partition, in a table that has any.
+    /// Of the input, of each partition in a table that has any.
     pub(crate) partition_rows: Vec<u64>,
+    /// Of each file, with those that its table had.
+    pub(crate) file_rows: Vec<u64>,
     pub(crate) rejects: u64,
     pub(crate) rejects_by_reason: Vec<RejectTally>,
     pub(crate) duplicates: u64,
@@ -106,21 +108,17 @@ pub(crate) enum Tried<T> {
 }
 
 impl RowsBuilt<'_> {
-    /// The partition that all rows go to; none in a table without any.
+    /// The partition that all rows go to; none if they go to several, or the table has none.
     ///
-    /// Errors: they go to several, whose exchange is not one statement.
+    /// Errors: there are partitions, and no rows.
     pub(crate) fn only_partition(&self) -> Result<Option<usize>, Error> {
         let mut filled = self.partition_rows.iter().enumerate().filter(|(_, rows)| **rows > 0);
-        let first = filled.next().map(|(partition, _)| partition);
-        match filled.count() {
-            0 if first.is_none() && !self.partition_rows.is_empty() => {
+        match (filled.next(), filled.next()) {
+            (None, _) if !self.partition_rows.is_empty() => {
                 Err(Error::NotMerged("no row says which partition they go to".to_owned()))
             }
-            0 => Ok(first),
-            more => Err(Error::NotMerged(format!(
-                "they go to {} partitions, and only one can be exchanged at once",
-                more + 1
-            ))),
+            (first, None) => Ok(first.map(|(partition, _)| partition)),
+            (_, Some(_)) => Ok(None),
         }
     }
 
@@ -185,6 +183,7 @@ impl<'a> Build<'a> {
             rows_in_all: 0,
             replaced: 0,
             partition_rows: Vec::new(),
+            file_rows: Vec::new(),
             rejects: rows.rejects,
             rejects_by_reason: rows.rejects_by_reason,
             duplicates: rows.duplicates,
@@ -282,12 +281,13 @@ impl<'a> Build<'a> {
         let (file_bytes, mut indexes, early) = seal_all(sinks)?;
         let replaced = attempt.replaced.map_or(0, Replaced::count);
         let rows_in_all =
-            built.rows + self.old().map_or(0, |old| old.rows.saturating_sub(replaced));
+            built.rows + self.old().map_or(0, |old| old.rows().saturating_sub(replaced));
         indexes.iter_mut().for_each(|index| index.records = rows_in_all);
         let built = Built {
             rows: built.rows,
             rows_in_all,
             replaced,
+            file_rows: self.file_rows(&built.partition_rows, rows_in_all),
             partition_rows: built.partition_rows,
             rejects: built.rejects,
             rejects_by_reason: built.rejects_by_reason,
@@ -303,6 +303,16 @@ impl<'a> Build<'a> {
             adds_nothing: false,
         };
         Ok((built, early))
+    }
+
+    /// Rows of each file that is built, of so many new ones a partition, if there are partitions.
+    fn file_rows(&self, new: &[u64], rows_in_all: u64) -> Vec<u64> {
+        let old = self.old();
+        if new.is_empty() || old.is_some_and(|old| old.partition.is_some()) {
+            return vec![rows_in_all];
+        }
+        let old = |at: usize| old.and_then(|old| old.files.get(at)).map_or(0, |file| file.rows);
+        new.iter().enumerate().map(|(at, rows)| rows + old(at)).collect()
     }
 
     /// How many the table has, if any.

@@ -28,7 +28,7 @@ use values::Collation;
 
 use crate::attempt::RowsBuilt;
 use crate::build::Build;
-use crate::old::OldTable;
+use crate::old::{Like, OldTable};
 use crate::verify::Bounds;
 
 /// Part of the memory for runs that may be kept for old rows while new ones are read.
@@ -47,7 +47,7 @@ pub(crate) struct Hold<'h, 'l> {
 
 impl Hold<'_, '_> {
     /// Has the server write out the target, if it is to keep its rows, and verifies that: of one with
-    /// partitions the one that new rows go to. Nobody writes to it from then on.
+    /// partitions the one that all new rows go to, or all of them. Nobody writes to it from then on.
     pub(crate) fn take(
         &mut self,
         build: &Build<'_>,
@@ -56,13 +56,15 @@ impl Hold<'_, '_> {
     ) -> Result<(), Error> {
         let Some(old) = build.old.filter(|_| self.export.is_none()) else { return Ok(()) };
         if build.binding.partitions.is_some() && partition.is_none() {
-            let why = match build.binding.clustered.has_row_id {
-                true => "hidden row ids go on behind those that it has",
-                false => "--memory has no room for them before it is read",
-            };
-            return Err(Error::NotMerged(format!(
-                "the partition that new rows go to is known when these are read, and {why}"
-            )));
+            if let Some(why) = self.prepared.one_partition {
+                return Err(Error::NotMerged(format!(
+                    "they go to several partitions, or it is not known beforehand to which one: {why}"
+                )));
+            }
+            if build.options.on_duplicate != OnDuplicate::Fail {
+                let why = "rows that lose are looked for in tables without partitions only";
+                return Err(Error::NotMerged(why.to_owned()));
+            }
         }
         let (export, table) = steps.step(Stage::Export, || self.export(build, partition))?;
         self.export = Some(export);
@@ -84,18 +86,15 @@ impl Hold<'_, '_> {
             memory_bytes_max: prepared.options.memory_bytes_max,
             interrupt: &prepared.options.interrupt,
         };
-        let like = (build.template(), self.cfg);
-        let mut old = OldTable::open(
-            &export,
-            like,
-            build.binding,
-            self.collations,
-            bounds,
-            prepared.progress,
-        )?;
-        if partition.is_some() {
-            old.partition = partition;
-            // The file knows of its own rows only.
+        let like = Like {
+            template: build.template(),
+            cfg: self.cfg,
+            binding: build.binding,
+            collations: self.collations,
+        };
+        let mut old = OldTable::open((&export, partition), like, bounds, prepared.progress)?;
+        if partitions.is_some() {
+            // A file knows of its own rows only.
             let next = self.direct.lock.next_auto_increment()?;
             old.next_auto_increment = old.next_auto_increment.max(next.unwrap_or(0));
         }
@@ -116,10 +115,15 @@ pub(crate) fn reserved(
         return Ok(None);
     }
     let file_bytes = direct.lock.file_bytes()?;
+    let largest = file_bytes.iter().copied().max().unwrap_or(0);
     let indexes = 1 + binding.secondaries.len();
-    let bytes = OldTable::bytes_at_most(file_bytes, indexes, memory.threads)
-        + Least::verifying_bytes(file_bytes) as usize;
-    Ok(Some(bytes).filter(|bytes| *bytes <= memory.run_bytes / RESERVED_SHARE))
+    let fits = |files: &[u64]| {
+        let bytes = OldTable::bytes_at_most(files, indexes, memory.threads)
+            + Least::verifying_bytes(largest) as usize;
+        Some(bytes).filter(|bytes| *bytes <= memory.run_bytes / RESERVED_SHARE)
+    };
+    // All partitions, or the one that gets rows, if that comes true.
+    Ok(fits(&file_bytes).or_else(|| fits(&[largest])))
 }
 
 /// Whether new rows that were read before the table was held are as if they had been read now; else

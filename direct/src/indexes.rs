@@ -43,7 +43,7 @@ pub(crate) struct IndexesStage<'a> {
     pub(crate) tasks: Vec<Task>,
     /// The table's rows so far, if it is to keep them; all indexes are merged then.
     pub(crate) old: Option<OldSource<'a>>,
-    /// One, or one a partition.
+    /// One, or one a partition; as many as there are old files, if there are any.
     pub(crate) sinks: &'a [PageSink<'a>],
     /// Bytes before each key, which say whose it is.
     pub(crate) prefix_bytes: usize,
@@ -105,8 +105,9 @@ impl IndexesStage<'_> {
         let index = self.first_index + slot;
         let secondary = index.checked_sub(1).map(|position| &self.binding.secondaries[position]);
         let old = self.old.map(|old| {
-            let copier = (index == 0).then(|| Copier::new(&self.sinks[space], &old.table.file));
-            old.entries(index, copier)
+            let file = &old.table.files[space].space;
+            let copier = (index == 0).then(|| Copier::new(&self.sinks[space], file));
+            old.entries((space, index), copier)
         });
         Worker {
             old,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use sort::{KeyRange, Runs};
 
-use crate::old::{OldIndex, OldTable};
+use crate::old::{OldFile, OldTable};
 use crate::order::partition_prefix;
 
 /// One range of one index.
@@ -29,33 +29,31 @@ pub(crate) struct OldRange {
     pub(crate) leaves: Range<usize>,
 }
 
+/// Where the entries of one tablespace are.
+struct Place<'a> {
+    /// What their keys begin with, and what those behind them do; nothing in a table without partitions.
+    prefix: Vec<u8>,
+    behind: Option<Vec<u8>>,
+    /// The file that it takes over.
+    old: Option<&'a OldFile>,
+}
+
 /// Cuts all runs into ranges of about `range_bytes`, index by index, with what an old table has of each.
 /// An index without entries still has one range, so that somebody finishes it. Of keys of so many
-/// `partitions`, each of these has its own, all indexes of one before those of the next; of old rows
-/// there is the one that they are of.
+/// `partitions`, each of these has its own, all indexes of one before those of the next, unless old rows
+/// are merged of one only.
 pub(crate) fn tasks(
     runs: &[Runs],
     old: Option<&OldTable>,
     range_bytes: usize,
     partitions: Option<usize>,
 ) -> Vec<Task> {
-    match (old, partitions) {
-        (None, Some(count)) => tasks_of_each(runs, range_bytes, count),
-        (Some(old), Some(_)) => {
-            let prefix = partition_prefix(old.partition.unwrap_or(0));
-            tasks_of_one(runs, Some((&old.indexes, &prefix)), range_bytes)
-        }
-        (old, None) => tasks_of_one(runs, old.map(|old| (&old.indexes[..], &[][..])), range_bytes),
-    }
-}
-
-fn tasks_of_each(runs: &[Runs], range_bytes: usize, partitions: usize) -> Vec<Task> {
     let all: Vec<Vec<KeyRange>> = runs.iter().map(|runs| runs.ranges(range_bytes)).collect();
-    let mut tasks: Vec<Task> = Vec::new();
-    for space in 0..partitions {
+    let mut tasks = Vec::new();
+    for (space, place) in places(old, partitions).iter().enumerate() {
         for (slot, ranges) in all.iter().enumerate() {
-            let task = |range| Task { slot, space, range, old: None, is_last: false };
-            tasks.extend(of_partition(ranges, space).map(task));
+            let task = |(range, old)| Task { slot, space, range, old, is_last: false };
+            tasks.extend(place.ranges(ranges, slot, range_bytes).into_iter().map(task));
             if let Some(task) = tasks.last_mut() {
                 task.is_last = true;
             }
@@ -64,75 +62,100 @@ fn tasks_of_each(runs: &[Runs], range_bytes: usize, partitions: usize) -> Vec<Ta
     tasks
 }
 
-/// The parts of ranges, which hold all keys, that keys of a partition lie in; at least one.
-fn of_partition(ranges: &[KeyRange], partition: usize) -> impl Iterator<Item = KeyRange> {
-    let (first, behind) = (partition_prefix(partition), partition_prefix(partition + 1));
-    let is_in = move |range: &&KeyRange| {
-        range.start.as_slice() < &behind[..]
-            && range.end.as_ref().is_none_or(|end| end.as_slice() > &first[..])
-    };
-    ranges.iter().filter(is_in).map(move |range| KeyRange {
-        start: range.start.clone().max(first.to_vec()),
-        end: Some(range.end.clone().map_or(behind.to_vec(), |end| end.min(behind.to_vec()))),
-        bytes: range.bytes,
-    })
+/// The tablespaces that are built.
+fn places(old: Option<&OldTable>, partitions: Option<usize>) -> Vec<Place<'_>> {
+    let file = |at: usize| old.and_then(|old| old.files.get(at));
+    match (partitions, old.and_then(|old| old.partition)) {
+        (None, _) => vec![Place { prefix: Vec::new(), behind: None, old: file(0) }],
+        (Some(_), Some(partition)) => vec![Place::of(partition, file(0))],
+        (Some(count), None) => (0..count).map(|at| Place::of(at, file(at))).collect(),
+    }
 }
 
-/// Of one tablespace; with the old indexes, and what keys of new entries have before those of old ones.
-fn tasks_of_one(runs: &[Runs], old: Option<(&[OldIndex], &[u8])>, range_bytes: usize) -> Vec<Task> {
-    let mut tasks = Vec::new();
-    for (slot, runs) in runs.iter().enumerate() {
-        let task = |range, old| Task { slot, space: 0, range, old, is_last: false };
-        match old.map(|(indexes, prefix)| (&indexes[slot], prefix)) {
-            None => {
-                let ranges = runs.ranges(range_bytes).into_iter();
-                tasks.extend(ranges.map(|range| task(range, None)));
-            }
-            Some((old, prefix)) => {
-                let ranges = old.ranges(runs, prefix, range_bytes).into_iter();
-                tasks.extend(ranges.map(|(range, leaves)| {
-                    task(behind(prefix, &range), Some(OldRange { range, leaves }))
-                }));
-            }
-        }
-        if let Some(task) = tasks.last_mut() {
-            task.is_last = true;
+impl<'a> Place<'a> {
+    fn of(partition: usize, old: Option<&'a OldFile>) -> Place<'a> {
+        let prefix = |partition| partition_prefix(partition).to_vec();
+        Place { prefix: prefix(partition), behind: Some(prefix(partition + 1)), old }
+    }
+
+    /// Its part of the ranges of an index, which hold all new keys, or such a part by the leaves of the
+    /// old one; at least one.
+    fn ranges(
+        &self,
+        new: &[KeyRange],
+        slot: usize,
+        range_bytes: usize,
+    ) -> Vec<(KeyRange, Option<OldRange>)> {
+        let new = new.iter().filter(|range| self.has(range)).map(|range| self.without(range));
+        let Some(old) = self.old else {
+            return new.map(|range| (self.with(&range), None)).collect();
+        };
+        let ranges = old.indexes[slot].ranges(new.collect(), range_bytes).into_iter();
+        let both = |(range, leaves)| (self.with(&range), Some(OldRange { range, leaves }));
+        ranges.map(both).collect()
+    }
+
+    fn has(&self, range: &KeyRange) -> bool {
+        let begins = self.behind.as_ref().is_none_or(|behind| range.start < *behind);
+        begins && range.end.as_ref().is_none_or(|end| *end > self.prefix)
+    }
+
+    /// Its part of a range, of what keys have behind their prefix.
+    fn without(&self, range: &KeyRange) -> KeyRange {
+        let rest = |key: &Vec<u8>| key.strip_prefix(&self.prefix[..]).map(<[u8]>::to_vec);
+        KeyRange {
+            start: rest(&range.start).unwrap_or_default(),
+            end: range.end.as_ref().and_then(rest),
+            bytes: range.bytes,
         }
     }
-    tasks
-}
 
-/// The range of the keys that have `prefix` before those of a range.
-fn behind(prefix: &[u8], range: &KeyRange) -> KeyRange {
-    let whole = |key: &Vec<u8>| [prefix, key].concat();
-    KeyRange { start: whole(&range.start), end: range.end.as_ref().map(whole), bytes: range.bytes }
+    /// The whole keys of such a range.
+    fn with(&self, range: &KeyRange) -> KeyRange {
+        let whole = |key: &Vec<u8>| [&self.prefix[..], key].concat();
+        KeyRange {
+            start: whole(&range.start),
+            end: range.end.as_ref().map(whole).or_else(|| self.behind.clone()),
+            bytes: range.bytes,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_partitions_ranges_are_those_of_its_keys() {
-        let range = KeyRange { start: Vec::new(), end: Some(vec![7]), bytes: 5 };
-        assert_eq!(behind(&[], &range), range);
-        let of_three = behind(&partition_prefix(3), &range);
-        assert_eq!((of_three.start, of_three.end), (vec![0, 3], Some(vec![0, 3, 7])));
+    fn range(start: &[u8], end: Option<&[u8]>) -> KeyRange {
+        KeyRange { start: start.to_vec(), end: end.map(<[u8]>::to_vec), bytes: 7 }
+    }
+
+    /// Of one partition, or of a table without any.
+    fn parts(partition: Option<usize>, ranges: &[KeyRange]) -> Vec<KeyRange> {
+        let whole = || Place { prefix: Vec::new(), behind: None, old: None };
+        let place = partition.map_or_else(whole, |at| Place::of(at, None));
+        place.ranges(ranges, 0, 1).into_iter().map(|(range, _)| range).collect()
     }
 
     #[test]
     fn each_partition_has_its_part_of_the_ranges() {
-        let range = |start: &[u8], end: Option<&[u8]>| KeyRange {
-            start: start.to_vec(),
-            end: end.map(<[u8]>::to_vec),
-            bytes: 7,
-        };
         let ranges =
             [range(&[], Some(&[0, 1, 5])), range(&[0, 1, 5], Some(&[0, 2])), range(&[0, 2], None)];
-        let of = |partition| of_partition(&ranges, partition).collect::<Vec<_>>();
+        let of = |partition| parts(Some(partition), &ranges);
         assert_eq!(of(0), [range(&[0, 0], Some(&[0, 1]))]);
         assert_eq!(of(1), [range(&[0, 1], Some(&[0, 1, 5])), range(&[0, 1, 5], Some(&[0, 2]))]);
         assert_eq!(of(2), [range(&[0, 2], Some(&[0, 3]))]);
         assert_eq!(of(255), [range(&[0, 255], Some(&[1, 0]))]);
+        assert_eq!(parts(None, &ranges), ranges);
+    }
+
+    #[test]
+    fn ranges_have_the_same_keys_without_their_prefix() {
+        let place = Place::of(3, None);
+        let whole = range(&[0, 3, 7], Some(&[0, 3, 9]));
+        assert_eq!(place.without(&whole), range(&[7], Some(&[9])));
+        assert_eq!(place.with(&place.without(&whole)), whole);
+        let wider = range(&[0, 2], Some(&[0, 9]));
+        assert_eq!(place.without(&wider), range(&[], None));
+        assert_eq!(place.with(&range(&[], None)), range(&[0, 3], Some(&[0, 4])));
     }
 }

@@ -86,10 +86,9 @@ pub fn build(
     let spaces = steps.step(Stage::Verify, || {
         Least::of_verifying(built.file_bytes).check(prepared.options.memory_bytes_max)?;
         let spaces = spaces.into_iter().zip(places).enumerate();
-        let spaces = spaces.filter(|(at, _)| merged.is_none_or(|merged| merged == *at)).zip(early);
-        let verified = spaces.map(|((at, (space, place)), early)| {
-            let rows = built.partition_rows.get(at).filter(|_| merged.is_none());
-            let rows = rows.copied().unwrap_or(built.rows_in_all);
+        let spaces = spaces.filter(|(at, _)| merged.is_none_or(|merged| merged == *at));
+        let spaces = spaces.zip(early).zip(built.file_rows.iter().copied());
+        let verified = spaces.map(|(((_, (space, place)), early), rows)| {
             verify_one(prepared, (&space.file, early), (&cfg, rows), &collations)?;
             Ok(Full { at: place, file: space.file.into_file(), rows })
         });
@@ -200,8 +199,9 @@ fn rows<'b>(
     drop(rows);
     build.begin_again()?;
     let tried = steps.step(Stage::Rows, || build.rows(attempt))?;
-    if let (Tried::Done(rows), Some(old)) = (&tried, build.old())
-        && rows.only_partition()? != old.partition
+    if let (Tried::Done(rows), Some(partition)) =
+        (&tried, build.old().and_then(|old| old.partition))
+        && rows.only_partition()? != Some(partition)
     {
         let reason = "numbered behind those of others they go to another partition than before";
         return Err(Error::NotMerged(reason.to_owned()));

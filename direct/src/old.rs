@@ -6,10 +6,11 @@
 //! ```
 //!
 //! Records are not decoded: their bytes go from page to page, and only those next to a new one are
-//! compared. In reading order: `table` the file, `index` which leaves to read for which keys, `leaves` page after page of these, `keys`
+//! compared. In reading order: `table` the files, `file` one of them, `index` which leaves to read for which keys, `leaves` page after page of these, `keys`
 //! what records are compared by, `entries` the ones of a range, `replaced` which rows go.
 
 mod entries;
+mod file;
 mod index;
 mod keys;
 mod leaves;
@@ -17,6 +18,6 @@ mod replaced;
 mod table;
 
 pub(crate) use entries::OldEntries;
-pub(crate) use index::OldIndex;
+pub(crate) use file::{Like, OldFile};
 pub(crate) use replaced::{Replaced, Replacing};
 pub(crate) use table::{OldSource, OldTable};

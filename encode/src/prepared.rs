@@ -23,4 +23,6 @@ pub struct Prepared<'a> {
     pub why: &'a str,
     /// Whether the direct path builds a table that has the target's rows too.
     pub extends: bool,
+    /// Why it does so for the rows of one partition only, if that is so.
+    pub one_partition: Option<&'a str>,
 }

@@ -21,6 +21,7 @@ use server::catalog;
 use targets::Lock;
 
 use crate::estimate::Estimate;
+use crate::partitioned::Scope;
 use crate::speeds::Speeds;
 
 /// Pages that are read to see how fast the disk is, each somewhere else.
@@ -59,6 +60,8 @@ struct Old {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Adding {
     table_bytes: u64,
+    /// Partitions that all are merged.
+    partitions: Option<usize>,
     pool_bytes: u64,
     disk: Disk,
     pub(crate) merge_seconds: f64,
@@ -88,21 +91,18 @@ impl Default for Disk {
 
 impl Adding {
     /// For rows of this estimate of a load into an empty table, and the same rows sent. New rows are read
-    /// before others have to wait, if they do not depend on old ones. Of a target with partitions, for
-    /// rows that all go to one.
+    /// before others have to wait, if they do not depend on old ones.
     pub(crate) fn of(
-        (target, partition): (&mut Lock, Option<&str>),
+        (target, scope): (&mut Lock, &Scope),
         ways: &Ways<'_>,
         (options, threads): (&LoadOptions, usize),
         speeds: &Speeds,
     ) -> Result<Adding, Error> {
         let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
         let pool_bytes = pool.and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
-        let (file, path) = target.open_rows(partition)?;
-        let metadata = file.metadata().map_err(Error::io("looking at", &path))?;
-        let table_bytes = metadata.len();
+        let (table_bytes, file, file_bytes) = files_of(target, scope)?;
         // A disk that cannot be asked is taken to be slow.
-        let disk = Disk::measure(&file, table_bytes).unwrap_or_default();
+        let disk = Disk::measure(&file, file_bytes).unwrap_or_default();
         let has_key = target.table.indexes.iter().any(|index| index.name == "PRIMARY");
         let reads_first = has_key && options.on_duplicate == OnDuplicate::Fail;
         let old = Old {
@@ -111,9 +111,10 @@ impl Adding {
             indexes: target.table.indexes.len().max(1),
             pool: pool_bytes as f64 * POOL_SHARE,
         };
-        // The server reads all rows of a partition that is exchanged.
+        // The server reads all rows of partitions that are exchanged.
         let row_bytes = ways.built.table_bytes as f64 / ways.built.rows.max(1) as f64;
-        let exchanged = partition.map_or(0.0, |_| old.bytes / row_bytes.max(1.0)) as u64;
+        let is_exchanged = scope.partitions() > 0;
+        let exchanged = if is_exchanged { old.bytes / row_bytes.max(1.0) } else { 0.0 } as u64;
         let adding = Adding::compute(&old, ways, disk, |old| {
             let threads = threads as f64;
             let verified = old / speeds.verify / threads;
@@ -122,7 +123,8 @@ impl Adding {
         });
         let before = if reads_first { ways.built.rows_seconds() } else { 0.0 };
         let block_seconds = adding.merge_seconds - before;
-        Ok(Adding { table_bytes, pool_bytes, disk, block_seconds, ..adding })
+        let partitions = if let Scope::All(count) = scope { Some(*count) } else { None };
+        Ok(Adding { table_bytes, partitions, pool_bytes, disk, block_seconds, ..adding })
     }
 
     fn compute(
@@ -145,6 +147,7 @@ impl Adding {
         let rebuild = bare.seconds_in_order() + random_seconds(clustered) + indexed;
         let adding = Adding {
             table_bytes: 0,
+            partitions: None,
             pool_bytes: 0,
             disk,
             merge_seconds: built.seconds_in_order() + merged,
@@ -177,9 +180,10 @@ impl fmt::Display for Adding {
         let Adding { merge_seconds, send_seconds, rebuild_seconds, block_seconds, .. } = self;
         write!(
             f,
-            "merging with its {} would take about {merge_seconds:.1} s, of which others that write to it \
+            "merging with its {}{} would take about {merge_seconds:.1} s, of which others that write to it \
              wait {block_seconds:.1} s; sending about {send_seconds:.1} s (buffer pool {}, ",
             disk::size::show(self.table_bytes),
+            self.partitions.map_or_else(String::new, |count| format!(" in {count} partitions")),
             disk::size::show(self.pool_bytes)
         )?;
         let Disk { page_seconds, run_bytes, is_measured } = self.disk;
@@ -194,6 +198,22 @@ impl fmt::Display for Adding {
             )
         })
     }
+}
+
+/// Bytes of the files that are merged, and the largest of these with its own.
+fn files_of(target: &mut Lock, scope: &Scope) -> Result<(u64, File, u64), Error> {
+    let (name, total) = match scope {
+        Scope::One(partition, _) => (Some(partition.clone()), None),
+        Scope::Table | Scope::All(_) => {
+            let bytes = target.file_bytes()?;
+            let largest = (0..bytes.len()).max_by_key(|at| bytes[*at]).unwrap_or(0);
+            let partition = target.table.partitioning.as_ref().map(|by| &by.partitions[largest]);
+            (partition.map(|partition| partition.name.clone()), Some(bytes.iter().sum()))
+        }
+    };
+    let (file, path) = target.open_rows(name.as_deref())?;
+    let bytes = file.metadata().map_err(Error::io("looking at", &path))?.len();
+    Ok((total.unwrap_or(bytes), file, bytes))
 }
 
 impl Disk {

@@ -286,8 +286,9 @@ impl<'l> Filling<'l, '_, '_> {
         'l: 'r,
     {
         let Filling { options, progress, memory, .. } = *self;
-        let Rung { path, why, inspected, extends, .. } = rung;
-        Prepared { options, progress, memory, inspected, path: *path, why, extends: *extends }
+        let Rung { path, why, inspected, extends, one_partition, .. } = rung;
+        let (extends, one_partition) = (*extends, one_partition.as_deref());
+        Prepared { options, progress, memory, inspected, path: *path, why, extends, one_partition }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::adding::{Adding, Ways};
 use crate::estimate::Estimate;
 use crate::forecast::Expected;
 use crate::least;
-use crate::partitioned::{self, Partitioned};
+use crate::partitioned::{Partitioned, Scope};
 use crate::small;
 use crate::space;
 use crate::speeds::Speeds;
@@ -45,6 +45,8 @@ pub(crate) struct Rung {
     pub(crate) landing: Option<Landing>,
     /// Whether rows that are there are kept, on the direct path.
     pub(crate) extends: bool,
+    /// Why that is done for the rows of one partition only, if so.
+    pub(crate) one_partition: Option<String>,
     /// What the stages take, where that can be told.
     pub(crate) expected: Vec<Expected>,
     /// What all of it takes.
@@ -162,22 +164,26 @@ fn climb_on(
     let size = (source.bytes_total().unwrap_or(0), target.table.indexes.len());
     let sent = |path| direct.map(|direct| direct.sent(size, memory, path, &speeds));
     let extends = options.mode == Mode::Append && !is_empty;
-    let partition = match extends {
-        true => ladder.merged_partition(target, &inspected, source)?,
+    let scope = match extends && ladder.is_open(LoadPath::Direct) {
+        true => ladder.scope(target, &inspected, source)?,
         false => None,
     };
     let partitions = target.table.partitioning.as_ref().map_or(0, |by| by.partitions.len());
-    let partitions = if extends { partitions.min(1) } else { partitions };
-    let built = direct.map(|direct| direct.in_partitions(partitions, &speeds));
-    let adding = match (&built, sent(LoadPath::Stream)) {
-        (Some(built), Some(sent)) if extends && ladder.is_open(LoadPath::Direct) => {
+    let built_in = |partitions| direct.map(|direct| direct.in_partitions(partitions, &speeds));
+    let built = built_in(scope.as_ref().map_or(partitions, Scope::partitions));
+    let mut weigh = |scope: &Scope| match (built_in(scope.partitions()), sent(LoadPath::Stream)) {
+        (Some(built), Some(sent)) => {
             let bare = direct.map(|d| d.sent((size.0, 1), memory, LoadPath::Stream, &speeds));
-            let rows = Ways { built, sent: &sent, bare: &bare.unwrap_or(sent) };
-            let into = (&mut *target, partition.as_deref());
-            Some(Adding::of(into, &rows, (options, memory.threads), &speeds)?)
+            let rows = Ways { built: &built, sent: &sent, bare: &bare.unwrap_or(sent) };
+            let into = (&mut *target, scope);
+            Adding::of(into, &rows, (options, memory.threads), &speeds).map(Some)
         }
-        _ => None,
+        _ => Ok(None),
     };
+    let adding = scope.as_ref().map_or(Ok(None), &mut weigh)?;
+    let wider = scope.as_ref().and_then(Scope::widened);
+    let wider = wider.as_ref().map_or(Ok(None), &mut weigh)?;
+    let one_partition = wider.and_then(|wider| wider.against_merging(options));
     let partitioned = match (&built, sent(LoadPath::Stream)) {
         (Some(built), Some(sent)) if !extends => {
             ladder.weigh_partitions(target, options, (built, &sent))?
@@ -207,13 +213,21 @@ fn climb_on(
     if purpose == Purpose::Load {
         climbed.check_room(path, target, options)?;
     }
-    let why = why(path, (options, &target.table, extends), &climbed.refused);
+    let why = why(path, (options, &target.table, scope.as_ref()), &climbed.refused);
     let has_twin = landing.as_ref().is_none_or(|landing| landing.way == Way::Shadow);
     let expected = climbed.estimate.as_ref().map(|estimate| estimate.expected(has_twin));
     let expected = expected.unwrap_or_default();
     let extends = extends && path == LoadPath::Direct;
-    climbed.rung =
-        Some(Rung { path, why, inspected, landing, extends, expected, expected_seconds });
+    climbed.rung = Some(Rung {
+        path,
+        why,
+        inspected,
+        landing,
+        extends,
+        one_partition,
+        expected,
+        expected_seconds,
+    });
     Ok(climbed)
 }
 
@@ -332,37 +346,22 @@ impl Ladder {
         Ok(self.first())
     }
 
-    /// The partition whose rows are merged with new ones, in a table that has any: that of the first
-    /// rows, or the last where these do not tell. Of several, merging is given up.
-    fn merged_partition(
+    /// What is built anew of a table that has rows. Of one with partitions, merging is given up where an
+    /// input does not tell beforehand.
+    fn scope(
         &mut self,
         target: &Lock,
         inspected: &Inspected,
         source: &mut dyn Source,
-    ) -> Result<Option<String>, Error> {
-        let Some(by) = target.table.partitioning.as_ref() else { return Ok(None) };
-        if !self.is_open(LoadPath::Direct) {
-            return Ok(None);
-        }
-        if source.files().iter().any(|file| file.bytes.is_none()) {
+    ) -> Result<Option<Scope>, Error> {
+        let is_read_once = source.files().iter().any(|file| file.bytes.is_none());
+        if target.table.partitioning.is_some() && is_read_once {
             let reason = "the table is not empty and has partitions, and an input that can be read only once \
                           does not tell beforehand which of these get rows";
             self.refuse(LoadPath::Direct, reason.to_owned());
             return Ok(None);
         }
-        let reached = partitioned::reached(source, inspected)?;
-        if reached.len() > 1 {
-            let count = reached.len();
-            self.refuse(
-                LoadPath::Direct,
-                format!(
-                    "the table is not empty, and the first rows go to {count} of its partitions: rows are \
-                     merged with those of one, since no statement exchanges several at once"
-                ),
-            );
-        }
-        let place = reached.first().copied().unwrap_or(by.partitions.len().saturating_sub(1));
-        Ok(by.partitions.get(place).map(|partition| partition.name.clone()))
+        Scope::of(&target.table, inspected, source).map(Some)
     }
 
     /// What building partitions takes, and sending the rows: what is slower is given up, if the other
@@ -412,19 +411,24 @@ impl Ladder {
 
 fn why(
     path: LoadPath,
-    (options, table, extends): (&LoadOptions, &Table, bool),
+    (options, table, scope): (&LoadOptions, &Table, Option<&Scope>),
     refused: &[Refused],
 ) -> String {
     if path == LoadPath::Direct {
         let parts = table.partitioning.as_ref().map(|by| by.partitions.len());
-        return match parts {
-            None => WHY_DIRECT.to_owned(),
-            Some(_) if extends => format!(
+        return match (parts, scope) {
+            (None, _) => WHY_DIRECT.to_owned(),
+            (Some(_), Some(Scope::One(..))) => format!(
                 "{WHY_DIRECT}: the partition that gets rows is built anew with those that it has, and \
                  exchanged with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows; the others stay \
                  as they are"
             ),
-            Some(parts) => format!(
+            (Some(parts), Some(_)) => format!(
+                "{WHY_DIRECT}: rows go to several of its {parts} partitions, so that all of them are built \
+                 anew with those that they have, and exchanged into a new table with ALTER TABLE .. \
+                 EXCHANGE PARTITION, which reads all rows"
+            ),
+            (Some(parts), None) => format!(
                 "{WHY_DIRECT}: each of its {parts} partitions that gets rows is built as a table, and \
                  exchanged into a new one with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows"
             ),
@@ -515,11 +519,7 @@ const WAS_EXTENDED: &str = "a load that was killed at its very end had added all
 fn against_merging(target: &mut Lock, options: &LoadOptions) -> Result<Option<String>, Error> {
     let ledger = target.names.ledger.clone();
     let is_partitioned = target.table.partitioning.is_some();
-    Ok(if is_partitioned && !target.table.indexes.iter().any(|index| index.unique) {
-        let reason = "the table is not empty, and has partitions and no unique key: hidden row ids go on \
-                      behind those of a partition, which is known only when the rows are read";
-        Some(reason.to_owned())
-    } else if is_partitioned && options.on_duplicate != OnDuplicate::Fail {
+    Ok(if is_partitioned && options.on_duplicate != OnDuplicate::Fail {
         let rule = options.on_duplicate.name();
         Some(format!(
             "the table is not empty, and has partitions: --on-duplicate {rule} looks for rows that lose \

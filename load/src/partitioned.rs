@@ -10,7 +10,7 @@ use encode::field;
 use encode::inspected::Inspected;
 use encode::partition::Router;
 use job::error::Error;
-use schema::Table;
+use schema::{Index, IndexColumn, Table};
 use sources::{Batch, Chunk, Rows, Source, Visit};
 
 use crate::estimate::{Estimate, SAMPLE_ROWS, first_chunk};
@@ -52,11 +52,70 @@ impl fmt::Display for Partitioned {
     }
 }
 
+/// What of a table that has rows is built anew, with the new ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// All of it: it has no partitions.
+    Table,
+    /// The partition that all rows go to, as far as the first ones tell; one of so many.
+    One(String, usize),
+    /// All of so many partitions.
+    All(usize),
+}
+
+impl Scope {
+    /// By the first rows; by the last partition where these do not tell.
+    pub(crate) fn of(
+        table: &Table,
+        inspected: &Inspected,
+        source: &mut dyn Source,
+    ) -> Result<Scope, Error> {
+        let Some(by) = &table.partitioning else { return Ok(Scope::Table) };
+        let count = by.partitions.len();
+        let reached = reached(source, inspected)?;
+        let place = reached.first().copied().unwrap_or(count.saturating_sub(1));
+        Ok(match by.partitions.get(place) {
+            Some(partition) if reached.len() <= 1 && has_key(table) => {
+                Scope::One(partition.name.clone(), count)
+            }
+            _ => Scope::All(count),
+        })
+    }
+
+    /// The same where rows turn out to go to several partitions.
+    pub(crate) fn widened(&self) -> Option<Scope> {
+        match self {
+            Scope::One(_, count) => Some(Scope::All(*count)),
+            Scope::Table | Scope::All(_) => None,
+        }
+    }
+
+    /// Partitions that are built and exchanged.
+    pub(crate) fn partitions(&self) -> usize {
+        match self {
+            Scope::Table => 0,
+            Scope::One(..) => 1,
+            Scope::All(count) => *count,
+        }
+    }
+}
+
+/// Whether InnoDB orders rows by a key of the table's, and not by hidden row ids, which go on behind those
+/// of all partitions.
+fn has_key(table: &Table) -> bool {
+    let is_null = |name: &str| {
+        let column = table.columns.iter().find(|column| column.name == name);
+        column.is_none_or(|column| column.nullable)
+    };
+    let is_key = |index: &Index| {
+        let whole = |part: &IndexColumn| part.prefix.is_none() && !is_null(&part.name);
+        index.name == "PRIMARY" || index.unique && index.columns.iter().all(whole)
+    };
+    table.indexes.iter().any(is_key)
+}
+
 /// The partitions that the first rows go to; none where that cannot be told.
-pub(crate) fn reached(
-    source: &mut dyn Source,
-    inspected: &Inspected,
-) -> Result<BTreeSet<usize>, Error> {
+fn reached(source: &mut dyn Source, inspected: &Inspected) -> Result<BTreeSet<usize>, Error> {
     let Some(router) = &inspected.router else { return Ok(BTreeSet::new()) };
     let columns = router.columns().iter().map(|column| &inspected.columns[*column]);
     let reaching = Reaching { router, columns: columns.collect() };

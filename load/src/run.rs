@@ -172,7 +172,10 @@ fn run(
             report.expected_seconds = rung.expected_seconds;
             // Without them the next forecast is worse, no more.
             let _ = pool::catch(|| {
-                Speeds::remember(&options.state_dir, rung.path, &report, indexes);
+                // Of partitions with rows that were there the report does not say how many.
+                if !rung.extends || report.partitions == 0 {
+                    Speeds::remember(&options.state_dir, rung.path, &report, indexes);
+                }
             });
             Ok(report)
         }

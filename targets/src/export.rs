@@ -29,7 +29,14 @@ const UNDECIDED: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX \
 #[derive(Debug)]
 pub struct Export {
     session: Session,
-    /// What the server says of it, or of the partition that was asked for.
+    /// Its files: one, or one of each partition that was asked for.
+    pub files: Vec<ExportedFile>,
+}
+
+/// A file of the target, or of one of its partitions.
+#[derive(Debug)]
+pub struct ExportedFile {
+    /// What the server says of it.
     pub cfg: Vec<u8>,
     /// Its rows.
     pub file: File,
@@ -39,7 +46,7 @@ pub struct Export {
 
 impl Direct<'_> {
     /// Has the server write out the target, and holds it. Of one with partitions the files are those of
-    /// `partition`.
+    /// `partition`, or of all in their order.
     ///
     /// Killed after it: nothing is left.
     ///
@@ -64,9 +71,17 @@ impl Direct<'_> {
                  (XA RECOVER), and its rows may be in it",
             );
         }
-        let cfg = dir.read(&lock.own_path(partition, "cfg")?, "description")?;
-        let (file, path) = lock.open_rows(partition)?;
-        Ok(Export { session, cfg, file, path })
+        let names = match partition {
+            Some(partition) => vec![Some(partition.to_owned())],
+            None => lock.file_names(),
+        };
+        let mut files = Vec::with_capacity(names.len());
+        for name in names {
+            let cfg = dir.read(&lock.own_path(name.as_deref(), "cfg")?, "description")?;
+            let (file, path) = lock.open_rows(name.as_deref())?;
+            files.push(ExportedFile { cfg, file, path });
+        }
+        Ok(Export { session, files })
     }
 }
 
@@ -80,11 +95,18 @@ impl Lock {
         Ok((file, path))
     }
 
-    /// How large the target's file is; of one with partitions, the largest.
-    pub fn file_bytes(&mut self) -> Result<u64> {
-        let Some(by) = self.table.partitioning.clone() else { return self.bytes_of(None) };
-        let bytes = by.partitions.iter().map(|partition| self.bytes_of(Some(&partition.name)));
-        Ok(bytes.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0))
+    /// How large the target's file is, or that of each partition.
+    pub fn file_bytes(&mut self) -> Result<Vec<u64>> {
+        let names = self.file_names();
+        names.iter().map(|partition| self.bytes_of(partition.as_deref())).collect()
+    }
+
+    /// The partitions that files of the target are of: none of one that has no partitions.
+    fn file_names(&self) -> Vec<Option<String>> {
+        match &self.table.partitioning {
+            None => vec![None],
+            Some(by) => by.partitions.iter().map(|part| Some(part.name.clone())).collect(),
+        }
     }
 
     fn bytes_of(&mut self, partition: Option<&str>) -> Result<u64> {

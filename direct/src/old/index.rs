@@ -7,13 +7,14 @@ use innodb::leaves::LeafPointers;
 use innodb::record::RecordShape;
 use innodb::source::PageSource;
 use job::error::Error;
-use sort::{KeyRange, Runs};
+use sort::KeyRange;
 
 use super::keys::{OldKey, OldKeys, unreadable};
 
 /// Leaves that are read at once by a worker.
 pub(crate) const READ_PAGES: usize = 64;
-/// Keys of leaves that are kept take no more, so that few leaves are read in vain.
+/// Keys of leaves that are kept take no more, in all files of a table, so that few leaves are read in
+/// vain.
 const MARK_BYTES_MAX: usize = 256 << 10;
 /// More than the key of one takes: InnoDB allows 3,072 bytes, and sort keys of texts are longer.
 const MARK_BYTES_LONGEST: usize = 16 << 10;
@@ -36,12 +37,12 @@ struct Mark {
 
 impl OldIndex {
     /// Goes through the level above the leaves, whose node pointers are of shape `node`. `pages` is how
-    /// many the file has.
+    /// many the file has, which is one of `files`.
     pub(crate) fn read(
         source: &dyn PageSource,
         (root, node): (PageNo, RecordShape),
         keys: &OldKeys<'_>,
-        pages: u32,
+        (pages, files): (u32, usize),
     ) -> Result<OldIndex, Error> {
         let mut index = OldIndex { leaves: Vec::new(), marks: Vec::new() };
         let (mut step, mut mark_bytes, mut key) = (1, 0, OldKey::default());
@@ -55,7 +56,7 @@ impl OldIndex {
                 index.marks.push(Mark { leaf, key: key.bytes.clone() });
             }
             index.leaves.push(pointer.leaf);
-            while mark_bytes > MARK_BYTES_MAX && index.marks.len() > 1 {
+            while mark_bytes > MARK_BYTES_MAX / files && index.marks.len() > 1 {
                 step *= 2;
                 index.marks.retain(|mark| mark.leaf.is_multiple_of(step));
                 let of = |mark: &Mark| mark.key.len() + size_of::<Mark>();
@@ -73,29 +74,27 @@ impl OldIndex {
         self.leaves.capacity() * size_of::<u32>() + self.marks.capacity() * size_of::<Mark>() + keys
     }
 
-    /// The same of one with so many leaves, at most.
-    pub(crate) fn bytes_at_most(leaves: usize) -> usize {
-        leaves * size_of::<u32>() + (leaves * MARK_BYTES_LONGEST).min(2 * MARK_BYTES_MAX)
+    /// The same of one with so many leaves in all of so many files, at most.
+    pub(crate) fn bytes_at_most(leaves: usize, files: usize) -> usize {
+        let marks = 2 * MARK_BYTES_MAX + (files - 1) * MARK_BYTES_LONGEST;
+        leaves * size_of::<u32>() + (leaves * MARK_BYTES_LONGEST).min(marks)
     }
 
     /// Cuts old and new entries into ranges of about `range_bytes`, each with the leaves that have
-    /// keys of it. All keys of new ones have `prefix` before what old ones have, and the ranges are
-    /// without it.
+    /// keys of it. `new` are such ranges of the new ones alone.
     pub(crate) fn ranges(
         &self,
-        new: &Runs,
-        prefix: &[u8],
+        new: Vec<KeyRange>,
         range_bytes: usize,
     ) -> Vec<(KeyRange, Range<usize>)> {
-        let (old_bytes, new_bytes) =
-            ((self.leaves.len() * PAGE_SIZE) as u64, new.stats().entry_bytes);
+        let old_bytes = (self.leaves.len() * PAGE_SIZE) as u64;
+        let new_bytes: u64 = new.iter().map(|range| range.bytes).sum();
         if new_bytes > old_bytes {
             let with_leaves = |range: KeyRange| {
-                let range = without(prefix, range);
                 let leaves = self.leaves_of(&range);
                 (range, leaves)
             };
-            return new.ranges(range_bytes).into_iter().map(with_leaves).collect();
+            return new.into_iter().map(with_leaves).collect();
         }
         let share = old_bytes as f64 / (old_bytes + new_bytes).max(1) as f64;
         let leaves = ((range_bytes as f64 * share) as usize / PAGE_SIZE).max(1);
@@ -129,20 +128,10 @@ impl OldIndex {
     }
 }
 
-/// The range of what keys of a range have behind `prefix`, which all have.
-fn without(prefix: &[u8], range: KeyRange) -> KeyRange {
-    let behind = |key: &[u8]| key.strip_prefix(prefix).map(<[u8]>::to_vec);
-    KeyRange {
-        start: behind(&range.start).unwrap_or_default(),
-        end: range.end.and_then(|end| behind(&end)),
-        bytes: range.bytes,
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use sort::{EntryShape, RunStore, SortBuffer};
+    use sort::{EntryShape, RunStore, Runs, SortBuffer};
 
     use super::*;
 
@@ -170,7 +159,7 @@ mod tests {
 
     /// Ranges follow each other from the first key to the last, and each has all leaves with keys of it.
     fn check(index: &OldIndex, new: &Runs, range_bytes: usize) -> usize {
-        let ranges = index.ranges(new, &[], range_bytes);
+        let ranges = index.ranges(new.ranges(range_bytes), range_bytes);
         assert!(ranges[0].0.start.is_empty() && ranges.last().unwrap().0.end.is_none());
         for two in ranges.windows(2) {
             assert_eq!(two[0].0.end.as_ref(), Some(&two[1].0.start));

@@ -1,40 +1,29 @@
-//! The file of a table that has rows, as the server has written it out.
-
-use std::collections::HashMap;
-use std::sync::Arc;
+//! The rows of a table, as the server has written them out: one file, or some of its partitions'.
 
 use encode::binding::Binding;
-use innodb::cfg::Cfg;
-use innodb::ids::{FIL_NULL, PAGE_SIZE, PageNo};
-use innodb::instant::{OldLayout, Rewriter};
+use innodb::ids::PAGE_SIZE;
+use innodb::instant::Rewriter;
 use innodb::template::Template;
 use job::error::Error;
-use job::memory::Least;
 use job::progress::Progress;
 use sort::KeyRange;
 use targets::export::Export;
-use values::Collation;
 
 use super::entries::OldEntries;
+use super::file::{Like, OldFile};
 use super::index::{OldIndex, READ_PAGES};
-use super::keys::{OldKeys, unreadable};
+use super::keys::OldKeys;
 use super::leaves::OldLeaves;
 use super::replaced::Replaced;
 use crate::off_page::Copier;
-use crate::space_file::SpaceFile;
-use crate::verify::{self, Bounds};
+use crate::verify::Bounds;
 
-/// A table's file, verified, which nobody changes.
+/// The files of a table that nobody changes.
 pub(crate) struct OldTable {
-    pub(crate) file: SpaceFile,
-    /// How records of its clustered index differ from new ones, if it was altered instantly.
-    pub(crate) layout: Option<OldLayout>,
-    /// Which partition of its table it is, if that has any.
+    /// One; of a table with partitions that of `partition`, or those of all.
+    pub(crate) files: Vec<OldFile>,
+    /// The partition that all new rows go to, if only that one is built anew.
     pub(crate) partition: Option<usize>,
-    /// As the new table has them.
-    pub(crate) indexes: Vec<OldIndex>,
-    /// Rows that count.
-    pub(crate) rows: u64,
     /// The table's next AUTO_INCREMENT value; 0 if it has none.
     pub(crate) next_auto_increment: u64,
     /// Largest hidden row id, of a table that has them for its key; 0 if there is none.
@@ -52,79 +41,57 @@ pub(crate) struct OldSource<'a> {
 }
 
 impl<'a> OldSource<'a> {
-    /// Those of index `index`, 0 being the clustered one. With a `copier` they are for the new file.
-    pub(crate) fn entries(&self, index: usize, copier: Option<Copier<'a>>) -> OldEntries<'a> {
+    /// Those that a file has of an index, 0 being the clustered one. With a `copier` they are for the
+    /// new file.
+    pub(crate) fn entries(
+        &self,
+        (file, index): (usize, usize),
+        copier: Option<Copier<'a>>,
+    ) -> OldEntries<'a> {
+        let file = &self.table.files[file];
         let keys = OldKeys::new(self.binding, self.template, index);
         let replaced = self.replaced.filter(|replaced| replaced.count() > 0);
-        let rewriter = self.table.layout.as_ref().filter(|_| index == 0);
+        let rewriter = file.layout.as_ref().filter(|_| index == 0);
         let rewriter =
             rewriter.map(|layout| Rewriter::new(layout, &self.template.clustered().shape));
-        let leaves = OldLeaves::new(&self.table.indexes[index], &self.table.file, rewriter);
+        let leaves = OldLeaves::new(&file.indexes[index], &file.space, rewriter);
         OldEntries::new(leaves, keys, copier, replaced)
     }
 }
 
 impl OldTable {
-    /// Verifies the file and finds its leaves. `template` and `cfg` are the new table's, which is
-    /// like it.
+    /// Verifies what was exported, all of the table or `partition` alone, and finds its leaves.
     ///
     /// Errors: rows that are stored otherwise than new ones; a file that breaks a rule of the format.
     pub(crate) fn open(
-        export: &Export,
-        (template, cfg): (&Template, &Cfg),
-        binding: &Binding,
-        collations: &HashMap<u32, Arc<Collation>>,
+        (export, partition): (&Export, Option<usize>),
+        like: Like<'_>,
         bounds: Bounds<'_>,
         progress: &dyn Progress,
     ) -> Result<OldTable, Error> {
-        let old = Cfg::parse(&export.cfg)?;
-        let file = export.file.try_clone().map_err(Error::io("opening", &export.path))?;
-        let file = SpaceFile::new(file, export.path.clone(), u64::MAX);
-        let root = PageNo(old.indexes.first().map_or(FIL_NULL, |clustered| clustered.root));
-        let is_altered = innodb::instant::is_altered(&file, root).map_err(unreadable)?;
-        let places = cfg.indexes_of_like(&old, is_altered).ok_or_else(|| {
-            Error::NotMerged(
-                "they are stored otherwise than those of a table that is made like it, until ALTER \
-                 TABLE .. FORCE writes them anew"
-                    .to_owned(),
-            )
-        })?;
-        let file_bytes = file.size()?;
-        Least::of_verifying(file_bytes).check(bounds.memory_bytes_max)?;
-        let report = verify::verify_old(&file, &old, collations, bounds, progress)?;
-        let pages = (file_bytes / PAGE_SIZE as u64) as u32;
-        let shape = &template.clustered().shape;
-        let layout = OldLayout::read(&file, &old, (cfg, shape), pages).map_err(unreadable)?;
-        let mut table = OldTable {
-            file,
-            layout,
-            partition: None,
-            indexes: Vec::new(),
-            rows: report.indexes.first().map_or(0, |clustered| clustered.records()),
-            next_auto_increment: old.autoinc,
-            row_id_max: 0,
-        };
-        for (at, place) in places.into_iter().enumerate() {
-            let keys = OldKeys::new(binding, template, at);
-            let root = PageNo(old.indexes[place].root);
-            let shape = &template.indexes[at].shape;
-            let node = match table.layout.as_ref().filter(|_| at == 0) {
-                Some(layout) => layout.node_shape(shape),
-                None => shape.to_node(),
-            };
-            table.indexes.push(OldIndex::read(&table.file, (root, node), &keys, pages)?);
-        }
-        if binding.clustered.has_row_id {
-            table.row_id_max = table.last_row_id(binding, template)?;
+        let count = export.files.len();
+        let open = |exported| OldFile::open((exported, count), like, bounds, progress);
+        let files = export.files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let next = files.iter().map(|file| file.next_auto_increment).max().unwrap_or(0);
+        let mut table = OldTable { files, partition, next_auto_increment: next, row_id_max: 0 };
+        if like.binding.clustered.has_row_id {
+            table.row_id_max = table.last_row_id(like)?;
         }
         Ok(table)
     }
 
     /// The largest hidden row id of the rows that count; those of deleted ones are free again.
-    fn last_row_id(&self, binding: &Binding, template: &Template) -> Result<u64, Error> {
+    fn last_row_id(&self, like: Like<'_>) -> Result<u64, Error> {
+        let Like { template, binding, .. } = like;
         let source = OldSource { table: self, binding, template, replaced: None };
-        let mut entries = source.entries(0, None);
-        for leaf in (0..self.indexes[0].leaves.len()).rev() {
+        let files = 0..self.files.len();
+        let ids = files.map(|file| self.last_row_id_of(file, source));
+        Ok(ids.collect::<Result<Vec<_>, _>>()?.into_iter().max().unwrap_or(0))
+    }
+
+    fn last_row_id_of(&self, file: usize, source: OldSource<'_>) -> Result<u64, Error> {
+        let mut entries = source.entries((file, 0), None);
+        for leaf in (0..self.files[file].indexes[0].leaves.len()).rev() {
             entries.begin(&KeyRange::all(), leaf..leaf + 1);
             let mut last = None;
             while entries.advance()? {
@@ -137,21 +104,27 @@ impl OldTable {
         Ok(0)
     }
 
-    /// Memory that reading a file takes at most that is no larger than this one.
-    pub(crate) fn bytes_at_most(file_bytes: u64, indexes: usize, threads: usize) -> usize {
-        let pages = file_bytes as usize / PAGE_SIZE;
-        indexes * OldIndex::bytes_at_most(pages / indexes + 1) + threads * READ_PAGES * PAGE_SIZE
+    /// Rows that count.
+    pub(crate) fn rows(&self) -> u64 {
+        self.files.iter().map(|file| file.rows).sum()
+    }
+
+    /// Memory that reading these files takes at most, or others that are no larger.
+    pub(crate) fn bytes_at_most(file_bytes: &[u64], indexes: usize, threads: usize) -> usize {
+        let pages = file_bytes.iter().sum::<u64>() as usize / PAGE_SIZE;
+        let leaves = pages / indexes + 1;
+        indexes * OldIndex::bytes_at_most(leaves, file_bytes.len().max(1))
+            + threads * READ_PAGES * PAGE_SIZE
     }
 
     /// Memory that reading it takes, by so many threads.
     pub(crate) fn bytes(&self, threads: usize) -> usize {
-        let indexes: usize = self.indexes.iter().map(OldIndex::bytes).sum();
-        indexes + threads * READ_PAGES * PAGE_SIZE
+        let indexes = self.files.iter().flat_map(|file| &file.indexes);
+        indexes.map(OldIndex::bytes).sum::<usize>() + threads * READ_PAGES * PAGE_SIZE
     }
 
     /// Bytes of all leaves.
     pub(crate) fn leaf_bytes(&self) -> u64 {
-        let leaves: usize = self.indexes.iter().map(|index| index.leaves.len()).sum();
-        (leaves * PAGE_SIZE) as u64
+        self.files.iter().map(OldFile::leaf_bytes).sum()
     }
 }

@@ -134,6 +134,7 @@ fn rows(
     let Part { options, memory, rung, .. } = part;
     let prepared = Prepared {
         extends: false,
+        one_partition: None,
         options,
         progress: forecast,
         memory,

@@ -251,6 +251,11 @@ pub const FAMILIES: &[Family] = &[
              PRIMARY KEY (id), KEY x (x)) ENGINE=InnoDB PARTITION BY HASH (id) PARTITIONS 3"],
         columns: PART_COLUMNS,
         indexes: &["PRIMARY", "x"],
+        alters: &[add(
+            "ALTER TABLE {} ADD COLUMN later INT DEFAULT 7, ALGORITHM=INSTANT",
+            "later",
+            Values::Number(50),
+        )],
         partitions: &["p0", "p1", "p2"],
         ..PLAIN
     },
