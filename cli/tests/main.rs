@@ -14,6 +14,7 @@ mod foreign_key_types;
 mod foreign_keys;
 mod fresh;
 mod given;
+mod holder_lost;
 mod inputs;
 mod inspect;
 mod intruders;

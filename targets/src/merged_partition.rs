@@ -101,6 +101,7 @@ impl Lock {
         let mut observer = self.second()?;
         self.session.set_lock_wait(self.patience.wait)?;
         let mover = self.session.mark().clone();
+        failpoint::hit("publish.checked");
         let (was_held, done) =
             exchange_held(&mut self.session, &sql, export.into_session(), &mut observer);
         self.spare = Some(observer);
