@@ -223,6 +223,29 @@ fn rows_without_a_parent_fail_the_load() {
     family.refuses("INSERT INTO @.t VALUES (9, 9, 'one', NULL, NULL)");
 }
 
+/// As by LOAD DATA: rows that are there are not looked at again, whatever they refer to.
+#[test]
+fn of_rows_that_are_added_only_the_new_ones_need_a_parent() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut family = Family::new(server);
+    let table = family.name("t");
+    let orphan = format!("INSERT INTO {table} VALUES (50, 9, 'nine', NULL, 'z')");
+    family.session.exec(&format!("SET STATEMENT foreign_key_checks=0 FOR {orphan}")).unwrap();
+    let before = family.definitions();
+    let append = ["--mode", "append", "--path", "direct"];
+    let loaded =
+        family.load("60\t1\tÓNE\t\\N\tv\n61\t2\ttwo\t60\tu\n62\t9\t\\N\t\\N\t\\N\n", &append);
+    assert!(loaded.done().out.contains("path direct"), "{loaded:?}");
+    assert_eq!(family.rows("t").len(), 6);
+    family.check("appended");
+    let rows = family.rows("t");
+    let failed = family.load("70\t1\tone\t\\N\ta\n71\t8\teight\t\\N\tb\n", &append);
+    failed.refused(1, &["foreign key `Named `one`", "(8, eight)", "nothing was changed"]);
+    family.check("failed");
+    assert_eq!((family.definitions(), family.rows("t")), (before, rows));
+    family.refuses("INSERT INTO @.t VALUES (99, 9, 'one', NULL, NULL)");
+}
+
 #[test]
 fn rows_without_a_parent_are_refused_one_by_one_where_they_may_be() {
     let Some(server) = TestServer::shared() else { return };

@@ -32,7 +32,8 @@ pub(crate) struct Build<'a> {
     pub(crate) binding: &'a Binding,
     /// One, or one a partition.
     pub(crate) spaces: &'a [Space],
-    /// Columns whose keys are taken down, for foreign keys.
+    /// Columns whose keys are taken down, for foreign keys: of new rows only. Those that are there have
+    /// been looked at.
     pub(crate) keys: &'a [Vec<String>],
     pub(crate) source: &'a Mutex<Box<dyn Source>>,
     /// How AUTO_INCREMENT values go on, as it was when the table was looked at.

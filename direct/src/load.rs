@@ -66,8 +66,7 @@ pub fn build(
         memory: prepared.memory,
         binding: &binding,
         spaces: &spaces,
-        // Those of rows that are there are not decoded.
-        keys: if prepared.extends { &[] } else { &inspected.foreign_keys },
+        keys: &inspected.foreign_keys,
         source,
         series: inspected.series,
         old: prepared.extends.then_some(&old),

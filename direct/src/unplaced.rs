@@ -95,7 +95,7 @@ impl Unplaced {
         let cfg = self.described();
         let Unplaced { mut spaces, mut built, merged, export, .. } = self;
         let made = steps.step(Stage::Import, || {
-            let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows };
+            let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows_in_all };
             let partitions =
                 direct.lock.table.partitioning.as_ref().map(|by| by.partitions.clone());
             let lost = || Error::Internal("a table without files was to be imported".to_owned());

@@ -19,12 +19,12 @@ pub struct KeyRun {
     bytes: u64,
 }
 
-/// The keys of a table that were taken down.
+/// The keys that were taken down of rows that a table gets.
 #[derive(Debug, Default)]
 pub struct Keys {
     /// Of some of its columns each.
     pub runs: Vec<KeyRun>,
-    /// Rows of the table.
+    /// All rows of the table.
     pub rows: u64,
 }
 
