@@ -32,7 +32,7 @@ pub(crate) use self::job::{JobAction, JobArgs, JobInitArgs};
 pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::secure::SecureArgs;
-pub(crate) use self::tune::DoctorArgs;
+pub(crate) use self::tune::{DoctorArgs, TuneArg, TuneArgs};
 pub(crate) use self::written::WrittenArgs;
 use crate::failure::Failure;
 
@@ -119,6 +119,8 @@ pub(crate) enum Command {
     Replay(Box<ReplayArgs>),
     /// Say what of a server, its machine and its disks slows loads down, or is dangerous; changes nothing.
     Doctor(Box<DoctorArgs>),
+    /// Set variables of a server for loads, say what is set, or put it back.
+    Tune(Box<TuneArgs>),
     /// Guess what files hold: print a CREATE TABLE and the command that loads them.
     Sniff(Box<SniffArgs>),
     /// Show what is in a tablespace file.
@@ -296,6 +298,8 @@ pub(crate) struct LoadArgs {
     /// Print nothing but errors.
     #[arg(long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) tune: TuneArg,
     #[command(flatten)]
     pub(crate) batches: BatchArgs,
     #[command(flatten)]

@@ -11,7 +11,7 @@ use crate::args::LoadArgs;
 use crate::connect::Visit;
 use crate::failure::{Failure, REJECTS};
 use crate::size::{count, group};
-use crate::{connect, load, signals};
+use crate::{connect, load, signals, tuned};
 
 /// Kinds of faults that are told.
 const REASONS_MAX: usize = 20;
@@ -40,6 +40,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(format!("there is no server yet, and so no table {target}")));
     };
+    tuned::recover(&visit.connect, args.state_dir.as_deref());
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.files[0]);
     }

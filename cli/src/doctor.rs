@@ -8,10 +8,10 @@ use tune::facts::Tables;
 use tune::{Facts, Finding, Gains, Weight};
 
 use crate::args::DoctorArgs;
-use crate::connect;
 use crate::failure::Failure;
 use crate::jobs::state_dir;
 use crate::size::show;
+use crate::{connect, tuned};
 
 /// Looks at the server, and prints what it finds.
 pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
             "no server is named, and there is no sandbox yet: -S SOCKET or -h HOST names one",
         ));
     };
+    tuned::recover(&visit.connect, Some(&state_dir));
     let mut session = Session::connect(&visit.connect)?;
     let facts = Facts::examine(&mut session)?;
     let gains = facts.host.is_some().then(|| Gains::read(&state_dir, &facts.server.hostname));

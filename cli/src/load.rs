@@ -14,7 +14,7 @@ use crate::dialect::dialect;
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::html::{ReportFile, Told};
 use crate::recorder::Recorder;
-use crate::{connect, input, print, progress, signals, size, sniff};
+use crate::{connect, input, print, progress, signals, size, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
@@ -27,6 +27,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
         false => drop(load::plan(None, &options)?),
     }
     let server = server.resolve(args.quiet)?;
+    tuned::recover(&server, args.state_dir.as_deref());
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.files[0]);
     }
@@ -91,7 +92,10 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     check_no_report(args)?;
     let options = options(args, target)?;
     let plan = match connect::visit(&args.connect)? {
-        Ok(visit) => load::plan(Some(&visit.connect), &options)?,
+        Ok(visit) => {
+            tuned::recover(&visit.connect, args.state_dir.as_deref());
+            load::plan(Some(&visit.connect), &options)?
+        }
         Err(sandbox) => load::Plan {
             server: format!("a sandbox, to be made in {}", sandbox.dir().display()),
             ..load::plan(None, &options)?
@@ -227,6 +231,7 @@ pub(crate) fn options_but_ddl(
         options.fill = fill(percent)?;
     }
     options.lock_wait_seconds = args.lock_wait;
+    options.tune = args.tune.class()?;
     options.write_block_seconds_max = match (args.max_write_block, args.path) {
         (Some(seconds), _) => Some(seconds),
         // Whoever asks for the path knows.

@@ -41,6 +41,7 @@ mod signals;
 mod size;
 mod sniff;
 mod status;
+mod tuned;
 mod verify;
 
 use std::io::Write;
@@ -92,6 +93,7 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Jobs(args) => jobs::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Tune(args) => tuned::run(&args),
         Command::Sniff(args) => sniff::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Sandbox(args) => sandbox::run(&args),

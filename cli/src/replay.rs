@@ -9,7 +9,7 @@ use replay::{As, ReplayOptions};
 
 use crate::args::{AsArg, ReplayArgs};
 use crate::failure::{FAILED, Failure, REJECTS};
-use crate::{connect, replay_print, replay_progress, signals, size};
+use crate::{connect, replay_print, replay_progress, signals, size, tuned};
 
 /// Replays, and prints the report.
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
@@ -22,6 +22,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         // No server is made or started for what cannot be read.
         replay::check(&options)?;
         let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
+        tuned::recover(&server, args.state_dir.as_deref());
         signals::watch(&options.interrupt, args.quiet)?;
         replay::replay(&server, &options, &*watcher(args))
     };
@@ -100,6 +101,7 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
         options.state_dir.clone_from(folder);
     }
     options.lock_wait_seconds = args.lock_wait;
+    options.tune = args.tune.class()?;
     Ok(options)
 }
 

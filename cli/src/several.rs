@@ -18,7 +18,7 @@ use crate::job_file::JobFile;
 use crate::load::{check_no_report, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::recorder::Recorder;
 use crate::size::{count, group, show};
-use crate::{connect, input, print, signals};
+use crate::{connect, input, print, signals, tuned};
 
 /// Tables whose reports people read line by line; of more, one line each.
 const TOLD_IN_FULL: usize = 3;
@@ -33,6 +33,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
         return Err(no_tables(database));
     }
     let server = server.resolve(args.quiet)?;
+    tuned::recover(&server, args.state_dir.as_deref());
     if !args.quiet && args.format.dialect.is_none() {
         tell_dialects(&tables);
     }
@@ -68,6 +69,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     check_no_report(args)?;
     let Meant { tables, lines } = meant(args, database)?;
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };
+    tuned::recover(&visit.connect, args.state_dir.as_deref());
     let mut plan = load::plan_several(&visit.connect, &tables, args.each)?;
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
     let mut out = io::stdout().lock();

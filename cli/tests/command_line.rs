@@ -181,6 +181,7 @@ fn help_explains_every_option_of_every_command() {
         "check",
         "verify",
         "doctor",
+        "tune",
         "sniff",
         "inspect",
         "sandbox",

@@ -5,7 +5,7 @@
 //! they lose nothing; [`position`]
 //! where a row is, [`row_log`] files of rows that are not loaded; [`progress`], [`settled`] and
 //! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where, [`command`] what
-//! began it, [`jobs`] what there was, [`error`]
+//! began it, [`jobs`] what there was, [`tuning`] what is set on the server meanwhile, [`error`]
 //! why there was no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
 
 #![forbid(unsafe_code)]
@@ -31,6 +31,7 @@ pub mod state;
 pub mod steps;
 pub mod stop;
 pub mod tally;
+pub mod tuning;
 pub mod turn;
 pub mod written;
 

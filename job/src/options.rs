@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::fs::Access;
 use server::Interrupt;
 use sources::{Dialect, Encoding, Source};
+use tune::Class;
 
 use crate::command::CommandLine;
 use crate::error::Error;
@@ -295,6 +296,9 @@ pub struct LoadOptions {
     /// How long others that write to the table may have to wait while rows are merged with those there;
     /// none for as long as it takes.
     pub write_block_seconds_max: Option<u32>,
+    /// Whether variables of the server are set for the load, and put back behind it, and what may be given
+    /// up meanwhile. Default: none is set.
+    pub tune: Option<Class>,
     /// Whoever wants the load to end early says so here.
     pub interrupt: Interrupt,
 }
@@ -348,6 +352,7 @@ impl LoadOptions {
             fill: Fill::default(),
             lock_wait_seconds: 60,
             write_block_seconds_max: Some(WRITE_BLOCK_SECONDS),
+            tune: None,
             interrupt: Interrupt::default(),
         }
     }

@@ -13,6 +13,7 @@ use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
+use job::tuning::Tuning;
 use send::Way;
 use server::{ConnectOptions, Session, Unsupported};
 use sources::Source;
@@ -153,6 +154,7 @@ fn run(
     )?;
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };
     let options = &LoadOptions { path, ..options.clone() };
+    let tuning = Tuning::begin(connect, options, rung.path, &load_into(options));
     let mut filling = Filling { connect, options, progress, memory, steps, copies };
     let may_read_again = source.files().iter().all(|file| file.bytes.is_some());
     let outcome = filling.fill(&mut rung, &mut target, source);
@@ -168,6 +170,9 @@ fn run(
         Ok(mut report) => {
             let way = rung.landing.as_ref().map(|landing| landing.way);
             report.warnings.extend(forget_ledger(&mut target, options, way));
+            let told = tuning.end();
+            report.notes.extend(told.notes);
+            report.warnings.extend(told.warnings);
             let indexes = target.table.indexes.len();
             report.expected_seconds = rung.expected_seconds;
             // Without them the next forecast is worse, no more.
@@ -182,6 +187,7 @@ fn run(
         Err(failed) => {
             let (error, cleaned) = *failed;
             let _shield = options.interrupt.shield();
+            tuning.end().warnings.iter().for_each(|text| progress.waiting(text));
             let is_in = matches!(error, Error::AllIn { .. });
             if !is_in {
                 made.undo(&mut target.session);
@@ -200,6 +206,11 @@ fn run(
             })
         }
     }
+}
+
+/// What a load does, for those who wonder who has set variables of the server.
+pub(crate) fn load_into(options: &LoadOptions) -> String {
+    format!("load into {}.{}", options.database, options.table)
 }
 
 /// What is known before anything is made but, perhaps, the table.

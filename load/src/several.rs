@@ -34,14 +34,16 @@ use std::time::Instant;
 use encode::input;
 use job::error::Error;
 use job::journal;
-use job::options::LoadOptions;
+use job::options::{LoadOptions, LoadPath};
 use job::progress::{Progress, Stage};
 use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
+use job::tuning::Tuning;
 use schema::TableName;
 use serde::Serialize;
-use server::ConnectOptions;
+use server::{ConnectOptions, Interrupt};
 
+use self::look::Looked;
 use crate::ddl;
 use crate::run::{self, remove_empty};
 
@@ -166,7 +168,36 @@ fn load_all(
     (told, steps, progress): (&str, &mut Steps<'_>, &dyn Progress),
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
-    let mut looked = steps.step(Stage::Inspect, || look::look(connect, tables, told_by))?;
+    let looked = steps.step(Stage::Inspect, || look::look(connect, tables, told_by))?;
+    let sent = looked.parts.iter().find(|part| part.rung.path != LoadPath::Direct);
+    let all = looked.parts.iter().flat_map(|part| part.options.files.iter().cloned()).collect();
+    let tuning = sent.map_or_else(Tuning::default, |part| {
+        let options = LoadOptions { files: all, ..part.options.clone() };
+        Tuning::begin(connect, &options, part.rung.path, &run::load_into(&options))
+    });
+    let loaded = load_looked(connect, looked, (told, steps, progress), &interrupt);
+    let _shield = interrupt.shield();
+    let tuned = tuning.end();
+    match loaded {
+        Ok((mut reports, mut warnings)) => {
+            reports.iter_mut().take(1).for_each(|report| report.notes.extend(tuned.notes.clone()));
+            warnings.extend(tuned.warnings);
+            Ok((reports, warnings))
+        }
+        Err(error) => {
+            tuned.warnings.iter().for_each(|text| progress.waiting(text));
+            Err(error)
+        }
+    }
+}
+
+/// Loads tables whose ways in are known.
+fn load_looked(
+    connect: &ConnectOptions,
+    mut looked: Looked,
+    (told, steps, progress): (&str, &mut Steps<'_>, &dyn Progress),
+    interrupt: &Interrupt,
+) -> Result<(Vec<Report>, Vec<String>), Error> {
     // From here on something may be made.
     steps.stage = Stage::Shadow;
     if looked.is_whole {

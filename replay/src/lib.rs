@@ -50,6 +50,8 @@ pub use journal::lines as journal_lines;
 
 use std::time::Instant;
 
+use job::options::{LoadOptions, LoadPath};
+use job::tuning::Tuning;
 use job::{failpoint, pool};
 use server::ConnectOptions;
 
@@ -92,6 +94,7 @@ pub fn replay(
     let (connect, watch) = (&connect, &watch);
     let jobs_max = crew::jobs_max(options.memory_bytes_max);
     let shared = Shared { connect, options, watch, jobs_max };
+    let tuning = tuning(connect, options);
     let outcome = std::thread::scope(|scope| {
         let ending = watch.until_dropped();
         let telling = scope.spawn(|| {
@@ -108,10 +111,27 @@ pub fn replay(
         let _ = telling.join();
         outcome.unwrap_or_else(|died| Err(died.into()))
     });
+    let _shield = options.interrupt.shield();
+    let tuned = tuning.end();
+    if outcome.is_err() {
+        tuned.warnings.iter().for_each(|text| progress.say(text));
+    }
     let mut report = outcome.map_err(|error| options.interrupted().unwrap_or(error))?;
+    report.notes.extend(tuned.notes.into_iter().chain(tuned.warnings));
     report.memory_peak_bytes = load::report::memory_peak_bytes();
     report.finish(started.elapsed().as_secs_f64(), watch.read_bytes());
     Ok(report)
+}
+
+/// Sets what is asked for: of rows that are sent, since some of a dump always may be.
+fn tuning(connect: &ConnectOptions, options: &ReplayOptions) -> Tuning {
+    let asked = LoadOptions {
+        tune: options.tune,
+        state_dir: options.state_dir.clone(),
+        ..LoadOptions::new(vec![options.dump.clone()], "", "")
+    };
+    let what = format!("replay of {}", options.dump.display());
+    Tuning::begin(connect, &asked, LoadPath::Stream, &what)
 }
 
 /// Says what a replay would do, asking no server.

@@ -55,6 +55,9 @@ pub struct ReplayOptions {
     pub state_dir: PathBuf,
     /// Seconds to wait for others who hold a table. Default 60.
     pub lock_wait_seconds: u32,
+    /// Whether variables of the server are set for the replay, and put back behind it, and what may be given
+    /// up meanwhile. Default: none is set.
+    pub tune: Option<tune::Class>,
     /// Whoever wants the replay to end early says so here.
     pub interrupt: Interrupt,
 }
@@ -80,6 +83,7 @@ impl ReplayOptions {
             temp_dir: load.temp_dir,
             state_dir: load.state_dir,
             lock_wait_seconds: load.lock_wait_seconds,
+            tune: None,
             interrupt: Interrupt::default(),
         }
     }

@@ -7,7 +7,9 @@
 //!
 //! In reading order: [`facts`] what is to be seen of a server, with [`host`] and [`storage`] below it and
 //! [`disk_speed`] measured; [`variable`] what a load wants of each variable, by [`class`] of what it gives up;
-//! [`finding`] and [`mod@findings`] what to say of all that, [`gain`] what was measured to come of it.
+//! [`finding`] and [`mod@findings`] what to say of all that, [`gain`] what was measured to come of it; `setting`
+//! what is set and put back, [`identity`] on which server, [`journal`] written down where, `guard` who else does so,
+//! [`tuned`] all of it for the time of a load.
 
 #![forbid(unsafe_code)]
 
@@ -17,8 +19,13 @@ pub mod facts;
 pub mod finding;
 pub mod findings;
 pub mod gain;
+mod guard;
 pub mod host;
+pub mod identity;
+pub mod journal;
+pub mod setting;
 pub mod storage;
+pub mod tuned;
 pub mod variable;
 
 pub use class::Class;
@@ -26,3 +33,7 @@ pub use facts::Facts;
 pub use finding::{Finding, Weight};
 pub use findings::findings;
 pub use gain::Gains;
+pub use journal::{Change, Entry};
+pub use setting::Wanted;
+pub use tuned::{Tuned, Wish, noted, recover, release};
+pub use variable::Path;

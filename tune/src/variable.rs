@@ -63,6 +63,8 @@ pub struct Variable {
     pub weight: Weight,
     /// Ways into the server that it matters to.
     pub paths: &'static [Path],
+    /// Whether the server takes seconds to change it, which only a load that is larger than its value is worth.
+    pub takes_seconds: bool,
     /// Whether a running MySQL takes another value.
     mysql_takes_it: bool,
     /// What a load wants in its place; none where it is well as it is.
@@ -86,6 +88,7 @@ const PLAIN: Variable = Variable {
     used: Use::Advise,
     weight: Weight::Light,
     paths: SENT,
+    takes_seconds: false,
     mysql_takes_it: true,
     better: |_| None,
     obstacle: |_| None,
@@ -99,6 +102,8 @@ pub const ALL: &[Variable] = &[
         name: "innodb_log_file_size",
         used: Use::Set,
         weight: Weight::Heavy,
+        takes_seconds: true,
+        mysql_takes_it: false,
         better: log_bytes,
         obstacle: log_obstacle,
         why: "every change goes through the redo log; when it is full, sessions wait until changed pages are written",
@@ -109,6 +114,7 @@ pub const ALL: &[Variable] = &[
         name: "innodb_redo_log_capacity",
         used: Use::Set,
         weight: Weight::Heavy,
+        takes_seconds: true,
         better: redo_log_bytes,
         obstacle: room_obstacle,
         why: "every change goes through the redo log; when it is full, sessions wait until changed pages are written",
@@ -347,6 +353,10 @@ fn rotates(facts: &Facts) -> bool {
 }
 
 fn log_bytes(facts: &Facts) -> Option<String> {
+    // MySQL since 8.0.30 goes by the other one.
+    if facts.text("innodb_redo_log_capacity").is_some() {
+        return None;
+    }
     larger_log(facts, "innodb_log_file_size")
 }
 
@@ -362,8 +372,8 @@ fn larger_log(facts: &Facts, name: &str) -> Option<String> {
     (now < LOG_BYTES_FEW && better >= 2 * now).then(|| better.to_string())
 }
 
-/// Versions of MariaDB before these lose the log when they are killed while its size is being changed
-/// (MDEV-34750), or hang (MDEV-36082).
+/// Earlier versions of MariaDB lose the log when they are killed while its size is being changed (MDEV-34750,
+/// and what was found behind it).
 fn log_obstacle(facts: &Facts) -> Option<&'static str> {
     let version = facts.version();
     let is_sound = match version.series() {

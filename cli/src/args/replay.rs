@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ConnectArgs;
+use super::{ConnectArgs, TuneArg};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -70,6 +70,8 @@ pub(crate) struct ReplayArgs {
     /// Print nothing but errors.
     #[arg(long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) tune: TuneArg,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }

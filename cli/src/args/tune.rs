@@ -1,10 +1,12 @@
-//! `inrush doctor` as it is typed.
+//! `inrush doctor`, `inrush tune` and `--tune` as they are typed.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use tune::Class;
 
 use super::ConnectArgs;
+use crate::failure::Failure;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -16,4 +18,100 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClassArg {
+    /// Nothing is given up; only the disk is busier.
+    #[default]
+    Safe,
+    /// A power cut meanwhile loses what was committed in the last second, of everybody on the server.
+    Relaxed,
+    /// A crash meanwhile can leave a server that does not start again.
+    Unsafe,
+}
+
+impl From<ClassArg> for Class {
+    fn from(class: ClassArg) -> Class {
+        match class {
+            ClassArg::Safe => Class::Safe,
+            ClassArg::Relaxed => Class::Relaxed,
+            ClassArg::Unsafe => Class::Unsafe,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TuneArgs {
+    /// Set variables of the server for loads, until --restore: safe, relaxed or unsafe ones too.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "CLASS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "safe",
+        conflicts_with_all = ["restore", "show"]
+    )]
+    pub(crate) apply: Option<ClassArg>,
+    /// Put back what was set, by --apply or by a load that was killed.
+    #[arg(long, conflicts_with = "show")]
+    pub(crate) restore: bool,
+    /// Say what is set, and what could be [default].
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// Where it is written down what was set [default: inrush in the user's state folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+/// Of loads and replays.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct TuneArg {
+    /// Set variables of the server for rows that are sent, and put them back behind the load: safe ones,
+    /// relaxed ones too (a power cut meanwhile loses the last second, of everybody), or unsafe ones (a crash
+    /// meanwhile can end the server) [default without =CLASS: safe].
+    #[arg(
+        long,
+        value_enum,
+        value_name = "CLASS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "safe"
+    )]
+    pub(crate) tune: Option<ClassArg>,
+}
+
+impl TuneArg {
+    /// What may be given up, if anything is to be set.
+    ///
+    /// Errors: what is unsafe, and was not typed with this command.
+    pub(crate) fn class(&self) -> Result<Option<Class>, Failure> {
+        class("tune", self.tune)
+    }
+}
+
+impl TuneArgs {
+    /// As [`TuneArg::class`], of `--apply`.
+    pub(crate) fn class(&self) -> Result<Option<Class>, Failure> {
+        class("apply", self.apply)
+    }
+}
+
+/// An option file, a variable or a job file may have been written for another server than this one.
+fn class(option: &str, class: Option<ClassArg>) -> Result<Option<Class>, Failure> {
+    let typed = format!("--{option}={}", Class::Unsafe);
+    let is_typed = std::env::args_os().any(|argument| argument == *typed);
+    if class == Some(ClassArg::Unsafe) && !is_typed {
+        return Err(Failure::usage(format!(
+            "{typed} counts only where it is typed on the command line: {}",
+            Class::Unsafe.risk()
+        )));
+    }
+    Ok(class.map(Class::from))
 }

@@ -38,6 +38,7 @@ fn options(dump: &Path) -> ReplayOptions {
         temp_dir: folder.to_owned(),
         state_dir: folder.join("state"),
         lock_wait_seconds: 5,
+        tune: None,
         interrupt: server::Interrupt::default(),
     }
 }

@@ -88,7 +88,9 @@ fn commit(facts: &Facts) -> Option<Finding> {
         Finding::new(Weight::Danger, WHAT, now, why)
             .better("1, and 2 while a load runs")
             .risk(risk)
-            .how(format!("SET GLOBAL {WHAT}=1, and the same in my.cnf")),
+            .how(format!(
+                "SET GLOBAL {WHAT}=1, and the same in my.cnf; inrush load --tune=relaxed for loads"
+            )),
     )
 }
 

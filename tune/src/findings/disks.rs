@@ -36,7 +36,7 @@ fn speed(facts: &Facts) -> Option<Finding> {
     let why = "a commit waits for the first, and no load is faster than the second; both measured just now";
     let finding = Finding::new(weight, "disk of the data directory", now, why);
     Some(if is_slow {
-        finding.how("fewer, larger transactions: --batch-rows, --batch-bytes")
+        finding.how("fewer, larger transactions: --batch-rows, --batch-bytes; or --tune=relaxed")
     } else {
         finding
     })

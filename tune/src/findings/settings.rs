@@ -27,12 +27,17 @@ fn of(variable: &Variable, facts: &Facts) -> Option<Finding> {
 /// How to have it, by what the server takes and the account may do.
 fn how(finding: Finding, variable: &Variable, facts: &Facts) -> Finding {
     let Some(value) = variable.better(facts) else { return finding };
-    if let Some(obstacle) = variable.obstacle(facts) {
-        return restart(finding, variable, &value).how(format!("not while it runs: {obstacle}"));
-    }
     if !variable.is_settable(facts) {
         return restart(finding, variable, &value);
     }
+    if let Some(obstacle) = variable.obstacle(facts) {
+        return restart(finding, variable, &value).how(format!("not while it runs: {obstacle}"));
+    }
+    let finding = match (variable.used, variable.class) {
+        (Use::Advise, _) => finding,
+        (_, class) => finding
+            .how(format!("inrush load --tune={class} sets it for the load, and puts it back")),
+    };
     let finding = match facts.may_set() {
         true => finding,
         false => {

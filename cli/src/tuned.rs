@@ -1,0 +1,149 @@
+//! `inrush tune`: variables of a server set for loads, told, and put back; and what killed loads left of them.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use server::{ConnectOptions, Session};
+use tune::{Change, Class, Entry, Facts, Tuned, Wanted, Wish};
+
+use crate::args::TuneArgs;
+use crate::connect;
+use crate::failure::Failure;
+use crate::jobs::state_dir;
+
+/// Puts back what loads of this server left that were killed, and says so. What cannot be done is told, and keeps
+/// nobody from anything.
+pub(crate) fn recover(connect: &ConnectOptions, named: Option<&Path>) {
+    let state_dir = named.map_or_else(::load::default_state_dir, Path::to_owned);
+    if state_dir.as_os_str().is_empty() {
+        return;
+    }
+    match tune::recover(connect, &state_dir) {
+        Ok(told) => told.iter().for_each(|text| tell!("note: {text}")),
+        // The command itself says so.
+        Err(server::Error::Connect { .. }) => {}
+        Err(error) => tell!("inrush: warning: settings that a killed load has left: {error}"),
+    }
+}
+
+/// Sets, tells or puts back.
+pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
+    let class = args.class()?;
+    let state_dir = state_dir(args.state_dir.as_deref())?;
+    let Ok(visit) = connect::visit(&args.connect)? else {
+        return Err(Failure::usage(
+            "no server is named, and there is no sandbox yet: -S SOCKET or -h HOST names one",
+        ));
+    };
+    recover(&visit.connect, Some(&state_dir));
+    let mut told = Vec::new();
+    if let Some(class) = class {
+        told = apply(&visit.connect, &state_dir, class)?;
+    }
+    let mut session = Session::connect(&visit.connect)?;
+    if args.restore {
+        let (notes, others) = tune::release(&mut session, &state_dir)?;
+        told = notes;
+        if others {
+            told.push("loads are at work: the last one of them puts everything back".to_owned());
+        }
+    }
+    let state = State::of(&mut session, &state_dir, told)?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &state).map_err(Failure::failed)?;
+        writeln!(out)?;
+    } else {
+        state.print(&mut out)?;
+    }
+    Ok(0)
+}
+
+fn apply(connect: &ConnectOptions, state_dir: &Path, class: Class) -> Result<Vec<String>, Failure> {
+    let what = "inrush tune --apply";
+    let wish = Wish { class, path: tune::Path::Stream, bytes: None, state_dir, what };
+    let mut tuned = Tuned::begin(connect, &wish)?;
+    let notes = std::mem::take(&mut tuned.notes);
+    tuned.hold(class)?;
+    Ok(notes)
+}
+
+/// What is set, and what could be.
+#[derive(Serialize)]
+struct State {
+    server: String,
+    server_address: String,
+    set: Vec<Change>,
+    used_by: Vec<String>,
+    could_be_set: Vec<Could>,
+    notes: Vec<String>,
+}
+
+/// What a class has beyond those before it.
+#[derive(Serialize)]
+struct Could {
+    class: Class,
+    changes: Vec<Change>,
+}
+
+impl State {
+    fn of(
+        session: &mut Session,
+        state_dir: &Path,
+        mut notes: Vec<String>,
+    ) -> Result<State, Failure> {
+        let entry = tune::noted(session, state_dir)?.unwrap_or_default();
+        let facts = Facts::read(session)?;
+        let mut could_be_set: Vec<Could> = Vec::new();
+        for class in Class::ALL {
+            let mut wanted = Wanted::of(&facts, class, tune::Path::Stream, None);
+            let before: Vec<Change> =
+                could_be_set.iter().flat_map(|could| could.changes.clone()).collect();
+            wanted.changes.retain(|change| !before.contains(change));
+            could_be_set.push(Could { class, changes: wanted.changes });
+            if class == Class::Safe {
+                notes.extend(
+                    wanted
+                        .advice
+                        .into_iter()
+                        .filter(|text| !notes.contains(text))
+                        .collect::<Vec<_>>(),
+                );
+            }
+        }
+        let Entry { changes, users, .. } = entry;
+        let used_by = users.iter().map(|user| format!("{}, process {}", user.what, user.pid));
+        Ok(State {
+            server: facts.version().text.clone(),
+            server_address: session.options().target_text(),
+            set: changes,
+            used_by: used_by.collect(),
+            could_be_set,
+            notes,
+        })
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{} at {}", self.server, self.server_address)?;
+        if self.set.is_empty() {
+            writeln!(out, "  nothing is set for loads")?;
+        }
+        for Change { variable, before, set, held } in &self.set {
+            let until = if *held { ", until inrush tune --restore" } else { "" };
+            writeln!(out, "  set       {variable}={set}, was {before}{until}")?;
+        }
+        for user in &self.used_by {
+            writeln!(out, "  used by   {user}")?;
+        }
+        for Could { class, changes } in &self.could_be_set {
+            for Change { variable, before, set, .. } in changes {
+                writeln!(out, "  could be  {variable}={set}, is {before} (--tune={class})")?;
+            }
+        }
+        for note in &self.notes {
+            writeln!(out, "  note      {note}")?;
+        }
+        Ok(())
+    }
+}

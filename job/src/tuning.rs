@@ -1,0 +1,77 @@
+//! Variables of the server that are set for a load which asks for it, and put back behind it.
+
+use server::ConnectOptions;
+use sources::FileSource;
+use tune::{Change, Path, Tuned, Wish};
+
+use crate::options::{LoadOptions, LoadPath};
+
+/// What is set while a load runs. Dropped, it is put back all the same.
+#[derive(Debug, Default)]
+pub struct Tuning {
+    tuned: Option<Tuned>,
+    /// What could not be done before.
+    warnings: Vec<String>,
+}
+
+/// What is to be told of it, one sentence each.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// What was set, and what was left as it is.
+    pub notes: Vec<String>,
+    /// What went wrong, or was changed by somebody else.
+    pub warnings: Vec<String>,
+}
+
+impl Tuning {
+    /// Sets what the options ask for, of what matters to this way in; a load goes on without it where that
+    /// cannot be done.
+    pub fn begin(
+        connect: &ConnectOptions,
+        options: &LoadOptions,
+        path: LoadPath,
+        what: &str,
+    ) -> Tuning {
+        let Some(class) = options.tune else { return Tuning::default() };
+        let path = match path {
+            // Finished files go past all that.
+            LoadPath::Direct => return Tuning::default(),
+            LoadPath::Insert => Path::Insert,
+            LoadPath::Auto | LoadPath::Stream => Path::Stream,
+        };
+        let bytes = options.files.iter().map(|file| bytes(file)).sum::<Option<u64>>();
+        let bytes = bytes.filter(|_| !options.files.is_empty());
+        let wish = Wish { class, path, bytes, state_dir: &options.state_dir, what };
+        match Tuned::begin(connect, &wish) {
+            Ok(tuned) => Tuning { tuned: Some(tuned), warnings: Vec::new() },
+            Err(error) => {
+                let text = format!("--tune: no variable was set for the load ({error})");
+                Tuning { tuned: None, warnings: vec![text] }
+            }
+        }
+    }
+
+    /// Puts back what was set, unless another load counts on it.
+    pub fn end(self) -> Told {
+        let Tuning { tuned, warnings } = self;
+        let Some(mut tuned) = tuned else { return Told { notes: Vec::new(), warnings } };
+        let mut notes: Vec<String> = std::mem::take(&mut tuned.notes);
+        if !tuned.changes.is_empty() {
+            let all: Vec<String> = tuned.changes.iter().map(in_words).collect();
+            notes.insert(0, format!("--tune: set for the load, and put back: {}", all.join(", ")));
+        }
+        Told { notes, warnings: tuned.end() }
+    }
+}
+
+/// What a file has, if that says how many rows there are: a pipe's, a folder's and an archive's does not.
+fn bytes(file: &std::path::Path) -> Option<u64> {
+    let meta = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
+    let is_plain = FileSource::compression(file).is_ok_and(|kind| kind.is_none());
+    is_plain.then_some(meta.len())
+}
+
+fn in_words(change: &Change) -> String {
+    let Change { variable, before, set, .. } = change;
+    format!("{variable}={set} (was {before})")
+}

@@ -1,0 +1,42 @@
+//! Who on other machines, or under other accounts of this one, sets variables of the same server.
+//!
+//! Their journals are not seen, and what they find set they would take for what was there before. So each
+//! user holds a lock of the server as long as it is connected, one of a few names, and one whose holder is not in
+//! the journal here is somebody else's.
+
+use std::time::Duration;
+
+use server::Session;
+use server::error::Result;
+
+use crate::journal::User;
+
+/// Users of one server at the same time.
+const NAMES: usize = 16;
+
+fn name(number: usize) -> String {
+    format!("inrush.tune.{number}")
+}
+
+/// The connection of somebody else who does it, if there is one.
+pub(crate) fn stranger(session: &mut Session, ours: &[User]) -> Result<Option<u64>> {
+    let names: Vec<String> = (0..NAMES).map(|n| format!("IS_USED_LOCK('{}')", name(n))).collect();
+    let row = session.query_row(&format!("SELECT {}", names.join(", ")))?;
+    for column in 0..NAMES {
+        let Some(holder) = row.number_or_null::<u64>(column)? else { continue };
+        if holder != session.id() && !ours.iter().any(|user| user.connection == holder) {
+            return Ok(Some(holder));
+        }
+    }
+    Ok(None)
+}
+
+/// Takes the first free name; false where all are taken.
+pub(crate) fn take(session: &mut Session) -> Result<bool> {
+    for number in 0..NAMES {
+        if session.lock_name(&name(number), Duration::ZERO)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,68 @@
+//! Which server it is, and since when it runs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use server::Session;
+use server::error::Result;
+use server::identifier::digest;
+use server::version::Flavor;
+
+/// What tells servers from each other. MariaDB's `server_uid` is that of the machine, so it alone does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// `server_uid`, of MySQL `server_uuid`.
+    pub uid: String,
+    /// Its machine.
+    pub hostname: String,
+    /// Its port.
+    pub port: String,
+    /// Its socket.
+    pub socket: String,
+    /// Its data directory.
+    pub datadir: String,
+}
+
+impl Identity {
+    /// Asks the server.
+    pub fn read(session: &mut Session) -> Result<Identity> {
+        let rows = session.query(
+            "SHOW GLOBAL VARIABLES WHERE LOWER(Variable_name) IN \
+             ('server_uid', 'server_uuid', 'hostname', 'port', 'socket', 'datadir')",
+        )?;
+        let values: BTreeMap<String, String> = rows
+            .iter()
+            .map(|row| (row.text_lossy(0).to_ascii_lowercase(), row.text_lossy(1)))
+            .collect();
+        let text = |name: &str| values.get(name).cloned().unwrap_or_default();
+        Ok(Identity {
+            uid: text("server_uid") + &text("server_uuid"),
+            hostname: text("hostname"),
+            port: text("port"),
+            socket: text("socket"),
+            datadir: text("datadir"),
+        })
+    }
+
+    /// A name for files that are about it.
+    pub(crate) fn key(&self) -> String {
+        let Identity { uid, hostname, port, socket, datadir } = self;
+        let all = [uid, hostname, port, socket, datadir].map(String::as_str).join("\0");
+        format!("{:016x}", digest(all.as_bytes()))
+    }
+}
+
+/// The second in which the server began: another one says that it was restarted, and has its own settings.
+///
+/// Both terms are the statement's time, so that the difference is always the same.
+pub(crate) fn started_unix(session: &mut Session) -> Result<i64> {
+    let schema = match session.version().flavor {
+        Flavor::MariaDb => "information_schema",
+        Flavor::MySql => "performance_schema",
+    };
+    let row = session.query_row(&format!(
+        "SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED) FROM {schema}.global_status \
+         WHERE VARIABLE_NAME = 'Uptime'"
+    ))?;
+    row.number(0)
+}

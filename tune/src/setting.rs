@@ -1,0 +1,125 @@
+//! Variables set, read, and put back.
+
+use server::Session;
+use server::error::Result;
+
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::journal::{Change, Entry};
+use crate::variable::{ALL, Path, Use, Variable};
+
+/// What a load by one path would have set, and what stands against that, one sentence each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// What would be set.
+    pub changes: Vec<Change>,
+    /// What is left as it is, though a load would gain by it, and why.
+    pub advice: Vec<String>,
+}
+
+impl Wanted {
+    /// Looks through all variables, for so many bytes of rows if that is known.
+    pub fn of(facts: &Facts, class: Class, path: Path, bytes: Option<u64>) -> Wanted {
+        let mut wanted = Wanted::default();
+        let of_path = ALL.iter().filter(|variable| {
+            variable.used != Use::Advise
+                && variable.class <= class
+                && variable.paths.contains(&path)
+        });
+        for variable in of_path {
+            let (Some(before), Some(set)) = (variable.now(facts), variable.better(facts)) else {
+                continue;
+            };
+            let name = variable.name;
+            let is_small =
+                || bytes.is_some_and(|bytes| before.parse().is_ok_and(|now| bytes < now));
+            if variable.takes_seconds && is_small() {
+                wanted.advice.push(format!(
+                    "{name}={set} was not set: the rows are fewer than it has room for"
+                ));
+            } else if !variable.is_settable(facts) {
+                let text = "this server takes it when it starts";
+                wanted.advice.push(format!("{name}={set} was not set: {text}"));
+            } else if let Some(obstacle) = variable.obstacle(facts) {
+                wanted.advice.push(format!("{name}={set} was not set: {obstacle}"));
+            } else {
+                wanted.changes.push(Change { variable: name.to_owned(), before, set, held: false });
+            }
+        }
+        wanted
+    }
+}
+
+/// What it is now; none where the server does not say.
+pub(crate) fn value(session: &mut Session, variable: &Variable) -> Result<Option<String>> {
+    Ok(session.query(&variable.question())?.first().map(|row| row.text_lossy(1)))
+}
+
+/// Whether two values are one to the server: `90` and `90.000000`, `on` and `ON`.
+pub(crate) fn is_same(a: &str, b: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok();
+    a.eq_ignore_ascii_case(b) || number(a).is_some_and(|a| number(b) == Some(a))
+}
+
+/// Puts back what was set, the last first, but for what is held. What cannot be put back stays in `entry`; gives what there is to say,
+/// one sentence each.
+pub(crate) fn put_back(session: &mut Session, entry: &mut Entry) -> Vec<String> {
+    let mut told = Vec::new();
+    let mut kept = Vec::new();
+    for (number, change) in entry.changes.drain(..).rev().enumerate() {
+        if change.held {
+            kept.push(change);
+            continue;
+        }
+        match put_one_back(session, &change) {
+            Ok(None) => {}
+            Ok(Some(changed)) => told.push(changed),
+            Err(error) => {
+                let Change { variable, before, set, .. } = &change;
+                told.push(format!(
+                    "{variable} is still {set}, set for a load, and could not be put back to {before} ({error}): \
+                     the next command for this server tries again, and so does inrush tune --restore"
+                ));
+                kept.push(change);
+            }
+        }
+        disk::failpoint::hit(&format!("tune.restored.{}", number + 1));
+    }
+    kept.reverse();
+    entry.changes = kept;
+    told
+}
+
+fn put_one_back(session: &mut Session, change: &Change) -> Result<Option<String>> {
+    let Change { variable: name, before, set, .. } = change;
+    let Some(variable) = Variable::named(name) else { return Ok(None) };
+    let Some(now) = value(session, variable)? else { return Ok(None) };
+    if is_same(&now, before) {
+        return Ok(None);
+    }
+    if !is_same(&now, set) {
+        return Ok(Some(format!(
+            "{name} is {now}, which somebody else has set meanwhile: it stays; it was {before} before the load"
+        )));
+    }
+    session.exec(&variable.statement(before))?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_compared_as_the_server_means_them() {
+        for (a, b, same) in [
+            ("90", "90.000000", true),
+            ("on", "ON", true),
+            ("2", "1", false),
+            ("all", "none", false),
+            ("", "0", false),
+        ] {
+            assert_eq!(is_same(a, b), same, "{a} {b}");
+        }
+    }
+}

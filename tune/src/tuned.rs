@@ -1,0 +1,322 @@
+//! Settings of a server for the time of a load.
+//!
+//! ```text
+//! begin    lock -> what killed loads left, put back -> written down, synced -> SET .. SET -> unlock
+//! end      lock -> somebody else left? stop : SET back .. -> nothing written down -> unlock
+//! ```
+//!
+//! The first load that sets a variable notes what it was, and the last one that leaves puts it back. A process
+//! that is killed lets go of its files, so that whoever comes next finds itself alone, and puts back first.
+
+use std::path::Path as FilePath;
+
+use server::error::{Error, Result};
+use server::{ConnectOptions, Session};
+
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::guard;
+use crate::identity::{Identity, started_unix};
+use crate::journal::{self, Change, Entry, Journal, Locked, User};
+use crate::setting::{self, Wanted, is_same};
+use crate::variable::{Path, Variable};
+
+/// A right is missing, which the message names.
+const ER_SPECIFIC_ACCESS_DENIED: u16 = 1227;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// What may be given up.
+    pub class: Class,
+    /// The load's way into the server.
+    pub path: Path,
+    /// Bytes of its rows, where that is known.
+    pub bytes: Option<u64>,
+    /// Where it is written down.
+    pub state_dir: &'a FilePath,
+    /// Who wants it: `load into shop.orders`.
+    pub what: &'a str,
+}
+
+/// What is set, as long as it lives; dropped, it is put back as well as [`Tuned::end`] does.
+#[derive(Debug)]
+pub struct Tuned {
+    connect: ConnectOptions,
+    session: Option<Session>,
+    journal: Journal,
+    /// Held, which says that we are at work; none once we are not.
+    users: Option<std::fs::File>,
+    /// Held while something is changed.
+    locked: Option<Locked>,
+    connection: u64,
+    /// What is set: by this load, and by those before it that are at work.
+    pub changes: Vec<Change>,
+    /// What there is to say, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Tuned {
+    /// Sets what the wish allows. What the server refuses is left as it is, and noted.
+    ///
+    /// Errors: no connection; nothing can be written down. Nothing is set then.
+    pub fn begin(connect: &ConnectOptions, wish: &Wish<'_>) -> Result<Tuned> {
+        let mut session = Session::connect(connect)?;
+        let server = Identity::read(&mut session)?;
+        let journal = Journal::open(wish.state_dir, &server)?;
+        let locked = Some(journal.lock()?);
+        let users = journal.users()?;
+        let mut notes = Vec::new();
+        if journal::is_alone(&users) {
+            notes.extend(settle(&mut session, &journal)?);
+        }
+        if !journal::join(&users) {
+            return Err(Error::Option(
+                "the settings of this server are being put back; try again".to_owned(),
+            ));
+        }
+        let started_unix = started_unix(&mut session)?;
+        let entry = journal.read().filter(|entry| entry.started_unix == started_unix);
+        let address = connect.target_text();
+        let mut entry =
+            entry.unwrap_or(Entry { server, address, started_unix, ..Entry::default() });
+        let connection = session.id();
+        let user = User { pid: std::process::id(), connection, what: wish.what.to_owned() };
+        let mut tuned = Tuned {
+            connect: connect.clone(),
+            session: None,
+            journal,
+            users: None,
+            locked,
+            connection,
+            changes: Vec::new(),
+            notes,
+        };
+        if let Some(stranger) = taken(&mut session, &entry)? {
+            tuned.notes.push(format!(
+                "nothing was set: connection {stranger} has set variables of this server for a load of its own, from \
+                 another machine or account"
+            ));
+            return Ok(tuned);
+        }
+        let facts = Facts::read(&mut session)?;
+        let Wanted { changes, advice } = Wanted::of(&facts, wish.class, wish.path, wish.bytes);
+        tuned.notes.extend(advice);
+        let is_new =
+            |change: &Change| !entry.changes.iter().any(|one| one.variable == change.variable);
+        let new: Vec<Change> = changes.into_iter().filter(is_new).collect();
+        entry.users.push(user);
+        entry.changes.extend(new.iter().cloned());
+        tuned.journal.write(&entry)?;
+        // From here on all of it is put back, whatever happens.
+        tuned.users = Some(users);
+        disk::failpoint::hit("tune.noted");
+        tuned.set(&mut session, &mut entry, &new, facts.right_to_set())?;
+        tuned.changes = entry.changes;
+        tuned.session = Some(session);
+        tuned.locked = None;
+        Ok(tuned)
+    }
+
+    /// Sets what is new, and corrects what is written down by what came of it.
+    fn set(
+        &mut self,
+        session: &mut Session,
+        entry: &mut Entry,
+        new: &[Change],
+        right: &str,
+    ) -> Result<()> {
+        let mut is_other = false;
+        for (number, change) in new.iter().enumerate() {
+            let Some(variable) = Variable::named(&change.variable) else { continue };
+            let statement = variable.statement(&change.set);
+            match session.exec(&statement) {
+                Ok(_) => {}
+                Err(error) if error.errno() == Some(ER_SPECIFIC_ACCESS_DENIED) => {
+                    let (name, set) = (&change.variable, &change.set);
+                    self.notes.push(format!(
+                        "{name}={set} was not set: this account may not, one with {right} could: {statement}"
+                    ));
+                }
+                Err(error) if error.errno().is_some() => {
+                    self.notes.push(format!("{} was not set: {error}", change.variable));
+                }
+                Err(error) => return Err(error),
+            }
+            let now = setting::value(session, variable)?.unwrap_or_default();
+            if is_same(&now, &change.before) {
+                entry.changes.retain(|one| one.variable != change.variable);
+                is_other = true;
+            } else if !is_same(&now, &change.set) {
+                // The server takes it in steps of its own.
+                let ours = entry.changes.iter_mut().find(|one| one.variable == change.variable);
+                ours.into_iter().for_each(|one| one.set.clone_from(&now));
+                self.journal.write(entry)?;
+            }
+            disk::failpoint::hit(&format!("tune.set.{}", number + 1));
+        }
+        if is_other { self.journal.write(entry) } else { Ok(()) }
+    }
+
+    /// Keeps what is set until [`release`], though this process ends.
+    pub fn hold(mut self, class: Class) -> Result<()> {
+        let _locked = self.journal.lock()?;
+        if let Some(mut entry) = self.journal.read() {
+            // Loads at work may have set what gives up more.
+            let is_of = |name: &str| Variable::named(name).is_some_and(|one| one.class <= class);
+            entry.changes.iter_mut().for_each(|change| change.held |= is_of(&change.variable));
+            entry.users.retain(|user| user.connection != self.connection);
+            self.write(&entry)?;
+        }
+        self.users = None;
+        Ok(())
+    }
+
+    /// Writes down what is left, if anything is.
+    fn write(&self, entry: &Entry) -> Result<()> {
+        match entry.changes.is_empty() && entry.users.is_empty() {
+            true => self.journal.remove(),
+            false => self.journal.write(entry),
+        }
+    }
+
+    /// Puts back what was set, unless others count on it; gives what there is to say, one sentence each.
+    pub fn end(mut self) -> Vec<String> {
+        self.leave()
+    }
+
+    fn leave(&mut self) -> Vec<String> {
+        let Some(users) = self.users.take() else { return Vec::new() };
+        disk::failpoint::hit("tune.end");
+        let _shield = self.connect.interrupt.shield();
+        let left = self.put_back(&users);
+        left.unwrap_or_else(|error| {
+            vec![format!(
+                "settings of the server could not be put back ({error}): the next command for this server does it, \
+                 and so does inrush tune --restore"
+            )]
+        })
+    }
+
+    fn put_back(&mut self, users: &std::fs::File) -> Result<Vec<String>> {
+        let _locked = self.locked.take().map_or_else(|| self.journal.lock(), Ok)?;
+        if !journal::is_alone(users) {
+            if let Some(mut entry) = self.journal.read() {
+                entry.users.retain(|user| user.connection != self.connection);
+                self.journal.write(&entry)?;
+            }
+            return Ok(Vec::new());
+        }
+        let session =
+            self.session.take().map(Ok).unwrap_or_else(|| Session::connect(&self.connect));
+        let mut session = session?;
+        if !session.is_alive() {
+            session = Session::connect(&self.connect)?;
+        }
+        settle(&mut session, &self.journal)
+    }
+}
+
+impl Drop for Tuned {
+    /// After [`Tuned::end`] there is nothing to do.
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Somebody else who sets variables of this server, or none, and then our lock is taken.
+fn taken(session: &mut Session, entry: &Entry) -> Result<Option<u64>> {
+    if let Some(stranger) = guard::stranger(session, &entry.users)? {
+        return Ok(Some(stranger));
+    }
+    guard::take(session)?;
+    // Two who came at the same time see each other now.
+    guard::stranger(session, &entry.users)
+}
+
+/// Puts back what is written down, of users who have all ended. The lock is held, and the users' file.
+fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
+    let Some(mut entry) = journal.read() else { return Ok(Vec::new()) };
+    if entry.started_unix != started_unix(session)? {
+        journal.remove()?;
+        return Ok(match entry.changes.is_empty() {
+            true => Vec::new(),
+            false => vec![
+                "the server was started again since its variables were set for a load, and has its own settings"
+                    .to_owned(),
+            ],
+        });
+    }
+    if let Some(stranger) = guard::stranger(session, &entry.users)? {
+        return Ok(vec![format!(
+            "settings that a load has left on the server stay for now: connection {stranger} counts on them, from \
+             another machine or account"
+        )]);
+    }
+    let told = setting::put_back(session, &mut entry);
+    entry.users.clear();
+    match entry.changes.is_empty() {
+        true => journal.remove()?,
+        false => journal.write(&entry)?,
+    }
+    Ok(told)
+}
+
+/// Puts back what loads left that were killed, if this is their server; gives what there is to say. Where
+/// nothing is written down, nobody is asked.
+pub fn recover(connect: &ConnectOptions, state_dir: &FilePath) -> Result<Vec<String>> {
+    let waits = |journal: &Journal| {
+        let is_open = journal.read().is_some_and(|entry| is_left(&entry));
+        // Whoever has the lock puts back itself.
+        let locked = journal.try_lock().filter(|_| is_open);
+        locked.is_some() && journal.users().is_ok_and(|users| journal::is_alone(&users))
+    };
+    // A folder that cannot be read is for those to tell of who write to it.
+    if !Journal::all(state_dir).is_ok_and(|all| all.iter().any(waits)) {
+        return Ok(Vec::new());
+    }
+    let mut session = Session::connect(connect)?;
+    let journal = Journal::open(state_dir, &Identity::read(&mut session)?)?;
+    let _locked = journal.lock()?;
+    let users = journal.users()?;
+    let Some(entry) = journal.read().filter(is_left) else { return Ok(Vec::new()) };
+    if !journal::is_alone(&users) {
+        return Ok(Vec::new());
+    }
+    let mut told = settle(&mut session, &journal)?;
+    let put_back = entry.changes.iter().filter(|change| !change.held);
+    let names: Vec<&str> = put_back.map(|change| change.variable.as_str()).collect();
+    if told.is_empty() && !names.is_empty() {
+        told.push(format!(
+            "settings that a killed load had left were put back: {}",
+            names.join(", ")
+        ));
+    }
+    Ok(told)
+}
+
+/// Whether something is set that nobody wants to stay, or somebody is noted who may have gone.
+fn is_left(entry: &Entry) -> bool {
+    !entry.users.is_empty() || entry.changes.iter().any(|change| !change.held)
+}
+
+/// What is written down of this server.
+pub fn noted(session: &mut Session, state_dir: &FilePath) -> Result<Option<Entry>> {
+    let server = Identity::read(session)?;
+    Ok(Journal::open(state_dir, &server)?.read())
+}
+
+/// Ends what [`Tuned::hold`] began: puts back, or leaves that to loads at work. Gives what there is to say, and
+/// whether others are at work.
+pub fn release(session: &mut Session, state_dir: &FilePath) -> Result<(Vec<String>, bool)> {
+    let journal = Journal::open(state_dir, &Identity::read(session)?)?;
+    let _locked = journal.lock()?;
+    let users = journal.users()?;
+    let Some(mut entry) = journal.read() else { return Ok((Vec::new(), false)) };
+    entry.changes.iter_mut().for_each(|change| change.held = false);
+    journal.write(&entry)?;
+    if !journal::is_alone(&users) {
+        return Ok((Vec::new(), true));
+    }
+    Ok((settle(session, &journal)?, false))
+}
