@@ -5,7 +5,7 @@
 //! [`clients`] among them, and the [`floor`] below which no load can be; [`tproch`] runs
 //! them side by side, then all by one command (`together`), and [`outcome`] is what it finds, on which [`machine`]. [`mod@batch`] inserts the
 //! rows of [`sbtest`] in batches of every size over any number of connections. [`replay`] has a dump of
-//! the TPC-H tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables. [`stages`] measures each stage alone, [`writes`] ways of writing the file.
+//! the TPC-H tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables, [`mod@tune`] what each setting of a server gains. [`stages`] measures each stage alone, [`writes`] ways of writing the file.
 
 pub mod error;
 pub use error::Error;
@@ -42,6 +42,8 @@ pub mod replay;
 pub mod insert;
 
 pub mod split;
+
+pub mod tune;
 
 pub mod stages;
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use ::tune::Gains;
 use bench::batch::loads::{InrushPath, Way as BatchWay};
 use bench::batch::{self, BatchOptions, Cell};
 use bench::insert::outcome::Pool;
@@ -16,6 +17,7 @@ use bench::outcome::Way;
 use bench::replay::{self, Kind, ReplayOptions, Way as ReplayWay};
 use bench::tpch::{Schema, Table};
 use bench::tproch::{self, TprochOptions};
+use bench::tune::{self, TuneOptions};
 
 struct Folder(PathBuf);
 
@@ -364,4 +366,31 @@ fn a_way_that_adds_other_rows_fails_the_insert_benchmark() {
         let error = insert::run(&options, &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[test]
+fn settings_are_measured_on_the_same_rows_and_told_on_this_machine() {
+    let folder = Folder::new("tune");
+    let state = folder.0.join("state");
+    let named = |name: &str| tune::Setting::ALL.into_iter().find(|one| one.name() == name).unwrap();
+    let options = TuneOptions {
+        lines: 300,
+        files: 3,
+        settings: vec![named("flush-log"), named("checks")],
+        data_dir: folder.0.clone(),
+        state_dir: Some(state.clone()),
+        ..TuneOptions::default()
+    };
+    let mut said = Vec::new();
+    let outcome = tune::run(&options, &mut |line| said.push(line.to_owned())).unwrap();
+    let names: Vec<&str> = outcome.settings.iter().map(|one| one.setting.name()).collect();
+    assert_eq!(names, ["default", "flush-log", "checks"]);
+    assert!(outcome.settings.iter().all(|one| one.seconds.len() == 1), "{outcome:?}");
+    assert!(outcome.text().contains("%  innodb_flush_log_at_trx_commit=2\n"), "{}", outcome.text());
+    let gains = Gains::read(&state, &outcome.host).unwrap();
+    // Statements of a session are none of the server's settings.
+    assert!(gains.of("innodb_flush_log_at_trx_commit").is_some() && gains.gains.len() == 1);
+    assert!(!folder.0.join("server").exists() && !said.is_empty());
+    let nothing = tune::run(&TuneOptions { files: 0, ..options }, &mut |_| {});
+    assert!(nothing.unwrap_err().to_string().contains("count from 1"));
 }

@@ -12,14 +12,16 @@ use bench::replay::{self, ReplayOptions};
 use bench::split::{self, SplitOptions};
 use bench::tpch::Table;
 use bench::tproch::{self, TprochOptions};
+use bench::tune::{self, Setting, TuneOptions};
 use bench::writes::{self, WritesOptions};
 
 use crate::args::ConnectArgs;
 use crate::args::bench::{
     BatchBenchArgs, BenchArgs, BenchCommand, InsertBenchArgs, ReplayBenchArgs, SchemaArg,
-    SplitBenchArgs, TprochArgs, WritesArgs,
+    SplitBenchArgs, TprochArgs, TuneBenchArgs, WritesArgs,
 };
 use crate::failure::Failure;
+use crate::jobs::state_dir;
 use crate::{connect, signals, size};
 
 /// Runs the one that was asked for.
@@ -30,6 +32,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::Replay(args) => replay(args),
         BenchCommand::Insert(args) => insert(args),
         BenchCommand::Split(args) => split(args),
+        BenchCommand::Tune(args) => tune(args),
         BenchCommand::Writes(args) => writes(args),
     }
 }
@@ -235,6 +238,34 @@ fn split(args: &SplitBenchArgs) -> Result<u8, Failure> {
     }
     signals::watch(&options.interrupt, false)?;
     let outcome = split::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
+        println!("{text}");
+    } else {
+        print!("{}", outcome.text());
+    }
+    Ok(0)
+}
+
+/// Settings of a server.
+fn tune(args: &TuneBenchArgs) -> Result<u8, Failure> {
+    let settings = args.settings.iter().flatten();
+    let mut options = TuneOptions {
+        lines: args.lines,
+        files: args.files,
+        settings: settings
+            .map(|name| named("--settings", name, &Setting::ALL, Setting::name))
+            .collect::<Result<_, _>>()?,
+        repeat: args.repeat,
+        state_dir: Some(state_dir(args.state_dir.as_deref())?),
+        keep: args.keep,
+        ..TuneOptions::default()
+    };
+    if let Some(folder) = &args.data_dir {
+        options.data_dir = folder.clone();
+    }
+    signals::watch(&options.interrupt, false)?;
+    let outcome = tune::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
         println!("{text}");

@@ -193,7 +193,7 @@ fn help_explains_every_option_of_every_command() {
         "jobs show",
         "jobs clean",
     ];
-    let benchmarks = ["bench tproch", "bench batch", "bench replay", "bench insert"];
+    let benchmarks = ["bench tproch", "bench batch", "bench replay", "bench insert", "bench tune"];
     let benchmarks = benchmarks.into_iter().filter(|_| cfg!(feature = "bench"));
     for command in commands.into_iter().chain(benchmarks) {
         let words = command.split_whitespace().chain(["--help"]);

@@ -21,6 +21,15 @@ pub enum Weight {
 }
 
 impl Weight {
+    /// That of something that was measured to spare so many percent of the time.
+    pub fn measured(percent: f64) -> Weight {
+        match percent {
+            percent if percent >= 30.0 => Weight::Heavy,
+            percent if percent >= 10.0 => Weight::Medium,
+            _ => Weight::Light,
+        }
+    }
+
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {

@@ -12,7 +12,7 @@ mod settings;
 mod ways;
 
 use crate::facts::Facts;
-use crate::finding::Finding;
+use crate::finding::{Finding, Weight};
 use crate::gain::Gains;
 
 /// Everything there is to say, what matters most first.
@@ -24,7 +24,11 @@ pub fn findings(facts: &Facts, gains: Option<&Gains>) -> Vec<Finding> {
     all.extend(disks::found(facts));
     all.extend(machine::found(facts));
     for finding in &mut all {
-        finding.gain = gains.and_then(|gains| gains.of(&finding.what));
+        let Some(gains) = gains else { continue };
+        finding.gain = gains.of(&finding.what);
+        // Of what is set for loads, the measurement counts, and not what is said of it elsewhere.
+        let percent = gains.percent(&finding.what).filter(|_| finding.class.is_some());
+        finding.weight = percent.map_or(finding.weight, Weight::measured);
     }
     all.sort_by_key(|finding| finding.weight);
     all

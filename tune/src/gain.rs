@@ -57,11 +57,37 @@ impl Gains {
         private::write(&private::make(state_dir)?, FILE, &text, "gains")
     }
 
+    /// With what was measured before, where it was the same that was measured.
+    pub fn beside(mut self, before: Option<Gains>) -> Gains {
+        let is_same = |before: &Gains| {
+            let of = |gains: &Gains| {
+                (
+                    gains.host.clone(),
+                    gains.cpu.clone(),
+                    gains.cores,
+                    gains.server.clone(),
+                    gains.lines,
+                )
+            };
+            of(before) == of(&self)
+        };
+        let mut older = before.filter(is_same).map_or_else(Vec::new, |before| before.gains);
+        older.retain(|old| !self.gains.iter().any(|new| new.variable == old.variable));
+        self.gains.extend(older);
+        self
+    }
+
+    /// Percent of the time that a variable was measured to spare; below 0 what it cost.
+    pub fn percent(&self, variable: &str) -> Option<f64> {
+        let gain = self.gains.iter().find(|gain| gain.variable == variable)?;
+        Some((1.0 - gain.seconds / gain.default_seconds) * 100.0)
+    }
+
     /// In words, what a variable was measured to gain.
     pub fn of(&self, variable: &str) -> Option<String> {
         let gain = self.gains.iter().find(|gain| gain.variable == variable)?;
         let Gain { default_seconds, seconds, .. } = gain;
-        let percent = (1.0 - seconds / default_seconds) * 100.0;
+        let percent = self.percent(variable)?;
         let so_much = match percent {
             percent if percent >= 1.0 => format!("{percent:.0} % less time"),
             percent if percent <= -1.0 => format!("{:.0} % more time", -percent),
@@ -106,5 +132,10 @@ mod tests {
         assert!(read.of("b").unwrap().starts_with("no difference here"));
         assert!(read.of("c").unwrap().starts_with("10 % more time"));
         assert_eq!(read.of("d"), None);
+        let again = Gains { gains: vec![gain("a", 9.0)], ..read.clone() };
+        let both = again.clone().beside(Some(read.clone()));
+        assert!(both.of("a").unwrap().starts_with("10 % less") && both.of("c").is_some());
+        let other = Gains { lines: 8, ..read };
+        assert_eq!(again.clone().beside(Some(other)), again);
     }
 }

@@ -26,6 +26,8 @@ pub(crate) enum BenchCommand {
     Insert(InsertBenchArgs),
     /// One wide file into four tables, all of it or nothing: a Python script, a staging table, Inrush.
     Split(SplitBenchArgs),
+    /// What each setting of a server gains, one at a time and together, for rows that are sent.
+    Tune(TuneBenchArgs),
     /// Ways of writing the file that the server imports, on the disk of a folder.
     Writes(WritesArgs),
 }
@@ -249,6 +251,34 @@ pub(crate) struct SplitBenchArgs {
     pub(crate) keep: bool,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TuneBenchArgs {
+    /// Lines of all files; each is a row of two tables.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) lines: u64,
+    /// Files, a transaction each.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) files: u64,
+    /// Only these settings beside the defaults, as log-file-size,flush-log,safe,relaxed,advised.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) settings: Option<Vec<String>>,
+    /// Runs of each.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) repeat: usize,
+    /// Where the server and the rows are meanwhile [default: in the user's cache folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Where what was measured is kept for `inrush doctor` [default: inrush in the user's state folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep the folder of the benchmark's server.
+    #[arg(long)]
+    pub(crate) keep: bool,
 }
 
 #[derive(Debug, Args)]

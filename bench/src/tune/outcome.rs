@@ -1,0 +1,82 @@
+//! What each setting took.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::setting::Setting;
+use crate::machine::Machine;
+
+/// All of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct TuneOutcome {
+    /// Version of Inrush.
+    pub inrush_version: &'static str,
+    /// Version of the server.
+    pub server_version: String,
+    /// Where it ran.
+    pub machine: Machine,
+    /// The machine's name.
+    pub host: String,
+    /// The command.
+    pub command: String,
+    /// Lines of all files.
+    pub lines: u64,
+    /// Files, and transactions.
+    pub files: u64,
+    /// What would make the comparison less than fair.
+    pub notes: Vec<String>,
+    /// The defaults first.
+    pub settings: Vec<SettingOutcome>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Serialize)]
+pub struct SettingOutcome {
+    /// Which.
+    pub setting: Setting,
+    /// Seconds of each run.
+    pub seconds: Vec<f64>,
+}
+
+impl SettingOutcome {
+    pub(super) fn least(&self) -> f64 {
+        self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+impl TuneOutcome {
+    pub(super) fn push(&mut self, setting: Setting, seconds: f64) {
+        match self.settings.iter_mut().find(|known| known.setting == setting) {
+            Some(known) => known.seconds.push(seconds),
+            None => self.settings.push(SettingOutcome { setting, seconds: vec![seconds] }),
+        }
+    }
+
+    /// The least that a setting took.
+    pub fn seconds(&self, setting: Setting) -> f64 {
+        let found = self.settings.iter().find(|known| known.setting == setting);
+        found.map_or(f64::INFINITY, SettingOutcome::least)
+    }
+
+    /// As a table for people.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let _ = writeln!(text, "inrush {}, {}", self.inrush_version, self.server_version);
+        let _ = writeln!(text, "{}", self.machine.line());
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        let (lines, files) = (self.lines, self.files);
+        let _ =
+            writeln!(text, "{lines} lines in {files} files, a transaction each, into two tables");
+        let default = self.seconds(Setting::Default);
+        let _ = writeln!(text, "\n{:>9}  {:>6}  setting", "seconds", "gain");
+        for one in &self.settings {
+            let gain = (1.0 - one.least() / default) * 100.0;
+            let (name, least) = (one.setting.text(), one.least());
+            let _ = writeln!(text, "{least:>9.2}  {gain:>4.0} %  {name}");
+        }
+        text
+    }
+}
