@@ -13,6 +13,9 @@ use crate::journal::User;
 
 /// Users of one server at the same time.
 const NAMES: usize = 16;
+/// How often, and at what distance, a stranger is looked for.
+const LOOKS: usize = 10;
+const PAUSE: Duration = Duration::from_millis(100);
 
 fn name(number: usize) -> String {
     format!("inrush.tune.{number}")
@@ -29,6 +32,24 @@ pub(crate) fn stranger(session: &mut Session, ours: &[User]) -> Result<Option<u6
         }
     }
     Ok(None)
+}
+
+/// As [`stranger`], of one who is still there in a second: a connection that has just ended, or whose process
+/// was killed, holds its lock until the server has noticed.
+pub(crate) fn lasting_stranger(session: &mut Session, ours: &[User]) -> Result<Option<u64>> {
+    for _ in 0..LOOKS {
+        if stranger(session, ours)?.is_none() {
+            return Ok(None);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    stranger(session, ours)
+}
+
+/// Gives back what [`take`] has taken, before the connection ends.
+pub(crate) fn release(session: &mut Session) -> Result<()> {
+    let names: Vec<String> = (0..NAMES).map(|n| format!("RELEASE_LOCK('{}')", name(n))).collect();
+    session.query_row(&format!("SELECT {}", names.join(", "))).map(drop)
 }
 
 /// Takes the first free name; false where all are taken.

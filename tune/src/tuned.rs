@@ -201,6 +201,8 @@ impl Tuned {
     fn put_back(&mut self, users: &std::fs::File) -> Result<Vec<String>> {
         let _locked = self.locked.take().map_or_else(|| self.journal.lock(), Ok)?;
         if !journal::is_alone(users) {
+            // While we are still noted, so that nobody takes us for somebody else.
+            let _ = self.session.as_mut().map(guard::release);
             if let Some(mut entry) = self.journal.read() {
                 entry.users.retain(|user| user.connection != self.connection);
                 self.journal.write(&entry)?;
@@ -213,7 +215,10 @@ impl Tuned {
         if !session.is_alive() {
             session = Session::connect(&self.connect)?;
         }
-        settle(&mut session, &self.journal)
+        let told = settle(&mut session, &self.journal)?;
+        // The next load must not take us for somebody else; where this fails, it looks again.
+        let _ = guard::release(&mut session);
+        Ok(told)
     }
 }
 
@@ -226,7 +231,7 @@ impl Drop for Tuned {
 
 /// Somebody else who sets variables of this server, or none, and then our lock is taken.
 fn taken(session: &mut Session, entry: &Entry) -> Result<Option<u64>> {
-    if let Some(stranger) = guard::stranger(session, &entry.users)? {
+    if let Some(stranger) = guard::lasting_stranger(session, &entry.users)? {
         return Ok(Some(stranger));
     }
     guard::take(session)?;
@@ -247,7 +252,7 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
             ],
         });
     }
-    if let Some(stranger) = guard::stranger(session, &entry.users)? {
+    if let Some(stranger) = guard::lasting_stranger(session, &entry.users)? {
         return Ok(vec![format!(
             "settings that a load has left on the server stay for now: connection {stranger} counts on them, from \
              another machine or account"
