@@ -255,6 +255,10 @@ pub(crate) struct LoadArgs {
     /// point-in-time recovery will lack the rows.
     #[arg(long)]
     pub(crate) unlogged: bool,
+    /// Publish a table that was built without reading it back from the server first, which compares its
+    /// rows with those of the input.
+    #[arg(long)]
+    pub(crate) no_verify: bool,
     /// Build a table that has triggers: they are not run for these rows, and stay on the table.
     #[arg(long)]
     pub(crate) no_triggers: bool,

@@ -196,6 +196,7 @@ pub(crate) fn options_but_ddl(
         options.page_cache_bytes = Some(size::parse(page_cache).map_err(Failure::usage)?);
     }
     options.unlogged = args.unlogged;
+    options.verifies = !args.no_verify;
     options.no_triggers = args.no_triggers;
     options.unchecked_keys = args.no_foreign_key_checks;
     if let Some(folder) = &args.temp_dir {

@@ -87,3 +87,32 @@ fn damage_on_the_way_to_the_server_fails_the_load() {
         assert_eq!(tables(&mut session, &database), ["t"], "{kind}");
     }
 }
+
+/// Of a page that is sound and says what it must not, only reading it back tells.
+#[test]
+fn rows_that_are_not_those_of_the_input_are_not_published() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let home = Home::new();
+    let file = home.file("rows.txt", lines(20_000));
+    let table = format!("{database}.t");
+    session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();
+    session.exec(&format!("INSERT INTO {table} VALUES (1, 1, 'old', NULL)")).unwrap();
+    let old = contents(&mut session, &table);
+    let load = |is_compared: bool| {
+        let mut command = home.load(server, &table, &file);
+        command.args(["--mode", "replace", "--quiet"]);
+        command.args((!is_compared).then_some("--no-verify"));
+        run(command.env("INRUSH_FAILPOINT", "pages.written=damage:other-value"))
+    };
+    let outcome = load(true);
+    outcome.refused(1, &["has adopted 20000 row(s)", "that are not the 20000 that were read"]);
+    assert_eq!(contents(&mut session, &table), old);
+    assert_eq!(tables(&mut session, &database), ["t"]);
+    let steps = home.journal();
+    assert_eq!(steps[steps.len() - 2..], ["compare.begin", "job.failed"]);
+    // Nobody else notices.
+    assert_eq!(load(false).status.code(), Some(0));
+    assert_eq!(contents(&mut session, &table).0, 20_000);
+}

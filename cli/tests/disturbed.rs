@@ -16,7 +16,7 @@ use crate::scene::{Mode, Scene};
 use crate::support::{Outcome, PATIENCE, finish, resume, run, start, wait_paused};
 
 /// Places at which nothing is asked of the server for long, or could be.
-const PLACES: [&str; 9] = [
+const PLACES: [&str; 10] = [
     "inspect.end",
     "shadow.created",
     "shadow.discarded",
@@ -24,6 +24,7 @@ const PLACES: [&str; 9] = [
     "verify.end",
     "import.placed",
     "import.end",
+    "compare.held",
     "publish.begin",
     "publish.swapped",
 ];

@@ -62,7 +62,7 @@ fn the_journal_has_every_step_in_order() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Insert, 1_000);
     run(&mut scene.command()).done();
-    let steps = ["inspect", "shadow", "rows", "indexes", "verify", "import", "publish"];
+    let steps = ["inspect", "shadow", "rows", "indexes", "verify", "import", "compare", "publish"];
     let inner = steps.iter().flat_map(|step| [format!("{step}.begin"), format!("{step}.end")]);
     let expected: Vec<String> = std::iter::once("job.begin".to_owned())
         .chain(inner)

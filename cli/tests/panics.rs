@@ -36,11 +36,12 @@ const PUBLISHED: End = IsIn("nevertheless: do not load them again");
 const REPLAYED: End = IsIn("the failpoint replay.");
 
 /// Every thread, on a way that has it.
-const THREADS: [(&str, Way, End); 42] = [
+const THREADS: [(&str, Way, End); 43] = [
     ("thread.rows", Way::Direct, ITSELF),
     ("batch.0", Way::Direct, ITSELF),
     ("thread.indexes", Way::Direct, ITSELF),
     ("thread.verify", Way::Direct, ITSELF),
+    ("thread.adopted", Way::Direct, ITSELF),
     ("thread.checkpoint", Way::Direct, Fails("the checkpoint's thread ended")),
     ("thread.mover", Way::Direct, Fails("the thread that renames has ended")),
     ("thread.connect", Way::Direct, Fails("connecting to")),

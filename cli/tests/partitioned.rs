@@ -25,10 +25,11 @@ const EXCHANGED: [&str; 2] = ["publish.moved", SWAPPED];
 type Place = (&'static str, Mode, &'static str);
 
 /// Where a load is killed.
-const PLACES: [Place; 27] = [
+const PLACES: [Place; 28] = [
     // In make test, and in the soak all.
     ("partition.exchanged", Mode::Append, BY_FOR_TWO),
     ("import.end", Mode::Replace, BY),
+    ("compare.held", Mode::Replace, BY),
     ("publish.moved", Mode::Append, BY_FOR_ONE),
     ("publish.begin", Mode::Append, BY_FOR_ONE),
     ("partition.exchanged", Mode::Insert, BY),

@@ -63,7 +63,8 @@ fn the_json_report_has_every_field() {
     assert_eq!(report["path"], "direct");
     let stages: Vec<&str> =
         report["stages"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
-    let expected = ["inspect", "shadow", "rows", "indexes", "verify", "import", "publish"];
+    let expected =
+        ["inspect", "shadow", "rows", "indexes", "verify", "import", "compare", "publish"];
     assert_eq!(stages, expected);
     let index = &report["indexes"][1];
     assert_eq!((&index["name"], &index["records"]), (&"b".into(), &2.into()));

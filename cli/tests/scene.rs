@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// Every place where a load can be stopped, in order; from the marked one on the target is new.
-pub(crate) const PLACES: [&str; 22] = [
+pub(crate) const PLACES: [&str; 24] = [
     "job.begin",
     "inspect.begin",
     "inspect.end",
@@ -30,6 +30,8 @@ pub(crate) const PLACES: [&str; 22] = [
     "import.begin",
     "import.placed",
     "import.end",
+    "compare.held",
+    "compare.end",
     "publish.begin",
     SWAPPED,
     "publish.end",

@@ -17,6 +17,7 @@ use sort::{RunStore, Runs};
 use targets::key_run::KeyRun;
 
 use crate::build::Build;
+use crate::digest::Digest;
 use crate::duplicates::gate::RowGate;
 use crate::duplicates::log::DuplicateLog;
 use crate::duplicates::losers::Losers;
@@ -35,6 +36,8 @@ use crate::rows::{Commit, RowsStage};
 pub struct Built {
     /// Of the input.
     pub(crate) rows: u64,
+    /// Of these rows, if what the server adopts is compared with them.
+    pub(crate) digest: Option<Digest>,
     /// Of the table, with those that it had.
     pub(crate) rows_in_all: u64,
     /// Rows that the table had, and that new ones replaced.
@@ -69,6 +72,7 @@ pub(crate) struct RowsBuilt<'a> {
     stores: Vec<RunStore>,
     keys: Option<KeyLog>,
     rows: u64,
+    digest: Digest,
     rejects: u64,
     rejects_by_reason: Vec<RejectTally>,
     duplicates: u64,
@@ -180,6 +184,7 @@ impl<'a> Build<'a> {
     pub(crate) fn nothing(&self, rows: RowsBuilt<'_>) -> Built {
         Built {
             rows: 0,
+            digest: None,
             rows_in_all: 0,
             replaced: 0,
             partition_rows: Vec::new(),
@@ -246,6 +251,7 @@ impl<'a> Build<'a> {
             stores,
             keys: None,
             rows: commit.rows,
+            digest: commit.digest,
             rejects: commit.rejects.count(),
             rejects_by_reason: commit.rejects.tally(),
             duplicates: attempt.losers.map_or(0, Losers::count),
@@ -285,6 +291,7 @@ impl<'a> Build<'a> {
         indexes.iter_mut().for_each(|index| index.records = rows_in_all);
         let built = Built {
             rows: built.rows,
+            digest: self.digests().then_some(built.digest),
             rows_in_all,
             replaced,
             file_rows: self.file_rows(&built.partition_rows, rows_in_all),
@@ -351,11 +358,13 @@ impl<'a> Build<'a> {
                 rejects,
                 duplicates: DuplicateLog::create(self.options, &form, attempt.losers)?,
                 rows: 0,
+                digest: Digest::default(),
                 partition_rows: vec![0; self.partitions().unwrap_or(0)],
                 last_key: Vec::new(),
                 keys,
             }),
             rejects_max: self.options.rejects_max,
+            digests: self.digests(),
             next_run: AtomicU64::new(0),
             taps,
         };

@@ -90,6 +90,11 @@ fn damage(file: &SpaceFile, kind: &str) -> Result<(), Error> {
             let [a, b, _] = first_records(page);
             page.copy_within(a..a + 4, b);
         }),
+        // Behind the key and the system columns: nothing of the page says what is right there.
+        "other-value" => space.edit_leaf(|page| {
+            let [a, _, _] = first_records(page);
+            page[a + 4 + 13] ^= 1;
+        }),
         "wrong-record-count" => space.edit_leaf(|page| page[RECORDS + 1] ^= 1),
         "wrong-slot" => space.edit_leaf(|page| page[SLOT_1 + 1] ^= 4),
         "wrong-next-page" => space.edit_leaf(|page| add(page, NEXT, 1)),

@@ -24,6 +24,7 @@ use sources::Source;
 use targets::{Direct, Lock};
 use values::Collation;
 
+use crate::adopted::Adopted;
 use crate::attempt::{Attempt, Built, RowsBuilt, Tried};
 use crate::build::Build;
 use crate::early_pass::EarlyPass;
@@ -80,8 +81,10 @@ pub fn build(
     let read = built.rows + built.rejects + built.duplicates;
     prepared.options.check_loaded(built.rows, built.rejects, read)?;
     if built.adds_nothing {
-        return Ok(Unplaced { cfg, spaces: Vec::new(), built, merged, export });
+        return Ok(Unplaced { cfg, spaces: Vec::new(), built, adopted: None, merged, export });
     }
+    let threads = prepared.memory.threads;
+    let adopted = built.digest.map(|digest| Adopted::new(build.template(), digest, threads));
     let spaces = steps.step(Stage::Verify, || {
         Least::of_verifying(built.file_bytes).check(prepared.options.memory_bytes_max)?;
         let spaces = spaces.into_iter().zip(places).enumerate();
@@ -93,7 +96,7 @@ pub fn build(
         });
         verified.collect::<Result<_, Error>>()
     })?;
-    Ok(Unplaced { cfg, spaces, built, merged, export })
+    Ok(Unplaced { cfg, spaces, built, adopted, merged, export })
 }
 
 /// Verifies one file, which is to have so many rows.

@@ -3,11 +3,13 @@
 
 use encode::fault::{FaultKind, RowFault};
 use innodb::blob::{BlobPages, BlobReference, OffPage, needs_off_page, pages_needed};
+use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::PageBytes;
 use innodb::record::{EncodedRecord, FieldSpan, RecordWriter};
 use innodb::template::Template;
 use job::error::Error;
 
+use crate::digest::Digest;
 use crate::pages::PageSink;
 use crate::space_file::SpaceFile;
 
@@ -18,6 +20,8 @@ pub(crate) struct Writer {
     /// The shortened record, when the last row needed it.
     short: Option<Short>,
     bytes: Vec<u8>,
+    /// Of the pages written since it was taken.
+    digest: Digest,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +38,7 @@ impl Writer {
             pages: BlobPages::default(),
             short: None,
             bytes: Vec::new(),
+            digest: Digest::default(),
         }
     }
 
@@ -61,6 +66,11 @@ impl Writer {
             Err(innodb::error::Error::RecordTooLarge { .. }) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Of the pages that were written since it was taken.
+    pub(crate) fn digest(&mut self) -> &mut Digest {
+        &mut self.digest
     }
 
     /// What to put on the page: `record`, or its shortened form.
@@ -92,8 +102,13 @@ impl Writer {
         sink.allocator().allocate(segment, count as u32, &mut runs)?;
         self.pages.clear();
         let mut page_nos = runs.into_iter().flatten();
+        let digest = &mut self.digest;
         let mut write = |pages: &BlobPages| -> Result<bool, Error> {
             for (offset, bytes) in pages.writes() {
+                let (pages, _) = bytes.as_chunks::<PAGE_SIZE>();
+                for (page_no, page) in (offset / PAGE_SIZE as u64..).zip(pages) {
+                    digest.add_page(PageNo(page_no as u32), page);
+                }
                 sink.write_pages(offset, bytes)?;
             }
             Ok(true)

@@ -36,6 +36,7 @@ use job::turn::Turnstile;
 use sort::RunStore;
 use sources::{Chunk, Row, Rows};
 
+use crate::digest::Digest;
 use crate::duplicates::gate::RowGate;
 use crate::duplicates::log::DuplicateLog;
 use crate::key_taps::{KeyLog, KeyTap, Tapped};
@@ -72,6 +73,8 @@ pub(crate) struct RowsStage<'a, 'l> {
     pub(crate) on_duplicate: OnDuplicate,
     pub(crate) commit: Turnstile<Commit<'l>>,
     pub(crate) rejects_max: u64,
+    /// Whether the digest of all rows is made.
+    pub(crate) digests: bool,
     /// Number of the next sorted run.
     pub(crate) next_run: AtomicU64,
     /// Keys of the clustered index that are taken down, with [`Order::AsRead`].
@@ -85,6 +88,8 @@ pub(crate) struct Commit<'l> {
     pub(crate) rejects: Rejects,
     pub(crate) duplicates: DuplicateLog<'l>,
     pub(crate) rows: u64,
+    /// Of these rows, where they are compared with what the server adopts.
+    pub(crate) digest: Digest,
     /// Of each partition, in a table that has any.
     pub(crate) partition_rows: Vec<u64>,
     /// Key of the last row; empty before the first.
@@ -127,6 +132,8 @@ struct Worker<'a, 'l> {
     rejects: Vec<Reject>,
     /// Rows taken since the last hand-over.
     accepted: u64,
+    /// Of them, if that is wanted.
+    digest: Option<Digest>,
     /// Of each partition, in a table that has any.
     partition_rows: Vec<u64>,
     /// A key behind its partition.
@@ -164,6 +171,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             payload: Vec::new(),
             rejects: Vec::new(),
             accepted: 0,
+            digest: stage.digests.then(Digest::default),
             partition_rows: vec![0; stage.binding.partitions.as_ref().map_or(0, |by| by.count())],
             key: Vec::new(),
             unseen: 0,
@@ -222,6 +230,9 @@ impl<'a, 'l> Worker<'a, 'l> {
     fn keep(&mut self, ordinal: u64) -> Result<(), Stop> {
         let record = self.off_page.record(self.encoder.clustered());
         let record_bytes = record.bytes.len();
+        if let Some(digest) = &mut self.digest {
+            digest.add_row(record.bytes);
+        }
         if !self.partition_rows.is_empty() {
             self.keep_in_partition();
             return self.kept(ordinal, record_bytes);
@@ -306,6 +317,10 @@ impl<'a, 'l> Worker<'a, 'l> {
         }
         take_rejects(state, &mut self.rejects)?;
         state.rows += self.accepted;
+        if let Some(digest) = &mut self.digest {
+            digest.take(self.off_page.digest());
+            state.digest.take(digest);
+        }
         for (all, own) in state.partition_rows.iter_mut().zip(&mut self.partition_rows) {
             *all += std::mem::take(own);
         }

@@ -7,7 +7,7 @@ use innodb::cfg::{Cfg, CfgIndex};
 use innodb::ids::IndexId;
 use job::error::Error;
 use job::failpoint;
-use job::progress::Stage;
+use job::progress::{Progress, Stage};
 use job::steps::Steps;
 use schema::Partition;
 use server::Interrupt;
@@ -17,7 +17,9 @@ use targets::import::{AtBuilt, Imported};
 use targets::key_run::Keys;
 use targets::publish::{Filled, FilledBy};
 
+use crate::adopted::Adopted;
 use crate::attempt::Built;
+use crate::space_file::SpaceFile;
 
 /// A target whose files are built and verified.
 pub struct Unplaced {
@@ -26,6 +28,8 @@ pub struct Unplaced {
     /// One, or one a partition.
     pub(crate) spaces: Vec<Full>,
     pub(crate) built: Built,
+    /// What the server is to have then, if that is looked at.
+    pub(crate) adopted: Option<Adopted>,
     /// The partition that the one file is for, with the rows that it has.
     pub(crate) merged: Option<usize>,
     /// Holds the target, if its rows are in the file too.
@@ -91,9 +95,10 @@ impl Unplaced {
         self,
         direct: &mut Direct<'_>,
         steps: &mut Steps<'_>,
+        watch: (&dyn Progress, &Interrupt),
     ) -> Result<(FilledBy, Built), Error> {
         let cfg = self.described();
-        let Unplaced { mut spaces, mut built, merged, export, .. } = self;
+        let Unplaced { mut spaces, mut built, merged, export, adopted, .. } = self;
         let made = steps.step(Stage::Import, || {
             let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows_in_all };
             let partitions =
@@ -114,6 +119,11 @@ impl Unplaced {
             let filled = filled.ok_or_else(lost)?;
             Ok(filled.with_keys(keys).extending(export))
         })?;
+        if let Some(adopted) = adopted {
+            let mut filled = Filled::by(direct.lock, made);
+            steps.step(Stage::Compare, || compare(&adopted, &mut filled, watch))?;
+            return Ok((filled.rest(), built));
+        }
         Ok((made, built))
     }
 }
@@ -177,6 +187,22 @@ fn exchange_all(
     direct.drop_parts(&made)?;
     let filled = last.map(|last| direct.filled_by_parts(last, built.row_id_max)).transpose()?;
     Ok(filled.map(Filled::rest))
+}
+
+/// Compares the table that is to take the target's place with the rows that were read.
+fn compare(
+    adopted: &Adopted,
+    filled: &mut Filled<'_>,
+    watch: (&dyn Progress, &Interrupt),
+) -> Result<(), Error> {
+    let target = filled.lock.table.name.to_string();
+    let partitions = filled.lock.table.partitioning.as_ref().map(|by| by.partitions.clone());
+    filled.read_filled(partitions.as_deref(), |files| {
+        let space = |(file, path)| SpaceFile::new(file, path, u64::MAX);
+        let files: Vec<SpaceFile> = files.into_iter().map(space).collect();
+        failpoint::hit("compare.held");
+        adopted.compare(&target, &files, watch)
+    })
 }
 
 /// Has the server adopt the file of the one partition that gets rows, with those that it has.

@@ -8,8 +8,9 @@
 //!
 //! The file has been [verified](crate::verify); what contradicts the format all the same is an error.
 
+use crate::blob::BlobReference;
 use crate::error::Error;
-use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo};
+use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PageNo, SpaceId};
 use crate::index_page::{INFIMUM, SUPREMUM, index_header, next_record};
 use crate::page::{AlignedPage, PageBytes, fil_header, page_type, u32_at};
 use crate::record::{
@@ -184,6 +185,36 @@ fn check_leaf(page_no: u32, page: &PageBytes) -> Result<(), ReadError> {
     }
 }
 
+/// What a page has, for who reads a file from its first page to its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Records of an index, the leaves of which are of level 0.
+    Index {
+        /// Which.
+        id: IndexId,
+        /// How far above the leaves.
+        level: u16,
+    },
+    /// A part of an off-page value.
+    OffPage,
+    /// Anything else.
+    Other,
+}
+
+impl Content {
+    /// What the page's type says.
+    pub fn of(page: &PageBytes) -> Content {
+        match fil_header(page).page_type.get() {
+            page_type::INDEX | page_type::INSTANT => {
+                let header = index_header(page);
+                Content::Index { id: IndexId(header.index_id.get()), level: header.level.get() }
+            }
+            page_type::BLOB => Content::OffPage,
+            _ => Content::Other,
+        }
+    }
+}
+
 /// A record that counts, on its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveRecord {
@@ -327,8 +358,54 @@ impl LeafRecords {
         record: LiveRecord,
         spans: &mut Vec<FieldSpan>,
     ) -> Result<(), ReadError> {
+        if let Some(at) = self.system_columns(page, record, spans)? {
+            page[at].copy_from_slice(&TRX_ID_AND_ROLL_PTR);
+        }
+        Ok(())
+    }
+
+    /// A clustered record as it was encoded, before a page took it and a server adopted that:
+    /// [`EncodedRecord::bytes`](crate::record::EncodedRecord::bytes), where off-page values were in the
+    /// tablespace of number `space_id`. `out` is cleared first.
+    ///
+    /// Errors: as [`LeafRecords::key`].
+    pub fn as_encoded(
+        &self,
+        page: &PageBytes,
+        record: LiveRecord,
+        space_id: SpaceId,
+        spans: &mut Vec<FieldSpan>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ReadError> {
+        out.clear();
+        out.extend_from_slice(record.bytes(page));
+        let start = usize::from(record.start);
+        let header = record.origin() - RECORD_HEADER;
+        out[header..header + RECORD_HEADER].fill(0);
+        if let Some(at) = self.system_columns(page, record, spans)? {
+            out[at.start - start..at.end - start].copy_from_slice(&TRX_ID_AND_ROLL_PTR);
+        }
+        if record.has_external {
+            self.fields(page, record, spans)?;
+            for field in spans.iter().filter(|field| field.is_external) {
+                let bytes = &mut out[field.start - start..field.start - start + field.len];
+                if let Some(reference) = BlobReference::at_end(bytes) {
+                    BlobReference { space_id: space_id.0.into(), ..reference }.put_at_end(bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where DB_TRX_ID and DB_ROLL_PTR of a clustered record are; none of another index.
+    fn system_columns(
+        &self,
+        page: &PageBytes,
+        record: LiveRecord,
+        spans: &mut Vec<FieldSpan>,
+    ) -> Result<Option<core::ops::Range<usize>>, ReadError> {
         if !self.plan.has_system_columns {
-            return Ok(());
+            return Ok(None);
         }
         let at = match self.plan.key_bytes {
             Some(bytes) => usize::from(record.origin) + bytes,
@@ -341,8 +418,7 @@ impl LeafRecords {
         if end > usize::from(record.end) {
             return Err(corrupt(FIL_NULL, at, "record end", record.end.into(), "system columns"));
         }
-        page[at..end].copy_from_slice(&TRX_ID_AND_ROLL_PTR);
-        Ok(())
+        Ok(Some(at..end))
     }
 }
 

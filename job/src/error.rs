@@ -321,6 +321,21 @@ pub enum Error {
     /// The built file broke a rule of the format. It was not given to the server.
     #[error("the built file is wrong and was not imported, please report this: {0}")]
     BadFile(String),
+    /// The server has other rows than were read.
+    #[error(
+        "the server has adopted {found} row(s) for {target} that are not the {expected} that were read, and nothing was published: a fault of memory or disk, or of Inrush; load again, and report it if that fails too"
+    )]
+    OtherRows {
+        /// `database.table`.
+        target: String,
+        /// Rows in its files.
+        found: u64,
+        /// Rows that were encoded.
+        expected: u64,
+    },
+    /// A file that the server has adopted cannot be understood.
+    #[error("the file that the server has adopted is not what was built, please report this: {0}")]
+    Adopted(String),
     /// Rows that were read are not accounted for: a mistake of ours, or of a server's answers.
     #[error(
         "{done} of the {read} rows that were read are accounted for{}, so that the rest may be lost: nothing was published; please report this, and load again",

@@ -264,6 +264,9 @@ pub struct LoadOptions {
     /// Whether nothing of the load is to be in the server's binary log, which only the direct path
     /// can do for so many rows. Default: no.
     pub unlogged: bool,
+    /// Whether a table that is built is read back from the server before it is published, and its rows
+    /// compared with those that were read. Default: yes.
+    pub verifies: bool,
     /// Whether a table with triggers may be built, past them: they are not run, and stay on it.
     /// Default: no.
     pub no_triggers: bool,
@@ -341,6 +344,7 @@ impl LoadOptions {
             memory_bytes_max: default_memory_bytes(),
             page_cache_bytes: None,
             unlogged: false,
+            verifies: true,
             no_triggers: false,
             unchecked_keys: false,
             shares: None,

@@ -22,6 +22,8 @@ pub enum Stage {
     Verify,
     /// The server adopts the file.
     Import,
+    /// What the server has adopted is read back, and its rows compared with those of the input.
+    Compare,
     /// The new table takes the old one's name.
     Publish,
 }
@@ -39,6 +41,7 @@ impl Stage {
             Stage::Duplicates => "duplicates",
             Stage::Verify => "verify",
             Stage::Import => "import",
+            Stage::Compare => "compare",
             Stage::Publish => "publish",
         }
     }

@@ -162,7 +162,8 @@ impl<'l> Filling<'l, '_, '_> {
     ) -> Result<Full, Error> {
         let prepared = self.prepared(rung);
         caught(|| {
-            let (made, built) = unplaced.import(direct, self.steps)?;
+            let (made, built) =
+                unplaced.import(direct, self.steps, (self.progress, &self.options.interrupt))?;
             Ok((Some(made), direct::report(&prepared, direct.lock, self.steps, built)))
         })
     }

@@ -148,7 +148,7 @@ impl Speeds {
                 if report.sorted_input && report.duplicates == 0 {
                     mix(&mut self.build, report.bytes, building * threads);
                 }
-                mix(&mut self.verify, report.file_bytes, seconds(&[Stage::Verify]) * threads);
+                mix(&mut self.verify, report.file_bytes, seconds(&VERIFYING) * threads);
                 mix(&mut self.import, report.file_bytes, seconds(&[Stage::Import]));
             }
             LoadPath::Stream => mix(&mut self.stream, sent, building),
@@ -162,6 +162,9 @@ impl Speeds {
         private::write(&private::make(state_dir)?, FILE, &serde_json::to_vec(self)?, "speeds")
     }
 }
+
+/// What looks at all pages of a built file.
+const VERIFYING: [Stage; 2] = [Stage::Verify, Stage::Compare];
 
 /// What these stages of a load took.
 fn seconds(report: &Report, stages: &[Stage]) -> f64 {

@@ -42,6 +42,7 @@ pub mod partitions;
 pub mod publish;
 mod queued;
 mod reach;
+mod read_back;
 mod recover;
 pub mod relations;
 pub mod resting;
