@@ -11,15 +11,18 @@
 //! those of the line, and all that loads do with rows they do with these.
 //!
 //! In reading order: [`mapping`] what is declared, `condition` of which lines, `resolved` where that is in a
-//! line, `made` what is made of it, [`known`] rows by their keys, `key` those of lines, `picking` the rows of a
+//! line, `made` what is made of it, [`known`] rows by their keys, `key` those of lines, `key_hash` how they are hashed, `own` the lines that stand for them, `recent` what was found for lines that said the same, `picking` the rows of a
 //! batch, and `source` that looks like one of the table's rows alone.
 
 mod condition;
 mod key;
+mod key_hash;
 pub mod known;
 mod made;
 pub mod mapping;
+mod own;
 mod picking;
+mod recent;
 mod resolved;
 mod source;
 
@@ -31,8 +34,11 @@ use sources::Source;
 
 pub use condition::{Condition, Test, number};
 pub use key::{GivenRow, KeyOf, Keyless, LineKeys, LineRow, RowKeys};
+pub use key_hash::{ByKey, KeyHash, KeyHasher};
 pub use known::{Gathering, Known};
 pub use mapping::{Entity, From, Lookup, Mapping, OnConflict, Piece, Wanted};
+pub use own::OwnLines;
+pub use recent::{Mark, Recent};
 pub use resolved::{Lines, When};
 
 /// A line: index of its file, and the byte of that at which it begins.
@@ -46,8 +52,8 @@ pub struct Share {
     /// The entities and lookups that its columns take something from, in the order of
     /// [`Mapping::wanted`]; empty before they are known: any number then stands for theirs.
     pub known: Vec<(KeyOf, Arc<Known>)>,
-    /// Its own rows by their keys, where it is an entity's.
-    pub own: Option<(KeyOf, Arc<Known>)>,
+    /// The lines that stand for its rows, where these are an entity's.
+    pub own: Option<Arc<OwnLines>>,
     /// Lines that go nowhere.
     pub left_out: Option<Arc<BTreeSet<LinePlace>>>,
 }

@@ -125,26 +125,42 @@ fn offset(chunk: &Chunk, offset: u64) -> Option<u64> {
 /// looked at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places {
-    /// Where in the chunk was counted up to, and the line and byte of the file there.
+    /// Where in the chunk bytes were counted up to, and the byte of the file there.
     at: usize,
-    line: u64,
     offset: u64,
+    /// Where lines were counted up to, which are asked for less often, and the line there.
+    line_at: usize,
+    line: u64,
 }
 
 impl Places {
     /// At the start of `chunk`, whose records are one piece of a file.
     pub fn of(chunk: &Chunk) -> Places {
-        Places { at: 0, line: chunk.line_at(0), offset: chunk.offset }
+        Places { at: 0, offset: chunk.offset, line_at: 0, line: chunk.line_at(0) }
     }
 
     /// Line and byte of the file at which the row at `at` begins, which is not before that of the
     /// call before.
     #[inline]
     pub fn advance(&mut self, chunk: &Chunk, at: usize) -> (u64, u64) {
-        self.line += chunk.lines_between(self.at, at);
+        let offset = self.advance_bytes(chunk, at);
+        (self.line(chunk), offset)
+    }
+
+    /// Byte of the file at which the row at `at` begins, as [`Places::advance`].
+    #[inline]
+    pub fn advance_bytes(&mut self, chunk: &Chunk, at: usize) -> u64 {
         self.offset += chunk.file_bytes_between(self.at, at);
         self.at = at;
-        (self.line, self.offset)
+        self.offset
+    }
+
+    /// Line of the file on which the row begins that was asked about last.
+    #[inline]
+    pub fn line(&mut self, chunk: &Chunk) -> u64 {
+        self.line += chunk.lines_between(self.line_at, self.at);
+        self.line_at = self.at;
+        self.line
     }
 
     /// Where the row at `at` is, as [`Places::advance`]; of a chunk whose records are from several

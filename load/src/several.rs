@@ -10,14 +10,16 @@
 //! anything is done, `order` which comes first, `part` one table between two stations, `stations`
 //! where a table is built while the one before is imported, `publish` all of them at once, `whole`
 //! one transaction for all instead, where they are small or, as `adds` tells, one keeps its rows, `shares` which lines are whose, where lines hold
-//! rows of several tables, `plan` what would be done,
+//! rows of several tables, with the `ids` of entities and what is `looked_up`, `plan` what would be done,
 //! `each` the same without doing it at once; `watched` what is told of all that.
 
 pub mod files;
 
 mod adds;
 mod each;
+mod ids;
 mod look;
+mod looked_up;
 mod order;
 mod part;
 mod plan;

@@ -5,7 +5,9 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use encode::mapped::known::LineAt;
-use encode::mapped::{From, Keyless, LineKeys, LineRow, Lines, Lookup, OnConflict, Wanted};
+use encode::mapped::{
+    From, Keyless, LineKeys, LinePlace, LineRow, Lines, Lookup, Mark, OnConflict, Recent, Wanted,
+};
 use encode::rejects::{Also, Reject};
 use job::error::Error;
 use job::position::{Places, Position};
@@ -43,6 +45,15 @@ struct Seat<'a> {
     ids: Vec<(&'a str, usize)>,
     /// What its rows look up, by number.
     lookups: Vec<usize>,
+    /// The keys that it asks about.
+    slots: Vec<usize>,
+    /// Lines of an entity that were good and taken down, by all that counts of them; none where each
+    /// line counts.
+    recent: Option<Recent<()>>,
+    /// What the line at hand says of the entity.
+    mark: Option<Mark>,
+    /// Whether a good line before has said just that.
+    is_known: bool,
 }
 
 /// A key that each line may have.
@@ -50,10 +61,21 @@ struct Slot {
     keys: LineKeys,
     key: Vec<u8>,
     state: Result<(), Keyless>,
-    /// The digest that was taken down of this key, if it was that of the line before too.
-    taken: Option<u64>,
-    /// The key of the line before.
-    before: Vec<u8>,
+    /// The line that it is of, as the worker counts them.
+    line: u64,
+}
+
+/// Where the line at hand is; which number it has, is counted when somebody asks.
+struct Here<'a> {
+    chunk: &'a Chunk,
+    places: &'a mut Places,
+    place: LinePlace,
+}
+
+impl Here<'_> {
+    fn at(&mut self) -> LineAt {
+        LineAt { place: self.place, line: self.places.line(self.chunk) }
+    }
 }
 
 pub(super) struct Worker<'a> {
@@ -65,6 +87,8 @@ pub(super) struct Worker<'a> {
     /// The slot of each table, if it has one.
     slot_of: Vec<Option<usize>>,
     faults: Vec<Fault>,
+    /// The line at hand: the how manieth it is, from 1.
+    line: u64,
 }
 
 impl<'a> Worker<'a> {
@@ -73,8 +97,7 @@ impl<'a> Worker<'a> {
         let (mut slots, mut slot_of) = (Vec::new(), Vec::new());
         let slot = |of| {
             let keys = LineKeys::new(of, &shared.lines)?;
-            let (key, before) = (Vec::new(), Vec::new());
-            Ok(Slot { keys, key, state: Err(Keyless::NoRow), taken: None, before })
+            Ok(Slot { keys, key: Vec::new(), state: Err(Keyless::NoRow), line: 0 })
         };
         for table in check.tables {
             slot_of.push(table.key.as_ref().map(|_| slots.len()));
@@ -97,51 +120,68 @@ impl<'a> Worker<'a> {
                 at.map(|at| entities + at)
             }
         };
-        let seat = |table: &'a LineTable| {
-            Ok(Seat {
+        let seat = |(table, own): (&'a LineTable, &Option<usize>)| {
+            let ids = table.ids.iter();
+            let ids =
+                ids.filter_map(|(column, of)| Some((column.as_str(), *by_name.get(of.as_str())?)));
+            let mut seat = Seat {
                 row: LineRow::new(&table.mapping, &shared.lines, &table.formats)?,
                 judge: Judge::new(&table.rules),
                 parts: parts(table, find),
                 takes_last: takes_last(table),
-                ids: table
-                    .ids
-                    .iter()
-                    .filter_map(|(column, of)| Some((column.as_str(), *by_name.get(of.as_str())?)))
-                    .collect(),
+                ids: ids.collect(),
                 lookups: lookups(table, check.lookups),
+                slots: own.iter().copied().collect(),
+                recent: None,
+                mark: None,
+                is_known: false,
                 table,
-            })
+            };
+            seat.slots.extend(seat.lookups.iter().map(|at| entities + at));
+            seat.slots.extend(seat.ids.iter().map(|(_, slot)| *slot).filter(|_| check.judges));
+            seat.slots.extend(seat.parts.iter().flatten().filter_map(Part::slot));
+            if own.is_some() && !seat.takes_last {
+                seat.recent = Some(Recent::new(fields(table, check.tables, &shared.lines)?));
+            }
+            Ok(seat)
         };
-        let seats = check.tables.iter().map(seat).collect::<sources::Result<_>>()?;
+        let seats = check.tables.iter().zip(&slot_of).map(seat);
+        let seats = seats.collect::<sources::Result<_>>()?;
         let rules = placed(check, &shared.lines)?;
-        Ok(Worker { shared, rules, seats, slots, slot_of, faults: Vec::new() })
+        Ok(Worker { shared, rules, seats, slots, slot_of, faults: Vec::new(), line: 0 })
     }
 
     pub(super) fn take(&mut self, chunk: &Chunk, rows: TextRows<'_>) -> Result<(), Stop> {
         let mut places = Places::of(chunk);
         for index in 0..rows.len() {
             let line = rows.row(index);
-            let (number, offset) = places.advance(chunk, line.start());
-            let at = LineAt { place: (chunk.file, offset), line: number };
-            if self.shared.check.left_out.contains(&at.place) {
+            let place = (chunk.file, places.advance_bytes(chunk, line.start()));
+            if self.shared.check.left_out.contains(&place) {
                 continue;
             }
             self.faults.clear();
-            self.take_line(rows, index, at)?;
+            let mut here = Here { chunk, places: &mut places, place };
+            self.take_line(rows, index, &mut here)?;
             if !self.faults.is_empty() {
-                self.refuse(line, at);
+                self.refuse(line, here.at());
             }
         }
         Ok(())
     }
 
-    fn take_line(&mut self, rows: TextRows<'_>, index: usize, at: LineAt) -> Result<(), Stop> {
+    fn take_line(
+        &mut self,
+        rows: TextRows<'_>,
+        index: usize,
+        here: &mut Here<'_>,
+    ) -> Result<(), Stop> {
         let line = rows.row(index);
         if !self.shared.lines.fit(line) {
             self.faults.push(misfit(line.field_count(), self.shared.lines.width()));
             return Ok(());
         }
         self.apply_rules(line);
+        self.recognise(line);
         if self.shared.check.judges {
             self.judge(rows, index);
         }
@@ -151,24 +191,53 @@ impl<'a> Worker<'a> {
         }
         if self.faults.is_empty() {
             self.look_up(rows, index);
-            self.look_around(line, at);
+            self.look_around(line, here.place);
         }
         if self.faults.is_empty() {
-            self.gather(rows, index, at);
+            self.gather(rows, index, here);
+        }
+        if self.faults.is_empty() {
+            self.remember();
         }
         Ok(())
     }
 
-    /// The keys of a line; whether a value of one is refused.
+    /// Which entities a line says nothing new of.
+    fn recognise(&mut self, line: TextRow<'_>) {
+        self.line += 1;
+        for Seat { recent, mark, is_known, .. } in &mut self.seats {
+            if let Some(recent) = recent {
+                let said = recent.mark(line);
+                (*mark, *is_known) = (Some(said), recent.get(said).is_some());
+            }
+        }
+    }
+
+    /// Knows from now on what a good line has said.
+    fn remember(&mut self) {
+        for Seat { recent, mark, is_known, .. } in &mut self.seats {
+            if let (Some(recent), Some(mark), false) = (recent, *mark, *is_known) {
+                recent.put(mark, ());
+            }
+        }
+    }
+
+    /// The keys of a line that are asked about; whether a value of one is refused.
     fn find_keys(&mut self, rows: TextRows<'_>, index: usize) -> Result<bool, Stop> {
         let mut is_refused = false;
-        for Slot { keys, key, state, taken, before } in &mut self.slots {
-            std::mem::swap(key, before);
+        let Worker { seats, rules, slots, .. } = self;
+        let entities = slots.len() - self.shared.check.lookups.len();
+        let of_seats = seats.iter().filter(|seat| !seat.is_known).flat_map(|seat| &seat.slots);
+        let of_rules = rules.iter().filter_map(|placed| {
+            matches!(placed.rule.asks, Asks::References(_)).then_some(entities + placed.number)
+        });
+        for slot in of_seats.copied().chain(of_rules) {
+            let Slot { keys, key, state, line } = &mut slots[slot];
+            if std::mem::replace(line, self.line) == self.line {
+                continue;
+            }
             key.clear();
             *state = keys.of(rows, index).map(|found| key.extend_from_slice(found));
-            if key != before {
-                *taken = None;
-            }
             match state {
                 Err(Keyless::Refused) => is_refused = true,
                 Err(Keyless::Unordered) => {
@@ -201,7 +270,7 @@ impl<'a> Worker<'a> {
     }
 
     /// What rules say of the line beside others, and of rows of other tables.
-    fn look_around(&mut self, line: TextRow<'_>, at: LineAt) {
+    fn look_around(&mut self, line: TextRow<'_>, place: LinePlace) {
         let Worker { shared, rules, slots, faults, .. } = self;
         let LinesCheck { lookups, tables, firsts, .. } = shared.check;
         let entities = slots.len() - lookups.len();
@@ -224,7 +293,7 @@ impl<'a> Worker<'a> {
                 _ => {
                     let Some(value) = bytes(line, *field, &mut scratch) else { continue };
                     let first = firsts.get(&(tables.len() + number)).and_then(|of| of.get(value));
-                    let is_other = first.is_some_and(|first| *first != place_digest(at));
+                    let is_other = first.is_some_and(|first| *first != place_digest(place));
                     is_other.then(|| "is to be unique, and a line before has it".to_owned())
                 }
             };
@@ -235,7 +304,7 @@ impl<'a> Worker<'a> {
     /// All that is wrong with the values of a line.
     fn judge(&mut self, rows: TextRows<'_>, index: usize) {
         let Worker { seats, faults, .. } = self;
-        for Seat { table, row, judge, .. } in seats {
+        for Seat { table, row, judge, .. } in seats.iter_mut().filter(|seat| !seat.is_known) {
             let Some(row) = row.of(rows, index) else { continue };
             judge.judge(row, |fault| {
                 let column = fault.column.map(|at| &table.rules.columns[at].column);
@@ -258,7 +327,10 @@ impl<'a> Worker<'a> {
         let Worker { shared, seats, slots, faults, .. } = self;
         let LinesCheck { lookups, judges, .. } = shared.check;
         let entities = slots.len() - lookups.len();
-        for Seat { table, row, ids, lookups: wanted, .. } in seats {
+        for Seat { table, row, ids, lookups: wanted, is_known, .. } in seats {
+            if *is_known {
+                continue;
+            }
             let is_idle = wanted.is_empty() && (ids.is_empty() || !judges);
             if is_idle || row.of(rows, index).is_none() {
                 continue;
@@ -285,11 +357,11 @@ impl<'a> Worker<'a> {
     }
 
     /// Takes down the entities of a line, if it says nothing else than it should.
-    fn gather(&mut self, rows: TextRows<'_>, index: usize, at: LineAt) {
-        let Worker { shared, rules, seats, slots, slot_of, faults } = self;
+    fn gather(&mut self, rows: TextRows<'_>, index: usize, here: &mut Here<'_>) {
+        let Worker { shared, rules, seats, slots, slot_of, faults, .. } = self;
         let mut digests = Vec::with_capacity(seats.len());
         for (number, (seat, slot)) in seats.iter_mut().zip(slot_of.iter()).enumerate() {
-            let slot = slot.filter(|slot| slots[*slot].state.is_ok());
+            let slot = slot.filter(|slot| !seat.is_known && slots[*slot].state.is_ok());
             let Some(slot) = slot else {
                 digests.push(None);
                 continue;
@@ -320,17 +392,12 @@ impl<'a> Worker<'a> {
             if when.is_met(rows.row(index), &mut scratch)
                 && let Some(value) = bytes(rows.row(index), *field, &mut scratch)
             {
-                shared.uniques[*number].take(value, at, place_digest(at));
+                shared.uniques[*number].take(value, here.at(), place_digest(here.place));
             }
         }
-        for ((digest, entities), seat) in digests.into_iter().zip(&shared.entities).zip(seats) {
+        for (digest, entities) in digests.into_iter().zip(&shared.entities) {
             if let (Some((slot, digest)), Some(entities)) = (digest, entities) {
-                let Slot { key, taken, .. } = &mut slots[slot];
-                // What a line before has said, this worker has taken down.
-                if seat.takes_last || *taken != Some(digest) {
-                    entities.take(key, at, digest);
-                    *taken = Some(digest);
-                }
+                entities.take(&slots[slot].key, here.at(), digest);
             }
         }
     }
@@ -348,6 +415,29 @@ impl<'a> Worker<'a> {
         let reject = Reject { position, field, column, value, reason, class, also, raw };
         self.shared.refuse(BadLine { place: at.place, reject });
     }
+}
+
+impl Part {
+    fn slot(&self) -> Option<usize> {
+        match self {
+            Part::Key(slot) => Some(*slot),
+            Part::Field(_) => None,
+        }
+    }
+}
+
+/// All fields that say something of a table's row: its own, and those of the keys of rows that it refers
+/// to.
+fn fields(table: &LineTable, all: &[LineTable], lines: &Lines) -> sources::Result<Vec<usize>> {
+    let mut fields = lines.find_all(table.mapping.field_names())?;
+    for (_, from) in table.mapping.columns.iter().flatten() {
+        let From::IdOf(of) = from else { continue };
+        let other = all.iter().find(|other| other.name().eq_ignore_ascii_case(of));
+        if let Some(key) = other.and_then(|other| other.key.as_ref()) {
+            fields.extend(key.fields(lines)?);
+        }
+    }
+    Ok(fields)
 }
 
 fn takes_last(table: &LineTable) -> bool {
@@ -387,8 +477,8 @@ fn digest<R: Row>(row: R, parts: &[Part], slots: &[Slot]) -> u64 {
 }
 
 /// Each line says something else than another.
-fn place_digest(at: LineAt) -> u64 {
-    u64::from(at.place.0) << 48 ^ at.place.1
+fn place_digest((file, offset): LinePlace) -> u64 {
+    u64::from(file) << 48 ^ offset
 }
 
 /// The numbers of what a table's rows look up.

@@ -20,6 +20,7 @@ use crate::row_keys::{KeyPlan, KeyReader, NoKey};
 #[derive(Clone, Debug)]
 pub struct KeyOf {
     mapping: Arc<Mapping>,
+    key: Vec<String>,
     plan: KeyPlan,
     formats: Arc<Formats>,
 }
@@ -46,7 +47,15 @@ impl KeyOf {
         let bound: Vec<BoundColumn> = bound.iter().map(or_null).collect();
         let bound: Vec<&BoundColumn> = bound.iter().collect();
         let plan = KeyPlan::new(&[&index], &bound, collations, true).plain();
-        plan.has(0).then(|| KeyOf { mapping, plan, formats: Arc::new(formats) })
+        let (key, formats) = (key.to_vec(), Arc::new(formats));
+        plan.has(0).then(|| KeyOf { mapping, key, plan, formats })
+    }
+
+    /// The fields that the key of a line depends on.
+    ///
+    /// Errors: fields that lines do not have.
+    pub fn fields(&self, lines: &Lines) -> sources::Result<Vec<usize>> {
+        lines.find_all(self.mapping.key_field_names(&self.key))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Rows by their keys: gathered from lines by many workers, then known.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::LinePlace;
+use super::key_hash::{ByKey, KeyHash};
 
 /// Parts of what is gathered, so that workers seldom wait for each other.
 const PARTS: usize = 64;
@@ -39,7 +39,8 @@ pub type Entities = Vec<(Box<[u8]>, Said)>;
 /// The entities of lines, while those are read.
 #[derive(Debug)]
 pub struct Gathering {
-    parts: Vec<Mutex<HashMap<Box<[u8]>, Said>>>,
+    parts: Vec<Mutex<ByKey<Said>>>,
+    hash: KeyHash,
     bytes: AtomicU64,
 }
 
@@ -47,6 +48,7 @@ impl Default for Gathering {
     fn default() -> Gathering {
         Gathering {
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
+            hash: KeyHash::default(),
             bytes: AtomicU64::new(0),
         }
     }
@@ -55,7 +57,7 @@ impl Default for Gathering {
 impl Gathering {
     /// A line says something, of which this is the digest, of the entity with this key. In any order.
     pub fn take(&self, key: &[u8], at: LineAt, digest: u64) {
-        let mut part = lock(&self.parts[part_of(key)]);
+        let mut part = lock(&self.parts[(self.hash.of(key) >> 32) as usize % PARTS]);
         match part.get_mut(key) {
             Some(said) => said.take(at, digest),
             None => {
@@ -95,38 +97,22 @@ impl Said {
     }
 }
 
-/// A row that is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnownRow {
-    /// Its id; of a lookup, where among the texts that is which is taken.
-    pub id: u64,
-    /// The line that it is made of; none of one that the table has.
-    pub place: Option<LinePlace>,
-}
-
 /// Rows by their keys.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// By keys as indexes order them.
-    pub rows: HashMap<Box<[u8]>, KnownRow>,
+    /// By keys as indexes order them: the id of each; of a lookup, where among the texts that is which is
+    /// taken.
+    pub rows: ByKey<u64>,
     /// What a lookup takes, if it is one; none is NULL.
     pub texts: Option<Vec<Option<Vec<u8>>>>,
 }
 
 impl Known {
-    /// The row with this key.
+    /// The id of the row with this key.
     #[inline]
-    pub fn find(&self, key: &[u8]) -> Option<KnownRow> {
+    pub fn find(&self, key: &[u8]) -> Option<u64> {
         self.rows.get(key).copied()
     }
-}
-
-fn part_of(key: &[u8]) -> usize {
-    // FNV-1a: the part only has to differ.
-    let hash = key.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    (hash >> 32) as usize % PARTS
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

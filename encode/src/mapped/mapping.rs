@@ -118,6 +118,36 @@ impl Mapping {
         wanted
     }
 
+    /// The fields that a line's row depends on by itself, which may be named twice; none if on all.
+    pub fn field_names(&self) -> Option<Vec<&str>> {
+        self.names_of(|_| true)
+    }
+
+    /// The fields that say which row of an entity with this key a line has; none if all do.
+    pub fn key_field_names(&self, key: &[String]) -> Option<Vec<&str>> {
+        self.names_of(|column| key.iter().any(|key| key.eq_ignore_ascii_case(column)))
+    }
+
+    fn names_of(&self, is_meant: impl Fn(&str) -> bool) -> Option<Vec<&str>> {
+        let columns = self.columns.as_ref()?;
+        let mut names: Vec<&str> =
+            self.when.iter().flatten().map(|condition| condition.field.as_str()).collect();
+        for (_, from) in columns.iter().filter(|(column, _)| is_meant(column)) {
+            match from {
+                From::Field(field) => names.push(field),
+                From::Lookup(lookup) => names.push(&lookup.field),
+                From::Joined(pieces) => {
+                    names.extend(pieces.iter().filter_map(|piece| match piece {
+                        Piece::Field(field) => Some(field.as_str()),
+                        Piece::Text(_) => None,
+                    }));
+                }
+                From::IdOf(_) | From::FileName | From::Line => {}
+            }
+        }
+        Some(names)
+    }
+
     /// The columns that rows have a value for, in order, the id of an entity last; none if they are those
     /// of the header.
     pub fn column_names(&self) -> Option<Vec<String>> {

@@ -8,8 +8,10 @@ use job::position::Places;
 use sources::{Chunk, Formats, PickShape, Picked, Position, Row, Rows, TextRow, TextRows};
 
 use super::key::{Keyless, LineKeys};
-use super::known::{Known, KnownRow};
+use super::known::Known;
 use super::made::{self, OfRow, Taken};
+use super::own::Cursor;
+use super::recent::Recent;
 use super::resolved::{Lines, Made, Resolved};
 use super::{LinePlace, Share};
 
@@ -20,15 +22,18 @@ pub(super) struct Picker {
     resolved: Arc<Resolved>,
     shape: Arc<PickShape>,
     known: Vec<Finder>,
-    own: Option<Finder>,
+    /// What they have found for the line at hand.
+    found: Vec<Option<u64>>,
+    own: Option<Cursor>,
     left_out: Option<Arc<BTreeSet<LinePlace>>>,
     /// The files, and their names without folders.
     files: Arc<Vec<(PathBuf, Vec<u8>)>>,
     scratch: Vec<u8>,
     /// Whether rows are known; any numbers stand for their ids before.
     is_known: bool,
-    /// Whether the lines of rows, or their places, count.
+    /// Whether the places of rows count, and the numbers of their lines.
     has_places: bool,
+    has_lines: bool,
 }
 
 impl Picker {
@@ -41,7 +46,7 @@ impl Picker {
     ) -> sources::Result<Picker> {
         let finder = |(of, known): &(_, Arc<Known>)| {
             let (keys, known) = (LineKeys::new(of, lines)?, Arc::clone(known));
-            Ok(Finder { keys, known, recent: (Vec::new(), None) })
+            Ok(Finder { keys, known, recent: Recent::new(of.fields(lines)?) })
         };
         let shape = PickShape { fields: resolved.fields.clone(), formats: Arc::clone(formats) };
         let has_lines = resolved.made.iter().any(|made| matches!(made, Made::Line));
@@ -50,11 +55,13 @@ impl Picker {
             resolved: Arc::clone(resolved),
             shape: Arc::new(shape),
             known: share.known.iter().map(finder).collect::<sources::Result<_>>()?,
-            own: share.own.as_ref().map(finder).transpose()?,
+            found: Vec::new(),
+            own: share.own.as_ref().map(Cursor::new),
             left_out: share.left_out.clone().filter(|places| !places.is_empty()),
             files: Arc::clone(files),
             scratch: Vec::new(),
             is_known: share.known.len() == share.mapping.wanted().len(),
+            has_lines,
             has_places: has_lines || share.own.is_some() || share.left_out.is_some(),
         })
     }
@@ -73,12 +80,15 @@ impl Picker {
             picked.made = self.resolved.made.iter().map(made::column).collect();
         }
         made::clear(picked);
+        if let Some(own) = &mut self.own {
+            own.begin();
+        }
         let mut places = Places::of(chunk);
         for index in 0..rows.len() {
             let line = rows.row(index);
-            let (number, offset) = match self.has_places {
-                true => places.advance(chunk, line.start()),
-                false => (0, 0),
+            let offset = match self.has_places {
+                true => places.advance_bytes(chunk, line.start()),
+                false => 0,
             };
             let place = (chunk.file, offset);
             if self.left_out.as_ref().is_some_and(|left_out| left_out.contains(&place)) {
@@ -90,27 +100,25 @@ impl Picker {
             if !self.resolved.when.is_met(line, &mut self.scratch) {
                 continue;
             }
-            let Some(own) = self.own(chunk, rows, index, place)? else { continue };
+            let Some(own) = self.own(chunk, line, index, place)? else { continue };
             picked.rows.push(index as u32);
+            let number = if self.has_lines { places.line(chunk) } else { 0 };
             self.make(chunk, rows, index, (own, number), picked)?;
         }
         Ok(())
     }
 
-    /// The id of the row that a line is of an entity, if it is the one that stands for it; 0 where
-    /// rows have none.
+    /// The id of the row that a line stands for, if it stands for one; a number where rows have none.
+    #[inline]
     fn own(
         &mut self,
         chunk: &Chunk,
-        rows: TextRows<'_>,
+        line: TextRow<'_>,
         index: usize,
         place: LinePlace,
     ) -> sources::Result<Option<u64>> {
-        let Some(finder) = &mut self.own else { return Ok(Some(index as u64 + 1)) };
-        match finder.find((chunk, rows, index), &self.files)? {
-            Some(row) if row.place == Some(place) => Ok(Some(row.id)),
-            _ => Ok(None),
-        }
+        let Some(own) = &mut self.own else { return Ok(Some(index as u64 + 1)) };
+        own.id_at(place).map_err(|_| changed(chunk, line, &self.files))
     }
 
     fn make(
@@ -124,14 +132,14 @@ impl Picker {
         if picked.made.is_empty() {
             return Ok(());
         }
-        let mut found = Vec::with_capacity(self.known.len());
+        self.found.clear();
         for finder in &mut self.known {
-            found.push(finder.find((chunk, rows, index), &self.files)?);
+            self.found.push(finder.find((chunk, rows, index), &self.files)?);
         }
         let file = self.files.get(chunk.file as usize);
         let of = OfLine {
             known: &self.known,
-            found: &found,
+            found: &self.found,
             is_known: self.is_known,
             own_id,
             file_name: file.map_or(b"", |(_, name)| name),
@@ -156,7 +164,7 @@ impl Picker {
 /// What is made of the row at hand.
 struct OfLine<'a> {
     known: &'a [Finder],
-    found: &'a [Option<KnownRow>],
+    found: &'a [Option<u64>],
     is_known: bool,
     own_id: u64,
     file_name: &'a [u8],
@@ -168,10 +176,10 @@ impl OfRow for OfLine<'_> {
         if !self.is_known {
             return Some(Taken::Id(self.own_id));
         }
-        let row = (*self.found.get(number)?)?;
+        let id = (*self.found.get(number)?)?;
         match &self.known.get(number)?.known.texts {
-            None => Some(Taken::Id(row.id)),
-            Some(texts) => texts.get(row.id as usize)?.as_deref().map(Taken::Text),
+            None => Some(Taken::Id(id)),
+            Some(texts) => texts.get(id as usize)?.as_deref().map(Taken::Text),
         }
     }
 
@@ -193,37 +201,41 @@ impl OfRow for OfLine<'_> {
 struct Finder {
     keys: LineKeys,
     known: Arc<Known>,
-    /// The key that was found last, and its row.
-    recent: (Vec<u8>, Option<KnownRow>),
+    /// The ids that were found, none of lines without a key.
+    recent: Recent<Option<u64>>,
 }
 
 impl Finder {
-    /// The row that a line has by its key; none if it has no key.
+    /// The id of the row that a line has by its key; none if it has no key.
     #[inline]
     fn find(
         &mut self,
         (chunk, rows, index): (&Chunk, TextRows<'_>, usize),
         files: &[(PathBuf, Vec<u8>)],
-    ) -> sources::Result<Option<KnownRow>> {
+    ) -> sources::Result<Option<u64>> {
         let Finder { keys, known, recent } = self;
-        match keys.of(rows, index) {
-            Ok(key) if recent.1.is_some() && recent.0 == key => return Ok(recent.1),
-            Ok(key) => {
-                if let Some(row) = known.find(key) {
-                    recent.0.clear();
-                    recent.0.extend_from_slice(key);
-                    recent.1 = Some(row);
-                    return Ok(Some(row));
-                }
-            }
-            Err(Keyless::NoRow) => return Ok(None),
-            Err(Keyless::Refused | Keyless::Unordered) => {}
+        let line = rows.row(index);
+        let mark = recent.mark(line);
+        if let Some(found) = recent.get(mark) {
+            return Ok(found);
         }
+        let found = match keys.of(rows, index) {
+            Ok(key) => known.find(key).map(Some),
+            Err(Keyless::NoRow) => Some(None),
+            Err(Keyless::Refused | Keyless::Unordered) => None,
+        };
         // They all were found when the lines were read before.
-        let at = position(chunk, rows.row(index).start(), files);
-        let what = format!("is not what it was a moment ago, at line {}", at.line);
-        Err(sources::Error::Changed { path: at.path, what })
+        let found = found.ok_or_else(|| changed(chunk, line, files))?;
+        recent.put(mark, found);
+        Ok(found)
     }
+}
+
+#[cold]
+fn changed(chunk: &Chunk, line: TextRow<'_>, files: &[(PathBuf, Vec<u8>)]) -> sources::Error {
+    let at = position(chunk, line.start(), files);
+    let what = format!("is not what it was a moment ago, at line {}", at.line);
+    sources::Error::Changed { path: at.path, what }
 }
 
 #[cold]

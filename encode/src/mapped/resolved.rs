@@ -61,6 +61,16 @@ impl Lines {
         })
     }
 
+    /// The numbers of fields; of all if none are named.
+    ///
+    /// Errors: as [`Lines::find`].
+    pub fn find_all(&self, names: Option<Vec<&str>>) -> sources::Result<Vec<usize>> {
+        match names {
+            Some(names) => names.into_iter().map(|name| self.find(name)).collect(),
+            None => Ok((0..self.width()).collect()),
+        }
+    }
+
     /// Whether a line has all of them, and no more, as LOAD DATA counts.
     #[inline]
     pub fn fit(&self, line: TextRow<'_>) -> bool {

@@ -13,25 +13,22 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
-use check::lines::{
-    Asks, BadLine, Firsts, Gathered, LineTable, LinesCheck, LookedUp, Rule, key_of_lookup,
-};
-use encode::binding::BoundColumn;
+use check::lines::{BadLine, Firsts, Gathered, LineTable, LinesCheck, LookedUp, Rule};
 use encode::input;
-use encode::mapped::known::{Entities, KnownRow, Said};
-use encode::mapped::{
-    Gathering, GivenRow, Known, LinePlace, Lookup, Mapping, OnConflict, RowKeys, Share, Wanted,
-};
+use encode::mapped::known::{Entities, Said};
+use encode::mapped::{Gathering, Known, LinePlace, Mapping, OnConflict, OwnLines, Share, Wanted};
 use encode::rejects::{self, Rejects};
 use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, Mode};
 use job::progress::Progress;
 use job::report::RejectTally;
-use schema::TableName;
 use serde::Serialize;
-use server::{ConnectOptions, ServerFacts, Session};
+use server::{ConnectOptions, Session};
 use sources::Source;
+
+use super::ids;
+use super::looked_up::look_up;
 
 /// Readings after which lines that contradict each other are no longer told apart.
 const READINGS_MAX: usize = 20;
@@ -100,13 +97,15 @@ pub(super) fn share(
         reasons: log.tally(),
         rejects_file: lines.rejects.clone().filter(|_| log.count() > 0),
     };
-    let mut known: Vec<Option<Arc<Known>>> = Vec::new();
+    let (mut known, mut own) = (Vec::<Option<Arc<Known>>>::new(), Vec::new());
     for ((table, options), entities) in looked.iter().zip(&tables).zip(read.entities) {
-        let entities =
-            entities.map(|all| identify(&mut session, table, options, all)).transpose()?;
-        known.push(entities.map(Arc::new));
+        let found = entities.map(|all| ids::identify(&mut session, table, options, all));
+        let found = found.transpose()?.unzip();
+        known.push(found.0.map(Arc::new));
+        own.push(found.1.map(Arc::new));
     }
-    let held: u64 = known.iter().flatten().map(|known| bytes(known)).sum();
+    let held = known.iter().flatten().map(|known| bytes(known)).sum::<u64>()
+        + own.iter().flatten().map(|own: &Arc<OwnLines>| own.bytes()).sum::<u64>();
     let left_out = (!read.left_out.is_empty()).then(|| Arc::new(read.left_out));
     let find = |wanted: &Wanted| match wanted {
         Wanted::Id(name) => {
@@ -122,7 +121,7 @@ pub(super) fn share(
         let share = Share {
             mapping: Arc::clone(mapping),
             known: mapping.wanted().iter().filter_map(find).collect(),
-            own: looked[at].key.clone().zip(known[at].clone()),
+            own: own[at].clone(),
             left_out: left_out.clone(),
         };
         LoadOptions {
@@ -261,190 +260,4 @@ impl Parts<'_> {
 fn restart(source: &Mutex<Box<dyn Source>>) -> Result<(), Error> {
     let mut source = source.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     Ok(source.restart()?)
-}
-
-/// The rows of all tables that something is looked up in.
-fn look_up(
-    session: &mut Session,
-    looked: &[LineTable],
-    rules: &[Rule],
-    tables: &[LoadOptions],
-) -> Result<Vec<LookedUp>, Error> {
-    let of_tables = looked.iter().flat_map(|table| table.mapping.wanted());
-    let of_tables = of_tables.filter_map(|wanted| match wanted {
-        Wanted::Looked(lookup) => Some(lookup),
-        Wanted::Id(_) => None,
-    });
-    let of_rules = rules.iter().filter_map(|rule| match &rule.asks {
-        Asks::References(lookup) => Some(lookup.clone()),
-        _ => None,
-    });
-    let mut found: Vec<LookedUp> = Vec::new();
-    for lookup in of_tables.chain(of_rules) {
-        if found.iter().all(|known| known.lookup != lookup) {
-            found.push(look_up_in(session, lookup, &looked[0], &tables[0])?);
-        }
-    }
-    Ok(found)
-}
-
-fn look_up_in(
-    session: &mut Session,
-    lookup: Lookup,
-    like: &LineTable,
-    options: &LoadOptions,
-) -> Result<LookedUp, Error> {
-    let (key, column) = key_of_lookup(session, &lookup, like)?;
-    let mut keys = RowKeys::new(&key);
-    let (mut rows, mut texts, mut twice) = (HashMap::new(), Vec::new(), false);
-    let take = schema::quote_name(&lookup.take);
-    let take = format!("CAST(CONVERT({take} USING {}) AS BINARY)", options.charset);
-    let sql = format!(
-        "SELECT {}, {take} FROM {}",
-        shown(&column, &options.charset),
-        lookup.table.quoted()
-    );
-    let (mut held, most) = (0u64, options.memory_bytes_max / 8);
-    session.for_each(&sql, |row| {
-        // What has no key is found by none.
-        if let Ok(key) = keys.of(GivenRow(&[row.bytes(0)])) {
-            let known = KnownRow { id: texts.len() as u64, place: None };
-            twice |= rows.insert(Box::<[u8]>::from(key), known).is_some();
-            texts.push(row.bytes(1).map(<[u8]>::to_vec));
-            held += key.len() as u64 + 128;
-        }
-        if held > most { Err(server::Error::Interrupted) } else { Ok(()) }
-    })
-    .map_err(|error| match held > most {
-        true => Error::Usage(format!(
-            "{} has too many rows to look up in, for an eighth of the memory: it takes more --memory",
-            lookup.table
-        )),
-        false => error.into(),
-    })?;
-    if twice {
-        return Err(Error::Usage(format!(
-            "{} has rows with the same {}, so that which is meant cannot be told by it",
-            lookup.table, lookup.key
-        )));
-    }
-    Ok(LookedUp { lookup, key, known: Arc::new(Known { rows, texts: Some(texts) }) })
-}
-
-/// A column, as a file in this character set would have it.
-fn shown(bound: &BoundColumn, charset: &str) -> String {
-    let name = schema::quote_name(&bound.column.name);
-    match bound.column.sql_type.is_text() {
-        true => format!("CAST(CONVERT({name} USING {charset}) AS BINARY)"),
-        false => name,
-    }
-}
-
-/// Gives entities their ids: those of rows that the table has, else the next ones in the order of the
-/// first lines.
-fn identify(
-    session: &mut Session,
-    table: &LineTable,
-    options: &LoadOptions,
-    all: Entities,
-) -> Result<Known, Error> {
-    let entity = table.mapping.entity.as_ref();
-    let takes_last = entity.is_some_and(|entity| entity.on_conflict == OnConflict::Last);
-    let id = entity.and_then(|entity| entity.id.as_deref());
-    let mut rows: HashMap<Box<[u8]>, KnownRow> = HashMap::with_capacity(all.len());
-    let mut order = Vec::with_capacity(all.len());
-    for (key, said) in all {
-        let line = if takes_last { said.last } else { said.first };
-        rows.insert(key.clone(), KnownRow { id: 0, place: Some(line.place) });
-        order.push(key);
-    }
-    if options.mode == Mode::Append {
-        find_there(session, (table, id), options, &mut rows)?;
-    }
-    if let Some(id) = id {
-        let mut next = Ids::begin(session, table, id, options.mode)?;
-        for key in &order {
-            if let Some(row) = rows.get_mut(key).filter(|row| row.place.is_some()) {
-                row.id = next.take(&table.table.name)?;
-            }
-        }
-    }
-    Ok(Known { rows, texts: None })
-}
-
-/// Finds entities that the table has.
-fn find_there(
-    session: &mut Session,
-    (table, id): (&LineTable, Option<&str>),
-    options: &LoadOptions,
-    rows: &mut HashMap<Box<[u8]>, KnownRow>,
-) -> Result<(), Error> {
-    let Some(of) = &table.key else { return Ok(()) };
-    let mut keys = RowKeys::new(of);
-    let names = table.mapping.column_names().unwrap_or_default();
-    let places: Vec<usize> = table
-        .key_columns
-        .iter()
-        .filter_map(|bound| names.iter().position(|n| n.eq_ignore_ascii_case(&bound.column.name)))
-        .collect();
-    let mut shown_columns: Vec<String> =
-        table.key_columns.iter().map(|bound| shown(bound, &options.charset)).collect();
-    shown_columns.push(id.map_or("0".to_owned(), schema::quote_name));
-    let sql = format!("SELECT {} FROM {}", shown_columns.join(", "), table.table.name.quoted());
-    let mut twice = false;
-    session.for_each(&sql, |row| {
-        let mut values = vec![None; names.len()];
-        for (column, &place) in places.iter().enumerate() {
-            values[place] = row.bytes(column);
-        }
-        let Ok(key) = keys.of(GivenRow(&values)) else { return Ok(()) };
-        if let Some(known) = rows.get_mut(key) {
-            twice |= known.place.is_none();
-            *known = KnownRow { id: row.number(places.len())?, place: None };
-        }
-        Ok(())
-    })?;
-    match twice {
-        false => Ok(()),
-        true => Err(Error::Usage(format!(
-            "{} has several rows with one key, so that which is meant cannot be told by it",
-            table.table.name
-        ))),
-    }
-}
-
-/// Ids that are given out.
-struct Ids {
-    next: u64,
-    step: u64,
-}
-
-impl Ids {
-    /// Behind all that the table has or has had; a table that is replaced begins anew.
-    fn begin(session: &mut Session, table: &LineTable, id: &str, mode: Mode) -> Result<Ids, Error> {
-        let (step, offset) = ServerFacts::read(session)?.auto_increment_step;
-        let first = match mode {
-            Mode::Replace => 1,
-            Mode::Insert | Mode::Append => {
-                let name = schema::quote_name(id);
-                let sql = format!(
-                    "SELECT GREATEST(COALESCE(MAX({name}), 0), 0) FROM {}",
-                    table.table.name.quoted()
-                );
-                let most: u64 = session.query_row(&sql)?.number(0)?;
-                table.table.auto_increment.unwrap_or(1).max(most.saturating_add(1))
-            }
-        };
-        let step = step.max(1);
-        let offset = offset.min(step);
-        let steps = first.saturating_sub(offset).div_ceil(step);
-        Ok(Ids { next: offset.saturating_add(steps.saturating_mul(step)), step })
-    }
-
-    fn take(&mut self, table: &TableName) -> Result<u64, Error> {
-        let id = self.next;
-        let next = id.checked_add(self.step);
-        self.next = next.ok_or_else(|| Error::Usage(format!("{table} has no ids left to give")))?;
-        Ok(id)
-    }
 }

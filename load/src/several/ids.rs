@@ -1,0 +1,121 @@
+//! The ids of entities.
+
+use check::lines::LineTable;
+use encode::mapped::known::Entities;
+use encode::mapped::{ByKey, GivenRow, Known, OnConflict, OwnLines, RowKeys};
+use job::error::Error;
+use job::options::{LoadOptions, Mode};
+use schema::TableName;
+use server::{ServerFacts, Session};
+
+use super::looked_up::shown;
+
+/// Gives entities their ids: those of rows that the table has, else the next ones in the order of the
+/// first lines.
+pub(super) fn identify(
+    session: &mut Session,
+    table: &LineTable,
+    options: &LoadOptions,
+    all: Entities,
+) -> Result<(Known, OwnLines), Error> {
+    let entity = table.mapping.entity.as_ref();
+    let takes_last = entity.is_some_and(|entity| entity.on_conflict == OnConflict::Last);
+    let id = entity.and_then(|entity| entity.id.as_deref());
+    let mut there = ByKey::default();
+    if options.mode == Mode::Append {
+        there.extend(all.iter().map(|(key, _)| (key.clone(), None)));
+        find_there(session, (table, id), options, &mut there)?;
+    }
+    let mut next = id.map(|id| Ids::begin(session, table, id, options.mode)).transpose()?;
+    let mut rows = ByKey::with_capacity_and_hasher(all.len(), Default::default());
+    let mut own = Vec::with_capacity(all.len());
+    for (key, said) in all {
+        let line = if takes_last { said.last } else { said.first };
+        let id = match (there.get(&key).copied().flatten(), &mut next) {
+            (Some(id), _) => id,
+            (None, next) => {
+                let id = next.as_mut().map(|next| next.take(&table.table.name)).transpose()?;
+                own.push((line.place, id.unwrap_or(0)));
+                id.unwrap_or(0)
+            }
+        };
+        rows.insert(key, id);
+    }
+    Ok((Known { rows, texts: None }, OwnLines::new(own)))
+}
+
+/// Finds entities that the table has.
+fn find_there(
+    session: &mut Session,
+    (table, id): (&LineTable, Option<&str>),
+    options: &LoadOptions,
+    there: &mut ByKey<Option<u64>>,
+) -> Result<(), Error> {
+    let Some(of) = &table.key else { return Ok(()) };
+    let mut keys = RowKeys::new(of);
+    let names = table.mapping.column_names().unwrap_or_default();
+    let places: Vec<usize> = table
+        .key_columns
+        .iter()
+        .filter_map(|bound| names.iter().position(|n| n.eq_ignore_ascii_case(&bound.column.name)))
+        .collect();
+    let mut shown_columns: Vec<String> =
+        table.key_columns.iter().map(|bound| shown(bound, &options.charset)).collect();
+    shown_columns.push(id.map_or("0".to_owned(), schema::quote_name));
+    let sql = format!("SELECT {} FROM {}", shown_columns.join(", "), table.table.name.quoted());
+    let mut twice = false;
+    session.for_each(&sql, |row| {
+        let mut values = vec![None; names.len()];
+        for (column, &place) in places.iter().enumerate() {
+            values[place] = row.bytes(column);
+        }
+        let Ok(key) = keys.of(GivenRow(&values)) else { return Ok(()) };
+        if let Some(id) = there.get_mut(key) {
+            twice |= id.replace(row.number(places.len())?).is_some();
+        }
+        Ok(())
+    })?;
+    match twice {
+        false => Ok(()),
+        true => Err(Error::Usage(format!(
+            "{} has several rows with one key, so that which is meant cannot be told by it",
+            table.table.name
+        ))),
+    }
+}
+
+/// Ids that are given out.
+struct Ids {
+    next: u64,
+    step: u64,
+}
+
+impl Ids {
+    /// Behind all that the table has or has had; a table that is replaced begins anew.
+    fn begin(session: &mut Session, table: &LineTable, id: &str, mode: Mode) -> Result<Ids, Error> {
+        let (step, offset) = ServerFacts::read(session)?.auto_increment_step;
+        let first = match mode {
+            Mode::Replace => 1,
+            Mode::Insert | Mode::Append => {
+                let name = schema::quote_name(id);
+                let sql = format!(
+                    "SELECT GREATEST(COALESCE(MAX({name}), 0), 0) FROM {}",
+                    table.table.name.quoted()
+                );
+                let most: u64 = session.query_row(&sql)?.number(0)?;
+                table.table.auto_increment.unwrap_or(1).max(most.saturating_add(1))
+            }
+        };
+        let step = step.max(1);
+        let offset = offset.min(step);
+        let steps = first.saturating_sub(offset).div_ceil(step);
+        Ok(Ids { next: offset.saturating_add(steps.saturating_mul(step)), step })
+    }
+
+    fn take(&mut self, table: &TableName) -> Result<u64, Error> {
+        let id = self.next;
+        let next = id.checked_add(self.step);
+        self.next = next.ok_or_else(|| Error::Usage(format!("{table} has no ids left to give")))?;
+        Ok(id)
+    }
+}

@@ -1,0 +1,86 @@
+//! Rows of other tables that lines look something up in.
+
+use std::sync::Arc;
+
+use check::lines::{Asks, LineTable, LookedUp, Rule, key_of_lookup};
+use encode::binding::BoundColumn;
+use encode::mapped::{ByKey, GivenRow, Known, Lookup, RowKeys, Wanted};
+use job::error::Error;
+use job::options::LoadOptions;
+use server::Session;
+
+/// The rows of all tables that something is looked up in.
+pub(super) fn look_up(
+    session: &mut Session,
+    looked: &[LineTable],
+    rules: &[Rule],
+    tables: &[LoadOptions],
+) -> Result<Vec<LookedUp>, Error> {
+    let of_tables = looked.iter().flat_map(|table| table.mapping.wanted());
+    let of_tables = of_tables.filter_map(|wanted| match wanted {
+        Wanted::Looked(lookup) => Some(lookup),
+        Wanted::Id(_) => None,
+    });
+    let of_rules = rules.iter().filter_map(|rule| match &rule.asks {
+        Asks::References(lookup) => Some(lookup.clone()),
+        _ => None,
+    });
+    let mut found: Vec<LookedUp> = Vec::new();
+    for lookup in of_tables.chain(of_rules) {
+        if found.iter().all(|known| known.lookup != lookup) {
+            found.push(look_up_in(session, lookup, &looked[0], &tables[0])?);
+        }
+    }
+    Ok(found)
+}
+
+fn look_up_in(
+    session: &mut Session,
+    lookup: Lookup,
+    like: &LineTable,
+    options: &LoadOptions,
+) -> Result<LookedUp, Error> {
+    let (key, column) = key_of_lookup(session, &lookup, like)?;
+    let mut keys = RowKeys::new(&key);
+    let (mut rows, mut texts, mut twice) = (ByKey::default(), Vec::new(), false);
+    let take = schema::quote_name(&lookup.take);
+    let take = format!("CAST(CONVERT({take} USING {}) AS BINARY)", options.charset);
+    let sql = format!(
+        "SELECT {}, {take} FROM {}",
+        shown(&column, &options.charset),
+        lookup.table.quoted()
+    );
+    let (mut held, most) = (0u64, options.memory_bytes_max / 8);
+    session.for_each(&sql, |row| {
+        // What has no key is found by none.
+        if let Ok(key) = keys.of(GivenRow(&[row.bytes(0)])) {
+            twice |= rows.insert(Box::<[u8]>::from(key), texts.len() as u64).is_some();
+            texts.push(row.bytes(1).map(<[u8]>::to_vec));
+            held += key.len() as u64 + 128;
+        }
+        if held > most { Err(server::Error::Interrupted) } else { Ok(()) }
+    })
+    .map_err(|error| match held > most {
+        true => Error::Usage(format!(
+            "{} has too many rows to look up in, for an eighth of the memory: it takes more --memory",
+            lookup.table
+        )),
+        false => error.into(),
+    })?;
+    if twice {
+        return Err(Error::Usage(format!(
+            "{} has rows with the same {}, so that which is meant cannot be told by it",
+            lookup.table, lookup.key
+        )));
+    }
+    Ok(LookedUp { lookup, key, known: Arc::new(Known { rows, texts: Some(texts) }) })
+}
+
+/// A column, as a file in this character set would have it.
+pub(super) fn shown(bound: &BoundColumn, charset: &str) -> String {
+    let name = schema::quote_name(&bound.column.name);
+    match bound.column.sql_type.is_text() {
+        true => format!("CAST(CONVERT({name} USING {charset}) AS BINARY)"),
+        false => name,
+    }
+}
