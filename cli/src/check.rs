@@ -10,6 +10,7 @@ use schema::TableName;
 use crate::args::LoadArgs;
 use crate::connect::Visit;
 use crate::failure::{Failure, REJECTS};
+use crate::several::{self, Meant};
 use crate::size::{count, group};
 use crate::{connect, load, signals, tuned};
 
@@ -18,11 +19,18 @@ const REASONS_MAX: usize = 20;
 
 /// Judges the input, and prints what was found.
 pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> {
-    let connect::Into::Table(target) = into else {
-        return Err(Failure::usage("rows are checked against one table: --into DB.TABLE"));
+    let report = match (into, &args.job) {
+        (connect::Into::Table(target), _) => {
+            let (options, visit) = begin(args, target)?;
+            ::check::check(&visit.connect, &options, &*load::watcher(args))?
+        }
+        (connect::Into::Database(database), Some(_)) => lines_of_job(args, database)?,
+        (connect::Into::Database(_), None) => {
+            return Err(Failure::usage(
+                "rows are checked against one table, --into DB.TABLE, or by a job file, -c JOB.toml",
+            ));
+        }
     };
-    let (options, visit) = begin(args, target)?;
-    let report = ::check::check(&visit.connect, &options, &*load::watcher(args))?;
     let mut out = io::stdout().lock();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
@@ -31,6 +39,19 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
         show(&mut out, &report)?;
     }
     Ok(if report.is_clean() { 0 } else { REJECTS })
+}
+
+/// Judges the lines of a job file.
+fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure> {
+    load::check_no_report(args)?;
+    let Meant { tables, lines: Some(lines) } = several::meant(args, database)? else {
+        return Err(Failure::usage("a job file says what of each line goes to which table"));
+    };
+    let Ok(visit) = connect::visit(&args.connect)? else {
+        return Err(Failure::usage("there is no server yet, and so no tables"));
+    };
+    signals::watch(&tables[0].interrupt, args.quiet)?;
+    Ok(::load::check_lines(&visit.connect, &tables, &lines, &*load::watcher(args))?)
 }
 
 /// What rows are judged by, and the server that has the table.

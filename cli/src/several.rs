@@ -103,14 +103,14 @@ fn no_tables(database: &str) -> Failure {
 }
 
 /// What is to be loaded.
-struct Meant {
+pub(crate) struct Meant {
     /// The options of each table.
-    tables: Vec<LoadOptions>,
+    pub(crate) tables: Vec<LoadOptions>,
     /// What of each line goes to each, where a job file says so.
-    lines: Option<LinesOf>,
+    pub(crate) lines: Option<LinesOf>,
 }
 
-fn meant(args: &LoadArgs, database: &str) -> Result<Meant, Failure> {
+pub(crate) fn meant(args: &LoadArgs, database: &str) -> Result<Meant, Failure> {
     match &args.job {
         Some(path) => tables_of_job(args, database, &JobFile::read(path)?),
         None => Ok(Meant { tables: tables(args, database)?, lines: None }),

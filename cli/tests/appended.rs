@@ -20,7 +20,8 @@ fn a_load_killed_at_any_step_leaves_the_old_rows_or_all() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Append, 20_000);
     let before = EXPORT.iter().map(|place| (place, false));
-    let places = PLACES.iter().enumerate();
+    // Rows that are there are not compared.
+    let places = PLACES.iter().enumerate().filter(|(_, place)| !place.starts_with("compare"));
     let all = before.chain(places.map(|(at, place)| (place, at >= swapped_from())));
     for (place, is_new) in all {
         scene.reset();

@@ -79,7 +79,7 @@ const SERVER_PLACES: [Place; 16] = [
 
 #[test]
 fn a_load_killed_between_two_partitions_leaves_the_old_ones_or_the_new_ones() {
-    killed_at(&PLACES[..4]);
+    killed_at(&PLACES[..5]);
 }
 
 #[test]

@@ -47,6 +47,6 @@ pub use ladder::Refused;
 pub use plan::{Plan, check, plan};
 pub use run::{load, load_from};
 pub use several::{
-    LinesOf, LinesReport, SeveralPlan, SeveralReport, load_each, load_lines, load_several,
-    plan_several,
+    LinesOf, LinesReport, SeveralPlan, SeveralReport, check_lines, load_each, load_lines,
+    load_several, plan_several,
 };

@@ -10,7 +10,7 @@
 //! anything is done, `order` which comes first, `part` one table between two stations, `stations`
 //! where a table is built while the one before is imported, `publish` all of them at once, `whole`
 //! one transaction for all instead, where they are small or, as `adds` tells, one keeps its rows, `shares` which lines are whose, where lines hold
-//! rows of several tables, with the `ids` of entities and what is `looked_up`, `plan` what would be done,
+//! rows of several tables, with the `ids` of entities and what is `looked_up`, by `lines_read` before, which `lines_checked` does alone, `plan` what would be done,
 //! `each` the same without doing it at once; `watched` what is told of all that.
 
 pub mod files;
@@ -18,6 +18,8 @@ pub mod files;
 mod adds;
 mod each;
 mod ids;
+mod lines_checked;
+mod lines_read;
 mod look;
 mod looked_up;
 mod order;
@@ -50,8 +52,10 @@ use crate::ddl;
 use crate::run::{self, remove_empty};
 
 pub use self::each::load_each;
+pub use self::lines_checked::check_lines;
+pub use self::lines_read::LinesOf;
 pub use self::plan::{SeveralPlan, plan_several, refused};
-pub use self::shares::{LinesOf, LinesReport};
+pub use self::shares::LinesReport;
 pub use crate::ddl::give_statements;
 
 /// What became of several tables.

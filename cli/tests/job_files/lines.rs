@@ -54,6 +54,35 @@ fn a_bad_line_goes_to_no_table_and_all_its_faults_are_told() {
 }
 
 #[test]
+fn a_check_tells_every_bad_line_and_loads_nothing() {
+    let Some(mut shop) = Shop::new() else { return };
+    let (good, state) = (lines(500), shop.state());
+    let outcome = shop.load(&good, &["--dry-run", "--json"]);
+    assert_eq!(outcome.code(), 0, "{outcome:?}");
+    assert!(outcome.out.contains("\"rows\": 1500"), "{outcome:?}");
+    let bad = "Y1,2026-13-01,only@bad,Nobody,one,S998,None,x,1\nY2,2026-01-01,only@bad,Nobody,1\n\
+               Y3,2026-01-01,y@good,Nobody,1,S998,None,1.00,1\nY4,2026-01-01,y@good,Nobody,1,S998,None,2.00,1\n";
+    let outcome =
+        shop.load(&format!("{good}{bad}"), &["--dry-run", "--json", "--rejects", "bad.csv"]);
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    for part in [
+        "\"rows\": 1504",
+        "\"bad_rows\": 3",
+        "\"line\": 1502",
+        "\"column\": \"products.price\"",
+        "the line has 5 fields, expected 9",
+        "\"line\": 1505",
+        "says something else of a row of products than the first line that has it",
+        "keys that rows of tables without an entity share",
+    ] {
+        assert!(outcome.out.contains(part), "{part}: {outcome:?}");
+    }
+    let rejects = std::fs::read_to_string(shop.path("bad.csv")).unwrap();
+    assert_eq!(rejects.lines().count(), 4, "{rejects}");
+    assert_eq!(shop.state(), state);
+}
+
+#[test]
 fn lines_go_where_their_conditions_say_and_columns_get_what_is_said() {
     let Some(mut shop) = Shop::new() else { return };
     shop.desk.exec("CREATE TABLE kinds (code CHAR(1) PRIMARY KEY, label VARCHAR(20))");

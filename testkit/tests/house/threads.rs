@@ -17,10 +17,11 @@ const OTHERS: [(&str, usize); 4] = [
     ("job/src/pool.rs", 1),
 ];
 /// Who uses the pool, and the places of the work that each gives to it.
-const POOLS: [(&str, &[&str]); 8] = [
+const POOLS: [(&str, &[&str]); 9] = [
     ("check/src/lines/reading.rs", &["thread.lines"]),
     ("check/src/run.rs", &["thread.judge"]),
     ("check/src/verify/input_rows.rs", &["thread.compare"]),
+    ("direct/src/adopted.rs", &["thread.adopted"]),
     ("direct/src/attempt.rs", &["thread.rows", "thread.indexes"]),
     ("direct/src/duplicates/resolve.rs", &["thread.groups"]),
     ("direct/src/duplicates/rounds.rs", &["thread.collect"]),

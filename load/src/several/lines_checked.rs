@@ -1,0 +1,96 @@
+//! The lines of a job judged as if they were to be loaded; nothing is.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use check::lines::BadLine;
+use check::report::{BadRow, CheckReport};
+use encode::input;
+use encode::rejects::{self, Also, Rejects};
+use job::error::Error;
+use job::options::LoadOptions;
+use job::progress::Progress;
+use server::ConnectOptions;
+
+use super::lines_read::{Asked, LinesOf, Parts};
+
+/// Bad lines behind which no more are looked for.
+const BAD_LINES_MAX: u64 = 100_000;
+/// Bad lines that are told one by one.
+const LINES_TOLD: usize = 20;
+
+/// Reads all lines and says what is wrong with which. Changes nothing.
+///
+/// Errors: those of a load before it begins.
+pub fn check_lines(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    of: &LinesOf,
+    progress: &dyn Progress,
+) -> Result<CheckReport, Error> {
+    let begun = Instant::now();
+    let asked = Asked::of(connect, tables, of)?;
+    let options = LoadOptions { rejects_max: BAD_LINES_MAX, ..asked.options };
+    let (memory, mut source) = input::open_files(&options)?;
+    let form = rejects::form(&mut *source)?;
+    let mut log = Rejects::create(options.rejects.as_deref(), options.rejects_max, &form)?;
+    let parts = Parts {
+        looked: &asked.looked,
+        lookups: &asked.lookups,
+        rules: &of.rules,
+        judges: true,
+        tells_all: true,
+        options: &options,
+        memory: &memory,
+        progress,
+    };
+    let source = Mutex::new(source);
+    let mut read = parts.read(&source, &mut log)?;
+    let source = source.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    read.bad.truncate(LINES_TOLD);
+    let names: Vec<&str> = tables.iter().map(|table| table.table.as_str()).collect();
+    let mut report = CheckReport {
+        target: format!("{} ({})", options.database, names.join(", ")),
+        server: asked.session.version().text.clone(),
+        server_address: asked.session.options().server_text(),
+        rows: read.lines,
+        bad_rows: log.count(),
+        reasons: log.tally(),
+        first: read.bad.into_iter().map(told).collect(),
+        rejects_file: options.rejects.clone().filter(|_| log.count() > 0),
+        judged: vec!["rules".to_owned(), "entities".to_owned(), "lookups".to_owned()],
+        not_judged: not_judged(log.count()),
+        bytes: source.bytes_read(),
+        seconds: 0.0,
+    };
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+fn told(BadLine { reject, .. }: BadLine) -> BadRow {
+    let first = Also {
+        field: reject.field,
+        column: reject.column,
+        value: reject.value,
+        reason: reject.reason,
+    };
+    BadRow {
+        file: reject.position.file.display().to_string(),
+        line: reject.position.line,
+        byte: reject.position.offset.unwrap_or(0),
+        reasons: std::iter::once(first).chain(reject.also).collect(),
+    }
+}
+
+fn not_judged(bad: u64) -> Vec<String> {
+    let mut what = vec![
+        "keys that rows of tables without an entity share, and foreign keys but for ids and lookups: rules \
+         `unique` and `references` do that"
+            .to_owned(),
+        "CHECK constraints, and partitions that no row may go to".to_owned(),
+    ];
+    if bad > BAD_LINES_MAX {
+        what.push(format!("lines behind the first {BAD_LINES_MAX} bad ones"));
+    }
+    what
+}

@@ -1,0 +1,188 @@
+//! Lines that hold rows of several tables, read before a table is loaded, until it is clear which are bad.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+
+use check::lines::{BadLine, Firsts, Gathered, LineTable, LinesCheck, LookedUp, Rule};
+use encode::mapped::known::{Entities, Said};
+use encode::mapped::{Gathering, LinePlace, Mapping, OnConflict};
+use encode::rejects::Rejects;
+use job::error::Error;
+use job::memory::Memory;
+use job::options::LoadOptions;
+use job::progress::Progress;
+use server::{ConnectOptions, Session};
+use sources::Source;
+
+use super::looked_up::look_up;
+
+/// Readings after which lines that contradict each other are no longer told apart.
+const READINGS_MAX: usize = 20;
+
+/// What lines hold, and have to be.
+#[derive(Clone, Debug, Default)]
+pub struct LinesOf {
+    /// What of each line goes to each table, in their order.
+    pub mappings: Vec<Arc<Mapping>>,
+    /// What each line has to be.
+    pub rules: Vec<Rule>,
+}
+
+/// What has to be known to read lines: the tables, and what they and the rules look up.
+pub(super) struct Asked {
+    pub(super) session: Session,
+    pub(super) looked: Vec<LineTable>,
+    pub(super) lookups: Vec<LookedUp>,
+    /// The options of what concerns the lines.
+    pub(super) options: LoadOptions,
+}
+
+impl Asked {
+    /// Asks the server.
+    ///
+    /// Errors: those of [`LineTable::look`]; too much to look up in.
+    pub(super) fn of(
+        connect: &ConnectOptions,
+        tables: &[LoadOptions],
+        of: &LinesOf,
+    ) -> Result<Asked, Error> {
+        let mut session = Session::connect(connect)?;
+        let look = |(options, mapping)| LineTable::look(&mut session, options, mapping);
+        let looked =
+            tables.iter().zip(&of.mappings).map(look).collect::<Result<Vec<_>, Error>>()?;
+        let lookups = look_up(&mut session, &looked, &of.rules, tables)?;
+        let options = LoadOptions { selection: None, ..tables[0].clone() };
+        Ok(Asked { session, looked, lookups, options })
+    }
+}
+
+/// What the lines are read by.
+pub(super) struct Parts<'a> {
+    pub(super) looked: &'a [LineTable],
+    pub(super) lookups: &'a [LookedUp],
+    pub(super) rules: &'a [Rule],
+    /// Whether every value is judged.
+    pub(super) judges: bool,
+    /// Whether lines that contradict others are bad lines, whatever the tables say of them.
+    pub(super) tells_all: bool,
+    pub(super) options: &'a LoadOptions,
+    pub(super) memory: &'a Memory,
+    pub(super) progress: &'a dyn Progress,
+}
+
+/// What the lines hold.
+pub(super) struct Read {
+    pub(super) lines: u64,
+    pub(super) left_out: BTreeSet<LinePlace>,
+    /// Those lines, in order.
+    pub(super) bad: Vec<BadLine>,
+    /// One a table: its entities, in the order of their first lines.
+    pub(super) entities: Vec<Option<Entities>>,
+}
+
+impl Parts<'_> {
+    /// Reads the lines, again without those that contradict others where these are refused.
+    ///
+    /// Errors: lines that contradict each other where that fails a load; reading.
+    pub(super) fn read(
+        &self,
+        source: &Mutex<Box<dyn Source>>,
+        log: &mut Rejects,
+    ) -> Result<Read, Error> {
+        let mut left_out = BTreeSet::new();
+        let mut firsts = HashMap::new();
+        let mut bad: Vec<BadLine> = Vec::new();
+        for _ in 0..READINGS_MAX {
+            let check = LinesCheck {
+                tables: self.looked,
+                lookups: self.lookups,
+                rules: self.rules,
+                judges: self.judges,
+                left_out: &left_out,
+                firsts: std::mem::take(&mut firsts),
+                options: self.options,
+                memory: self.memory,
+                progress: self.progress,
+            };
+            let Gathered { entities, uniques, bad: found, lines } = check.gather(source)?;
+            left_out.extend(found.iter().map(|line| line.place));
+            bad.extend(found);
+            let is_over = bad.len() as u64 > self.options.rejects_max;
+            let entities: Vec<Option<Entities>> =
+                entities.into_iter().map(|all| all.map(|all| all.finish())).collect();
+            if !is_over {
+                firsts = self.contradicted(&entities)?;
+                firsts.extend(self.repeated(uniques));
+            }
+            if is_over || firsts.is_empty() {
+                bad.sort_by_key(|line| line.place);
+                bad.iter().try_for_each(|line| log.push(&line.reject))?;
+                log.flush()?;
+                return Ok(Read { lines, left_out, bad, entities });
+            }
+            restart(source)?;
+        }
+        Err(Error::Usage(format!(
+            "after {READINGS_MAX} readings there are still lines that say different things of one row: say by \
+             on_conflict = \"first\" or \"last\" what counts"
+        )))
+    }
+
+    /// Of entities that lines say different things of, what the first line says, where the others are
+    /// refused.
+    ///
+    /// Errors: such lines where they fail the load.
+    fn contradicted(&self, entities: &[Option<Entities>]) -> Result<Firsts, Error> {
+        let mut firsts = HashMap::new();
+        for (at, (table, all)) in self.looked.iter().zip(entities).enumerate() {
+            let (Some(entity), Some(all)) = (&table.mapping.entity, all) else { continue };
+            let differ = || all.iter().filter(|(_, said)| said.other.is_some());
+            match entity.on_conflict {
+                OnConflict::First | OnConflict::Last => {}
+                OnConflict::Fail if !self.tells_all => {
+                    let first = differ().min_by_key(|(_, said)| said.other);
+                    if let Some((_, said)) = first {
+                        return Err(self.conflict(table, said));
+                    }
+                }
+                OnConflict::Fail | OnConflict::Reject => {
+                    let of: HashMap<_, _> =
+                        differ().map(|(key, said)| (key.clone(), said.digest)).collect();
+                    if !of.is_empty() {
+                        firsts.insert(at, of);
+                    }
+                }
+            }
+        }
+        Ok(firsts)
+    }
+
+    /// The first lines of values that are to be unique and are not, by the rule's number behind those of
+    /// the tables.
+    fn repeated(&self, uniques: Vec<Gathering>) -> Firsts {
+        let of = uniques.into_iter().map(|values| {
+            let shared = values.finish().into_iter().filter(|(_, said)| said.other.is_some());
+            shared.map(|(key, said)| (key, said.digest)).collect::<HashMap<_, _>>()
+        });
+        let numbered = of.enumerate().filter(|(_, of)| !of.is_empty());
+        numbered.map(|(at, of)| (self.looked.len() + at, of)).collect()
+    }
+
+    fn conflict(&self, table: &LineTable, said: &Said) -> Error {
+        let other = said.other.unwrap_or(said.first);
+        let name = |file: u32| {
+            let file = self.options.files.get(file as usize);
+            file.map(|file| file.display().to_string()).unwrap_or_default()
+        };
+        Error::Conflict {
+            target: table.table.name.to_string(),
+            first: format!("{} line {}", name(said.first.place.0), said.first.line),
+            other: format!("{} line {}", name(other.place.0), other.line),
+        }
+    }
+}
+
+fn restart(source: &Mutex<Box<dyn Source>>) -> Result<(), Error> {
+    let mut source = source.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(source.restart()?)
+}
