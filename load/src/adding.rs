@@ -21,6 +21,7 @@ use server::catalog;
 use targets::Lock;
 
 use crate::estimate::Estimate;
+use crate::fixed::Means;
 use crate::partitioned::Scope;
 use crate::speeds::Speeds;
 
@@ -28,16 +29,14 @@ use crate::speeds::Speeds;
 const SAMPLED_PAGES: u64 = 32;
 /// Pages that are read in one go for the same.
 const RUN_PAGES: usize = 512;
-/// A file from which that can be told.
-const SAMPLED_BYTES_MIN: u64 = 4 * (RUN_PAGES * PAGE_SIZE) as u64;
+/// A file from which that can be told; of a small one a quarter is read in one go.
+const SAMPLED_BYTES_MIN: u64 = 1 << 20;
 /// Part of the buffer pool that a table may fill before its pages go out again.
 const POOL_SHARE: f64 = 0.8;
 /// What merging reads, compares and copies in a second on one thread, in bytes of leaves.
 const MERGED_BYTES: f64 = 600e6;
 /// Rows a second of ADD INDEX (10.11.19, two cores; 2 million rows took 1.8 s an index and more).
 const INDEXED_ROWS: f64 = 1e6;
-/// Seconds of a merge that do not depend on size.
-const CONSTANT_SECONDS: f64 = 0.3;
 
 /// What the new rows take, without any that are there.
 pub(crate) struct Ways<'e> {
@@ -100,7 +99,7 @@ impl Adding {
     ) -> Result<Adding, Error> {
         let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
         let pool_bytes = pool.and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
-        let (table_bytes, file, file_bytes) = files_of(target, scope)?;
+        let (table_bytes, share, (file, file_bytes)) = files_of(target, scope)?;
         // A disk that cannot be asked is taken to be slow.
         let disk = Disk::measure(&file, file_bytes).unwrap_or_default();
         let has_key = target.table.indexes.iter().any(|index| index.name == "PRIMARY");
@@ -112,10 +111,9 @@ impl Adding {
             pool: pool_bytes as f64 * POOL_SHARE,
         };
         // The server reads all rows of partitions that are exchanged.
-        let row_bytes = ways.built.table_bytes as f64 / ways.built.rows.max(1) as f64;
-        let is_exchanged = scope.partitions() > 0;
-        let exchanged = if is_exchanged { old.bytes / row_bytes.max(1.0) } else { 0.0 } as u64;
-        let adding = Adding::compute(&old, ways, disk, |old| {
+        let exchanged = if scope.partitions() > 0 { old.rows * share } else { 0.0 } as u64;
+        let fixed_seconds = speeds.fixed.seconds(Means::Merged);
+        let adding = Adding::compute(&old, ways, (disk, fixed_seconds), |old| {
             let threads = threads as f64;
             let verified = old / speeds.verify / threads;
             let merged = verified + old / MERGED_BYTES / threads + old / speeds.import;
@@ -130,13 +128,14 @@ impl Adding {
     fn compute(
         table: &Old,
         Ways { built, sent, bare }: &Ways<'_>,
-        disk: Disk,
+        (disk, fixed_seconds): (Disk, f64),
         processor_seconds: impl Fn(f64) -> f64,
     ) -> Adding {
         let old = table.bytes;
         // Twice over the disk, unless the cache has it: once to verify it, once to merge it; and written.
         let disk_seconds = (2.0 * old + old + built.table_bytes as f64) / disk.run_bytes;
-        let merged = processor_seconds(old).max(disk_seconds) + CONSTANT_SECONDS;
+        let fixed_seconds = fixed_seconds - built.fixed_seconds;
+        let merged = processor_seconds(old).max(disk_seconds) + fixed_seconds;
         let missed = (1.0 - table.pool / (old + built.table_bytes as f64)).clamp(0.0, 1.0);
         // The clustered index, too, unless rows come in its order.
         let (clustered, secondary) = (usize::from(built.is_unordered), table.indexes - 1);
@@ -200,20 +199,23 @@ impl fmt::Display for Adding {
     }
 }
 
-/// Bytes of the files that are merged, and the largest of these with its own.
-fn files_of(target: &mut Lock, scope: &Scope) -> Result<(u64, File, u64), Error> {
-    let (name, total) = match scope {
-        Scope::One(partition, _) => (Some(partition.clone()), None),
-        Scope::Table | Scope::All(_) => {
-            let bytes = target.file_bytes()?;
-            let largest = (0..bytes.len()).max_by_key(|at| bytes[*at]).unwrap_or(0);
-            let partition = target.table.partitioning.as_ref().map(|by| &by.partitions[largest]);
-            (partition.map(|partition| partition.name.clone()), Some(bytes.iter().sum()))
-        }
+/// Bytes of the files that are merged, their share of all that the table has, and the largest with its
+/// own bytes.
+fn files_of(target: &mut Lock, scope: &Scope) -> Result<(u64, f64, (File, u64)), Error> {
+    let all = target.file_bytes()?;
+    let partitions = target.table.partitioning.as_ref().map(|by| by.partitions.as_slice());
+    let name = |at: usize| Some(partitions?.get(at)?.name.as_str());
+    let is_merged = |at: &usize| match scope {
+        Scope::One(partition, _) => name(*at) == Some(partition),
+        Scope::Table | Scope::All(_) => true,
     };
-    let (file, path) = target.open_rows(name.as_deref())?;
-    let bytes = file.metadata().map_err(Error::io("looking at", &path))?.len();
-    Ok((total.unwrap_or(bytes), file, bytes))
+    let merged: Vec<usize> = (0..all.len()).filter(is_merged).collect();
+    let bytes: u64 = merged.iter().map(|at| all[*at]).sum();
+    let largest = merged.into_iter().max_by_key(|at| all[*at]).unwrap_or(0);
+    let name = name(largest).map(str::to_owned);
+    let (file, _) = target.open_rows(name.as_deref())?;
+    let share = bytes as f64 / all.iter().sum::<u64>().max(1) as f64;
+    Ok((bytes, share, (file, all.get(largest).copied().unwrap_or(0))))
 }
 
 impl Disk {
@@ -224,8 +226,8 @@ impl Disk {
             return None;
         }
         let around = file.open_around_cache().ok()?;
-        let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
         let file_pages = bytes / PAGE_SIZE as u64;
+        let mut pages = vec![AlignedPage::ZERO; RUN_PAGES.min(file_pages as usize / 4)];
         let begun = Instant::now();
         for sample in 0..SAMPLED_PAGES {
             // Far from each other, in no order that a disk knows.
@@ -258,7 +260,7 @@ mod tests {
         let bare = of_new(rows as f64 / 2e5);
         let table = Old { bytes: old, rows: old / 200.0, indexes: 4, pool };
         let ways = Ways { built: &built, sent: &sent, bare: &bare };
-        Adding::compute(&table, &ways, DISK, |old| old / 500e6)
+        Adding::compute(&table, &ways, (DISK, 0.1), |old| old / 500e6)
     }
 
     #[test]

@@ -20,6 +20,7 @@ use serde::Serialize;
 use sources::{Batch, Chunk, Rows, Source, Visit};
 use values::key::fixed_width;
 
+use crate::fixed::Means;
 use crate::forecast::Expected;
 use crate::key_order::KeyOrder;
 use crate::speeds::{Speeds, work_bytes};
@@ -51,9 +52,10 @@ const COMPRESSED: f64 = 1.0 / 3.0;
 /// Below this memory for runs, entries are not compressed, but keys of one length are packed.
 const ZSTD_RUN_BYTES_MIN: usize = 16 << 20;
 
-/// Everything that does not depend on size, in seconds.
-const CONSTANT_SECONDS: f64 = 0.1;
-/// The same of each further table of a command.
+/// What an entry of a secondary index takes a server that puts it where it belongs, and finds the page in
+/// memory (10.11.19, two cores). Of a table that is swapped in such indexes are made behind its rows.
+const ENTRY_SECONDS: f64 = 1.7e-6;
+/// What does not depend on size, of each further table of a command, in seconds.
 const CONSTANT_SECONDS_FURTHER: f64 = 0.02;
 
 /// What a load will take, roughly. `inrush plan` shows it; a disk without that room is refused.
@@ -81,6 +83,9 @@ pub struct Estimate {
     /// order, if they compress as well as any do.
     #[serde(skip)]
     pub(crate) spilled_bytes_min: u64,
+    /// Seconds of all, what does not depend on size.
+    #[serde(skip)]
+    pub(crate) fixed_seconds: f64,
     /// What each stage takes, the rows in the order of the first ones; of those that take long.
     #[serde(skip)]
     pub(crate) stages: [Expected; STAGES],
@@ -104,7 +109,8 @@ impl Estimate {
         let import = |one: &Estimate| one.seconds - one.build_seconds();
         let last_import = all.last().map_or(0.0, import);
         let further = all.len().saturating_sub(1) as f64;
-        let shared = further * (CONSTANT_SECONDS - CONSTANT_SECONDS_FURTHER) - last_import;
+        let fixed = all.iter().map(|one| one.fixed_seconds).fold(0.0, f64::max);
+        let shared = further * (fixed - CONSTANT_SECONDS_FURTHER).max(0.0) - last_import;
         Some(Estimate {
             rows: all.iter().map(|one| one.rows).sum(),
             table_bytes: all.iter().map(|one| one.table_bytes).sum(),
@@ -127,6 +133,15 @@ impl Estimate {
         if self.is_unordered { self.seconds_unordered } else { self.seconds }
     }
 
+    /// Says that all takes so many seconds, the rows in the order of the first ones.
+    pub(crate) fn take(&mut self, seconds: f64) {
+        let other = (self.seconds_unordered - self.seconds).max(0.0);
+        (self.seconds, self.seconds_unordered) = match self.is_unordered {
+            true => ((seconds - other).max(0.0), seconds),
+            false => (seconds, seconds + other),
+        };
+    }
+
     /// One of so many seconds, and nothing else.
     #[cfg(test)]
     pub(crate) fn taking(seconds: f64) -> Estimate {
@@ -140,6 +155,7 @@ impl Estimate {
             seconds_unordered: seconds,
             is_unordered: false,
             spilled_bytes_min: 0,
+            fixed_seconds: 0.0,
             stages: [(Stage::Rows, 0.0); STAGES],
         }
     }
@@ -162,14 +178,18 @@ impl Estimate {
         self,
         (input_bytes, indexes): (u64, usize),
         memory: &Memory,
-        path: LoadPath,
+        (path, means): (LoadPath, Means),
         speeds: &Speeds,
     ) -> Estimate {
         let input = input_bytes as f64;
         let fits = input <= RUNS_IN_MEMORY * memory.run_bytes as f64;
         let work = work_bytes(input_bytes, self.rows, indexes);
         let sending = work / speeds.of_sending(path);
-        let seconds = CONSTANT_SECONDS + sending;
+        let fixed_seconds = speeds.fixed.seconds(means);
+        let secondary = if means == Means::Added { indexes.saturating_sub(1) } else { 0 };
+        let entered = self.rows as f64 * secondary as f64 * ENTRY_SECONDS;
+        let sending = sending + entered;
+        let seconds = fixed_seconds + sending;
         let sorting = input / speeds.sort;
         let (rows, built) = in_stages(sending, indexes);
         Estimate {
@@ -185,6 +205,7 @@ impl Estimate {
             ],
             // Without room for it, rows are not sorted.
             spilled_bytes_min: 0,
+            fixed_seconds,
             ..self
         }
     }
@@ -366,7 +387,8 @@ impl Sample {
         let build = total as f64 / speeds.build / threads;
         let verify = table_bytes / speeds.verify / threads;
         let import = table_bytes / speeds.import;
-        let seconds = CONSTANT_SECONDS + build + verify + import;
+        let fixed_seconds = speeds.fixed.seconds(Means::Built);
+        let seconds = fixed_seconds + build + verify + import;
         let sort = clustered / speeds.sort / threads;
         let is_unordered = self.is_unordered;
         let (sorts, sorted) = if is_unordered { (sort, clustered) } else { (0.0, 0.0) };
@@ -387,6 +409,7 @@ impl Sample {
                 (Stage::Import, import),
             ],
             is_unordered,
+            fixed_seconds,
             spilled_bytes_min: spilled_bytes_min((packed, entries - packed + sorted), memory),
         }
     }

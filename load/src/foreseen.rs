@@ -12,6 +12,7 @@ use values::SqlType;
 use values::key::fixed_width;
 
 use crate::estimate::{Estimate, SAMPLE_ROWS, Sample};
+use crate::fixed::Means;
 use crate::speeds::Speeds;
 
 /// The table that a CREATE TABLE would make, as far as sizes hang on it; none where it does not list
@@ -68,7 +69,8 @@ pub(crate) fn estimate(
     Ok(Some(match path {
         LoadPath::Auto | LoadPath::Direct => direct,
         LoadPath::Stream | LoadPath::Insert => {
-            direct.sent((total, table.indexes.len()), memory, path, &speeds)
+            let way = (path, Means::Swapped);
+            direct.sent((total, table.indexes.len()), memory, way, &speeds)
         }
     }))
 }

@@ -16,6 +16,7 @@ use targets::{Direct, Lock};
 
 use crate::adding::{Adding, Ways};
 use crate::estimate::Estimate;
+use crate::fixed::Means;
 use crate::forecast::Expected;
 use crate::least;
 use crate::partitioned::{Partitioned, Scope};
@@ -51,6 +52,18 @@ pub(crate) struct Rung {
     pub(crate) expected: Vec<Expected>,
     /// What all of it takes.
     pub(crate) expected_seconds: Option<f64>,
+}
+
+impl Rung {
+    /// How rows come into the table.
+    pub(crate) fn means(&self) -> Means {
+        match &self.landing {
+            None if self.extends => Means::Merged,
+            None => Means::Built,
+            Some(landing) if landing.way == Way::Shadow => Means::Swapped,
+            Some(_) => Means::Added,
+        }
+    }
 }
 
 /// Why a way is not taken.
@@ -162,7 +175,8 @@ fn climb_on(
     let speeds = Speeds::of(&options.state_dir);
     let direct = Estimate::of(source, &target.table, &inspected, options, memory, &speeds)?;
     let size = (source.bytes_total().unwrap_or(0), target.table.indexes.len());
-    let sent = |path| direct.map(|direct| direct.sent(size, memory, path, &speeds));
+    let sending = if options.mode == Mode::Append { Means::Added } else { Means::Swapped };
+    let sent = |path| direct.map(|direct| direct.sent(size, memory, (path, sending), &speeds));
     let extends = options.mode == Mode::Append && !is_empty;
     let scope = match extends && ladder.is_open(LoadPath::Direct) {
         true => ladder.scope(target, &inspected, source)?,
@@ -173,7 +187,8 @@ fn climb_on(
     let built = built_in(scope.as_ref().map_or(partitions, Scope::partitions));
     let mut weigh = |scope: &Scope| match (built_in(scope.partitions()), sent(LoadPath::Stream)) {
         (Some(built), Some(sent)) => {
-            let bare = direct.map(|d| d.sent((size.0, 1), memory, LoadPath::Stream, &speeds));
+            let stream = (LoadPath::Stream, sending);
+            let bare = direct.map(|d| d.sent((size.0, 1), memory, stream, &speeds));
             let rows = Ways { built: &built, sent: &sent, bare: &bare.unwrap_or(sent) };
             let into = (&mut *target, scope);
             Adding::of(into, &rows, (options, memory.threads), &speeds).map(Some)
@@ -200,6 +215,13 @@ fn climb_on(
         LoadPath::Direct => built,
         _ => sent(path),
     };
+    if let (Some(adding), Some(estimate)) = (adding, &mut climbed.estimate) {
+        estimate.take(if path == LoadPath::Direct {
+            adding.merge_seconds
+        } else {
+            adding.send_seconds
+        });
+    }
     let expected_seconds = match (adding, path) {
         (Some(adding), LoadPath::Direct) => Some(adding.merge_seconds),
         (Some(adding), _) => Some(adding.send_seconds),

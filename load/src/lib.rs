@@ -14,6 +14,7 @@ mod copies;
 mod ddl;
 mod estimate;
 mod fill;
+mod fixed;
 mod forecast;
 mod foreseen;
 mod key_order;

@@ -179,7 +179,8 @@ fn run(
             let _ = pool::catch(|| {
                 // Of partitions with rows that were there the report does not say how many.
                 if !rung.extends || report.partitions == 0 {
-                    Speeds::remember(&options.state_dir, rung.path, &report, indexes);
+                    let way = (rung.path, Some(rung.means()));
+                    Speeds::remember(&options.state_dir, way, &report, indexes);
                 }
             });
             Ok(report)

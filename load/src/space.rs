@@ -60,6 +60,7 @@ mod tests {
             seconds: 1.0,
             seconds_unordered: 1.0,
             is_unordered: false,
+            fixed_seconds: 0.0,
             spilled_bytes_min: temporary_bytes,
             stages: [(Stage::Rows, 1.0); STAGES],
         }

@@ -12,6 +12,8 @@ use job::progress::Stage;
 use job::report::Report;
 use serde::{Deserialize, Serialize};
 
+use crate::fixed::{Fixed, Means};
+
 /// Name of the file in the state folder.
 const FILE: &str = "speeds.json";
 /// Input of a load whose speed tells something: in smaller ones what is constant prevails.
@@ -28,7 +30,7 @@ const PARTITION_SECONDS: f64 = 0.2;
 const PARTITION_SECONDS_MIN: f64 = 1e-3;
 const PARTITION_SECONDS_MAX: f64 = 10.0;
 /// What the server takes to see that a row belongs to the partition that it is in.
-const EXCHANGED_ROW_SECONDS: f64 = 1.5e-6;
+const EXCHANGED_ROW_SECONDS: f64 = 1e-6;
 
 /// Bytes a second of each stage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +55,9 @@ pub(crate) struct Speeds {
     /// Seconds of a partition besides its bytes and rows, once some were loaded.
     #[serde(default)]
     pub(crate) partition_seconds: Option<f64>,
+    /// What does not depend on size.
+    #[serde(default)]
+    pub(crate) fixed: Fixed,
 }
 
 /// What a server that is sent `rows` has to do, counted as bytes of text: short rows cost it no less
@@ -75,6 +80,7 @@ impl Default for Speeds {
             stream: 70e6,
             insert: 70e6,
             partition_seconds: None,
+            fixed: Fixed::default(),
         }
     }
 }
@@ -106,16 +112,36 @@ impl Speeds {
         partitions as f64 * each + rows as f64 * EXCHANGED_ROW_SECONDS
     }
 
-    /// Remembers a load. What cannot be written is not worth an error: an estimate is then as good
-    /// as before.
-    pub(crate) fn remember(state_dir: &Path, path: LoadPath, report: &Report, indexes: usize) {
-        let mut speeds = Speeds::of(state_dir);
-        match report.partitions {
-            0 if report.bytes < BYTES_MIN => return,
-            0 => speeds.learn(path, report, indexes),
-            partitions => speeds.learn_partitions(partitions, report),
+    /// Remembers a load by these means; none of one that had others beside it. What cannot be written is
+    /// not worth an error: an estimate is then as good as before.
+    pub(crate) fn remember(
+        state_dir: &Path,
+        (path, means): (LoadPath, Option<Means>),
+        report: &Report,
+        indexes: usize,
+    ) {
+        let known = Speeds::of(state_dir);
+        let mut speeds = known;
+        match (report.partitions, means) {
+            (0, Some(means)) if report.bytes.max(report.file_bytes) < BYTES_MIN => {
+                speeds.learn_fixed(means, report);
+            }
+            (0, _) if report.bytes < BYTES_MIN => {}
+            // Into indexes that are there, entry by entry: `Adding` counts that by itself.
+            (0, Some(Means::Added)) if indexes > 1 => {}
+            (0, _) => speeds.learn(path, report, indexes),
+            (partitions, _) => speeds.learn_partitions(partitions, report),
         }
-        let _ = speeds.write(state_dir);
+        if speeds != known {
+            let _ = speeds.write(state_dir);
+        }
+    }
+
+    /// Of a small load the stages in which no row is read, sorted or sent.
+    fn learn_fixed(&mut self, means: Means, report: &Report) {
+        let stages = [Stage::Inspect, Stage::Shadow, Stage::Export, Stage::Import, Stage::Publish];
+        let imported = report.file_bytes as f64 / self.import;
+        self.fixed.learn(means, seconds(report, &stages) - imported);
     }
 
     /// Of a load into partitions their number counts, and little else.
@@ -198,15 +224,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         assert_eq!(Speeds::of(&state), Speeds::default());
-        Speeds::remember(&state, LoadPath::Direct, &report(1 << 10, 1.0), 1);
-        assert_eq!(Speeds::of(&state).loads, 0, "too small to tell");
-        Speeds::remember(&state, LoadPath::Direct, &report(100_000_000, 1.0), 1);
+        let direct = (LoadPath::Direct, Some(Means::Built));
+        Speeds::remember(&state, direct, &report(1 << 10, 1.0), 1);
+        let small = Speeds::of(&state);
+        assert_eq!(Speeds { fixed: Fixed::default(), ..small }, Speeds::default(), "too small");
+        assert!((small.fixed.seconds(Means::Built) - 1.0).abs() < 0.01, "but for the import");
+        Speeds::remember(&state, direct, &report(100_000_000, 1.0), 1);
         let first = Speeds::of(&state);
         assert_eq!((first.loads, first.build, first.verify, first.import), (1, 50e6, 100e6, 200e6));
         assert_eq!(first.stream, Speeds::default().stream, "none was sent");
-        Speeds::remember(&state, LoadPath::Direct, &report(200_000_000, 1.0), 1);
+        Speeds::remember(&state, direct, &report(200_000_000, 1.0), 1);
         assert!((Speeds::of(&state).import - 260e6).abs() < 1.0, "a moving average");
-        Speeds::remember(&state, LoadPath::Insert, &report(100_000_000, 4.0), 1);
+        Speeds::remember(&state, (LoadPath::Insert, None), &report(100_000_000, 4.0), 1);
         assert!(Speeds::of(&state).insert < Speeds::default().insert);
         assert_eq!(fs::read_dir(&state).unwrap().count(), 1, "nothing else stays there");
     }
@@ -227,11 +256,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         let unknown = Speeds::default();
-        assert!((unknown.of_exchanging(10, 1_000_000) - 3.5).abs() < 0.01);
+        assert!((unknown.of_exchanging(10, 1_000_000) - 3.0).abs() < 0.01);
         let time = |stage: Stage, seconds| StageTime { name: stage.name(), seconds };
         let stages = vec![time(Stage::Shadow, 9.0), time(Stage::Import, 0.5)];
         let few = Report { partitions: 10, stages, ..report(1 << 10, 1.0) };
-        Speeds::remember(&state, LoadPath::Direct, &few, 1);
+        Speeds::remember(&state, (LoadPath::Direct, Some(Means::Built)), &few, 1);
         let known = Speeds::of(&state);
         assert!((known.of_exchanging(100, 0) - 5.0).abs() < 0.01, "{known:?}");
         assert_eq!(Speeds { partition_seconds: None, ..known }, unknown, "and nothing else");

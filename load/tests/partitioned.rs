@@ -3,7 +3,7 @@
 //! A partition costs the server a while, whatever is in it: all shapes are for the soak.
 
 use std::fmt::Write;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use load::{LoadOptions, LoadPath, Mode, OnDuplicate};
@@ -475,8 +475,9 @@ fn a_row_behind_the_first_ones_may_go_to_another_partition() {
         let file = server.file(&db, "late", (0..3_000).map(line).collect::<String>());
         let mut append = LoadOptions { mode: Mode::Append, ..options(&server, &db, &file) };
         append.write_block_seconds_max = block_seconds_max;
-        // Nothing known of loads before.
+        // A partition took 0.6 s in loads before.
         append.state_dir = file.with_extension("state");
+        remember_partitions(&append.state_dir, 0.6);
         let loaded = server.load(&append);
         let Some(max) = block_seconds_max else {
             let report = loaded.unwrap();
@@ -492,6 +493,19 @@ fn a_row_behind_the_first_ones_may_go_to_another_partition() {
         shape.same(&mut db);
         assert_eq!(db.tables(), ["a", "b"]);
     }
+}
+
+/// Leaves what loads before are taken to have left in a state folder.
+fn remember_partitions(folder: &Path, seconds: f64) {
+    let _ = std::fs::remove_dir_all(folder);
+    std::fs::DirBuilder::new().mode(0o700).create(folder).unwrap();
+    let speeds = format!(
+        r#"{{"loads":1,"build":3e8,"sort":4e8,"verify":1e9,"import":1e9,"stream_work":7e7,
+        "insert_work":7e7,"partition_seconds":{seconds}}}"#
+    );
+    let path = folder.join("speeds.json");
+    std::fs::write(&path, speeds).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 #[test]
