@@ -41,7 +41,7 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
 pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), Failure> {
     if !options.written.is_plain() || !options.constants.is_empty() {
         return Err(Failure::usage(
-            "--create guesses columns from values as the server reads them, so it goes with none of \
+            "--create guesses how values are written, so it goes with none of \
              --format-of, --decimal-comma, --date-format, --yes-no, --trim and --set; make the table with \
              --ddl, from what inrush sniff prints",
         ));
@@ -73,8 +73,15 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
     if let Some(charset) = &sniffed.charset {
         input::set_charset(options, charset)?;
     }
+    options.written.columns = formats(&sniffed);
     options.ddl = Some(sniffed.ddl);
     Ok(())
+}
+
+/// Columns whose values are not written as the server reads them, and how they are.
+fn formats(sniffed: &Sniffed) -> Vec<(String, String)> {
+    let columns = sniffed.columns.iter();
+    columns.filter_map(|column| Some((column.name.clone(), column.format?.to_owned()))).collect()
 }
 
 fn sniff(
@@ -199,6 +206,9 @@ fn command(
     file_options(sniffed, &mut option);
     if let Some(names) = &sniffed.names {
         option("columns", &names.join(","));
+    }
+    for (column, format) in formats(sniffed) {
+        option("format-of", &format!("{column}={format}"));
     }
     connect_options(&args.connect, &mut option);
     if sniffed.header {
@@ -333,6 +343,7 @@ fn json(sniffed: &Sniffed, command: &[String], into: &str) -> serde_json::Value 
                 "name": column.name,
                 "type": column.sql_type,
                 "nullable": column.nullable,
+                "format": column.format,
             })
         })
         .collect();

@@ -1,5 +1,6 @@
 //! A file that is wrong in any way is stopped before the server sees it.
 
+use server::Session;
 use testkit::TestServer;
 
 use crate::support::{COLUMNS, Home, contents, lines, names, run, tables};
@@ -115,4 +116,37 @@ fn rows_that_are_not_those_of_the_input_are_not_published() {
     // Nobody else notices.
     assert_eq!(load(false).status.code(), Some(0));
     assert_eq!(contents(&mut session, &table).0, 20_000);
+}
+
+#[test]
+fn rows_that_a_table_keeps_are_compared_too() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let home = Home::new();
+    let text = |from: u32| {
+        (from..from + 5_000).map(|id| format!("{id}\t{}\n", id % 7)).collect::<String>()
+    };
+    let [first, more] = [0, 5_000].map(|from| home.file(&format!("{from}.txt"), text(from)));
+    let table = format!("{database}.t");
+    session.exec(&format!("CREATE TABLE {table} (id INT PRIMARY KEY, n INT, KEY (n))")).unwrap();
+    run(&mut home.load(server, &table, &first)).done();
+    session.exec(&format!("DELETE FROM {table} WHERE id % 3 = 0")).unwrap();
+    let rows = |session: &mut Session| {
+        let sql = format!("SELECT COUNT(*), SUM(id), SUM(n) FROM {table}");
+        let row = session.query_row(&sql).unwrap();
+        [0, 1, 2].map(|at| row.number::<u64>(at).unwrap())
+    };
+    let old = rows(&mut session);
+    let append = |damage: &str| {
+        let mut command = home.load(server, &table, &more);
+        command.args(["--mode", "append", "--path", "direct", "--quiet"]);
+        run(command.env("INRUSH_FAILPOINT", damage))
+    };
+    append("pages.written=damage:other-value").refused(1, &["that are not the"]);
+    assert_eq!(rows(&mut session), old);
+    append("").done();
+    assert_eq!(rows(&mut session)[0], old[0] + 5_000);
+    let steps = home.journal();
+    assert!(steps.contains(&"compare.end".to_owned()), "{steps:?}");
 }

@@ -75,8 +75,8 @@ fn cases() -> Vec<Case> {
         case(
             "umsatz.csv",
             b"Datum;Stra\xdfe;Betrag\n31.12.2023;H\xf6he 1;12,50\n01.01.2024;Am Tor;1,00\n",
-            &["Datum varchar(20) NO", "Stra\u{df}e varchar(10) NO", "Betrag varchar(10) NO"],
-            &["31.12.2023|H\u{f6}he 1|12,50", "01.01.2024|Am Tor|1,00"],
+            &["Datum date NO", "Stra\u{df}e varchar(10) NO", "Betrag decimal(6,2) NO"],
+            &["2023-12-31|H\u{f6}he 1|12.50", "2024-01-01|Am Tor|1.00"],
         ),
         case(
             "dump.txt",
@@ -126,6 +126,18 @@ fn cases() -> Vec<Case> {
             "1\u{1}a,b\u{1}\\N\n2\u{1}c\u{1}9\n",
             &["c1 bigint(20) NO PRI", "c2 varchar(10) NO", "c3 tinyint(4) YES"],
             &["1|a,b|", "2|c|9"],
+        ),
+        case(
+            "habits.csv",
+            "id;betrag;plz;tag;bezahlt\n1;1.234,50;01234;31.12.2026;yes\n2;-7,5;99999;1.2.2026;No\n",
+            &[
+                "id bigint(20) NO PRI",
+                "betrag decimal(8,2) NO",
+                "plz varchar(10) NO",
+                "tag date NO",
+                "bezahlt tinyint(1) NO",
+            ],
+            &["1|1234.50|01234|2026-12-31|1", "2|-7.50|99999|2026-02-01|0"],
         ),
         case(
             "odd names.csv",
@@ -228,7 +240,7 @@ fn a_table_that_was_made_is_taken_back_when_the_load_fails() {
     let file = desk.home.file("said.csv", "a,b\n1;2,3\n");
     let more = ["--create", "--fields-terminated-by", ";", "--columns", "x,y", "--skip-lines", "1"];
     desk.load("t", &file, &more).done();
-    assert_eq!(desk.columns(), ["x tinyint(4) NO", "y varchar(10) NO"]);
+    assert_eq!(desk.columns(), ["x tinyint(4) NO", "y decimal(4,1) NO"]);
 }
 
 #[test]

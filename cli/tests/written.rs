@@ -260,7 +260,7 @@ fn what_the_client_prints_loads_as_it_is() {
     }
     desk.exec("DROP TABLE t");
     let with_trim = desk.load("t", &file, &["--dialect", "batch", "--create", "--trim"]);
-    with_trim.refused(2, &["--create guesses columns from values as the server reads them"]);
+    with_trim.refused(2, &["--create guesses how values are written"]);
     desk.load("t", &file, &["--dialect", "batch", "--create"]).done();
     assert_eq!(desk.rows(select), BATCH, "--create");
     // Names that no column can have are skipped, once.

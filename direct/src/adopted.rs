@@ -7,10 +7,9 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use innodb::ids::{IndexId, PAGE_SIZE, PageNo, SpaceId};
-use innodb::leaves::{Content, LeafRecords, LiveRecord};
-use innodb::page::{AlignedPage, PageBytes};
-use innodb::record::FieldSpan;
+use innodb::ids::{IndexId, PAGE_SIZE, PageNo};
+use innodb::leaves::Content;
+use innodb::page::AlignedPage;
 use innodb::source::{PageSource, ReadError};
 use innodb::template::Template;
 use job::error::Error;
@@ -21,6 +20,7 @@ use job::stop::Stop;
 use server::Interrupt;
 
 use crate::digest::Digest;
+use crate::digester::{Digester, Scratch};
 use crate::space_file::SpaceFile;
 
 /// Pages that are read at once by a worker.
@@ -29,11 +29,9 @@ const RUN_PAGES: usize = 16;
 /// What a table's files are to hold.
 #[derive(Debug)]
 pub(crate) struct Adopted {
-    records: LeafRecords,
+    digester: Digester,
     /// Root of the clustered index.
     root: PageNo,
-    /// Number of the tablespace that the files were built for.
-    space_id: SpaceId,
     /// Of the rows that were encoded.
     digest: Digest,
     threads: usize,
@@ -42,15 +40,8 @@ pub(crate) struct Adopted {
 impl Adopted {
     /// Files that were built by `template` are to hold the rows of `digest`; so many threads read them.
     pub(crate) fn new(template: &Template, digest: Digest, threads: usize) -> Adopted {
-        let clustered = template.clustered();
-        let records = LeafRecords::new(clustered);
-        Adopted {
-            records,
-            root: PageNo(clustered.root),
-            space_id: template.space_id,
-            digest,
-            threads,
-        }
+        let root = PageNo(template.clustered().root);
+        Adopted { digester: Digester::new(template), root, digest, threads }
     }
 
     /// Reads the files, which nobody changes, and compares.
@@ -136,15 +127,6 @@ struct Reading<'a> {
     interrupt: &'a Interrupt,
 }
 
-/// What a thread reads records with.
-#[derive(Default)]
-struct Scratch {
-    digest: Digest,
-    records: Vec<LiveRecord>,
-    spans: Vec<FieldSpan>,
-    encoded: Vec<u8>,
-}
-
 impl Reading<'_> {
     /// Reads runs of pages until none is left.
     fn work(&self) -> Result<(), Error> {
@@ -160,7 +142,9 @@ impl Reading<'_> {
             let unreadable = |error: ReadError| unreadable(self.file, error);
             read(self.file, first, run).map_err(unreadable)?;
             for (page_no, page) in (first..).zip(run.iter()) {
-                self.take(page_no, &page.0, &mut scratch).map_err(unreadable)?;
+                let page = (PageNo(page_no), &page.0);
+                let taken = self.adopted.digester.take(self.index, page, &mut scratch);
+                taken.map_err(unreadable)?;
             }
             let bytes = (run.len() * PAGE_SIZE) as u64;
             let done = self.told.done_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -173,23 +157,6 @@ impl Reading<'_> {
             });
         }
         self.digest.lock().unwrap_or_else(PoisonError::into_inner).take(&mut scratch.digest);
-        Ok(())
-    }
-
-    fn take(&self, page_no: u32, page: &PageBytes, scratch: &mut Scratch) -> Result<(), ReadError> {
-        let Scratch { digest, records, spans, encoded } = scratch;
-        match Content::of(page) {
-            Content::OffPage => digest.add_page(PageNo(page_no), page),
-            Content::Index { id, level: 0 } if id == self.index => {
-                let Adopted { records: leaf, space_id, .. } = self.adopted;
-                leaf.live(page_no, page, records)?;
-                for record in records.iter() {
-                    leaf.as_encoded(page, *record, *space_id, spans, encoded)?;
-                    digest.add_row(encoded);
-                }
-            }
-            _ => {}
-        }
         Ok(())
     }
 }

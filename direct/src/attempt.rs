@@ -291,7 +291,7 @@ impl<'a> Build<'a> {
         indexes.iter_mut().for_each(|index| index.records = rows_in_all);
         let built = Built {
             rows: built.rows,
-            digest: self.digests().then_some(built.digest),
+            digest: self.digest_in_all(built.digest, replaced),
             rows_in_all,
             replaced,
             file_rows: self.file_rows(&built.partition_rows, rows_in_all),
@@ -310,6 +310,20 @@ impl<'a> Build<'a> {
             adds_nothing: false,
         };
         Ok((built, early))
+    }
+
+    /// Of all rows that the new table has, with those of the old one but so many: none where that is not to
+    /// be compared, or cannot.
+    fn digest_in_all(&self, new: Digest, replaced: u64) -> Option<Digest> {
+        let mut all = Some(new).filter(|_| self.digests())?;
+        let Some(old) = self.old() else { return Some(all) };
+        if replaced > 0 || old.partition.is_some() {
+            return None;
+        }
+        for file in &old.files {
+            all.take(&mut file.digest?);
+        }
+        Some(all)
     }
 
     /// Rows of each file that is built, of so many new ones a partition, if there are partitions.

@@ -79,10 +79,10 @@ impl<'a> Build<'a> {
         self.old().map_or(reserved, |old| old.bytes(self.memory.threads))
     }
 
-    /// Whether what the server adopts is compared with the rows that were read; of a table that keeps rows
-    /// it would be those, too.
+    /// Whether what the server adopts is compared with the rows that were read, and those that the table
+    /// keeps.
     pub(crate) fn digests(&self) -> bool {
-        self.options.verifies && !self.extends()
+        self.options.verifies
     }
 
     /// Whether entries are sorted whatever order rows come in: they go among rows that are there, or to

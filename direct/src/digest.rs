@@ -32,6 +32,11 @@ impl Digest {
             self.sum.wrapping_add(XxHash3_64::oneshot_with_seed(u64::from(page_no.0), content));
     }
 
+    /// Whether there are pages of long values.
+    pub(crate) fn has_pages(&self) -> bool {
+        self.pages > 0
+    }
+
     /// Takes in all of another, which is empty then.
     pub(crate) fn take(&mut self, other: &mut Digest) {
         let Digest { rows, pages, sum } = std::mem::take(other);

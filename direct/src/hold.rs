@@ -91,6 +91,7 @@ impl Hold<'_, '_> {
             cfg: self.cfg,
             binding: build.binding,
             collations: self.collations,
+            digests: build.digests() && partition.is_none(),
         };
         let mut old = OldTable::open((&export, partition), like, bounds, prepared.progress)?;
         if partitions.is_some() {

@@ -8,7 +8,7 @@
 //! In reading order: `load` the steps, `shadowed` what the server has before them and `unplaced` behind, `build` what its stages share, `attempt` how they
 //! are joined, `rows` the first and `indexes` the second, in some `order`, by `key_ranges`;
 //! `old` rows that the table has already and `hold` from when on they stay as they are, `off_page` long values, `pages` and `space_file` where pages go, `early_pass` what is verified of
-//! them on the way, `unique_part` of an entry, `verify` the finished file, `adopted` what the server has of it, by a `digest`; `least` what memory all that
+//! them on the way, `unique_part` of an entry, `verify` the finished file, `adopted` what the server has of it, by a `digest` that a `digester` takes; `least` what memory all that
 //! takes; `locate` which rows have a key, `duplicates` those that lose. `damage` is the tests' own.
 
 #![forbid(unsafe_code)]
@@ -19,6 +19,7 @@ mod build;
 #[cfg(feature = "failpoints")]
 mod damage;
 mod digest;
+mod digester;
 mod duplicates;
 mod early_pass;
 mod hold;

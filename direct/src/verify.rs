@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::iter::Enumerate;
 use std::slice::ChunksMut;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 use innodb::cfg::Cfg;
-use innodb::ids::{PAGE_SIZE, PageNo};
+use innodb::ids::{IndexId, PAGE_SIZE, PageNo};
 use innodb::page::AlignedPage;
 use innodb::source::ReadError;
 use innodb::verify::{
@@ -22,6 +22,8 @@ use job::progress::{Progress, Snapshot, Stage};
 use server::Interrupt;
 use values::Collation;
 
+use crate::digest::Digest;
+use crate::digester::{Digester, Scratch};
 use crate::early_pass::EarlyPass;
 use crate::space_file::SpaceFile;
 
@@ -51,14 +53,15 @@ pub(crate) struct Bounds<'a> {
 }
 
 /// Checks the whole file of a table that the server has written out; an error names the first rules it
-/// breaks.
+/// breaks. With a `digester` also gives the digest of its rows, if that can be compared with a new file's:
+/// long values lie elsewhere there.
 pub(crate) fn verify_old(
     file: &SpaceFile,
     cfg: &Cfg,
     collations: &HashMap<u32, Arc<Collation>>,
-    bounds: Bounds<'_>,
+    (bounds, digester): (Bounds<'_>, Option<&Digester>),
     progress: &dyn Progress,
-) -> Result<Report, Error> {
+) -> Result<(Report, Option<Digest>), Error> {
     let bytes = file.size()?;
     let compare = |id: u32, is_trimmed: bool| compare(collations, id, is_trimmed);
     let context = Context { writer: Writer::Server, cfg: Some(cfg), collations: &compare };
@@ -66,8 +69,13 @@ pub(crate) fn verify_old(
     let verifier = Verifier::new(file, bytes, context).map_err(unreadable)?;
     let mut summaries = vec![PageSummary::default(); bytes as usize / PAGE_SIZE];
     let Bounds { threads, interrupt, .. } = bounds;
-    let pass = Pass::new(file, &verifier, &mut summaries, (interrupt, progress));
+    let rows = digester.zip(cfg.indexes.first().map(|clustered| clustered.id));
+    let pass = Pass {
+        digesting: rows.map(|(digester, index)| Digesting::new(digester, index)),
+        ..Pass::new(file, &verifier, &mut summaries, (interrupt, progress))
+    };
     let findings = pass.run(threads)?;
+    let digest = pass.digesting.and_then(Digesting::finish);
     let report = verifier.finish(&summaries, findings).map_err(unreadable)?;
     let mut broken: Vec<String> =
         report.violations.kept().iter().take(NAMED_MAX).map(ToString::to_string).collect();
@@ -81,7 +89,7 @@ pub(crate) fn verify_old(
         broken.push(format!("the order of `{}` in index `{}`", field.column, field.index));
     }
     if report.violations.is_empty() && are_read && report.unchecked.is_empty() {
-        return Ok(report);
+        return Ok((report, digest));
     }
     let path = file.path().display();
     Err(Error::NotMerged(format!("{path}: {}", broken.join("; "))))
@@ -156,6 +164,51 @@ pub(crate) fn verify(
     Err(Error::BadFile(broken.join("; ")))
 }
 
+/// The digest of the rows of a file that is verified.
+struct Digesting<'a> {
+    digester: &'a Digester,
+    /// The clustered index.
+    index: IndexId,
+    /// None where there is something that cannot be compared.
+    digest: Mutex<Option<Digest>>,
+}
+
+impl<'a> Digesting<'a> {
+    fn new(digester: &'a Digester, index: IndexId) -> Digesting<'a> {
+        Digesting { digester, index, digest: Mutex::new(Some(Digest::default())) }
+    }
+
+    /// Takes in pages that are verified; a server leaves in free ones what they had. What is wrong with
+    /// one, verification says.
+    fn take(
+        &self,
+        first: PageNo,
+        pages: &[AlignedPage],
+        summaries: &[PageSummary],
+        scratch: &mut Scratch,
+    ) {
+        for (page_no, (page, summary)) in (first.0..).zip(pages.iter().zip(summaries)) {
+            let page = (PageNo(page_no), &page.0);
+            let is_used = matches!(summary.kind, PageKind::Index | PageKind::OffPage);
+            if is_used && self.digester.take(self.index, page, scratch).is_err() {
+                *self.lock() = None;
+            }
+        }
+        if let Some(digest) = &mut *self.lock() {
+            digest.take(&mut scratch.digest);
+        }
+    }
+
+    fn finish(self) -> Option<Digest> {
+        let digest = self.digest.into_inner().unwrap_or_else(PoisonError::into_inner);
+        digest.filter(|digest| !digest.has_pages())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Digest>> {
+        self.digest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// One pass over all pages.
 struct Pass<'a, I> {
     file: &'a SpaceFile,
@@ -166,6 +219,8 @@ struct Pass<'a, I> {
     done_bytes: AtomicU64,
     total_bytes: u64,
     rows: u64,
+    /// Where all pages are read.
+    digesting: Option<Digesting<'a>>,
     interrupt: &'a Interrupt,
     progress: &'a dyn Progress,
 }
@@ -186,6 +241,7 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
             done_bytes: AtomicU64::new(0),
             total_bytes,
             rows: 0,
+            digesting: None,
             interrupt,
             progress,
         }
@@ -217,6 +273,7 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
         failpoint::hit("thread.verify");
         let mut worker = self.verifier.worker();
         let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
+        let mut scratch = Scratch::default();
         loop {
             let run = self.runs.lock().unwrap_or_else(PoisonError::into_inner).next();
             let run = run.filter(|_| !self.interrupt.is_requested());
@@ -224,6 +281,9 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
             let first = PageNo((run * RUN_PAGES) as u32);
             self.check_written(first, summaries)?;
             worker.complete(first, AlignedPage::bytes_of_mut(&mut pages), summaries)?;
+            if let Some(digesting) = &self.digesting {
+                digesting.take(first, &pages, summaries, &mut scratch);
+            }
             let bytes = (summaries.len() * PAGE_SIZE) as u64;
             let done = self.done_bytes.fetch_add(bytes, Memory::Relaxed);
             self.progress.update(Snapshot {

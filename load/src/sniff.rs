@@ -10,6 +10,7 @@
 mod ddl;
 mod dialect;
 mod format;
+mod habits;
 mod header;
 mod kind;
 mod records;
@@ -104,6 +105,8 @@ pub struct SniffedColumn {
     pub sql_type: String,
     /// Whether it takes NULL.
     pub nullable: bool,
+    /// How its values are written, as `--format-of` has it, where not as the server reads them.
+    pub format: Option<&'static str>,
 }
 
 /// Looks at the input.
@@ -174,6 +177,9 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     Ok(sniffed)
 }
 
+/// What the names of types of texts and bytes have in them, and no others.
+const TEXTS: [&str; 7] = ["CHAR", "TEXT", "BINARY", "BLOB", "ENUM", "SET", "JSON"];
+
 /// Gives columns the types that they are wanted to have.
 fn overrule(sniffed: &mut Sniffed, wanted: &Wanted) -> Result<(), Error> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -193,6 +199,10 @@ fn overrule(sniffed: &mut Sniffed, wanted: &Wanted) -> Result<(), Error> {
             )));
         };
         column.sql_type.clone_from(sql_type);
+        // A text stays what it is.
+        if TEXTS.iter().any(|text| sql_type.to_ascii_uppercase().contains(text)) {
+            column.format = None;
+        }
     }
     Ok(())
 }
@@ -259,7 +269,8 @@ fn name_columns(
         }
         (None, None) => numbered(),
     };
-    let column = |name| SniffedColumn { name, sql_type: String::new(), nullable: true };
+    let column =
+        |name| SniffedColumn { name, sql_type: String::new(), nullable: true, format: None };
     sniffed.columns = names.into_iter().map(column).collect();
 }
 
@@ -307,10 +318,20 @@ fn add_notes(
             token => format!("{token} is taken as NULL"),
         });
     }
+    for column in &sniffed.columns {
+        if let Some(format) = column.format {
+            notes.push(format!("`{}` is read as --format-of has it: {format}", column.name));
+        }
+    }
+    for name in &seen.ambiguous {
+        notes.push(format!(
+            "`{name}` has days that may be read with the month first or second, and is loaded as text: \
+             --types {name}=DATE and --format-of say which"
+        ));
+    }
     if seen.decimal_commas {
         notes.push(
-            "numbers with a decimal comma are text to SQL, and are loaded as text; make columns of \
-             numbers of them, and load with --decimal-comma"
+            "some numbers with a decimal comma are in columns with other texts, and are loaded as text"
                 .to_owned(),
         );
     }

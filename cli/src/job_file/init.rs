@@ -51,7 +51,11 @@ pub(crate) fn text(args: &JobInitArgs) -> Result<String, Failure> {
     for column in &sniffed.columns {
         let (name, sql_type) = (quoted(&column.name), &column.sql_type);
         let padding = " ".repeat((wide - name.len()) * 2);
-        let _ = writeln!(text, "{name} = {name}{padding}  # {sql_type}");
+        let from = match column.format {
+            Some(format) => format!("{{ from = {name}, format = {} }}", quoted(format)),
+            None => name.clone(),
+        };
+        let _ = writeln!(text, "{name} = {from}{padding}  # {sql_type}");
     }
     let _ = writeln!(text, "\n# {}.\n# [[rule]]", keys::ROOT[3].help);
     let _ = writeln!(text, "# field = {}\n# required = true", quoted(first));

@@ -16,6 +16,8 @@ use values::Collation;
 
 use super::index::OldIndex;
 use super::keys::{OldKeys, unreadable};
+use crate::digest::Digest;
+use crate::digester::Digester;
 use crate::space_file::SpaceFile;
 use crate::verify::{self, Bounds};
 
@@ -28,6 +30,8 @@ pub(crate) struct OldFile {
     pub(crate) indexes: Vec<OldIndex>,
     /// Rows that count.
     pub(crate) rows: u64,
+    /// Of these rows, where it is wanted and can be told.
+    pub(crate) digest: Option<Digest>,
     /// The next AUTO_INCREMENT value that it says; 0 if it says none.
     pub(super) next_auto_increment: u64,
 }
@@ -40,6 +44,8 @@ pub(crate) struct Like<'a> {
     pub(crate) binding: &'a Binding,
     /// By the number that the server knows them by.
     pub(crate) collations: &'a HashMap<u32, Arc<Collation>>,
+    /// Whether the digest of rows is wanted.
+    pub(crate) digests: bool,
 }
 
 impl OldFile {
@@ -52,7 +58,7 @@ impl OldFile {
         bounds: Bounds<'_>,
         progress: &dyn Progress,
     ) -> Result<OldFile, Error> {
-        let Like { template, cfg, binding, collations } = like;
+        let Like { template, cfg, binding, collations, digests } = like;
         let old = Cfg::parse(&exported.cfg)?;
         let file = exported.file.try_clone().map_err(Error::io("opening", &exported.path))?;
         let space = SpaceFile::new(file, exported.path.clone(), u64::MAX);
@@ -67,7 +73,10 @@ impl OldFile {
         })?;
         let file_bytes = space.size()?;
         Least::of_verifying(file_bytes).check(bounds.memory_bytes_max)?;
-        let report = verify::verify_old(&space, &old, collations, bounds, progress)?;
+        // Rows that were altered are written otherwise than they are.
+        let digester = (digests && !is_altered).then(|| Digester::new(template));
+        let how = (bounds, digester.as_ref());
+        let (report, digest) = verify::verify_old(&space, &old, collations, how, progress)?;
         let pages = (file_bytes / PAGE_SIZE as u64) as u32;
         let shape = &template.clustered().shape;
         let layout = OldLayout::read(&space, &old, (cfg, shape), pages).map_err(unreadable)?;
@@ -83,7 +92,8 @@ impl OldFile {
             indexes.push(OldIndex::read(&space, (root, node), &keys, (pages, files))?);
         }
         let rows = report.indexes.first().map_or(0, |clustered| clustered.records());
-        Ok(OldFile { space, layout, indexes, rows, next_auto_increment: old.autoinc })
+        let next_auto_increment = old.autoinc;
+        Ok(OldFile { space, layout, indexes, rows, digest, next_auto_increment })
     }
 
     /// Bytes of all leaves.

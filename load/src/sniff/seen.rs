@@ -1,5 +1,6 @@
 //! What was seen in each column, and the type that takes it.
 
+use super::habits::{Found, Habit, Habits};
 use super::kind::{self, Forms};
 use super::records::Given;
 use super::{Sniffed, SniffedColumn};
@@ -23,6 +24,9 @@ pub(super) struct Seen {
     first: Option<Vec<i64>>,
     pub(super) rows: u64,
     pub(super) decimal_commas: bool,
+    /// Names of columns whose days may be read in two ways.
+    pub(super) ambiguous: Vec<String>,
+    habits: Habits,
 }
 
 /// One column.
@@ -47,19 +51,28 @@ struct Column {
     datetime_digits: usize,
     time_digits: usize,
     decimal_commas: u64,
+    /// How people may have written its values.
+    habit: Habit,
 }
 
 impl Seen {
     pub(super) fn new(fields: usize) -> Seen {
         let columns = vec![Column::default(); fields];
-        Seen { columns, first: Some(Vec::new()), rows: 0, decimal_commas: false }
+        Seen {
+            columns,
+            first: Some(Vec::new()),
+            rows: 0,
+            decimal_commas: false,
+            ambiguous: Vec::new(),
+            habits: Habits::new(),
+        }
     }
 
     /// A row.
     pub(super) fn row(&mut self, values: &[Given<'_>]) {
         self.rows += 1;
         for (column, given) in self.columns.iter_mut().zip(values) {
-            column.take(*given);
+            column.take(*given, &mut self.habits);
         }
         let first = values.first().and_then(|given| kind::integer(given.value?));
         match (&mut self.first, first.and_then(|value| i64::try_from(value).ok())) {
@@ -70,7 +83,7 @@ impl Seen {
 
     /// The field that stands for NULL, if columns that else hold numbers or dates have one.
     pub(super) fn null_token(&self) -> Option<&'static str> {
-        let typed = || self.columns.iter().filter(|column| column.values > 0 && column.is_typed());
+        let typed = || self.columns.iter().filter(|column| column.values > 0 && column.has_form());
         let votes = |index: usize| typed().filter(|column| column.tokens[index] > 0).count();
         let best = (0..TOKENS.len()).max_by_key(|&index| (votes(index), TOKENS.len() - index))?;
         (votes(best) > 0).then_some(TOKENS[best])
@@ -83,7 +96,11 @@ impl Seen {
         let mut widths = Vec::new();
         for (column, sniffed_column) in self.columns.iter_mut().zip(&mut sniffed.columns) {
             column.settle(token);
-            self.decimal_commas |= column.decimal_commas > 0 && !column.is_typed();
+            self.decimal_commas |= column.decimal_commas > 0 && !column.has_form();
+            if column.values > 0 && column.is_text() && column.habit.is_ambiguous() {
+                self.ambiguous.push(sniffed_column.name.clone());
+            }
+            sniffed_column.format = column.found().map(|found| found.format);
             let width = column.width(sniffed.is_whole);
             widths.push(width);
             sniffed_column.sql_type = column.sql_type(sniffed.is_whole, width);
@@ -124,7 +141,7 @@ impl Seen {
 }
 
 impl Column {
-    fn take(&mut self, given: Given<'_>) {
+    fn take(&mut self, given: Given<'_>, habits: &mut Habits) {
         let Some(value) = given.value else {
             self.nulls += 1;
             return;
@@ -140,6 +157,7 @@ impl Column {
             return;
         }
         self.values += 1;
+        self.habit.take(value, habits);
         if self.is_text() {
             return;
         }
@@ -177,6 +195,16 @@ impl Column {
         !self.is_text()
     }
 
+    /// How all values are written, where they are text to SQL.
+    fn found(&self) -> Option<Found> {
+        self.habit.found().filter(|_| self.values > 0 && self.is_text())
+    }
+
+    /// Something else than text can take it.
+    fn has_form(&self) -> bool {
+        self.is_typed() || self.found().is_some()
+    }
+
     /// Counts what stands for NULL: `token` does; the others are text.
     fn settle(&mut self, token: Option<usize>) {
         for (index, count) in self.tokens.iter().enumerate() {
@@ -185,6 +213,7 @@ impl Column {
                 count if Some(index) == token => self.nulls += count,
                 count => {
                     self.values += count;
+                    self.habit = Habit::none();
                     self.not_integer = true;
                     self.not_decimal = true;
                     self.not_double = true;
@@ -198,7 +227,7 @@ impl Column {
 
     /// Characters of a VARCHAR for it; None if it is none.
     fn width(&self, is_whole: bool) -> Option<usize> {
-        if self.values > 0 && self.is_typed() {
+        if self.values > 0 && self.has_form() {
             return None;
         }
         let room = if is_whole { self.chars_max / 2 } else { self.chars_max };
@@ -214,7 +243,10 @@ impl Column {
         match width {
             _ if self.values == 0 => "VARCHAR(255)".to_owned(),
             Some(width) => format!("VARCHAR({width})"),
-            None if self.is_text() => self.text_type().to_owned(),
+            None if self.is_text() => match self.found() {
+                Some(found) => self.format_type(found, is_whole),
+                None => self.text_type().to_owned(),
+            },
             None if !self.not_integer => self.integer_type(is_whole),
             None if !self.not_decimal => self.decimal_type(is_whole),
             None if !self.not_double => "DOUBLE".to_owned(),
@@ -248,15 +280,13 @@ impl Column {
     }
 
     fn decimal_type(&self, is_whole: bool) -> String {
-        let room = if is_whole { (2, 0) } else { (6, 4) };
-        let scale = if self.scale == 0 && is_whole { 0 } else { self.scale + room.1 };
-        let (whole, scale) = (self.whole_digits + room.0, scale);
-        let fits = self.whole_digits + self.scale <= DIGITS_MAX && self.scale <= SCALE_MAX;
-        if !fits {
-            return "DOUBLE".to_owned();
-        }
-        let scale = scale.min(SCALE_MAX).min(DIGITS_MAX - self.whole_digits);
-        format!("DECIMAL({},{scale})", (whole + scale).min(DIGITS_MAX))
+        decimal_type((self.whole_digits, self.scale), is_whole)
+    }
+
+    /// The type of a column that is read by a format.
+    fn format_type(&self, found: Found, is_whole: bool) -> String {
+        let number = || decimal_type(self.habit.digits, is_whole);
+        self.habit.sql_type(found).unwrap_or_else(number)
     }
 
     fn text_type(&self) -> &'static str {
@@ -267,6 +297,19 @@ impl Column {
             _ => "LONGTEXT",
         }
     }
+}
+
+/// A DECIMAL for numbers of so many digits before and after the point.
+fn decimal_type((whole_digits, scale_seen): (usize, usize), is_whole: bool) -> String {
+    let room = if is_whole { (2, 0) } else { (6, 4) };
+    let scale = if scale_seen == 0 && is_whole { 0 } else { scale_seen + room.1 };
+    let (whole, scale) = (whole_digits + room.0, scale);
+    let fits = whole_digits + scale_seen <= DIGITS_MAX && scale_seen <= SCALE_MAX;
+    if !fits {
+        return "DOUBLE".to_owned();
+    }
+    let scale = scale.min(SCALE_MAX).min(DIGITS_MAX - whole_digits);
+    format!("DECIMAL({},{scale})", (whole + scale).min(DIGITS_MAX))
 }
 
 /// Numbers of things go on: a key, and what is called an id, gets the largest type.
