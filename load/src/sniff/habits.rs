@@ -2,6 +2,8 @@
 
 use values::format::{Format, Meaning};
 
+use super::kind::Forms;
+
 /// Formats as `--format-of` has them, and what a column of such values is.
 const FORMATS: [(&str, Kind); 9] = [
     ("decimal-comma", Kind::Number),
@@ -109,7 +111,9 @@ impl Habit {
                 // Without an offset it is no moment.
                 (Meaning::Text, Kind::Moment) => false,
                 (Meaning::Text, Kind::Number) => self.is_number(value, &habits.text),
-                (Meaning::Text, _) => true,
+                // Of a pattern each part is a number, and together they may be no day.
+                (Meaning::Text, Kind::Date) => Forms::of(&habits.text).date,
+                (Meaning::Text, Kind::Datetime) => Forms::of(&habits.text).datetime.is_some(),
             };
             if !is_in {
                 self.left &= !(1 << at);
