@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ use testkit::TestServer;
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// And longer than any command.
+const HANGS: Duration = Duration::from_secs(300);
 
 /// Home, state and temporary folder of one test.
 pub(crate) struct Home {
@@ -142,13 +145,9 @@ impl Home {
 }
 
 /// Runs a command to its end.
+#[track_caller]
 pub(crate) fn run(command: &mut Command) -> Outcome {
-    let output = command.output().unwrap();
-    Outcome {
-        status: output.status,
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
+    finish(start(command))
 }
 
 /// Starts a command whose output is wanted later.
@@ -168,9 +167,17 @@ fn heed_signals() {
     }
 }
 
-/// Waits for a command that [`start`] started.
+/// Waits for a command that [`start`] started, and kills one that hangs.
+#[track_caller]
 pub(crate) fn finish(child: Child) -> Outcome {
-    let output = child.wait_with_output().unwrap();
+    let pid = child.id();
+    let (ended, end) = channel();
+    std::thread::spawn(move || ended.send(child.wait_with_output()));
+    let output = end.recv_timeout(HANGS).unwrap_or_else(|_| {
+        signal(pid, "-KILL");
+        panic!("it hangs: {:?}", end.recv_timeout(PATIENCE));
+    });
+    let output = output.unwrap();
     Outcome {
         status: output.status,
         out: String::from_utf8(output.stdout).unwrap(),

@@ -18,6 +18,7 @@
 pub mod aged;
 mod client;
 mod cluster;
+mod mydumper;
 pub mod proxy;
 pub mod random;
 mod said;

@@ -3,10 +3,9 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
 
 use crate::seen::Seen;
-use crate::support::{Desk, Outcome, PATIENCE, check_table, finish, run, signal, start};
+use crate::support::{Desk, Outcome, check_table, run};
 
 const ROWS: u32 = 4000;
 const TABLE: &str = "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20), KEY b (b)) ENGINE=InnoDB";
@@ -165,17 +164,7 @@ impl Scene {
         let mut command = self.command();
         command.args(more);
         command.env("INRUSH_FAILPOINT", format!("{point}=panic")).env("RUST_BACKTRACE", "0");
-        let child = start(&mut command);
-        let pid = child.id();
-        let (ended, end) = channel();
-        std::thread::spawn(move || ended.send(finish(child)));
-        match end.recv_timeout(PATIENCE) {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                signal(pid, "-KILL");
-                panic!("{point} {:?} hangs: {:?}", self.way, end.recv());
-            }
-        }
+        run(&mut command)
     }
 
     /// The same command, which meets nothing.

@@ -94,19 +94,14 @@ fn a_folder_of_tabs_is_replayed() {
 #[test]
 fn a_folder_of_mydumper_is_replayed() {
     let Some(mut yard) = Yard::of(&["links"]) else { return };
-    if Command::new("mydumper").arg("--version").output().is_err() {
-        println!("skipped: no mydumper found (install mydumper)");
-        return;
-    }
     let expected = yard.seen();
     for style in [&["--rows", "60"][..], &["--compress", "--complete-insert", "--no-locks"]] {
         let folder = yard.home.path().join(format!("mydumper {}", style.len()));
-        let mut command = yard.program("mydumper");
-        let list = yard.databases.join("|").replace('`', ".");
-        command.args(["--routines", "--triggers", "--events", "--regex"]);
-        command.arg(format!("^({list})\\.")).arg("--outputdir").arg(&folder).args(style);
-        let outcome = run(&mut command);
-        assert_eq!(outcome.code(), 0, "{outcome:?}");
+        let list = format!("^({})\\.", yard.databases.join("|").replace('`', "."));
+        let what = ["--routines", "--triggers", "--events", "--regex", &list];
+        if !yard.server().mydumper(&folder, &[&what, style].concat()) {
+            return;
+        }
         yard.check(&format!("mydumper {}", style.join(" ")), &folder, &[], &expected);
     }
 }
@@ -115,10 +110,6 @@ fn a_folder_of_mydumper_is_replayed() {
 #[test]
 fn rows_that_mydumper_split_are_loaded_as_one() {
     let Some(mut yard) = Yard::new(&["split"]) else { return };
-    if Command::new("mydumper").arg("--version").output().is_err() {
-        println!("skipped: no mydumper found (install mydumper)");
-        return;
-    }
     let database = yard.databases[0].clone();
     let make = format!(
         "CREATE TABLE `{database}`.t (id INT PRIMARY KEY, a VARCHAR(200), b BLOB, c TIMESTAMP NULL, \
@@ -134,10 +125,10 @@ fn rows_that_mydumper_split_are_loaded_as_one() {
     let expected = yard.seen();
     for pack in [&[][..], &["--compress"]] {
         let folder = yard.home.path().join(format!("split {}", pack.len()));
-        let mut command = yard.program("mydumper");
-        command.args(["--rows", "10000", "--database", &database, "--outputdir"]);
-        let outcome = run(command.arg(&folder).args(pack));
-        assert_eq!(outcome.code(), 0, "{outcome:?}");
+        let what = ["--rows", "10000", "--database", &database];
+        if !yard.server().mydumper(&folder, &[&what, pack].concat()) {
+            return;
+        }
         let files = names(&folder).into_iter().filter(|name| name.contains(".t.0")).count();
         assert!(files > 1, "{:?}", names(&folder));
         yard.wipe();
