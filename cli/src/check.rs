@@ -1,6 +1,7 @@
 //! `inrush check` and `inrush load --dry-run`: all that is wrong with an input; loads nothing.
 
 use std::io::{self, Write};
+use std::slice;
 
 use ::check::{BadRow, CheckReport};
 use ::load::LoadOptions;
@@ -12,7 +13,7 @@ use crate::connect::Visit;
 use crate::failure::{Failure, REJECTS};
 use crate::several::{self, Meant};
 use crate::size::{count, group};
-use crate::{connect, load, signals, tuned};
+use crate::{connect, expressions, load, signals, tuned};
 
 /// Kinds of faults that are told.
 const REASONS_MAX: usize = 20;
@@ -44,12 +45,13 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
 /// Judges the lines of a job file.
 fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure> {
     load::check_no_report(args)?;
-    let Meant { tables, lines: Some(lines) } = several::meant(args, database)? else {
+    let Meant { mut tables, lines: Some(lines) } = several::meant(args, database)? else {
         return Err(Failure::usage("a job file says what of each line goes to which table"));
     };
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage("there is no server yet, and so no tables"));
     };
+    expressions::evaluate(&visit.connect, &mut tables)?;
     signals::watch(&tables[0].interrupt, args.quiet)?;
     Ok(::load::check_lines(&visit.connect, &tables, &lines, &*load::watcher(args))?)
 }
@@ -57,11 +59,12 @@ fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure>
 /// What rows are judged by, and the server that has the table.
 pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions, Visit), Failure> {
     load::check_no_report(args)?;
-    let options = load::options(args, target)?;
+    let mut options = load::options(args, target)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(format!("there is no server yet, and so no table {target}")));
     };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
+    expressions::evaluate(&visit.connect, slice::from_mut(&mut options))?;
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.files[0]);
     }

@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::time::Duration;
 
 use load::options::Written;
@@ -14,7 +15,7 @@ use crate::dialect::dialect;
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::html::{ReportFile, Told};
 use crate::recorder::Recorder;
-use crate::{connect, input, print, progress, signals, size, sniff, tuned};
+use crate::{connect, expressions, input, print, progress, signals, size, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     }
     let server = server.resolve(args.quiet)?;
     tuned::recover(&server, args.state_dir.as_deref());
+    expressions::evaluate(&server, slice::from_mut(&mut options))?;
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.files[0]);
     }
@@ -90,10 +92,11 @@ pub(crate) fn check_no_report(args: &LoadArgs) -> Result<(), Failure> {
 /// Prints which path a load would take, and why; touches nothing.
 pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     check_no_report(args)?;
-    let options = options(args, target)?;
+    let mut options = options(args, target)?;
     let plan = match connect::visit(&args.connect)? {
         Ok(visit) => {
             tuned::recover(&visit.connect, args.state_dir.as_deref());
+            expressions::evaluate(&visit.connect, slice::from_mut(&mut options))?;
             load::plan(Some(&visit.connect), &options)?
         }
         Err(sandbox) => load::Plan {
@@ -185,6 +188,7 @@ pub(crate) fn options_but_ddl(
     options.skip_lines = args.format.skip_lines;
     options.ignore_unknown_columns = args.written.ignore_unknown_columns;
     options.constants.clone_from(&args.written.set);
+    options.expressions.clone_from(&args.written.set_sql);
     options.written = written(&args.written);
     (options.charset, options.encoding) = input::charset(args.format.charset.as_deref());
     let is_preset = args.format.dialect.is_none() && !args.create;

@@ -21,6 +21,7 @@ mod check;
 mod connect;
 mod dialect;
 mod doctor;
+mod expressions;
 mod failure;
 mod html;
 mod input;

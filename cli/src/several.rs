@@ -11,14 +11,14 @@ use load::several::{check_several, give_statements};
 use load::{CommandLine, LinesOf, LinesReport, LoadOptions, Progress, SeveralPlan, SeveralReport};
 use schema::TableName;
 
-use crate::args::LoadArgs;
+use crate::args::{LoadArgs, WrittenArgs};
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::html::{ReportFile, Told};
 use crate::job_file::JobFile;
 use crate::load::{check_no_report, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::recorder::Recorder;
 use crate::size::{count, group, show};
-use crate::{connect, input, print, signals, tuned};
+use crate::{connect, expressions, input, print, signals, tuned};
 
 /// Tables whose reports people read line by line; of more, one line each.
 const TOLD_IN_FULL: usize = 3;
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     }
     let server = server.resolve(args.quiet)?;
     tuned::recover(&server, args.state_dir.as_deref());
+    expressions::evaluate(&server, &mut tables)?;
     if !args.quiet && args.format.dialect.is_none() {
         tell_dialects(&tables);
     }
@@ -67,9 +68,10 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
 /// Prints what a load would do; touches nothing.
 pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     check_no_report(args)?;
-    let Meant { tables, lines } = meant(args, database)?;
+    let Meant { mut tables, lines } = meant(args, database)?;
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
+    expressions::evaluate(&visit.connect, &mut tables)?;
     let mut plan = load::plan_several(&visit.connect, &tables, args.each)?;
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
     let mut out = io::stdout().lock();
@@ -151,6 +153,7 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
         options.duplicates = duplicates.map(|folder| log_of(folder, &table, "duplicates"));
         options.written.columns = said_of(&args.written.format_of, &table);
         options.constants = said_of(&args.written.set, &table);
+        options.expressions = said_of(&args.written.set_sql, &table);
         if let Some(first) = all.first() {
             options.interrupt = first.interrupt.clone();
         }
@@ -185,6 +188,7 @@ fn tables_of_job(args: &LoadArgs, database: &str, job: &JobFile) -> Result<Meant
         options.duplicates = duplicates.map(|folder| log_of(folder, &table.name, "duplicates"));
         options.written.columns = said_of(&args.written.format_of, &table.name);
         options.constants = said_of(&args.written.set, &table.name);
+        options.expressions = said_of(&args.written.set_sql, &table.name);
         table.apply(&mut options);
         let mapping = Arc::clone(&table.mapping);
         options.selection = Some(Arc::new(Share { mapping, ..Share::default() }));
@@ -227,7 +231,8 @@ fn said_of(said: &[(String, String)], table: &str) -> Vec<(String, String)> {
 
 /// Refuses what is said of a column of a table that no file goes to.
 fn check_said(args: &LoadArgs, tables: &[TableFiles]) -> Result<(), Failure> {
-    for (name, text) in args.written.format_of.iter().chain(&args.written.set) {
+    let WrittenArgs { format_of, set, set_sql, .. } = &args.written;
+    for (name, text) in format_of.iter().chain(set).chain(set_sql) {
         let Some((of, _)) = name.split_once('.') else { continue };
         if !tables.iter().any(|TableFiles { table, .. }| table == of) {
             return Err(Failure::usage(format!(

@@ -39,10 +39,11 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
 
 /// Fills in what `load --create` finds out and the options do not say.
 pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), Failure> {
-    if !options.written.is_plain() || !options.constants.is_empty() {
+    let is_set = !options.constants.is_empty() || !options.expressions.is_empty();
+    if is_set || !options.written.is_plain() {
         return Err(Failure::usage(
             "--create guesses how values are written, so it goes with none of \
-             --format-of, --decimal-comma, --date-format, --yes-no, --trim and --set; make the table with \
+             --format-of, --decimal-comma, --date-format, --yes-no, --trim, --set and --set-sql; make the table with \
              --ddl, from what inrush sniff prints",
         ));
     }

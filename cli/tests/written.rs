@@ -113,6 +113,10 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
         ),
         (vec!["--columns", "id,word", "--set", "origin=é", "--charset", "latin1"], "is not ASCII"),
         (vec!["--set", "day"], "--set"),
+        (vec!["--columns", "id,word", "--set-sql", "day=NULL"], "column day, NULL: it gives NULL"),
+        (vec!["--columns", "id,word", "--set-sql", "day=a+"], "column day, a+: "),
+        (vec!["--columns", "id,word", "--set-sql", "day=X'FF'"], "no text"),
+        (vec!["--columns", "id,word", "--set-sql", "day='x'"], "is not DATE"),
         (vec!["--header", "--ignore-unknown-columns"], "which the table does not have"),
     ] {
         desk.load("t", &file, &more).refused(2, &[part]);

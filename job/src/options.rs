@@ -226,6 +226,9 @@ pub struct LoadOptions {
     pub selection: Option<Arc<dyn Select>>,
     /// Columns that have the same value in all rows, which the input lacks, with that.
     pub constants: Vec<(String, String)>,
+    /// Columns that have the value of an SQL expression in all rows, which is asked of the server once and
+    /// then stands in `constants`.
+    pub expressions: Vec<(String, String)>,
     /// Character set of the input. Default utf8mb4.
     pub charset: String,
     /// Whether the input is UTF-16 or UTF-32, which become UTF-8 before `charset` is asked.
@@ -329,6 +332,7 @@ impl LoadOptions {
             written: Written::default(),
             selection: None,
             constants: Vec::new(),
+            expressions: Vec::new(),
             charset: "utf8mb4".to_owned(),
             encoding: Encoding::default(),
             escape_is_assumed: false,

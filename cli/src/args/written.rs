@@ -28,6 +28,10 @@ pub(crate) struct WrittenArgs {
     /// also TABLE.COLUMN=VALUE.
     #[arg(long, value_name = "COLUMN=VALUE", value_parser = pair)]
     pub(crate) set: Vec<(String, String)>,
+    /// Give a column that the input lacks the value that the server has for an SQL expression, as NOW(), in
+    /// all rows: it is asked once. May be given several times. With --into DB also TABLE.COLUMN=EXPRESSION.
+    #[arg(long, value_name = "COLUMN=EXPRESSION", value_parser = pair)]
+    pub(crate) set_sql: Vec<(String, String)>,
     /// Leave out fields whose names in the header are no columns of the table.
     #[arg(long)]
     pub(crate) ignore_unknown_columns: bool,

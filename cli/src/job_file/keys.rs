@@ -122,6 +122,11 @@ pub(crate) const COLUMN: &[Key] = &[
     key("format", Kind::Text, "How the field is written, as by --format-of"),
     key("value", Kind::Scalar, "The same value in all rows"),
     key(
+        "sql",
+        Kind::Text,
+        "The same value in all rows: that of an SQL expression, as NOW(), asked of the server once",
+    ),
+    key(
         "concat",
         Kind::List(&Kind::Either(&[Kind::Text, Kind::Section(PIECE)])),
         "Fields, and texts as { value = \"-\" }, one behind the other; NULL if a field is",

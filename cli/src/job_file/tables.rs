@@ -22,6 +22,8 @@ pub(crate) struct JobTable {
     formats: Vec<(String, String)>,
     /// Columns with one value for all rows.
     constants: Vec<(String, String)>,
+    /// Columns with the value of an SQL expression for all rows.
+    expressions: Vec<(String, String)>,
 }
 
 impl JobTable {
@@ -31,6 +33,7 @@ impl JobTable {
         options.on_duplicate = self.on_duplicate.unwrap_or(options.on_duplicate);
         options.written.columns.extend(self.formats.iter().cloned());
         options.constants.extend(self.constants.iter().cloned());
+        options.expressions.extend(self.expressions.iter().cloned());
         options.columns = self.mapping.column_names();
         options.ignore_unknown_columns = options.columns.is_none();
     }
@@ -72,6 +75,7 @@ impl JobFile {
             on_duplicate: choice(node, "on_duplicate", &ON_DUPLICATE),
             formats: Vec::new(),
             constants: Vec::new(),
+            expressions: Vec::new(),
         };
         let mut mapping = Mapping { fields, when: self.when(node)?, ..Mapping::default() };
         if let Some(columns) = node.get("columns") {
@@ -133,7 +137,7 @@ impl JobFile {
         }
         let said = |key: &str| node.get(key).and_then(Node::text);
         let wrong = |what: String| Err(self.wrong(*line, format!("column {column} {what}")));
-        let sources = ["value", "concat", "id_of", "lookup", "file_name", "line"];
+        let sources = ["value", "sql", "concat", "id_of", "lookup", "file_name", "line"];
         let given: Vec<&str> = sources.into_iter().filter(|key| node.get(key).is_some()).collect();
         let kind = match given.as_slice() {
             [] => "from",
@@ -161,12 +165,17 @@ impl JobFile {
                 Some(field) => From::Field(field),
                 None => {
                     return wrong(
-                        "is not said what it gets: from, value, concat, id_of or lookup".to_owned(),
+                        "is not said what it gets: from, value, sql, concat, id_of or lookup"
+                            .to_owned(),
                     );
                 }
             },
             "value" => {
                 table.constants.push((column.clone(), said("value").unwrap_or_default()));
+                return Ok(None);
+            }
+            "sql" => {
+                table.expressions.push((column.clone(), said("sql").unwrap_or_default()));
                 return Ok(None);
             }
             "concat" => {

@@ -1,0 +1,31 @@
+//! Columns that get the value of an SQL expression, which is the same in all rows.
+
+use load::LoadOptions;
+use server::{ConnectOptions, Session};
+
+use crate::failure::Failure;
+
+/// Asks the server for the value of each expression of these loads, once, and has it stand for the
+/// expression: as a text, which the column then reads as it does fields.
+///
+/// Errors: an expression that the server refuses, or that gives NULL or no text.
+pub(crate) fn evaluate(connect: &ConnectOptions, loads: &mut [LoadOptions]) -> Result<(), Failure> {
+    for load in loads.iter_mut().filter(|load| !load.expressions.is_empty()) {
+        let time_zone = load.time_zone.clone().or_else(|| connect.time_zone.clone());
+        let mut session = Session::connect(&ConnectOptions { time_zone, ..connect.clone() })?;
+        for (column, expression) in std::mem::take(&mut load.expressions) {
+            let value = value_of(&mut session, &expression)
+                .map_err(|why| Failure::usage(format!("column {column}, {expression}: {why}")))?;
+            load.constants.push((column, value));
+        }
+    }
+    Ok(())
+}
+
+fn value_of(session: &mut Session, expression: &str) -> Result<String, String> {
+    // On lines of its own: it may end with a comment.
+    let sql = format!("SELECT CAST(CONVERT((\n{expression}\n) USING utf8mb4) AS BINARY)");
+    let row = session.query_row(&sql).map_err(|error| error.to_string())?;
+    let bytes = row.bytes(0).ok_or("it gives NULL, which no column gets by an expression")?;
+    String::from_utf8(bytes.to_vec()).map_err(|_| "what it gives is no text".to_owned())
+}
