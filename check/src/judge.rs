@@ -2,7 +2,7 @@
 
 use encode::binding::BoundColumn;
 use encode::column_source::Input;
-use encode::fault::{FaultKind, RowFault};
+use encode::fault::RowFault;
 use encode::field;
 use sources::Row;
 use values::{Converter, Value};
@@ -58,7 +58,7 @@ impl<'a> Judge<'a> {
         if !row.has_fields_for(*fields_needed, *fields_per_row) {
             let fields = columns.iter().map(|bound| bound.input.field());
             let right = (*fields_needed, *fields_per_row);
-            return told(RowFault::field_count(row.field_count(), right, fields));
+            return told(RowFault::field_count(row, right, fields));
         }
         for (at, (bound, converter)) in columns.iter().zip(&mut self.converters).enumerate() {
             let Some(field) = bound.input.field() else { continue };
@@ -78,9 +78,4 @@ impl<'a> Judge<'a> {
             told(fault);
         }
     }
-}
-
-/// Whether keys can be made of a row with this fault.
-pub(crate) fn has_fields(fault: &RowFault) -> bool {
-    !matches!(fault.kind, FaultKind::FieldCount { .. })
 }

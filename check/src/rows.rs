@@ -17,7 +17,7 @@ use sort::RunStore;
 use sources::{Chunk, Row, Rows};
 
 use crate::findings::{self, What};
-use crate::judge::{Judge, Rules, has_fields};
+use crate::judge::{Judge, Rules};
 use crate::looks::Looks;
 use crate::place::Place;
 
@@ -81,7 +81,7 @@ impl<'a> Worker<'a> {
         let (tally, columns) = (&mut self.tally, &self.stage.rules.columns);
         self.judge.judge(row, |fault| {
             is_good = false;
-            has_keys &= has_fields(&fault);
+            has_keys &= fault.has_fields();
             let named = |at: usize| columns.get(at).map(|b: &BoundColumn| b.column.name.clone());
             *tally.entry((fault.column.and_then(named), fault.kind.class())).or_default() += 1;
         });

@@ -22,7 +22,8 @@ pub(crate) fn with_input<T>(
     what: &'static str,
     work: impl FnOnce(&ConnectOptions, &Memory, Box<dyn Source>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let (memory, source) = input::open_files(options)?;
+    let tolerant = LoadOptions { leaves_unclosed: Some(true), ..options.clone() };
+    let (memory, source) = input::open_files(&tolerant)?;
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
         time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),

@@ -35,6 +35,49 @@ fn refused_rows_are_mended_and_loaded_by_the_same_command() {
     }
 }
 
+/// Of a quote that nothing closes the line is refused, and those behind it are read as lines.
+#[test]
+fn one_quote_that_is_not_closed_is_one_refused_row() {
+    let Some(mut desk) = Desk::new() else { return };
+    let bad = desk.home.path().join("bad.csv");
+    let many: String = (10..5_000).map(|row| format!("{row},\"of {row}\"\n")).collect();
+    let text = format!("a,b\n1,x\n{many}2,\"ten\n3,y\n4,z");
+    let log = ["--header", "--rejects", bad.to_str().unwrap()];
+    let told = "the line has a quote that nothing closes";
+    for (path, most) in PATHS.into_iter().zip(["1", "9", "1%"]) {
+        desk.exec("CREATE OR REPLACE TABLE t (a INT PRIMARY KEY, b VARCHAR(9))");
+        let file = desk.home.file("in.csv", &text);
+        let none = desk.load("t", &file, &["--header", "--path", path]);
+        none.refused(1, &["line 4993", "a quote opens here and is not closed"]);
+        let more = [&log[..], &["--path", path, "--rejects-max", most]].concat();
+        let load = desk.load("t", &file, &more);
+        assert_eq!(load.code(), 3, "{load:?}");
+        assert!(load.out.contains(&format!("  rejected 1 row: {told}")), "{load:?}");
+        assert_eq!(fs::read_to_string(&bad).unwrap(), "a,b\n2,\"ten\n");
+        assert_eq!(desk.rows("SELECT COUNT(*), SUM(a = 3), SUM(a = 4) FROM t"), ["4993|1|1"]);
+        fs::write(&bad, "a,b\n2,ten\n").unwrap();
+        let append = ["--header", "--mode", "append", "--path", "stream"];
+        desk.load("t", &bad, &append).done();
+        assert_eq!(desk.rows("SELECT b FROM t WHERE a = 2"), ["ten"]);
+        let checked = desk.load("t", &file, &["--header", "--dry-run", "--mode", "replace"]);
+        assert_eq!(checked.code(), 3, "{checked:?}");
+        assert!(checked.out.contains("1 of them bad") && checked.out.contains(told), "{checked:?}");
+    }
+    let job = format!(
+        "into = \"{}\"\n[input]\nfiles = \"in.csv\"\nheader = true\n[[table]]\nname = \"t\"\n[[table]]\nname = \"u\"\n",
+        desk.database
+    );
+    let job = desk.home.file("job.toml", job);
+    desk.exec("CREATE TABLE u LIKE t");
+    desk.exec("TRUNCATE t");
+    let mut load = desk.home.inrush(["load", "--rejects-max", "1", "--socket"]);
+    load.arg(desk.server.socket()).arg("-c").arg(job);
+    let load = run(&mut load);
+    assert_eq!(load.code(), 3, "{load:?}");
+    assert!(load.out.contains(told), "{load:?}");
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t UNION ALL SELECT COUNT(*) FROM u"), ["4993"; 2]);
+}
+
 /// The file and the reasons that a report or an error names.
 fn named(said: &str) -> (String, Vec<Value>) {
     let word = said.split_whitespace().find(|word| word.contains("/jobs/")).unwrap();

@@ -228,7 +228,7 @@ impl<'a> Encoder<'a> {
         if !row.has_fields_for(binding.fields_needed, binding.fields_per_row) {
             let fields = binding.columns.iter().map(|column| column.input.field());
             let right = (binding.fields_needed, binding.fields_per_row);
-            return Err(RowFault::field_count(row.field_count(), right, fields));
+            return Err(RowFault::field_count(row, right, fields));
         }
         self.convert_aside(binding, row, numbers)?;
         self.clustered.begin();

@@ -1,5 +1,6 @@
 //! Why a row is refused.
 
+use sources::Row;
 use values::Reason;
 
 use crate::binding::Binding;
@@ -20,11 +21,15 @@ impl RowFault {
     /// A line with too few or too many fields, where `needed` to `expected` are right; of too few,
     /// the first column without is named. `fields` has the field of each column, if it gets one.
     #[cold]
-    pub fn field_count(
-        seen: usize,
+    pub fn field_count<R: Row>(
+        row: R,
         (needed, expected): (usize, usize),
         mut fields: impl Iterator<Item = Option<usize>>,
     ) -> RowFault {
+        if row.is_unclosed() {
+            return RowFault { field: None, column: None, kind: FaultKind::Unclosed };
+        }
+        let seen = row.field_count();
         let is_missing = |field: usize| (seen..needed).contains(&field);
         let column = fields.position(|field| field.is_some_and(is_missing));
         RowFault { field: None, column, kind: FaultKind::FieldCount { seen, expected } }
@@ -39,6 +44,11 @@ impl RowFault {
             Unplaced::Unknown(column) => (column, FaultKind::UnknownPartition),
         };
         RowFault { field: None, column, kind }
+    }
+
+    /// Whether the fields of the row can be told.
+    pub fn has_fields(&self) -> bool {
+        !matches!(self.kind, FaultKind::FieldCount { .. } | FaultKind::Unclosed)
     }
 
     /// Whether the server takes the row, and only its place in an index or among partitions is not known.
@@ -71,6 +81,8 @@ pub enum FaultKind {
         /// Fields that are right.
         expected: usize,
     },
+    /// A quote that nothing closes.
+    Unclosed,
     /// The record is too large for a page and nothing is left to store off page.
     TooLarge {
         /// Of the record.
@@ -123,6 +135,9 @@ impl std::fmt::Display for FaultKind {
                     true => write!(f, ": columns are left without data"),
                     false => write!(f, ": it has more than there are columns for"),
                 }
+            }
+            FaultKind::Unclosed => {
+                write!(f, "the line has a quote that nothing closes, so its fields cannot be told")
             }
             FaultKind::TooLarge { bytes } => {
                 write!(f, "the row takes {bytes} bytes in its page, more than half a page")

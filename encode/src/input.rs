@@ -19,6 +19,7 @@ pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Er
         ahead_bytes: ahead.ahead_bytes,
         unpack_bytes_max: ahead.unpack_bytes,
         temp_dir: options.temp_dir.clone(),
+        leaves_unclosed: options.leaves_unclosed(),
         stop: options.interrupt.flag(),
     };
     let charset = MultiByte::of_charset(&options.charset);

@@ -79,7 +79,7 @@ impl Also {
     #[cold]
     pub fn all<R: Row>(binding: &Binding, fault: &RowFault, row: R) -> Vec<Also> {
         let mut also = Vec::new();
-        if matches!(fault.kind, FaultKind::FieldCount { .. }) {
+        if !fault.has_fields() {
             return also;
         }
         let (mut scratch, mut stored) = (Vec::new(), Vec::new());

@@ -249,6 +249,9 @@ pub struct LoadOptions {
     /// are read and before any is published. Rows that are added go in by one transaction then.
     /// Default: `rejects_max` alone counts.
     pub rejects_max_percent: Option<f64>,
+    /// Whether a line with a quote that nothing closes is a row that may be refused, or left out. Default:
+    /// if any may.
+    pub leaves_unclosed: Option<bool>,
     /// Whether [`Mode::Replace`] may put nothing in the place of the rows that are there: an input
     /// without rows, or with refused ones only. Default no.
     pub allow_empty: bool,
@@ -341,6 +344,7 @@ impl LoadOptions {
             rejects: None,
             rejects_max: 0,
             rejects_max_percent: None,
+            leaves_unclosed: None,
             allow_empty: false,
             on_duplicate: OnDuplicate::Fail,
             duplicates: None,
@@ -426,6 +430,12 @@ impl LoadOptions {
             (Some(rejects), Some(duplicates)) => check_apart(rejects, duplicates),
             _ => Ok(()),
         }
+    }
+
+    /// Whether a line with a quote that nothing closes is a row, instead of an error.
+    pub fn leaves_unclosed(&self) -> bool {
+        let tolerates_any = self.rejects_max > 0 || self.rejects_max_percent.is_some();
+        self.leaves_unclosed.unwrap_or(tolerates_any)
     }
 
     /// Judges what came of the `read` rows of an input: refuses to publish without too large a part of

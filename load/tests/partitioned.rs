@@ -296,10 +296,13 @@ fn what_is_not_built_is_sent_and_says_why() {
     let mut db = server.database();
     let file = server.file(&db, "rows", "1\n2\n");
     let all = options(&server, &db, &file);
-    let with = |mode, path| LoadOptions { mode, path, ..all.clone() };
+    // Without what other loads took.
+    let state_dir = file.with_extension("state");
+    let with = |mode, path| LoadOptions { mode, path, state_dir: state_dir.clone(), ..all.clone() };
     let (insert, append) = (with(Mode::Insert, LoadPath::Auto), with(Mode::Append, LoadPath::Auto));
     db.sql("CREATE TABLE b (a INT) PARTITION BY HASH (a) PARTITIONS 2");
-    assert_eq!(server.load(&with(Mode::Append, LoadPath::Direct)).unwrap().path, "direct");
+    let direct = LoadOptions { mode: Mode::Append, ..all.clone() };
+    assert_eq!(server.load(&direct).unwrap().path, "direct");
     let report = server.load(&append).unwrap();
     assert_eq!(report.path, "stream");
     assert!(report.why.contains("in 2 partitions would take"), "{}", report.why);

@@ -289,7 +289,7 @@ impl<'a> Writer<'a> {
         if CHECK && !row.has_fields_for(columns.fields_needed, columns.fields_per_row) {
             let fields = columns.columns.iter().map(|column| column.origin.field());
             let right = (columns.fields_needed, columns.fields_per_row);
-            return Err(RowFault::field_count(row.field_count(), right, fields));
+            return Err(RowFault::field_count(row, right, fields));
         }
         if WRITE && form == Form::Tuples {
             out.push(b'(');
@@ -388,7 +388,7 @@ impl<'a> Writer<'a> {
     #[cold]
     fn more_faults<R: Row>(&mut self, fault: &RowFault, row: R) -> Vec<Also> {
         let mut also = Vec::new();
-        if matches!(fault.kind, FaultKind::FieldCount { .. }) {
+        if !fault.has_fields() {
             return also;
         }
         for (index, sent) in self.columns.columns.iter().enumerate() {

@@ -105,6 +105,12 @@ pub trait Row: Copy {
     /// From where it begins in its chunk to where the next one may.
     fn span(self) -> Range<usize>;
 
+    /// Whether it has a quote that nothing closes, and so no field.
+    #[inline]
+    fn is_unclosed(self) -> bool {
+        false
+    }
+
     /// The row as it is in the file, with what ends it; where it is no text there, as a line of LOAD
     /// DATA: what a file of rejects gets.
     fn raw<'v>(self) -> Cow<'v, [u8]>

@@ -24,6 +24,8 @@ pub struct Chunk {
     /// Where each record is from, if they are not one piece of a file; ascending by `at`, the first
     /// one at 0. `file`, `offset` and `first_line` are then those of the first record.
     pub places: Vec<RecordPlace>,
+    /// Whether it is one line with a quote that nothing closes, so that its fields cannot be told.
+    pub is_unclosed: bool,
 }
 
 /// Where a record of a chunk is from.
@@ -93,6 +95,7 @@ impl Chunk {
         self.bytes.clear();
         self.places.clear();
         self.first_record = None;
+        self.is_unclosed = false;
     }
 
     /// Place of the record that `bytes[at]` is in, if records have places of their own.

@@ -1,6 +1,6 @@
 //! Several files, header lines, and what goes wrong with files.
 
-use sources::{Chunk, Dialect, Error, FileSource, Source, SourceOptions};
+use sources::{Batch, Chunk, Dialect, Error, FileSource, Row, Rows, Source, SourceOptions, Visit};
 
 use crate::support::write;
 
@@ -123,6 +123,52 @@ fn an_open_quote_is_named_by_its_place() {
         assert_eq!((&at.path, at.line, at.offset), (&path, 3, 10));
         assert_eq!(chunks(&mut source).unwrap(), [], "a source that failed is done");
         assert!(error.to_string().contains("line 3, byte 10: a quote opens here"), "{error}");
+    }
+}
+
+#[test]
+fn a_line_with_an_open_quote_is_a_row_where_that_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = "3,z\n".repeat(400);
+    let text = format!("1,\"x\ny\"\n2,\"a\nb\",\"open\n{lines}4,\"open too\n{lines}6,\"the end");
+    let path = write(&folder, "a", text.as_bytes());
+    let at = |line: &str| text.find(line).unwrap() as u64;
+    let line = |of: &str| text[..at(of) as usize].matches('\n').count() as u64 + 1;
+    let expected = ["2,\"a\nb\",\"open\n", "4,\"open too\n", "6,\"the end"];
+    let expected = expected.map(|of| (line(of), at(of), of.to_owned()));
+    for chunk_bytes in (1..70).chain([900, 100_000]) {
+        for record_bytes_max in [1_000, 100_000] {
+            let options =
+                SourceOptions { leaves_unclosed: true, record_bytes_max, ..options(chunk_bytes) };
+            let paths = std::slice::from_ref(&path);
+            let mut source = FileSource::new(paths, &Dialect::csv(), options).unwrap();
+            let (mut reader, mut batch) = (source.reader(), Batch::default());
+            let (mut chunk, mut seen, mut open) = (Chunk::default(), Vec::new(), Vec::new());
+            while source.next_chunk(&mut chunk).unwrap() {
+                seen.extend_from_slice(&chunk.bytes);
+                reader.read(&chunk, &mut batch).unwrap();
+                if chunk.is_unclosed {
+                    let text = String::from_utf8(chunk.bytes.clone()).unwrap();
+                    open.push((chunk.first_line, chunk.offset, text));
+                    batch.visit(&chunk, NoFields);
+                }
+            }
+            assert!(seen == text.as_bytes());
+            assert_eq!(open, expected, "{chunk_bytes} {record_bytes_max}");
+        }
+    }
+}
+
+/// One row, of which no field can be told.
+struct NoFields;
+
+impl Visit for NoFields {
+    type Output = ();
+
+    fn rows<R: Rows>(self, rows: R) {
+        let row = rows.row(0);
+        assert!(rows.len() == 1 && row.is_unclosed() && row.field_count() == 0);
+        assert!(!row.has_fields_for(0, 2) && !row.has_fields_for(2, 2));
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
+use encode::fault::FaultKind;
 use encode::mapped::known::LineAt;
 use encode::mapped::{
     From, Keyless, LineKeys, LinePlace, LineRow, Lines, Lookup, Mark, OnConflict, Recent, Wanted,
@@ -177,7 +178,7 @@ impl<'a> Worker<'a> {
     ) -> Result<(), Stop> {
         let line = rows.row(index);
         if !self.shared.lines.fit(line) {
-            self.faults.push(misfit(line.field_count(), self.shared.lines.width()));
+            self.faults.push(misfit(line, self.shared.lines.width()));
             return Ok(());
         }
         self.apply_rules(line);
@@ -505,7 +506,12 @@ fn not_there(lookup: &Lookup, lines: &Lines, line: TextRow<'_>) -> Fault {
 }
 
 #[cold]
-fn misfit(seen: usize, expected: usize) -> Fault {
+fn misfit(line: TextRow<'_>, expected: usize) -> Fault {
+    if line.is_unclosed() {
+        let reason = FaultKind::Unclosed.to_string();
+        return (Also { field: None, column: None, value: None, reason: reason.clone() }, reason);
+    }
+    let seen = line.field_count();
     let what = if seen < expected {
         "the line has too few fields"
     } else {

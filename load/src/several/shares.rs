@@ -111,6 +111,7 @@ pub(super) fn share(
             rejects: None,
             rejects_max: 0,
             rejects_max_percent: None,
+            leaves_unclosed: Some(options.leaves_unclosed()),
             memory_bytes_max: options.memory_bytes_max.saturating_sub(held),
             ..options
         }

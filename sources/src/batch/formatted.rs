@@ -102,6 +102,11 @@ impl Row for FormattedRow<'_> {
     }
 
     #[inline]
+    fn is_unclosed(self) -> bool {
+        self.row.is_unclosed()
+    }
+
+    #[inline]
     fn value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
     where
         Self: 'v,

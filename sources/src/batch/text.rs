@@ -36,6 +36,8 @@ pub struct TextIndex {
     /// Start of each row, only for SQL tuples and dialects with LINES STARTING BY; else empty.
     pub(crate) starts: Vec<u32>,
     pub(crate) shape: Shape,
+    /// The text is one row without fields, for they cannot be told.
+    pub(crate) is_unclosed: bool,
 }
 
 /// What reading the index needs to know of how the text is written.
@@ -93,6 +95,14 @@ impl TextIndex {
         self.marks.clear();
         self.starts.clear();
         self.shape.clone_from(shape);
+        self.is_unclosed = false;
+    }
+
+    /// All of a text as one row whose fields cannot be told.
+    pub(crate) fn leave_unclosed(&mut self, text: &[u8], shape: &Shape) {
+        self.begin(shape);
+        self.marks.push(Mark { fields: 0, end: text.len() as u32 });
+        self.is_unclosed = true;
     }
 
     /// Room for the fields of one more block.
@@ -167,7 +177,7 @@ impl<'a> TextRow<'a> {
 }
 
 impl<'a> Row for TextRow<'a> {
-    /// At least 1 but in an empty line of a file with rows of fixed size.
+    /// At least 1 but in an empty line of a file with rows of fixed size, and where a quote is not closed.
     #[inline]
     fn field_count(self) -> usize {
         self.ends.len()
@@ -178,7 +188,7 @@ impl<'a> Row for TextRow<'a> {
     fn has_fields_for(self, needed: usize, columns: usize) -> bool {
         let count = self.ends.len();
         count == columns
-            || (needed..columns).contains(&count)
+            || ((needed..columns).contains(&count) && !self.index.is_unclosed)
             || (count == columns + 1 && self.raw_field(columns).is_empty())
     }
 
@@ -213,5 +223,10 @@ impl<'a> Row for TextRow<'a> {
         Self: 'v,
     {
         Cow::Borrowed(&self.text[self.span()])
+    }
+
+    #[inline]
+    fn is_unclosed(self) -> bool {
+        self.index.is_unclosed
     }
 }

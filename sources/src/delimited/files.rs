@@ -1,5 +1,6 @@
 //! Files as a source: one after the other, cut at record ends, header lines taken off.
 
+use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +58,9 @@ pub struct SourceOptions {
     pub unpack_bytes_max: usize,
     /// Folder in which a pipe's bytes are kept. Default: the system's temporary folder.
     pub temp_dir: PathBuf,
+    /// Whether a line with a quote that nothing closes is a row, of which no field can be told, and the
+    /// next line the next row. Default no: it is an error.
+    pub leaves_unclosed: bool,
     /// Set by somebody who wants the end: nobody waits for a pipe then.
     pub stop: Arc<AtomicBool>,
 }
@@ -72,6 +76,7 @@ impl Default for SourceOptions {
             ahead_bytes: 8 << 20,
             unpack_bytes_max: 128 << 20,
             temp_dir: std::env::temp_dir(),
+            leaves_unclosed: false,
             stop: Arc::default(),
         }
     }
@@ -115,6 +120,10 @@ struct OpenFile {
     splitter: Splitter,
     /// What was read behind the last cut.
     rest: Vec<u8>,
+    /// Whether that is a line with a quote that nothing closes.
+    is_unclosed: bool,
+    /// What was read behind such a line, and is to be read once more.
+    again: Cursor<Vec<u8>>,
     /// Place of `rest` in the file.
     offset: u64,
     line: u64,
@@ -231,6 +240,8 @@ impl FileSource {
             ended: false,
             splitter: Splitter::new(&self.dialect, self.isa),
             rest: Vec::new(),
+            is_unclosed: false,
+            again: Cursor::default(),
             offset: 0,
             line: 1,
             unit: Unit::Byte,
@@ -418,6 +429,9 @@ impl OpenFile {
 
     /// Fills the chunk with whole records; false if there are none left.
     fn fill(&mut self, chunk: &mut Chunk, options: &SourceOptions) -> Result<bool> {
+        if self.is_unclosed {
+            return Ok(self.hand_out_unclosed(chunk));
+        }
         if self.ended && self.rest.is_empty() {
             return Ok(false);
         }
@@ -433,16 +447,22 @@ impl OpenFile {
             (chunk.offset, chunk.unit) = (self.offset, self.unit);
             lines += newlines(&chunk.bytes[seen..]);
             let cut = self.splitter.advance(&chunk.bytes, self.ended);
-            if self.ended {
-                self.check_end(chunk)?;
-                break chunk.bytes.len();
-            }
-            if chunk.bytes.len() >= options.chunk_bytes && cut > 0 {
+            if !self.ended && chunk.bytes.len() >= options.chunk_bytes && cut > 0 {
                 break cut;
             }
-            if chunk.bytes.len() - cut > options.record_bytes_max {
+            let is_too_long = chunk.bytes.len() - cut > options.record_bytes_max;
+            if !self.ended && !is_too_long {
+                continue;
+            }
+            if options.leaves_unclosed && self.leave_unclosed(&mut chunk.bytes) {
+                lines = newlines(&chunk.bytes);
+                break cut;
+            }
+            if !self.ended {
                 return Err(self.too_long(chunk, cut, options.record_bytes_max));
             }
+            self.check_end(chunk)?;
+            break chunk.bytes.len();
         };
         self.rest.extend_from_slice(&chunk.bytes[cut..]);
         chunk.bytes.truncate(cut);
@@ -451,7 +471,41 @@ impl OpenFile {
         }
         self.offset += self.unit.file_bytes(&chunk.bytes);
         self.line += lines - newlines(&self.rest);
-        Ok(cut > 0)
+        match cut {
+            0 if self.is_unclosed => Ok(self.hand_out_unclosed(chunk)),
+            cut => Ok(cut > 0),
+        }
+    }
+
+    /// Where a quote is open at the end of `bytes`: cuts them behind the line that it opened in, and has
+    /// what follows read once more.
+    fn leave_unclosed(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let quote = self.splitter.open_quote(bytes);
+        let end = quote.and_then(|quote| self.splitter.line_end(bytes, quote, self.ended));
+        let Some(end) = end else { return false };
+        let kept = bytes[..end].to_vec();
+        let mut again = Cursor::new(std::mem::replace(bytes, kept));
+        again.set_position(end as u64);
+        // What was behind another such line is behind this one, too.
+        let behind = std::mem::take(&mut self.again);
+        let left = &behind.get_ref()[behind.position() as usize..];
+        again.get_mut().extend_from_slice(left);
+        self.again = again;
+        (self.is_unclosed, self.ended) = (true, false);
+        true
+    }
+
+    /// The line with the open quote, for itself; the next one begins anew.
+    fn hand_out_unclosed(&mut self, chunk: &mut Chunk) -> bool {
+        chunk.bytes.clear();
+        chunk.bytes.append(&mut self.rest);
+        (chunk.offset, chunk.unit, chunk.first_line) = (self.offset, self.unit, self.line);
+        chunk.is_unclosed = true;
+        self.offset += self.unit.file_bytes(&chunk.bytes);
+        self.line += newlines(&chunk.bytes);
+        self.splitter.begin_anew();
+        self.is_unclosed = false;
+        true
     }
 
     /// At the end of the file: no quote may be open.
@@ -484,7 +538,7 @@ impl OpenFile {
         // To the full, whatever a pipe or an archive gives at once: where chunks end follows from
         // the text alone.
         while end < bytes.len() && !self.ended && outcome.is_ok() {
-            outcome = self.stream.read(&mut bytes[end..]).map(|read| {
+            outcome = self.read_some(&mut bytes[end..]).map(|read| {
                 end += read;
                 self.ended = read == 0;
             });
@@ -496,6 +550,17 @@ impl OpenFile {
             self.offset = self.stream.mark_bytes() as u64;
         }
         Ok(())
+    }
+
+    /// The next bytes: what is to be read once more, then the file's.
+    fn read_some(&mut self, into: &mut [u8]) -> Result<usize> {
+        match self.again.read(into) {
+            Ok(read) if read > 0 => Ok(read),
+            _ => {
+                self.again = Cursor::default();
+                self.stream.read(into)
+            }
+        }
     }
 
     /// Takes a byte order mark, the lines to skip and the header off the start of the file;

@@ -18,7 +18,10 @@ struct DelimitedReader {
 
 impl Reader for DelimitedReader {
     fn read(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<()> {
-        self.scanner.scan(&chunk.bytes, batch.text());
+        match chunk.is_unclosed {
+            true => self.scanner.leave_unclosed(&chunk.bytes, batch.text()),
+            false => self.scanner.scan(&chunk.bytes, batch.text()),
+        }
         batch.set_formats(self.formats.as_ref());
         Ok(())
     }

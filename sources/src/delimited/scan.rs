@@ -63,6 +63,11 @@ impl Scanner {
         self.lexer.run(&mut cursor, text, text.len(), true, &mut sink);
         sink.finish(cursor, text);
     }
+
+    /// Overwrites `rows` with one row of all of `text`, whose fields cannot be told.
+    pub(super) fn leave_unclosed(&self, text: &[u8], rows: &mut TextIndex) {
+        rows.leave_unclosed(text, &self.shape);
+    }
 }
 
 /// What undoing a field needs to know of the dialect.

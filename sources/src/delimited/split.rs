@@ -84,6 +84,21 @@ impl Splitter {
         sink.quote
     }
 
+    /// The end of the line that a quote opened in, which is closed nowhere; none where lines have no
+    /// ends of their own, or this one has none yet (`last`: the input ends with `bytes`).
+    pub(crate) fn line_end(&self, bytes: &[u8], quote: usize, last: bool) -> Option<usize> {
+        if self.lexer.counts_fields() {
+            return None;
+        }
+        self.lexer.line_size(&bytes[quote..], last).map(|size| quote + size)
+    }
+
+    /// As new, at the start of a record.
+    pub(crate) fn begin_anew(&mut self) {
+        self.cursor = self.lexer.cursor(0);
+        self.cut = 0;
+    }
+
     /// The last unescaped terminator that was not there at the last call. `cursor.position` is how
     /// far was looked.
     fn search_back(&mut self, bytes: &[u8]) {
