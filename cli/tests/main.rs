@@ -4,6 +4,8 @@
 mod appended;
 mod backups;
 mod bad_file;
+#[cfg(feature = "bench")]
+mod bench_split;
 mod checked;
 mod command_line;
 mod disturbed;

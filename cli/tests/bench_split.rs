@@ -1,0 +1,33 @@
+//! The benchmark of one file into several tables, small: all its ways leave the same rows.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Desk, run};
+
+#[test]
+fn every_way_of_splitting_a_file_leaves_the_same_rows() {
+    let Some(desk) = Desk::new() else { return };
+    let python = Command::new("python3").arg("--version").output();
+    let expected: &[&str] = match python.is_ok_and(|output| output.status.success()) {
+        true => &["script", "staging", "inrush"],
+        false => &["staging", "inrush"],
+    };
+    let mut bench = desk.home.inrush(["bench", "split", "--lines", "3000", "--json", "--data-dir"]);
+    bench.arg(desk.home.path().join("bench")).arg("--socket").arg(desk.server.socket());
+    bench.arg("--ways").arg(expected.join(","));
+    if let Some(user) = desk.server.options().user {
+        bench.args(["--user", &user]);
+    }
+    let outcome = run(&mut bench);
+    let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+    let files = report["files"].as_array().unwrap();
+    assert_eq!(files.len(), 2, "{report}");
+    for (file, lines) in files.iter().zip(["3000 order_lines", "2997 order_lines"]) {
+        assert!(file["rows"].as_str().unwrap().contains(lines), "{file}");
+        let ways = file["ways"].as_array().unwrap();
+        assert_eq!(ways.len(), expected.len(), "{file}");
+        assert!(ways.iter().all(|way| way["seconds"][0].as_f64().unwrap() > 0.0), "{file}");
+    }
+}
