@@ -8,6 +8,7 @@ pub(crate) mod bench;
 #[cfg(not(feature = "bench"))]
 #[path = "args/no_bench.rs"]
 pub(crate) mod bench;
+mod export;
 mod format;
 mod given;
 mod guessed;
@@ -25,6 +26,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::bench::BenchArgs;
+pub(crate) use self::export::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 pub(crate) use self::format::FormatArgs;
 pub(crate) use self::given::is_typed;
 pub(crate) use self::guessed::GuessedArgs;
@@ -117,6 +119,8 @@ pub(crate) enum Command {
     Jobs(JobsArgs),
     /// Replay a SQL dump in parallel, its rows by the fastest path.
     Replay(Box<ReplayArgs>),
+    /// Write the rows of a table or view to files: the way back.
+    Export(Box<ExportArgs>),
     /// Say what of a server, its machine and its disks slows loads down, or is dangerous; changes nothing.
     Doctor(Box<DoctorArgs>),
     /// Set variables of a server for loads, say what is set, or put it back.

@@ -21,6 +21,7 @@ mod check;
 mod connect;
 mod dialect;
 mod doctor;
+mod export;
 mod expressions;
 mod failure;
 mod html;
@@ -93,6 +94,7 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Resume(args) => resume::run(&args),
         Command::Jobs(args) => jobs::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Tune(args) => tuned::run(&args),
         Command::Sniff(args) => sniff::run(&args),

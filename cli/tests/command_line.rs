@@ -188,6 +188,7 @@ fn help_explains_every_option_of_every_command() {
         "sandbox sql",
         "bench",
         "replay",
+        "export",
         "resume",
         "jobs",
         "jobs show",

@@ -10,6 +10,7 @@ mod checked;
 mod command_line;
 mod disturbed;
 mod emptied;
+mod exported;
 mod faults;
 mod feedback;
 mod foreign_key_types;

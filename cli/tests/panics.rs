@@ -10,7 +10,7 @@ mod scene;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use self::scene::{Scene, Way};
-use crate::support::{Desk, run};
+use crate::support::{Desk, names, run};
 
 /// What becomes of a load that meets a panic.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -198,6 +198,19 @@ fn a_panic_in_a_thread_of_a_comparison_ends_it() {
     let panicking = verify.env("INRUSH_FAILPOINT", format!("{place}=panic"));
     run(panicking.env("RUST_BACKTRACE", "0"))
         .refused(1, &["an internal error", "the failpoint thread.compare"]);
+}
+
+#[test]
+fn a_panic_in_a_thread_of_an_export_leaves_no_file() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT)");
+    let mut export = desk.home.inrush(["export", &desk.table("t"), "-o", "out.csv", "--socket"]);
+    export.arg(desk.server.socket());
+    let place = "thread.export";
+    let panicking = export.env("INRUSH_FAILPOINT", format!("{place}=panic"));
+    run(panicking.env("RUST_BACKTRACE", "0"))
+        .refused(1, &["an internal error", "the failpoint thread.export"]);
+    assert!(!names(desk.home.path()).iter().any(|name| name.contains("out.csv")));
 }
 
 #[test]

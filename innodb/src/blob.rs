@@ -22,7 +22,9 @@ use crate::cfg::RowFormat;
 use crate::error::Error;
 use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo, SpaceId};
 use crate::layout::blank_page;
-use crate::page::{AlignedPage, BODY, TRAILER, page_type, seal, view, write_at};
+use crate::page::{
+    AlignedPage, BODY, PageBytes, TRAILER, fil_header, page_type, seal, view, write_at,
+};
 use crate::page_fill::RECORD_BYTES_MAX;
 use crate::record::{EncodedRecord, RECORD_HEADER, RecordShape, RecordWriter};
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
@@ -297,6 +299,38 @@ impl BlobPages {
         self.numbers.clear();
         self.pages.clear();
     }
+}
+
+/// Appends the value of a reference in a file of a server, as far as it is off page.
+///
+/// Errors: a source that fails; a chain of pages that is not as long as the value.
+pub fn read_value(
+    source: &dyn PageSource,
+    reference: &BlobReference,
+    page: &mut PageBytes,
+    out: &mut Vec<u8>,
+) -> Result<(), ReadError> {
+    let (mut page_no, mut left) = (reference.page_no.get(), reference.bytes());
+    while left > 0 {
+        if page_no == FIL_NULL {
+            return Err(broken(page_no, left, "pages for all of the value"));
+        }
+        read_page(source, page_no, page)?;
+        let header: BlobHeader = *view(page, BODY);
+        let bytes = header.part_len.get() as usize;
+        let is_part =
+            page_type_of(page) == page_type::BLOB && (1..=BLOB_BYTES_MAX).contains(&bytes);
+        if !is_part || bytes > left {
+            return Err(broken(page_no, bytes, "a part of a value on its page"));
+        }
+        out.extend_from_slice(&page[BLOB_DATA..BLOB_DATA + bytes]);
+        (page_no, left) = (header.next.get(), left - bytes);
+    }
+    Ok(())
+}
+
+fn page_type_of(page: &PageBytes) -> u16 {
+    fil_header(page).page_type.get()
 }
 
 fn broken(page_no: u32, seen: usize, expected: &str) -> ReadError {

@@ -9,9 +9,11 @@
 //! The file has been [verified](crate::verify); what contradicts the format all the same is an error.
 
 use crate::blob::BlobReference;
+use crate::cfg::{Cfg, CfgIndex};
 use crate::error::Error;
 use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PageNo, SpaceId};
 use crate::index_page::{INFIMUM, SUPREMUM, index_header, next_record};
+use crate::order::KeyOrder;
 use crate::page::{AlignedPage, PageBytes, fil_header, page_type, u32_at};
 use crate::record::{
     CHILD, DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER, RecordShape, TRX_ID_AND_ROLL_PTR,
@@ -279,6 +281,21 @@ impl LeafRecords {
     /// Of an index like this one.
     pub fn new(index: &TemplateIndex) -> LeafRecords {
         LeafRecords { plan: RecordPlan::new(index.shape.clone(), &index.order, None) }
+    }
+
+    /// Of an index of a file that only the server's description is known of.
+    ///
+    /// Errors: those of [`RecordShape::leaf`].
+    pub fn described(cfg: &Cfg, index: &CfgIndex) -> Result<LeafRecords, Error> {
+        let shape = RecordShape::leaf(cfg, index)?;
+        let key = &shape.fields[..shape.key_fields];
+        let order = KeyOrder::new(cfg, &index.name, key, &|_, _| None, &mut Vec::new());
+        Ok(LeafRecords { plan: RecordPlan::new(shape, &order, None) })
+    }
+
+    /// How its records are stored.
+    pub fn shape(&self) -> &RecordShape {
+        &self.plan.shape
     }
 
     /// Finds the records of a leaf that are not deleted, in order of key; `out` is cleared first.

@@ -10,6 +10,7 @@ pub mod collation;
 mod convert;
 mod ctype;
 mod decimal;
+pub mod decode;
 mod digits;
 mod enumeration;
 mod error;

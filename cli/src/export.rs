@@ -1,0 +1,202 @@
+//! `inrush export`: the rows of a table into files.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ::export::{Compression, ExportOptions, ExportReport, Format, Place, Split, Way};
+
+use crate::args::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
+use crate::dialect::dialect;
+use crate::failure::Failure;
+use crate::input::{self, DialectArg};
+use crate::size::{self, count, group, show};
+use crate::{connect, signals};
+
+/// Exports, and prints the report.
+pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
+    let options = options(args)?;
+    let Ok(visit) = connect::visit(&args.connect)? else {
+        return Err(Failure::usage(
+            "no server is named, and there is no sandbox yet: -S SOCKET or -h HOST names one",
+        ));
+    };
+    signals::watch(&options.interrupt, args.quiet)?;
+    let report = ::export::export(&visit.connect, &options)?;
+    if args.json {
+        let mut out = io::stdout().lock();
+        serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
+        writeln!(out)?;
+    } else if args.quiet {
+    } else if options.place == Place::Stdout {
+        print(&mut io::stderr().lock(), &report)?;
+    } else {
+        print(&mut io::stdout().lock(), &report)?;
+    }
+    Ok(0)
+}
+
+impl From<::export::Error> for Failure {
+    fn from(error: ::export::Error) -> Failure {
+        match error {
+            ::export::Error::Server(error) => Failure::from(error),
+            error => Failure { status: error.exit_status(), ..Failure::failed(error) },
+        }
+    }
+}
+
+/// What was typed, as what it means.
+fn options(args: &ExportArgs) -> Result<ExportOptions, Failure> {
+    let table = schema::TableName::parse(&args.table, None)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let folder = is_folder(&args.output);
+    let by_ending = Ending::of(if folder { Path::new("-") } else { &args.output });
+    let format = format(args, &by_ending)?;
+    let compression = match args.compression {
+        Some(CompressionArg::None) => Compression::None,
+        Some(CompressionArg::Gzip) => Compression::Gzip,
+        Some(CompressionArg::Zstd) => Compression::Zstd,
+        None => by_ending.compression,
+    };
+    let place = if args.output.as_os_str() == "-" {
+        Place::Stdout
+    } else if folder {
+        let ending = ending(args, &format, compression);
+        Place::Folder { path: args.output.clone(), ending }
+    } else {
+        Place::File(args.output.clone())
+    };
+    if place == Place::Stdout && args.json {
+        return Err(Failure::usage("--json and -o - would both print on standard output"));
+    }
+    let mut options = ExportOptions::new(table, place);
+    if let Some(threads) = args.threads {
+        if threads == 0 {
+            return Err(Failure::usage("--threads 0 would do nothing"));
+        }
+        options.threads = threads;
+    }
+    if args.split_rows == Some(0) {
+        return Err(Failure::usage("--split-rows 0 leaves no room for a row"));
+    }
+    let bytes = args.split_size.as_deref().map(size::parse).transpose();
+    options.split = Split { rows: args.split_rows, bytes: bytes.map_err(Failure::usage)? };
+    options.way = match args.path {
+        WayArg::Auto => Way::Auto,
+        WayArg::Direct => Way::Direct,
+        WayArg::Select => Way::Select,
+    };
+    Ok(ExportOptions {
+        force: args.force,
+        format,
+        compression,
+        columns: args.columns.clone(),
+        condition: args.condition.clone(),
+        time_zone: args.time_zone.clone(),
+        lock_wait_seconds: args.lock_wait,
+        ..options
+    })
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// What a file's name says of it.
+struct Ending {
+    compression: Compression,
+    format: FileFormatArg,
+    /// The name without the ending of what compresses it.
+    plain: PathBuf,
+}
+
+impl Ending {
+    fn of(file: &Path) -> Ending {
+        let ending = |file: &Path| {
+            file.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase)
+        };
+        let compression = match ending(file).as_deref() {
+            Some("gz") => Compression::Gzip,
+            Some("zst") => Compression::Zstd,
+            _ => Compression::None,
+        };
+        let plain = match compression {
+            Compression::None => file.to_owned(),
+            _ => file.with_extension(""),
+        };
+        let format = match ending(&plain).as_deref() {
+            Some("sql") => FileFormatArg::Sql,
+            Some("jsonl" | "ndjson") => FileFormatArg::Jsonl,
+            _ => FileFormatArg::Text,
+        };
+        Ending { compression, format, plain }
+    }
+}
+
+fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
+    let format = match args.cut.are_default() {
+        true => args.format.unwrap_or(ending.format),
+        // Who says how fields are cut means text.
+        false => args.format.unwrap_or(FileFormatArg::Text),
+    };
+    if format != FileFormatArg::Text && !args.cut.are_default() {
+        return Err(Failure::usage(
+            "--dialect, --header and how fields are cut are said of text: --format text",
+        ));
+    }
+    Ok(match format {
+        FileFormatArg::Sql => Format::Sql,
+        FileFormatArg::Jsonl => Format::JsonLines,
+        FileFormatArg::Text => {
+            let cut = args.cut.of_load();
+            let header = cut.has_header();
+            Format::Delimited { dialect: Box::new(dialect(&cut, &ending.plain)?), header }
+        }
+    })
+}
+
+/// The end of the names of files in a folder.
+fn ending(args: &ExportArgs, format: &Format, compression: Compression) -> String {
+    let preset = args.cut.dialect.unwrap_or(input::dialect_by_ending(Path::new("-")));
+    let plain = match (format, preset) {
+        (Format::Sql, _) => "sql",
+        (Format::JsonLines, _) => "jsonl",
+        (Format::Delimited { .. }, DialectArg::Csv) => "csv",
+        (Format::Delimited { .. }, DialectArg::Tsv) => "tsv",
+        (Format::Delimited { .. }, DialectArg::Tbl) => "tbl",
+        (Format::Delimited { .. }, DialectArg::Mysql | DialectArg::Batch) => "txt",
+    };
+    match compression {
+        Compression::None => plain.to_owned(),
+        Compression::Gzip => format!("{plain}.gz"),
+        Compression::Zstd => format!("{plain}.zst"),
+    }
+}
+
+fn print(out: &mut impl Write, report: &ExportReport) -> io::Result<()> {
+    let ExportReport { table, path, why, server, server_address, .. } = report;
+    writeln!(
+        out,
+        "{table}: {} exported, from {server} ({server_address})",
+        count(report.rows, "row")
+    )?;
+    writeln!(
+        out,
+        "  {:.2} s, {} rows/s, {:.1} MB/s of text ({} of text, {} written), {}",
+        report.seconds,
+        group(report.rows_per_second as u64),
+        report.megabytes_per_second,
+        show(report.bytes),
+        show(report.file_bytes),
+        count(report.threads as u64, "thread"),
+    )?;
+    match report.files.as_slice() {
+        [] => {}
+        [file] => writeln!(out, "  file {}", file.display())?,
+        [first, .., last] => {
+            let files = count(report.files.len() as u64, "file");
+            writeln!(out, "  {files}, {} to {}", first.display(), last.display())?;
+        }
+    }
+    writeln!(out, "  path {path}: {why}")?;
+    report.notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))
+}

@@ -1,0 +1,381 @@
+//! `inrush export`: what comes out of a table is what was in it, and loads back as the same rows.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{Desk, Outcome, PATIENCE, contents, finish, names, run, signal, start};
+
+/// A column of every type that has a text of its own, and of some character sets.
+const COLUMNS: &str = "(id INT PRIMARY KEY, `odd ``name,\"` TINYINT, s SMALLINT UNSIGNED, m MEDIUMINT, \
+     b BIGINT, bu BIGINT UNSIGNED, z INT(8) UNSIGNED ZEROFILL, d DECIMAL(20,4), wide DECIMAL(65,30), \
+     f FLOAT, f2 FLOAT(8,3), r DOUBLE, r2 DOUBLE(12,4), y YEAR, da DATE, t TIME(6), t0 TIME, dt DATETIME(3), \
+     dt0 DATETIME, ts TIMESTAMP(6) NULL, ts0 TIMESTAMP NULL, bit1 BIT(1), bit64 BIT(64), \
+     e ENUM('a','it''s','ü') CHARACTER SET utf8mb4, st SET('x','y','zß') CHARACTER SET utf8mb4, \
+     c CHAR(10) CHARACTER SET utf8mb4, l CHAR(10) CHARACTER SET latin1, v VARCHAR(300) CHARACTER SET utf8mb4, \
+     u2 VARCHAR(20) CHARACTER SET ucs2, u16 VARCHAR(20) CHARACTER SET utf16, k VARCHAR(20) CHARACTER SET koi8r, \
+     sj VARCHAR(20) CHARACTER SET sjis, bi BINARY(5), vb VARBINARY(300), bl MEDIUMBLOB, \
+     tx MEDIUMTEXT CHARACTER SET utf8mb4, js JSON, uu UUID, i4 INET4, i6 INET6)";
+
+/// Rows of [`COLUMNS`]: nothing, the least, the most, what dialects escape, what is long.
+const ROWS: [&str; 6] = [
+    "(1",
+    "(2,-128,0,-8388608,-9223372036854775808,0,0,-9999999999999999.9999,-99999999999999999999999999999999999.999999999999999999999999999999,\
+     -3.40282e38,-9999.999,-1.7976931348623157e308,-99999999.9999,1901,'0000-00-00','-838:59:59.999999','-838:59:59',\
+     '0000-00-00','0000-00-00','1970-01-01 00:00:01','0000-00-00',b'0',0,'a','','','','','','','','','','','','','null',\
+     '00000000-0000-0000-0000-000000000000','0.0.0.0','::'",
+    "(3,127,65535,8388607,9223372036854775807,18446744073709551615,99999999,9999999999999999.9999,\
+     99999999999999999999999999999999999.999999999999999999999999999999,3.40282e38,9999.999,1.7976931348623157e308,\
+     99999999.9999,2155,'9999-12-31','838:59:59.999999','838:59:59','9999-12-31 23:59:59.999','9999-12-31 23:59:59',\
+     '2038-01-19 03:14:07.999999','2038-01-19 03:14:07',b'1',18446744073709551615,'ü','x,y,zß','ü😀','ü','😀 ü\\t',\
+     'ü','😀','Ж','表',x'00ff000102',x'0009',x'fffe00',REPEAT('😀',9000),'{\"a\": [1, \"\\\\u00fc\"]}',\
+     'ffffffff-ffff-1fff-8fff-ffffffffffff','255.255.255.255','ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'",
+    "(4,1,2,3,4,5,6,0.0001,1e-30,0.1,0.001,0.1,0.0001,2024,'2024-02-29','00:00:00.000001','-00:00:01','2024-02-29 23:59:59.5',\
+     '2024-02-00','2024-03-31 01:30:00.5','2024-10-27 01:30:00',1,1,'it''s','y','NULL','NULL','NULL','NULL','NULL','NULL',\
+     'NULL','NULL','NULL','NULL','\\\\N','\"NULL\"','123e4567-e89b-12d3-a456-426614174000','10.0.0.1','2001:db8::1'",
+    "(5,0,0,0,0,0,0,0,0,-0.0,0,1e-300,0,0,'2000-01-01','00:00:00','00:00:00','2000-01-01','2000-01-01',\
+     '2000-01-01','2000-01-01',0,256,'a','zß',' a','  ',' x ',' ','a\\nb','я','ソ\\\\','\\t','\\n\\\\',\
+     CONCAT(x'00',REPEAT(x'ff5c09220a2c',4000)),'\"a\",\\'b\\'\\n\\r\\n\\t\\\\|,','[]',\
+     '0189f6a8-0000-7000-8000-000000000001','1.2.3.4','::ffff:1.2.3.4'",
+    "(6,1,1,1,1,1,1,1,1,16777217,1.5,123456789.123456789,1.5,1999,'1000-01-01','12:34:56.789','12:34:56',\
+     '1999-12-31 23:59:59.999','1999-12-31','1999-12-31 23:59:59.000001','1999-12-31 23:59:59',0,9,'a','x','a','a','\\\\',\
+     'a','a','a','a','a','\\r',x'efbbbf','\\r\\n','1','00000000-0000-0000-0000-000000000001','1.1.1.1','1::'",
+];
+
+fn filled() -> Option<Desk> {
+    let mut desk = Desk::new()?;
+    desk.exec("SET sql_mode='ALLOW_INVALID_DATES', time_zone='+00:00'");
+    desk.exec(&format!("CREATE TABLE t {COLUMNS} ENGINE=InnoDB"));
+    for row in ROWS {
+        let nulls = match row == ROWS[0] {
+            true => ",NULL".repeat(39),
+            false => String::new(),
+        };
+        desk.exec(&format!("INSERT INTO t VALUES {row}{nulls})"));
+    }
+    Some(desk)
+}
+
+fn export(desk: &Desk, table: &str, output: &str, more: &[&str]) -> Outcome {
+    let table = desk.table(table);
+    let mut export = desk.home.inrush(["export", &table, "-o", output, "--socket"]);
+    run(export.arg(desk.server.socket()).args(more))
+}
+
+/// The files of a report.
+fn files(outcome: &Outcome) -> Vec<String> {
+    outcome.done();
+    let report: Value =
+        serde_json::from_str(&outcome.out).unwrap_or_else(|_| panic!("{outcome:?}"));
+    let files = report["files"].as_array().unwrap().iter();
+    files.map(|file| file.as_str().unwrap().to_owned()).collect()
+}
+
+/// Loads a file into a table like another, and asserts that it then has the same rows.
+#[track_caller]
+fn comes_back(desk: &mut Desk, table: &str, file: &str, more: &[&str]) {
+    desk.exec("DROP TABLE IF EXISTS back");
+    desk.exec(&format!("CREATE TABLE back LIKE {table}"));
+    let zone = ["--time-zone", "+00:00", "--path", "auto"];
+    desk.load("back", Path::new(file), &[&zone[..], more].concat()).done();
+    let database = desk.database.clone();
+    let was = contents(&mut desk.session, &format!("{database}.{table}"));
+    assert_eq!(contents(&mut desk.session, &format!("{database}.back")), was, "{file}");
+}
+
+/// Asserts that the table's file has the rows of a file that SELECT wrote.
+#[track_caller]
+fn both_ways(desk: &Desk, table: &str, file: &str, more: &[&str]) {
+    let direct = format!("direct-{file}");
+    let outcome = export(desk, table, &direct, &[&["--path", "direct", "--force"], more].concat());
+    assert!(
+        outcome.done().out.contains("path direct: rows are read from the table's file"),
+        "{outcome:?}"
+    );
+    let bytes = |file: &str| fs::read(desk.home.path().join(file)).unwrap();
+    assert!(bytes(&direct) == bytes(file), "{file} and {direct} differ");
+}
+
+#[test]
+fn every_type_comes_back_by_every_dialect() {
+    let Some(mut desk) = filled() else { return };
+    for (file, cut) in [
+        ("t.csv", &[][..]),
+        ("t.csv.gz", &["--header"]),
+        ("t.txt.zst", &[]),
+        ("quoted.txt", &["--fields-enclosed-by", "'", "--null-token", "-"]),
+        (
+            "odd.txt",
+            &[
+                "--fields-terminated-by",
+                "|x|",
+                "--lines-terminated-by",
+                "<>",
+                "--lines-starting-by",
+                ">",
+            ],
+        ),
+        ("empty.csv", &["--null-token", ""]),
+    ] {
+        let outcome = export(&desk, "t", file, &[&["--path", "select"], cut].concat());
+        assert!(outcome.done().out.contains("6 rows exported"), "{outcome:?}");
+        comes_back(&mut desk, "t", file, cut);
+        both_ways(&desk, "t", file, cut);
+    }
+    let lone = export(&desk, "t", "t.tsv", &[]);
+    lone.refused(1, &["it is NULL, and the dialect has none", "--null-token"]);
+    let tab = export(&desk, "t", "t.tbl", &["--null-token", "NULL"]);
+    tab.refused(1, &["a value of column `", "neither quotes nor escapes"]);
+    assert!(
+        !names(desk.home.path())
+            .iter()
+            .any(|name| name.contains("t.tsv") || name.contains("t.tbl"))
+    );
+}
+
+#[test]
+fn every_type_comes_back_by_sql_and_is_said_in_json() {
+    let Some(mut desk) = filled() else { return };
+    let out = export(&desk, "t", "t.sql", &["--path", "select"]);
+    out.done();
+    both_ways(&desk, "t", "t.sql", &[]);
+    let text = fs::read(desk.home.path().join("t.sql")).unwrap();
+    desk.exec("CREATE TABLE back LIKE t");
+    let database = desk.database.clone();
+    let was = contents(&mut desk.session, &format!("{database}.t"));
+    desk.exec("RENAME TABLE t TO was, back TO t");
+    let mut replay = desk.home.inrush(["replay", "t.sql", "--into", &desk.database, "--socket"]);
+    run(replay.arg(desk.server.socket())).done();
+    assert_eq!(contents(&mut desk.session, &format!("{database}.t")), was);
+    // As statements, too.
+    desk.exec("TRUNCATE t");
+    for statement in String::from_utf8(text).unwrap().split(";\n").filter(|text| !text.is_empty()) {
+        desk.exec(statement);
+    }
+    assert_eq!(contents(&mut desk.session, &format!("{database}.t")), was);
+
+    export(&desk, "was", "all.jsonl", &["--path", "select"]).done();
+    both_ways(&desk, "was", "all.jsonl", &[]);
+    let text = fs::read_to_string(desk.home.path().join("all.jsonl")).unwrap();
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 6);
+    assert!(
+        rows[0].as_object().unwrap().iter().all(|(name, value)| name == "id" || value.is_null())
+    );
+    for (row, column, expected) in [
+        (1, "b", "-9223372036854775808"),
+        (2, "bu", "18446744073709551615"),
+        (2, "bit64", "18446744073709551615"),
+        (1, "z", "0"),
+        (3, "f", "0.1"),
+        (3, "tx", "\"\\\\N\""),
+        (2, "vb", "\"AAk=\""),
+        (2, "st", "\"x,y,zß\""),
+        (2, "u16", "\"😀\""),
+        (4, "sj", "\"ソ\\\\\""),
+        (3, "dt", "\"2024-02-29 23:59:59.500\""),
+    ] {
+        assert_eq!(rows[row][column].to_string(), expected, "row {row}, {column}");
+    }
+}
+
+#[test]
+fn many_rows_come_in_the_order_of_the_key_by_several_connections() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE TABLE t (a BIGINT, b INT, w VARCHAR(600), PRIMARY KEY (a DESC, b)) ENGINE=InnoDB",
+    );
+    desk.exec("INSERT INTO t SELECT CAST(seq AS SIGNED)*7-100000, seq, REPEAT(CHAR(97+seq%26), 590) FROM seq_1_to_20000");
+    desk.exec("ANALYZE TABLE t");
+    let outcome = export(&desk, "t", "t.csv", &["--path", "select", "--threads", "3"]);
+    assert!(outcome.done().out.contains("3 threads"), "{outcome:?}");
+    comes_back(&mut desk, "t", "t.csv", &[]);
+    let text = fs::read_to_string(desk.home.path().join("t.csv")).unwrap();
+    let keys: Vec<i64> =
+        text.lines().map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
+    assert!(keys.is_sorted_by(|a, b| a > b) && keys.len() == 20000);
+
+    both_ways(&desk, "t", "t.csv", &["--threads", "3"]);
+
+    let cut = ["--split-rows", "3000", "--json", "--dialect", "csv", "--path", "select"];
+    let parts = files(&export(&desk, "t", "parts/", &cut));
+    assert_eq!(parts.len(), 7);
+    let whole: String =
+        parts.iter().map(|part| fs::read_to_string(desk.home.path().join(part)).unwrap()).collect();
+    assert!(whole == text, "the files are not the one file in pieces");
+    export(&desk, "t", "parts/", &cut).refused(2, &["is there already", "--force"]);
+    let fewer = [&cut[..], &["--force", "--where", "b <= 4000 -- all others"]].concat();
+    assert_eq!(files(&export(&desk, "t", "parts/", &fewer)).len(), 2);
+    assert_eq!(names(&desk.home.path().join("parts")), ["t.0001.csv", "t.0002.csv"]);
+    let sized = files(&export(
+        &desk,
+        "t",
+        "sized/",
+        &["--split-size", "2M", "--json", "--format", "sql", "--compression", "zstd"],
+    ));
+    assert!(!sized.is_empty());
+}
+
+#[test]
+fn tables_of_every_shape_come_back_from_their_files_or_by_select() {
+    let Some(mut desk) = Desk::new() else { return };
+    let rows = "SELECT seq, CONCAT('w', seq*7919%1000, REPEAT('x', seq%50)), IF(seq%97=0, REPEAT(CHAR(seq%256), 30000), seq) \
+                FROM seq_1_to_3000";
+    let columns = "a INT NOT NULL, w VARCHAR(100) NOT NULL, b MEDIUMBLOB";
+    for (key, options, expected) in [
+        ("", "", "direct"),
+        (", PRIMARY KEY (w(6), a)", "", "direct"),
+        (", PRIMARY KEY (w DESC, a)", "ROW_FORMAT=COMPACT", "direct"),
+        (", PRIMARY KEY (a), KEY (w), FULLTEXT (w)", "", "direct"),
+        (", PRIMARY KEY (a)", "PARTITION BY HASH (a) PARTITIONS 3", "direct"),
+        (
+            ", KEY (a)",
+            "PARTITION BY RANGE (a) (PARTITION P1 VALUES LESS THAN (900), PARTITION `p ü` VALUES LESS THAN MAXVALUE)",
+            "direct",
+        ),
+        (", PRIMARY KEY (a)", "ROW_FORMAT=REDUNDANT", "select"),
+        (", PRIMARY KEY (a)", "ROW_FORMAT=COMPRESSED", "select"),
+        (", PRIMARY KEY (a)", "ENGINE=Aria", "select"),
+    ] {
+        desk.exec("DROP TABLE IF EXISTS t");
+        let engine = if options.contains("ENGINE") { "" } else { "ENGINE=InnoDB" };
+        desk.exec(&format!("CREATE TABLE t ({columns}{key}) {engine} {options}"));
+        desk.exec(&format!("INSERT INTO t {rows}"));
+        desk.exec("DELETE FROM t WHERE a % 5 = 0");
+        desk.exec("UPDATE t SET w=CONCAT('z', w) WHERE a % 11 = 0");
+        let outcome = export(&desk, "t", "t.txt", &["--force", "--json", "--threads", "2"]);
+        assert_eq!(files(&outcome).len(), 1);
+        let report: Value = serde_json::from_str(&outcome.out).unwrap();
+        assert_eq!(
+            (&report["path"], &report["rows"]),
+            (&expected.into(), &2400.into()),
+            "{outcome:?}"
+        );
+        comes_back(&mut desk, "t", "t.txt", &[]);
+    }
+    // What else says why, and what it takes.
+    desk.exec("DROP TABLE t");
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t SELECT seq FROM seq_1_to_10");
+    desk.exec("ALTER TABLE t ADD COLUMN b INT DEFAULT 7, ALGORITHM=INSTANT");
+    let direct = ["--path", "direct", "--dialect", "csv"];
+    export(&desk, "t", "-", &direct).refused(2, &["ALGORITHM=INSTANT", "--path select reads it"]);
+    let out = export(&desk, "t", "-", &["--dialect", "csv", "--where", "a > 9"]);
+    assert_eq!(out.done().out, "10,7\n");
+    assert!(out.err.contains("--where is the server's to judge"), "{out:?}");
+    desk.exec("ALTER TABLE t FORCE");
+    assert_eq!(export(&desk, "t", "-", &direct).done().out.lines().count(), 10);
+    // The lock is gone.
+    desk.exec("SET lock_wait_timeout=1");
+    desk.exec("INSERT INTO t VALUES (11, 11)");
+    desk.exec("CREATE TABLE `odd.n``äme` (`a b` INT) ENGINE=InnoDB");
+    desk.exec("INSERT INTO `odd.n``äme` VALUES (1)");
+    assert_eq!(export(&desk, "`odd.n``äme`", "-", &direct).done().out, "1\n");
+}
+
+#[test]
+fn views_empty_tables_and_columns_are_exported() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE TABLE t (a INT, g INT AS (a*2) STORED, i INT INVISIBLE DEFAULT 5, v INT AS (a*3) VIRTUAL)",
+    );
+    export(&desk, "t", "none.csv", &["--header"]).done();
+    assert_eq!(fs::read_to_string(desk.home.path().join("none.csv")).unwrap(), "a,i\n");
+    desk.exec("INSERT INTO t (a, i) VALUES (1, 7), (2, 8)");
+    let outcome = export(&desk, "t", "t.csv", &[]);
+    assert!(outcome.done().out.contains("--columns a,i"), "{outcome:?}");
+    comes_back(&mut desk, "t", "t.csv", &["--columns", "a,i"]);
+    desk.exec("CREATE VIEW w AS SELECT a, g FROM t WHERE a > 1");
+    let shown = export(&desk, "w", "-", &["--dialect", "csv", "--header"]);
+    assert_eq!(shown.done().out, "a,g\n2,4\n");
+    assert!(shown.err.contains("1 row exported"), "{shown:?}");
+    let two = export(&desk, "t", "-", &["--columns", "v,A", "--quiet"]);
+    assert_eq!((two.out.as_str(), two.err.as_str()), ("3\t1\n6\t2\n", ""));
+}
+
+#[test]
+fn mistakes_are_one_sentence_and_leave_no_file() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT)");
+    desk.home.file("there.csv", "x");
+    let before = names(desk.home.path());
+    for (table, output, more, code, parts) in [
+        ("t", "there.csv", &[][..], 2, &["there.csv is there already; --force"][..]),
+        ("t", "x.csv", &["--columns", "b"], 2, &["has no column `b`, only `a`"]),
+        ("t", "x.csv", &["--columns", "a,A"], 2, &["column `A` is given twice"]),
+        ("t", "x.csv", &["--split-rows", "1"], 2, &["-o DIR/"]),
+        ("t", "x.csv", &["--threads", "0"], 2, &["--threads 0"]),
+        ("t", "x.sql", &["--format", "sql", "--header"], 2, &["--format text"]),
+        ("t", "x.csv", &["--fields-terminated-by", ""], 2, &["--fields-terminated-by"]),
+        ("t", "-", &["--json"], 2, &["standard output"]),
+        ("t", "/no/where/x.csv", &[], 1, &["/no/where"]),
+        ("t", "x.csv", &["--where", "b ="], 1, &["server error"]),
+        ("missing", "x.csv", &[], 2, &["missing"]),
+    ] {
+        export(&desk, table, output, more).refused(code, parts);
+        assert_eq!(names(desk.home.path()), before, "{output} {more:?}");
+    }
+}
+
+#[test]
+fn whatever_fails_on_the_way_leaves_no_file() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b TEXT) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t SELECT seq, REPEAT('x', 1000) FROM seq_1_to_2000");
+    let log = desk.home.path().join("log");
+    let parts = ["--split-rows", "1500", "--force"];
+    let exported = |desk: &Desk, name: &str, value: &str| {
+        let table = desk.table("t");
+        let mut export = desk.home.inrush(["export", &table, "-o", "parts/", "--socket"]);
+        run(export.arg(desk.server.socket()).args(parts).env(name, value))
+    };
+    let whole = ["t.0001.txt", "t.0002.txt"];
+    exported(&desk, "INRUSH_FAULT_LOG", log.to_str().unwrap()).done();
+    let folder = desk.home.path().join("parts");
+    assert_eq!(names(&folder), whole);
+    let count = fs::read_to_string(&log).unwrap().lines().count();
+    assert!((10..60).contains(&count), "{count} operations");
+    for nth in 1..=count {
+        fs::remove_dir_all(&folder).unwrap();
+        let kind = if nth % 2 == 0 { "eio" } else { "enospc" };
+        let outcome = exported(&desk, "INRUSH_FAULT", &format!("{nth}:{kind}"));
+        let left = names(&folder);
+        match outcome.code() {
+            0 => assert_eq!(left, whole, "{nth}"),
+            // The names were given, and could not be made durable.
+            1 if outcome.err.contains("syncing") => assert_eq!(left, whole, "{nth}: {outcome:?}"),
+            1 => {
+                // With --force what has its name already stays: it is whole.
+                assert!(left.iter().all(|name| whole.contains(&name.as_str())), "{nth}: {left:?}");
+                assert!(
+                    outcome.err.contains("t.0")
+                        || outcome.err.contains("parts")
+                        || outcome.err.contains("/t."),
+                    "{outcome:?}"
+                );
+            }
+            _ => panic!("{nth}: {outcome:?}"),
+        }
+        fs::create_dir_all(&folder).unwrap();
+    }
+}
+
+#[test]
+fn a_signal_ends_an_export_and_leaves_no_file() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE VIEW slow AS SELECT seq, REPEAT('x', 3000) AS x, IF(seq > 2000, SLEEP(100), 0) AS s FROM seq_1_to_4000");
+    let table = desk.table("slow");
+    let mut export = desk.home.inrush(["export", &table, "-o", "parts/", "--socket"]);
+    let child = start(export.arg(desk.server.socket()));
+    let folder = desk.home.path().join("parts");
+    let begun = Instant::now();
+    while !names(&folder).iter().any(|name| name.ends_with(".part")) {
+        assert!(begun.elapsed() < PATIENCE, "no file was begun");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    signal(child.id(), "-INT");
+    finish(child).refused(1, &["stopped by SIGINT", "no file is left"]);
+    assert_eq!(names(&folder), [""; 0]);
+}

@@ -1,0 +1,85 @@
+//! Which columns are written, and how the server is asked for them.
+
+use schema::quote_name;
+use schema::{Column, Table};
+use values::SqlType;
+
+use crate::error::Error;
+use crate::layout::{Field, Kind};
+
+/// Columns of the output, in order, by their places in the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    pub(crate) places: Vec<usize>,
+    pub(crate) fields: Vec<Field>,
+}
+
+impl Columns {
+    /// Those of these names; of none all that a load can give: not those whose values are the server's.
+    ///
+    /// Errors: a name that the table does not have, or twice; no column.
+    pub(crate) fn new(table: &Table, names: Option<&[String]>) -> Result<Columns, Error> {
+        let mut places = Vec::new();
+        match names {
+            None => {
+                let given = |place: &usize| table.columns[*place].generated.is_none();
+                places.extend((0..table.columns.len()).filter(given));
+            }
+            Some(names) => {
+                for name in names {
+                    let place = place(table, name)?;
+                    if places.contains(&place) {
+                        return Err(Error::Usage(format!("column `{name}` is given twice")));
+                    }
+                    places.push(place);
+                }
+            }
+        }
+        if places.is_empty() {
+            return Err(Error::Usage(format!(
+                "{} has no column but those whose values are the server's; --columns names them",
+                table.name
+            )));
+        }
+        let field = |place: &usize| {
+            let Column { name, sql_type, .. } = &table.columns[*place];
+            Field { name: name.clone(), kind: Kind::of(sql_type) }
+        };
+        let fields = places.iter().map(field).collect();
+        Ok(Columns { places, fields })
+    }
+
+    /// Whether a load reads other columns, or in another order, unless it is told.
+    pub(crate) fn have_to_be_told(&self, table: &Table) -> bool {
+        let visible = |(_, column): &(usize, &Column)| !column.is_invisible;
+        let usual = table.columns.iter().enumerate().filter(visible).map(|(place, _)| place);
+        !usual.eq(self.places.iter().copied())
+    }
+
+    /// The names, as `--columns` takes them.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.fields.iter().map(|field| field.name.clone()).collect()
+    }
+
+    /// What is selected. A real number is given with all of its digits: multiplied by one it is a DOUBLE.
+    pub(crate) fn expressions(&self, table: &Table) -> String {
+        let expression = |place: &usize| {
+            let Column { name, sql_type, .. } = &table.columns[*place];
+            match sql_type {
+                SqlType::Float { .. } | SqlType::Double { .. } => {
+                    format!("{}*1e0", quote_name(name))
+                }
+                _ => quote_name(name),
+            }
+        };
+        self.places.iter().map(expression).collect::<Vec<_>>().join(",")
+    }
+}
+
+fn place(table: &Table, name: &str) -> Result<usize, Error> {
+    let same = |column: &Column| column.name.to_lowercase() == name.to_lowercase();
+    table.columns.iter().position(same).ok_or_else(|| {
+        let known: Vec<String> = table.columns.iter().map(|c| format!("`{}`", c.name)).collect();
+        Error::Usage(format!("{} has no column `{name}`, only {}", table.name, known.join(", ")))
+    })
+}

@@ -1,0 +1,318 @@
+//! Rows out of the table's file, without the server's SQL.
+//!
+//! `FLUSH TABLES .. FOR EXPORT` writes all of the table to its file and keeps the server from changing it, until
+//! the connection lets it go. Its leaves are read in the order of the key, some at a time by each thread:
+//!
+//! ```text
+//! level 1   | key page | ..       the numbers of all leaves, read once
+//! level 0   64 leaves a part      records that are not deleted -> fields -> text
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use disk::File;
+use innodb::blob::{BlobReference, read_value};
+use innodb::cfg::Cfg;
+use innodb::ids::{PAGE_SIZE, PageNo};
+use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, read_leaves};
+use innodb::page::{AlignedPage, CHECKSUM, PageBytes, checksum};
+use innodb::reader::SpaceReader;
+use innodb::record::FieldSpan;
+use innodb::source::{PageSource, ReadError, page_buffer};
+use schema::Table;
+use server::Session;
+use values::decode::Decoder;
+
+use crate::columns::Columns;
+use crate::error::Error;
+use crate::held::Held;
+use crate::layout::Layout;
+use crate::options::ExportOptions;
+use crate::ordered::{Sink, Worker};
+use crate::text::{Chunk, RowText};
+
+/// Leaves of a part.
+const PART_LEAVES: usize = 64;
+/// Bytes of the reference at the end of a field that goes on off page.
+const REFERENCE: usize = size_of::<BlobReference>();
+
+/// A table that nobody writes to, and where its rows are.
+pub(crate) struct Direct {
+    held: Held,
+    spaces: Arc<[Space]>,
+    /// Space and leaves of each part.
+    parts: Arc<[(usize, std::ops::Range<usize>)]>,
+}
+
+/// One file of a table.
+struct Space {
+    file: SpaceFile,
+    leaves: Vec<u32>,
+    records: LeafRecords,
+    /// The field of a record that each column of the output is.
+    fields: Vec<usize>,
+}
+
+/// A file that nobody changes.
+struct SpaceFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl PageSource for SpaceFile {
+    fn read(&self, first: PageNo, buffer: &mut [u8]) -> std::io::Result<()> {
+        self.file.read_exact_at(buffer, first.file_offset())
+    }
+}
+
+impl Direct {
+    /// Has the server write out the table, and finds its leaves.
+    ///
+    /// Errors of the inner result: each thing that is in the way, as a sentence.
+    pub(crate) fn begin(
+        session: &mut Session,
+        (table, columns): (&Table, &Columns),
+        options: &ExportOptions,
+    ) -> Result<Result<Direct, Vec<String>>, Error> {
+        let (held, files) = match Held::take(session, (table, columns), options)? {
+            Ok(held) => held,
+            Err(reasons) => return Ok(Err(reasons)),
+        };
+        let mut spaces = Vec::with_capacity(files.len());
+        for (cfg, file, path) in files {
+            match Space::open((&cfg, SpaceFile { file, path }), (table, columns))? {
+                Ok(space) => spaces.push(space),
+                Err(reason) => {
+                    held.release()?;
+                    return Ok(Err(vec![reason]));
+                }
+            }
+        }
+        let mut parts = Vec::new();
+        for (at, space) in spaces.iter().enumerate() {
+            let starts = (0..space.leaves.len()).step_by(PART_LEAVES);
+            let range = |start| start..space.leaves.len().min(start + PART_LEAVES);
+            parts.extend(starts.map(|start| (at, range(start))));
+        }
+        Ok(Ok(Direct { held, spaces: spaces.into(), parts: parts.into() }))
+    }
+
+    /// Those that read, and of how many parts.
+    pub(crate) fn workers<'a>(
+        &self,
+        (table, columns): (&Table, &'a Columns),
+        layout: &'a Layout,
+        options: &'a ExportOptions,
+    ) -> Result<(Vec<Reader<'a>>, usize), Error> {
+        let decoder = |place: &usize| {
+            let column = &table.columns[*place];
+            Decoder::new(&column.sql_type).ok_or_else(|| {
+                Error::Internal(format!(
+                    "column `{}` is of a type that is not decoded",
+                    column.name
+                ))
+            })
+        };
+        let decoders = columns.places.iter().map(decoder).collect::<Result<Vec<_>, _>>()?;
+        let count = options.threads.min(self.parts.len());
+        let reader = |_| Reader {
+            spaces: Arc::clone(&self.spaces),
+            parts: Arc::clone(&self.parts),
+            options,
+            columns,
+            decoders: decoders.clone(),
+            text: RowText::new(layout, &columns.fields, options.split),
+            pages: vec![AlignedPage::ZERO; PART_LEAVES],
+            order: Vec::new(),
+            records: Vec::new(),
+            scratch: Scratch {
+                spans: Vec::new(),
+                whole: Vec::new(),
+                text: Vec::new(),
+                page: page_buffer(),
+            },
+        };
+        Ok(((0..count).map(reader).collect(), self.parts.len()))
+    }
+
+    /// Lets the table go.
+    pub(crate) fn release(self) -> Result<(), Error> {
+        self.held.release()
+    }
+}
+
+impl Space {
+    /// Errors of the inner result: rows that are stored in another way.
+    fn open(
+        (cfg, file): (&[u8], SpaceFile),
+        (table, columns): (&Table, &Columns),
+    ) -> Result<Result<Space, String>, Error> {
+        let path = file.path.clone();
+        let cfg = match Cfg::parse(cfg).and_then(|cfg| cfg.row_format().map(|_| cfg)) {
+            Ok(cfg) => cfg,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let Some(clustered) = cfg.indexes.first().filter(|index| index.is_clustered()) else {
+            return Ok(Err("its first index is not the one with the rows".to_owned()));
+        };
+        let bytes = file.file.metadata().map_err(Error::io("looking at", &path))?.len();
+        match SpaceReader::open(&file, bytes) {
+            Ok(_) => {}
+            Err(error @ ReadError::Unsupported { .. }) => return Ok(Err(error.to_string())),
+            Err(error) => return Err(unreadable(&path, error)),
+        }
+        let corrupt = |error: ReadError| unreadable(&path, error);
+        let root = PageNo(clustered.root);
+        if innodb::instant::is_altered(&file, root).map_err(corrupt)? {
+            return Ok(Err("it was altered with ALGORITHM=INSTANT".to_owned()));
+        }
+        let records = match LeafRecords::described(&cfg, clustered) {
+            Ok(records) => records,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let mut fields = Vec::with_capacity(columns.places.len());
+        for place in &columns.places {
+            let name = &table.columns[*place].name;
+            let is_whole = |field: &innodb::record::FieldShape| {
+                field.prefix_len == 0
+                    && field.system.is_none()
+                    && cfg.columns[field.column].name.eq_ignore_ascii_case(name)
+            };
+            match records.shape().fields.iter().position(is_whole) {
+                Some(field) => fields.push(field),
+                None => return Ok(Err(format!("its file has no values of column `{name}`"))),
+            }
+        }
+        let mut leaves = Vec::new();
+        let pages = (bytes / PAGE_SIZE as u64) as u32;
+        let mut pointers =
+            LeafPointers::new(&file, root, records.shape(), pages).map_err(corrupt)?;
+        while let Some(pointer) = pointers.advance().map_err(corrupt)? {
+            leaves.push(pointer.leaf);
+        }
+        drop(pointers);
+        Ok(Ok(Space { file, leaves, records, fields }))
+    }
+}
+
+/// One thread.
+pub(crate) struct Reader<'a> {
+    spaces: Arc<[Space]>,
+    parts: Arc<[(usize, std::ops::Range<usize>)]>,
+    options: &'a ExportOptions,
+    columns: &'a Columns,
+    decoders: Vec<Decoder>,
+    text: RowText<'a>,
+    pages: Vec<AlignedPage>,
+    order: Vec<(u32, usize)>,
+    records: Vec<LiveRecord>,
+    scratch: Scratch,
+}
+
+/// Memory that is kept from row to row.
+struct Scratch {
+    spans: Vec<FieldSpan>,
+    /// A value that was partly off page.
+    whole: Vec<u8>,
+    text: Vec<u8>,
+    page: Box<PageBytes>,
+}
+
+impl Worker for Reader<'_> {
+    fn part(&mut self, part: usize, sink: &mut Sink) -> Result<Chunk, Error> {
+        self.options.interrupt.check()?;
+        let (space, leaves) = self.parts[part].clone();
+        let spaces = Arc::clone(&self.spaces);
+        let space = &spaces[space];
+        let numbers = &space.leaves[leaves];
+        let read = read_leaves(&space.file, numbers, &mut self.pages, &mut self.order);
+        read.map_err(|error| unreadable(&space.file.path, error))?;
+        for (at, page_no) in numbers.iter().enumerate() {
+            self.leaf(space, (*page_no, at), sink)?;
+        }
+        Ok(self.text.take())
+    }
+
+    fn reuse(&mut self, spare: Chunk) {
+        self.text.reuse(spare);
+    }
+}
+
+impl Reader<'_> {
+    fn leaf(
+        &mut self,
+        space: &Space,
+        (page_no, at): (u32, usize),
+        sink: &mut Sink,
+    ) -> Result<(), Error> {
+        let page = &self.pages[at].0;
+        let path = &space.file.path;
+        if checksum(page).to_be_bytes() != page[CHECKSUM..CHECKSUM + 4] {
+            let detail = format!("page {page_no} has another checksum than its bytes");
+            return Err(Error::Corrupt { path: path.clone(), detail });
+        }
+        let found = space.records.live(page_no, page, &mut self.records);
+        found.map_err(|error| unreadable(path, error))?;
+        for record in &self.records {
+            let spans = &mut self.scratch.spans;
+            space.records.fields(page, *record, spans).map_err(|error| unreadable(path, error))?;
+            self.text.begin_row();
+            for (field, (place, decoder)) in space.fields.iter().zip(&self.decoders).enumerate() {
+                let span = self.scratch.spans[*place];
+                let Scratch { whole, text, page: blob, .. } = &mut self.scratch;
+                let stored = match span.of(page) {
+                    Some(bytes) if span.is_external => {
+                        off_page(&space.file, bytes, (whole, blob))?;
+                        Some(whole.as_slice())
+                    }
+                    stored => stored,
+                };
+                let Some(stored) = stored else {
+                    self.text.value(field, None)?;
+                    continue;
+                };
+                if decoder.is_as_stored() {
+                    self.text.value(field, Some(stored))?;
+                    continue;
+                }
+                text.clear();
+                if decoder.decode(stored, text).is_err() {
+                    let column = &self.columns.fields[field].name;
+                    let detail = format!(
+                        "page {page_no} has a record whose column `{column}` is no value of its type"
+                    );
+                    return Err(Error::Corrupt { path: path.clone(), detail });
+                }
+                self.text.value(field, Some(text))?;
+            }
+            if self.text.end_row() {
+                let spare = sink.send(self.text.take())?;
+                self.text.reuse(spare);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts a value together that goes on off page.
+fn off_page(
+    file: &SpaceFile,
+    local: &[u8],
+    (whole, page): (&mut Vec<u8>, &mut PageBytes),
+) -> Result<(), Error> {
+    whole.clear();
+    let reference = BlobReference::at_end(local).ok_or_else(|| Error::Corrupt {
+        path: file.path.clone(),
+        detail: "a value that goes on off page does not say where".to_owned(),
+    })?;
+    whole.extend_from_slice(&local[..local.len() - REFERENCE]);
+    read_value(file, &reference, page, whole).map_err(|error| unreadable(&file.path, error))
+}
+
+fn unreadable(path: &Path, error: ReadError) -> Error {
+    match error {
+        ReadError::Source { source, .. } => Error::io("reading", path)(source),
+        error => Error::Corrupt { path: path.to_owned(), detail: error.to_string() },
+    }
+}

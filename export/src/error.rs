@@ -1,0 +1,85 @@
+//! Why an export did not happen.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Everything that ends an export. No file of it is left, whatever the variant.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option that cannot be meant.
+    #[error("{0}")]
+    Usage(String),
+    /// The server, or the way to it.
+    #[error(transparent)]
+    Server(#[from] server::Error),
+    /// A table whose file cannot be read without the server, where that was asked for.
+    #[error("{table} cannot be read from its file: {}; --path select reads it", .reasons.join("; "))]
+    NotDirect {
+        /// `database.table`.
+        table: String,
+        /// Each thing in the way, as a sentence.
+        reasons: Vec<String>,
+    },
+    /// A value that the dialect has no text for.
+    #[error("a value of column `{column}` cannot be written: {why}")]
+    Value {
+        /// The column.
+        column: String,
+        /// What is in the way.
+        why: String,
+    },
+    /// A file, of the output or of the server.
+    #[error("{doing} {}: {source}{}", .path.display(), advice(.source))]
+    Io {
+        /// `writing`, `opening`.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file of the server's that is not as it should be.
+    #[error("{}: {detail}", .path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What was seen.
+        detail: String,
+    },
+    /// Somebody asked for the end.
+    #[error("stopped by {0}, and no file is left")]
+    Interrupted(&'static str),
+    /// Nobody takes what a thread has: another error says why.
+    #[error("an export was ended by another of its threads")]
+    Abandoned,
+    /// A mistake of ours.
+    #[error("an internal error stopped the export, please report it: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// Makes an error of what the system says of a file.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { doing, path, source }
+    }
+
+    /// 2 where nothing was begun, else 1.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Error::Usage(_) | Error::NotDirect { .. } => 2,
+            _ => 1,
+        }
+    }
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space there, then export again"
+        }
+        io::ErrorKind::AlreadyExists => "; --force writes over it",
+        _ => "",
+    }
+}

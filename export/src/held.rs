@@ -1,0 +1,172 @@
+//! Whether a table's file can be read, and the lock under which it is.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use disk::File;
+use schema::{Feature, Table};
+use server::facts::database_dir::DatabaseDir;
+use server::filename::filename;
+use server::{ServerFacts, Session, catalog};
+use values::Family;
+use values::decode::Decoder;
+
+use crate::columns::Columns;
+use crate::error::Error;
+use crate::options::{ExportOptions, UTC};
+
+/// Transactions that a restarted server found prepared, or is rolling back: their rows are in the file,
+/// and no lock on the table tells.
+const UNDECIDED: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX \
+                         WHERE TRX_MYSQL_THREAD_ID=0 AND TRX_ROWS_MODIFIED>0";
+/// Server errors of an account that lacks a right, and of a table that the server does not export.
+const REFUSED: [u16; 6] = [1031, 1044, 1045, 1142, 1227, 1235];
+
+/// A table that nobody writes to, until it is let go or the connection ends.
+pub(crate) struct Held {
+    session: Session,
+}
+
+/// The server's description of a file, and the file.
+pub(crate) type Exported = (Vec<u8>, File, PathBuf);
+
+/// The table and its files; else each thing that is in the way, as a sentence.
+pub(crate) type Taken = Result<(Held, Vec<Exported>), Vec<String>>;
+
+impl Held {
+    /// Has the server write out the table, and opens its files: one, or one a partition.
+    ///
+    /// Errors of the inner result: each thing that is in the way, as a sentence.
+    pub(crate) fn take(
+        session: &mut Session,
+        (table, columns): (&Table, &Columns),
+        options: &ExportOptions,
+    ) -> Result<Taken, Error> {
+        let mut reasons = reasons(session, table, columns, options);
+        if !reasons.is_empty() {
+            return Ok(Err(reasons));
+        }
+        let facts = ServerFacts::read(session)?;
+        let dir = match facts.database_dir(session, &table.name.database, None)? {
+            Ok(dir) => dir,
+            Err(reason) => {
+                reasons.push(reason.to_string());
+                return Ok(Err(reasons));
+            }
+        };
+        let mut holder = session.another()?;
+        holder.set_lock_wait(Duration::from_secs(options.lock_wait_seconds.into()))?;
+        match holder.exec(&format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted())) {
+            Ok(_) => {}
+            Err(error) if error.errno().is_some_and(|errno| REFUSED.contains(&errno)) => {
+                return Ok(Err(vec![error.to_string()]));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let held = Held { session: holder };
+        if let Some(reason) = changed(session, table)? {
+            held.release()?;
+            return Ok(Err(vec![reason]));
+        }
+        let files = held_files(session, table, &dir)?;
+        Ok(Ok((held, files)))
+    }
+
+    /// Lets the table go.
+    pub(crate) fn release(mut self) -> Result<(), Error> {
+        let interrupt = self.session.options().interrupt.clone();
+        let _shield = interrupt.shield();
+        match self.session.exec("UNLOCK TABLES") {
+            // It holds nothing any more. Whether it did to the end is not known.
+            Err(error) => Err(error.into()),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+/// What is in the way before the server is asked to do anything.
+fn reasons(
+    session: &Session,
+    table: &Table,
+    columns: &Columns,
+    options: &ExportOptions,
+) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if options.condition.is_some() {
+        reasons.push("--where is the server's to judge".to_owned());
+    }
+    reasons.extend(session.version().unfit().map(|unfit| unfit.to_string()));
+    let refused = table.features().into_iter().filter(is_in_the_way);
+    reasons.extend(refused.map(|feature| feature.to_string()));
+    for place in &columns.places {
+        let column = &table.columns[*place];
+        if column.generated.is_some() {
+            reasons.push(format!("the values of column `{}` are generated", column.name));
+        } else if Decoder::new(&column.sql_type).is_none() {
+            reasons.push(format!("column `{}` is of type {}", column.name, column.sql_type));
+        } else if column.sql_type.family() == Family::Moment && options.time_zone != UTC {
+            reasons.push(format!("--time-zone {} is the server's to apply", options.time_zone));
+        }
+    }
+    reasons.dedup();
+    reasons
+}
+
+/// Whether rows with this cannot be read from the file.
+fn is_in_the_way(feature: &Feature) -> bool {
+    use Feature::*;
+    match feature {
+        // No rows of its own, or rows that do not count among those that do.
+        View | Sequence | SystemVersioning | TableType(_) | Engine(_) => true,
+        CompressedRows | RedundantRows | PageCompression(_) | Encryption(_) => true,
+        DataDirectory(_) => true,
+        // Partitions of partitions have files of their own.
+        Partitions(partitioning) => partitioning.unfit().is_some(),
+        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => true,
+        UnknownCharset(_) | UnknownType(_) => true,
+        // Columns that are wanted are looked at one by one.
+        GeneratedColumn(_) => false,
+        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => false,
+        Trigger(_) | Check(_) | Period(_) | WithoutOverlaps(_) | ForeignKeys(_) => false,
+        RoundedDefault(_) => false,
+    }
+}
+
+fn changed(session: &mut Session, table: &Table) -> Result<Option<String>, Error> {
+    if catalog::definition(session, &table.name)? != table.definition {
+        return Ok(Some("it was altered meanwhile".to_owned()));
+    }
+    let undecided = session.query_text(UNDECIDED)?;
+    Ok((undecided.as_deref() != Some("0")).then(|| {
+        "a transaction of before the server's start is neither committed nor rolled back yet (XA RECOVER), \
+         and its rows may be in it"
+            .to_owned()
+    }))
+}
+
+fn held_files(
+    session: &mut Session,
+    table: &Table,
+    dir: &DatabaseDir,
+) -> Result<Vec<Exported>, Error> {
+    let name = filename(session, &table.name.table)?;
+    let mut suffixes = vec![String::new()];
+    if let Some(partitioning) = &table.partitioning {
+        suffixes.clear();
+        for partition in &partitioning.partitions {
+            suffixes.push(format!("#P#{}", filename(session, &partition.name)?));
+        }
+    }
+    let open = |suffix: &String| {
+        let path = |suffix: &str, ending: &str| dir.path.join(format!("{name}{suffix}.{ending}"));
+        let mut suffix = suffix.clone();
+        // Servers that keep names of tables in lower case keep these so too.
+        if !dir.is_taken(&path(&suffix, "ibd"))? {
+            suffix = suffix.to_lowercase();
+        }
+        let cfg = dir.read(&path(&suffix, "cfg"), "description")?;
+        let ibd = path(&suffix, "ibd");
+        Ok((cfg, dir.open(&ibd, "rows")?, ibd))
+    };
+    suffixes.iter().map(open).collect()
+}

@@ -1,0 +1,307 @@
+//! Fields between separators, so that LOAD DATA and `inrush load` read what was there.
+//!
+//! ```text
+//! escapes, no quotes   each special byte behind the escape character; NULL is \N
+//! quotes, no escapes   a field with a special byte in quotes, quotes doubled; NULL is the bare word
+//! both                 such a field in quotes, quotes and escapes behind the escape character
+//! neither              a field with a special byte cannot be written, nor NULL without --null-token
+//! ```
+
+use sources::Dialect;
+
+use super::{Field, Kind};
+use crate::error::Error;
+
+/// Letters that mean something else behind an escape character.
+const ESCAPED: &[u8] = b"0bnrtZN";
+/// Bytes that a file may begin with to say how its text is encoded.
+const MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe"];
+
+/// How fields are written.
+#[derive(Debug)]
+pub(crate) struct Delimited {
+    pub(crate) prelude: Vec<u8>,
+    kinds: Vec<Kind>,
+    separator: Vec<u8>,
+    line_start: Vec<u8>,
+    /// What stands behind the last field.
+    line_end: Vec<u8>,
+    quote: Option<u8>,
+    escape: Option<u8>,
+    null: Option<Vec<u8>>,
+    /// A field that is just this, not in quotes, is NULL too.
+    token: Option<Vec<u8>>,
+    /// Bytes that a field cannot have as they are.
+    special: Box<[bool; 256]>,
+    /// Whether no number or time has one.
+    clocks_are_plain: bool,
+}
+
+impl Delimited {
+    /// Errors: a dialect in which fields or lines cannot be told apart, or that cannot escape its own.
+    pub(crate) fn new(
+        dialect: &Dialect,
+        fields: &[Field],
+        header: bool,
+    ) -> Result<Delimited, Error> {
+        check(dialect)?;
+        let mut special = Box::new([false; 256]);
+        let mut mark = |byte: u8| special[usize::from(byte)] = true;
+        let terminators = [&dialect.fields_terminated_by, &dialect.lines_terminated_by];
+        terminators.into_iter().filter_map(|text| text.first()).for_each(|byte| mark(*byte));
+        dialect.enclosed_by.iter().chain(&dialect.escaped_by).for_each(|byte| mark(*byte));
+        if dialect.any_newline {
+            mark(b'\r');
+        }
+        if dialect.escaped_by.is_some() {
+            mark(0);
+        }
+        let null = match (&dialect.null_token, dialect.escaped_by, dialect.enclosed_by) {
+            (Some(token), _, _) => Some(token.clone()),
+            (None, Some(escape), _) => Some(vec![escape, b'N']),
+            (None, None, Some(_)) => Some(b"NULL".to_vec()),
+            (None, None, None) => None,
+        };
+        let mut line_end = dialect.lines_terminated_by.clone();
+        if dialect.trailing_separator {
+            line_end.splice(0..0, dialect.fields_terminated_by.iter().copied());
+        }
+        let clocks_are_plain = !b"0123456789+-.:e ".iter().any(|byte| special[usize::from(*byte)]);
+        let mut delimited = Delimited {
+            prelude: Vec::new(),
+            kinds: fields.iter().map(|field| field.kind).collect(),
+            separator: dialect.fields_terminated_by.clone(),
+            line_start: dialect.lines_starting_by.clone(),
+            line_end,
+            quote: dialect.enclosed_by,
+            escape: dialect.escaped_by,
+            null,
+            token: dialect.null_token.clone(),
+            special,
+            clocks_are_plain,
+        };
+        if header {
+            delimited.name_columns(fields)?;
+        }
+        Ok(delimited)
+    }
+
+    fn name_columns(&mut self, fields: &[Field]) -> Result<(), Error> {
+        let mut line = Vec::new();
+        self.begin_row(&mut line);
+        for (at, field) in fields.iter().enumerate() {
+            self.separate(at, &mut line);
+            self.text(at, field.name.as_bytes(), &mut line).map_err(|why| {
+                Error::Usage(format!(
+                    "the name of column `{}` cannot be a header: {why}",
+                    field.name
+                ))
+            })?;
+        }
+        self.end_row(&mut line);
+        self.prelude = line;
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn begin_row(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.line_start);
+    }
+
+    #[inline]
+    pub(crate) fn end_row(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.line_end);
+    }
+
+    #[inline]
+    fn separate(&self, field: usize, out: &mut Vec<u8>) {
+        match *self.separator {
+            _ if field == 0 => {}
+            [byte] => out.push(byte),
+            _ => out.extend_from_slice(&self.separator),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn value(
+        &self,
+        field: usize,
+        value: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), &'static str> {
+        self.separate(field, out);
+        match (value, self.kinds[field]) {
+            (Some(value), Kind::Number | Kind::Clock)
+                if self.clocks_are_plain && self.token.is_none() =>
+            {
+                out.extend_from_slice(value);
+                Ok(())
+            }
+            (Some(value), _) => self.text(field, value, out),
+            (None, _) => {
+                let null = self.null.as_ref().ok_or(
+                    "it is NULL, and the dialect has none: --null-token says what stands for it",
+                )?;
+                out.extend_from_slice(null);
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn text(&self, field: usize, value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+        let is_plain = !value.iter().any(|byte| self.special[usize::from(*byte)]);
+        if is_plain && !self.means_more(field, value) {
+            out.extend_from_slice(value);
+            return Ok(());
+        }
+        self.protect(value, out)
+    }
+
+    /// Whether a field that is just this would be read as something else.
+    #[inline]
+    fn means_more(&self, field: usize, value: &[u8]) -> bool {
+        let is_null = self.quote.is_some() && value == b"NULL";
+        let is_token = self.token.as_deref() == Some(value);
+        let is_empty_line = value.is_empty() && self.kinds.len() == 1;
+        let has_mark = field == 0 && MARKS.iter().any(|mark| value.starts_with(mark));
+        is_null || is_token || has_mark || (is_empty_line && self.quote.is_some())
+    }
+
+    #[cold]
+    fn protect(&self, value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+        match (self.quote, self.escape) {
+            (Some(quote), escape) => {
+                out.push(quote);
+                for &byte in value {
+                    match escape {
+                        None if byte == quote => out.extend_from_slice(&[quote, quote]),
+                        Some(escape) if byte == quote || byte == escape || byte == 0 => {
+                            push_escaped(byte, escape, out);
+                        }
+                        _ => out.push(byte),
+                    }
+                }
+                out.push(quote);
+                Ok(())
+            }
+            (None, Some(escape)) => {
+                if self.token.as_deref() == Some(value) {
+                    return Err("it is what --null-token says stands for NULL");
+                }
+                let has_mark = MARKS.iter().any(|mark| value.starts_with(mark));
+                for (at, &byte) in value.iter().enumerate() {
+                    match self.special[usize::from(byte)] || (at == 0 && has_mark) {
+                        true => push_escaped(byte, escape, out),
+                        false => out.push(byte),
+                    }
+                }
+                Ok(())
+            }
+            (None, None) => Err(
+                "it has a separator, the end of a line or what stands for NULL, and the dialect has neither \
+                 quotes nor escapes: --dialect csv or mysql has",
+            ),
+        }
+    }
+}
+
+fn push_escaped(byte: u8, escape: u8, out: &mut Vec<u8>) {
+    let letter = match byte {
+        0 => b'0',
+        b'\n' => b'n',
+        b'\t' => b't',
+        b'\r' => b'r',
+        byte => byte,
+    };
+    out.extend_from_slice(&[escape, letter]);
+}
+
+fn check(dialect: &Dialect) -> Result<(), Error> {
+    let refuse = |text: &str| Err(Error::Usage(text.to_owned()));
+    dialect.check().map_err(|error| Error::Usage(error.to_string()))?;
+    let (fields, lines) = (&dialect.fields_terminated_by, &dialect.lines_terminated_by);
+    if fields.is_empty() || lines.is_empty() || fields == lines {
+        return refuse(
+            "an export needs something between fields and something else behind lines: \
+             --fields-terminated-by and --lines-terminated-by",
+        );
+    }
+    let firsts = [fields[0], lines[0]];
+    let own = firsts.iter().chain(&dialect.enclosed_by).chain(&dialect.escaped_by);
+    if dialect.escaped_by.is_some() && own.clone().any(|byte| ESCAPED.contains(byte)) {
+        return refuse(
+            "a separator, quote or escape character that is one of 0 b n r t Z N means something else \
+             behind an escape character",
+        );
+    }
+    let mut special = own.copied().collect::<Vec<_>>();
+    special.sort_unstable();
+    if special.windows(2).any(|two| two[0] == two[1]) {
+        return refuse(
+            "what separates fields, ends lines, quotes and escapes has to begin with four different bytes",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn fields(count: usize) -> Vec<Field> {
+        (0..count).map(|at| Field { name: format!("c{at}"), kind: Kind::Text }).collect()
+    }
+
+    fn line(dialect: &Dialect, values: &[Option<&str>]) -> Result<String, &'static str> {
+        let delimited = Delimited::new(dialect, &fields(values.len()), false).unwrap();
+        let mut out = Vec::new();
+        delimited.begin_row(&mut out);
+        for (at, value) in values.iter().enumerate() {
+            delimited.value(at, value.map(str::as_bytes), &mut out)?;
+        }
+        delimited.end_row(&mut out);
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn each_dialect_keeps_nulls_and_special_bytes_apart() {
+        let values = [None, Some(""), Some("NULL"), Some("a\tb\\c\n\0"), Some("q\",\r")];
+        let mysql = line(&Dialect::mysql(), &values).unwrap();
+        assert_eq!(mysql, "\\N\t\tNULL\ta\\tb\\\\c\\n\\0\tq\",\r\n");
+        let csv = line(&Dialect::csv(), &values).unwrap();
+        assert_eq!(csv, "NULL,,\"NULL\",\"a\tb\\c\n\0\",\"q\"\",\r\"\n");
+        let both = Dialect { enclosed_by: Some(b'\''), ..Dialect::mysql() };
+        let text = line(&both, &[None, Some("NULL"), Some("it's\ta\\b")]).unwrap();
+        assert_eq!(text, "\\N\t'NULL'\t'it\\'s\ta\\\\b'\n");
+        assert_eq!(line(&Dialect::tbl(), &[Some("a"), Some("b")]).unwrap(), "a|b|\n");
+        assert!(line(&Dialect::tsv(), &[None]).unwrap_err().contains("--null-token"));
+        assert!(line(&Dialect::tsv(), &[Some("a\tb")]).unwrap_err().contains("neither"));
+        let token = Dialect { null_token: Some(Vec::new()), ..Dialect::csv() };
+        assert_eq!(line(&token, &[None, Some("")]).unwrap(), ",\"\"\n");
+        let token = Dialect { null_token: Some(b"-".to_vec()), ..Dialect::mysql() };
+        assert!(line(&token, &[Some("-")]).is_err());
+    }
+
+    #[test]
+    fn dialects_that_cannot_be_read_back_are_refused() {
+        for dialect in [
+            Dialect { fields_terminated_by: Vec::new(), ..Dialect::mysql() },
+            Dialect { lines_terminated_by: b"\t".to_vec(), ..Dialect::mysql() },
+            Dialect { fields_terminated_by: b"n".to_vec(), ..Dialect::mysql() },
+            Dialect { enclosed_by: Some(b','), ..Dialect::csv() },
+            Dialect { escaped_by: Some(b'"'), ..Dialect::csv() },
+        ] {
+            assert!(Delimited::new(&dialect, &fields(2), false).is_err(), "{dialect:?}");
+        }
+    }
+
+    #[test]
+    fn a_header_names_the_columns() {
+        let named = vec![Field { name: "a,b".to_owned(), kind: Kind::Number }];
+        let delimited = Delimited::new(&Dialect::csv(), &named, true).unwrap();
+        assert_eq!(delimited.prelude, b"\"a,b\"\n");
+        assert!(Delimited::new(&Dialect::tbl(), &named, true).is_ok());
+    }
+}

@@ -1,0 +1,175 @@
+//! The rows of a table into files: the way back.
+//!
+//! ```text
+//! table -> direct: its file, held by a lock   -> text: rows in a layout -> ordered -> output: files
+//!       -> select: ranges, connections        ->
+//! ```
+//!
+//! In reading order: [`options`] is what is asked for, `columns` what of the table is written, `layout` how;
+//! `text` rows in that layout; `direct` rows from the table's file, `held` by a lock, `select` rows by SELECT with
+//! its `ranges`; `ordered` threads that make text and
+//! the one that writes it, `output` its files, each a `part_file`; [`report`] is what came of it, [`error`]
+//! what did not.
+
+#![forbid(unsafe_code)]
+
+mod columns;
+mod direct;
+pub mod error;
+mod held;
+mod layout;
+pub mod options;
+mod ordered;
+mod output;
+mod part_file;
+mod ranges;
+pub mod report;
+mod select;
+mod text;
+
+use std::time::Instant;
+
+use schema::Table;
+use server::{ConnectOptions, Session, catalog};
+use values::Family;
+
+pub use error::Error;
+pub use options::{Compression, ExportOptions, Format, Place, Split, Way};
+pub use report::ExportReport;
+
+use crate::columns::Columns;
+use crate::direct::Direct;
+use crate::layout::Layout;
+use crate::output::{Finished, Output};
+use crate::select::Select;
+use crate::text::Chunk;
+
+/// Who asks for the end of what other threads do where one has failed.
+const FAILURE: &str = "a failure";
+
+/// Writes the rows of a table into files. It reads; nothing of the server's is changed.
+///
+/// Errors: no file of it is left then.
+pub fn export(connect: &ConnectOptions, options: &ExportOptions) -> Result<ExportReport, Error> {
+    let begun = Instant::now();
+    let outcome = run(connect, options, begun);
+    match (outcome, options.interrupt.requested()) {
+        // What the wish to stop ended is no failure of its own.
+        (Err(Error::Server(_) | Error::Abandoned), Some(by)) if by != FAILURE => {
+            Err(Error::Interrupted(by))
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+fn run(
+    connect: &ConnectOptions,
+    options: &ExportOptions,
+    begun: Instant,
+) -> Result<ExportReport, Error> {
+    let connect = ConnectOptions {
+        interrupt: options.interrupt.clone(),
+        time_zone: Some(options.time_zone.clone()),
+        ..connect.clone()
+    };
+    // Ends what the server does for us where somebody, or a thread of ours, asks for the end.
+    let _watcher = options.interrupt.watch(&connect);
+    let mut session = Session::connect(&connect)?;
+    let table = catalog::read(&mut session, &options.table)?;
+    let columns = Columns::new(&table, options.columns.as_deref())?;
+    let layout = Layout::new(&options.format, &table.name, &columns.fields, &options.time_zone)?;
+    let mut output = Output::open(options, layout.prelude())?;
+    let mut notes = notes(&table, &columns, options);
+    let server = session.version().text.clone();
+
+    let Read { path, why, rows, threads } =
+        read(&mut session, (&table, &columns), (&layout, &mut output), options, &mut notes)?;
+    let Finished { files, bytes, file_bytes } = output.finish()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(ExportReport {
+        table: table.name.to_string(),
+        path,
+        why,
+        rows,
+        bytes,
+        file_bytes,
+        seconds,
+        rows_per_second: rows as f64 / seconds,
+        megabytes_per_second: bytes as f64 / 1e6 / seconds,
+        files,
+        columns: columns.names(),
+        threads,
+        server,
+        server_address: connect.target_text(),
+        notes,
+    })
+}
+
+/// How rows were read.
+struct Read {
+    path: &'static str,
+    why: String,
+    rows: u64,
+    threads: usize,
+}
+
+/// Reads all rows, by the first way that is open, and writes them.
+fn read(
+    session: &mut Session,
+    (table, columns): (&Table, &Columns),
+    (layout, output): (&Layout, &mut Output<'_>),
+    options: &ExportOptions,
+    notes: &mut Vec<String>,
+) -> Result<Read, Error> {
+    let mut rows = 0;
+    let write = |chunk: &Chunk| {
+        rows += chunk.rows;
+        output.write(chunk)
+    };
+    let end = || options.interrupt.request(FAILURE);
+    let reasons = match options.way {
+        Way::Select => vec!["--path select was asked for".to_owned()],
+        Way::Auto | Way::Direct => match Direct::begin(session, (table, columns), options)? {
+            Ok(direct) => {
+                let (workers, parts) = direct.workers((table, columns), layout, options)?;
+                let threads = workers.len();
+                ordered::run(workers, parts, write, end)?;
+                // Whether nobody wrote to the table is known when the lock was there to the end.
+                direct.release()?;
+                let why = "rows are read from the table's file".to_owned();
+                return Ok(Read { path: "direct", why, rows, threads });
+            }
+            Err(reasons) if options.way == Way::Direct => {
+                return Err(Error::NotDirect { table: table.name.to_string(), reasons });
+            }
+            Err(reasons) => reasons,
+        },
+    };
+    let mut select = Select::begin(session, (table, columns), options)?;
+    notes.append(&mut select.notes);
+    let (workers, parts) = select.workers((table, columns), layout, options);
+    let threads = workers.len();
+    ordered::run(workers, parts, write, end)?;
+    let why = format!("rows come by SELECT: {}", reasons.join("; "));
+    Ok(Read { path: "select", why, rows, threads })
+}
+
+/// What a load of the files has to be told.
+fn notes(table: &Table, columns: &Columns, options: &ExportOptions) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !matches!(options.format, Format::Delimited { .. }) {
+        return notes;
+    }
+    let header = matches!(options.format, Format::Delimited { header: true, .. });
+    if !header && columns.have_to_be_told(table) {
+        notes.push(format!("to load them: --columns {}", columns.names().join(",")));
+    }
+    let is_moment = |place: &usize| table.columns[*place].sql_type.family() == Family::Moment;
+    if columns.places.iter().any(is_moment) {
+        let zone = &options.time_zone;
+        notes.push(format!(
+            "TIMESTAMP values are of time zone {zone}, to load them: --time-zone {zone}"
+        ));
+    }
+    notes
+}

@@ -1,0 +1,113 @@
+//! What is asked for.
+
+use std::path::PathBuf;
+
+use schema::TableName;
+use server::Interrupt;
+
+pub use crate::layout::Format;
+
+/// The way rows are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// From the table's file where that can be, else by SELECT.
+    #[default]
+    Auto,
+    /// From the table's file.
+    Direct,
+    /// By SELECT.
+    Select,
+}
+
+/// Where files are cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Most rows of a file.
+    pub rows: Option<u64>,
+    /// Most bytes of a file before it is compressed, but for a row that is longer by itself.
+    pub bytes: Option<u64>,
+}
+
+/// How files are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// They are not.
+    #[default]
+    None,
+    /// gzip.
+    Gzip,
+    /// zstd.
+    Zstd,
+}
+
+/// Where rows go to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The standard output.
+    Stdout,
+    /// A file.
+    File(PathBuf),
+    /// A folder that is there, or is made: `TABLE.0001.csv` and so on, `TABLE.csv` where nothing is cut.
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The end of its files' names: `csv.zst`.
+        ending: String,
+    },
+}
+
+/// An export.
+#[derive(Clone, Debug)]
+pub struct ExportOptions {
+    /// The table or view.
+    pub table: TableName,
+    /// Where to.
+    pub place: Place,
+    /// Whether files that are there are written over. Default: no.
+    pub force: bool,
+    /// What files hold.
+    pub format: Format,
+    /// How they are compressed. Default: not.
+    pub compression: Compression,
+    /// Where they are cut. Only in a folder. Default: nowhere.
+    pub split: Split,
+    /// The columns, in order. Default: all that a load can give, in the table's order.
+    pub columns: Option<Vec<String>>,
+    /// A condition in SQL, of the rows that are wanted. Default: all.
+    pub condition: Option<String>,
+    /// The way. Default: the first that is open.
+    pub way: Way,
+    /// Threads, and connections of SELECTs. Default: one a core.
+    pub threads: usize,
+    /// Time zone in which a TIMESTAMP is written. Default: UTC.
+    pub time_zone: String,
+    /// Seconds to wait for others who hold the table. Default: 60.
+    pub lock_wait_seconds: u32,
+    /// What ends it before its time.
+    pub interrupt: Interrupt,
+}
+
+/// UTC, where every moment has one text.
+pub const UTC: &str = "+00:00";
+
+impl ExportOptions {
+    /// All rows of a table, as LOAD DATA reads them by default.
+    pub fn new(table: TableName, place: Place) -> ExportOptions {
+        let dialect = Box::new(sources::Dialect::mysql());
+        ExportOptions {
+            table,
+            place,
+            force: false,
+            format: Format::Delimited { dialect, header: false },
+            compression: Compression::None,
+            split: Split::default(),
+            columns: None,
+            condition: None,
+            way: Way::Auto,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            time_zone: UTC.to_owned(),
+            lock_wait_seconds: 60,
+            interrupt: Interrupt::default(),
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! The files of an export: each is written under another name, and all take theirs at the end.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use disk::Folder;
+use server::filename::filename_ascii;
+
+use crate::error::Error;
+use crate::options::{ExportOptions, Place};
+use crate::part_file::{Part, Sink};
+use crate::text::Chunk;
+
+/// What the disk calls these files.
+const WHAT: &str = "export";
+
+/// Files that are being written.
+#[derive(Debug)]
+pub(crate) struct Output<'a> {
+    options: &'a ExportOptions,
+    prelude: &'a [u8],
+    names: Names,
+    /// None where rows go to the standard output.
+    folder: Option<Folder>,
+    part: Option<Part>,
+    /// Files that are whole and wait for their names.
+    whole: Vec<Whole>,
+    pub(crate) bytes: u64,
+    pub(crate) file_bytes: u64,
+}
+
+/// A file that is whole.
+#[derive(Debug)]
+struct Whole {
+    made: OsString,
+    name: OsString,
+}
+
+/// What files are called.
+#[derive(Debug)]
+enum Names {
+    One(OsString),
+    /// `table.csv`, or `table.0001.csv`.
+    Many {
+        stem: String,
+        ending: String,
+        numbered: bool,
+    },
+}
+
+impl Names {
+    fn of(&self, number: usize) -> OsString {
+        match self {
+            Names::One(name) => name.clone(),
+            Names::Many { stem, ending, numbered: false } => format!("{stem}.{ending}").into(),
+            Names::Many { stem, ending, numbered: true } => {
+                format!("{stem}.{number:04}.{ending}").into()
+            }
+        }
+    }
+
+    /// The number of a file that has such a name.
+    fn number_of(&self, name: &OsStr) -> Option<usize> {
+        let Names::Many { stem, ending, .. } = self else { return None };
+        let name = name.to_str()?.strip_prefix(stem)?.strip_suffix(ending)?;
+        match name {
+            "." => Some(0),
+            name => name.strip_prefix('.')?.strip_suffix('.')?.parse().ok(),
+        }
+    }
+}
+
+impl<'a> Output<'a> {
+    /// Looks at the place. Makes the folder, if it is missing, and nothing else.
+    ///
+    /// Errors: a place that cannot be written to, or where such files are already.
+    pub(crate) fn open(options: &'a ExportOptions, prelude: &'a [u8]) -> Result<Output<'a>, Error> {
+        let numbered = options.split.rows.is_some() || options.split.bytes.is_some();
+        let (folder, names) = match &options.place {
+            _ if numbered && !matches!(options.place, Place::Folder { .. }) => {
+                return Err(Error::Usage(
+                    "--split-rows and --split-size need a folder for their files: -o DIR/"
+                        .to_owned(),
+                ));
+            }
+            Place::Stdout => (None, Names::One(OsString::new())),
+            Place::File(path) => {
+                let name = path
+                    .file_name()
+                    .ok_or_else(|| Error::Usage(format!("-o {} names no file", path.display())))?;
+                let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+                let folder = open_folder(above.unwrap_or(Path::new(".")))?;
+                (Some(folder), Names::One(name.to_owned()))
+            }
+            Place::Folder { path, ending } => {
+                let made = std::fs::create_dir(path);
+                if let Err(error) = made
+                    && error.kind() != io::ErrorKind::AlreadyExists
+                {
+                    return Err(Error::io("making", path)(error));
+                }
+                let stem = stem(&options.table.table);
+                (Some(open_folder(path)?), Names::Many { stem, ending: ending.clone(), numbered })
+            }
+        };
+        let output = Output {
+            options,
+            prelude,
+            names,
+            folder,
+            part: None,
+            whole: Vec::new(),
+            bytes: 0,
+            file_bytes: 0,
+        };
+        output.ensure_free()?;
+        Ok(output)
+    }
+
+    fn ensure_free(&self) -> Result<(), Error> {
+        let Some(folder) = self.folder.as_ref().filter(|_| !self.options.force) else {
+            return Ok(());
+        };
+        let found = match &self.names {
+            Names::One(name) => {
+                let stat = folder.look(name).map_err(Error::io("looking at", folder.path()))?;
+                stat.map(|_| name.clone())
+            }
+            Names::Many { .. } => {
+                let names = folder.names().map_err(Error::io("listing", folder.path()))?;
+                names.into_iter().find(|name| self.names.number_of(name).is_some())
+            }
+        };
+        match found {
+            Some(name) => Err(Error::Usage(format!(
+                "{} is there already; --force writes over it",
+                folder.path().join(name).display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a chunk.
+    pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<(), Error> {
+        if chunk.cuts.is_empty() {
+            return self.put(&chunk.bytes, chunk.rows);
+        }
+        let (mut start, mut end, mut rows) = (0, 0, 0);
+        for cut in &chunk.cuts {
+            let bytes = (cut.end - start) as u64;
+            if self.is_over(bytes, rows + cut.rows) {
+                if end > start {
+                    self.put(&chunk.bytes[start..end], rows)?;
+                }
+                self.end_part()?;
+                (start, rows) = (end, 0);
+            }
+            (end, rows) = (cut.end, rows + cut.rows);
+        }
+        self.put(&chunk.bytes[start..end], rows)
+    }
+
+    /// Whether the file at hand would become too long by so many bytes and rows.
+    fn is_over(&self, bytes: u64, rows: u64) -> bool {
+        let split = self.options.split;
+        let (has_bytes, has_rows) =
+            self.part.as_ref().map_or((0, 0), |part| (part.bytes, part.rows));
+        let is_over =
+            |has: u64, more: u64, most: Option<u64>| most.is_some_and(|most| has + more > most);
+        let is_over = is_over(has_bytes, bytes, split.bytes) || is_over(has_rows, rows, split.rows);
+        // One row is in each file, however long it is.
+        is_over && (has_rows > 0 || rows > 1)
+    }
+
+    fn put(&mut self, bytes: &[u8], rows: u64) -> Result<(), Error> {
+        if self.part.is_none() {
+            self.part = Some(self.begin_part()?);
+        }
+        let Some(part) = &mut self.part else { return Ok(()) };
+        part.write(bytes).map_err(|source| self.failed(source))?;
+        if let Some(part) = &mut self.part {
+            part.rows += rows;
+        }
+        Ok(())
+    }
+
+    fn begin_part(&self) -> Result<Part, Error> {
+        let sink = match &self.folder {
+            None => Sink::stdout(),
+            Some(folder) => {
+                let made = self.made();
+                // Of a process of that number that was killed.
+                folder.remove(&made, WHAT).map_err(|source| self.failed(source))?;
+                Sink::file(folder.create(&made, 0o600, WHAT).map_err(|source| self.failed(source))?)
+            }
+        };
+        Part::begin(sink, self.options.compression, self.prelude)
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Its name until all are whole.
+    fn made(&self) -> OsString {
+        let mut made = OsString::from(".");
+        made.push(self.names.of(self.whole.len() + 1));
+        made.push(format!(".{}.part", std::process::id()));
+        made
+    }
+
+    fn path(&self) -> PathBuf {
+        match &self.folder {
+            None => PathBuf::from("standard output"),
+            Some(folder) => folder.path().join(self.names.of(self.whole.len() + 1)),
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        Error::Io { doing: "writing", path: self.path(), source }
+    }
+
+    fn end_part(&mut self) -> Result<(), Error> {
+        let Some(part) = self.part.take() else { return Ok(()) };
+        let (bytes, made) = (part.bytes, self.made());
+        let name = self.names.of(self.whole.len() + 1);
+        // From here on it is removed by its name where anything fails.
+        let path = self.path();
+        self.whole.push(Whole { made, name });
+        let file_bytes = part.finish().map_err(Error::io("writing", &path))?;
+        self.bytes += bytes;
+        self.file_bytes += file_bytes;
+        Ok(())
+    }
+
+    /// Ends the last file, and gives all their names.
+    ///
+    /// Errors: none has its name then, but those that were written over before.
+    pub(crate) fn finish(mut self) -> Result<Finished, Error> {
+        if self.part.is_none() && self.whole.is_empty() {
+            // No rows are a file too.
+            self.part = Some(self.begin_part()?);
+        }
+        self.end_part()?;
+        let mut files = Vec::new();
+        if self.folder.is_some() {
+            files = self.publish()?;
+        }
+        let finished = Finished { files, bytes: self.bytes, file_bytes: self.file_bytes };
+        self.whole.clear();
+        Ok(finished)
+    }
+
+    fn publish(&self) -> Result<Vec<PathBuf>, Error> {
+        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
+        let mut placed: Vec<OsString> = Vec::new();
+        for Whole { made, name } in &self.whole {
+            let renamed = match self.options.force {
+                true => folder.rename(made, name, WHAT),
+                false => folder.rename_new(made, name, WHAT),
+            };
+            if let Err(source) = renamed {
+                if !self.options.force {
+                    placed.iter().for_each(|name| drop(folder.remove(name.as_os_str(), WHAT)));
+                }
+                return Err(Error::io("placing", &folder.path().join(name))(source));
+            }
+            placed.push(name.clone());
+        }
+        self.remove_older(folder)?;
+        folder.sync(WHAT).map_err(Error::io("syncing", folder.path()))?;
+        Ok(placed.into_iter().map(|name| folder.path().join(name)).collect())
+    }
+
+    /// Removes files of an export before that had more of them: all that are left belong together.
+    fn remove_older(&self, folder: &Folder) -> Result<(), Error> {
+        if !self.options.force || matches!(self.names, Names::One(_)) {
+            return Ok(());
+        }
+        for name in folder.names().map_err(Error::io("listing", folder.path()))? {
+            let is_ours = self.whole.iter().any(|whole| whole.name == name);
+            if self.names.number_of(&name).is_some() && !is_ours {
+                folder.remove(&name, WHAT).map_err(Error::io("removing", folder.path()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Output<'_> {
+    /// Leaves no file that has not got its name.
+    fn drop(&mut self) {
+        let Some(folder) = &self.folder else { return };
+        if self.part.take().is_some() {
+            let _ = folder.remove(&self.made(), WHAT);
+        }
+        for whole in &self.whole {
+            let _ = folder.remove(&whole.made, WHAT);
+        }
+    }
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) bytes: u64,
+    pub(crate) file_bytes: u64,
+}
+
+fn open_folder(path: &Path) -> Result<Folder, Error> {
+    Folder::open_linked(path).map_err(Error::io("opening the folder", path))
+}
+
+/// A table's name as the beginning of a file's: what no file can be called so is spelled as the server does.
+fn stem(table: &str) -> String {
+    let is_plain = !table.starts_with('.')
+        && !OsStr::new(table).as_bytes().iter().any(|byte| matches!(byte, 0..0x20 | b'/'));
+    match filename_ascii(table) {
+        Some(spelled) if !is_plain => spelled,
+        _ => table.replace(['/', '\0'], "_"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::options::{Compression, Split};
+    use crate::text::Cut;
+    use schema::TableName;
+
+    fn rows(count: usize, each: &str) -> Chunk {
+        let cut = |row: usize| Cut { end: row * each.len(), rows: 1 };
+        Chunk {
+            bytes: each.repeat(count).into_bytes(),
+            rows: count as u64,
+            cuts: (1..=count).map(cut).collect(),
+        }
+    }
+
+    fn options(place: Place, split: Split) -> ExportOptions {
+        let table = TableName::new("d", "t");
+        ExportOptions { split, ..ExportOptions::new(table, place) }
+    }
+
+    fn names(path: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(path).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_are_cut_by_rows_or_bytes_between_rows() {
+        for (split, expected) in [
+            (Split { rows: Some(4), bytes: None }, vec![8, 8, 4]),
+            (Split { rows: None, bytes: Some(7) }, vec![6, 6, 6, 2]),
+            (Split { rows: None, bytes: Some(1) }, vec![2; 10]),
+            (Split { rows: Some(3), bytes: Some(5) }, vec![4, 4, 4, 4, 4]),
+            (Split { rows: Some(100), bytes: None }, vec![20]),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let place = Place::Folder { path: folder.path().to_owned(), ending: "txt".to_owned() };
+            let options = options(place, split);
+            let mut output = Output::open(&options, b"").unwrap();
+            output.write(&rows(3, "a\n")).unwrap();
+            output.write(&rows(7, "b\n")).unwrap();
+            let finished = output.finish().unwrap();
+            let sizes: Vec<u64> =
+                finished.files.iter().map(|path| path.metadata().unwrap().len()).collect();
+            assert_eq!(sizes, expected, "{split:?}");
+            assert_eq!(finished.bytes, 20);
+            assert_eq!(names(folder.path())[0], "t.0001.txt");
+        }
+    }
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let mut options = options(Place::File(path.clone()), Split::default());
+        let mut output = Output::open(&options, b"head\n").unwrap();
+        output.write(&rows(3, "a\n")).unwrap();
+        assert_eq!(names(folder.path()).len(), 1);
+        assert!(names(folder.path())[0].starts_with(".t.csv."));
+        drop(output);
+        assert!(names(folder.path()).is_empty());
+
+        Output::open(&options, b"head\n").unwrap().finish().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"head\n");
+        let error = Output::open(&options, b"").unwrap_err();
+        assert!(error.to_string().contains("--force"), "{error}");
+        options.force = true;
+        let mut output = Output::open(&options, b"").unwrap();
+        output.write(&rows(1, "b\n")).unwrap();
+        output.finish().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"b\n");
+    }
+
+    #[test]
+    fn older_files_of_the_same_table_do_not_stay_among_new_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::Folder { path: folder.path().to_owned(), ending: "txt".to_owned() };
+        let mut options = options(place, Split { rows: Some(1), bytes: None });
+        let export = |options: &ExportOptions, count| {
+            let mut output = Output::open(options, b"")?;
+            output.write(&rows(count, "a\n"))?;
+            output.finish()
+        };
+        export(&options, 3).unwrap();
+        std::fs::write(folder.path().join("t2.0009.txt"), "").unwrap();
+        assert!(export(&options, 2).is_err());
+        options.force = true;
+        export(&options, 2).unwrap();
+        assert_eq!(names(folder.path()), ["t.0001.txt", "t.0002.txt", "t2.0009.txt"]);
+    }
+
+    #[test]
+    fn compressed_files_are_read_back() {
+        for compression in [Compression::Gzip, Compression::Zstd] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("t");
+            let mut options = options(Place::File(path.clone()), Split::default());
+            options.compression = compression;
+            let mut output = Output::open(&options, b"head\n").unwrap();
+            output.write(&rows(1000, "a row\n")).unwrap();
+            let finished = output.finish().unwrap();
+            assert_eq!(finished.bytes, 6005);
+            let bytes = std::fs::read(&path).unwrap();
+            assert_eq!(finished.file_bytes, bytes.len() as u64);
+            let mut text = Vec::new();
+            match compression {
+                Compression::Gzip => {
+                    io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*bytes), &mut text)
+                        .unwrap();
+                }
+                _ => zstd::stream::copy_decode(&*bytes, &mut text).unwrap(),
+            }
+            assert_eq!(text.len(), 6005);
+        }
+    }
+
+    #[test]
+    fn names_of_tables_become_names_of_files() {
+        assert_eq!(stem("orders"), "orders");
+        assert_eq!(stem("a b"), "a b");
+        assert_eq!(stem("../x"), "@002e@002e@002fx");
+        assert_eq!(stem("wörd/x"), "wörd_x");
+    }
+}

@@ -1,0 +1,40 @@
+//! What an export did.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// The report of a finished export.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExportReport {
+    /// `database.table`.
+    pub table: String,
+    /// `direct` or `select`.
+    pub path: &'static str,
+    /// Why this way, and not the faster one.
+    pub why: String,
+    /// Rows that were written.
+    pub rows: u64,
+    /// Bytes of text, before it is compressed.
+    pub bytes: u64,
+    /// Bytes of the files.
+    pub file_bytes: u64,
+    /// From the first question to the server to the last file's name.
+    pub seconds: f64,
+    /// Of all these seconds.
+    pub rows_per_second: f64,
+    /// Millions of bytes of text a second.
+    pub megabytes_per_second: f64,
+    /// The files, in the order of their rows; none on the standard output.
+    pub files: Vec<PathBuf>,
+    /// The columns, in order.
+    pub columns: Vec<String>,
+    /// Threads that read.
+    pub threads: usize,
+    /// The server's version.
+    pub server: String,
+    /// Its address.
+    pub server_address: String,
+    /// What is good to know, above all for whoever loads the files.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,229 @@
+//! Rows by SELECT: every table and view, on every server.
+//!
+//! Several connections read ranges of the primary key, and all see the rows of one moment: their
+//! transactions begin while a lock keeps the table from being written to.
+
+use schema::quote_name;
+use schema::{Engine, Table};
+use server::Session;
+use values::SqlType;
+use values::decode::{push_double, push_float};
+
+use crate::columns::Columns;
+use crate::error::Error;
+use crate::layout::{Kind, Layout, without_zerofill};
+use crate::options::ExportOptions;
+use crate::ordered::{Sink, Worker};
+use crate::ranges::{Ranges, ranges};
+use crate::text::{Chunk, RowText};
+
+/// Rows that are about to be read.
+pub(crate) struct Select {
+    sessions: Vec<Session>,
+    statements: Vec<String>,
+    /// What is good to know of it.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What of a value from the server is written.
+#[derive(Clone, Copy, Debug)]
+enum Said {
+    AsItIs,
+    /// Without the zeros of ZEROFILL.
+    Number,
+    Float,
+    Double,
+}
+
+impl Select {
+    /// Begins the transactions that read.
+    ///
+    /// Errors: those of the server; a table that is locked by others for too long.
+    pub(crate) fn begin(
+        session: &mut Session,
+        (table, columns): (&Table, &Columns),
+        options: &ExportOptions,
+    ) -> Result<Select, Error> {
+        let mut notes = Vec::new();
+        let ranges = match (&table.engine, options.threads) {
+            (Engine::InnoDb, 2..) if !table.kind.is_view() => ranges(session, table)?,
+            _ => Ranges::One(None),
+        };
+        if let Ranges::One(Some(why)) = &ranges {
+            notes.push(format!("one connection reads: {why}"));
+        }
+        let conditions = ranges.conditions();
+        let count = options.threads.min(conditions.len());
+        let lock = if count > 1 { lock(session, table, options)? } else { Lock::Needless };
+        let (conditions, count) = match lock {
+            Lock::Refused(why) => {
+                notes.push(format!("one connection reads: {why}"));
+                (vec![None], 1)
+            }
+            _ => (conditions, count),
+        };
+        let mut sessions = Vec::with_capacity(count);
+        for _ in 0..count {
+            let mut reader = session.another()?;
+            reader.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+            reader.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+            sessions.push(reader);
+        }
+        if count > 1 {
+            session.exec("UNLOCK TABLES")?;
+        }
+        let statement =
+            |range: &Option<String>| statement(table, columns, options, range.as_deref());
+        let statements = conditions.iter().map(statement).collect();
+        Ok(Select { sessions, statements, notes })
+    }
+
+    /// Those that read, and of how many parts.
+    pub(crate) fn workers<'a>(
+        self,
+        (table, columns): (&Table, &'a Columns),
+        layout: &'a Layout,
+        options: &ExportOptions,
+    ) -> (Vec<Reader<'a>>, usize) {
+        let said: Vec<Said> = columns.places.iter().map(|place| said(table, *place)).collect();
+        let parts = self.statements.len();
+        let statements: std::sync::Arc<[String]> = self.statements.into();
+        let reader = |session| Reader {
+            session,
+            statements: std::sync::Arc::clone(&statements),
+            said: said.clone(),
+            text: RowText::new(layout, &columns.fields, options.split),
+            scratch: Vec::new(),
+        };
+        (self.sessions.into_iter().map(reader).collect(), parts)
+    }
+}
+
+/// What came of the wish to lock the table.
+enum Lock {
+    Held,
+    Needless,
+    /// The account may not.
+    Refused(String),
+}
+
+/// Server errors of an account that lacks a right.
+const DENIED: [u16; 4] = [1044, 1045, 1142, 1227];
+
+/// Keeps the table from being written to until UNLOCK TABLES; whoever has written to it has ended by then.
+fn lock(session: &mut Session, table: &Table, options: &ExportOptions) -> Result<Lock, Error> {
+    session.set_lock_wait(std::time::Duration::from_secs(options.lock_wait_seconds.into()))?;
+    match session.exec(&format!("LOCK TABLES {} READ", table.name.quoted())) {
+        Ok(_) => Ok(Lock::Held),
+        Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
+            Ok(Lock::Refused(
+                "the account may not lock the table (LOCK TABLES), which several need to see the same rows"
+                    .to_owned(),
+            ))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn statement(
+    table: &Table,
+    columns: &Columns,
+    options: &ExportOptions,
+    range: Option<&str>,
+) -> String {
+    let mut sql = format!("SELECT {} FROM {}", columns.expressions(table), table.name.quoted());
+    // A comment at the end of the user's condition ends with its line.
+    let condition = options.condition.as_ref().map(|condition| format!("({condition}\n)"));
+    let conditions: Vec<&str> = condition.as_deref().into_iter().chain(range).collect();
+    if !conditions.is_empty() {
+        sql += " WHERE ";
+        sql += &conditions.join(" AND ");
+    }
+    if let Some(primary) = table.index("PRIMARY") {
+        let part = |column: &schema::IndexColumn| {
+            let order = if column.descending { " DESC" } else { "" };
+            format!("{}{order}", quote_name(&column.name))
+        };
+        sql += " ORDER BY ";
+        sql += &primary.columns.iter().map(part).collect::<Vec<_>>().join(",");
+    }
+    sql
+}
+
+fn said(table: &Table, place: usize) -> Said {
+    let sql_type = &table.columns[place].sql_type;
+    match sql_type {
+        SqlType::Float { .. } => Said::Float,
+        SqlType::Double { .. } => Said::Double,
+        // A year is four digits.
+        SqlType::Year => Said::AsItIs,
+        _ if Kind::of(sql_type) == Kind::Number => Said::Number,
+        _ => Said::AsItIs,
+    }
+}
+
+/// One connection.
+pub(crate) struct Reader<'a> {
+    session: Session,
+    statements: std::sync::Arc<[String]>,
+    said: Vec<Said>,
+    text: RowText<'a>,
+    scratch: Vec<u8>,
+}
+
+impl Worker for Reader<'_> {
+    fn part(&mut self, part: usize, sink: &mut Sink) -> Result<Chunk, Error> {
+        let Reader { session, statements, said, text, scratch } = self;
+        let mut failed = None;
+        let read = session.for_each(&statements[part], |row| {
+            let written = write_row(&row, said, text, scratch, sink);
+            written.map_err(|error| {
+                failed = Some(error);
+                server::Error::Interrupted
+            })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => {
+                read?;
+                Ok(text.take())
+            }
+        }
+    }
+
+    fn reuse(&mut self, spare: Chunk) {
+        self.text.reuse(spare);
+    }
+}
+
+fn write_row(
+    row: &server::Row,
+    said: &[Said],
+    text: &mut RowText<'_>,
+    scratch: &mut Vec<u8>,
+    sink: &mut Sink,
+) -> Result<(), Error> {
+    text.begin_row();
+    for (field, said) in said.iter().enumerate() {
+        let value = row.bytes(field);
+        match (said, value) {
+            (Said::AsItIs, value) | (_, value @ None) => text.value(field, value)?,
+            (Said::Number, Some(value)) => text.value(field, Some(without_zerofill(value)))?,
+            (Said::Float | Said::Double, Some(value)) => {
+                scratch.clear();
+                let number: Option<f64> = str::from_utf8(value).ok().and_then(|n| n.parse().ok());
+                match (number, said) {
+                    (Some(number), Said::Float) => push_float(number as f32, scratch),
+                    (Some(number), _) => push_double(number, scratch),
+                    (None, _) => scratch.extend_from_slice(value),
+                }
+                text.value(field, Some(scratch))?;
+            }
+        }
+    }
+    if text.end_row() {
+        let spare = sink.send(text.take())?;
+        text.reuse(spare);
+    }
+    Ok(())
+}

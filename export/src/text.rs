@@ -1,0 +1,123 @@
+//! Rows as text, in pieces that are handed on.
+
+use crate::error::Error;
+use crate::layout::{Field, Layout, Unwritable};
+use crate::options::Split;
+
+/// Bytes from which on a chunk is handed on.
+pub(crate) const CHUNK_BYTES: usize = 1 << 20;
+/// Most bytes of rows in a statement, but for one that is longer by itself: servers take 16 MiB at least.
+const STATEMENT_BYTES: usize = 512 << 10;
+/// Where files are cut, so that each is nearly as long as it may be.
+const STATEMENT_ROWS: u64 = 100;
+const STATEMENTS_OF_FILE: u64 = 16;
+
+/// Some rows, whole.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) rows: u64,
+    /// Where it may be cut, in order, its end the last; empty where nobody cuts it.
+    pub(crate) cuts: Vec<Cut>,
+}
+
+/// A place between two rows, or statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) end: usize,
+    /// Rows since the cut before.
+    pub(crate) rows: u64,
+}
+
+/// Writes rows into a chunk.
+#[derive(Debug)]
+pub(crate) struct RowText<'a> {
+    layout: &'a Layout,
+    fields: &'a [Field],
+    /// Whether somebody cuts.
+    is_cut: bool,
+    statement_bytes: usize,
+    statement_rows: u64,
+    chunk: Chunk,
+    /// Bytes and rows before the statement at hand, if there is one.
+    statement: Option<(usize, u64)>,
+}
+
+impl<'a> RowText<'a> {
+    pub(crate) fn new(layout: &'a Layout, fields: &'a [Field], split: Split) -> RowText<'a> {
+        let is_cut = split != Split::default();
+        let most_rows = if is_cut { STATEMENT_ROWS } else { u64::MAX };
+        let most_bytes =
+            split.bytes.map_or(usize::MAX, |bytes| (bytes / STATEMENTS_OF_FILE) as usize);
+        RowText {
+            layout,
+            fields,
+            is_cut,
+            statement_bytes: STATEMENT_BYTES.min(most_bytes),
+            statement_rows: split.rows.map_or(most_rows, |rows| rows.min(most_rows)),
+            chunk: Chunk::default(),
+            statement: None,
+        }
+    }
+
+    /// Goes on in a chunk whose rows are written, for its memory.
+    pub(crate) fn reuse(&mut self, mut spare: Chunk) {
+        spare.bytes.clear();
+        spare.cuts.clear();
+        spare.rows = 0;
+        self.chunk = spare;
+    }
+
+    #[inline]
+    pub(crate) fn begin_row(&mut self) {
+        if self.statement.is_none() && self.layout.has_statements() {
+            self.statement = Some((self.chunk.bytes.len(), self.chunk.rows));
+            self.layout.begin_rows(&mut self.chunk.bytes);
+        }
+        self.layout.begin_row(&mut self.chunk.bytes);
+    }
+
+    /// The next value of the row.
+    #[inline]
+    pub(crate) fn value(&mut self, field: usize, value: Option<&[u8]>) -> Result<(), Error> {
+        let written = self.layout.value(field, value, &mut self.chunk.bytes);
+        written.map_err(|error| self.unwritable(error))
+    }
+
+    #[cold]
+    fn unwritable(&self, error: Unwritable) -> Error {
+        let column = self.fields[error.field].name.clone();
+        Error::Value { column, why: error.why.to_owned() }
+    }
+
+    /// Ends the row; whether the chunk is to be handed on.
+    #[inline]
+    pub(crate) fn end_row(&mut self) -> bool {
+        self.layout.end_row(&mut self.chunk.bytes);
+        self.chunk.rows += 1;
+        if let Some((start, rows_before)) = self.statement {
+            let is_long = self.chunk.bytes.len() - start >= self.statement_bytes;
+            if is_long || self.chunk.rows - rows_before >= self.statement_rows {
+                self.end_statement();
+            }
+        } else if self.is_cut {
+            self.chunk.cuts.push(Cut { end: self.chunk.bytes.len(), rows: 1 });
+        }
+        self.chunk.bytes.len() >= CHUNK_BYTES
+    }
+
+    fn end_statement(&mut self) {
+        let Some((_, rows_before)) = self.statement.take() else { return };
+        self.layout.end_rows(&mut self.chunk.bytes);
+        if self.is_cut {
+            let rows = self.chunk.rows - rows_before;
+            self.chunk.cuts.push(Cut { end: self.chunk.bytes.len(), rows });
+        }
+    }
+
+    /// What was written since the chunk before.
+    pub(crate) fn take(&mut self) -> Chunk {
+        self.end_statement();
+        std::mem::take(&mut self.chunk)
+    }
+}
