@@ -102,7 +102,8 @@ fn reasons(
         let column = &table.columns[*place];
         if column.generated.is_some() {
             reasons.push(format!("the values of column `{}` are generated", column.name));
-        } else if Decoder::new(&column.sql_type).is_none() {
+        } else if Decoder::new(&column.sql_type).is_none() && reasons.is_empty() {
+            // The table's features name most of them.
             reasons.push(format!("column `{}` is of type {}", column.name, column.sql_type));
         } else if column.sql_type.family() == Family::Moment && options.time_zone != UTC {
             reasons.push(format!("--time-zone {} is the server's to apply", options.time_zone));
