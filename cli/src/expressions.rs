@@ -23,9 +23,15 @@ pub(crate) fn evaluate(connect: &ConnectOptions, loads: &mut [LoadOptions]) -> R
 }
 
 fn value_of(session: &mut Session, expression: &str) -> Result<String, String> {
-    // On lines of its own: it may end with a comment.
-    let sql = format!("SELECT CAST(CONVERT((\n{expression}\n) USING utf8mb4) AS BINARY)");
+    // On lines of its own: it may end with a comment. Bytes of no character set are taken as they are: the
+    // server would put question marks in the place of what is no UTF-8.
+    let sql = format!(
+        "SELECT CHARSET(v)='binary', CAST(v AS BINARY), CAST(CONVERT(v USING utf8mb4) AS BINARY) \
+         FROM (SELECT (\n{expression}\n) AS v) AS e"
+    );
     let row = session.query_row(&sql).map_err(|error| error.to_string())?;
-    let bytes = row.bytes(0).ok_or("it gives NULL, which no column gets by an expression")?;
+    let is_binary = row.bytes(0) == Some(b"1");
+    let bytes = row.bytes(if is_binary { 1 } else { 2 });
+    let bytes = bytes.ok_or("it gives NULL, which no column gets by an expression")?;
     String::from_utf8(bytes.to_vec()).map_err(|_| "what it gives is no text".to_owned())
 }
