@@ -13,6 +13,9 @@ INRUSH := $(TARGET)/release/inrush
 DEMO   := $(TARGET)/demo/inrush
 # Generated rows, and the servers of demo and benchmarks while they run.
 ROWS   := $(abspath $(TARGET))/tpch
+# Where the servers of make cluster are, and plugins that installed packages lack.
+CLUSTER := $(abspath $(TARGET))/cluster
+PLUGINS := $(abspath $(TARGET))/plugins
 
 # Tests wait for servers and disks more than half of the time.
 THREADS ?= $(shell echo $$(( $$(nproc) * 5 / 2 )))
@@ -24,10 +27,11 @@ NEWER   := $(abspath $(TARGET))/mariadb-trixie
 SOAK_SERVERS ?= installed$(if $(wildcard $(NEWER)/bin/mariadbd),$(comma)$(NEWER)/bin/mariadbd)
 comma   := ,
 
-.PHONY: help demo test bench soak soak-servers fuzz fuzz-sanitized miri build install clean
+.PHONY: help demo cluster cluster-stop test bench soak soak-servers fuzz fuzz-sanitized miri build install clean
 
 help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
+	@echo 'make cluster         a server with Spider and four that have its partitions (make cluster-stop stops them)'
 	@echo 'make test            format, lints and all tests; what CI runs'
 	@echo 'make bench           rows/s and MB/s of each stage, then of the whole load (SCALE=1)'
 	@echo 'make soak            random tables by LOAD DATA and by Inrush, with kills (MINUTES=10; SEED=n: case n again)'
@@ -45,6 +49,16 @@ demo:
 	@test -x $(DEMO) || echo 'Building inrush for the demo: about 4 minutes on two cores, the first time.'
 	@$(CARGO) build --locked --profile demo -p inrush --features bench
 	@INRUSH=$(DEMO) SCALE=$(SCALE) DEMO_DIR=$(ROWS) scripts/demo.sh
+
+# A head with Spider and four shards, on ports of 127.0.0.1 that are free; make cluster-stop stops them.
+cluster:
+	@scripts/setup.sh 4 cluster
+	@$(MAKE) --no-print-directory build
+	@INRUSH_PLUGIN_DIR="$$(test -e $(PLUGINS)/ha_spider.so && echo $(PLUGINS))" \
+		$(INRUSH) sandbox start --shards 4 --sandbox $(CLUSTER)
+
+cluster-stop:
+	@$(INRUSH) sandbox stop --sandbox $(CLUSTER)
 
 test:
 	@scripts/setup.sh 8 test

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what building and testing Inrush needs and this machine lacks.
 #
-#   scripts/setup.sh [GIGABYTES [demo|test]]     free disk space wanted here (default 6)
+#   scripts/setup.sh [GIGABYTES [demo|test|cluster]]     free disk space wanted here (default 6)
 #
 # Wanted: a C compiler and linker, MariaDB's server and client programs, Rust. On Debian and its
 # derivatives apt installs them, as root or through sudo; elsewhere this says what to install.
@@ -96,6 +96,7 @@ unpack() {
     rm -rf "$folder"
 }
 unpack_plugins() { unpack mariadb-server ./usr/lib/mysql/plugin 5; }
+unpack_spider() { unpack mariadb-plugin-spider ./usr/lib/mysql/plugin/ha_spider.so 5; }
 unpack_backup() { unpack mariadb-backup ./usr/bin/mariadb-backup 3; }
 if [ "$purpose" = test ] && have dpkg-query && ! have mariadb-backup && [ ! -e "$plugins/mariadb-backup" ]; then
     say "Unpacking mariadb-backup into $plugins, for tests"
@@ -110,6 +111,15 @@ if [ "$purpose" = test ] && have dpkg-query && [ ! -e "$plugins/file_key_managem
             fail "Tests need the plugin file_key_management of MariaDB: install mariadb-server."
     fi
 fi
+
+case $purpose in test | cluster)
+    own=$(mariadbd --no-defaults --verbose --help 2>/dev/null | awk '$1 == "plugin-dir" { print $2 }')
+    if have dpkg-query && [ ! -e "$own/ha_spider.so" ] && [ ! -e "$plugins/ha_spider.so" ]; then
+        say "Unpacking the storage engine Spider into $plugins"
+        unpack_spider || { as_root apt-get update -q && unpack_spider; } ||
+            say "Tables of shards want the plugin Spider of MariaDB: install mariadb-plugin-spider."
+    fi ;;
+esac
 
 if ! rust_is_new_enough; then
     if rust_runs; then say "Rust $rust_wanted or newer is needed; this is $(rustc --version)."; fi

@@ -335,6 +335,10 @@ pub(crate) struct BatchArgs {
     /// sent, one that the server does not know, for --max-lag.
     #[arg(long, value_name = "HOST:PORT|SOCKET")]
     pub(crate) replica: Vec<String>,
+    /// Where a server is that has partitions of a Spider table, by the name that the table knows it by; once
+    /// for each whose address the account may not read, or cannot be reached by that.
+    #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::pair)]
+    pub(crate) shard: Vec<(String, String)>,
     /// How far replicas may be behind before the load waits for them; 0 does not look [default: 30].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) max_lag: Option<u32>,
@@ -424,7 +428,11 @@ pub(crate) struct SandboxArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SandboxAction {
     /// Start it; made on first use.
-    Start,
+    Start {
+        /// Start one server with the storage engine Spider instead, and so many that have its partitions.
+        #[arg(long, value_name = "N")]
+        shards: Option<usize>,
+    },
     /// Stop it; its data stays.
     Stop,
     /// Run SQL from the arguments or from stdin; rows come out separated by tabs.

@@ -182,6 +182,7 @@ pub(crate) fn options_but_ddl(
     options.atomic = args.atomic;
     options.batches = batches(&args.batches)?;
     options.replicas = replicas(&args.batches);
+    options.shard_addresses.clone_from(&args.batches.shard);
     options.dialect = dialect(&args.format, &options.files[0])?;
     options.columns = args.format.columns.clone();
     options.header = args.format.has_header();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use load::{Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled};
+use load::{Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled, ShardReport};
 
 use crate::size::{count, group, show};
 
@@ -33,6 +33,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         show(report.bytes),
         match &report.logical {
             Some(_) => String::new(),
+            None if report.path == "shards" => String::new(),
             None => format!(", {} written", show(report.file_bytes)),
         },
     )?;
@@ -64,12 +65,31 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         )?;
     }
     writeln!(out, "  path {path}: {why}")?;
+    shards(out, &report.shards)?;
     if let Some(logical) = &report.logical {
         self::logical(out, logical)?;
     }
     rejected(out, report)?;
     for note in &report.notes {
         writeln!(out, "  note: {note}")?;
+    }
+    Ok(())
+}
+
+/// Where the partitions are, and what they got.
+fn shards(out: &mut impl Write, shards: &[ShardReport]) -> io::Result<()> {
+    for shard in shards {
+        let ShardReport { partition, server, address, table, .. } = shard;
+        write!(out, "  partition {partition}: {table} on {server}")?;
+        if server != address {
+            write!(out, " ({address})")?;
+        }
+        match (shard.rows, shard.path, shard.seconds) {
+            (Some(rows), Some(path), Some(seconds)) => {
+                writeln!(out, ", {} by the {path} path in {seconds:.2} s", count(rows, "row"))?;
+            }
+            _ => writeln!(out)?,
+        }
     }
     Ok(())
 }
@@ -155,6 +175,7 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
         }
         None => writeln!(out, "{target}: cannot be loaded")?,
     }
+    shards(out, &plan.shards)?;
     if let Some(landing) = &plan.landing {
         writeln!(out, "  {landing}")?;
     }

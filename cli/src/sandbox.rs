@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use server::Sandbox;
 use server::sandbox::Status;
+use server::{Sandbox, ShardSandbox};
 
 use crate::args::{SandboxAction, SandboxArgs};
 use crate::connect;
@@ -13,14 +13,28 @@ use crate::failure::{FAILED, Failure};
 pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
     let sandbox = connect::sandbox(args.sandbox.as_deref())?;
     match &args.action {
-        SandboxAction::Start => {
+        SandboxAction::Start { shards: None } => {
             connect::start(&sandbox, false)?;
             print_place(&sandbox);
             Ok(0)
         }
+        SandboxAction::Start { shards: Some(count) } => {
+            let shards = ShardSandbox::of(&sandbox);
+            if shards.servers()?.is_empty() {
+                tell!("making {} private MariaDBs in {}", count + 1, sandbox.dir().display());
+            }
+            shards.start(*count)?;
+            print_shards(&shards)
+        }
         SandboxAction::Stop => {
             let status = sandbox.status();
+            let shards = ShardSandbox::of(&sandbox);
+            shards.stop()?;
             sandbox.stop()?;
+            let servers = shards.servers()?.len();
+            if servers > 0 {
+                println!("stopped: the head and its {} shards", servers - 1);
+            }
             let dir = sandbox.dir().display();
             match status {
                 Status::Absent => println!("there is no sandbox in {dir}"),
@@ -31,7 +45,7 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
         }
         SandboxAction::Path => {
             print_place(&sandbox);
-            Ok(0)
+            print_shards(&ShardSandbox::of(&sandbox))
         }
         SandboxAction::Sql { statements } => {
             connect::start(&sandbox, true)?;
@@ -50,6 +64,22 @@ fn print_place(sandbox: &Sandbox) {
         Status::Absent => "not made yet".to_owned(),
     };
     println!("status  {status}");
+}
+
+/// The head, its shards and how the head is reached, if there are any.
+fn print_shards(shards: &ShardSandbox) -> Result<u8, Failure> {
+    let servers = shards.servers()?;
+    for server in &servers {
+        let status = match server.sandbox.status() {
+            Status::Running { pid } => format!("running, process {pid}"),
+            Status::Stopped | Status::Absent => "stopped".to_owned(),
+        };
+        println!("{:<7} 127.0.0.1:{}, {status}", server.name, server.port);
+    }
+    if !servers.is_empty() {
+        println!("client  --defaults-file={}", shards.client_file().display());
+    }
+    Ok(0)
 }
 
 /// Runs the mariadb client: with the statements, or on our own input.

@@ -185,6 +185,7 @@ fn help_explains_every_option_of_every_command() {
         "sniff",
         "inspect",
         "sandbox",
+        "sandbox start",
         "sandbox sql",
         "bench",
         "replay",

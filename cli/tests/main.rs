@@ -51,6 +51,7 @@ mod schemas;
 mod secure;
 mod seen;
 mod several;
+mod shards;
 mod signals;
 mod sniff;
 mod space;

@@ -86,6 +86,16 @@ impl KeyPlan {
         plan
     }
 
+    /// Plans no keys, but these columns alone, each once: what [`KeyReader::stored`] gives of each, by its
+    /// place among them.
+    pub fn of_columns(columns: &[&BoundColumn], zero_is_value: bool) -> KeyPlan {
+        let mut plan = KeyPlan::default();
+        for bound in columns {
+            plan.column(bound, zero_is_value);
+        }
+        plan
+    }
+
     /// Whether the keys of an index can be made here.
     pub fn has(&self, index: usize) -> bool {
         matches!(self.indexes.get(index), Some(Some(_)))
@@ -259,6 +269,24 @@ impl KeyReader {
                 out.truncate(start);
                 Err(why)
             }
+        }
+    }
+
+    /// Number of columns in the plan.
+    pub fn columns(&self) -> usize {
+        self.plan.columns.len()
+    }
+
+    /// What is stored of the row in a column of the plan, None being NULL.
+    ///
+    /// Errors: a number that is yet to be generated.
+    #[inline]
+    pub fn stored(&self, column: usize) -> Result<Option<&[u8]>, NoKey> {
+        let Stored { bytes, state } = &self.stored[column];
+        match state {
+            State::Value => Ok(Some(bytes)),
+            State::Null => Ok(None),
+            State::Generated => Err(NoKey::Unknown),
         }
     }
 

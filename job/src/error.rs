@@ -286,6 +286,24 @@ pub enum Error {
         /// What was met.
         error: Box<Error>,
     },
+    /// What befell a server that has a partition of the table.
+    #[error("the shard {name}: {error}")]
+    Shard {
+        /// As the head names it, with its address.
+        name: String,
+        /// What was met.
+        error: Box<Error>,
+    },
+    /// The head does not find the rows that went to the shards.
+    #[error(
+        "the head finds the rows for {target} otherwise than they were sent, and nothing was published: {what}"
+    )]
+    Shards {
+        /// `database.table`.
+        target: String,
+        /// What it says.
+        what: String,
+    },
     /// A load that failed could not remove what it had made on replicas.
     #[error("{error}; {}: the next load of the table with the same --replica removes it", .left.join("; "))]
     OnReplicas {
@@ -398,6 +416,7 @@ impl Error {
             Error::Step { error, .. }
             | Error::Appended { error, .. }
             | Error::AllIn { error, .. }
+            | Error::Shard { error, .. }
             | Error::Several { error, .. }
             | Error::Each { error, .. } => error.place(),
             Error::Source(error) => error.position().map(|at| ErrorPlace {

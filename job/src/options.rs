@@ -308,6 +308,9 @@ pub struct LoadOptions {
     /// Whether variables of the server are set for the load, and put back behind it, and what may be given
     /// up meanwhile. Default: none is set.
     pub tune: Option<Class>,
+    /// Addresses of servers that have partitions of the table, by the names that it knows them by:
+    /// `HOST:PORT`. Default: those that it says.
+    pub shard_addresses: Vec<(String, String)>,
     /// Whoever wants the load to end early says so here.
     pub interrupt: Interrupt,
 }
@@ -365,6 +368,7 @@ impl LoadOptions {
             lock_wait_seconds: 60,
             write_block_seconds_max: Some(WRITE_BLOCK_SECONDS),
             tune: None,
+            shard_addresses: Vec::new(),
             interrupt: Interrupt::default(),
         }
     }

@@ -60,6 +60,28 @@ pub struct LogicalReport {
     pub rows_before: u64,
 }
 
+/// A partition whose rows are on a server of its own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShardReport {
+    /// The partition.
+    pub partition: String,
+    /// The server, as the table names it.
+    pub server: String,
+    /// Where it is: host and port, or its socket.
+    pub address: String,
+    /// The table there; of a load that is done the one that was replaced.
+    pub table: String,
+    /// `direct`, `stream` or `insert`, by which it was loaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<&'static str>,
+    /// Rows that it got.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    /// Wall time of its load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
 /// Outcome of a load.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
@@ -67,7 +89,7 @@ pub struct Report {
     pub target: String,
     /// Name of the job in the journal.
     pub job: String,
-    /// `direct`, `stream` or `insert`.
+    /// `direct`, `stream` or `insert`; `shards` where each shard was loaded by its own.
     pub path: &'static str,
     /// Why that path.
     pub why: String,
@@ -121,6 +143,9 @@ pub struct Report {
     /// What the paths stream and insert found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logical: Option<LogicalReport>,
+    /// The partitions that are on servers of their own, if they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardReport>,
     /// What the user should know: no binlog, backup to take, and the like.
     pub notes: Vec<String>,
     /// What did not work once the rows were in place, one sentence each; usually nothing.

@@ -1,7 +1,7 @@
 //! A load from its beginning to its end: what conducts the stages, and chooses the way.
 //!
 //! In reading order: `run` the load as a whole, `fill` a table's part of it; before it `plan` and `ladder` which way in, `ddl` the
-//! table made, `small` when several tables are not worth a swap, `copies` replicas that get the same file, `estimate` how large and how long it will be, by the `speeds` of loads before and the
+//! table made, `small` when several tables are not worth a swap, `shards` tables whose partitions are on other servers, `copies` replicas that get the same file, `estimate` how large and how long it will be, by the `speeds` of loads before and the
 //! `key_order` of its first rows, `foreseen` the same of a table that is not there yet, `space`
 //! whether there is room, `least` how much memory it takes, `partitioned` whether files of partitions are worth their while; meanwhile `forecast` how long it still
 //! takes; [`mod@sniff`] what a file is that nothing is known of. What is asked, used and told is of
@@ -24,6 +24,7 @@ mod partitioned;
 mod plan;
 mod run;
 pub mod several;
+mod shards;
 mod small;
 mod space;
 mod speeds;
@@ -37,7 +38,7 @@ pub use job::options::{
 };
 pub use job::position::{ErrorPlace, Position};
 pub use job::progress::{Progress, Snapshot, Stage};
-pub use job::report::{LogicalReport, RejectTally, Report};
+pub use job::report::{LogicalReport, RejectTally, Report, ShardReport};
 pub use job::settled::{HeldBack, Settled};
 pub use job::state::{check as check_state_dir, default_dir as default_state_dir};
 pub use job::{Error, jobs, journal, options, progress, report};

@@ -10,6 +10,7 @@ use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, OnDuplicate};
+use job::report::ShardReport;
 use job::space::free_bytes;
 use schema::{ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
@@ -24,6 +25,7 @@ use crate::estimate::Estimate;
 use crate::foreseen;
 use crate::ladder::{self, Climbed, Purpose, Refused};
 use crate::least;
+use crate::shards;
 
 /// Tables that a note names.
 const KEYS_NAMED: usize = 3;
@@ -33,7 +35,8 @@ const KEYS_NAMED: usize = 3;
 pub struct Plan {
     /// `database.table`.
     pub target: String,
-    /// `direct`, `stream` or `insert`; none when no way is open, or there is no server yet.
+    /// `direct`, `stream` or `insert`, or `shards` where each shard is loaded by its own; none when no way is
+    /// open, or there is no server yet.
     pub path: Option<&'static str>,
     /// Why that one.
     pub why: String,
@@ -61,6 +64,9 @@ pub struct Plan {
     pub on_duplicate: String,
     /// How the input is compressed: each kind once.
     pub compression: Vec<String>,
+    /// The partitions that are on servers of their own, if they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardReport>,
     /// What else is to be known, one sentence each.
     pub notes: Vec<String>,
 }
@@ -102,7 +108,10 @@ pub(crate) fn planned(
         let plan = plan.of_missing(foreseen, &name, options, (&memory, &mut *source))?;
         return Ok((plan, None));
     };
-    let (mut target, climbed) = climbed(session, options, &memory, &mut *source)?;
+    let (mut target, climbed) = match climbed(session, options, (&memory, &mut *source))? {
+        Way::Ladder(target, climbed) => (*target, *climbed),
+        Way::Shards(shards) => return Ok((plan.of_shards(shards), None)),
+    };
     let (mut plan, inspected) = plan.of_climbed(&target, climbed, options, |_| false)?;
     plan.notes.extend(plan.replication_notes(&mut target, options)?);
     Ok((plan, inspected))
@@ -121,22 +130,32 @@ pub(crate) fn reached(connect: &ConnectOptions, options: &LoadOptions) -> Connec
 /// The way that a table would be loaded by that is still to be made, and what is against faster ones.
 pub(crate) type Foreseen = (Option<LoadPath>, Vec<Refused>);
 
-/// The target, and how far up the ladder a load of it would go.
+/// How a table would be loaded.
+enum Way {
+    /// By the ladder, so far up.
+    Ladder(Box<Lock>, Box<Climbed>),
+    /// Each of its shards by itself.
+    Shards(Vec<ShardReport>),
+}
+
+/// The target, and how far up the ladder a load of it would go; or its shards.
 fn climbed(
     session: Session,
     options: &LoadOptions,
-    memory: &Memory,
-    source: &mut dyn Source,
-) -> Result<(Lock, Climbed), Error> {
+    (memory, source): (&Memory, &mut dyn Source),
+) -> Result<Way, Error> {
     let reached = session.options().clone();
     let purpose = Purpose::Plan;
     match copies::climb(&reached, options, (memory, &mut *source), None, purpose, lock)? {
-        Ok((target, climbed, _)) => Ok((target, climbed)),
+        Ok((target, climbed, _)) => Ok(Way::Ladder(Box::new(target), Box::new(climbed))),
         Err(against) => {
             let mut target = lock(session, options, None)?;
+            if targets::shards::is_spider(&target.table) {
+                return shards::planned(&mut target, &reached, options, source).map(Way::Shards);
+            }
             target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
             let climbed = ladder::climb(&mut target, options, memory, source, purpose)?;
-            Ok((target, climbed))
+            Ok(Way::Ladder(Box::new(target), Box::new(climbed)))
         }
     }
 }
@@ -190,8 +209,20 @@ impl Plan {
             memory_bytes: None,
             on_duplicate: on_duplicate(options.on_duplicate).to_owned(),
             compression: compression(options)?,
+            shards: Vec::new(),
             notes: Vec::new(),
         })
+    }
+
+    /// For a table whose partitions are tables of other servers.
+    fn of_shards(mut self, shards: Vec<ShardReport>) -> Plan {
+        self.path = Some("shards");
+        self.why = format!("its {} partitions are tables of other servers", shards.len());
+        self.shards = shards;
+        self.notes.push(
+            "each shard is loaded by its own best way, and reads the input by itself".to_owned(),
+        );
+        self
     }
 
     /// For a table that is there, where the same command loads some others.

@@ -25,6 +25,7 @@ use crate::fill::{Filling, drop_ledger};
 use crate::forecast::Forecast;
 use crate::ladder::{self, Purpose, Rung};
 use crate::plan;
+use crate::shards::{self, Looked, Sharded};
 use crate::speeds::Speeds;
 
 /// Loads files into a table: all of it, or nothing.
@@ -147,11 +148,22 @@ fn run(
     steps: &mut Steps<'_>,
     told: Sender<String>,
 ) -> Result<Report, Error> {
-    let Inspected { mut target, made, mut rung, copies } = steps.step_or_undo(
+    let found = steps.step_or_undo(
         Stage::Inspect,
         || inspect(connect, options, memory, &mut *source, &told),
-        |mut inspected| undo(&mut inspected.target, &inspected.made, options),
+        |found| match found {
+            Found::One(mut inspected) => undo(&mut inspected.target, &inspected.made, options),
+            Found::Shards(_) => {}
+        },
     )?;
+    let Inspected { mut target, made, mut rung, copies } = match found {
+        Found::One(inspected) => *inspected,
+        Found::Shards(looked) => {
+            // Each shard reads it by itself.
+            drop(source);
+            return Sharded { connect, options, load_one: load, progress, steps }.load(*looked);
+        }
+    };
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };
     let options = &LoadOptions { path, ..options.clone() };
     let tuning = Tuning::begin(connect, options, rung.path, &load_into(options));
@@ -223,6 +235,14 @@ struct Inspected {
     copies: Option<Copies>,
 }
 
+/// Where the rows of the target are.
+enum Found {
+    /// In one table.
+    One(Box<Inspected>),
+    /// In tables of other servers.
+    Shards(Box<Looked>),
+}
+
 /// Takes the target, chooses the way into it, and removes what a killed load left.
 fn inspect(
     connect: &ConnectOptions,
@@ -230,7 +250,7 @@ fn inspect(
     memory: &Memory,
     source: &mut dyn Source,
     told: &Sender<String>,
-) -> Result<Inspected, Error> {
+) -> Result<Found, Error> {
     let mut against = Vec::new();
     match copies::climb(
         connect,
@@ -243,7 +263,8 @@ fn inspect(
         Ok((target, climbed, copies)) => {
             let rung = climbed.require(&target, options)?;
             let made = Made::default();
-            return Ok(Inspected { target, made, rung, copies: Some(copies) });
+            let copies = Some(copies);
+            return Ok(Found::One(Box::new(Inspected { target, made, rung, copies })));
         }
         Err(reasons) => against.extend(reasons),
     }
@@ -260,13 +281,17 @@ fn inspect(
             return Err(error);
         }
     };
+    if targets::shards::is_spider(&target.table) {
+        let looked = shards::look(target, connect, options, source)?;
+        return Ok(Found::Shards(Box::new(looked)));
+    }
     target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
     let rung = pool::catch(|| {
         let climbed = ladder::climb(&mut target, options, memory, source, Purpose::Load)?;
         climbed.require(&target, options)
     });
     match rung.and_then(|rung| rung) {
-        Ok(rung) => Ok(Inspected { target, made, rung, copies: None }),
+        Ok(rung) => Ok(Found::One(Box::new(Inspected { target, made, rung, copies: None }))),
         Err(error) => {
             undo(&mut target, &made, options);
             Err(error)

@@ -38,7 +38,7 @@ pub use interrupt::Interrupt;
 pub use option_file::OptionFiles;
 pub use options::ConnectOptions;
 pub use pressure::replicas;
-pub use sandbox::{Sandbox, SandboxOptions};
+pub use sandbox::{Sandbox, SandboxOptions, ShardSandbox};
 pub use session::{Row, Session};
 pub use tls::{Encryption, TlsOptions, Verify};
 pub use unsupported::Unsupported;

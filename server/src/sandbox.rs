@@ -10,8 +10,10 @@
 //! DIR/tmp/           its temporary files
 //! ```
 //!
-//! It listens on the socket alone, reads no option file and outlives the command that started
+//! `shards` is one of several servers. It listens on the socket alone, reads no option file and outlives the command that started
 //! it. It holds the user's data, so it runs with durable settings.
+
+mod shards;
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
@@ -26,6 +28,8 @@ use crate::error::{Error, Result};
 use crate::mariadbd::{Binary, Place, Wrapper, child_end, find_program};
 use crate::options::ConnectOptions;
 use crate::version::Version;
+
+pub use shards::{PLUGIN_VARIABLE, ShardSandbox, ShardServer, spelled};
 
 /// Environment variable that names the `mariadbd` to use.
 pub const BINARY_VARIABLE: &str = "INRUSH_MARIADBD";

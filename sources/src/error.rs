@@ -79,6 +79,14 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// A row of which no partition is known that takes it.
+    #[error("{at}: the row {why}")]
+    Unplaced {
+        /// Where the row is.
+        at: Position,
+        /// What of it.
+        why: String,
+    },
     /// A file is not what it was when the load began.
     #[error("{} {what}; load it when nobody writes to it, or load a copy", path.display())]
     Changed {
@@ -206,6 +214,7 @@ impl Error {
             | Error::RecordTooLong { at, .. }
             | Error::Encoding { at, .. }
             | Error::FieldCount { at, .. }
+            | Error::Unplaced { at, .. }
             | Error::Sql { at, .. } => Some(at),
             _ => None,
         }

@@ -10,7 +10,7 @@
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
 //! [`export`] has its rows read meanwhile; [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers` removes what a
 //! killed load left, of which `left` knows for many targets; `followers` are locked with whom they refer to; `recover` goes on after a connection was lost; [`waiting`] is for locks of
-//! others, `backup` for backups; `triggers` stay on the target; [`identity`] says whether another may take the
+//! others, `backup` for backups; [`shards`] are tables of other servers; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
 
 #![forbid(unsafe_code)]
@@ -50,6 +50,7 @@ mod row_ids;
 mod scratch;
 pub mod secondary;
 pub mod shadow;
+pub mod shards;
 pub mod swap;
 pub mod swapped;
 pub mod take;

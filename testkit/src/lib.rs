@@ -24,6 +24,7 @@ pub mod random;
 mod said;
 #[cfg(feature = "tables")]
 pub mod schemas;
+mod shards;
 pub mod stand_in;
 #[cfg(feature = "tables")]
 pub mod tables;
@@ -35,4 +36,5 @@ mod wire;
 pub use cluster::Cluster;
 pub use random::Random;
 pub use said::{keep_what_is_said, say};
+pub use shards::Shards;
 pub use test_server::{BINARY_VARIABLE, MYSQL_VARIABLE, TestServer, TestServerOptions};

@@ -16,7 +16,8 @@ use crate::failure::Failure;
 const PREFIX: &str = "INRUSH_";
 const GROUP: &str = "inrush";
 /// Variables that are no options: of tests, of the sandbox's server, and of one that is waited for.
-const NO_OPTIONS: [&str; 5] = ["FAILPOINT", "FAULT", "FAULT_LOG", "MARIADBD", "RECONNECT_MS"];
+const NO_OPTIONS: [&str; 6] =
+    ["FAILPOINT", "FAULT", "FAULT_LOG", "MARIADBD", "PLUGIN_DIR", "RECONNECT_MS"];
 /// What nobody gives but by typing it.
 const TYPED_ONLY: [&str; 2] = ["help", "version"];
 

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// Options of `load` that are no keys of `[input]`: what says which server is meant or what is printed, what
 /// a job file says otherwise, and what is of one table.
-const NO_KEYS: [&str; 30] = [
+const NO_KEYS: [&str; 31] = [
     "help",
     "job",
     "host",
@@ -41,6 +41,7 @@ const NO_KEYS: [&str; 30] = [
     "on-duplicate",
     "mode",
     "replica",
+    "shard",
     "unlogged",
     "atomic",
     "ignore-unknown-columns",

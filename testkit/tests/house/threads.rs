@@ -17,7 +17,7 @@ const OTHERS: [(&str, usize); 4] = [
     ("job/src/pool.rs", 1),
 ];
 /// Who uses the pool, and the places of the work that each gives to it.
-const POOLS: [(&str, &[&str]); 9] = [
+const POOLS: [(&str, &[&str]); 10] = [
     ("check/src/lines/reading.rs", &["thread.lines"]),
     ("check/src/run.rs", &["thread.judge"]),
     ("check/src/verify/input_rows.rs", &["thread.compare"]),
@@ -25,6 +25,7 @@ const POOLS: [(&str, &[&str]); 9] = [
     ("direct/src/attempt.rs", &["thread.rows", "thread.indexes"]),
     ("direct/src/duplicates/resolve.rs", &["thread.groups"]),
     ("direct/src/duplicates/rounds.rs", &["thread.collect"]),
+    ("load/src/shards/filled.rs", &["thread.shard"]),
     ("send/src/lanes.rs", &["thread.lane"]),
     ("send/src/sorted/sorter.rs", &["thread.sort"]),
 ];

@@ -1,0 +1,173 @@
+//! A load into a table whose partitions are tables of other servers.
+//!
+//! ```text
+//! head      look: map, router, shards --> next table, empty ---------- CHECK, count --> RENAME, drop the old
+//! shard 1         its table is alike          table -> load of its rows --^
+//! shard n         the same                    table -> load of its rows --^
+//! ```
+//!
+//! A shard is loaded as any table is, by its own best way, into a table beside the one that it has. Readers
+//! see the old rows of all shards or the new ones: nothing is changed but by the RENAME on the head.
+//! `looked` is what is found out before, `tables` what is made and removed, `filled` the loads.
+
+mod filled;
+mod looked;
+mod tables;
+
+use std::time::Duration;
+
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, Mode};
+use job::pool;
+use job::progress::{Progress, Stage};
+use job::report::Report;
+use job::steps::Steps;
+use server::{ConnectOptions, Session};
+use targets::swap::{Before, Pair, Swap};
+
+pub(crate) use looked::{Looked, look, planned};
+
+use self::filled::Loads;
+use self::tables::Tables;
+
+/// Loads one table.
+pub(crate) type LoadOne = fn(&ConnectOptions, &LoadOptions, &dyn Progress) -> Result<Report, Error>;
+
+/// A load of this kind.
+pub(crate) struct Sharded<'l, 's> {
+    pub(crate) connect: &'l ConnectOptions,
+    pub(crate) options: &'l LoadOptions,
+    pub(crate) load_one: LoadOne,
+    pub(crate) progress: &'l dyn Progress,
+    pub(crate) steps: &'l mut Steps<'s>,
+}
+
+impl Sharded<'_, '_> {
+    /// Loads all shards, or none.
+    pub(crate) fn load(&mut self, mut looked: Looked) -> Result<Report, Error> {
+        let tables = Tables::new(self.connect, self.options, &looked);
+        let filled = self
+            .steps
+            .step(Stage::Shadow, || tables.create(&mut looked.target.session))
+            .and_then(|()| {
+                let loads =
+                    Loads::new(self.connect, (self.options, self.load_one), &looked, tables.next());
+                let reports = self.steps.step(Stage::Rows, || loads.run(self.progress))?;
+                let rows = reports.iter().map(|report| report.rows).sum();
+                if rows == 0 && self.options.mode == Mode::Replace && !self.options.allow_empty {
+                    let target = looked.target.table.name.to_string();
+                    return Err(Error::NothingToLoad { target, rejects: 0 });
+                }
+                self.steps.step(Stage::Compare, || {
+                    failpoint::hit("shards.compare");
+                    let session = &mut looked.target.session;
+                    tables.compare(session, rows, self.options.verifies)
+                })?;
+                Ok(reports)
+            });
+        let published = filled.and_then(|reports| {
+            let warnings = self.steps.last_step(Stage::Publish, || {
+                failpoint::hit("shards.swap");
+                swap(&mut looked, self.options)?;
+                failpoint::hit("shards.swapped");
+                let _shield = self.options.interrupt.shield();
+                let (died, dropped) =
+                    pool::catch_again("shards.dropped", || tables.drop_old(&mut looked));
+                let left = dropped.unwrap_or_else(|error| vec![left(&error)]);
+                Ok(died.into_iter().chain(left).collect())
+            })?;
+            Ok((reports, warnings))
+        });
+        match published {
+            Ok((reports, warnings)) => Ok(self.report(&looked, reports, warnings)),
+            Err(error) => Err(self.abandon(&mut looked, &tables, error)),
+        }
+    }
+
+    /// Removes what was made, unless it may be published.
+    fn abandon(&self, looked: &mut Looked, tables: &Tables<'_>, error: Error) -> Error {
+        if matches!(error, Error::SwapUnknown { .. }) {
+            return error;
+        }
+        let _shield = self.options.interrupt.shield();
+        let target = looked.target.table.name.to_string();
+        if !looked.target.session.is_alive() {
+            match Session::connect(self.connect) {
+                Ok(session) => looked.target.session = session,
+                Err(unreached) => return not_clean(error, &target, &unreached.into()),
+            }
+        }
+        match pool::catch(|| tables.abandon(&mut looked.target.session)).and_then(|done| done) {
+            Ok(()) => error,
+            Err(left) => not_clean(error, &target, &left),
+        }
+    }
+
+    fn report(&mut self, looked: &Looked, reports: Vec<Report>, warnings: Vec<String>) -> Report {
+        let facts = &looked.target.facts;
+        let mut all = Report {
+            target: looked.target.table.name.to_string(),
+            job: self.steps.job(),
+            path: "shards",
+            why: format!("its {} partitions are tables of other servers", reports.len()),
+            server: facts.version.text.clone(),
+            server_address: looked.target.session.options().server_text(),
+            on_duplicate: self.options.on_duplicate.name(),
+            threads: self.options.threads,
+            sorted_input: reports.iter().all(|report| report.sorted_input),
+            bytes: reports.iter().map(|report| report.bytes).max().unwrap_or_default(),
+            ..Report::default()
+        };
+        for (report, shard) in reports.into_iter().zip(&looked.map.shards) {
+            all.rows += report.rows;
+            all.duplicates += report.duplicates;
+            all.file_bytes += report.file_bytes;
+            all.spilled_bytes += report.spilled_bytes;
+            all.shards.push(looked::told(shard, Some(&report)));
+            all.warnings.extend(report.warnings);
+        }
+        all.finish(&mut self.steps.stopwatch, warnings);
+        all
+    }
+}
+
+/// The next table takes the place of the table on the head.
+fn swap(looked: &mut Looked, options: &LoadOptions) -> Result<(), Error> {
+    let target = &mut looked.target;
+    let (aside, mode) = match options.mode {
+        Mode::Replace => (target.names.replaced.clone(), targets::swap::Mode::Replace),
+        Mode::Insert | Mode::Append => (target.names.emptied.clone(), targets::swap::Mode::Insert),
+    };
+    let before = Before::Unchanged {
+        aside,
+        definition: target.table.definition.clone(),
+        foreign_keys: Vec::new(),
+        mode,
+        triggers: None,
+    };
+    let (table, replacement) = (target.table.name.clone(), target.names.shadow.clone());
+    let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
+    let swap = Swap::new(vec![Pair { table, replacement, before }]);
+    swap.run(&mut target.session, wait).map_err(|error| match error {
+        server::Error::Unanswered(_) => {
+            let (target, reason) = (target.table.name.to_string(), error.to_string());
+            Error::SwapUnknown { target, reason }
+        }
+        error => error.into(),
+    })
+}
+
+fn left(error: &Error) -> String {
+    format!(
+        "all rows are in, but the old tables could not be removed ({error}): the next load does it"
+    )
+}
+
+fn not_clean(error: Error, target: &str, left: &Error) -> Error {
+    let state = format!(
+        "{target} is as it was, what the load made on the shards could not all be removed, the next load of \
+         the table does it ({left})"
+    );
+    Error::Step { step: Stage::Rows.name(), error: Box::new(error), state, clean: false }
+}

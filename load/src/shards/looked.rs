@@ -1,0 +1,236 @@
+//! What is found out before anything is made: where the shards are, that their tables are like the head's,
+//! and that it is known here which of them takes a row.
+
+use std::sync::Arc;
+
+use encode::inspected::Inspected;
+use encode::partition;
+use encode::routed::RowRouter;
+use job::error::Error;
+use job::options::{LoadOptions, Mode};
+use job::report::{Report, ShardReport};
+use schema::{Engine, Table, TableKind};
+use server::{ConnectOptions, Session, catalog, replicas};
+use sources::Source;
+use targets::Lock;
+use targets::shards::{Shard, ShardMap};
+use values::SqlMode;
+
+/// What is known of the target.
+pub(crate) struct Looked {
+    /// Held, so that no other load is at it.
+    pub(crate) target: Lock,
+    pub(super) map: ShardMap,
+    pub(super) router: Arc<RowRouter>,
+    /// How values are read, on all shards.
+    pub(super) sql_mode: String,
+    /// That of the head's sessions; none where the connection has one.
+    pub(super) time_zone: Option<String>,
+}
+
+/// Looks at the target and its shards.
+///
+/// Errors: [`Error::Unfit`] with all that is in the way; [`Error::Shard`].
+pub(crate) fn look(
+    mut target: Lock,
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    source: &mut dyn Source,
+) -> Result<Looked, Error> {
+    let found = found(&mut target, connect, options, source)?;
+    let Found { map, inspected, router } = found;
+    let lacking = || Error::Internal("a router that was made is gone".to_owned());
+    let partitions = inspected.router.as_ref().ok_or_else(lacking)?;
+    let differences = partition::differences(&mut target, partitions, &inspected.convert)?;
+    if let Some(what) = differences {
+        return Err(unfit(&target.table, vec![what]));
+    }
+    let time_zone = time_zone(&mut target.session, connect, options, &map)?;
+    let sql_mode = inspected.sql_mode;
+    if options.mode == Mode::Insert && !target.is_empty()? {
+        return Err(server::Error::NotEmpty(target.table.name.to_string()).into());
+    }
+    Ok(Looked { target, map, router: Arc::new(router), sql_mode, time_zone })
+}
+
+/// The same for who only wants to know; changes nothing, so that the server is not asked where it puts rows.
+pub(crate) fn planned(
+    target: &mut Lock,
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    source: &mut dyn Source,
+) -> Result<Vec<ShardReport>, Error> {
+    let found = found(target, connect, options, source)?;
+    Ok(found.map.shards.iter().map(|shard| told(shard, None)).collect())
+}
+
+/// A shard for people, with what was loaded.
+pub(super) fn told(shard: &Shard, report: Option<&Report>) -> ShardReport {
+    ShardReport {
+        partition: shard.partition.clone(),
+        server: shard.server.clone(),
+        address: shard.address.clone(),
+        table: shard.table.to_string(),
+        path: report.map(|report| report.path),
+        rows: report.map(|report| report.rows),
+        seconds: report.map(|report| report.seconds),
+    }
+}
+
+/// How a shard is reached: by the account of the load.
+pub(super) fn reached(shard: &Shard, connect: &ConnectOptions) -> Result<ConnectOptions, Error> {
+    let reached = replicas::reached(&shard.address, connect).map_err(|error| of(shard, error))?;
+    Ok(ConnectOptions { interrupt: connect.interrupt.clone(), ..reached })
+}
+
+/// A session on a shard.
+pub(super) fn session(shard: &Shard, connect: &ConnectOptions) -> Result<Session, Error> {
+    Session::connect(&reached(shard, connect)?).map_err(|error| of(shard, error))
+}
+
+/// What befell a shard.
+pub(super) fn of(shard: &Shard, error: impl Into<Error>) -> Error {
+    let name = match shard.server == shard.address {
+        true => shard.address.clone(),
+        false => format!("{} ({})", shard.server, shard.address),
+    };
+    Error::Shard { name, error: Box::new(error.into()) }
+}
+
+struct Found {
+    map: ShardMap,
+    inspected: Inspected,
+    router: RowRouter,
+}
+
+fn found(
+    target: &mut Lock,
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    source: &mut dyn Source,
+) -> Result<Found, Error> {
+    let against = against(&target.table, options, source);
+    if !against.is_empty() {
+        return Err(unfit(&target.table, against));
+    }
+    let Lock { session, table, .. } = &mut *target;
+    let map = ShardMap::read(session, (&table.name, &table.definition), &options.shard_addresses)?;
+    let map = map.map_err(|why| unfit(table, vec![why]))?;
+    let mut inspected = Inspected::new(target, options, source)?;
+    let Some(partitions) = &inspected.router else {
+        let mut reasons = std::mem::take(&mut inspected.unfit);
+        let by = target.table.partitioning.as_ref();
+        reasons.extend(by.and_then(|by| by.unfit()).map(|what| format!("partitions by {what}")));
+        let reasons = reasons
+            .into_iter()
+            .map(|why| format!("{why}, so that only the head can tell rows apart"));
+        return Err(unfit(&target.table, reasons.collect()));
+    };
+    let names: Vec<String> =
+        target.table.columns.iter().map(|column| column.name.clone()).collect();
+    let zero_is_value =
+        SqlMode::parse(&inspected.sql_mode).contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+    let router = RowRouter::new(partitions, &names, &inspected.columns, zero_is_value);
+    let router = router.map_err(|why| unfit(&target.table, vec![why]))?;
+    for shard in &map.shards {
+        let mut session = self::session(shard, connect)?;
+        let there = catalog::read(&mut session, &shard.table).map_err(|error| of(shard, error))?;
+        if let Some(what) = difference(&target.table, &there) {
+            return Err(unfit(
+                &target.table,
+                vec![format!("{} on {} {what}", shard.table, shard.server)],
+            ));
+        }
+    }
+    Ok(Found { map, inspected, router })
+}
+
+/// What of options and table no load of shards does.
+fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<String> {
+    let is_pipe = source.files().iter().any(|file| file.bytes.is_none());
+    let found = [
+        (
+            options.mode == Mode::Append,
+            "rows are not added to shards: --mode replace, or insert into an empty table",
+        ),
+        (
+            options.rejects_max > 0 || options.rejects_max_percent.is_some(),
+            "a load of shards takes no refused rows: --rejects-max 0",
+        ),
+        (options.duplicates.is_some(), "a load of shards writes no --duplicates"),
+        (!options.replicas.named.is_empty(), "a load of shards takes no --replica"),
+        (options.tune.is_some(), "a load of shards sets no variables: without --tune"),
+        (options.selection.is_some(), "a job file's tables cannot be shards"),
+        (
+            is_pipe,
+            "each shard reads the input by itself, and a pipe can be read only once: write it to a file",
+        ),
+        (!table.triggers.is_empty(), "the head's triggers would not run: the rows do not pass it"),
+        (table.kind != TableKind::Base, "it is no plain table"),
+    ];
+    found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why.to_owned()).collect()
+}
+
+fn unfit(table: &Table, reasons: Vec<String>) -> Error {
+    Error::Unfit { target: table.name.to_string(), path: None, reasons }
+}
+
+/// What a shard's table has that the head's has not, or the other way round, in words.
+fn difference(head: &Table, shard: &Table) -> Option<String> {
+    if shard.engine != Engine::InnoDb || shard.kind != TableKind::Base {
+        return Some(format!("is not a plain InnoDB table ({})", shard.engine));
+    }
+    if !shard.triggers.is_empty() || !shard.foreign_keys.is_empty() {
+        return Some("has triggers or foreign keys, which a new table would lack".to_owned());
+    }
+    let (ours, theirs) = (shape(&head.definition), shape(&shard.definition));
+    if ours == theirs {
+        return None;
+    }
+    let other = ours.iter().zip(&theirs).find(|(a, b)| a != b);
+    Some(match other {
+        Some((a, b)) => {
+            format!("is not like the head's table: {} there, {} here", b.trim(), a.trim())
+        }
+        None => "is not like the head's table: it has more or fewer columns and keys".to_owned(),
+    })
+}
+
+/// Columns and keys, a line each, and the character set.
+fn shape(definition: &str) -> Vec<&str> {
+    let (columns, options) = definition.rsplit_once("\n) ENGINE=").unwrap_or((definition, ""));
+    let options = options.split('\n').next().unwrap_or_default();
+    let of_texts = |word: &&str| word.starts_with("CHARSET=") || word.starts_with("COLLATE=");
+    let lines = columns.lines().map(|line| line.trim_end_matches(','));
+    lines.chain(options.split(' ').filter(of_texts)).collect()
+}
+
+/// The zone that moments are told in on the head: the same counts on the shards.
+fn time_zone(
+    session: &mut Session,
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    map: &ShardMap,
+) -> Result<Option<String>, Error> {
+    if options.time_zone.is_some() || connect.time_zone.is_some() {
+        return Ok(None);
+    }
+    let ask = "SELECT @@session.time_zone, @@system_time_zone";
+    let row = session.query_row(ask)?;
+    let (zone, system) = (row.text(0)?, row.text(1)?);
+    if zone != "SYSTEM" {
+        return Ok(Some(zone));
+    }
+    for shard in &map.shards {
+        let row =
+            self::session(shard, connect)?.query_row(ask).map_err(|error| of(shard, error))?;
+        let there = row.text(1)?;
+        if there != system {
+            return Err(Error::Usage(format!(
+                "clocks of the head show {system}, those of {} {there}: say by --time-zone what the input's do",
+                shard.server
+            )));
+        }
+    }
+    Ok(Some(zone))
+}
