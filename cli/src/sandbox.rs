@@ -37,6 +37,8 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
             }
             let dir = sandbox.dir().display();
             match status {
+                // Only the servers of shards were made.
+                Status::Absent if servers > 0 => {}
                 Status::Absent => println!("there is no sandbox in {dir}"),
                 Status::Stopped => println!("was not running; its data stays in {dir}"),
                 Status::Running { .. } => println!("stopped; its data stays in {dir}"),

@@ -136,7 +136,7 @@ impl<'a> Output<'a> {
         match found {
             Some(name) => Err(Error::Usage(format!(
                 "{} is there already; --force writes over it",
-                folder.path().join(name).display()
+                self.shown(folder, &name).display()
             ))),
             None => Ok(()),
         }
@@ -211,7 +211,15 @@ impl<'a> Output<'a> {
     fn path(&self) -> PathBuf {
         match &self.folder {
             None => PathBuf::from("standard output"),
-            Some(folder) => folder.path().join(self.names.of(self.whole.len() + 1)),
+            Some(folder) => self.shown(folder, &self.names.of(self.whole.len() + 1)),
+        }
+    }
+
+    /// A file of the folder, as it was asked for.
+    fn shown(&self, folder: &Folder, name: &OsStr) -> PathBuf {
+        match &self.options.place {
+            Place::File(path) => path.clone(),
+            Place::Folder { .. } | Place::Stdout => folder.path().join(name),
         }
     }
 
@@ -262,13 +270,13 @@ impl<'a> Output<'a> {
                 if !self.options.force {
                     placed.iter().for_each(|name| drop(folder.remove(name.as_os_str(), WHAT)));
                 }
-                return Err(Error::io("placing", &folder.path().join(name))(source));
+                return Err(Error::io("placing", &self.shown(folder, name))(source));
             }
             placed.push(name.clone());
         }
         self.remove_older(folder)?;
         folder.sync(WHAT).map_err(Error::io("syncing", folder.path()))?;
-        Ok(placed.into_iter().map(|name| folder.path().join(name)).collect())
+        Ok(placed.iter().map(|name| self.shown(folder, name)).collect())
     }
 
     /// Removes files of an export before that had more of them: all that are left belong together.

@@ -23,7 +23,8 @@ use crate::error::Error;
 use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo, SpaceId};
 use crate::layout::blank_page;
 use crate::page::{
-    AlignedPage, BODY, PageBytes, TRAILER, fil_header, page_type, seal, view, write_at,
+    AlignedPage, BODY, CHECKSUM, PageBytes, TRAILER, checksum, fil_header, page_type, seal, u32_at,
+    view, write_at,
 };
 use crate::page_fill::RECORD_BYTES_MAX;
 use crate::record::{EncodedRecord, RECORD_HEADER, RecordShape, RecordWriter};
@@ -303,7 +304,8 @@ impl BlobPages {
 
 /// Appends the value of a reference in a file of a server, as far as it is off page.
 ///
-/// Errors: a source that fails; a chain of pages that is not as long as the value.
+/// Errors: a source that fails; a page with another checksum than its bytes; a chain of pages that is not as long
+/// as the value.
 pub fn read_value(
     source: &dyn PageSource,
     reference: &BlobReference,
@@ -316,6 +318,10 @@ pub fn read_value(
             return Err(broken(page_no, left, "pages for all of the value"));
         }
         read_page(source, page_no, page)?;
+        let stored = u32_at(page, CHECKSUM);
+        if stored != checksum(page) {
+            return Err(broken(page_no, stored as usize, "the checksum of the page's bytes"));
+        }
         let header: BlobHeader = *view(page, BODY);
         let bytes = header.part_len.get() as usize;
         let is_part =

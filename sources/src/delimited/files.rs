@@ -430,7 +430,8 @@ impl OpenFile {
     /// Fills the chunk with whole records; false if there are none left.
     fn fill(&mut self, chunk: &mut Chunk, options: &SourceOptions) -> Result<bool> {
         if self.is_unclosed {
-            return Ok(self.hand_out_unclosed(chunk));
+            self.hand_out_unclosed(chunk);
+            return Ok(true);
         }
         if self.ended && self.rest.is_empty() {
             return Ok(false);
@@ -471,10 +472,11 @@ impl OpenFile {
         }
         self.offset += self.unit.file_bytes(&chunk.bytes);
         self.line += lines - newlines(&self.rest);
-        match cut {
-            0 if self.is_unclosed => Ok(self.hand_out_unclosed(chunk)),
-            cut => Ok(cut > 0),
+        if cut == 0 && self.is_unclosed {
+            self.hand_out_unclosed(chunk);
+            return Ok(true);
         }
+        Ok(cut > 0)
     }
 
     /// Where a quote is open at the end of `bytes`: cuts them behind the line that it opened in, and has
@@ -496,7 +498,7 @@ impl OpenFile {
     }
 
     /// The line with the open quote, for itself; the next one begins anew.
-    fn hand_out_unclosed(&mut self, chunk: &mut Chunk) -> bool {
+    fn hand_out_unclosed(&mut self, chunk: &mut Chunk) {
         chunk.bytes.clear();
         chunk.bytes.append(&mut self.rest);
         (chunk.offset, chunk.unit, chunk.first_line) = (self.offset, self.unit, self.line);
@@ -505,7 +507,6 @@ impl OpenFile {
         self.line += newlines(&chunk.bytes);
         self.splitter.begin_anew();
         self.is_unclosed = false;
-        true
     }
 
     /// At the end of the file: no quote may be open.
