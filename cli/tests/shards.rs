@@ -1,5 +1,7 @@
 //! Tables whose partitions are tables of other servers: a head with Spider and three shards.
 
+mod appended;
+
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -192,7 +194,9 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
     scene.load(&["--shard", &twice]).refused(2, &["two partitions have the rows"]);
     scene.load(&[]).done();
     let before = scene.counts();
-    scene.load(&["--mode", "append"]).refused(2, &["rows are not added to shards"]);
+    scene
+        .load(&["--mode", "append", "--unlogged"])
+        .refused(2, &["in the shards' binary logs: without --unlogged"]);
     scene.load(&replace(&["--rejects-max", "5"])).refused(2, &["takes no refused rows"]);
     scene
         .load(&replace(&["--shard", "s2=127.0.0.1:1"]))

@@ -294,6 +294,29 @@ pub enum Error {
         /// What was met.
         error: Box<Error>,
     },
+    /// Rows that were to be added to shards are prepared there, and some not committed yet.
+    #[error(
+        "the rows for {target} are prepared on its shards and not all of them are committed: {what}; the same command again, or the next load of the table, from any machine, brings it to an end: all of them or none, once"
+    )]
+    Pending {
+        /// `database.table`.
+        target: String,
+        /// What was met.
+        what: String,
+    },
+    /// Shards do not have what they had prepared, though it was decided that it is to be.
+    #[error(
+        "rows were added to {target} on all shards but {}, which had prepared theirs and has neither them nor what it prepared: somebody has rolled it back there, or the server came up from an older copy of its files. No load goes on before that is mended by hand; {record} says what was to be added, and dropping that table has loads go on",
+        .shards.join(" and ")
+    )]
+    LostBranches {
+        /// `database.table`.
+        target: String,
+        /// Which.
+        shards: Vec<String>,
+        /// The table on the head, quoted.
+        record: String,
+    },
     /// The head does not find the rows that went to the shards.
     #[error(
         "the head finds the rows for {target} otherwise than they were sent, and nothing was published: {what}"

@@ -151,6 +151,8 @@ impl<'a> Steps<'a> {
         match error {
             error @ (Error::SwapUnknown { .. }
             | Error::AllIn { .. }
+            | Error::Pending { .. }
+            | Error::LostBranches { .. }
             | Error::Server(server::Error::CommitUnknown(_))) => error,
             Error::Appended { target, rows, .. } => Error::Appended {
                 error: Box::new(Error::StoppedAdding { by, stage }),

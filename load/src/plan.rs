@@ -1,13 +1,10 @@
 //! Which way into the server a load takes, and why not a faster one.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::Sender;
-use std::time::Duration;
 
 use encode::input;
 use encode::inspected::Inspected;
 use job::error::Error;
-use job::failpoint;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, OnDuplicate};
 use job::report::ShardReport;
@@ -17,7 +14,7 @@ use serde::Serialize;
 use server::replication::notes::{self, Arrival};
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use sources::{FileSource, Source};
-use targets::{Lock, LockOptions};
+use targets::Lock;
 
 use crate::copies;
 use crate::ddl;
@@ -26,6 +23,7 @@ use crate::foreseen;
 use crate::ladder::{self, Climbed, Purpose, Refused};
 use crate::least;
 use crate::shards;
+use crate::taken::{lock, no_table};
 
 /// Tables that a note names.
 const KEYS_NAMED: usize = 3;
@@ -110,7 +108,7 @@ pub(crate) fn planned(
     };
     let (mut target, climbed) = match climbed(session, options, (&memory, &mut *source))? {
         Way::Ladder(target, climbed) => (*target, *climbed),
-        Way::Shards(shards) => return Ok((plan.of_shards(shards), None)),
+        Way::Shards(shards) => return Ok((plan.of_shards(shards, options), None)),
     };
     let (mut plan, inspected) = plan.of_climbed(&target, climbed, options, |_| false)?;
     plan.notes.extend(plan.replication_notes(&mut target, options)?);
@@ -215,13 +213,12 @@ impl Plan {
     }
 
     /// For a table whose partitions are tables of other servers.
-    fn of_shards(mut self, shards: Vec<ShardReport>) -> Plan {
+    fn of_shards(mut self, shards: Vec<ShardReport>, options: &LoadOptions) -> Plan {
         self.path = Some("shards");
-        self.why = format!("its {} partitions are tables of other servers", shards.len());
+        self.why = shards::why(options.mode, shards.len());
+        self.notes
+            .extend(shards::notes(options.mode, self.input_bytes / shards.len().max(1) as u64));
         self.shards = shards;
-        self.notes.push(
-            "each shard is loaded by its own best way, and reads the input by itself".to_owned(),
-        );
         self
     }
 
@@ -356,30 +353,4 @@ fn on_duplicate(on_duplicate: OnDuplicate) -> &'static str {
              ON DUPLICATE KEY UPDATE"
         }
     }
-}
-
-/// Takes the target for this load alone; `told` hears of locks that are waited for.
-pub(crate) fn lock(
-    session: Session,
-    options: &LoadOptions,
-    told: Option<&Sender<String>>,
-) -> Result<Lock, Error> {
-    let name = TableName::new(&options.database, &options.table);
-    let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
-    let reconnect_wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
-    let lock_options = LockOptions {
-        lock_wait: wait,
-        reconnect_wait,
-        told: told.cloned(),
-        datadir: None,
-        no_triggers: options.no_triggers,
-    };
-    Lock::take(session, &name, &lock_options).map_err(|error| match error {
-        server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
-        error => error.into(),
-    })
-}
-
-fn no_table(name: &str) -> Error {
-    Error::Usage(format!("table {name} does not exist; --ddl FILE or --create would make it"))
 }

@@ -1,11 +1,10 @@
 //! A load from its beginning to its end, whichever way it takes.
 
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::Sender;
 
 use encode::input;
 use job::error::Error;
-use job::failpoint;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
 use job::pool;
@@ -23,10 +22,11 @@ use crate::copies::{self, Copies};
 use crate::ddl::{self, Made};
 use crate::fill::{Filling, drop_ledger};
 use crate::forecast::Forecast;
+use crate::journaled::job;
 use crate::ladder::{self, Purpose, Rung};
-use crate::plan;
 use crate::shards::{self, Looked, Sharded};
 use crate::speeds::Speeds;
+use crate::taken::lock;
 
 /// Loads files into a table: all of it, or nothing.
 ///
@@ -83,53 +83,6 @@ fn load_input(
     outcome
 }
 
-/// A job from the first line of its journal to the last: `work` is done with connections that end
-/// when they are asked to, and what it waits for is told.
-pub(crate) fn job<T>(
-    connect: &ConnectOptions,
-    options: &LoadOptions,
-    target: &str,
-    progress: &dyn Progress,
-    work: impl FnOnce(&ConnectOptions, &mut Steps<'_>, Sender<String>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let connect = ConnectOptions {
-        interrupt: options.interrupt.clone(),
-        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
-        unlogged: options.unlogged,
-        unchecked_keys: options.unchecked_keys,
-        ..connect.clone()
-    };
-    let _watcher = options.interrupt.watch(&connect);
-    let begun = (target, options.command.as_ref());
-    let mut steps = Steps::begin(&options.state_dir, begun, progress, options.interrupt.clone())?;
-    let outcome = std::thread::scope(|scope| {
-        let (told, waits) = channel();
-        // Ends with the target, which has the other end.
-        let telling = scope.spawn(move || {
-            failpoint::hit("thread.told");
-            waits.iter().for_each(|text: String| progress.waiting(&text));
-        });
-        let outcome = pool::catch(|| work(&connect, &mut steps, told));
-        // What is not told changes nothing of what was done.
-        let _ = telling.join();
-        outcome.and_then(|outcome| outcome)
-    })
-    .map_err(|error| steps.explain(unbegun(error, &steps)));
-    steps.end(&outcome);
-    outcome
-}
-
-/// A mistake of ours before anything was begun says so.
-fn unbegun(error: Error, steps: &Steps<'_>) -> Error {
-    match error {
-        Error::Internal(_) if steps.stage == Stage::Inspect => {
-            let state = format!("{} is as it was, nothing was begun", steps.target());
-            Error::Step { step: steps.stage.name(), error: Box::new(error), state, clean: true }
-        }
-        error => error,
-    }
-}
-
 /// Removes a file of refused rows that nobody has asked for, if there are none.
 pub(crate) fn remove_empty(rejects: &Path) {
     if std::fs::metadata(rejects).is_ok_and(|meta| meta.len() == 0) {
@@ -161,7 +114,7 @@ fn run(
         Found::Shards(looked) => {
             // Each shard reads it by itself.
             drop(source);
-            return Sharded { connect, options, load_one: load, progress, steps }.load(*looked);
+            return Sharded { connect, options, load_table: load, progress, steps }.load(*looked);
         }
     };
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };
@@ -252,14 +205,8 @@ fn inspect(
     told: &Sender<String>,
 ) -> Result<Found, Error> {
     let mut against = Vec::new();
-    match copies::climb(
-        connect,
-        options,
-        (memory, &mut *source),
-        Some(told),
-        Purpose::Load,
-        plan::lock,
-    )? {
+    match copies::climb(connect, options, (memory, &mut *source), Some(told), Purpose::Load, lock)?
+    {
         Ok((target, climbed, copies)) => {
             let rung = climbed.require(&target, options)?;
             let made = Made::default();
@@ -270,7 +217,7 @@ fn inspect(
     }
     let mut session = Session::connect(connect)?;
     let made = ddl::make_table(&mut session, options)?;
-    let locked = pool::catch(|| plan::lock(session, options, Some(told)));
+    let locked = pool::catch(|| lock(session, options, Some(told)));
     let mut target = match locked.and_then(|locked| locked) {
         Ok(target) => target,
         Err(error) => {

@@ -49,6 +49,7 @@ use server::{ConnectOptions, Interrupt};
 
 use self::look::Looked;
 use crate::ddl;
+use crate::journaled;
 use crate::run::{self, remove_empty};
 
 pub use self::each::load_each;
@@ -121,7 +122,7 @@ fn load_all_of(
     let (first, mut kept) = (&tables[0], Vec::new());
     let told = told(tables);
     let mut lines = None;
-    let outcome = run::job(connect, first, &told, progress, |connect, steps, told_by| {
+    let outcome = journaled::job(connect, first, &told, progress, |connect, steps, told_by| {
         let tables: Vec<LoadOptions> = tables
             .iter()
             .map(|options| {

@@ -1,21 +1,28 @@
 //! A load into a table whose partitions are tables of other servers.
 //!
 //! ```text
-//! head      look: map, router, shards --> next table, empty ---------- CHECK, count --> RENAME, drop the old
-//! shard 1         its table is alike          table -> load of its rows --^
-//! shard n         the same                    table -> load of its rows --^
+//! head look: map, router, shards --> next table, empty ---------- CHECK, count --> RENAME, drop the old
+//! shard 1         its table is alike table -> load of its rows --^
+//! shard n the same table -> load of its rows --^
 //! ```
 //!
 //! A shard is loaded as any table is, by its own best way, into a table beside the one that it has. Readers
 //! see the old rows of all shards or the new ones: nothing is changed but by the RENAME on the head.
 //! `looked` is what is found out before, `tables` what is made and removed, `filled` the loads.
+//!
+//! Rows are added by another way (`appended`), all or none too, and `cleaned` brings to an end what of that was
+//! broken off.
 
+mod appended;
+mod cleaned;
 mod filled;
 mod looked;
+mod reached;
 mod tables;
 
 use std::time::Duration;
 
+use disk::size::show;
 use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, Mode};
@@ -32,27 +39,45 @@ use self::filled::Loads;
 use self::tables::Tables;
 
 /// Loads one table.
-pub(crate) type LoadOne = fn(&ConnectOptions, &LoadOptions, &dyn Progress) -> Result<Report, Error>;
+pub(crate) type LoadTable =
+    fn(&ConnectOptions, &LoadOptions, &dyn Progress) -> Result<Report, Error>;
+
+/// Loads the shard of this number.
+type LoadOne<'l> = dyn Fn(usize, &ConnectOptions, &LoadOptions, &dyn Progress) -> Result<Report, Error>
+    + Sync
+    + 'l;
 
 /// A load of this kind.
 pub(crate) struct Sharded<'l, 's> {
     pub(crate) connect: &'l ConnectOptions,
     pub(crate) options: &'l LoadOptions,
-    pub(crate) load_one: LoadOne,
+    pub(crate) load_table: LoadTable,
     pub(crate) progress: &'l dyn Progress,
     pub(crate) steps: &'l mut Steps<'s>,
 }
 
 impl Sharded<'_, '_> {
     /// Loads all shards, or none.
-    pub(crate) fn load(&mut self, mut looked: Looked) -> Result<Report, Error> {
+    pub(crate) fn load(&mut self, looked: Looked) -> Result<Report, Error> {
+        match self.options.mode {
+            Mode::Append => self.append(looked),
+            Mode::Insert | Mode::Replace => self.replace(looked),
+        }
+    }
+
+    fn replace(&mut self, mut looked: Looked) -> Result<Report, Error> {
+        let load_table = self.load_table;
+        let load_one =
+            |_, connect: &ConnectOptions, options: &LoadOptions, progress: &dyn Progress| {
+                load_table(connect, options, progress)
+            };
         let tables = Tables::new(self.connect, self.options, &looked);
         let filled = self
             .steps
             .step(Stage::Shadow, || tables.create(&mut looked.target.session))
             .and_then(|()| {
-                let loads =
-                    Loads::new(self.connect, (self.options, self.load_one), &looked, tables.next());
+                let load = (self.options, &load_one as &LoadOne<'_>);
+                let loads = Loads::new(self.connect, load, &looked, tables.next());
                 let reports = self.steps.step(Stage::Rows, || loads.run(self.progress))?;
                 let rows = reports.iter().map(|report| report.rows).sum();
                 if rows == 0 && self.options.mode == Mode::Replace && !self.options.allow_empty {
@@ -74,7 +99,8 @@ impl Sharded<'_, '_> {
                 let _shield = self.options.interrupt.shield();
                 let (died, dropped) =
                     pool::catch_again("shards.dropped", || tables.drop_old(&mut looked));
-                let left = dropped.unwrap_or_else(|error| vec![left(&error)]);
+                let mut left = dropped.unwrap_or_else(|error| vec![left(&error)]);
+                left.extend(cleaned::forget_all(&mut looked.target).err().map(|e| self::left(&e)));
                 Ok(died.into_iter().chain(left).collect())
             })?;
             Ok((reports, warnings))
@@ -110,7 +136,7 @@ impl Sharded<'_, '_> {
             target: looked.target.table.name.to_string(),
             job: self.steps.job(),
             path: "shards",
-            why: format!("its {} partitions are tables of other servers", reports.len()),
+            why: why(self.options.mode, reports.len()),
             server: facts.version.text.clone(),
             server_address: looked.target.session.options().server_text(),
             on_duplicate: self.options.on_duplicate.name(),
@@ -129,6 +155,34 @@ impl Sharded<'_, '_> {
         }
         all.finish(&mut self.steps.stopwatch, warnings);
         all
+    }
+}
+
+/// Why such a table is loaded as it is.
+pub(crate) fn why(mode: Mode, partitions: usize) -> String {
+    let how = match mode {
+        Mode::Append => ", each of which gets its rows by a branch of one transaction",
+        Mode::Insert | Mode::Replace => "",
+    };
+    format!("its {partitions} partitions are tables of other servers{how}")
+}
+
+/// What else is to be known before; `bytes` of the input are a shard's on average.
+pub(crate) fn notes(mode: Mode, bytes: u64) -> Vec<String> {
+    match mode {
+        Mode::Insert | Mode::Replace => vec![
+            "each shard is loaded by its own best way, and reads the input by itself".to_owned(),
+        ],
+        Mode::Append => vec![
+            format!(
+                "each shard holds undo and locks of all its rows, about {} of input, until the last of them has \
+                 its rows: others who write the same keys wait, and so do ALTER and DROP TABLE of the shards' tables",
+                show(bytes)
+            ),
+            "between the first shard's commit and the last one's, some milliseconds, a reader through the head \
+             can see the new rows of some shards and not yet those of others"
+                .to_owned(),
+        ],
     }
 }
 

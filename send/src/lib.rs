@@ -40,7 +40,7 @@ mod sync {
 }
 
 pub use landing::{Ask, Landing, Way};
-pub use resume::sweep;
+pub use resume::{input_text, sweep};
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -189,6 +189,18 @@ pub(crate) fn input_words(
     words
 }
 
+/// What makes two loads the same, as a ledger would have it: for those who keep one of another kind.
+///
+/// Errors: a job that cannot be written down.
+pub fn input_text(
+    options: &LoadOptions,
+    inspected: &Inspected,
+    source_words: &str,
+) -> Result<String, Error> {
+    let files = options.files.iter().map(|file| file.as_path());
+    Job::new(files, input_words(options, inspected, source_words, false), 0).text()
+}
+
 /// Refuses to add rows at once to those of a load that was interrupted.
 pub(crate) fn refuse_interrupted(target: &mut Lock, mode: Mode) -> Result<(), Error> {
     if mode != Mode::Append || target.is_empty()? {

@@ -10,18 +10,20 @@
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
 //! [`export`] has its rows read meanwhile; [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers` removes what a
 //! killed load left, of which `left` knows for many targets; `followers` are locked with whom they refer to; `recover` goes on after a connection was lost; [`waiting`] is for locks of
-//! others, `backup` for backups; [`shards`] are tables of other servers; `triggers` stay on the target; [`identity`] says whether another may take the
+//! others, `backup` for backups; [`shards`] are tables of other servers, [`branches`] the rows that these get by an append, and [`decisions`] says whether they stay; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
 
 #![forbid(unsafe_code)]
 
 mod backup;
 mod behind;
+pub mod branches;
 mod built_file;
 mod busy;
 mod checkpoint;
 mod copy;
 mod covered;
+pub mod decisions;
 pub mod export;
 mod followers;
 pub mod foreign_keys;

@@ -26,6 +26,8 @@ pub struct Names {
     pub row_ids: TableName,
     /// Which portions of a load by statements are in.
     pub ledger: TableName,
+    /// Which appends to shards are begun, and which of them are decided.
+    pub appends: TableName,
     /// The server's named lock.
     pub lock: String,
 }
@@ -44,6 +46,7 @@ impl Names {
             extended: name("before"),
             row_ids: name("ids"),
             ledger: name("ledger"),
+            appends: name("append"),
             lock: format!("inrush_{}", digest_of(target)),
         }
     }

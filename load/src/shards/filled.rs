@@ -29,7 +29,7 @@ pub(super) struct Loads<'l> {
     options: LoadOptions,
     router: Arc<RowRouter>,
     next: &'l ShardMap,
-    load_one: LoadOne,
+    load_one: &'l LoadOne<'l>,
     at_once: usize,
     /// Of no use any more: another has failed.
     stop: Arc<AtomicBool>,
@@ -38,7 +38,7 @@ pub(super) struct Loads<'l> {
 impl<'l> Loads<'l> {
     pub(super) fn new(
         connect: &'l ConnectOptions,
-        (options, load_one): (&LoadOptions, LoadOne),
+        (options, load_one): (&LoadOptions, &'l LoadOne<'l>),
         looked: &Looked,
         next: &'l ShardMap,
     ) -> Loads<'l> {
@@ -109,7 +109,7 @@ impl<'l> Loads<'l> {
             selection: Some(Arc::new(rows)),
             ..self.options.clone()
         };
-        (self.load_one)(&connect, &options, progress)
+        (self.load_one)(at, &connect, &options, progress)
     }
 
     /// Why a load ended: nothing of its own where another had failed before.

@@ -7,14 +7,19 @@ use encode::inspected::Inspected;
 use encode::partition;
 use encode::routed::RowRouter;
 use job::error::Error;
-use job::options::{LoadOptions, Mode};
+use job::options::{LoadOptions, LoadPath, Mode};
 use job::report::{Report, ShardReport};
 use schema::{Engine, Table, TableKind};
-use server::{ConnectOptions, Session, catalog, replicas};
+use server::{ConnectOptions, Session, catalog, privileges};
 use sources::Source;
 use targets::Lock;
+use targets::branches;
+use targets::decisions::Append;
 use targets::shards::{Shard, ShardMap};
 use values::SqlMode;
+
+use super::cleaned::{self, Cleaner};
+pub(super) use super::reached::{of, reached, session};
 
 /// What is known of the target.
 pub(crate) struct Looked {
@@ -26,6 +31,10 @@ pub(crate) struct Looked {
     pub(super) sql_mode: String,
     /// That of the head's sessions; none where the connection has one.
     pub(super) time_zone: Option<String>,
+    /// What makes an append the same as another.
+    pub(super) input: String,
+    /// The append of the same input that is in, and whose command has not heard of it.
+    pub(super) before: Option<Append>,
 }
 
 /// Looks at the target and its shards.
@@ -39,6 +48,8 @@ pub(crate) fn look(
 ) -> Result<Looked, Error> {
     let found = found(&mut target, connect, options, source)?;
     let Found { map, inspected, router } = found;
+    let input = cleaned::input(options, &inspected, &source.words())?;
+    let before = Cleaner { connect, options, map: &map }.clean(&mut target, &input)?;
     let lacking = || Error::Internal("a router that was made is gone".to_owned());
     let partitions = inspected.router.as_ref().ok_or_else(lacking)?;
     let differences = partition::differences(&mut target, partitions, &inspected.convert)?;
@@ -50,7 +61,7 @@ pub(crate) fn look(
     if options.mode == Mode::Insert && !target.is_empty()? {
         return Err(server::Error::NotEmpty(target.table.name.to_string()).into());
     }
-    Ok(Looked { target, map, router: Arc::new(router), sql_mode, time_zone })
+    Ok(Looked { target, map, router: Arc::new(router), sql_mode, time_zone, input, before })
 }
 
 /// The same for who only wants to know; changes nothing, so that the server is not asked where it puts rows.
@@ -77,26 +88,6 @@ pub(super) fn told(shard: &Shard, report: Option<&Report>) -> ShardReport {
     }
 }
 
-/// How a shard is reached: by the account of the load.
-pub(super) fn reached(shard: &Shard, connect: &ConnectOptions) -> Result<ConnectOptions, Error> {
-    let reached = replicas::reached(&shard.address, connect).map_err(|error| of(shard, error))?;
-    Ok(ConnectOptions { interrupt: connect.interrupt.clone(), ..reached })
-}
-
-/// A session on a shard.
-pub(super) fn session(shard: &Shard, connect: &ConnectOptions) -> Result<Session, Error> {
-    Session::connect(&reached(shard, connect)?).map_err(|error| of(shard, error))
-}
-
-/// What befell a shard.
-pub(super) fn of(shard: &Shard, error: impl Into<Error>) -> Error {
-    let name = match shard.server == shard.address {
-        true => shard.address.clone(),
-        false => format!("{} ({})", shard.server, shard.address),
-    };
-    Error::Shard { name, error: Box::new(error.into()) }
-}
-
 struct Found {
     map: ShardMap,
     inspected: Inspected,
@@ -112,6 +103,11 @@ fn found(
     let against = against(&target.table, options, source);
     if !against.is_empty() {
         return Err(unfit(&target.table, against));
+    }
+    let missing = missing_rights(target, options.mode);
+    if !missing.is_empty() {
+        let why = format!("the account needs {missing}, to write down what is decided of the rows");
+        return Err(unfit(&target.table, vec![why]));
     }
     let Lock { session, table, .. } = &mut *target;
     let map = ShardMap::read(session, (&table.name, &table.definition), &options.shard_addresses)?;
@@ -135,6 +131,14 @@ fn found(
     for shard in &map.shards {
         let mut session = self::session(shard, connect)?;
         let there = catalog::read(&mut session, &shard.table).map_err(|error| of(shard, error))?;
+        if options.mode == Mode::Append
+            && let Some(what) = branches::against(&mut session).map_err(|error| of(shard, error))?
+        {
+            return Err(unfit(
+                &target.table,
+                vec![format!("rows are not added to {}: {what}", shard.server)],
+            ));
+        }
         if let Some(what) = difference(&target.table, &there) {
             return Err(unfit(
                 &target.table,
@@ -145,13 +149,31 @@ fn found(
     Ok(Found { map, inspected, router })
 }
 
+/// What the account may not do on the head and rows that are added need.
+fn missing_rights(target: &Lock, mode: Mode) -> String {
+    let (database, facts) = (&target.table.name.database, &target.facts);
+    let mut missing = vec!["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP"];
+    missing.retain(|right| !facts.privileges.on_database(right, database));
+    match mode {
+        Mode::Append if !missing.is_empty() => {
+            privileges::grant(&missing, database, &facts.account)
+        }
+        _ => String::new(),
+    }
+}
+
 /// What of options and table no load of shards does.
 fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<String> {
+    let appends = options.mode == Mode::Append;
     let is_pipe = source.files().iter().any(|file| file.bytes.is_none());
     let found = [
         (
-            options.mode == Mode::Append,
-            "rows are not added to shards: --mode replace, or insert into an empty table",
+            appends && options.path == LoadPath::Direct,
+            "rows are added to shards by a transaction: --path auto, stream or insert",
+        ),
+        (
+            appends && options.unlogged,
+            "a branch of a transaction is in the shards' binary logs: without --unlogged",
         ),
         (
             options.rejects_max > 0 || options.rejects_max_percent.is_some(),

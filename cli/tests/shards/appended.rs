@@ -1,0 +1,283 @@
+//! Rows that are added to the tables of shards: by branches of one transaction.
+
+use super::*;
+
+/// Where a load is killed before it is decided that the rows are to be.
+const UNDECIDED: [&str; 7] = [
+    "branches.written",
+    "branches.marked.1",
+    "branch.begun.0",
+    "shards.filled.0",
+    "branches.full",
+    "branch.prepared.1",
+    "branches.decide",
+];
+/// And behind that.
+const DECIDED: [&str; 5] = [
+    "branches.decided",
+    "branch.committed.1",
+    "branch.ended.0",
+    "branches.done",
+    "branches.unmarked.0",
+];
+const APPEND: [&str; 2] = ["--mode", "append"];
+
+/// A table that rows are added to.
+struct Growing<'s> {
+    scene: Scene<'s>,
+    /// What it has, as its file would say it.
+    has: String,
+    next: u32,
+}
+
+impl<'s> Growing<'s> {
+    fn new(shards: &'s Shards) -> Growing<'s> {
+        let scene = Scene::new(shards, "HASH (id)", &[]);
+        let mut growing = Growing { scene, has: String::new(), next: 1 };
+        growing.more(90);
+        growing.scene.load(&[]).done();
+        growing
+    }
+
+    /// So many other rows, in the file; they are to be in from now on.
+    fn more(&mut self, count: u32) {
+        let path = self.scene.rows(self.next, count);
+        self.has += &std::fs::read_to_string(path).unwrap();
+        self.next += count;
+    }
+
+    fn append(&self, more: &[&str]) -> Outcome {
+        run(&mut self.command(more))
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        self.scene.command("load", &[&APPEND, more].concat())
+    }
+
+    /// The load from another machine, to which the file looks the same.
+    fn from_elsewhere(&self, more: &[&str]) -> Outcome {
+        let state = self.scene.home.path().join("elsewhere");
+        self.append(&[&["--state-dir", state.to_str().unwrap()], more].concat())
+    }
+
+    /// It has all rows that are to be in, each once, and nothing else is anywhere.
+    #[track_caller]
+    fn is_whole(&mut self, when: &str) {
+        let path = self.scene.home.path().join("rows");
+        let file = std::fs::read(&path).unwrap();
+        let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
+        std::fs::write(&path, &self.has).unwrap();
+        self.scene.is_whole(when);
+        std::fs::write(&path, file).unwrap();
+        std::fs::File::open(&path).unwrap().set_modified(modified).unwrap();
+        self.nothing_is_prepared(when);
+    }
+
+    #[track_caller]
+    fn nothing_is_prepared(&self, when: &str) {
+        for node in &self.scene.shards.nodes {
+            let prepared = node.connect().unwrap().query("XA RECOVER").unwrap();
+            assert!(prepared.is_empty(), "{when}: {prepared:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_are_added_to_all_shards_or_to_none() {
+    let Some(shards) = shards() else { return };
+    let mut growing = Growing::new(&shards);
+    growing.more(600);
+    let plan = run(&mut growing.scene.command("plan", &APPEND));
+    for part in ["a branch of one transaction", "holds undo and locks", "some milliseconds"] {
+        assert!(plan.done().out.contains(part), "{part}: {plan:?}");
+    }
+    for path in ["auto", "stream", "insert"] {
+        let loaded = growing.append(&["--path", path]);
+        assert!(loaded.done().out.contains("partition p2: "), "{loaded:?}");
+        growing.is_whole(path);
+        growing.more(700);
+    }
+    growing.append(&["--on-duplicate", "replace"]).done();
+    // Which are there: refused, left out, replaced; and a row of the file's end that is bad.
+    let before = growing.scene.count();
+    growing.append(&[]).refused(1, &["the shard s", "has a row with this key already"]);
+    growing.is_whole("duplicates fail");
+    growing.append(&["--on-duplicate", "skip"]).done();
+    growing.is_whole("duplicates are left out");
+    let file = growing.scene.home.path().join("rows");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.clone() + "x\tbad\t2020-01-01\n").unwrap();
+    growing.append(&["--on-duplicate", "replace"]).refused(1, &["line 701"]);
+    let other = text.replace("name", "other");
+    growing.has = growing.has.replace(&text, &other);
+    std::fs::write(&file, other).unwrap();
+    growing.append(&["--on-duplicate", "replace"]).done();
+    growing.is_whole("duplicates are replaced");
+    assert_eq!(growing.scene.count(), before);
+    growing.append(&["--path", "direct"]).refused(2, &["by a transaction"]);
+}
+
+#[test]
+fn an_append_killed_at_any_step_is_made_good_from_another_machine() {
+    let Some(shards) = shards() else { return };
+    let mut growing = Growing::new(&shards);
+    for place in UNDECIDED.iter().chain(&DECIDED) {
+        let before = growing.scene.count();
+        growing.more(60);
+        let mut command = growing.command(&[]);
+        let killed = run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
+        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        let (count, is_decided) = (growing.scene.count(), DECIDED.contains(place));
+        match is_decided {
+            true => assert!((before..=before + 60).contains(&count), "{place}: {count}"),
+            false => assert_eq!(count, before, "{place}"),
+        }
+        let again = growing.from_elsewhere(&[]);
+        assert_eq!(again.done().out.contains("were in already"), is_decided, "{place}: {again:?}");
+        growing.is_whole(place);
+    }
+    for place in ["thread.prepare", "thread.shard", "branches.decide"] {
+        let mut command = growing.command(&["--on-duplicate", "skip"]);
+        let place = format!("{place}=panic");
+        let panicked = run(command.env("INRUSH_FAILPOINT", place).env("RUST_BACKTRACE", "0"));
+        panicked.refused(1, &["an internal error"]);
+        growing.is_whole("a panic");
+    }
+    growing.more(30);
+    let mut command = growing.command(&[]);
+    run(command.env("INRUSH_FAILPOINT", "thread.commit=panic")).done();
+    growing.is_whole("a panic behind the decision");
+}
+
+#[test]
+fn an_append_is_in_once_whoever_brings_it_to_its_end() {
+    let Some(shards) = shards() else { return };
+    let mut growing = Growing::new(&shards);
+    for (place, is_in) in [("branch.prepared.2", false), ("branch.committed.0", true)] {
+        growing.more(50);
+        let first = std::fs::read_to_string(growing.scene.home.path().join("rows")).unwrap();
+        let mut command = growing.command(&[]);
+        run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
+        // Another input, from elsewhere, goes in beside it.
+        let path = growing.scene.home.path().join("rows");
+        let kept = growing.scene.home.path().join("kept");
+        std::fs::rename(&path, &kept).unwrap();
+        growing.more(40);
+        growing.from_elsewhere(&[]).done();
+        growing.nothing_is_prepared(place);
+        let expected = growing.has.lines().count() - if is_in { 0 } else { 50 };
+        assert_eq!(growing.scene.count(), expected as u64, "{place}");
+        // Its own command goes on, or hears that it is done.
+        std::fs::rename(&kept, &path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
+        let jobs = run(&mut growing.scene.home.inrush(["jobs"]));
+        let job = jobs.out.lines().find(|line| line.contains("killed")).unwrap();
+        let job = job.split(' ').next().unwrap();
+        let mut resumed = growing.scene.home.inrush(["resume", job]);
+        let resumed = run(resumed.env("MYSQL_PWD", "secret"));
+        assert_eq!(resumed.done().out.contains("were in already"), is_in, "{place}: {resumed:?}");
+        growing.is_whole(place);
+    }
+    // Other rows in their place: what is written down goes too.
+    growing.more(20);
+    let mut command = growing.command(&[]);
+    run(command.env("INRUSH_FAILPOINT", "branch.committed.2=kill"));
+    growing.has = std::fs::read_to_string(growing.scene.rows(1, 10)).unwrap();
+    growing.scene.load(&["--mode", "replace"]).done();
+    growing.is_whole("replaced");
+}
+
+#[test]
+fn a_server_that_is_killed_leaves_an_append_whole_or_undone() {
+    let Some(shards) = shards() else { return };
+    let mut growing = Growing::new(&shards);
+    // A shard, and the head.
+    for node in [Some(2), None] {
+        let server = || node.map_or(&shards.head, |node| &shards.nodes[node]);
+        let few = ["branch.prepared.2", "branches.decide", "branches.decided"];
+        let few = if node.is_some() { [few[0], few[2]] } else { [few[1], few[2]] };
+        let all = ["shards.filled.1", "branch.prepared.2", "branches.decide", "branches.decided"];
+        let places = if std::env::var_os("INRUSH_TEST_KILLS").is_some() { &all[..] } else { &few };
+        for place in places.iter().copied() {
+            let before = growing.scene.count();
+            growing.more(60);
+            let mut command = growing.command(&[]);
+            let mut child = start(command.env("INRUSH_FAILPOINT", format!("{place}=pause")));
+            wait_paused(&mut child);
+            server().kill_9().unwrap();
+            resume(&child);
+            let outcome = finish(child);
+            server().restart().unwrap();
+            growing.scene.session = shards.session().unwrap();
+            let when = format!("{place} of {node:?}: {outcome:?}");
+            assert_eq!(outcome.code(), 1, "{when}");
+            let count = growing.scene.count();
+            match place.starts_with("branches.decide") {
+                true => assert!((before..=before + 60).contains(&count), "{count}: {when}"),
+                false => assert_eq!(count, before, "{when}"),
+            }
+            growing.from_elsewhere(&[]).done();
+            growing.is_whole(&when);
+        }
+    }
+}
+
+#[test]
+fn branches_that_nobody_knows_are_rolled_back_and_those_of_others_stay() {
+    let Some(shards) = shards() else { return };
+    let mut growing = Growing::new(&shards);
+    growing.more(60);
+    let mut command = growing.command(&[]);
+    run(command.env("INRUSH_FAILPOINT", "branches.decide=kill"));
+    let mut session = shards.session().unwrap();
+    let tables = shards.tables(&growing.scene.database).unwrap();
+    let written = tables[0].iter().find(|name| name.starts_with("_inrush_append_")).unwrap();
+    let dropped = format!("DROP TABLE {}.`{written}`", growing.scene.database);
+    session.exec(&dropped).unwrap();
+    let mut other = shards.nodes[0].connect().unwrap();
+    let table = tables[1].iter().find(|name| !name.starts_with("_inrush_")).unwrap();
+    let table = format!("{}.`{table}`", growing.scene.database);
+    for sql in [
+        "XA START 'inrush_0123456789abcdef_0123456789abcdef','0'",
+        &format!("INSERT INTO {table} VALUES (900000, 'other', NULL)"),
+        "XA END 'inrush_0123456789abcdef_0123456789abcdef','0'",
+        "XA PREPARE 'inrush_0123456789abcdef_0123456789abcdef','0'",
+    ] {
+        other.exec(sql).unwrap();
+    }
+    growing.from_elsewhere(&[]).done();
+    let left = other.query("XA RECOVER").unwrap();
+    assert_eq!(left.len(), 1);
+    other.exec("XA ROLLBACK 'inrush_0123456789abcdef_0123456789abcdef','0'").unwrap();
+    // What the killed load had made beside the tables went with its branches.
+    growing.is_whole("unknown branches");
+    // Rolled back by hand behind the decision: that is told, and nothing goes on.
+    growing.more(60);
+    let mut command = growing.command(&[]);
+    run(command.env("INRUSH_FAILPOINT", "branches.decided=kill"));
+    let row = other.query_row("XA RECOVER FORMAT='SQL'").unwrap();
+    other.exec(&format!("XA ROLLBACK {}", row.text(3).unwrap())).unwrap();
+    growing.from_elsewhere(&[]).refused(1, &["but s1 (", "_inrush_append_", "mended by hand"]);
+    growing.from_elsewhere(&[]).refused(1, &["mended by hand"]);
+}
+
+#[test]
+fn a_reader_sees_the_old_rows_until_all_shards_have_prepared_the_new_ones() {
+    let Some(shards) = shards() else { return };
+    let mut growing = Growing::new(&shards);
+    let before = growing.scene.count();
+    growing.more(300);
+    let count = format!("SELECT COUNT(*) FROM {}", growing.scene.table());
+    let mut reader = shards.session().unwrap();
+    let mut child = start(growing.command(&[]).env("INRUSH_FAILPOINT", "branches.decide=pause"));
+    wait_paused(&mut child);
+    // Nobody waits for what is only prepared.
+    for _ in 0..3 {
+        assert_eq!(reader.query_row(&count).unwrap().number::<u64>(0).unwrap(), before);
+    }
+    resume(&child);
+    let outcome = finish(child);
+    assert!(outcome.done().out.contains("the commits of all shards took"), "{outcome:?}");
+    assert_eq!(reader.query_row(&count).unwrap().number::<u64>(0).unwrap(), before + 300);
+    growing.is_whole("read meanwhile");
+}

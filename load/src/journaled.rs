@@ -1,0 +1,58 @@
+//! A job with a journal, whatever is done in it.
+
+use std::sync::mpsc::{Sender, channel};
+
+use job::error::Error;
+use job::failpoint;
+use job::options::LoadOptions;
+use job::pool;
+use job::progress::{Progress, Stage};
+use job::steps::Steps;
+use server::ConnectOptions;
+
+/// A job from the first line of its journal to the last: `work` is done with connections that end
+/// when they are asked to, and what it waits for is told.
+pub(crate) fn job<T>(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    target: &str,
+    progress: &dyn Progress,
+    work: impl FnOnce(&ConnectOptions, &mut Steps<'_>, Sender<String>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let connect = ConnectOptions {
+        interrupt: options.interrupt.clone(),
+        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
+        unlogged: options.unlogged,
+        unchecked_keys: options.unchecked_keys,
+        ..connect.clone()
+    };
+    let _watcher = options.interrupt.watch(&connect);
+    let begun = (target, options.command.as_ref());
+    let mut steps = Steps::begin(&options.state_dir, begun, progress, options.interrupt.clone())?;
+    let outcome = std::thread::scope(|scope| {
+        let (told, waits) = channel();
+        // Ends with the target, which has the other end.
+        let telling = scope.spawn(move || {
+            failpoint::hit("thread.told");
+            waits.iter().for_each(|text: String| progress.waiting(&text));
+        });
+        let outcome = pool::catch(|| work(&connect, &mut steps, told));
+        // What is not told changes nothing of what was done.
+        let _ = telling.join();
+        outcome.and_then(|outcome| outcome)
+    })
+    .map_err(|error| steps.explain(unbegun(error, &steps)));
+    steps.end(&outcome);
+    outcome
+}
+
+/// A mistake of ours before anything was begun says so.
+fn unbegun(error: Error, steps: &Steps<'_>) -> Error {
+    match error {
+        Error::Internal(_) if steps.stage == Stage::Inspect => {
+            let state = format!("{} is as it was, nothing was begun", steps.target());
+            Error::Step { step: steps.stage.name(), error: Box::new(error), state, clean: true }
+        }
+        error => error,
+    }
+}

@@ -1,0 +1,357 @@
+//! Rows that are added to the tables of shards: all of them or none, once.
+//!
+//! ```text
+//! head      written down ----------------------------------> decided ------> done, forgotten
+//! shard 1   mark   XA START -> rows -> XA END   XA PREPARE       '-> XA COMMIT   mark dropped
+//! shard n   the same, at once                   the same             the same
+//! ```
+//!
+//! A transaction of ours with a branch on each shard. Killed before it is decided, nothing stays; behind that,
+//! all does: whoever loads the table next brings it to an end (`cleaned`). Readers see a shard's rows from its
+//! own commit on.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use encode::input;
+use encode::prepared::Prepared;
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, Mode, WithOthers};
+use job::pool;
+use job::progress::{Progress, Stage};
+use job::report::Report;
+use job::steps::Steps;
+use server::{ConnectOptions, Session};
+use targets::branches::{self, Branch};
+use targets::decisions::{Append, Decisions, State};
+use targets::transaction::RowsThere;
+use targets::{Lock, Transaction};
+
+use super::cleaned::Cleaner;
+use super::filled::Loads;
+use super::looked::{self, Looked};
+use super::{LoadOne, Sharded, not_clean};
+use crate::forecast::Forecast;
+use crate::ladder::{self, Purpose};
+use crate::{journaled, taken};
+
+/// A branch that has its rows.
+struct Open {
+    /// No other load is at the shard's table.
+    lock: Lock,
+    session: Session,
+}
+
+/// The branches of one append.
+struct Branches {
+    all: Vec<Branch>,
+    /// None before it has its rows.
+    open: Vec<Mutex<Option<Open>>>,
+}
+
+impl Sharded<'_, '_> {
+    /// Adds the rows to all shards, or to none.
+    pub(super) fn append(&mut self, mut looked: Looked) -> Result<Report, Error> {
+        let decisions = Decisions::of(&looked.target.names);
+        if let Some(before) = looked.before.take() {
+            return self.were_in(&mut looked, &decisions, &before);
+        }
+        let branches = Branches::of(&mut looked)?;
+        let mut append = Append {
+            job: branches.all[0].job.clone(),
+            state: State::Begun,
+            rows: 0,
+            duplicates: 0,
+            input: looked.input.clone(),
+            branches: branches.all.clone(),
+        };
+        let connect = self.connect;
+        let prepared = pool::catch(|| {
+            self.steps.step(Stage::Shadow, || {
+                decisions.begin(&mut looked.target.session, &append)?;
+                failpoint::hit("branches.written");
+                branches.make_marks(connect)
+            })?;
+            let load_one =
+                |at, connect: &ConnectOptions, options: &LoadOptions, progress: &dyn Progress| {
+                    branches.load(at, connect, options, progress)
+                };
+            let load = (self.options, &load_one as &LoadOne<'_>);
+            let loads = Loads::new(connect, load, &looked, &looked.map);
+            let reports = self.steps.step(Stage::Rows, || loads.run(self.progress))?;
+            self.steps.step(Stage::Compare, || {
+                failpoint::hit("branches.full");
+                branches.each("thread.prepare", |branch, open| {
+                    branch.prepare(&mut open.session)?;
+                    // Over another connection: this one takes nothing but the branch's end any more.
+                    branches::settle(&mut open.lock.session, &branch.mark())
+                })
+            })?;
+            Ok(reports)
+        });
+        let reports = match prepared.and_then(|prepared: Result<_, Error>| prepared) {
+            Ok(reports) => reports,
+            Err(error) => {
+                return Err(self.give_up(&mut looked, &decisions, (branches, &append), error));
+            }
+        };
+        append.rows = reports.iter().map(|report| report.rows).sum();
+        append.duplicates = reports.iter().map(|report| report.duplicates).sum();
+        let (mut branches, mut seen) = (Some(branches), Duration::ZERO);
+        let (options, target) = (self.options, looked.target.table.name.to_string());
+        let publish = || {
+            failpoint::hit("branches.decide");
+            decide(&mut looked.target, &decisions, &append)?;
+            append.state = State::Decided;
+            let _shield = options.interrupt.shield();
+            let cleaner = Cleaner { connect, options, map: &looked.map };
+            let done = pool::catch(|| {
+                failpoint::hit("branches.decided");
+                seen = branches.take().map_or(Duration::ZERO, Branches::commit);
+                looked.target.reconnect()?;
+                cleaner.end_branches(&mut looked.target.session, &decisions, &append)
+            });
+            done.and_then(|done| done).map_err(|error| pending(&target, error))?;
+            let forgotten = pool::catch(|| {
+                cleaner.unmark(&append, true)?;
+                Ok(decisions.forget(&mut looked.target.session, &append.job)?)
+            });
+            let forgotten = forgotten.and_then(|done: Result<(), Error>| done);
+            Ok(forgotten.err().map(|error| left(&error, &decisions)).into_iter().collect())
+        };
+        let published = pool::catch(|| self.steps.last_step(Stage::Publish, publish));
+        match (published.and_then(|published| published), branches) {
+            (Ok(warnings), _) => {
+                let mut report = self.report(&looked, reports, warnings);
+                report.notes.push(format!(
+                    "the commits of all shards took {:.1} ms, within which readers could see the new rows of \
+                     some and not yet of others",
+                    seen.as_secs_f64() * 1000.0
+                ));
+                Ok(report)
+            }
+            (Err(error @ (Error::Pending { .. } | Error::LostBranches { .. })), _) => Err(error),
+            // Nothing is decided.
+            (Err(error), Some(branches)) => {
+                Err(self.give_up(&mut looked, &decisions, (branches, &append), error))
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// The rows are in already, of this very command.
+    fn were_in(
+        &mut self,
+        looked: &mut Looked,
+        decisions: &Decisions,
+        before: &Append,
+    ) -> Result<Report, Error> {
+        let warnings = self.steps.last_step(Stage::Publish, || {
+            let forgotten = decisions.forget(&mut looked.target.session, &before.job);
+            Ok(forgotten.err().map(|error| left(&error.into(), decisions)).into_iter().collect())
+        })?;
+        let mut report = self.report(looked, Vec::new(), warnings);
+        (report.rows, report.duplicates) = (before.rows, before.duplicates);
+        report.notes.push(format!(
+            "{} rows were in already, of a load of this input that was interrupted",
+            before.rows
+        ));
+        Ok(report)
+    }
+
+    /// Rolls all branches back, of which none was decided on.
+    fn give_up(
+        &self,
+        looked: &mut Looked,
+        decisions: &Decisions,
+        (branches, append): (Branches, &Append),
+        error: Error,
+    ) -> Error {
+        let _shield = self.options.interrupt.shield();
+        // What is not prepared ends with its connection.
+        drop(branches);
+        let target = looked.target.table.name.to_string();
+        let cleaner = Cleaner { connect: self.connect, options: self.options, map: &looked.map };
+        let head = &mut looked.target;
+        let ended = pool::catch(|| {
+            head.reconnect()?;
+            let is_in = cleaner.end(&mut head.session, decisions, append)?;
+            if !is_in {
+                decisions.forget(&mut head.session, &append.job)?;
+            }
+            Ok(is_in)
+        });
+        match ended.and_then(|ended: Result<bool, Error>| ended) {
+            Ok(false) => error,
+            // Somebody has decided otherwise, which only a mistake of ours can have done.
+            Ok(true) => Error::AllIn { error: Box::new(error), target },
+            Err(left) => not_clean(error, &target, &left),
+        }
+    }
+}
+
+/// What is said of an append that is decided and not at its end.
+fn pending(target: &str, error: Error) -> Error {
+    match error {
+        error @ (Error::Pending { .. } | Error::LostBranches { .. }) => error,
+        error => Error::Pending { target: target.to_owned(), what: error.to_string() },
+    }
+}
+
+/// Has the head decide that the append is to be.
+///
+/// Errors: [`Error::Pending`] where it does not say whether it has; any other: it has not.
+fn decide(target: &mut Lock, decisions: &Decisions, append: &Append) -> Result<(), Error> {
+    let name = target.table.name.to_string();
+    let overtaken = || server::Error::Overtaken(name.clone()).into();
+    let pending = |error: server::Error| Error::Pending {
+        target: name.clone(),
+        what: format!("the head does not say whether they are to be ({error})"),
+    };
+    let error = match decisions.decide(&mut target.session, append) {
+        Ok(State::Begun | State::GivenUp) => return Err(overtaken()),
+        Ok(_) => return Ok(()),
+        Err(error) => error,
+    };
+    let _shield = target.session.options().interrupt.shield();
+    target.reconnect().map_err(pending)?;
+    match decisions.decide(&mut target.session, append) {
+        Ok(State::Begun | State::GivenUp) => Err(overtaken()),
+        Ok(_) => Ok(()),
+        // It answers, and refuses: so there is no decision, unless it was the first time.
+        Err(again) => match decisions.state(&mut target.session, &append.job).map_err(pending)? {
+            State::Begun | State::GivenUp => Err(error.into()),
+            _ => Err(pending(again)),
+        },
+    }
+}
+
+impl Branches {
+    fn of(looked: &mut Looked) -> Result<Branches, Error> {
+        let Lock { session, table, .. } = &mut looked.target;
+        let home = branches::home(session, &table.name)?;
+        let job = branches::job_name(&home, session.id());
+        let shards = looked.map.shards.iter().enumerate();
+        let branch = |(number, shard): (usize, &targets::shards::Shard)| Branch {
+            job: job.clone(),
+            number,
+            shard: shard.clone(),
+        };
+        let all: Vec<Branch> = shards.map(branch).collect();
+        let open = all.iter().map(|_| Mutex::default()).collect();
+        Ok(Branches { all, open })
+    }
+
+    fn make_marks(&self, connect: &ConnectOptions) -> Result<(), Error> {
+        for branch in &self.all {
+            let mut session = looked::session(&branch.shard, connect)?;
+            branch.make_mark(&mut session).map_err(|error| looked::of(&branch.shard, error))?;
+            failpoint::hit(&format!("branches.marked.{}", branch.number));
+        }
+        Ok(())
+    }
+
+    /// Sends the rows of a shard into its branch.
+    fn load(
+        &self,
+        at: usize,
+        connect: &ConnectOptions,
+        options: &LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<Report, Error> {
+        let options = &LoadOptions {
+            mode: Mode::Append,
+            with_others: WithOthers::Transaction,
+            ..options.clone()
+        };
+        let target = format!("{}.{}", options.database, options.table);
+        journaled::job(connect, options, &target, progress, |connect, steps, _| {
+            self.fill(at, connect, options, (progress, steps))
+        })
+    }
+
+    fn fill(
+        &self,
+        at: usize,
+        connect: &ConnectOptions,
+        options: &LoadOptions,
+        (progress, steps): (&dyn Progress, &mut Steps<'_>),
+    ) -> Result<Report, Error> {
+        let branch = &self.all[at];
+        let (memory, mut source) = input::open_files(options)?;
+        // What waits is not told: the sender of that would live as long as the branch.
+        let mut lock = taken::lock(Session::connect(connect)?, options, None)?;
+        let climbed = ladder::climb(&mut lock, options, &memory, &mut *source, Purpose::Load)?;
+        let rung = climbed.require(&lock, options)?;
+        source.restart()?;
+        let lacking = || Error::Internal("rows of a branch are to be built".to_owned());
+        let landing = rung.landing.clone().ok_or_else(lacking)?;
+        let mut session = branch.begin(&mut lock)?;
+        Transaction::include(&mut lock, &mut session, RowsThere::Kept)?;
+        let forecast = Forecast::new(progress);
+        let prepared = Prepared {
+            options,
+            progress: &forecast,
+            memory: &memory,
+            inspected: &rung.inspected,
+            path: rung.path,
+            why: &rung.why,
+            extends: false,
+            one_partition: None,
+        };
+        let sent =
+            send::run_within(&prepared, connect, landing, &mut lock, source, steps, session)?;
+        let (mut report, mut session) = (sent.report, sent.session);
+        failpoint::hit(&format!("branches.sent.{at}"));
+        branch.end_rows(&mut session, report.rows)?;
+        report.finish(&mut steps.stopwatch, Vec::new());
+        *guard(&self.open[at]) = Some(Open { lock, session });
+        Ok(report)
+    }
+
+    /// Does something with each branch, all at once.
+    fn each(
+        &self,
+        place: &str,
+        work: impl Fn(&Branch, &mut Open) -> server::Result<()> + Sync,
+    ) -> Result<(), Error> {
+        let one = |(branch, open): (&Branch, &Mutex<Option<Open>>)| {
+            failpoint::hit(place);
+            let lacking = || Error::Internal("a branch has no connection".to_owned());
+            let mut open = guard(open);
+            let open = open.as_mut().ok_or_else(lacking)?;
+            work(branch, open).map_err(|error| looked::of(&branch.shard, error))
+        };
+        let one = &one;
+        let outcomes: Vec<Result<(), Error>> = std::thread::scope(|scope| {
+            let all = self.all.iter().zip(&self.open);
+            let threads: Vec<_> = all.map(|both| scope.spawn(move || one(both))).collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|panic| Err(pool::internal(&*panic)))
+            };
+            threads.into_iter().map(join).collect()
+        });
+        outcomes.into_iter().collect()
+    }
+
+    /// Commits all of them, and ends their connections; gives the time that it took, within which the first
+    /// was in and the last was not. What fails in it is met again by who looks whether all are in.
+    fn commit(self) -> Duration {
+        let begun = Instant::now();
+        let _ = self.each("thread.commit", |branch, open| branch.commit(&mut open.session));
+        begun.elapsed()
+    }
+}
+
+fn left(error: &Error, decisions: &Decisions) -> String {
+    format!(
+        "all rows are in, but what says so could not be removed ({error}): the next load does it, and the same \
+         command would add nothing before; DROP TABLE {} has it add them once more",
+        decisions.table().quoted()
+    )
+}
+
+fn guard<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

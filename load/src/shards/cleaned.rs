@@ -1,0 +1,191 @@
+//! Appends to shards that did not end: brought to their end, by whoever loads the table next.
+//!
+//! What the head has decided is done on every shard, what it has not is given up. A branch that a shard
+//! has prepared and of which the head knows nothing, though it is of this head, was given up long ago.
+
+use std::time::{Duration, Instant};
+
+use encode::inspected::Inspected;
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, Mode};
+use server::Session;
+use targets::Lock;
+use targets::branches::{self, Branch, Ended};
+use targets::decisions::{Append, Decisions, State};
+use targets::shards::{Shard, ShardMap};
+
+use super::reached;
+
+/// How long a shard that is away is waited for where nothing has to be committed on it.
+const GIVEN_UP_WAIT: Duration = Duration::from_secs(5);
+
+/// How shards are reached that an append was begun on.
+pub(super) struct Cleaner<'l> {
+    pub(super) connect: &'l server::ConnectOptions,
+    pub(super) options: &'l LoadOptions,
+    /// Where shards are now.
+    pub(super) map: &'l ShardMap,
+}
+
+/// What makes two appends the same.
+///
+/// Errors: a file of a name that cannot be written down.
+pub(super) fn input(
+    options: &LoadOptions,
+    inspected: &Inspected,
+    source_words: &str,
+) -> Result<String, Error> {
+    send::input_text(options, inspected, source_words)
+}
+
+/// Forgets the appends that others have ended, of a table that has other rows now.
+pub(super) fn forget_all(target: &mut Lock) -> Result<(), Error> {
+    target.reconnect()?;
+    Ok(Decisions::of(&target.names).drop(&mut target.session)?)
+}
+
+impl Cleaner<'_> {
+    /// Ends all appends to a target that did not, whoever began them. Gives the one of this `input`, if its
+    /// rows are in and its own command has not heard of it.
+    ///
+    /// Errors: [`Error::Pending`], [`Error::Shard`]; what is not ended stays as it is.
+    pub(super) fn clean(&self, target: &mut Lock, input: &str) -> Result<Option<Append>, Error> {
+        let decisions = Decisions::of(&target.names);
+        let session = &mut target.session;
+        let mut heard = None;
+        for append in decisions.read(session)? {
+            let is_in = self.end(session, &decisions, &append)?;
+            if !is_in {
+                decisions.forget(session, &append.job)?;
+            } else if self.options.mode == Mode::Append && append.input == input {
+                heard = Some(append);
+            } else {
+                decisions.tell(session, &append.job)?;
+            }
+        }
+        self.end_unknown(target)?;
+        if let Some(append) = heard.take_if(|_| target.is_empty().unwrap_or(false)) {
+            // Its rows were deleted since.
+            decisions.forget(&mut target.session, &append.job)?;
+        }
+        Ok(heard)
+    }
+
+    /// Ends one append by what was decided of it; whether its rows are in. It stays written down.
+    pub(super) fn end(
+        &self,
+        head: &mut Session,
+        decisions: &Decisions,
+        append: &Append,
+    ) -> Result<bool, Error> {
+        let is_in = self.end_branches(head, decisions, append)?;
+        self.unmark(append, is_in)?;
+        Ok(is_in)
+    }
+
+    /// Ends its branches; whether they are committed, which the head knows then.
+    ///
+    /// Errors: [`Error::Pending`], [`Error::LostBranches`] where it is decided that they are to be.
+    pub(super) fn end_branches(
+        &self,
+        head: &mut Session,
+        decisions: &Decisions,
+        append: &Append,
+    ) -> Result<bool, Error> {
+        let state = match append.state {
+            State::Begun => decisions.give_up(head, &append.job)?,
+            state => state,
+        };
+        failpoint::hit("branches.clean");
+        let is_in = match state {
+            State::Told => return Ok(true),
+            State::Begun | State::GivenUp => false,
+            State::Decided | State::Done => true,
+        };
+        let mut lost = Vec::new();
+        for branch in &append.branches {
+            let ended = self.with_shard(branch, is_in, |session| branch.end(session, is_in))?;
+            if ended == Ended::Lost && state != State::Done {
+                lost.push(format!("{} ({})", branch.shard.server, branch.shard.address));
+            }
+        }
+        if !lost.is_empty() {
+            return Err(Error::LostBranches {
+                target: self.target(),
+                shards: lost,
+                record: decisions.table().quoted(),
+            });
+        }
+        if is_in {
+            decisions.done(head, &append.job)?;
+        }
+        failpoint::hit("branches.done");
+        Ok(is_in)
+    }
+
+    /// Removes the marks of branches that are ended. Whether they are in, the head says from here on.
+    pub(super) fn unmark(&self, append: &Append, is_in: bool) -> Result<(), Error> {
+        for branch in append.branches.iter().filter(|_| append.state != State::Told) {
+            self.with_shard(branch, is_in, |session| branch.drop_mark(session))?;
+            failpoint::hit(&format!("branches.unmarked.{}", branch.number));
+        }
+        Ok(())
+    }
+
+    /// Rolls back what shards have prepared of appends that the head knows nothing of.
+    fn end_unknown(&self, target: &mut Lock) -> Result<(), Error> {
+        let home = branches::home(&mut target.session, &target.table.name)?;
+        let known = Decisions::of(&target.names).read(&mut target.session)?;
+        for shard in &self.map.shards {
+            let of = |error: server::Error| reached::of(shard, error);
+            let mut session = reached::session(shard, self.connect)?;
+            for (job, number) in branches::all_of(&mut session, &home).map_err(of)? {
+                if known.iter().any(|append| append.job == job) {
+                    continue;
+                }
+                let branch = Branch { job, number, shard: shard.clone() };
+                branch.end(&mut session, false).map_err(of)?;
+                branch.drop_mark(&mut session).map_err(of)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something on the shard of a branch; again, for a while, where its server is away.
+    fn with_shard<T>(
+        &self,
+        branch: &Branch,
+        is_decided: bool,
+        work: impl Fn(&mut Session) -> server::Result<T>,
+    ) -> Result<T, Error> {
+        let shard = self.now(&branch.shard);
+        let connect = reached::reached(shard, self.connect)?;
+        let wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
+        // What is not to be stays with the next load just as well.
+        let wait = if is_decided { wait } else { wait.min(GIVEN_UP_WAIT) };
+        let begun = Instant::now();
+        loop {
+            let reached = send::retry::reach(&connect, wait.saturating_sub(begun.elapsed()));
+            let done = reached.and_then(|mut session| Ok(work(&mut session)?));
+            match done {
+                Err(Error::Server(error)) if error.is_cut() && begun.elapsed() < wait => {}
+                Err(error) if is_decided => {
+                    let what = reached::of(shard, error).to_string();
+                    return Err(Error::Pending { target: self.target(), what });
+                }
+                done => return done.map_err(|error| reached::of(shard, error)),
+            }
+        }
+    }
+
+    /// Where a shard is now, if it has moved since: the table says so, or the load.
+    fn now<'s>(&'s self, then: &'s Shard) -> &'s Shard {
+        let is_same = |shard: &&Shard| shard.server == then.server;
+        self.map.shards.iter().find(is_same).unwrap_or(then)
+    }
+
+    fn target(&self) -> String {
+        format!("{}.{}", self.options.database, self.options.table)
+    }
+}
