@@ -65,8 +65,14 @@ impl<'s> Scene<'s> {
     }
 
     fn command(&self, verb: &str, more: &[&str]) -> Command {
-        let mut command = self.home.inrush([verb, "rows", "--into", &self.table()]);
-        command.args(["--threads", "2", "--memory", "120M", "--lock-wait", "10"]);
+        self.command_of(verb, "rows", more)
+    }
+
+    fn command_of(&self, verb: &str, file: &str, more: &[&str]) -> Command {
+        let mut command = self.home.inrush([verb, file, "--into", &self.table()]);
+        // All loads at once; of less, one after the other.
+        let memory = if more.contains(&"--memory") { &[][..] } else { &["--memory", "400M"] };
+        command.args(["--threads", "2", "--lock-wait", "10"]).args(memory);
         command.args(["--host", "127.0.0.1", "--user", "shard", "--port"]);
         let port = self.shards.options().port.unwrap();
         command.arg(port.to_string()).env("MYSQL_PWD", "secret").args(more);
@@ -178,6 +184,65 @@ fn rows_go_to_their_shards_and_are_published_at_once() {
             assert_eq!(scene.counts(), [0, 0, 1_000]);
         }
     }
+}
+
+#[test]
+fn whatever_the_input_is_it_is_read_for_all_shards() {
+    let Some(shards) = shards() else { return };
+    let mut scene = Scene::new(&shards, "HASH (id)", &[]);
+    let rows = scene.rows(1, 3_000);
+    // As many loads at once as there is memory for.
+    scene.load(&["--memory", "120M"]).done();
+    scene.is_whole("one after the other");
+    // A pipe, which is read once, though it is asked for again for those that come after others.
+    for memory in ["400M", "120M"] {
+        let pipe = scene.home.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let writing = std::thread::spawn({
+            let (rows, pipe) = (rows.clone(), pipe.clone());
+            move || std::fs::write(pipe, std::fs::read(rows).unwrap())
+        });
+        let more = ["--mode", "replace", "--memory", memory];
+        run(&mut scene.command_of("load", "pipe", &more)).done();
+        writing.join().unwrap().unwrap();
+        std::fs::remove_file(&pipe).unwrap();
+        scene.is_whole("a pipe");
+    }
+    // Two files with a header and lines before it, one compressed; values that go over lines.
+    let text = std::fs::read_to_string(&rows).unwrap();
+    let (first, second) = text.split_at(text.find("1500\t").unwrap());
+    let head = "made by hand\nid\tname\tday\n";
+    scene.home.file("a", &format!("{head}{first}"));
+    let packed = scene.home.file("b", &format!("{head}{second}"));
+    assert!(Command::new("gzip").arg(&packed).status().unwrap().success());
+    let more = ["b.gz", "--mode", "replace", "--skip-lines", "1", "--header", "--path", "stream"];
+    run(&mut scene.command_of("load", "a", &more)).done();
+    scene.is_whole("compressed");
+}
+
+#[test]
+fn what_is_wrong_with_a_row_is_told_by_its_place_in_the_input() {
+    let Some(shards) = shards() else { return };
+    let scene = Scene::new(&shards, "HASH (id)", &[]);
+    let good: String = (1..=400).map(|id| format!("{id}\tname\t2020-01-01\n")).collect();
+    for (row, reason) in [
+        ("401\tname\tnever\n", &["rows line 401", "byte 7892", "never", "the shard s3"][..]),
+        ("7\tseven\t2020-01-01\n", &["line 401", "line 7", "PRIMARY"]),
+        ("x\tname\t2020-01-01\n", &["rows line 401", "the shard s1"]),
+    ] {
+        for path in ["direct", "stream", "insert"] {
+            scene.home.file("rows", &format!("{good}{row}402\tlast\t2020-01-01\n"));
+            let refused = scene.load(&["--path", path]);
+            let seen: &[&str] = if path == "direct" { reason } else { &reason[..1] };
+            refused.refused(1, seen);
+        }
+    }
+    let mut command = scene.command("load", &[]);
+    let panicked =
+        run(command.env("INRUSH_FAILPOINT", "thread.route=panic").env("RUST_BACKTRACE", "0"));
+    panicked.refused(1, &["an internal error", "thread.route"]);
+    scene.is_clean("refused");
+    assert_eq!(scene.counts(), [0, 0, 0]);
 }
 
 fn replace<'w>(more: &[&'w str]) -> Vec<&'w str> {

@@ -46,6 +46,14 @@ pub fn adopt(
     Ok((memory, options))
 }
 
+/// The same for a source of some of the rows of the files that the options name.
+pub fn adopt_part(options: &LoadOptions, source: &mut dyn Source) -> Result<Memory, Error> {
+    options.check()?;
+    let memory = options.memory(source.held_bytes())?;
+    source.set_chunks(memory.chunk_bytes, memory.record_bytes_max)?;
+    Ok(memory)
+}
+
 fn usage(error: sources::Error) -> Error {
     Error::Usage(error.to_string())
 }

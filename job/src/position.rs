@@ -122,7 +122,7 @@ fn offset(chunk: &Chunk, offset: u64) -> Option<u64> {
 }
 
 /// Finds lines and bytes of the file for rows of one chunk after the other, in order: each byte is
-/// looked at once.
+/// looked at once. In a chunk whose records have places of their own it is asked for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places {
     /// Where in the chunk bytes were counted up to, and the byte of the file there.
@@ -134,7 +134,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// At the start of `chunk`, whose records are one piece of a file.
+    /// At the start of `chunk`.
     pub fn of(chunk: &Chunk) -> Places {
         Places { at: 0, offset: chunk.offset, line_at: 0, line: chunk.line_at(0) }
     }
@@ -150,6 +150,10 @@ impl Places {
     /// Byte of the file at which the row at `at` begins, as [`Places::advance`].
     #[inline]
     pub fn advance_bytes(&mut self, chunk: &Chunk, at: usize) -> u64 {
+        if !chunk.places.is_empty() {
+            self.at = at;
+            return chunk.offset_at(at);
+        }
         self.offset += chunk.file_bytes_between(self.at, at);
         self.at = at;
         self.offset
@@ -158,6 +162,9 @@ impl Places {
     /// Line of the file on which the row begins that was asked about last.
     #[inline]
     pub fn line(&mut self, chunk: &Chunk) -> u64 {
+        if !chunk.places.is_empty() {
+            return chunk.line_at(self.at);
+        }
         self.line += chunk.lines_between(self.line_at, self.at);
         self.line_at = self.at;
         self.line

@@ -80,6 +80,9 @@ pub struct ShardReport {
     /// Wall time of its load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// What of that it waited for rows of the input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_seconds: Option<f64>,
 }
 
 /// Outcome of a load.

@@ -58,6 +58,17 @@ pub fn load_from(
     load_input(connect, &options, progress, &memory, source)
 }
 
+/// The same with the rows of a source that are some of those of the files that options name.
+fn load_part(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    mut source: Box<dyn Source>,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let memory = input::adopt_part(options, &mut *source)?;
+    load_input(connect, options, progress, &memory, source)
+}
+
 fn load_input(
     connect: &ConnectOptions,
     options: &LoadOptions,
@@ -112,9 +123,8 @@ fn run(
     let Inspected { mut target, made, mut rung, copies } = match found {
         Found::One(inspected) => *inspected,
         Found::Shards(looked) => {
-            // Each shard reads it by itself.
-            drop(source);
-            return Sharded { connect, options, load_table: load, progress, steps }.load(*looked);
+            return Sharded { connect, options, load_table: load_part, progress, steps }
+                .load(*looked, source);
         }
     };
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };

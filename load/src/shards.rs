@@ -1,14 +1,15 @@
 //! A load into a table whose partitions are tables of other servers.
 //!
 //! ```text
-//! head look: map, router, shards --> next table, empty ---------- CHECK, count --> RENAME, drop the old
-//! shard 1         its table is alike table -> load of its rows --^
-//! shard n the same table -> load of its rows --^
+//! head      look: map, router, shards --> next table, empty ---------- CHECK, count --> RENAME, drop the old
+//! shard 1         its table is alike          table -> load of its rows --^
+//! shard n         the same                    table -> load of its rows --^
 //! ```
 //!
 //! A shard is loaded as any table is, by its own best way, into a table beside the one that it has. Readers
 //! see the old rows of all shards or the new ones: nothing is changed but by the RENAME on the head.
-//! `looked` is what is found out before, `tables` what is made and removed, `filled` the loads.
+//! `looked` is what is found out before, `tables` what is made and removed, `filled` the loads beside the one
+//! reading of the input, `shares` what memory they have.
 //!
 //! Rows are added by another way (`appended`), all or none too, and `cleaned` brings to an end what of that was
 //! broken off.
@@ -18,6 +19,7 @@ mod cleaned;
 mod filled;
 mod looked;
 mod reached;
+mod shares;
 mod tables;
 
 use std::time::Duration;
@@ -31,19 +33,25 @@ use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::steps::Steps;
 use server::{ConnectOptions, Session};
+use sources::Source;
 use targets::swap::{Before, Pair, Swap};
 
 pub(crate) use looked::{Looked, look, planned};
 
-use self::filled::Loads;
+use self::filled::{Filled, Loads};
 use self::tables::Tables;
 
-/// Loads one table.
+/// Loads the rows of a source into one table.
 pub(crate) type LoadTable =
-    fn(&ConnectOptions, &LoadOptions, &dyn Progress) -> Result<Report, Error>;
+    fn(&ConnectOptions, &LoadOptions, Box<dyn Source>, &dyn Progress) -> Result<Report, Error>;
 
-/// Loads the shard of this number.
-type LoadOne<'l> = dyn Fn(usize, &ConnectOptions, &LoadOptions, &dyn Progress) -> Result<Report, Error>
+/// Loads the rows of a source into the shard of this number.
+type LoadOne<'l> = dyn Fn(
+        usize,
+        (&ConnectOptions, &LoadOptions),
+        Box<dyn Source>,
+        &dyn Progress,
+    ) -> Result<Report, Error>
     + Sync
     + 'l;
 
@@ -58,28 +66,34 @@ pub(crate) struct Sharded<'l, 's> {
 
 impl Sharded<'_, '_> {
     /// Loads all shards, or none.
-    pub(crate) fn load(&mut self, looked: Looked) -> Result<Report, Error> {
+    pub(crate) fn load(
+        &mut self,
+        looked: Looked,
+        source: Box<dyn Source>,
+    ) -> Result<Report, Error> {
         match self.options.mode {
-            Mode::Append => self.append(looked),
-            Mode::Insert | Mode::Replace => self.replace(looked),
+            Mode::Append => self.append(looked, source),
+            Mode::Insert | Mode::Replace => self.replace(looked, source),
         }
     }
 
-    fn replace(&mut self, mut looked: Looked) -> Result<Report, Error> {
+    fn replace(&mut self, mut looked: Looked, source: Box<dyn Source>) -> Result<Report, Error> {
         let load_table = self.load_table;
-        let load_one =
-            |_, connect: &ConnectOptions, options: &LoadOptions, progress: &dyn Progress| {
-                load_table(connect, options, progress)
-            };
+        let load_one = |_,
+                        (connect, options): (&ConnectOptions, &LoadOptions),
+                        source,
+                        progress: &dyn Progress| {
+            load_table(connect, options, source, progress)
+        };
         let tables = Tables::new(self.connect, self.options, &looked);
         let filled = self
             .steps
             .step(Stage::Shadow, || tables.create(&mut looked.target.session))
             .and_then(|()| {
                 let load = (self.options, &load_one as &LoadOne<'_>);
-                let loads = Loads::new(self.connect, load, &looked, tables.next());
-                let reports = self.steps.step(Stage::Rows, || loads.run(self.progress))?;
-                let rows = reports.iter().map(|report| report.rows).sum();
+                let loads = Loads::new(self.connect, load, &looked, tables.next(), &*source)?;
+                let filled = self.steps.step(Stage::Rows, || loads.run(source, self.progress))?;
+                let rows = filled.rows();
                 if rows == 0 && self.options.mode == Mode::Replace && !self.options.allow_empty {
                     let target = looked.target.table.name.to_string();
                     return Err(Error::NothingToLoad { target, rejects: 0 });
@@ -89,9 +103,9 @@ impl Sharded<'_, '_> {
                     let session = &mut looked.target.session;
                     tables.compare(session, rows, self.options.verifies)
                 })?;
-                Ok(reports)
+                Ok(filled)
             });
-        let published = filled.and_then(|reports| {
+        let published = filled.and_then(|filled| {
             let warnings = self.steps.last_step(Stage::Publish, || {
                 failpoint::hit("shards.swap");
                 swap(&mut looked, self.options)?;
@@ -103,10 +117,10 @@ impl Sharded<'_, '_> {
                 left.extend(cleaned::forget_all(&mut looked.target).err().map(|e| self::left(&e)));
                 Ok(died.into_iter().chain(left).collect())
             })?;
-            Ok((reports, warnings))
+            Ok((filled, warnings))
         });
         match published {
-            Ok((reports, warnings)) => Ok(self.report(&looked, reports, warnings)),
+            Ok((filled, warnings)) => Ok(self.report(&looked, filled, warnings)),
             Err(error) => Err(self.abandon(&mut looked, &tables, error)),
         }
     }
@@ -130,7 +144,8 @@ impl Sharded<'_, '_> {
         }
     }
 
-    fn report(&mut self, looked: &Looked, reports: Vec<Report>, warnings: Vec<String>) -> Report {
+    fn report(&mut self, looked: &Looked, filled: Filled, warnings: Vec<String>) -> Report {
+        let Filled { reports, bytes } = filled;
         let facts = &looked.target.facts;
         let mut all = Report {
             target: looked.target.table.name.to_string(),
@@ -141,16 +156,16 @@ impl Sharded<'_, '_> {
             server_address: looked.target.session.options().server_text(),
             on_duplicate: self.options.on_duplicate.name(),
             threads: self.options.threads,
-            sorted_input: reports.iter().all(|report| report.sorted_input),
-            bytes: reports.iter().map(|report| report.bytes).max().unwrap_or_default(),
+            sorted_input: reports.iter().all(|(report, _)| report.sorted_input),
+            bytes,
             ..Report::default()
         };
-        for (report, shard) in reports.into_iter().zip(&looked.map.shards) {
+        for ((report, waited), shard) in reports.into_iter().zip(&looked.map.shards) {
             all.rows += report.rows;
             all.duplicates += report.duplicates;
             all.file_bytes += report.file_bytes;
             all.spilled_bytes += report.spilled_bytes;
-            all.shards.push(looked::told(shard, Some(&report)));
+            all.shards.push(looked::told(shard, Some((&report, waited))));
             all.warnings.extend(report.warnings);
         }
         all.finish(&mut self.steps.stopwatch, warnings);
@@ -171,7 +186,7 @@ pub(crate) fn why(mode: Mode, partitions: usize) -> String {
 pub(crate) fn notes(mode: Mode, bytes: u64) -> Vec<String> {
     match mode {
         Mode::Insert | Mode::Replace => vec![
-            "each shard is loaded by its own best way, and reads the input by itself".to_owned(),
+            "each shard is loaded by its own best way, beside one reading of the input".to_owned(),
         ],
         Mode::Append => vec![
             format!(

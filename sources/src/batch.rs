@@ -213,18 +213,6 @@ impl Batch {
         self.picked = Some(picked);
     }
 
-    /// Leaves the rows of which `kept` says so, a word for each; false, and all are left, if they are
-    /// not held as text, or were picked.
-    pub fn keep(&mut self, kept: &[bool]) -> bool {
-        match (&mut self.held, &self.picked) {
-            (Held::Text(index), None) => {
-                index.keep(kept);
-                true
-            }
-            _ => false,
-        }
-    }
-
     /// The rows of the text, if they are held as one. `chunk` is what they were read from.
     pub fn text_rows<'a>(&'a self, chunk: &'a Chunk) -> Option<TextRows<'a>> {
         match &self.held {

@@ -97,6 +97,12 @@ pub trait Source: Send {
     /// `next_chunk` then gives [`crate::Error::Stopped`].
     fn given_up(&self) -> Arc<AtomicBool>;
 
+    /// Another source of the same rows, from the first file on, with the same fields, formats and chunks;
+    /// None where there can be but one.
+    fn again(&self) -> Option<Box<dyn Source>> {
+        None
+    }
+
     /// Begins again at the first file with ordinal 0, not given up.
     ///
     /// Errors: an input that can be read only once, if there is such a kind. Files that changed

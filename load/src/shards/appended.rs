@@ -23,13 +23,14 @@ use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::steps::Steps;
 use server::{ConnectOptions, Session};
+use sources::Source;
 use targets::branches::{self, Branch};
 use targets::decisions::{Append, Decisions, State};
 use targets::transaction::RowsThere;
 use targets::{Lock, Transaction};
 
 use super::cleaned::Cleaner;
-use super::filled::Loads;
+use super::filled::{Filled, Loads};
 use super::looked::{self, Looked};
 use super::{LoadOne, Sharded, not_clean};
 use crate::forecast::Forecast;
@@ -52,7 +53,11 @@ struct Branches {
 
 impl Sharded<'_, '_> {
     /// Adds the rows to all shards, or to none.
-    pub(super) fn append(&mut self, mut looked: Looked) -> Result<Report, Error> {
+    pub(super) fn append(
+        &mut self,
+        mut looked: Looked,
+        source: Box<dyn Source>,
+    ) -> Result<Report, Error> {
         let decisions = Decisions::of(&looked.target.names);
         if let Some(before) = looked.before.take() {
             return self.were_in(&mut looked, &decisions, &before);
@@ -74,12 +79,12 @@ impl Sharded<'_, '_> {
                 branches.make_marks(connect)
             })?;
             let load_one =
-                |at, connect: &ConnectOptions, options: &LoadOptions, progress: &dyn Progress| {
-                    branches.load(at, connect, options, progress)
+                |at, reached: (&ConnectOptions, &LoadOptions), source, progress: &dyn Progress| {
+                    branches.load(at, reached, source, progress)
                 };
             let load = (self.options, &load_one as &LoadOne<'_>);
-            let loads = Loads::new(connect, load, &looked, &looked.map);
-            let reports = self.steps.step(Stage::Rows, || loads.run(self.progress))?;
+            let loads = Loads::new(connect, load, &looked, &looked.map, &*source)?;
+            let filled = self.steps.step(Stage::Rows, || loads.run(source, self.progress))?;
             self.steps.step(Stage::Compare, || {
                 failpoint::hit("branches.full");
                 branches.each("thread.prepare", |branch, open| {
@@ -88,16 +93,16 @@ impl Sharded<'_, '_> {
                     branches::settle(&mut open.lock.session, &branch.mark())
                 })
             })?;
-            Ok(reports)
+            Ok(filled)
         });
-        let reports = match prepared.and_then(|prepared: Result<_, Error>| prepared) {
-            Ok(reports) => reports,
+        let filled = match prepared.and_then(|prepared: Result<_, Error>| prepared) {
+            Ok(filled) => filled,
             Err(error) => {
                 return Err(self.give_up(&mut looked, &decisions, (branches, &append), error));
             }
         };
-        append.rows = reports.iter().map(|report| report.rows).sum();
-        append.duplicates = reports.iter().map(|report| report.duplicates).sum();
+        append.rows = filled.rows();
+        append.duplicates = filled.reports.iter().map(|(report, _)| report.duplicates).sum();
         let (mut branches, mut seen) = (Some(branches), Duration::ZERO);
         let (options, target) = (self.options, looked.target.table.name.to_string());
         let publish = || {
@@ -123,7 +128,7 @@ impl Sharded<'_, '_> {
         let published = pool::catch(|| self.steps.last_step(Stage::Publish, publish));
         match (published.and_then(|published| published), branches) {
             (Ok(warnings), _) => {
-                let mut report = self.report(&looked, reports, warnings);
+                let mut report = self.report(&looked, filled, warnings);
                 report.notes.push(format!(
                     "the commits of all shards took {:.1} ms, within which readers could see the new rows of \
                      some and not yet of others",
@@ -151,7 +156,7 @@ impl Sharded<'_, '_> {
             let forgotten = decisions.forget(&mut looked.target.session, &before.job);
             Ok(forgotten.err().map(|error| left(&error.into(), decisions)).into_iter().collect())
         })?;
-        let mut report = self.report(looked, Vec::new(), warnings);
+        let mut report = self.report(looked, Filled::default(), warnings);
         (report.rows, report.duplicates) = (before.rows, before.duplicates);
         report.notes.push(format!(
             "{} rows were in already, of a load of this input that was interrupted",
@@ -256,8 +261,8 @@ impl Branches {
     fn load(
         &self,
         at: usize,
-        connect: &ConnectOptions,
-        options: &LoadOptions,
+        (connect, options): (&ConnectOptions, &LoadOptions),
+        source: Box<dyn Source>,
         progress: &dyn Progress,
     ) -> Result<Report, Error> {
         let options = &LoadOptions {
@@ -267,19 +272,19 @@ impl Branches {
         };
         let target = format!("{}.{}", options.database, options.table);
         journaled::job(connect, options, &target, progress, |connect, steps, _| {
-            self.fill(at, connect, options, (progress, steps))
+            self.fill(at, (connect, options), source, (progress, steps))
         })
     }
 
     fn fill(
         &self,
         at: usize,
-        connect: &ConnectOptions,
-        options: &LoadOptions,
+        (connect, options): (&ConnectOptions, &LoadOptions),
+        mut source: Box<dyn Source>,
         (progress, steps): (&dyn Progress, &mut Steps<'_>),
     ) -> Result<Report, Error> {
         let branch = &self.all[at];
-        let (memory, mut source) = input::open_files(options)?;
+        let memory = input::adopt_part(options, &mut *source)?;
         // What waits is not told: the sender of that would live as long as the branch.
         let mut lock = taken::lock(Session::connect(connect)?, options, None)?;
         let climbed = ladder::climb(&mut lock, options, &memory, &mut *source, Purpose::Load)?;

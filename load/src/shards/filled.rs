@@ -1,56 +1,77 @@
 //! The loads of all shards: each the ordinary load of one table, of the rows that are its own.
 //!
-//! As many run at once as there is memory for. None waits for another: a shard that gets most of the rows takes
-//! longest.
+//! As many run at once as there is memory for, beside the one reading of the input that gives each its rows.
+//! None waits for another, but for rows that come behind those that a slower one has no room for.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use encode::routed::{RowRouter, RowsOfPartition};
+use encode::routed::{RowRouter, RowsOfPartition, SharedReading};
 use job::error::Error;
 use job::failpoint;
-use job::options::{LoadOptions, Mode};
+use job::options::{LoadOptions, Mode, OnDuplicate};
 use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
 use job::report::Report;
-use job::stop::Reason;
+use job::stop::{Reason, Stop};
+use job::tally;
 use server::ConnectOptions;
+use sources::Source;
 use targets::shards::{Shard, ShardMap};
 
 use super::LoadOne;
 use super::looked::{self, Looked};
-
-/// Memory that a load of a shard is given at least, as long as there are others to wait for.
-const MEMORY_BYTES_MIN: u64 = 96 << 20;
+use super::shares::Split;
 
 /// What they share.
 pub(super) struct Loads<'l> {
     connect: &'l ConnectOptions,
     options: LoadOptions,
+    split: Split,
     router: Arc<RowRouter>,
     next: &'l ShardMap,
     load_one: &'l LoadOne<'l>,
-    at_once: usize,
     /// Of no use any more: another has failed.
-    stop: Arc<AtomicBool>,
+    stop: AtomicBool,
+}
+
+/// What came of them.
+#[derive(Default)]
+pub(super) struct Filled {
+    /// In the order of the shards, with how long each waited for rows.
+    pub(super) reports: Vec<(Report, Duration)>,
+    /// Bytes of the input.
+    pub(super) bytes: u64,
+}
+
+impl Filled {
+    /// Rows of all shards.
+    pub(super) fn rows(&self) -> u64 {
+        self.reports.iter().map(|(report, _)| report.rows).sum()
+    }
 }
 
 impl<'l> Loads<'l> {
+    /// Of the rows of this source, of which nothing was read.
+    ///
+    /// Errors: files that cannot be looked at.
     pub(super) fn new(
         connect: &'l ConnectOptions,
         (options, load_one): (&LoadOptions, &'l LoadOne<'l>),
         looked: &Looked,
         next: &'l ShardMap,
-    ) -> Loads<'l> {
-        let room = usize::try_from(options.memory_bytes_max / MEMORY_BYTES_MIN).unwrap_or(1);
-        let at_once = next.shards.len().min(room.max(1));
+        source: &dyn Source,
+    ) -> Result<Loads<'l>, Error> {
+        let split = Split::of(options, next.shards.len(), source)?;
         let options = LoadOptions {
             mode: Mode::Insert,
             ddl: None,
             // A shard may get no row.
             allow_empty: true,
-            threads: options.threads.div_ceil(at_once),
-            memory_bytes_max: options.memory_bytes_max / at_once as u64,
+            threads: options.threads.div_ceil(split.at_once),
+            memory_bytes_max: split.load_bytes,
             sql_mode: Some(looked.sql_mode.clone()),
             time_zone: options.time_zone.clone().or_else(|| looked.time_zone.clone()),
             // They are no jobs of their own.
@@ -60,56 +81,95 @@ impl<'l> Loads<'l> {
             ..options.clone()
         };
         let router = Arc::clone(&looked.router);
-        Loads { connect, options, router, next, load_one, at_once, stop: Arc::default() }
+        let stop = AtomicBool::new(false);
+        Ok(Loads { connect, options, split, router, next, load_one, stop })
     }
 
-    /// Runs them all; their reports, in the order of the shards.
+    /// Runs them all.
     ///
-    /// Errors: of the first that failed, [`Error::Shard`]; the others end then.
-    pub(super) fn run(&self, progress: &dyn Progress) -> Result<Vec<Report>, Error> {
+    /// Errors: of the first that failed, [`Error::Shard`]; of the reading; the others end then.
+    pub(super) fn run(
+        &self,
+        mut source: Box<dyn Source>,
+        progress: &dyn Progress,
+    ) -> Result<Filled, Error> {
         let state_dir = &self.options.state_dir;
         std::fs::create_dir_all(state_dir).map_err(Error::io("making", state_dir))?;
         let count = self.next.shards.len();
         let told = Told { progress, parts: Mutex::new(vec![None; count]) };
-        let reports = Mutex::new(vec![None; count]);
-        let turn = AtomicUsize::new(0);
+        let Split { at_once, rows, readers, chunk_bytes, record_bytes_max, .. } = self.split;
+        let (mut reports, mut bytes) = (Vec::new(), 0);
+        for first in (0..count).step_by(at_once) {
+            let group = first..(first + at_once).min(count);
+            source.set_chunks(chunk_bytes, record_bytes_max)?;
+            let (sizes, interrupt) = ((rows, readers), &self.options.interrupt);
+            let reading = SharedReading::new(source, &self.router, group.clone(), sizes, interrupt);
+            reports.extend(self.group(&reading, group, &told)?);
+            source = reading.into_source();
+            bytes = source.bytes_read();
+        }
+        Ok(Filled { reports, bytes })
+    }
+
+    /// Runs those of a group beside one reading.
+    fn group(
+        &self,
+        reading: &SharedReading,
+        group: Range<usize>,
+        told: &Told<'_>,
+    ) -> Result<Vec<(Report, Duration)>, Error> {
+        let reports = Mutex::new(vec![None; group.len()]);
+        let turn = AtomicUsize::new(group.start);
         let work = || {
             failpoint::hit("thread.shard");
-            loop {
-                let at = turn.fetch_add(1, Ordering::Relaxed);
-                let Some(shard) = self.next.shards.get(at) else { return Ok(()) };
-                if self.stop.load(Ordering::Relaxed) {
-                    return Err(Ended(None));
-                }
-                let report = self.load(at, shard, &Part { told: &told, at });
-                let report = report.map_err(|error| self.ended(shard, error))?;
-                lock(&reports)[at] = Some(report);
-                failpoint::hit(&format!("shards.filled.{at}"));
+            let at = turn.fetch_add(1, Ordering::Relaxed);
+            if !group.contains(&at) {
+                return Ok(reading.work()?);
             }
+            let shard = &self.next.shards[at];
+            let report = self.load(at, shard, reading, &Part { told, at });
+            let report = report.map_err(|error| self.ended(shard, error))?;
+            lock(&reports)[at - group.start] = Some((report, reading.waits(at).for_rows));
+            failpoint::hit(&format!("shards.filled.{at}"));
+            Ok(())
         };
-        let close = || self.stop.store(true, Ordering::Relaxed);
-        pool::run(self.at_once, work, close).map_err(|Ended(error)| {
+        let close = || {
+            self.stop.store(true, Ordering::SeqCst);
+            reading.close();
+        };
+        pool::run(group.len() + self.split.readers, work, close).map_err(|Ended(error)| {
             error.unwrap_or_else(|| Error::Internal("the loads of shards ended early".to_owned()))
         })?;
         let reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let all: Option<Vec<Report>> = reports.into_iter().collect();
+        let all: Option<Vec<(Report, Duration)>> = reports.into_iter().collect();
         all.ok_or_else(|| Error::Internal("a shard has not told what it got".to_owned()))
     }
 
-    fn load(&self, at: usize, shard: &Shard, progress: &Part<'_>) -> Result<Report, Error> {
+    fn load(
+        &self,
+        at: usize,
+        shard: &Shard,
+        reading: &SharedReading,
+        progress: &Part<'_>,
+    ) -> Result<Report, Error> {
         let connect = looked::reached(shard, self.connect)?;
-        let rows = RowsOfPartition {
-            router: Arc::clone(&self.router),
-            partition: at,
-            stop: Arc::clone(&self.stop),
-        };
+        let (router, shares) = (Arc::clone(&self.router), self.split.rows);
         let options = LoadOptions {
             database: shard.table.database.clone(),
             table: shard.table.table.clone(),
-            selection: Some(Arc::new(rows)),
+            // Of whoever opens the files again.
+            selection: Some(Arc::new(RowsOfPartition { router, partition: at, shares })),
             ..self.options.clone()
         };
-        (self.load_one)(at, &connect, &options, progress)
+        let report = (self.load_one)(at, (&connect, &options), reading.rows_of(at)?, progress)?;
+        if reading.was_left(at) {
+            let what = "the load of a shard has ended before its rows did";
+            return Err(Error::Internal(what.to_owned()));
+        }
+        if options.on_duplicate == OnDuplicate::Fail {
+            tally::check(reading.rows(at), report.rows + report.rejects, 0)?;
+        }
+        Ok(report)
     }
 
     /// Why a load ended: nothing of its own where another had failed before.
@@ -128,6 +188,15 @@ struct Ended(Option<Error>);
 impl From<Error> for Ended {
     fn from(error: Error) -> Ended {
         Ended(Some(error))
+    }
+}
+
+impl From<Stop> for Ended {
+    fn from(stop: Stop) -> Ended {
+        match stop {
+            Stop::Failed(error) => Ended(Some(error)),
+            _ => Ended(None),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! and that it is known here which of them takes a row.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use encode::inspected::Inspected;
 use encode::partition;
@@ -76,7 +77,8 @@ pub(crate) fn planned(
 }
 
 /// A shard for people, with what was loaded.
-pub(super) fn told(shard: &Shard, report: Option<&Report>) -> ShardReport {
+pub(super) fn told(shard: &Shard, loaded: Option<(&Report, Duration)>) -> ShardReport {
+    let report = loaded.map(|(report, _)| report);
     ShardReport {
         partition: shard.partition.clone(),
         server: shard.server.clone(),
@@ -85,6 +87,7 @@ pub(super) fn told(shard: &Shard, report: Option<&Report>) -> ShardReport {
         path: report.map(|report| report.path),
         rows: report.map(|report| report.rows),
         seconds: report.map(|report| report.seconds),
+        waited_seconds: loaded.map(|(_, waited)| waited.as_secs_f64()),
     }
 }
 
@@ -166,6 +169,7 @@ fn missing_rights(target: &Lock, mode: Mode) -> String {
 fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<String> {
     let appends = options.mode == Mode::Append;
     let is_pipe = source.files().iter().any(|file| file.bytes.is_none());
+    let is_read_once = source.again().is_none();
     let found = [
         (
             appends && options.path == LoadPath::Direct,
@@ -183,9 +187,10 @@ fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<Str
         (!options.replicas.named.is_empty(), "a load of shards takes no --replica"),
         (options.tune.is_some(), "a load of shards sets no variables: without --tune"),
         (options.selection.is_some(), "a job file's tables cannot be shards"),
+        (is_read_once, "only rows of files and pipes are taken apart"),
         (
-            is_pipe,
-            "each shard reads the input by itself, and a pipe can be read only once: write it to a file",
+            appends && is_pipe,
+            "rows are added to shards once, which is told by their files, and a pipe is none: write it to a file",
         ),
         (!table.triggers.is_empty(), "the head's triggers would not run: the rows do not pass it"),
         (table.kind != TableKind::Base, "it is no plain table"),

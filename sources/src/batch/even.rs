@@ -199,44 +199,6 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_kept_are_what_they_were() {
-        for (text, dialect) in [
-            ("1|a|\n22|b|\n3||\n4|d\n5|eee|", Dialect::tbl()),
-            ("1,\"x\"\n2,NULL\n3,\"a\"\"b\"\n4,\"NULL\"\n5,z\n", Dialect::csv()),
-            ("1\ta\\\tb\n2\t\\N\n\n4\t5\t6\n7\t8\n", Dialect::default()),
-        ] {
-            let file = tempfile::NamedTempFile::new().unwrap();
-            std::fs::write(file.path(), text).unwrap();
-            let paths = [file.path().to_path_buf()];
-            let mut source = FileSource::new(&paths, &dialect, SourceOptions::default()).unwrap();
-            let (mut reader, mut chunk) = (source.reader(), Chunk::default());
-            assert!(source.next_chunk(&mut chunk).unwrap());
-            let mut all = Batch::new();
-            reader.read(&chunk, &mut all).unwrap();
-            let all = all.text_rows(&chunk).unwrap();
-            assert_eq!(all.len(), 5, "{text:?}");
-            for chosen in 0..32 {
-                let kept: Vec<bool> = (0..5).map(|row| chosen >> row & 1 == 1).collect();
-                let mut batch = Batch::new();
-                reader.read(&chunk, &mut batch).unwrap();
-                assert!(batch.keep(&kept));
-                let rows = batch.text_rows(&chunk).unwrap();
-                let expected = (0..5).filter(|&row| kept[row]).map(|row| all.row(row));
-                assert_eq!(rows.len(), expected.clone().count());
-                for (row, expected) in rows.iter().zip(expected) {
-                    assert_eq!(row.raw(), expected.raw());
-                    assert_eq!(row.field_count(), expected.field_count());
-                    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-                    for field in 0..row.field_count() {
-                        let value = row.value(field, &mut ours);
-                        assert_eq!(value, expected.value(field, &mut theirs), "{text:?}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
     fn fields_of_many_rows_are_those_of_each() {
         let tbl = Dialect::tbl();
         assert_eq!(found("a|bc|\nd||\n|e|\n", &tbl), 20);

@@ -105,31 +105,6 @@ impl TextIndex {
         self.is_unclosed = true;
     }
 
-    /// Leaves the rows of which `kept` says so, a word for each.
-    pub(super) fn keep(&mut self, kept: &[bool]) {
-        let (mut rows, mut fields, mut starts) = (0, 0, Vec::with_capacity(self.marks.len()));
-        let (mut first, mut start) = (0, 0);
-        for at in 0..self.marks.len() {
-            let Mark { fields: last, end } = self.marks[at];
-            let begin = self.starts.get(at).copied().unwrap_or(start);
-            let of_row = first as usize..last as usize;
-            (first, start) = (last, end);
-            if !kept.get(at).copied().unwrap_or(false) {
-                continue;
-            }
-            let count = of_row.len();
-            self.ends.copy_within(of_row, fields);
-            fields += count;
-            self.marks[rows] = Mark { fields: fields as u32, end };
-            starts.push(begin);
-            rows += 1;
-        }
-        self.marks.truncate(rows);
-        self.fields = fields;
-        // A row does not begin any more where the one before it ended.
-        self.starts = starts;
-    }
-
     /// Room for the fields of one more block.
     #[cold]
     #[inline(never)]

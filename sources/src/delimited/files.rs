@@ -410,6 +410,26 @@ impl Source for FileSource {
         Arc::clone(&self.ends.given_up)
     }
 
+    /// A pipe's bytes are read once, and kept for both.
+    fn again(&self) -> Option<Box<dyn Source>> {
+        Some(Box::new(FileSource {
+            files: self.files.clone(),
+            inputs: self.inputs.clone(),
+            dialect: self.dialect.clone(),
+            options: self.options.clone(),
+            ends: Ends { stop: Arc::clone(&self.ends.stop), ..Ends::default() },
+            isa: self.isa,
+            formats: self.formats.clone(),
+            names: self.names.clone(),
+            preamble: self.preamble.clone(),
+            index: 0,
+            current: None,
+            next: None,
+            ordinal: 0,
+            bytes_before: 0,
+        }))
+    }
+
     fn restart(&mut self) -> Result<()> {
         self.ends.given_up.store(false, Ordering::Relaxed);
         self.index = 0;

@@ -1,0 +1,287 @@
+//! The rows of one partition as a source: from the reading of all, or from one of its own.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use job::failpoint;
+use sources::{Chunk, Error, FieldKind, Formats, InputFile, Layout, Reader, Result, Source};
+
+use super::RowsOfPartition;
+use super::piece::{Cut, Cutter, Piece};
+use super::placer::Placer;
+use super::queue::{Next, Queue};
+
+pub(super) struct PartitionSource {
+    /// The input, by itself: it says how rows are read, and is read where they are wanted once more.
+    input: Box<dyn Source>,
+    rows: RowsOfPartition,
+    paths: Arc<Vec<PathBuf>>,
+    given_up: Arc<AtomicBool>,
+    from: From,
+    cut: Cut,
+    /// What chunks are asked for.
+    chunk_bytes: usize,
+    ordinal: u64,
+    bytes_read: u64,
+}
+
+/// Where pieces come from.
+enum From {
+    Shared(Shared),
+    Own(Box<Own>),
+}
+
+/// From the reading of all partitions.
+struct Shared {
+    queue: Arc<Queue>,
+    /// Those that were taken, for who begins again; all of them, unless there were too many.
+    kept: Vec<Piece>,
+    kept_bytes: usize,
+    is_all: bool,
+    /// Which of them is the next to be handed out again.
+    again: usize,
+}
+
+/// From the input.
+struct Own {
+    /// None before the first chunk.
+    placer: Option<Placer>,
+    chunk: Chunk,
+    cutter: Cutter,
+    ready: VecDeque<Piece>,
+    has_ended: bool,
+}
+
+impl PartitionSource {
+    /// Reads the input by itself.
+    pub(super) fn alone(input: Box<dyn Source>, rows: RowsOfPartition) -> PartitionSource {
+        let own = Own::new(rows.shares.piece_bytes);
+        PartitionSource::new(input, rows, From::Own(Box::new(own)))
+    }
+
+    /// Takes what comes out of a queue, and reads `input` by itself only where that was not enough.
+    pub(super) fn of_queue(
+        input: Box<dyn Source>,
+        rows: RowsOfPartition,
+        queue: &Arc<Queue>,
+    ) -> PartitionSource {
+        let queue = Arc::clone(queue);
+        let shared = Shared { queue, kept: Vec::new(), kept_bytes: 0, is_all: true, again: 0 };
+        PartitionSource::new(input, rows, From::Shared(shared))
+    }
+
+    fn new(input: Box<dyn Source>, rows: RowsOfPartition, from: From) -> PartitionSource {
+        let paths = input.files().iter().map(|file| file.path.clone()).collect();
+        let given_up = input.given_up();
+        let chunk_bytes = rows.shares.piece_bytes;
+        PartitionSource {
+            input,
+            rows,
+            paths: Arc::new(paths),
+            given_up,
+            from,
+            cut: Cut::default(),
+            chunk_bytes,
+            ordinal: 0,
+            bytes_read: 0,
+        }
+    }
+
+    fn stopped(&self) -> Error {
+        Error::Stopped { path: self.paths.first().cloned().unwrap_or_default() }
+    }
+
+    /// The next piece; None at the end.
+    fn next_piece(&mut self) -> Result<Option<Piece>> {
+        let next = match &mut self.from {
+            From::Shared(shared) => shared.next(&self.given_up, self.rows.shares.kept_bytes),
+            From::Own(own) => {
+                let (rows, paths) = (&self.rows, &self.paths);
+                return own.next(&mut *self.input, rows, paths, &self.given_up);
+            }
+        };
+        match next {
+            Next::Piece(piece) => Ok(Some(piece)),
+            Next::End => Ok(None),
+            Next::Stopped => Err(self.stopped()),
+        }
+    }
+}
+
+impl Shared {
+    fn next(&mut self, given_up: &AtomicBool, kept_bytes_max: usize) -> Next {
+        if let Some(piece) = self.kept.get(self.again) {
+            self.again += 1;
+            return Next::Piece(piece.clone());
+        }
+        let next = self.queue.next(given_up);
+        if let Next::Piece(piece) = &next {
+            self.kept_bytes += piece.bytes();
+            self.is_all &= self.kept_bytes <= kept_bytes_max;
+            if self.is_all {
+                self.kept.push(piece.clone());
+                self.again += 1;
+            } else {
+                self.kept = Vec::new();
+            }
+        }
+        next
+    }
+}
+
+impl Own {
+    fn new(piece_bytes: usize) -> Own {
+        Own {
+            placer: None,
+            chunk: Chunk::default(),
+            cutter: Cutter::new(piece_bytes),
+            ready: VecDeque::new(),
+            has_ended: false,
+        }
+    }
+
+    fn next(
+        &mut self,
+        input: &mut dyn Source,
+        rows: &RowsOfPartition,
+        paths: &Arc<Vec<PathBuf>>,
+        given_up: &AtomicBool,
+    ) -> Result<Option<Piece>> {
+        while self.ready.is_empty() && !self.has_ended {
+            if given_up.load(Ordering::Relaxed) {
+                let path = paths.first().cloned().unwrap_or_default();
+                return Err(Error::Stopped { path });
+            }
+            let mut add = |chunk, bytes_read| self.ready.push_back(Piece { chunk, bytes_read });
+            if !input.next_chunk(&mut self.chunk)? {
+                self.has_ended = true;
+                self.cutter.finish().into_iter().for_each(|chunk| add(chunk, input.bytes_read()));
+                break;
+            }
+            let placer = self.placer.get_or_insert_with(|| Placer::new(&rows.router, input, paths));
+            for row in placer.place(&self.chunk)? {
+                if row.partition as usize == rows.partition
+                    && let Some(chunk) = self.cutter.push(&self.chunk, row, Chunk::default)
+                {
+                    add(chunk, input.bytes_read());
+                }
+            }
+        }
+        Ok(self.ready.pop_front())
+    }
+}
+
+impl Source for PartitionSource {
+    fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        loop {
+            if let Some(bytes_read) = self.cut.next(self.chunk_bytes, chunk) {
+                chunk.ordinal = self.ordinal;
+                self.ordinal += 1;
+                self.bytes_read = bytes_read;
+                return Ok(true);
+            }
+            let spare = std::mem::take(&mut self.cut).into_spare();
+            if let From::Shared(shared) = &self.from {
+                shared.queue.give_back(spare);
+            }
+            match self.next_piece()? {
+                Some(piece) => self.cut = Cut::new(piece, self.bytes_read),
+                None => {
+                    chunk.clear();
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    fn files(&self) -> &[InputFile] {
+        self.input.files()
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        self.input.reader()
+    }
+
+    fn layout(&self) -> Layout {
+        self.input.layout()
+    }
+
+    fn row_end(&self) -> &[u8] {
+        self.input.row_end()
+    }
+
+    fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
+        self.input.set_fields(fields)
+    }
+
+    fn set_formats(&mut self, formats: Arc<Formats>) -> Result<()> {
+        self.input.set_formats(formats)
+    }
+
+    /// Pieces are not larger for that; records are as long as the reading lets them be.
+    fn set_chunks(&mut self, chunk_bytes: usize, _: usize) -> Result<()> {
+        self.chunk_bytes = chunk_bytes.max(1);
+        self.restart()
+    }
+
+    fn header_bytes(&mut self) -> Result<Option<&[Vec<u8>]>> {
+        self.input.header_bytes()
+    }
+
+    fn preamble(&mut self) -> Result<Vec<u8>> {
+        self.input.preamble()
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.rows.shares.held_bytes
+    }
+
+    fn words(&self) -> String {
+        let RowsOfPartition { router, partition, .. } = &self.rows;
+        format!("{} {:?} {partition}", self.input.words(), router.router)
+    }
+
+    fn bytes_total(&self) -> Option<u64> {
+        self.input.bytes_total()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.given_up)
+    }
+
+    /// Of little that was taken of the reading of all, it is handed out again; else the input is read by
+    /// itself from here on.
+    fn restart(&mut self) -> Result<()> {
+        self.given_up.store(false, Ordering::Relaxed);
+        self.cut = Cut::default();
+        (self.ordinal, self.bytes_read) = (0, 0);
+        match &mut self.from {
+            From::Shared(shared) if shared.is_all => shared.again = 0,
+            From::Shared(shared) => {
+                failpoint::hit("shards.again");
+                shared.queue.leave(true);
+                self.input.restart()?;
+                self.from = From::Own(Box::new(Own::new(self.rows.shares.piece_bytes)));
+            }
+            From::Own(own) => {
+                self.input.restart()?;
+                **own = Own::new(self.rows.shares.piece_bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for PartitionSource {
+    fn drop(&mut self) {
+        if let From::Shared(shared) = &self.from {
+            shared.queue.leave(false);
+        }
+    }
+}

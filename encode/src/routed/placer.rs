@@ -1,0 +1,143 @@
+//! Where the rows of a chunk go, for one thread.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use job::position::Places;
+use sources::{Batch, Chunk, Error, Position, Reader, Result, Row, Rows, Source, Visit};
+
+use super::RowRouter;
+use crate::partition::{Router, Unplaced};
+use crate::row_keys::KeyReader;
+
+/// A row of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlacedRow {
+    pub(super) partition: u32,
+    /// Its bytes in the chunk, with what ends it.
+    pub(super) start: u32,
+    pub(super) end: u32,
+    /// Line and byte of the file that it begins at.
+    pub(super) line: u64,
+    pub(super) offset: u64,
+}
+
+pub(super) struct Placer {
+    reader: Box<dyn Reader>,
+    batch: Batch,
+    router: Router,
+    columns: KeyReader,
+    looked_at: usize,
+    has_number: bool,
+    /// Whether what ends a row ends a line.
+    ends_lines: bool,
+    paths: Arc<Vec<PathBuf>>,
+    key: Vec<u8>,
+    rows: Vec<PlacedRow>,
+}
+
+impl Placer {
+    /// Of chunks of a source whose fields were set.
+    pub(super) fn new(
+        router: &RowRouter,
+        source: &dyn Source,
+        paths: &Arc<Vec<PathBuf>>,
+    ) -> Placer {
+        let RowRouter { router, plan, looked_at, has_number } = router;
+        Placer {
+            reader: source.reader(),
+            batch: Batch::new(),
+            router: router.clone(),
+            columns: KeyReader::new(plan.clone()),
+            looked_at: *looked_at,
+            has_number: *has_number,
+            ends_lines: source.row_end().ends_with(b"\n"),
+            paths: Arc::clone(paths),
+            key: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// The rows of a chunk, in order.
+    ///
+    /// Errors: what is there instead of a row; [`Error::Unplaced`].
+    pub(super) fn place(&mut self, chunk: &Chunk) -> Result<&[PlacedRow]> {
+        let mut batch = std::mem::take(&mut self.batch);
+        self.reader.read(chunk, &mut batch)?;
+        if !batch.is_text() {
+            return Err(Error::Dialect("only rows of text are taken apart".to_owned()));
+        }
+        self.rows.clear();
+        let placed = batch.visit(chunk, Placing { placer: self, chunk });
+        self.batch = batch;
+        if let Err((start, why)) = placed {
+            let path = self.paths.get(chunk.file_at(start) as usize).cloned().unwrap_or_default();
+            let (line, offset) = (chunk.line_at(start), chunk.offset_at(start));
+            return Err(Error::Unplaced { at: Position { path, line, offset }, why });
+        }
+        Ok(&self.rows)
+    }
+
+    /// The partition that takes a row. One that will be refused for its values is the first
+    /// partition's.
+    #[inline]
+    fn partition<R: Row>(&mut self, row: R) -> std::result::Result<usize, String> {
+        if !self.columns.read(row) {
+            return Ok(0);
+        }
+        let stored = |at| self.columns.stored(at).unwrap_or_default();
+        if self.has_number && (0..=self.looked_at).any(|at| self.is_generated(at)) {
+            return Err("has no number in the AUTO_INCREMENT column".to_owned());
+        }
+        self.router.place(stored, &mut self.key).map_err(unplaced)
+    }
+
+    fn is_generated(&self, column: usize) -> bool {
+        column < self.columns.columns() && self.columns.stored(column).is_err()
+    }
+}
+
+#[cold]
+fn unplaced(why: Unplaced) -> String {
+    match why {
+        Unplaced::NoPartition(Some(value)) => format!("goes to no partition, with {value}"),
+        Unplaced::NoPartition(None) => "goes to no partition".to_owned(),
+        Unplaced::OutOfRange => "goes to no partition: the number is beyond 64 bits".to_owned(),
+        Unplaced::Unknown(_) => "may go to any partition: that only the server knows".to_owned(),
+    }
+}
+
+struct Placing<'p> {
+    placer: &'p mut Placer,
+    chunk: &'p Chunk,
+}
+
+impl Visit for Placing<'_> {
+    type Output = std::result::Result<(), (usize, String)>;
+
+    fn rows<R: Rows>(self, rows: R) -> Self::Output {
+        let Placing { placer, chunk } = self;
+        let mut places = Places::of(chunk);
+        let is_line_each = placer.ends_lines && is_line_each(chunk, rows.len());
+        for (index, row) in rows.iter().enumerate() {
+            let span = row.span();
+            let partition = placer.partition(row).map_err(|why| (span.start, why))? as u32;
+            let (line, offset) = match is_line_each {
+                true => (chunk.first_line + index as u64, places.advance_bytes(chunk, span.start)),
+                false => places.advance(chunk, span.start),
+            };
+            // A chunk has less than 4 GB.
+            let (start, end) = (span.start as u32, span.end as u32);
+            placer.rows.push(PlacedRow { partition, start, end, line, offset });
+        }
+        Ok(())
+    }
+}
+
+/// Whether each of so many rows of a chunk is a line, all but the last ending one: counted at once, where that
+/// of each row would take longer than all else here.
+fn is_line_each(chunk: &Chunk, rows: usize) -> bool {
+    let lines =
+        chunk.lines_between(0, chunk.bytes.len()) + u64::from(!chunk.bytes.ends_with(b"\n"));
+    chunk.places.is_empty() && lines == rows as u64
+}
