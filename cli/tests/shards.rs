@@ -1,6 +1,7 @@
 //! Tables whose partitions are tables of other servers: a head with Spider and three shards.
 
 mod appended;
+mod through_head;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -264,7 +265,7 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
         .refused(2, &["in the shards' binary logs: without --unlogged"]);
     scene.load(&replace(&["--rejects-max", "5"])).refused(2, &["takes no refused rows"]);
     scene
-        .load(&replace(&["--shard", "s2=127.0.0.1:1"]))
+        .load(&replace(&["--shard", "s2=127.0.0.1:1", "--path", "stream"]))
         .refused(1, &["the shard s2 (127.0.0.1:1)"]);
     scene.home.file("rows", "1\tone\t2020-01-01\nx\ttwo\t2020-01-01\n");
     scene.load(&replace(&[])).refused(1, &["rows line 2", "the shard s1"]);
@@ -290,11 +291,6 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
         ))
         .unwrap();
     scene.load(&replace(&[])).refused(2, &["triggers would not run"]);
-    // Partitions that only the server can tell.
-    let columns = "id INT NOT NULL, name VARCHAR(20) NOT NULL, day DATE, PRIMARY KEY (id, name)";
-    let scene = Scene::with(&shards, columns, "KEY (name)", &[]);
-    scene.rows(1, 50);
-    scene.load(&[]).refused(2, &["KEY of column `name`", "only the head"]);
     let bounds = ["VALUES LESS THAN (10)", "VALUES LESS THAN (20)", "VALUES LESS THAN (40)"];
     let scene = Scene::new(&shards, "RANGE (id)", &bounds);
     scene.rows(1, 50);

@@ -69,7 +69,7 @@ impl Rung {
 /// Why a way is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refused {
-    /// `direct`, `stream` or `insert`.
+    /// `direct`, `stream` or `insert`; `shards` of rows that go through the head of a Spider table.
     pub path: &'static str,
     /// One sentence.
     pub reason: String,

@@ -108,7 +108,9 @@ pub(crate) fn planned(
     };
     let (mut target, climbed) = match climbed(session, options, (&memory, &mut *source))? {
         Way::Ladder(target, climbed) => (*target, *climbed),
-        Way::Shards(shards) => return Ok((plan.of_shards(shards, options), None)),
+        Way::Shards(shards, against) => {
+            return Ok((plan.of_shards(shards, against, options), None));
+        }
     };
     let (mut plan, inspected) = plan.of_climbed(&target, climbed, options, |_| false)?;
     plan.notes.extend(plan.replication_notes(&mut target, options)?);
@@ -132,8 +134,8 @@ pub(crate) type Foreseen = (Option<LoadPath>, Vec<Refused>);
 enum Way {
     /// By the ladder, so far up.
     Ladder(Box<Lock>, Box<Climbed>),
-    /// Each of its shards by itself.
-    Shards(Vec<ShardReport>),
+    /// Each of its shards by itself; through the head, where there are reasons against that.
+    Shards(Vec<ShardReport>, Vec<String>),
 }
 
 /// The target, and how far up the ladder a load of it would go; or its shards.
@@ -149,7 +151,8 @@ fn climbed(
         Err(against) => {
             let mut target = lock(session, options, None)?;
             if targets::shards::is_spider(&target.table) {
-                return shards::planned(&mut target, &reached, options, source).map(Way::Shards);
+                let planned = shards::planned(&mut target, &reached, options, source)?;
+                return Ok(Way::Shards(planned.0, planned.1));
             }
             target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
             let climbed = ladder::climb(&mut target, options, memory, source, purpose)?;
@@ -213,12 +216,28 @@ impl Plan {
     }
 
     /// For a table whose partitions are tables of other servers.
-    fn of_shards(mut self, shards: Vec<ShardReport>, options: &LoadOptions) -> Plan {
-        self.path = Some("shards");
-        self.why = shards::why(options.mode, shards.len());
-        self.notes
-            .extend(shards::notes(options.mode, self.input_bytes / shards.len().max(1) as u64));
+    fn of_shards(
+        mut self,
+        shards: Vec<ShardReport>,
+        against: Vec<String>,
+        options: &LoadOptions,
+    ) -> Plan {
+        let bytes = self.input_bytes / shards.len().max(1) as u64;
         self.shards = shards;
+        if !against.is_empty() {
+            self.path = Some(LoadPath::Insert.name());
+            self.why = shards::why_through_head(&against);
+            self.landing = Some(
+                "rows go through the head, into a new table that then takes the old one's place"
+                    .to_owned(),
+            );
+            let refused = |reason| Refused { path: "shards", reason };
+            self.refused.extend(against.into_iter().map(refused));
+            return self;
+        }
+        self.path = Some("shards");
+        self.why = shards::why(options.mode, self.shards.len());
+        self.notes.extend(shards::notes(options.mode, bytes));
         self
     }
 

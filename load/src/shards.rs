@@ -11,6 +11,9 @@
 //! `looked` is what is found out before, `tables` what is made and removed, `filled` the loads beside the one
 //! reading of the input, `shares` what memory they have.
 //!
+//! Where it cannot be told here which shard takes a row, or shards cannot be reached, the new table is filled by
+//! INSERTs to the head (`through_head`), and published likewise.
+//!
 //! Rows are added by another way (`appended`), all or none too, and `cleaned` brings to an end what of that was
 //! broken off.
 
@@ -21,6 +24,7 @@ mod looked;
 mod reached;
 mod shares;
 mod tables;
+mod through_head;
 
 use std::time::Duration;
 
@@ -37,6 +41,7 @@ use sources::Source;
 use targets::swap::{Before, Pair, Swap};
 
 pub(crate) use looked::{Looked, look, planned};
+pub(crate) use through_head::why as why_through_head;
 
 use self::filled::{Filled, Loads};
 use self::tables::Tables;
@@ -85,14 +90,30 @@ impl Sharded<'_, '_> {
                         progress: &dyn Progress| {
             load_table(connect, options, source, progress)
         };
-        let tables = Tables::new(self.connect, self.options, &looked);
+        let by_head = looked.head.as_ref().is_some_and(|way| way.by_head);
+        let tables =
+            Tables::new(self.connect, self.options, (&looked.target, &looked.map), by_head);
         let filled = self
             .steps
             .step(Stage::Shadow, || tables.create(&mut looked.target.session))
             .and_then(|()| {
-                let load = (self.options, &load_one as &LoadOne<'_>);
-                let loads = Loads::new(self.connect, load, &looked, tables.next(), &*source)?;
-                let filled = self.steps.step(Stage::Rows, || loads.run(source, self.progress))?;
+                let filled = match &looked.head {
+                    None => {
+                        let load = (self.options, &load_one as &LoadOne<'_>);
+                        let next = tables.next();
+                        let loads = Loads::new(self.connect, load, &looked, next, &*source)?;
+                        self.steps.step(Stage::Rows, || loads.run(source, self.progress))?
+                    }
+                    Some(way) => {
+                        let into = (tables.head(), way, looked.map.shards.len());
+                        let (connect, options) = (self.connect, self.options);
+                        let fill =
+                            || through_head::fill(connect, options, into, source, self.progress);
+                        let report = self.steps.step(Stage::Rows, fill)?;
+                        let bytes = report.bytes;
+                        Filled { reports: vec![(report, Duration::ZERO)], bytes }
+                    }
+                };
                 let rows = filled.rows();
                 if rows == 0 && self.options.mode == Mode::Replace && !self.options.allow_empty {
                     let target = looked.target.table.name.to_string();
@@ -111,8 +132,9 @@ impl Sharded<'_, '_> {
                 swap(&mut looked, self.options)?;
                 failpoint::hit("shards.swapped");
                 let _shield = self.options.interrupt.shield();
-                let (died, dropped) =
-                    pool::catch_again("shards.dropped", || tables.drop_old(&mut looked));
+                let (died, dropped) = pool::catch_again("shards.dropped", || {
+                    tables.drop_old(&mut looked.target.session)
+                });
                 let mut left = dropped.unwrap_or_else(|error| vec![left(&error)]);
                 left.extend(cleaned::forget_all(&mut looked.target).err().map(|e| self::left(&e)));
                 Ok(died.into_iter().chain(left).collect())
@@ -160,6 +182,16 @@ impl Sharded<'_, '_> {
             bytes,
             ..Report::default()
         };
+        if let Some(way) = &looked.head {
+            (all.path, all.why) = ("insert", through_head::why(&way.reasons));
+            all.shards.extend(looked.map.shards.iter().map(|shard| looked::told(shard, None)));
+            for (report, _) in reports {
+                all.rows += report.rows;
+                all.warnings.extend(report.warnings);
+            }
+            all.finish(&mut self.steps.stopwatch, warnings);
+            return all;
+        }
         for ((report, waited), shard) in reports.into_iter().zip(&looked.map.shards) {
             all.rows += report.rows;
             all.duplicates += report.duplicates;

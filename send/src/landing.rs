@@ -110,6 +110,15 @@ impl Landing {
         Ok(if refused.is_empty() { Ok(landing) } else { Err(refused) })
     }
 
+    /// For a table that only this load knows, and removes if it fails: whatever its engine, rows go in by one
+    /// transaction, and `why` says for whom.
+    ///
+    /// Errors: the server's.
+    pub fn into_own(target: &mut Lock, ask: Ask, why: String) -> Result<Landing, Error> {
+        let identity = target.identity()?;
+        Ok(Landing { way: Way::Transaction, why, staged: false, ask, identity })
+    }
+
     fn append(&mut self) {
         if self.ask.atomic {
             self.way = Way::Transaction;

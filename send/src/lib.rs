@@ -369,7 +369,11 @@ impl<'a> Work<'a> {
 
     fn sender(&self, target: &mut Lock, columns: &Columns) -> Result<SenderOptions, Error> {
         let options = self.prepared.options;
+        // Rows that are another server's: no savepoints, and by MariaDB's bulk protocol they go there one by
+        // one.
+        let is_spider = targets::shards::is_spider(&target.table);
         let form = match self.prepared.path {
+            LoadPath::Insert if is_spider => Form::Tuples,
             LoadPath::Insert => {
                 let table = self.landing.table(target).clone();
                 sender::insert_form(&mut target.session, &table, columns)?
@@ -378,7 +382,7 @@ impl<'a> Work<'a> {
         };
         let commit = match &self.resume {
             Some(resume) => Commit::Portions(resume.ledger.clone()),
-            None => Commit::Whole { savepoints: true },
+            None => Commit::Whole { savepoints: !is_spider },
         };
         Ok(SenderOptions {
             connect: self.connect.clone(),

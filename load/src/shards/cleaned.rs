@@ -39,6 +39,18 @@ pub(super) fn input(
     send::input_text(options, inspected, source_words)
 }
 
+/// Refuses a table whose shards cannot be reached, and an append to which has not ended.
+pub(super) fn refuse_begun(target: &mut Lock) -> Result<(), Error> {
+    let appends = Decisions::of(&target.names).read(&mut target.session)?;
+    match appends.iter().any(|append| append.state != State::Told) {
+        true => Err(Error::Pending {
+            target: target.table.name.to_string(),
+            what: "shards cannot be reached from here".to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
 /// Forgets the appends that others have ended, of a table that has other rows now.
 pub(super) fn forget_all(target: &mut Lock) -> Result<(), Error> {
     target.reconnect()?;

@@ -80,7 +80,8 @@ impl<'l> Loads<'l> {
             shard_addresses: Vec::new(),
             ..options.clone()
         };
-        let router = Arc::clone(&looked.router);
+        let lacking = || Error::Internal("nothing tells which shard takes a row".to_owned());
+        let router = looked.router.clone().ok_or_else(lacking)?;
         let stop = AtomicBool::new(false);
         Ok(Loads { connect, options, split, router, next, load_one, stop })
     }

@@ -20,14 +20,19 @@ use targets::shards::{Shard, ShardMap};
 use values::SqlMode;
 
 use super::cleaned::{self, Cleaner};
+use super::reached::asks_by_head;
 pub(super) use super::reached::{of, reached, session};
+use super::through_head::{self, HeadWay};
 
 /// What is known of the target.
 pub(crate) struct Looked {
     /// Held, so that no other load is at it.
     pub(crate) target: Lock,
     pub(super) map: ShardMap,
-    pub(super) router: Arc<RowRouter>,
+    /// Which shard takes a row; none where rows go through the head.
+    pub(super) router: Option<Arc<RowRouter>>,
+    /// How rows go through the head, if they do.
+    pub(super) head: Option<HeadWay>,
     /// How values are read, on all shards.
     pub(super) sql_mode: String,
     /// That of the head's sessions; none where the connection has one.
@@ -47,33 +52,75 @@ pub(crate) fn look(
     options: &LoadOptions,
     source: &mut dyn Source,
 ) -> Result<Looked, Error> {
-    let found = found(&mut target, connect, options, source)?;
-    let Found { map, inspected, router } = found;
+    let Found { map, inspected, router, unreached } = found(&mut target, connect, options, source)?;
     let input = cleaned::input(options, &inspected, &source.words())?;
-    let before = Cleaner { connect, options, map: &map }.clean(&mut target, &input)?;
-    let lacking = || Error::Internal("a router that was made is gone".to_owned());
-    let partitions = inspected.router.as_ref().ok_or_else(lacking)?;
-    let differences = partition::differences(&mut target, partitions, &inspected.convert)?;
-    if let Some(what) = differences {
-        return Err(unfit(&target.table, vec![what]));
+    let mut before = None;
+    match unreached.is_some() {
+        true => cleaned::refuse_begun(&mut target)?,
+        false => before = Cleaner { connect, options, map: &map }.clean(&mut target, &input)?,
     }
-    let time_zone = time_zone(&mut target.session, connect, options, &map)?;
-    let sql_mode = inspected.sql_mode;
-    if options.mode == Mode::Insert && !target.is_empty()? {
+    let router = match (router, &inspected.router) {
+        (Ok(router), Some(partitions)) => {
+            let differences = partition::differences(&mut target, partitions, &inspected.convert)?;
+            differences.map_or(Ok(router), |what| Err(vec![what]))
+        }
+        (router, _) => router,
+    };
+    let is_empty = options.mode != Mode::Insert || target.is_empty()?;
+    if !is_empty {
         return Err(server::Error::NotEmpty(target.table.name.to_string()).into());
     }
-    Ok(Looked { target, map, router: Arc::new(router), sql_mode, time_zone, input, before })
+    let (router, reasons) = match router {
+        Ok(router) => (Some(Arc::new(router)), Vec::new()),
+        Err(reasons) => (None, reasons),
+    };
+    let sql_mode = inspected.sql_mode.clone();
+    let (mut time_zone, mut head) = (None, None);
+    if router.is_none() {
+        let by_head = unreached.is_some();
+        may_go_through_head(&mut target, options, (&map, &reasons), unreached)?;
+        head = Some(HeadWay { reasons, by_head, inspected });
+    } else {
+        time_zone = self::time_zone(&mut target.session, connect, options, &map)?;
+    }
+    Ok(Looked { target, map, router, head, sql_mode, time_zone, input, before })
 }
 
 /// The same for who only wants to know; changes nothing, so that the server is not asked where it puts rows.
+/// With the reasons for which rows would go through the head, if they would.
 pub(crate) fn planned(
     target: &mut Lock,
     connect: &ConnectOptions,
     options: &LoadOptions,
     source: &mut dyn Source,
-) -> Result<Vec<ShardReport>, Error> {
-    let found = found(target, connect, options, source)?;
-    Ok(found.map.shards.iter().map(|shard| told(shard, None)).collect())
+) -> Result<(Vec<ShardReport>, Vec<String>), Error> {
+    let Found { map, router, unreached, .. } = found(target, connect, options, source)?;
+    let reasons = router.err().unwrap_or_default();
+    if !reasons.is_empty() {
+        may_go_through_head(target, options, (&map, &reasons), unreached)?;
+    }
+    Ok((map.shards.iter().map(|shard| told(shard, None)).collect(), reasons))
+}
+
+/// Whether rows that cannot go to each shard, for these reasons, may go through the head.
+///
+/// Errors: they may not.
+fn may_go_through_head(
+    target: &mut Lock,
+    options: &LoadOptions,
+    (map, reasons): (&ShardMap, &[String]),
+    unreached: Option<Unreached>,
+) -> Result<(), Error> {
+    let against = through_head::against(options);
+    match unreached {
+        None if against.is_empty() => Ok(()),
+        None => Err(unfit(&target.table, [reasons, &against].concat())),
+        Some(unreached) => match against.is_empty() {
+            true => asks_by_head(&mut target.session, map),
+            // What befell it says most.
+            false => Err(of(&unreached.shard, unreached.error)),
+        },
+    }
 }
 
 /// A shard for people, with what was loaded.
@@ -94,7 +141,15 @@ pub(super) fn told(shard: &Shard, loaded: Option<(&Report, Duration)>) -> ShardR
 struct Found {
     map: ShardMap,
     inspected: Inspected,
-    router: RowRouter,
+    /// Or why it cannot be told which shard takes a row, or a shard cannot be reached.
+    router: Result<RowRouter, Vec<String>>,
+    unreached: Option<Unreached>,
+}
+
+/// A shard that there is no way to from here.
+struct Unreached {
+    shard: Shard,
+    error: server::Error,
 }
 
 fn found(
@@ -115,24 +170,49 @@ fn found(
     let Lock { session, table, .. } = &mut *target;
     let map = ShardMap::read(session, (&table.name, &table.definition), &options.shard_addresses)?;
     let map = map.map_err(|why| unfit(table, vec![why]))?;
-    let mut inspected = Inspected::new(target, options, source)?;
+    let inspected = Inspected::new(target, options, source)?;
+    let mut router = router(&target.table, &inspected);
+    let unreached = alike(target, connect, options, &map)?;
+    if let Some(Unreached { shard, error }) = &unreached {
+        let mut reasons = router.err().unwrap_or_default();
+        reasons.push(format!("the shard {} ({}): {error}", shard.server, shard.address));
+        router = Err(reasons);
+    }
+    Ok(Found { map, inspected, router, unreached })
+}
+
+/// What tells which partition takes a row, or why nothing does.
+fn router(table: &Table, inspected: &Inspected) -> Result<RowRouter, Vec<String>> {
     let Some(partitions) = &inspected.router else {
-        let mut reasons = std::mem::take(&mut inspected.unfit);
-        let by = target.table.partitioning.as_ref();
-        reasons.extend(by.and_then(|by| by.unfit()).map(|what| format!("partitions by {what}")));
-        let reasons = reasons
-            .into_iter()
-            .map(|why| format!("{why}, so that only the head can tell rows apart"));
-        return Err(unfit(&target.table, reasons.collect()));
+        let by = table.partitioning.as_ref().and_then(|by| by.unfit());
+        let by = by.map(|what| format!("partitions by {what}"));
+        let reasons = inspected.unfit.iter().cloned().chain(by);
+        return Err(reasons
+            .map(|why| format!("{why}, so that only the head can tell rows apart"))
+            .collect());
     };
-    let names: Vec<String> =
-        target.table.columns.iter().map(|column| column.name.clone()).collect();
+    let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
     let zero_is_value =
         SqlMode::parse(&inspected.sql_mode).contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
-    let router = RowRouter::new(partitions, &names, &inspected.columns, zero_is_value);
-    let router = router.map_err(|why| unfit(&target.table, vec![why]))?;
+    RowRouter::new(partitions, &names, &inspected.columns, zero_is_value).map_err(|why| vec![why])
+}
+
+/// Whether the shards' tables are like the head's; gives one that cannot be reached.
+///
+/// Errors: [`Error::Unfit`] of one that is not; [`Error::Shard`].
+fn alike(
+    target: &Lock,
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    map: &ShardMap,
+) -> Result<Option<Unreached>, Error> {
     for shard in &map.shards {
-        let mut session = self::session(shard, connect)?;
+        let mut session = match Session::connect(&reached(shard, connect)?) {
+            Err(error @ server::Error::Connect { .. }) => {
+                return Ok(Some(Unreached { shard: shard.clone(), error }));
+            }
+            session => session.map_err(|error| of(shard, error))?,
+        };
         let there = catalog::read(&mut session, &shard.table).map_err(|error| of(shard, error))?;
         if options.mode == Mode::Append
             && let Some(what) = branches::against(&mut session).map_err(|error| of(shard, error))?
@@ -149,7 +229,7 @@ fn found(
             ));
         }
     }
-    Ok(Found { map, inspected, router })
+    Ok(None)
 }
 
 /// What the account may not do on the head and rows that are added need.

@@ -1,8 +1,9 @@
-//! How shards are reached, and how what befell one is told.
+//! How shards are reached, from here or by their head, and how what befell one is told.
 
 use job::error::Error;
+use server::identifier::quote_text;
 use server::{ConnectOptions, Session, replicas};
-use targets::shards::Shard;
+use targets::shards::{Shard, ShardMap};
 
 /// How a shard is reached: by the account of the load.
 pub(super) fn reached(shard: &Shard, connect: &ConnectOptions) -> Result<ConnectOptions, Error> {
@@ -22,4 +23,27 @@ pub(super) fn of(shard: &Shard, error: impl Into<Error>) -> Error {
         false => format!("{} ({})", shard.server, shard.address),
     };
     Error::Shard { name, error: Box::new(error.into()) }
+}
+
+/// Whether the head runs statements on its servers for us.
+///
+/// Errors: why it does not.
+pub(super) fn asks_by_head(session: &mut Session, map: &ShardMap) -> Result<(), Error> {
+    map.shards.iter().try_for_each(|shard| by_head(session, shard, "DO 1"))
+}
+
+/// Has the head run a statement on a shard's server, by its own account.
+pub(super) fn by_head(session: &mut Session, shard: &Shard, sql: &str) -> Result<(), Error> {
+    let database = &shard.table.database;
+    if database.contains(['"', '\'', '\\']) {
+        let what = format!("the head cannot be asked to go to a database of this name: {database}");
+        return Err(Error::Usage(what));
+    }
+    let server = format!("srv \"{}\", database \"{database}\"", shard.server);
+    let ask = format!("SELECT spider_direct_sql({}, '', {})", quote_text(sql), quote_text(&server));
+    let done = session.query_text(&ask).map_err(|error| of(shard, error))?;
+    match done.as_deref() {
+        Some("1") => Ok(()),
+        _ => Err(of(shard, Error::Usage(format!("the head could not run there: {sql}")))),
+    }
 }

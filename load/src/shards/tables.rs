@@ -11,7 +11,7 @@ use server::{ConnectOptions, Session, catalog};
 use targets::shards::{self, Shard, ShardMap};
 use targets::{Lock, LockOptions};
 
-use super::looked::{self, Looked};
+use super::reached::{self, by_head};
 
 /// Spider's error of a table that is not there.
 const ER_SPIDER_NO_REMOTE_TABLE: u16 = 12702;
@@ -27,15 +27,18 @@ pub(super) struct Tables<'l> {
     definition: String,
     before: ShardMap,
     next: ShardMap,
+    /// Whether the head is asked to make and remove the shards' tables, which cannot be reached from here.
+    by_head: bool,
 }
 
 impl<'l> Tables<'l> {
     pub(super) fn new(
         connect: &'l ConnectOptions,
         options: &'l LoadOptions,
-        looked: &Looked,
+        (target, before): (&Lock, &ShardMap),
+        by_head: bool,
     ) -> Tables<'l> {
-        let Lock { session, table, names, .. } = &looked.target;
+        let Lock { session, table, names, .. } = target;
         Tables {
             connect,
             options,
@@ -43,9 +46,15 @@ impl<'l> Tables<'l> {
             head: names.shadow.clone(),
             asides: [names.replaced.clone(), names.emptied.clone()],
             definition: table.definition.clone(),
-            before: looked.map.clone(),
-            next: looked.map.next(&table.name, session.id()),
+            before: before.clone(),
+            next: before.next(&table.name, session.id()),
+            by_head,
         }
+    }
+
+    /// The head's table for them.
+    pub(super) fn head(&self) -> &TableName {
+        &self.head
     }
 
     /// Where the rows are to go.
@@ -62,14 +71,19 @@ impl<'l> Tables<'l> {
         self.next.create(session, &self.head)?;
         failpoint::hit("shards.head");
         for (at, (shard, next)) in self.before.shards.iter().zip(&self.next.shards).enumerate() {
-            let mut session = looked::session(shard, self.connect)?;
             let like = format!(
                 "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR \
                  CREATE TABLE {} LIKE {}",
                 next.table.quoted(),
                 shard.table.quoted()
             );
-            session.exec(&like).map_err(|error| looked::of(shard, error))?;
+            match self.by_head {
+                true => by_head(session, shard, &like)?,
+                false => {
+                    let mut session = reached::session(shard, self.connect)?;
+                    session.exec(&like).map_err(|error| reached::of(shard, error))?;
+                }
+            }
             failpoint::hit(&format!("shards.created.{at}"));
         }
         Ok(())
@@ -115,8 +129,7 @@ impl<'l> Tables<'l> {
     }
 
     /// Removes the tables that were replaced; gives what is left of them, a sentence each.
-    pub(super) fn drop_old(&self, looked: &mut Looked) -> Result<Vec<String>, Error> {
-        let session = &mut looked.target.session;
+    pub(super) fn drop_old(&self, session: &mut Session) -> Result<Vec<String>, Error> {
         let aside = match self.options.mode {
             Mode::Replace => &self.asides[0],
             Mode::Insert | Mode::Append => &self.asides[1],
@@ -166,7 +179,7 @@ impl<'l> Tables<'l> {
     fn remove(&self, session: &mut Session, head: &TableName, map: &ShardMap) -> Result<(), Error> {
         for shard in &map.shards {
             if !self.before.has(shard) {
-                self.remove_from(shard)?;
+                self.remove_from(session, shard)?;
             }
         }
         failpoint::hit("shards.removed");
@@ -175,9 +188,13 @@ impl<'l> Tables<'l> {
     }
 
     /// Removes a table of a shard, with what a load of it has left beside.
-    fn remove_from(&self, shard: &Shard) -> Result<(), Error> {
-        let of = |error: server::Error| looked::of(shard, error);
-        let mut session = looked::session(shard, self.connect)?;
+    fn remove_from(&self, head: &mut Session, shard: &Shard) -> Result<(), Error> {
+        if self.by_head {
+            let drop = format!("DROP TABLE IF EXISTS {}", shard.table.quoted());
+            return by_head(head, shard, &drop);
+        }
+        let of = |error: server::Error| reached::of(shard, error);
+        let mut session = reached::session(shard, self.connect)?;
         if !catalog::exists(&mut session, &shard.table).map_err(of)? {
             return Ok(());
         }
@@ -229,7 +246,7 @@ impl<'l> Tables<'l> {
                     shard.table, shard.server
                 ));
             } else {
-                self.remove_from(shard)?;
+                self.remove_from(session, shard)?;
             }
         }
         failpoint::hit("shards.removed");

@@ -9,7 +9,9 @@ use server::session::Done;
 
 use super::lines::numbers;
 use super::trouble::Trouble;
-use super::{Batch, Sender, Sent, again_or_failed, internal, merged, no_session, parameters};
+use super::{
+    Batch, Commit, Sender, Sent, again_or_failed, internal, merged, no_session, parameters,
+};
 use crate::ledger::Refused;
 use crate::portion::{Form, Portion};
 use crate::retry::{Class, classify};
@@ -108,6 +110,9 @@ impl Sender {
                 Outcome::Bent => return Ok(false),
                 Outcome::Refused { errno, message, is_duplicate } => (errno, message, is_duplicate),
             };
+            if self.options.commit == (Commit::Whole { savepoints: false }) {
+                return Err(self.refused_for_good(portion, rows, (errno, message), is_duplicate));
+            }
             if rows.len() == 1 {
                 self.refuse(portion, rows.start, errno, &message, is_duplicate, sent)?;
             } else {
@@ -115,6 +120,31 @@ impl Sender {
             }
         }
         Ok(true)
+    }
+
+    /// What a statement was refused for of which rows may be in all the same, so that none of it can be sent
+    /// again.
+    fn refused_for_good(
+        &self,
+        portion: &Portion,
+        rows: Range<usize>,
+        (errno, message): (u16, String),
+        is_duplicate: bool,
+    ) -> Trouble {
+        let named = row_named(&message).filter(|row| (1..=rows.len()).contains(row));
+        let message = self.statements.clean(&message);
+        if is_duplicate {
+            let index = "primary or unique".to_owned();
+            return Error::UnknownDuplicate { index, reason: message }.into();
+        }
+        let row = rows.start + named.map_or(0, |row| row - 1);
+        let raw = portion.rows[row].raw.clone();
+        let message = match named {
+            Some(_) => message,
+            None => format!("{message}, in this row or one of the {} behind it", rows.len() - 1),
+        };
+        let refused = Refused { begin: raw.start, end: raw.end, errno, message };
+        Trouble::Rejected(merged(portion, &[refused], &self.options.files))
     }
 
     /// Takes down a single row that was refused.

@@ -1,0 +1,86 @@
+//! Rows that go through the head: it alone can tell where, or reach the shards.
+
+use super::*;
+
+/// KEY of a text: which partition takes a row depends on the server's collations.
+const BY_NAME: &str =
+    "id INT NOT NULL, name VARCHAR(20) NOT NULL, day DATE, PRIMARY KEY (id, name)";
+/// Where a load is killed; the last three by INRUSH_TEST_KILLS only.
+const PLACES: [&str; 7] = [
+    "shards.created.1",
+    "head.committed",
+    "shards.swapped",
+    "shards.removed",
+    "shards.head",
+    "head.sent",
+    "shards.swap",
+];
+
+#[test]
+fn rows_that_only_the_head_can_tell_apart_go_through_it() {
+    let Some(shards) = shards() else { return };
+    let mut scene = Scene::with(&shards, BY_NAME, "KEY (name)", &[]);
+    scene.rows(1, 2_000);
+    let plan = run(&mut scene.command("plan", &[]));
+    for part in ["by the insert path", "rows go through the head", "not shards: partitions by KEY"]
+    {
+        assert!(plan.done().out.contains(part), "{plan:?}");
+    }
+    let loaded = scene.load(&[]);
+    assert!(loaded.done().out.contains("only the head can tell rows apart"), "{loaded:?}");
+    scene.is_whole("through the head");
+    assert!(scene.counts().iter().all(|count| *count > 100), "{:?}", scene.counts());
+    let other: u64 = 700;
+    scene.rows(300, 700);
+    scene.load(&replace(&["--path", "insert"])).done();
+    scene.is_whole("replaced through the head");
+    scene.load(&["--mode", "append"]).refused(2, &["not added through the head"]);
+    scene.load(&replace(&["--path", "stream"])).refused(2, &["by INSERT only"]);
+    scene.load(&replace(&["--on-duplicate", "skip"])).refused(2, &["--on-duplicate fail"]);
+    for (rows, parts) in [
+        ("7\tseven\t2020-01-01\n7\tseven\t2020-01-01\n", ["two rows have the same", "7-seven"]),
+        ("7\tseven\t2020-01-01\n8\teight\tx\n", ["line 2", "x"]),
+    ] {
+        scene.home.file("rows", rows);
+        scene.load(&replace(&[])).refused(1, &parts);
+        assert_eq!(scene.count(), other);
+        scene.is_clean(rows);
+    }
+}
+
+#[test]
+fn a_load_through_the_head_leaves_the_old_rows_or_the_new_ones() {
+    let Some(shards) = shards() else { return };
+    let mut scene = Scene::new(&shards, "HASH (id)", &[]);
+    scene.rows(1, 300);
+    scene.load(&[]).done();
+    // A shard that cannot be reached from here: the head makes the tables too.
+    let far = ["--shard", "s2=127.0.0.1:1"];
+    let all = std::env::var_os("INRUSH_TEST_KILLS").is_some();
+    for (at, place) in PLACES.iter().take(if all { 7 } else { 4 }).enumerate() {
+        let (before, count) = (scene.count(), 400 + at as u32 * 10);
+        scene.rows(1, count);
+        let mut command = scene.command("load", &replace(&far));
+        let killed = run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
+        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        let is_new = BEHIND.contains(place);
+        assert_eq!(scene.count(), if is_new { u64::from(count) } else { before }, "{place}");
+        // The next may go to each shard by itself again.
+        let loaded = scene.load(&replace(if at % 2 == 0 { &far } else { &[] }));
+        assert_eq!(loaded.done().out.contains("through the head"), at % 2 == 0, "{loaded:?}");
+        scene.is_whole(place);
+    }
+    let before = scene.count();
+    scene.rows(1, 900);
+    let mut command = scene.command("load", &replace(&far));
+    let mut child = start(command.env("INRUSH_FAILPOINT", "head.sent=pause"));
+    wait_paused(&mut child);
+    shards.nodes[2].kill_9().unwrap();
+    resume(&child);
+    let outcome = finish(child);
+    shards.nodes[2].restart().unwrap();
+    assert_eq!(outcome.code(), 1, "{outcome:?}");
+    assert_eq!(scene.count(), before, "{outcome:?}");
+    scene.load(&replace(&far)).done();
+    scene.is_whole("a shard was killed");
+}

@@ -1,0 +1,144 @@
+//! The rows of a table whose shards cannot be filled one by one: by INSERTs to the head, which gives them to
+//! the shards' servers.
+//!
+//! ```text
+//! head:  START TRANSACTION -> INSERT of some hundred rows a shard, .. -> COMMIT     into its next table
+//! ```
+//!
+//! A server that goes down may leave a statement or a commit half done: all of it goes into the next table,
+//! which is removed then. The head cannot take back a part of a transaction of Spider's, so that the first row
+//! that it refuses ends the load.
+
+use encode::input;
+use encode::inspected::Inspected;
+use encode::prepared::Prepared;
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
+use job::progress::Progress;
+use job::report::Report;
+use job::steps::Steps;
+use schema::TableName;
+use send::{Ask, Landing};
+use server::{ConnectOptions, Session};
+use sources::Source;
+
+use crate::forecast::Forecast;
+use crate::{journaled, taken};
+
+/// What sessions of the head are told: to hand INSERTs on as they are, and in pieces of this size.
+const SETTINGS: [(&str, &str); 2] =
+    [("spider_direct_dup_insert", "1"), ("spider_bulk_size", "65536")];
+/// Rows of a statement for each shard. Each gets a fraction of a statement, one after the other.
+const ROWS_PER_SHARD: u64 = 500;
+/// Rows of a statement at most, of however many shards.
+const ROWS_MAX: u64 = 10_000;
+
+/// Why, and how, rows go through the head.
+pub(crate) struct HeadWay {
+    /// Why not to each shard, a sentence each.
+    pub(super) reasons: Vec<String>,
+    /// Whether the shards' servers cannot be reached from here, so that the head makes their tables.
+    pub(super) by_head: bool,
+    pub(super) inspected: Inspected,
+}
+
+/// What keeps such a load from being all or nothing, or from being possible, in words.
+pub(super) fn against(options: &LoadOptions) -> Vec<String> {
+    let found = [
+        (
+            options.mode == Mode::Append,
+            "rows are not added through the head, where a server that goes down would leave a part of them: \
+             --mode replace with all rows, or a load from where the shards' servers can be reached",
+        ),
+        (
+            !matches!(options.path, LoadPath::Auto | LoadPath::Insert),
+            "rows go through the head by INSERT only: --path auto or insert",
+        ),
+        (
+            options.on_duplicate != OnDuplicate::Fail,
+            "through the head it cannot be told which rows were left out for others with their keys: \
+             --on-duplicate fail",
+        ),
+    ];
+    found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why.to_owned()).collect()
+}
+
+/// Why rows go there, in a sentence.
+pub(crate) fn why(reasons: &[String]) -> String {
+    format!(
+        "rows go through the head, which gives them to its shards one after the other: {}",
+        reasons.join("; ")
+    )
+}
+
+/// Fills the head's next table, `table`, of so many shards. Nothing of it is published here.
+pub(super) fn fill(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    (table, way, shards): (&TableName, &HeadWay, usize),
+    source: Box<dyn Source>,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let rows = (ROWS_PER_SHARD * shards as u64).min(ROWS_MAX);
+    let state_dir = options.state_dir.join("shards");
+    std::fs::create_dir_all(&state_dir).map_err(Error::io("making", &state_dir))?;
+    let options = &LoadOptions {
+        database: table.database.clone(),
+        table: table.table.clone(),
+        mode: Mode::Insert,
+        ddl: None,
+        allow_empty: true,
+        path: LoadPath::Insert,
+        with_others: WithOthers::Transaction,
+        batches: job::options::Batches {
+            rows: options.batches.rows.or(Some(rows)),
+            ..options.batches
+        },
+        // It is no job of its own.
+        state_dir,
+        command: None,
+        ..options.clone()
+    };
+    let target = table.to_string();
+    journaled::job(connect, options, &target, progress, |connect, steps, _| {
+        send(connect, options, way, source, (progress, steps))
+    })
+}
+
+fn send(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    way: &HeadWay,
+    mut source: Box<dyn Source>,
+    (progress, steps): (&dyn Progress, &mut Steps<'_>),
+) -> Result<Report, Error> {
+    let memory = input::adopt_part(options, &mut *source)?;
+    let settings = SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let mut session = Session::connect(connect)?;
+    session.set_all(&settings)?;
+    let mut session_of_rows = session.another()?;
+    let mut lock = taken::lock(session, options, None)?;
+    let why = why(&way.reasons);
+    let landing = Landing::into_own(&mut lock, Ask::of(options), why.clone())?;
+    session_of_rows.exec("START TRANSACTION")?;
+    let forecast = Forecast::new(progress);
+    let prepared = Prepared {
+        options,
+        progress: &forecast,
+        memory: &memory,
+        inspected: &way.inspected,
+        path: LoadPath::Insert,
+        why: &why,
+        extends: false,
+        one_partition: None,
+    };
+    let within =
+        send::run_within(&prepared, connect, landing, &mut lock, source, steps, session_of_rows)?;
+    let (mut report, mut session) = (within.report, within.session);
+    failpoint::hit("head.sent");
+    session.exec("COMMIT")?;
+    failpoint::hit("head.committed");
+    report.finish(&mut steps.stopwatch, Vec::new());
+    Ok(report)
+}
