@@ -213,8 +213,8 @@ fn whatever_the_input_is_it_is_read_for_all_shards() {
     let text = std::fs::read_to_string(&rows).unwrap();
     let (first, second) = text.split_at(text.find("1500\t").unwrap());
     let head = "made by hand\nid\tname\tday\n";
-    scene.home.file("a", &format!("{head}{first}"));
-    let packed = scene.home.file("b", &format!("{head}{second}"));
+    scene.home.file("a", format!("{head}{first}"));
+    let packed = scene.home.file("b", format!("{head}{second}"));
     assert!(Command::new("gzip").arg(&packed).status().unwrap().success());
     let more = ["b.gz", "--mode", "replace", "--skip-lines", "1", "--header", "--path", "stream"];
     run(&mut scene.command_of("load", "a", &more)).done();
@@ -232,7 +232,7 @@ fn what_is_wrong_with_a_row_is_told_by_its_place_in_the_input() {
         ("x\tname\t2020-01-01\n", &["rows line 401", "the shard s1"]),
     ] {
         for path in ["direct", "stream", "insert"] {
-            scene.home.file("rows", &format!("{good}{row}402\tlast\t2020-01-01\n"));
+            scene.home.file("rows", format!("{good}{row}402\tlast\t2020-01-01\n"));
             let refused = scene.load(&["--path", path]);
             let seen: &[&str] = if path == "direct" { reason } else { &reason[..1] };
             refused.refused(1, seen);

@@ -49,7 +49,7 @@ pub(super) fn against(options: &LoadOptions) -> Vec<String> {
         (
             options.mode == Mode::Append,
             "rows are not added through the head, where a server that goes down would leave a part of them: \
-             --mode replace with all rows, or a load from where the shards' servers can be reached",
+             --mode replace with all rows puts a new table in its place",
         ),
         (
             !matches!(options.path, LoadPath::Auto | LoadPath::Insert),
