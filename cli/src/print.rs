@@ -65,6 +65,9 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         )?;
     }
     writeln!(out, "  path {path}: {why}")?;
+    if let Some(engine) = &report.engine {
+        writeln!(out, "  engine {}", engine.name)?;
+    }
     shards(out, &report.shards)?;
     if let Some(logical) = &report.logical {
         self::logical(out, logical)?;
@@ -195,6 +198,12 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     };
     let at = plan.server_address.as_ref().map_or(String::new(), |at| format!(" ({at})"));
     writeln!(out, "  server {}{at}, input {}{compressed}", plan.server, show(plan.input_bytes))?;
+    if let Some(engine) = &plan.engine {
+        writeln!(out, "  engine {}", engine.name)?;
+        for rule in &engine.rules {
+            writeln!(out, "    {rule}")?;
+        }
+    }
     if let Some([least, given]) = plan.memory_bytes {
         let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
         writeln!(out, "  memory: --memory {}M at least, {}M given", mebibytes(least), given >> 20)?;

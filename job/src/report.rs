@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::Serialize;
+use server::engine::Rules;
 
 use crate::progress::Stage;
 use crate::settled::Settled;
@@ -85,6 +86,23 @@ pub struct ShardReport {
     pub waited_seconds: Option<f64>,
 }
 
+/// The engine that answers, where it is no server that has its tables to itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EngineReport {
+    /// `TiDB`, `Vitess`, `PolarDB-X`, `Galera`, `Group Replication`.
+    pub name: &'static str,
+    /// The rules that a load keeps to there, a sentence each.
+    pub rules: Vec<String>,
+}
+
+impl EngineReport {
+    /// None of a plain server.
+    pub fn of(rules: &Rules) -> Option<EngineReport> {
+        let report = || EngineReport { name: rules.kind.name(), rules: rules.sentences() };
+        (!rules.is_plain()).then(report)
+    }
+}
+
 /// Outcome of a load.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
@@ -100,6 +118,9 @@ pub struct Report {
     pub server: String,
     /// Where the server is: host and port, its socket, or `sandbox`.
     pub server_address: String,
+    /// The engine, where it is no server that has its tables to itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineReport>,
     /// Rows in the table that came from the input.
     pub rows: u64,
     /// Rows of the input that were refused.

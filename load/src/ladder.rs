@@ -10,6 +10,7 @@ use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
 use schema::{Table, quote_name};
 use send::{Ask, Landing, Way};
 use serde::Serialize;
+use server::engine::Rules;
 use server::{ServerFacts, Session, Unsupported, catalog};
 use sources::Source;
 use targets::{Direct, Lock};
@@ -164,6 +165,7 @@ fn climb_on(
         return Ok(ladder.give_up());
     }
     let inspected = Inspected::new(target, options, source)?;
+    ladder.weigh_transaction(target, source);
     for reason in &inspected.unfit {
         ladder.refuse(LoadPath::Direct, reason.clone());
     }
@@ -263,7 +265,10 @@ pub(crate) fn foresee(
     let mut against = facts.unsupported(&options.database);
     // The folder of its database may be missing still: it will be beside that of the server's own.
     against.extend(facts.database_dir(session, "mysql", None)?.err());
-    let ladder = Ladder::of(session, &against, options)?;
+    let mut ladder = Ladder::of(session, (&against, &facts.engine), options)?;
+    if let Some(why) = facts.engine.refuses(&options.database) {
+        ladder.refuse_all(&format!("{} ({why})", facts.engine.kind));
+    }
     Ok((ladder.first(), ladder.refused))
 }
 
@@ -278,8 +283,8 @@ struct Ladder {
 impl Ladder {
     /// What can be said before the table is looked into.
     fn new(target: &mut Lock, options: &LoadOptions) -> Result<Ladder, Error> {
-        let Lock { session, unsupported, .. } = target;
-        let mut ladder = Ladder::of(session, unsupported, options)?;
+        let Lock { session, unsupported, facts, .. } = target;
+        let mut ladder = Ladder::of(session, (unsupported, &facts.engine), options)?;
         if options.no_triggers && !target.table.triggers.is_empty() {
             let reason =
                 "--no-triggers is for the direct path: rows that are sent run the triggers";
@@ -296,7 +301,7 @@ impl Ladder {
 
     fn of(
         session: &mut Session,
-        against_direct: &[Unsupported],
+        (against_direct, engine): (&[Unsupported], &Rules),
         options: &LoadOptions,
     ) -> Result<Ladder, Error> {
         let rungs = match options.path {
@@ -329,6 +334,9 @@ impl Ladder {
                 "--duplicates FILE: a server that skips or replaces rows does not say which";
             ladder.refuse(LoadPath::Stream, reason.to_owned());
             ladder.refuse(LoadPath::Insert, reason.to_owned());
+        }
+        if let Some(why) = engine.refuses_load_data(&options.charset) {
+            ladder.refuse(LoadPath::Stream, format!("{} ({why})", engine.kind));
         }
         let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
         if allowed.first().map(|row| row.text_lossy(0)).as_deref() != Some("1") {
@@ -366,6 +374,17 @@ impl Ladder {
             }
         }
         Ok(self.first())
+    }
+
+    /// Refuses a transaction of all rows that the engine surely does not take.
+    fn weigh_transaction(&mut self, target: &Lock, source: &dyn Source) {
+        let is_one = self.landing.as_ref().is_some_and(|landing| landing.way == Way::Transaction);
+        let bytes = source.bytes_total().filter(|_| is_one);
+        let why = bytes.and_then(|bytes| target.facts.engine.refuses_whole(bytes));
+        if let Some(why) = why {
+            self.refuse(LoadPath::Stream, why.clone());
+            self.refuse(LoadPath::Insert, why);
+        }
     }
 
     /// What is built anew of a table that has rows. Of one with partitions, merging is given up where an

@@ -7,7 +7,7 @@ use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, OnDuplicate};
-use job::report::ShardReport;
+use job::report::{EngineReport, ShardReport};
 use job::space::free_bytes;
 use schema::{ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
@@ -48,6 +48,9 @@ pub struct Plan {
     pub server: String,
     /// Where the server is: host and port, its socket, or `sandbox`; none where there is none yet.
     pub server_address: Option<String>,
+    /// The engine that answers and the rules that bind there; none of a plain server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineReport>,
     /// Bytes of the input as it is, compressed or not; pipes are not counted.
     pub input_bytes: u64,
     /// What the load will take; none when the table cannot be loaded, or the input's size is not
@@ -204,6 +207,7 @@ impl Plan {
             refused: Vec::new(),
             server: session.map_or_else(String::new, |session| session.version().text.clone()),
             server_address: session.map(|session| session.options().server_text()),
+            engine: None,
             input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
             estimate: None,
             free_bytes: None,
@@ -250,6 +254,7 @@ impl Plan {
         is_loaded: impl Fn(&TableName) -> bool,
     ) -> Result<(Plan, Option<Inspected>), Error> {
         self.refused.clone_from(&climbed.refused);
+        self.engine = EngineReport::of(&target.facts.engine);
         let Some(path) = climbed.rung.as_ref().map(|rung| rung.path) else {
             return Ok((self, None));
         };

@@ -8,6 +8,7 @@
 mod aged;
 mod autoincrement;
 mod charsets;
+mod clusters;
 mod defaults;
 mod dialects;
 mod differential;

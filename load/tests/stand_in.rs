@@ -7,8 +7,9 @@
 //!
 //! `INRUSH_STAND_IN_ROUNDS=n` goes through all n times, questions with all fates. `INRUSH_SEED` has other
 //! errors, other second fates. In reading order: `testkit`'s `faults` what befalls whom, `scene` a load and
-//! what it has to say, `judged` the stand-in beside a real server.
+//! what it has to say, `judged` the stand-in beside a real server, `engines` the same loads of other engines.
 
+mod engines;
 mod judged;
 mod scene;
 
@@ -43,7 +44,8 @@ fn whatever_befalls_a_request_what_is_said_of_the_outcome_is_so() {
             work.extend(faults.into_iter().map(|fault| (at, fault)));
         }
     }
-    let failed = all(&work, folder.path());
+    let scene = |at: usize, folder: &Path| Scene::new(WAYS[at], folder);
+    let failed = all(&work, WAYS.len(), &scene, folder.path());
     println!("{} runs in {:?}, seed {seed}", work.len(), begun.elapsed());
     let some: Vec<&str> = failed.iter().take(TOLD_MAX).map(String::as_str).collect();
     assert!(failed.is_empty(), "seed {seed}, {} failed:\n{}", failed.len(), some.join("\n"));
@@ -58,14 +60,19 @@ fn folder() -> TempDir {
 }
 
 /// Makes all runs, several at a time, and gives what is wrong with those that failed.
-fn all(work: &[(usize, Fault)], folder: &Path) -> Vec<String> {
+fn all(
+    work: &[(usize, Fault)],
+    scenes: usize,
+    of: &(dyn Fn(usize, &Path) -> Scene + Sync),
+    folder: &Path,
+) -> Vec<String> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let (next, failed) = (&next, &failed);
             scope.spawn(move || {
-                let scene = |at| Scene::new(WAYS[at], &folder.join(format!("{thread}-{at}")));
-                let mut scenes: Vec<Scene> = (0..WAYS.len()).map(scene).collect();
+                let scene = |at| of(at, &folder.join(format!("{thread}-{at}")));
+                let mut scenes: Vec<Scene> = (0..scenes).map(scene).collect();
                 while let Some(&(at, fault)) = work.get(next.fetch_add(1, Ordering::SeqCst)) {
                     let run = || scenes[at].run(fault);
                     if let Err(why) = catch_unwind(AssertUnwindSafe(run)) {

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use job::pool;
 use schema::TableName;
+use server::engine::Kind;
 use server::identifier::quote_name;
 use sources::dump::{SqlReader, Statement};
 use sql::{StatementKind, Syntax, classify};
@@ -104,6 +105,18 @@ struct Filled {
     since: Since,
 }
 
+/// Refuses engines on which not all that a replay rests on is as on MariaDB and MySQL.
+fn refuse_engine(sessions: &Sessions) -> Result<(), Error> {
+    let kind = Kind::of_version(sessions.own.version());
+    match kind.has_files() {
+        true => Ok(()),
+        false => Err(Error::Refused(format!(
+            "the server is {kind}: its locks, its RENAME and its transactions are not those that a replay rests \
+             on; load the tables by inrush load"
+        ))),
+    }
+}
+
 impl<'scope, 'env> Conductor<'scope, 'env> {
     /// Connects. The dump's session is one of the client's: with the server's settings.
     pub(crate) fn new(
@@ -112,6 +125,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         order: Order,
     ) -> Result<Self, Error> {
         let mut sessions = Sessions::connect(shared.connect)?;
+        refuse_engine(&sessions)?;
         let transaction = Transaction::of(&mut sessions.dump)?;
         let mut report = Report {
             dump: shared.options.dump.display().to_string(),

@@ -6,7 +6,7 @@ use encode::prepared::Prepared;
 use job::error::Error;
 use job::options::OnDuplicate;
 use job::publish;
-use job::report::{LogicalReport, Report};
+use job::report::{EngineReport, LogicalReport, Report};
 use job::steps::Steps;
 use targets::Lock;
 
@@ -96,6 +96,7 @@ impl Work<'_> {
             why: self.prepared.why.to_owned(),
             server: target.facts.version.text.clone(),
             server_address: self.connect.server_text(),
+            engine: EngineReport::of(&target.facts.engine),
             rows: collected.rows,
             rejects: collected.rejects,
             rejects_by_reason: collected.rejects_by_reason,

@@ -16,6 +16,10 @@ use targets::{Lock, Twin};
 /// Tables that a reason names.
 const NAMED_MAX: usize = 3;
 
+/// Why a transaction does not load a table that has to be empty.
+const ROWS_BETWEEN: &str = "nothing keeps rows of others from the empty table until one transaction of all rows is \
+                            through; --mode append adds to what is there";
+
 /// Which way rows get into the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -149,6 +153,13 @@ impl Landing {
                 self.why
             ));
             return Ok(refused);
+        }
+        let rules = &target.facts.engine;
+        if self.way == Way::Transaction {
+            let between =
+                (!rules.kind.keeps_gaps() && self.ask.mode == Mode::Insert).then_some(ROWS_BETWEEN);
+            let why = rules.no_whole.or(between);
+            refused.extend(why.map(|why| format!("{} ({why})", rules.kind)));
         }
         let engine = &target.table.engine;
         if self.identity.is_unsafe {

@@ -211,7 +211,15 @@ impl<'a> Work<'a> {
         self.notes.append(&mut watch.notes);
         let twin = match self.landing.way {
             Way::Shadow => {
-                let defer = deferred(prepared.options, &*source);
+                let defer = match deferred(prepared.options, &*source) {
+                    Defer::NotUnique
+                        if prepared.options.defer_indexes.is_none()
+                            && target.facts.engine.no_deferred_indexes =>
+                    {
+                        Defer::Nothing
+                    }
+                    defer => defer,
+                };
                 steps.step(Stage::Shadow, || self.landing.prepare(target, defer))?
             }
             Way::Transaction | Way::Append => None,
@@ -221,6 +229,9 @@ impl<'a> Work<'a> {
         let taken = source.held_bytes() + arrangement.store_bytes() as u64;
         let mut shares =
             prepared.options.lane_shares(prepared.path, taken, source.bytes_total())?;
+        if self.landing.way != Way::Transaction {
+            limits::limit_portions(&mut shares, target, prepared.inspected);
+        }
         let words = source.words();
         self.open_ledger(target, (arrangement.is_sorted(), &words), &mut shares)?;
         source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;

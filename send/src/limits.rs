@@ -1,5 +1,6 @@
 //! Within what the controller may choose: what server, memory and the user allow.
 
+use encode::inspected::Inspected;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::memory::LaneShares;
@@ -18,6 +19,15 @@ const STATEMENT_BYTES: u64 = 64 << 10;
 /// Least that is left for rows where packets are small.
 const ROWS_BYTES_MIN: u64 = 1 << 10;
 
+/// The most that a portion is of input, so that its transaction is within what the engine takes.
+pub(crate) fn limit_portions(shares: &mut LaneShares, target: &Lock, inspected: &Inspected) {
+    let fields = inspected.fields.columns.iter().flatten().count();
+    let (columns, indexes) = (target.table.columns.len(), target.table.indexes.len());
+    let most = target.facts.engine.portion_bytes_max(fields, columns, indexes);
+    let most = most.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+    shares.chunk_bytes = shares.chunk_bytes.min(most);
+}
+
 /// The limits of a load into `target`; `is_one` where there is one connection for all rows.
 ///
 /// Errors: `--connections` that do not fit `--memory`.
@@ -28,6 +38,7 @@ pub(crate) fn limits(
     is_one: bool,
 ) -> Result<Limits, Error> {
     let batches = prepared.options.batches;
+    let engine = target.facts.engine.clone();
     let capacity = match is_one {
         true => Capacity { cores: None, connections: Some(1) },
         false => Capacity::read(&mut target.session)?,
@@ -45,11 +56,13 @@ pub(crate) fn limits(
         Some(connections) => connections,
         None => {
             let room = capacity.connections.unwrap_or(usize::MAX);
+            let room = room.min(engine.connections_max.unwrap_or(usize::MAX));
             room.min(shares.lanes_max).clamp(1, CONNECTIONS_MAX)
         }
     };
     let packet = target.session.query_once("SELECT @@max_allowed_packet")?;
     let packet = packet.first().map_or(Ok(0), |row| row.number::<u64>(0))?;
+    let packet = packet.min(engine.statement.map_or(u64::MAX, |limit| limit.bytes));
     let packet = packet.saturating_sub(STATEMENT_BYTES).max(ROWS_BYTES_MIN);
     let wanted = batches.bytes.unwrap_or(STATEMENT_BYTES_MAX);
     let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);

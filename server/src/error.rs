@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::engine;
 use crate::unsupported::Unsupported;
 use crate::version::Version;
 
@@ -63,7 +64,10 @@ pub enum Error {
         message: String,
     },
     /// The server refused a statement.
-    #[error("server error {errno} ({sqlstate}): {message}; statement: {statement}")]
+    #[error(
+        "server error {errno} ({sqlstate}): {message}{}; statement: {statement}",
+        engine::advice(*.errno, .message)
+    )]
     Statement {
         /// The server's error number.
         errno: u16,

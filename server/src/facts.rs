@@ -5,10 +5,12 @@ pub mod capacity;
 pub mod database_dir;
 pub mod habits;
 pub mod privileges;
+mod rules;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use crate::engine::Rules;
 use crate::error::Result;
 use crate::grant;
 use crate::privileges::Privileges;
@@ -18,6 +20,9 @@ use crate::version::{Flavor, Version};
 
 /// Page size the direct path builds.
 const PAGE_BYTES: u64 = 16_384;
+
+/// Why the direct path is not taken to an engine.
+const NO_FILES: &str = "its tables are no files of InnoDB that a server adopts";
 
 /// Variables that keep writes away.
 pub const READ_ONLY: [&str; 3] = ["read_only", "innodb_read_only", "innodb_force_recovery"];
@@ -45,6 +50,8 @@ pub struct ServerFacts {
     pub logs_publishing: bool,
     /// Whether Galera replicates this server.
     pub galera: bool,
+    /// Which engine it is, and what a load keeps to there.
+    pub engine: Rules,
     /// Replicas connected now, as far as the account may see them.
     pub replicas: Vec<String>,
     /// The variables that keep writes away: `read_only`, `innodb_read_only`,
@@ -95,6 +102,7 @@ impl ServerFacts {
             unlogged: log_bin && session.options().unlogged,
             logs_publishing: log_bin && session.options().logs_publishing,
             galera: on("wsrep_on"),
+            engine: rules::read(session, on("wsrep_on"))?,
             replicas: if log_bin { replicas(session) } else { Vec::new() },
             read_only: keeps_writes_away(session)
                 .into_iter()
@@ -116,6 +124,9 @@ impl ServerFacts {
     /// Everything about the server that keeps the direct path from `database`; empty when it may
     /// be taken (if the table's shape and the data directory allow it too).
     pub fn unsupported(&self, database: &str) -> Vec<Unsupported> {
+        if !self.engine.kind.has_files() {
+            return vec![Unsupported::Engine(self.engine.kind, NO_FILES.to_owned())];
+        }
         let unfit = self.version.unfit();
         let unfit = unfit.map(|why| Unsupported::ServerVersion(self.version.clone(), why));
         let mut reasons: Vec<Unsupported> = unfit.into_iter().collect();

@@ -15,6 +15,7 @@
 pub mod catalog;
 pub mod connect;
 pub mod direct;
+pub mod engine;
 pub mod error;
 pub mod facts;
 pub mod filename;

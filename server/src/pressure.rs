@@ -11,6 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::options::ConnectOptions;
 use crate::replicas::Replica;
 use crate::session::Session;
+use crate::version::Flavor;
 
 /// Status variables that are read, of MariaDB, Galera and MySQL.
 const STATUS: [&str; 7] = [
@@ -23,6 +24,13 @@ const STATUS: [&str; 7] = [
     "wsrep_flow_control_paused_ns",
 ];
 
+/// The longest queue of a member, by its threshold.
+const GROUP_QUEUE: &str = "SELECT GREATEST(MAX(COUNT_TRANSACTIONS_IN_QUEUE) / \
+    GREATEST(@@GLOBAL.group_replication_flow_control_certifier_threshold, 1), \
+    MAX(COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE) / \
+    GREATEST(@@GLOBAL.group_replication_flow_control_applier_threshold, 1)) \
+    FROM performance_schema.replication_group_member_stats";
+
 /// One sample. What the server does not say, or the account may not see, is None.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pressure {
@@ -33,6 +41,9 @@ pub struct Pressure {
     pub threads_running: Option<u64>,
     /// Share of the time since the sample before in which Galera's flow control stopped writes.
     pub flow_control: Option<f64>,
+    /// Transactions that wait at a member of the replication group, as a share of how many there may be
+    /// before its flow control holds writers up.
+    pub group_queue: Option<f64>,
     /// The replica that is furthest behind.
     pub lag: Option<Lag>,
 }
@@ -77,6 +88,8 @@ pub struct Gauge {
     replicas: Vec<Replica>,
     /// Flow control's counter at the sample before.
     paused: Option<(u64, Instant)>,
+    /// Whether the server is in no replication group, or does not tell.
+    is_alone: bool,
 }
 
 impl Gauge {
@@ -84,7 +97,7 @@ impl Gauge {
     pub fn new(options: &ConnectOptions, replicas: Vec<Replica>) -> Gauge {
         // What stops the load's statements need not stop these: they are short.
         let options = ConnectOptions { interrupt: Interrupt::default(), ..options.clone() };
-        Gauge { options, session: None, replicas, paused: None }
+        Gauge { options, session: None, replicas, paused: None, is_alone: false }
     }
 
     /// The state of this moment. A server that does not answer has nothing to say; it is asked over
@@ -95,11 +108,13 @@ impl Gauge {
             HashMap::new()
         });
         let flow_control = self.flow_control(&status);
+        let group_queue = self.group_queue();
         let lags = self.replicas.iter_mut().filter_map(Replica::lag);
         Pressure {
             checkpoint: checkpoint(&status),
             threads_running: status.get("threads_running").copied(),
             flow_control,
+            group_queue,
             lag: lags.max_by_key(|lag| lag.following),
         }
     }
@@ -115,6 +130,29 @@ impl Gauge {
         let value =
             |row: &crate::Row| Some((row.text(0).ok()?.to_ascii_lowercase(), row.number(1).ok()?));
         Ok(rows.iter().filter_map(value).collect())
+    }
+
+    /// The longest queue of a member: of transactions to be certified, and to be applied. Source: MySQL
+    /// 9 manual, "Group Replication flow control": a member's quota shrinks when one is above its
+    /// threshold.
+    fn group_queue(&mut self) -> Option<f64> {
+        let session = self.session.as_mut().filter(|_| !self.is_alone)?;
+        if session.version().flavor != Flavor::MySql {
+            self.is_alone = true;
+            return None;
+        }
+        match session.query(GROUP_QUEUE) {
+            Ok(rows) => {
+                let share = rows.first().and_then(|row| row.text_lossy(0).parse().ok());
+                self.is_alone = share.is_none();
+                share
+            }
+            Err(error) if error.is_cut() => None,
+            Err(_) => {
+                self.is_alone = true;
+                None
+            }
+        }
     }
 
     fn flow_control(&mut self, status: &HashMap<String, u64>) -> Option<f64> {

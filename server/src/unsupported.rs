@@ -4,6 +4,7 @@ use std::fmt;
 
 use schema::{Engine, Feature};
 
+use crate::engine::Kind;
 use crate::version::{UnfitVersion, Version};
 
 /// Something that a path cannot take (yet), found before anything was done.
@@ -66,6 +67,8 @@ pub enum Unsupported {
     NoTransactions(Engine),
     /// An engine whose rows are another server's.
     ForeignRows(Engine),
+    /// A rule of the engine that answers, as a sentence.
+    Engine(Kind, String),
 }
 
 impl Unsupported {
@@ -93,6 +96,7 @@ impl Unsupported {
             Unsupported::History => "system versioning",
             Unsupported::UnseenForeignKeys(_) => "foreign key",
             Unsupported::UnseenTriggers(_) => "trigger",
+            Unsupported::Engine(kind, _) => kind.name(),
             Unsupported::StagedDiffers
             | Unsupported::NoTransactions(_)
             | Unsupported::ForeignRows(_) => "storage engine",
@@ -132,7 +136,9 @@ impl Unsupported {
                 f,
                 "auto_increment_offset is {offset}, more than auto_increment_increment, {increment}"
             ),
-            Unsupported::DataDirectory(seen) | Unsupported::RowFormat(seen) => f.write_str(seen),
+            Unsupported::DataDirectory(seen)
+            | Unsupported::RowFormat(seen)
+            | Unsupported::Engine(_, seen) => f.write_str(seen),
             Unsupported::CopyDiffers => {
                 f.write_str("CREATE TABLE .. LIKE makes another table than it")
             }

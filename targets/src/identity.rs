@@ -9,6 +9,7 @@ use schema::{Engine, Feature, TableKind, TableName};
 
 use crate::lock::Lock;
 use server::Unsupported;
+use server::engine::{Kind, Swap};
 use server::error::Result;
 use server::facts::privileges;
 use server::identifier::quote_text;
@@ -30,6 +31,7 @@ impl Lock {
     pub fn identity(&mut self) -> Result<Identity> {
         let mut found = Identity::default();
         self.features(&mut found);
+        self.rules(&mut found);
         self.engine(&mut found)?;
         self.invisible(&mut found);
         if found.refused.is_empty() && self.has_history()? {
@@ -71,6 +73,20 @@ impl Lock {
         }
         if !self.facts.read_only.is_empty() {
             found.refused.push(Unsupported::ReadOnly(self.facts.read_only.clone()));
+        }
+    }
+
+    /// What the engine that answers is like, and the table's, where it is not the server's own.
+    fn rules(&self, found: &mut Identity) {
+        let rules = &self.facts.engine;
+        if let Swap::Never(why) = rules.swap {
+            found.ties.push(Unsupported::Engine(rules.kind, why.to_owned()));
+        }
+        let why = rules.refuses(&self.table.name.database);
+        found.refused.extend(why.map(|why| Unsupported::Engine(rules.kind, why)));
+        if Kind::of_table(&self.table.engine) == Kind::Ndb {
+            let why = Kind::NDB_REFUSED.to_owned();
+            found.refused.push(Unsupported::Engine(Kind::Ndb, why));
         }
     }
 

@@ -19,6 +19,7 @@ use crate::scratch;
 use crate::swap::{Before, Mode, Pair, Swap};
 use crate::swapped::Swapped;
 use server::catalog::{self, definition};
+use server::engine::Swap as EngineSwap;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::session::Session;
@@ -216,8 +217,13 @@ impl<'l> Filled<'l> {
             relations::prepare(self.lock, (&targets, &keys), mode, checks)?;
         failpoint::hit("publish.prepared");
         let made = std::iter::once(&self.made).chain(self.others.iter().map(|other| &other.made));
-        let pairs = targets.iter().zip(made);
-        let pairs = pairs.map(|((table, names), made)| pair(table, names, made, mode)).collect();
+        let pairs: Vec<Pair> = match self.lock.facts.engine.swap {
+            EngineSwap::Unlocked => unlocked(&mut self.lock.session, &targets, mode)?,
+            EngineSwap::Locked | EngineSwap::Never(_) => {
+                let pairs = targets.iter().zip(made);
+                pairs.map(|((table, names), made)| pair(table, names, made, mode)).collect()
+            }
+        };
         guard.iter_mut().chain(&mut parents).try_for_each(Guard::check)?;
         export.iter_mut().try_for_each(Export::check)?;
         let before = guard.map(Guard::into_session).into_iter();
@@ -314,6 +320,26 @@ fn check_shadow(session: &mut Session, table: &Table, names: &Names) -> Result<(
     }
     let detail = format!("the load's own table, {shadow}, is not like it yet");
     Err(Error::Altered { target: table.name.to_string(), detail })
+}
+
+/// What is swapped where LOCK TABLES locks nothing: the tables are looked at right before. Rows that
+/// come in between are in the tables put aside, which are not dropped with rows where there were to be none.
+fn unlocked(session: &mut Session, targets: &[(Table, Names)], mode: Mode) -> Result<Vec<Pair>> {
+    for (table, _) in targets {
+        if definition(session, &table.name)? != table.definition {
+            let detail = "its definition is another".to_owned();
+            return Err(Error::Altered { target: table.name.to_string(), detail });
+        }
+        if mode == Mode::Insert && !catalog::is_empty(session, &table.name)? {
+            return Err(Error::NotEmpty(table.name.to_string()));
+        }
+    }
+    let pair = |(table, names): &(Table, Names)| Pair {
+        table: table.name.clone(),
+        replacement: names.replacement(table),
+        before: Before::Whatever { aside: names.aside(table, mode) },
+    };
+    Ok(targets.iter().map(pair).collect())
 }
 
 fn pair(table: &Table, names: &Names, made: &FilledBy, mode: Mode) -> Pair {

@@ -13,6 +13,7 @@
 mod answers;
 mod connection;
 mod definitions;
+mod engine;
 pub mod faults;
 mod look;
 mod shared;
@@ -25,9 +26,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-pub use self::answers::{Learned, Value, learned, questions, written};
+pub use self::answers::{Learned, Value, learned, learned_of_mysql, questions, written};
 pub use self::connection::COM_CONNECT;
 use self::connection::Connection;
+pub use self::engine::Engine;
 use self::shared::{Shared, held};
 use self::tables::Table;
 use crate::proxy::{Fate, Request};
@@ -46,10 +48,15 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// Listens at `socket`.
+    /// Listens at `socket`, as MariaDB.
     pub fn start(socket: PathBuf) -> StandIn {
+        StandIn::start_as(socket, Engine::MariaDb)
+    }
+
+    /// Listens at `socket`, as an engine.
+    pub fn start_as(socket: PathBuf, engine: Engine) -> StandIn {
         let listener = UnixListener::bind(&socket).unwrap();
-        let (shared, is_over) = (Arc::new(Shared::new()), Arc::new(AtomicBool::new(false)));
+        let (shared, is_over) = (Arc::new(Shared::new(engine)), Arc::new(AtomicBool::new(false)));
         let (serving, over) = (Arc::clone(&shared), Arc::clone(&is_over));
         std::thread::spawn(move || {
             let ids = AtomicU64::new(1);
@@ -142,6 +149,11 @@ impl StandIn {
             assert!(begun.elapsed() < END_WAIT, "connections {there:?} do not end");
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// Statements so far that its engine would have done in a way of its own, without a word.
+    pub fn broken(&self) -> Vec<String> {
+        held(&self.shared.broken).clone()
     }
 
     /// Statements so far that it knew nothing of.

@@ -11,6 +11,7 @@ use job::failpoint;
 use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
 use schema::{Table, TableName};
+use server::engine::Kind;
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
@@ -63,9 +64,10 @@ pub(super) fn look(
     let described: Vec<&Table> = targets.iter().map(|target| &target.table).collect();
     let adds = adds::adds(&mut session, &tables, described.iter().copied())?;
     let waiting = Waiting::all(&tables, described.iter().copied().map(Some));
+    let keeps_gaps = Kind::of_version(session.version()).keeps_gaps();
     let together = match adds {
         true => Some(order::order(&waiting)),
-        false if small::are_small(&tables, described)? => parents_first(&waiting),
+        false if keeps_gaps && small::are_small(&tables, described)? => parents_first(&waiting),
         false => None,
     };
     let mut is_whole = together.is_some();

@@ -9,6 +9,7 @@ use job::error::Error;
 use job::options::{LoadOptions, LoadPath, WithOthers};
 use schema::{Table, TableName};
 use serde::Serialize;
+use server::engine::Kind;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Resting};
 
@@ -194,7 +195,8 @@ impl<'t> Looked<'t> {
         if let Some(there) = there {
             let mut session = self.session.another()?;
             adds = adds::adds(&mut session, self.tables, there.iter().copied())?;
-            are_small = small::are_small(self.tables, there)?;
+            let keeps_gaps = Kind::of_version(session.version()).keeps_gaps();
+            are_small = keeps_gaps && small::are_small(self.tables, there)?;
         }
         if adds {
             return self.planned_by(order(&waiting), WithOthers::Transaction);

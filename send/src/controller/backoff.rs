@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | deadlock, lock wait, lost connection | [`SHRINK`] as many, at most once in [`CALM`] |
 //! | Galera's flow control stopped more than [`FLOW_CONTROL_MAX`] of the time | the same |
+//! | a member of the replication group has more to certify or apply than it may before it holds writers up | the same |
 //! | [`BUSY_MAX`] more statements of others than when the load began | the same |
 //! | a replica behind by more than half of `--max-lag` | fewer, the more it is behind |
 //! | a replica behind by more than `--max-lag`, or not applying | none, until half of it |
@@ -48,6 +49,7 @@ enum Cause {
     Lost,
     Lag,
     FlowControl,
+    GroupQueue,
     Busy,
 }
 
@@ -59,6 +61,7 @@ impl Cause {
             Cause::Lost => "lost connections",
             Cause::Lag => "replica lag",
             Cause::FlowControl => "Galera flow control",
+            Cause::GroupQueue => "Group Replication flow control",
             Cause::Busy => "other statements on the server",
         }
     }
@@ -137,6 +140,9 @@ impl Backoff {
         let share = pressure.flow_control.unwrap_or(0.0);
         let worst = format!("it stopped writes for {:.0} % of a second", share * 100.0);
         self.weigh(Cause::FlowControl, share / FLOW_CONTROL_MAX, worst, wanted, now);
+        let queue = pressure.group_queue.unwrap_or(0.0);
+        let worst = format!("a member had {:.0} % of what may wait there", queue * 100.0);
+        self.weigh(Cause::GroupQueue, queue, worst, wanted, now);
         // The one that asks is among them.
         let others = pressure.threads_running.map(|n| n.saturating_sub(active as u64 + 1));
         self.others = self.others.or(others);

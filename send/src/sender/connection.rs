@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use job::error::Error;
+use server::engine::Kind;
 use server::identifier::digest;
 use server::session::{Done, Session};
 
@@ -92,6 +93,8 @@ impl Sender {
                  CAST(LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX}) AS SIGNED)"
             ));
         }
+        let wishes = Kind::of_version(session.version()).sender_wishes();
+        optional.extend(wishes.iter().map(|&wish| wish.to_owned()));
         for sql in optional {
             passed_over(session.exec_once(&sql))?;
         }

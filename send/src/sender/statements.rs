@@ -3,14 +3,10 @@
 use encode::text::{SEPARATOR, TERMINATOR};
 use job::options::OnDuplicate;
 use schema::TableName;
+use server::engine::Kind;
 use server::identifier::quote_name;
 use server::version::{Flavor, Version};
 
-/// Opens statements to PolarDB-X, which else cuts those above 256 KB into 200-row pieces that it
-/// runs one after another. Source: its documentation, "Optimize batch insert queries".
-const POLARDB_X_HINT: &str = "/*+TDDL:CMD_EXTRA(BATCH_INSERT_POLICY=NONE)*/ ";
-/// PolarDB-X calls itself `5.7.25-TDDL-5.4.19-..`.
-const POLARDB_X_MARK: &str = "TDDL";
 /// MySQL that takes `VALUES .. AS new` and warns of `VALUES(column)`.
 const MYSQL_ROW_ALIAS: (u16, u16, u16) = (8, 0, 20);
 const ROW_ALIAS: &str = "inrush_new";
@@ -56,7 +52,7 @@ impl Statements {
     pub(crate) fn new(place: Place, version: &Version) -> Statements {
         let (table, target) = (place.table.quoted(), place.target.quoted());
         let columns = list(&place.insert_columns, |name| name);
-        let hint = if version.text.contains(POLARDB_X_MARK) { POLARDB_X_HINT } else { "" };
+        let hint = Kind::of_version(version).insert_hint();
         let begin = |verb: &str| format!("{hint}{verb} INTO {table} ({columns}) VALUES ");
         let (verb, load_word) = match place.rule {
             OnDuplicate::Fail | OnDuplicate::Update => ("INSERT", ""),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 
 use super::driver::Driver;
+use crate::engine::Kind;
 use crate::error::{Error, Result};
 use crate::identifier::quote_text;
 use crate::options::ConnectOptions;
@@ -69,9 +70,10 @@ pub(crate) fn prepare(driver: &mut Driver, options: &ConnectOptions) -> Result<V
     }
     let zone = options.time_zone.as_ref().map(|zone| format!("time_zone={}, ", quote_text(zone)));
     let needed = format!(
-        "NAMES utf8mb4, {}SESSION sql_mode='{}', autocommit=1",
+        "NAMES utf8mb4, {}SESSION sql_mode='{}', autocommit=1{}",
         zone.unwrap_or_default(),
-        sql_mode(version.flavor)
+        sql_mode(version.flavor),
+        Kind::of_version(&version).session_needs()
     );
     for (name, value) in &options.settings {
         set(driver, &format!("SESSION {name}={value}"))?;

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use crate::engine::Kind;
 use crate::error::Result;
 use crate::facts::{ServerFacts, followers, registered};
 use crate::options::ConnectOptions;
@@ -39,8 +40,8 @@ pub fn of_server(
             notes.push(logged(session, &settings, database));
             notes.extend(settings.semi_sync());
         }
-        notes.extend(galera(session, &settings));
-        notes.extend(group(session, &settings));
+        notes.extend(galera(session, facts));
+        notes.extend(group(session, facts));
     }
     notes.extend(upstream(session));
     Ok(notes)
@@ -99,11 +100,10 @@ struct Settings(HashMap<String, String>);
 impl Settings {
     fn read(session: &mut Session) -> Result<Settings> {
         let rows = session.query(
-            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('binlog_format', 'wsrep_on', 'wsrep_max_ws_size', \
+            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('binlog_format', \
              'rpl_semi_sync_master_enabled', 'rpl_semi_sync_master_timeout', \
              'rpl_semi_sync_source_enabled', 'rpl_semi_sync_source_timeout', \
-             'slave_parallel_threads', 'replica_parallel_workers', \
-             'group_replication_group_name', 'group_replication_transaction_size_limit')",
+             'slave_parallel_threads', 'replica_parallel_workers')",
         )?;
         let pair = |row: &crate::Row| Ok((row.text(0)?.to_ascii_lowercase(), row.text(1)?));
         Ok(Settings(rows.iter().map(pair).collect::<Result<_>>()?))
@@ -111,11 +111,6 @@ impl Settings {
 
     fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
-    }
-
-    /// A size in bytes that something refuses more than, if it is limited.
-    fn size(&self, name: &str) -> Option<u64> {
-        self.text(name).parse().ok().filter(|bytes| *bytes > 0)
     }
 
     /// What each commit waits for.
@@ -185,35 +180,33 @@ fn rule_against(status: &HashMap<String, Option<String>>, database: &str) -> Opt
     only.or_else(|| never.map(|names| format!("binlog_ignore_db is {names}")))
 }
 
-fn galera(session: &mut Session, settings: &Settings) -> Option<String> {
-    if settings.text("wsrep_on") != "ON" {
+fn galera(session: &mut Session, facts: &ServerFacts) -> Option<String> {
+    if facts.engine.kind != Kind::Galera {
         return None;
     }
     let size = session.query_row("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'");
     let nodes = size.and_then(|row| row.number::<u64>(1)).unwrap_or(0);
     let nodes = if nodes > 1 { format!("all {nodes} nodes") } else { "all nodes".to_owned() };
-    let limit = settings.size("wsrep_max_ws_size");
-    Some(format!("Galera: {nodes} get the rows{}", refused_above(limit, "wsrep_max_ws_size")))
+    Some(format!("Galera: {nodes} get the rows{}", refused_above(facts)))
 }
 
-fn group(session: &mut Session, settings: &Settings) -> Option<String> {
-    if settings.text("group_replication_group_name").is_empty() {
+fn group(session: &mut Session, facts: &ServerFacts) -> Option<String> {
+    if facts.engine.kind != Kind::GroupReplication {
         return None;
     }
     let sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members \
                WHERE MEMBER_STATE <> 'OFFLINE'";
     let members = session.query_row(sql).and_then(|row| row.number::<u64>(0)).ok()?;
-    let (name, limit) = ("group_replication_transaction_size_limit", |name| settings.size(name));
     (members > 0).then(|| {
-        let limit = refused_above(limit(name), name);
         let members =
             if members > 1 { format!("all {members} members") } else { "all members".to_owned() };
-        format!("Group Replication: {members} get the rows{limit}")
+        format!("Group Replication: {members} get the rows{}", refused_above(facts))
     })
 }
 
-fn refused_above(limit: Option<u64>, variable: &str) -> String {
-    limit.map_or_else(String::new, |bytes| {
+fn refused_above(facts: &ServerFacts) -> String {
+    facts.engine.transaction.map_or_else(String::new, |limit| {
+        let (bytes, variable) = (limit.bytes, limit.from);
         format!("; a transaction of more than {bytes} bytes is refused ({variable})")
     })
 }

@@ -16,6 +16,7 @@ use crate::reach::{reach, second};
 use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience};
 use server::catalog::{self, KeyBetween};
 use server::connect::Mark;
+use server::engine::Kind;
 use server::error::{Error, Result};
 use server::identifier::TableName;
 use server::session::Session;
@@ -227,7 +228,14 @@ impl Mover<'_> {
         if self.swap.pairs.iter().all(Pair::is_free) {
             return exec_published(self.session, &sql);
         }
-        unchecked(self.session, |session| exec_published(session, &sql))
+        let mut is_done = false;
+        let done = unchecked(self.session, |session| {
+            exec_published(session, &sql)?;
+            is_done = true;
+            Ok(())
+        });
+        // What becomes of the session afterwards does not undo it.
+        if is_done { Ok(()) } else { done }
     }
 
     /// Under the holders' locks: renames, and lets each lock go when the renaming waits for it.
@@ -296,7 +304,11 @@ impl Mover<'_> {
             }
             std::thread::sleep(POLL);
         }
-        Ok(!catalog::exists(&mut session, &self.swap.pairs[0].replacement)?)
+        let is_waiting = catalog::exists(&mut session, &self.swap.pairs[0].replacement)?;
+        if is_waiting && Kind::of_version(session.version()).renames_later() {
+            return Err(self.swap.unanswered());
+        }
+        Ok(!is_waiting)
     }
 }
 

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 
 /// As it is kept.
 const TEXT: &str = include_str!("answers.txt");
+/// The same of MySQL 9.7, one member of a group; those to other questions are the same.
+const TEXT_MYSQL: &str = include_str!("answers_mysql.txt");
 
 /// A value; None is NULL.
 pub type Value = Option<Vec<u8>>;
@@ -33,9 +35,18 @@ pub fn questions() -> Vec<&'static str> {
 
 /// All answers, by their questions.
 pub fn learned() -> BTreeMap<String, Learned> {
+    read_all(TEXT)
+}
+
+/// Those of MySQL.
+pub fn learned_of_mysql() -> BTreeMap<String, Learned> {
+    read_all(TEXT_MYSQL)
+}
+
+fn read_all(text: &str) -> BTreeMap<String, Learned> {
     let mut answers = BTreeMap::new();
     let mut question = String::new();
-    for line in TEXT.lines() {
+    for line in text.lines() {
         let (Some(mark), text) = (line.chars().next(), line.get(2..).unwrap_or_default()) else {
             continue;
         };

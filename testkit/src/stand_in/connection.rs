@@ -26,6 +26,8 @@ const ER_UNSUPPORTED_PS: u16 = 1295;
 const CAPABILITIES: u32 = 0x000f_a28e;
 /// MariaDB's own, of which the third is many rows for one statement.
 const CAPABILITIES_MARIADB: u32 = 4;
+/// Set by MySQL, which has none of those.
+const CLIENT_MYSQL: u32 = 1;
 
 /// A client's connection.
 pub(super) struct Connection<'s> {
@@ -69,8 +71,13 @@ impl Connection<'_> {
             _ => {}
         }
         let id = u32::try_from(self.run.id).unwrap_or(u32::MAX);
-        let capabilities = CAPABILITIES.to_le_bytes();
-        let mut greeting = b"\x0a5.5.5-10.11.19-MariaDB\0".to_vec();
+        let engine = self.run.shared.engine;
+        let (capabilities, of_mariadb, prefix) = match engine.is_mariadb() {
+            true => (CAPABILITIES, CAPABILITIES_MARIADB, "\x0a5.5.5-"),
+            false => (CAPABILITIES | CLIENT_MYSQL, 0, "\x0a"),
+        };
+        let capabilities = capabilities.to_le_bytes();
+        let mut greeting = format!("{prefix}{}\0", engine.version()).into_bytes();
         greeting.extend(id.to_le_bytes());
         greeting.extend(b"abcdefgh\0");
         greeting.extend(&capabilities[..2]);
@@ -78,7 +85,7 @@ impl Connection<'_> {
         greeting.extend(&capabilities[2..]);
         greeting.push(21);
         greeting.extend([0; 6]);
-        greeting.extend(CAPABILITIES_MARIADB.to_le_bytes());
+        greeting.extend(of_mariadb.to_le_bytes());
         greeting.extend(b"ijklmnopqrst\0mysql_native_password\0");
         self.send(0, &greeting)?;
         let packet = next_packet(&mut self.input).ok_or(Over)?;

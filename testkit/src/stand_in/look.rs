@@ -65,6 +65,11 @@ impl Run<'_> {
 
     /// Tables, triggers, connections.
     fn schema(&self, sql: &str) -> Option<Answer> {
+        let has_dictionary = self.shared.engine.has_dictionary();
+        if !has_dictionary && sql.contains("information_schema.INNODB_") {
+            let message = "Table 'information_schema.INNODB_FOREIGN' doesn't exist".to_owned();
+            return Some(Answer::Refused(ER_NO_SUCH_TABLE, message));
+        }
         let mut tables = self.shared.held();
         if sql.contains("information_schema.PROCESSLIST WHERE ID=") {
             return process(&tables, sql);
@@ -86,6 +91,7 @@ impl Run<'_> {
         // Databases of a load's own, and foreign keys to what a load has left: there are none.
         if sql.contains("information_schema.SCHEMATA WHERE SCHEMA_NAME IN (")
             || sql.contains("INNODB_SYS_FOREIGN WHERE REF_NAME")
+            || (sql.contains("INNODB_FOREIGN WHERE REF_NAME") && has_dictionary)
             || sql.starts_with("SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS")
         {
             return Some(rows(Vec::new()));

@@ -6,7 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::answers::{Learned, learned};
+use super::answers::Learned;
+use super::engine::Engine;
 use super::statements::{Answer, gave_up, waited_too_long};
 use super::tables::{Id, SessionState, Tables};
 use crate::proxy::{Fate, Request};
@@ -19,6 +20,9 @@ pub(super) struct Shared {
     /// Something has ended that others may wait for.
     pub(super) changed: Condvar,
     pub(super) answers: BTreeMap<String, Learned>,
+    pub(super) engine: Engine,
+    /// Statements that an engine would have done in a way of its own.
+    pub(super) broken: Mutex<Vec<String>>,
     /// Statements that nothing was known of.
     pub(super) unknown: Mutex<Vec<String>>,
     pub(super) judge: Mutex<Option<Judge>>,
@@ -28,11 +32,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new() -> Shared {
+    pub(super) fn new(engine: Engine) -> Shared {
         Shared {
             tables: Mutex::default(),
             changed: Condvar::new(),
-            answers: learned(),
+            answers: engine.answers(),
+            engine,
+            broken: Mutex::default(),
             unknown: Mutex::default(),
             judge: Mutex::default(),
             unnoticed: Mutex::default(),

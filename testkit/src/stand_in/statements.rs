@@ -68,8 +68,10 @@ impl Run<'_> {
             Some((_, inner)) => inner,
             None => sql,
         };
-        let known = self
-            .transaction(sql)
+        let engine = self.of_engine(sql);
+        let sql = self.without_hint(sql);
+        let known = engine
+            .or_else(|| self.transaction(sql))
             .or_else(|| self.lock(sql))
             .or_else(|| self.definition(sql))
             .or_else(|| self.change(sql))
@@ -87,6 +89,11 @@ impl Run<'_> {
     }
 
     fn transaction(&self, sql: &str) -> Option<Answer> {
+        if let Some(refused) =
+            Some(sql).filter(|sql| *sql == "COMMIT").and_then(|_| self.refuse_commit())
+        {
+            return Some(refused);
+        }
         let mut tables = self.shared.held();
         match sql {
             "START TRANSACTION" => {
@@ -194,6 +201,9 @@ impl Run<'_> {
 
     /// Puts rows into a table.
     pub(super) fn insert(&self, name: &str, rows: &[Vec<Value>], ignore: bool) -> Answer {
+        if let Some(refused) = self.count_bytes(name, rows) {
+            return refused;
+        }
         let row_wait = |session: &SessionState| session.row_wait;
         let done = self.shared.when(self.id, row_wait, |tables| {
             if !tables.tables.contains_key(name) {
@@ -226,6 +236,7 @@ impl Run<'_> {
     /// A statement outside a transaction is one.
     fn end_statement(&self, tables: &mut Tables) {
         if !tables.in_transaction(self.id) {
+            // Ours outside of transactions are small.
             tables.commit(self.id);
         }
         self.shared.changed.notify_all();

@@ -62,6 +62,8 @@ pub(super) struct SessionState {
     pub(super) statement: String,
     /// Rows that its last file has had passed over.
     pub(super) skipped: u64,
+    /// Bytes that its transaction has, as an engine counts them.
+    pub(super) bytes: usize,
     /// How long it waits for tables, and for rows.
     pub(super) table_wait: Duration,
     pub(super) row_wait: Duration,
@@ -81,6 +83,7 @@ impl Default for SessionState {
             wants: BTreeSet::new(),
             statement: String::new(),
             skipped: 0,
+            bytes: 0,
             table_wait: Duration::from_secs(60),
             row_wait: Duration::from_secs(50),
             is_stopped: false,
@@ -233,6 +236,7 @@ impl Tables {
     fn over(&mut self, id: Id) {
         let session = self.session(id);
         session.is_begun = false;
+        session.bytes = 0;
         session.touched.clear();
     }
 

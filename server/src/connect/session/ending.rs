@@ -1,6 +1,7 @@
 //! Other connections of ours that are ended: told by their [`Mark`].
 
 use crate::connect::mark::Mark;
+use crate::engine::Kind;
 use crate::error::Result;
 use crate::session::Session;
 
@@ -30,6 +31,9 @@ impl Session {
 
     fn end(&mut self, how: &str, lock: &str) -> Result<()> {
         let Some(holder) = self.lock_holder(lock)? else { return Ok(()) };
+        if !Kind::of_version(self.version()).tells_holder(holder) {
+            return Ok(());
+        }
         match self.exec(&format!("{how} {holder}")) {
             Err(e) if e.errno() == Some(ER_NO_SUCH_THREAD) => Ok(()),
             other => other.map(drop),

@@ -1,0 +1,208 @@
+//! Loads of other engines than one server, as the stand-in plays them ([`Engine`]): by each way that their
+//! rules leave open, with faults and without, within their limits; and what is refused.
+
+use std::path::Path;
+
+use job::memory::Memory;
+use load::{LoadOptions, LoadPath, Mode};
+use testkit::Random;
+use testkit::stand_in::Engine;
+use testkit::stand_in::faults::faults;
+
+use super::scene::{Scene, Way};
+use super::{all, folder};
+
+/// Far more than the loads of the other tests have.
+const LARGE: usize = 1 << 30;
+const GALERA: Engine = Engine::Galera { bytes: LARGE };
+const GROUP: Engine = Engine::Group { bytes: LARGE };
+const TIDB: Engine = Engine::TiDb { release: (7, 6), bytes: LARGE };
+const OLD_TIDB: Engine = Engine::TiDb { release: (7, 1), bytes: LARGE };
+const VITESS: Engine = Engine::Vitess { shards: 1 };
+
+const APPEND: Way = Way::new(LoadPath::Auto, Mode::Append, false);
+const INSERT: Way = Way::new(LoadPath::Auto, Mode::Insert, false);
+const REPLACE: Way = Way::new(LoadPath::Auto, Mode::Replace, false);
+/// No twin takes the place of a table with a trigger: all rows go in by one transaction.
+const WHOLE: Way = Way::new(LoadPath::Auto, Mode::Replace, true);
+const WHOLE_INSERT: Way = Way::new(LoadPath::Auto, Mode::Insert, true);
+const BY_INSERT: Way = Way::new(LoadPath::Insert, Mode::Append, false);
+const BY_STREAM: Way = Way::new(LoadPath::Stream, Mode::Append, false);
+const NO_KEY: Way = APPEND.into(&["n"]);
+const TWO: Way = REPLACE.into(&["t", "u"]);
+const TWO_SMALL: Way = INSERT.into(&["t", "u"]);
+
+/// What is open, and by which path and landing it goes.
+const OPEN: [(Engine, Way, &str, &str); 22] = [
+    (GALERA, INSERT, "stream", "shadow"),
+    (GALERA, APPEND, "stream", "append"),
+    (GALERA, WHOLE, "stream", "whole"),
+    (GALERA, BY_INSERT, "insert", "append"),
+    (GROUP, REPLACE, "stream", "shadow"),
+    (GROUP, APPEND, "stream", "append"),
+    (GROUP, WHOLE_INSERT, "stream", "whole"),
+    (GROUP, BY_INSERT, "insert", "append"),
+    (TIDB, INSERT, "stream", "shadow"),
+    (TIDB, REPLACE, "stream", "shadow"),
+    (TIDB, APPEND, "stream", "append"),
+    (TIDB, NO_KEY, "stream", "append"),
+    (TIDB, WHOLE, "stream", "whole"),
+    (OLD_TIDB, REPLACE, "insert", "shadow"),
+    (OLD_TIDB, APPEND, "insert", "append"),
+    (VITESS, APPEND, "insert", "append"),
+    (VITESS, NO_KEY, "insert", "append"),
+    (VITESS, INSERT, "insert", "whole"),
+    (VITESS, REPLACE, "insert", "whole"),
+    (Engine::PolarDbX, APPEND, "insert", "append"),
+    (Engine::PolarDbX, NO_KEY, "insert", "append"),
+    (Engine::PolarDbX, BY_INSERT, "insert", "append"),
+];
+
+/// What is refused, and a part of the sentence.
+const REFUSED: [(Engine, Way, &str); 8] = [
+    (OLD_TIDB, BY_STREAM, "TiDB (before 7.6 LOAD DATA is not a part of the transaction"),
+    (TIDB, WHOLE_INSERT, "TiDB (nothing keeps rows of others from the empty table"),
+    (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
+    (VITESS, BY_STREAM, "Vitess (vtgate takes no LOAD DATA LOCAL)"),
+    (
+        Engine::Vitess { shards: 4 },
+        APPEND,
+        "model has 4 shards, and Vitess commits them one after the other",
+    ),
+    (Engine::PolarDbX, BY_STREAM, "PolarDB-X (LOAD DATA is no transaction there)"),
+    (Engine::PolarDbX, INSERT, "PolarDB-X (that one of all rows"),
+    (Engine::PolarDbX, REPLACE, "--mode append adds rows"),
+];
+
+#[test]
+fn an_engine_is_loaded_by_the_ways_that_its_rules_leave_open() {
+    let folder = folder();
+    for (at, (engine, way, path, landing)) in OPEN.into_iter().enumerate() {
+        let scene = Scene::of(engine, way, &folder.path().join(format!("open{at}")));
+        scene.requests();
+        scene.reset();
+        let report = load::load(&scene.connect, &scene.options[0], &()).unwrap();
+        let logical = report.logical.unwrap();
+        assert_eq!((report.path, logical.landing), (path, landing), "{engine:?} {way:?}");
+        assert!(report.engine.is_some(), "{engine:?}");
+    }
+}
+
+#[test]
+fn what_an_engine_would_not_keep_is_refused_before_anything_is_done() {
+    let folder = folder();
+    for (at, (engine, way, words)) in REFUSED.into_iter().enumerate() {
+        let scene = Scene::of(engine, way, &folder.path().join(format!("refused{at}")));
+        scene.reset();
+        let refused = load::load(&scene.connect, &scene.options[0], &()).unwrap_err();
+        let told = refused.to_string();
+        assert!(told.contains(words), "{engine:?} {way:?}: {told}");
+        assert_eq!(refused.exit_status(), 2, "{engine:?} {way:?}: {told}");
+        scene.server.settle();
+        assert_eq!(scene.server.rows("t").unwrap(), scene.old, "{engine:?} {way:?}");
+        assert_eq!(scene.server.tables(), ["t"], "{engine:?} {way:?}");
+        assert_eq!(scene.server.broken(), Vec::<String>::new(), "{engine:?} {way:?}");
+    }
+    let atomic = Scene::of(Engine::PolarDbX, APPEND, &folder.path().join("atomic"));
+    atomic.reset();
+    let options = LoadOptions { atomic: true, ..atomic.options[0].clone() };
+    let told = load::load(&atomic.connect, &options, &()).unwrap_err().to_string();
+    assert!(told.contains("PolarDB-X (that one of all rows"), "{told}");
+    // TiDB reads a file as it likes.
+    let latin1 = Scene::of(TIDB, APPEND, &folder.path().join("latin1"));
+    latin1.reset();
+    let options = LoadOptions { charset: "latin1".to_owned(), ..latin1.options[0].clone() };
+    assert_eq!(load::load(&latin1.connect, &options, &()).unwrap().path, "insert");
+}
+
+/// Faults of each way: all of them in the soak.
+const FAULTS: usize = 24;
+
+#[test]
+fn whatever_befalls_a_request_to_an_engine_what_is_said_of_the_outcome_is_so() {
+    let rounds = std::env::var("INRUSH_STAND_IN_ROUNDS").is_ok();
+    let seed = Random::seed_of_run();
+    let mut random = Random::new(seed);
+    let folder = folder();
+    let mut ways: Vec<(Engine, Way)> = OPEN.map(|(engine, way, ..)| (engine, way)).to_vec();
+    ways.extend([(GALERA, TWO), (GALERA, TWO_SMALL), (GROUP, TWO), (TIDB, TWO), (TIDB, TWO_SMALL)]);
+    let mut work = Vec::new();
+    for (at, &(engine, way)) in ways.iter().enumerate() {
+        let first = folder.path().join(format!("first{at}"));
+        let mut faults = faults(&Scene::of(engine, way, &first).requests(), rounds, &mut random);
+        if !rounds {
+            random.shuffle(&mut faults);
+            faults.truncate(FAULTS);
+        }
+        work.extend(faults.into_iter().map(|fault| (at, fault)));
+    }
+    let scene = |at: usize, folder: &Path| Scene::of(ways[at].0, ways[at].1, folder);
+    let failed = all(&work, ways.len(), &scene, folder.path());
+    println!("{} runs, seed {seed}", work.len());
+    let some: Vec<&str> = failed.iter().take(8).map(String::as_str).collect();
+    assert!(failed.is_empty(), "seed {seed}, {} failed:\n{}", failed.len(), some.join("\n"));
+}
+
+/// Rows of a file that would not go in by one transaction.
+const MANY: u64 = 6000;
+/// What such an engine takes in one: a portion of the file would be more.
+const SMALL: usize = 64 << 10;
+
+#[test]
+fn portions_are_within_what_an_engine_takes_and_all_rows_at_once_are_refused() {
+    let folder = folder();
+    let small = [
+        Engine::Galera { bytes: SMALL },
+        Engine::Group { bytes: SMALL },
+        Engine::TiDb { release: (7, 6), bytes: SMALL },
+    ];
+    let ways = [NO_KEY, REPLACE.into(&["n"]), BY_INSERT.into(&["n"])];
+    for (at, engine) in small.into_iter().enumerate() {
+        for (which, way) in ways.into_iter().enumerate() {
+            let folder = folder.path().join(format!("small{at}-{which}"));
+            let scene = Scene::of(engine, way, &folder);
+            let options = many(&scene, &folder, MANY);
+            assert_eq!(load::load(&scene.connect, &options, &()).unwrap().rows, MANY);
+            scene.server.settle();
+            let kept = if options.mode == Mode::Append { scene.old.len() } else { 0 };
+            assert_eq!(scene.server.rows("n").unwrap().len(), MANY as usize + kept, "{engine:?}");
+            // By one transaction it is told what to do, and nothing is in.
+            let atomic = LoadOptions { atomic: true, mode: Mode::Append, ..options };
+            scene.reset();
+            let told = load::load(&scene.connect, &atomic, &()).unwrap_err().to_string();
+            assert!(told.contains("raise that, or load without --atomic in portions"), "{told}");
+            scene.server.settle();
+            assert_eq!(scene.server.rows("n").unwrap(), scene.old, "{engine:?}");
+        }
+    }
+}
+
+#[test]
+fn statements_are_within_what_an_engine_takes_however_many_rows_are_asked_for() {
+    let folder = folder();
+    for (engine, rows, mebibytes) in [(Engine::PolarDbX, 100_000, 1), (VITESS, 400_000, 4)] {
+        let folder = folder.path().join(format!("large{rows}"));
+        let scene = Scene::of(engine, NO_KEY, &folder);
+        let mut options = many(&scene, &folder, rows);
+        options.batches.rows = Some(1_000_000);
+        options.shares = Some(Memory {
+            threads: 1,
+            chunk_bytes: mebibytes << 20,
+            record_bytes_max: mebibytes << 20,
+            batch_bytes: 1 << 20,
+            entry_bytes: 1 << 20,
+            run_bytes: 1 << 20,
+        });
+        assert_eq!(load::load(&scene.connect, &options, &()).unwrap().rows, rows);
+        assert_eq!(scene.server.broken(), Vec::<String>::new(), "{engine:?}");
+    }
+}
+
+/// A load of a file of so many rows of the scene's table.
+fn many(scene: &Scene, folder: &Path, rows: u64) -> LoadOptions {
+    let path = folder.join("many.txt");
+    let lines = (0..rows).map(|row| format!("{row}\t{}\n", row % 7)).collect::<String>();
+    std::fs::write(&path, lines).unwrap();
+    scene.reset();
+    LoadOptions { files: vec![path], ..scene.options[0].clone() }
+}

@@ -1,0 +1,204 @@
+//! Engines that speak the protocol of MariaDB and MySQL and are more than one server, or another one,
+//! and what a load keeps to on each: one table, of which every stage reads its own column.
+//!
+//! | engine | seen by | source of its rules |
+//! | --- | --- | --- |
+//! | TiDB | `TiDB` in VERSION(), variables `tidb_..` | docs.pingcap.com: LOAD DATA, RENAME TABLE, pessimistic transactions, locking functions, `txn-total-size-limit` |
+//! | Vitess | `SHOW VITESS_SHARDS` | vitess.io, MySQL compatibility; vitess `go/vt/vtgate/planbuilder/locktables.go` |
+//! | PolarDB-X | `TDDL` in VERSION() | its documentation: limits on database development, batch inserts, LOAD DATA |
+//! | Galera | `wsrep_on` | mariadb.com: known limitations, `wsrep_max_ws_size`; run here |
+//! | Group Replication | members of `performance_schema` | MySQL manual, Group Replication limitations; run here |
+//! | NDB | the table's engine | MySQL manual, limits relating to transaction handling |
+//!
+//! Limits that a server tells are read of it. What was not confirmed by one of these is taken to be so
+//! that nothing can be lost: the way is refused. `docs/engines.md` says which engine anybody has run.
+
+mod rules;
+
+use std::fmt;
+
+use schema::Engine;
+
+pub use self::rules::{Limit, Rules, Swap};
+use crate::version::Version;
+
+/// Opens statements to PolarDB-X, which else cuts those above 256 KB into 200-row pieces that it
+/// runs one after another. Source: its documentation, "Optimize batch insert queries".
+const POLARDB_X_HINT: &str = "/*+TDDL:CMD_EXTRA(BATCH_INSERT_POLICY=NONE)*/ ";
+
+/// Which engine answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A MariaDB or MySQL server that has its tables to itself.
+    #[default]
+    Plain,
+    /// TiDB.
+    TiDb,
+    /// Vitess, PlanetScale: vtgate before MySQL servers.
+    Vitess,
+    /// PolarDB-X, once DRDS.
+    PolarDbX,
+    /// A node of a Galera cluster.
+    Galera,
+    /// A member of a MySQL group, InnoDB Cluster's included.
+    GroupReplication,
+    /// Tables of NDB Cluster's data nodes.
+    Ndb,
+}
+
+impl Kind {
+    /// What the version alone says.
+    pub fn of_version(version: &Version) -> Kind {
+        let has = |mark: &str| version.text.contains(mark);
+        match () {
+            () if has("TiDB") => Kind::TiDb,
+            // `5.7.25-TDDL-5.4.19-..`; the Standard Edition, `..-X-Cluster-..`, is a MySQL.
+            () if has("TDDL") => Kind::PolarDbX,
+            () if has("Vitess") => Kind::Vitess,
+            () => Kind::Plain,
+        }
+    }
+
+    /// Whose the rows of a table are, if not the server's.
+    pub fn of_table(engine: &Engine) -> Kind {
+        match engine {
+            Engine::Other(name) if name.eq_ignore_ascii_case("ndbcluster") => Kind::Ndb,
+            Engine::Other(name) if name.eq_ignore_ascii_case("ndb") => Kind::Ndb,
+            _ => Kind::Plain,
+        }
+    }
+
+    /// As plans and reports have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Plain => "plain server",
+            Kind::TiDb => "TiDB",
+            Kind::Vitess => "Vitess",
+            Kind::PolarDbX => "PolarDB-X",
+            Kind::Galera => "Galera",
+            Kind::GroupReplication => "Group Replication",
+            Kind::Ndb => "NDB Cluster",
+        }
+    }
+
+    /// Whether the server has tables in files of its own, as MariaDB and MySQL have them.
+    pub fn has_files(self) -> bool {
+        matches!(self, Kind::Plain | Kind::Galera | Kind::GroupReplication)
+    }
+
+    /// Whether a locking read waits for rows of others that are not committed, and keeps theirs from
+    /// where it has found none. TiDB has no gap locks, and takes `LOCK IN SHARE MODE` for nothing or for an
+    /// error (docs.pingcap.com, pessimistic transactions); of PolarDB-X it was not confirmed.
+    pub fn keeps_gaps(self) -> bool {
+        !matches!(self, Kind::TiDb | Kind::PolarDbX)
+    }
+
+    /// Whether a RENAME may be done after its connection has gone: one of TiDB is a job of the cluster's.
+    pub fn renames_later(self) -> bool {
+        self == Kind::TiDb
+    }
+
+    /// What an INSERT begins with.
+    pub fn insert_hint(self) -> &'static str {
+        if self == Kind::PolarDbX { POLARDB_X_HINT } else { "" }
+    }
+
+    /// Variables that each session of ours needs there, as SET takes them.
+    ///
+    /// TiDB finds that a key is taken at COMMIT only, in optimistic transactions: then a row of the
+    /// ledger would not wait for one that is not over.
+    pub(crate) fn session_needs(self) -> &'static str {
+        match self {
+            Kind::TiDb => ", tidb_txn_mode='pessimistic'",
+            _ => "",
+        }
+    }
+
+    /// Statements that a connection begins with that sends rows, where the engine knows them: values of
+    /// AUTO_RANDOM columns that the input has are taken.
+    pub fn sender_wishes(self) -> &'static [&'static str] {
+        match self {
+            Kind::TiDb => &["SET SESSION allow_auto_random_explicit_insert=1"],
+            _ => &[],
+        }
+    }
+
+    /// Whether a named lock's holder is told by its number. TiDB says 1 of one that is elsewhere.
+    pub(crate) fn tells_holder(self, holder: u64) -> bool {
+        self != Kind::TiDb || holder != 1
+    }
+
+    /// Why a NDB table gets no rows.
+    pub const NDB_REFUSED: &'static str = "its engine commits the rows of a LOAD DATA as they come and has no room for large transactions, so \
+         that a load could not be taken back; ndb_import is for it";
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+const GALERA_TOO_LARGE: &str = "; on a Galera cluster that is a transaction larger than wsrep_max_ws_size or \
+                                wsrep_max_ws_rows: raise that, or load without --atomic in portions";
+
+/// What to do about an error that is an engine's own.
+///
+/// Sources: TiDB's error codes; MariaDB 10.11 `ER_ERROR_DURING_COMMIT`, MySQL 9
+/// `ER_RUN_HOOK_ERROR`, `ER_BEFORE_DML_VALIDATION_ERROR`; Vitess `vterrors`.
+pub(crate) fn advice(errno: u16, message: &str) -> &'static str {
+    match errno {
+        8004 => {
+            "; a transaction is larger than TiDB's txn-total-size-limit: raise that, or load without --atomic in \
+             portions"
+        }
+        8175 => "; TiDB's tidb_mem_quota_query is too small for the transaction: raise it",
+        8025 => "; a row is larger than TiDB's txn-entry-size-limit",
+        8216 => "; TiDB takes values for AUTO_RANDOM with allow_auto_random_explicit_insert=1 only",
+        // What MariaDB 10.11.19 with Galera 26.4.23 says of either; others say 1180 of both.
+        1105 if message.contains("Maximum writeset size exceeded") => GALERA_TOO_LARGE,
+        1180 if message.contains("during COMMIT") || message.contains("wsrep_max_ws") => {
+            GALERA_TOO_LARGE
+        }
+        3098 => "; Group Replication takes rows of InnoDB tables with a primary key only",
+        3100 => {
+            "; in a replication group that is a transaction larger than \
+             group_replication_transaction_size_limit, mostly: raise that, or load without --atomic in portions"
+        }
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_told_by_their_versions() {
+        for (text, kind) in [
+            ("10.11.19-MariaDB-0+deb12u1", Kind::Plain),
+            ("9.7.4-2", Kind::Plain),
+            ("8.0.11-TiDB-v7.5.1", Kind::TiDb),
+            ("5.7.25-TiDB-v6.5.0-serverless", Kind::TiDb),
+            ("8.0.30-Vitess", Kind::Vitess),
+            ("5.7.25-TDDL-5.4.19-20240527", Kind::PolarDbX),
+            ("8.0.32-X-Cluster-8.4.19", Kind::Plain),
+        ] {
+            assert_eq!(Kind::of_version(&Version::parse(text).unwrap()), kind, "{text}");
+        }
+        assert_eq!(Kind::of_table(&Engine::named("ndbcluster")), Kind::Ndb);
+        assert_eq!(Kind::of_table(&Engine::InnoDb), Kind::Plain);
+    }
+
+    #[test]
+    fn errors_of_an_engine_say_what_to_do() {
+        assert!(advice(8004, "").contains("txn-total-size-limit"));
+        assert!(advice(1180, "Got error 5 during COMMIT").contains("wsrep_max_ws_size"));
+        assert!(advice(1180, "wsrep_max_ws_rows exceeded").contains("wsrep_max_ws_rows"));
+        assert!(advice(1105, "Maximum writeset size exceeded").contains("wsrep_max_ws_size"));
+        assert_eq!(advice(1180, "Got error 28 from storage engine"), "");
+        assert!(advice(3100, "").contains("group_replication_transaction_size_limit"));
+        assert_eq!(advice(1062, ""), "");
+    }
+}

@@ -1,0 +1,296 @@
+//! Which engine a stand-in is: what it calls itself, what it tells, refuses and does not do, and with which
+//! numbers. Limits are enforced as the engine enforces them, so that a load which does not keep to one
+//! fails; what the engine would do without a word is noted ([`StandIn::broken`](super::StandIn::broken)).
+//!
+//! Nobody has compared these with the engines, but for Galera and Group Replication: they are the
+//! engines' documentation and sources, as `docs/engines.md` cites them.
+
+use super::answers::{Learned, learned, learned_of_mysql};
+use super::shared::held;
+use super::statements::{Answer, Run, names, text, within};
+use super::tables::Value;
+use std::collections::BTreeMap;
+
+/// What PolarDB-X cuts up, and what it is told so that it does not.
+const CUT_ABOVE: usize = 256 << 10;
+/// What a gRPC message of Vitess may have; a value takes so much of one besides its text.
+const MESSAGE_BYTES: usize = 16 << 20;
+const VALUE_BYTES: usize = 16;
+/// Transactions that a tablet has at once.
+const TRANSACTIONS_MAX: usize = 20;
+
+/// Which engine answers, with the limits that differ from one to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// MariaDB 10.11.
+    #[default]
+    MariaDb,
+    /// A node of a cluster of MariaDB that takes write sets of so many bytes.
+    Galera {
+        /// `wsrep_max_ws_size`.
+        bytes: usize,
+    },
+    /// A member of a group of MySQL.
+    Group {
+        /// `group_replication_transaction_size_limit`.
+        bytes: usize,
+    },
+    /// TiDB of this release.
+    TiDb {
+        /// `7.5`.
+        release: (u16, u16),
+        /// `txn-total-size-limit`.
+        bytes: usize,
+    },
+    /// vtgate before so many shards.
+    Vitess {
+        /// Of the keyspace.
+        shards: usize,
+    },
+    /// PolarDB-X.
+    PolarDbX,
+}
+
+impl Engine {
+    /// What it calls itself.
+    pub(super) fn version(self) -> String {
+        match self {
+            Engine::MariaDb | Engine::Galera { .. } => "10.11.19-MariaDB".to_owned(),
+            Engine::Group { .. } => "9.7.4".to_owned(),
+            Engine::TiDb { release: (major, minor), .. } => {
+                format!("8.0.11-TiDB-v{major}.{minor}.0")
+            }
+            Engine::Vitess { .. } => "8.0.30-Vitess".to_owned(),
+            Engine::PolarDbX => "5.7.25-TDDL-5.4.19-20240527".to_owned(),
+        }
+    }
+
+    /// Whether it speaks MariaDB's protocol.
+    pub(super) fn is_mariadb(self) -> bool {
+        matches!(self, Engine::MariaDb | Engine::Galera { .. })
+    }
+
+    /// Whether it has InnoDB's dictionary.
+    pub(super) fn has_dictionary(self) -> bool {
+        !matches!(self, Engine::TiDb { .. } | Engine::PolarDbX)
+    }
+
+    /// Whether LOCK TABLES locks anything, and a locking read waits.
+    fn locks(self) -> bool {
+        matches!(self, Engine::MariaDb | Engine::Galera { .. } | Engine::Group { .. })
+    }
+
+    /// What it answers to questions that do not depend on what happens.
+    pub(super) fn answers(self) -> BTreeMap<String, Learned> {
+        let mut answers = if self.is_mariadb() { learned() } else { learned_of_mysql() };
+        let one = |text: String| Learned::Rows(1, vec![vec![Some(text.into_bytes())]]);
+        answers.insert("SELECT VERSION()".to_owned(), one(self.version()));
+        let pair = |name: &str, value: &str| -> Vec<Value> { vec![text(name), text(value)] };
+        for (question, answer) in &mut answers {
+            let is_of_group = question.contains("replication_group_member");
+            if is_of_group && !matches!(self, Engine::Group { .. }) {
+                *answer = Learned::Refused(1146, "there is no such table".to_owned());
+            }
+            let Learned::Rows(columns, rows) = answer else { continue };
+            match self {
+                Engine::Galera { .. } if question.contains("'wsrep_on')") => {
+                    rows.retain(|row| row[0] != text("wsrep_on"));
+                    rows.push(pair("wsrep_on", "ON"));
+                }
+                Engine::Group { bytes } if question.contains("'group_replication_group_name',") => {
+                    let name = "group_replication_transaction_size_limit";
+                    rows.retain(|row| row[0] != text(name));
+                    rows.push(pair(name, &bytes.to_string()));
+                }
+                // No group, no log.
+                _ if self.is_mariadb() => {}
+                _ if question.contains("'group_replication_group_name',") => {
+                    rows.clear();
+                    if let Engine::TiDb { .. } = self {
+                        rows.push(pair("tidb_txn_mode", "pessimistic"));
+                    }
+                    *columns = 2;
+                }
+                Engine::TiDb { .. } | Engine::PolarDbX if question.contains("'log_bin',") => {
+                    rows.retain(|row| row[0] != text("log_bin"));
+                    rows.push(pair("log_bin", "OFF"));
+                }
+                _ => {}
+            }
+        }
+        let refused = |errno, words: &str| Learned::Refused(errno, words.to_owned());
+        match self {
+            Engine::Galera { bytes } => {
+                let limits = vec![
+                    pair("wsrep_max_ws_rows", "0"),
+                    pair("wsrep_max_ws_size", &bytes.to_string()),
+                ];
+                let asked = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
+                             ('wsrep_max_ws_rows','wsrep_max_ws_size')";
+                answers.insert(asked.to_owned(), Learned::Rows(2, limits));
+            }
+            Engine::Group { .. } => {
+                let member = vec![["db1", "3306", "PRIMARY"].map(text).to_vec()];
+                let asked = "SELECT MEMBER_HOST, MEMBER_PORT, MEMBER_ROLE FROM \
+                             performance_schema.replication_group_members WHERE MEMBER_STATE <> 'OFFLINE'";
+                answers.insert(asked.to_owned(), Learned::Rows(3, member));
+            }
+            Engine::TiDb { bytes, .. } => {
+                let name = "performance.txn-total-size-limit";
+                let told = ["tidb", "db1:4000", name, &bytes.to_string()].map(text).to_vec();
+                let asked = format!("SHOW CONFIG WHERE type='tidb' AND name='{name}'");
+                answers.insert(asked, Learned::Rows(4, vec![told]));
+                let quota = one((1u64 << 30).to_string());
+                answers.insert("SELECT @@tidb_mem_quota_query".to_owned(), quota);
+            }
+            Engine::Vitess { shards } => {
+                let shard = |at: usize| vec![text(format!("model/{at}0-"))];
+                let rows = (0..shards).map(shard).collect();
+                answers.insert("SHOW VITESS_SHARDS".to_owned(), Learned::Rows(1, rows));
+            }
+            Engine::PolarDbX => {
+                let words = "There is no SHOW VITESS_SHARDS";
+                answers.insert("SHOW VITESS_SHARDS".to_owned(), refused(1064, words));
+            }
+            Engine::MariaDb => {}
+        }
+        if !self.has_dictionary() {
+            answers.retain(|question, _| !question.contains("information_schema.INNODB_"));
+        }
+        answers
+    }
+
+    /// Whether a transaction of so many bytes is more than it takes, and what it says then.
+    fn too_large(self, bytes: usize) -> Option<Answer> {
+        let (most, errno, words) = match self {
+            Engine::Galera { bytes } => (bytes, 1105, "Maximum writeset size exceeded".to_owned()),
+            Engine::Group { bytes } => {
+                let words = "Error on observer while running replication hook 'before_commit'.";
+                (bytes, 3100, words.to_owned())
+            }
+            Engine::TiDb { bytes: most, .. } => {
+                (most, 8004, format!("Transaction is too large, size: {bytes}"))
+            }
+            _ => return None,
+        };
+        (bytes > most).then_some(Answer::Refused(errno, words))
+    }
+
+    /// What is taken of its log of rows, or of its keys and values, by rows of a table with so many
+    /// indexes.
+    fn bytes_of(self, rows: &[Vec<Value>], indexes: usize) -> usize {
+        let of_value = |value: &Value| value.as_ref().map_or(1, Vec::len) + 8;
+        let of_rows: usize = rows.iter().flatten().map(of_value).sum();
+        match self {
+            Engine::TiDb { .. } => of_rows + rows.len() * (30 + 40 * indexes),
+            _ => of_rows + rows.len() * 12,
+        }
+    }
+}
+
+impl Run<'_> {
+    /// What an engine says to a statement that MariaDB would take another way.
+    pub(super) fn of_engine(&self, sql: &str) -> Option<Answer> {
+        let engine = self.shared.engine;
+        let refused = |errno, words: &str| Some(Answer::Refused(errno, words.to_owned()));
+        let is_insert = sql.contains("INSERT ") && sql.contains(" VALUES ");
+        match engine {
+            Engine::MariaDb | Engine::Galera { .. } | Engine::Group { .. } => return None,
+            Engine::TiDb { .. } => {
+                if sql.ends_with(" LOCK IN SHARE MODE") {
+                    return refused(
+                        1235,
+                        "function LOCK IN SHARE MODE has only noop implementation in tidb now",
+                    );
+                }
+                // Another session's is not told.
+                if let Some(name) = within(sql, "SELECT IS_USED_LOCK('", "')") {
+                    let holder = self.shared.held().names.get(name).copied();
+                    let told = holder.map(|id| if id == self.id { id } else { 1 });
+                    return Some(Answer::Rows(1, vec![vec![told.and_then(text)]]));
+                }
+                if sql == "KILL CONNECTION 1" || sql == "KILL QUERY 1" {
+                    self.broke(sql);
+                }
+            }
+            Engine::Vitess { .. } => {
+                if sql.starts_with("LOAD DATA") {
+                    return refused(1064, "syntax error at position 16 near 'local'");
+                }
+                let values = if is_insert { sql.matches([',', ')']).count() } else { 0 };
+                if sql.len() + values * VALUE_BYTES > MESSAGE_BYTES {
+                    return refused(1203, "trying to send message larger than max");
+                }
+                if sql == "START TRANSACTION" {
+                    let tables = self.shared.held();
+                    let open = tables.sessions.values().filter(|session| session.is_begun).count();
+                    if open >= TRANSACTIONS_MAX {
+                        return refused(1203, "transaction pool connection limit exceeded");
+                    }
+                }
+            }
+            Engine::PolarDbX => {
+                if sql.starts_with("CREATE TABLE") && sql.contains(" LIKE ") {
+                    return refused(
+                        4500,
+                        "CREATE TABLE LIKE is not supported for partitioned tables",
+                    );
+                }
+                if sql.starts_with("RENAME TABLE") && names(sql).len() > 2 {
+                    return refused(4500, "RENAME of several tables is not supported");
+                }
+                if sql.starts_with("SAVEPOINT") {
+                    return refused(4500, "SAVEPOINT is not supported");
+                }
+                if sql.starts_with("LOAD DATA") || (is_insert && sql.len() > CUT_ABOVE) {
+                    // It would be done in pieces.
+                    self.broke(sql);
+                }
+                if is_insert && !sql.contains("_inrush_ledger") && !sql.starts_with("/*+TDDL:") {
+                    self.broke(sql);
+                }
+            }
+        }
+        if !engine.locks() && sql.starts_with("LOCK TABLES ") {
+            return Some(Answer::done());
+        }
+        None
+    }
+
+    /// What is left of a statement without what only its engine reads.
+    pub(super) fn without_hint<'a>(&self, sql: &'a str) -> &'a str {
+        match sql.strip_prefix("/*+TDDL:").and_then(|rest| rest.split_once("*/ ")) {
+            Some((_, rest)) if self.shared.engine == Engine::PolarDbX => rest,
+            _ => sql,
+        }
+    }
+
+    /// Counts rows of a statement, and refuses those that are too many for its transaction.
+    pub(super) fn count_bytes(&self, table: &str, rows: &[Vec<Value>]) -> Option<Answer> {
+        let engine = self.shared.engine;
+        let mut tables = self.shared.held();
+        let lines = tables.tables.get(table).map(|table| table.lines.clone()).unwrap_or_default();
+        let indexes = lines.iter().filter(|line| line.contains("KEY ")).count();
+        let in_transaction = tables.in_transaction(self.id);
+        let session = tables.session(self.id);
+        let before = if in_transaction { session.bytes } else { 0 };
+        let bytes = before + engine.bytes_of(rows, indexes);
+        if let (Engine::TiDb { .. }, Some(refused)) = (engine, engine.too_large(bytes)) {
+            return Some(refused);
+        }
+        session.bytes = bytes;
+        None
+    }
+
+    /// Refuses a COMMIT of too many rows, and takes them back.
+    pub(super) fn refuse_commit(&self) -> Option<Answer> {
+        let mut tables = self.shared.held();
+        let refused = self.shared.engine.too_large(tables.session(self.id).bytes)?;
+        tables.rollback(self.id);
+        Some(refused)
+    }
+
+    fn broke(&self, sql: &str) {
+        held(&self.shared.broken).push(sql.chars().take(120).collect());
+    }
+}
