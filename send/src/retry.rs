@@ -83,6 +83,8 @@ fn of_number(errno: u16, sqlstate: &str) -> Class {
         // A statement that somebody ended, a Galera node that has lost its cluster, too many
         // connections; TiKV and PD that do not answer.
         1317 | 1047 | 1040 | 1203 | 1226 | 9001..=9006 => Class::Again(Cause::Busy),
+        // A row that is larger than TiDB's largest entry.
+        8025 => Class::Row,
         // NULL in NOT NULL, no such partition, row too large, NOT NULL geometry, out of the
         // partitions named, CHECK in MariaDB and MySQL, JSON, character sets, geometry, UUID and
         // other types' values; a view's CHECK OPTION; a division by zero; an AUTO_INCREMENT
