@@ -225,6 +225,8 @@ pub struct LiveRecord {
     end: u16,
     /// Whether a value of it goes on off page.
     pub has_external: bool,
+    /// Whether one may be NULL.
+    pub(crate) may_have_null: bool,
 }
 
 /// How the leaf records of an index are read, to be written into one of the same shape.
@@ -238,7 +240,8 @@ impl LiveRecord {
     pub(crate) fn at(start: usize, origin: usize, len: usize, has_external: bool) -> LiveRecord {
         let (origin, end) = (start + origin, start + len);
         assert!(end <= PAGE_SIZE, "a record is on a page");
-        LiveRecord { start: start as u16, origin: origin as u16, end: end as u16, has_external }
+        let (start, origin, end) = (start as u16, origin as u16, end as u16);
+        LiveRecord { start, origin, end, has_external, may_have_null: true }
     }
 
     /// Whether records lie one after the other, and together take just these bytes of their page.
@@ -262,6 +265,18 @@ impl LiveRecord {
     #[inline]
     pub fn bytes<'p>(&self, page: &'p PageBytes) -> &'p [u8] {
         &page[usize::from(self.start)..usize::from(self.end)]
+    }
+
+    /// Byte of its page at which its data starts.
+    #[inline]
+    pub(crate) fn origin_on_page(&self) -> usize {
+        self.origin.into()
+    }
+
+    /// Byte of its page after its data.
+    #[inline]
+    pub(crate) fn end_on_page(&self) -> usize {
+        self.end.into()
     }
 
     /// Byte of these at which its data starts.
@@ -291,6 +306,10 @@ impl LeafRecords {
         let key = &shape.fields[..shape.key_fields];
         let order = KeyOrder::new(cfg, &index.name, key, &|_, _| None, &mut Vec::new());
         Ok(LeafRecords { plan: RecordPlan::new(shape, &order, None) })
+    }
+
+    pub(crate) fn plan(&self) -> &RecordPlan {
+        &self.plan
     }
 
     /// How its records are stored.
@@ -332,6 +351,7 @@ impl LeafRecords {
                     origin: origin as u16,
                     end: extent.end as u16,
                     has_external: extent.has_external,
+                    may_have_null: extent.has_null,
                 });
             }
         }

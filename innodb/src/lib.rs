@@ -125,6 +125,8 @@ pub mod reader;
 
 pub mod leaves;
 
+pub mod finder;
+
 pub mod instant;
 
 pub mod verify;

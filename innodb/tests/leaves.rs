@@ -1,6 +1,7 @@
 //! Leaves that are carried over: all records that count, in order, whatever lies around them.
 
 use innodb::allocator::Allocator;
+use innodb::finder::FieldFinder;
 use innodb::ids::PageNo;
 use innodb::leaf::LeafBatch;
 use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, read_leaves};
@@ -88,6 +89,38 @@ fn deleted_records_are_left_out() {
         let (found, _) = carried(&image, at).unwrap();
         assert!(found == left.into_iter().map(|(data, _)| data).collect::<Vec<_>>(), "index {at}");
     }
+}
+
+#[test]
+fn wanted_fields_are_those_of_the_whole_record_in_the_order_wanted() {
+    let image = Image::built();
+    let template = template(&image);
+    let (mut page, mut order) = ([AlignedPage::ZERO, AlignedPage::ZERO], Vec::new());
+    let (mut live, mut all, mut with_null, mut elsewhere) = (Vec::new(), Vec::new(), 0, 0);
+    for index in &template.indexes {
+        let records = LeafRecords::new(index);
+        let wanted: Vec<usize> = (0..index.shape.fields.len()).rev().collect();
+        let mut finder = FieldFinder::new(&records, &wanted);
+        let pages = (image.file.len() / 16_384) as u32;
+        let mut pointers =
+            LeafPointers::new(&image.file, PageNo(index.root), &index.shape, pages).unwrap();
+        let mut before = pointers.advance().unwrap().unwrap().leaf;
+        while let Some(pointer) = pointers.advance().unwrap() {
+            let leaves = [pointer.leaf, before];
+            before = pointer.leaf;
+            read_leaves(&image.file, &leaves, &mut page, &mut order).unwrap();
+            records.live(leaves[0], &page[0].0, &mut live).unwrap();
+            for record in &live {
+                records.fields(&page[0].0, *record, &mut all).unwrap();
+                all.reverse();
+                assert_eq!(finder.find(&page[0].0, *record).unwrap(), all);
+                with_null += usize::from(all.iter().any(|span| span.is_null));
+                // On another page it is none, or there is one in that place.
+                elsewhere += usize::from(finder.find(&page[1].0, *record).is_err());
+            }
+        }
+    }
+    assert!(with_null > 100 && elsewhere > 100, "{with_null} {elsewhere}");
 }
 
 #[test]

@@ -281,12 +281,33 @@ impl Charset {
     #[inline]
     pub fn trimmed_len(self, text: &[u8]) -> usize {
         let space = self.space();
+        if space.len() == 1 {
+            return without_spaces(text);
+        }
         let mut rest = text;
         while let Some(shorter) = rest.strip_suffix(space) {
             rest = shorter;
         }
         rest.len()
     }
+}
+
+/// Bytes of `text` less the spaces at its end, looked at eight at a time.
+#[inline]
+fn without_spaces(text: &[u8]) -> usize {
+    let mut rest = text;
+    while let Some((before, last)) = rest.split_last_chunk::<8>() {
+        // The last byte is the highest.
+        let others = u64::from_le_bytes(*last) ^ u64::from_le_bytes([b' '; 8]);
+        if others != 0 {
+            return rest.len() - others.leading_zeros() as usize / 8;
+        }
+        rest = before;
+    }
+    while let [before @ .., b' '] = rest {
+        rest = before;
+    }
+    rest.len()
 }
 
 /// Code points of the server's latin1 from 0x80 to 0x9f: windows-1252, with the five bytes that
@@ -420,6 +441,11 @@ mod tests {
         assert_eq!(Utf16.trimmed_len(b"\0a\0 \0 "), 2);
         assert_eq!(Utf16le.trimmed_len(b"a\0 \0"), 2);
         assert_eq!(Ucs2.trimmed_len(b"\x20\x20"), 2);
+        for (text, spaces) in (0..40).flat_map(|text| (0..40).map(move |spaces| (text, spaces))) {
+            let padded = format!(" {}{}", "x".repeat(text), " ".repeat(spaces));
+            let expected = if text == 0 { 0 } else { text + 1 };
+            assert_eq!(Charset::Latin1.trimmed_len(padded.as_bytes()), expected, "{padded:?}");
+        }
         assert_eq!(Utf16.count_chars(b"\xd8\x3d\xde\x00\0a"), 2);
     }
 }

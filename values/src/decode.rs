@@ -11,12 +11,22 @@ mod time;
 use crate::inet::{INET4_BYTES, INET6_BYTES};
 use crate::sql_type::SqlType;
 use crate::uuid::UUID_BYTES;
+use number::DecimalForm;
 pub use real::{push_double, push_float};
 use text::Text;
 
 /// Bytes that no value of a type has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotStored;
+
+/// Stored bytes that are text as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AsText<'s> {
+    /// Them, less the spaces behind CHAR.
+    pub bytes: &'s [u8],
+    /// Whether they are, whatever they are; else only bytes of ASCII are.
+    pub is_utf8: bool,
+}
 
 /// Turns stored values of one type into text, in UTF-8; what is bytes stays these bytes.
 #[derive(Clone, Debug)]
@@ -31,10 +41,7 @@ enum How {
         bytes: usize,
         unsigned: bool,
     },
-    Decimal {
-        integral: usize,
-        scale: usize,
-    },
+    Decimal(DecimalForm),
     Float,
     Double,
     Year,
@@ -60,7 +67,8 @@ impl Decoder {
             }
             SqlType::Decimal { precision, scale, .. } => {
                 let scale = usize::from(*scale);
-                How::Decimal { integral: usize::from(*precision).checked_sub(scale)?, scale }
+                let integral = usize::from(*precision).checked_sub(scale)?;
+                How::Decimal(DecimalForm::new(integral, scale)?)
             }
             SqlType::Float { .. } => How::Float,
             SqlType::Double { .. } => How::Double,
@@ -92,6 +100,17 @@ impl Decoder {
         matches!(self.how, How::AsItIs)
     }
 
+    /// The part of the stored bytes that is the text as it is, at least where all are ASCII; none of types whose
+    /// text is another.
+    #[inline(always)]
+    pub fn as_text<'s>(&self, stored: &'s [u8]) -> Option<AsText<'s>> {
+        match &self.how {
+            How::AsItIs => Some(AsText { bytes: stored, is_utf8: true }),
+            How::Text(text) => text.of(stored),
+            _ => None,
+        }
+    }
+
     /// Appends the text of a value.
     ///
     /// Errors: bytes that are not those of a value; what was appended is then of no use.
@@ -103,11 +122,12 @@ impl Decoder {
                 true
             }
             How::Integer { bytes, unsigned } => {
-                stored.len() == *bytes && number::push_integer(stored, *unsigned, out)
+                stored.len() == *bytes && {
+                    number::push_integer(stored, *unsigned, out);
+                    true
+                }
             }
-            How::Decimal { integral, scale } => {
-                number::push_decimal(stored, (*integral, *scale), out)
-            }
+            How::Decimal(form) => form.push(stored, out),
             How::Float => stored.try_into().is_ok_and(|bytes| {
                 push_float(f32::from_bits(u32::from_le_bytes(bytes)), out);
                 true

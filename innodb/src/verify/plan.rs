@@ -28,9 +28,9 @@ pub(crate) struct Extent {
 pub(crate) struct RecordPlan {
     pub shape: RecordShape,
     /// Data bytes of a record without NULL and with every varying field empty.
-    fixed_bytes: usize,
+    pub fixed_bytes: usize,
     /// Fields of varying length, in order.
-    varying: Vec<Varying>,
+    pub varying: Vec<Varying>,
     /// Fixed fields that can be NULL.
     nullable: Vec<(NullBit, usize)>,
     /// Bytes of the key, if it is a run of bytes from the origin that orders by memcmp in every
@@ -57,8 +57,9 @@ struct KeyPart {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Varying {
-    big: bool,
+pub(crate) struct Varying {
+    /// Whether its length may take two bytes.
+    pub big: bool,
     null: NullBit,
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::Write;
 
+use super::AsText;
 use super::number::big_endian;
 use crate::charset::{Charset, recode_lossy};
 use crate::uuid::UUID_BYTES;
@@ -14,27 +15,46 @@ pub(super) struct Text {
     is_padded: bool,
     /// Whether the stored bytes are UTF-8.
     is_utf8: bool,
+    /// Whether stored bytes of ASCII are.
+    is_ascii_superset: bool,
 }
 
 impl Text {
+    fn of_charset(charset: Charset, is_padded: bool) -> Text {
+        let is_utf8 = matches!(charset, Charset::Utf8mb3 | Charset::Utf8mb4);
+        Text { charset, is_padded, is_utf8, is_ascii_superset: charset.is_ascii_superset() }
+    }
+
     /// Of VARCHAR and TEXT; none where the stored bytes are the text.
     pub(super) fn new(charset: Charset) -> Option<Text> {
-        let is_utf8 = matches!(charset, Charset::Utf8mb3 | Charset::Utf8mb4);
-        let is_text = !is_utf8 && charset != Charset::Binary;
-        is_text.then_some(Text { charset, is_padded: false, is_utf8 })
+        let text = Text::of_charset(charset, false);
+        (!text.is_utf8 && charset != Charset::Binary).then_some(text)
     }
 
     /// Of CHAR; none of bytes.
     pub(super) fn padded(charset: Charset) -> Option<Text> {
-        let is_utf8 = matches!(charset, Charset::Utf8mb3 | Charset::Utf8mb4);
-        (charset != Charset::Binary).then_some(Text { charset, is_padded: true, is_utf8 })
+        (charset != Charset::Binary).then(|| Text::of_charset(charset, true))
+    }
+
+    #[inline(always)]
+    fn trimmed<'s>(&self, stored: &'s [u8]) -> &'s [u8] {
+        match self.is_padded {
+            true => &stored[..self.charset.trimmed_len(stored)],
+            false => stored,
+        }
+    }
+
+    /// The stored bytes, where they are the text or would be if they were ASCII.
+    #[inline(always)]
+    pub(super) fn of<'s>(&self, stored: &'s [u8]) -> Option<AsText<'s>> {
+        let text = || AsText { bytes: self.trimmed(stored), is_utf8: self.is_utf8 };
+        self.is_ascii_superset.then(text)
     }
 
     #[inline]
     pub(super) fn push(&self, stored: &[u8], out: &mut Vec<u8>) {
-        let len = if self.is_padded { self.charset.trimmed_len(stored) } else { stored.len() };
-        let text = &stored[..len];
-        if self.is_utf8 || (self.charset.is_ascii_superset() && text.is_ascii()) {
+        let text = self.trimmed(stored);
+        if self.is_utf8 || (self.is_ascii_superset && text.is_ascii()) {
             out.extend_from_slice(text);
         } else {
             recode_lossy(text, self.charset, Charset::Utf8mb4, out);
