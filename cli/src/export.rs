@@ -10,7 +10,7 @@ use crate::dialect::dialect;
 use crate::failure::Failure;
 use crate::input::{self, DialectArg};
 use crate::size::{self, count, group, show};
-use crate::{connect, signals};
+use crate::{connect, progress, signals};
 
 /// Exports, and prints the report.
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
@@ -21,7 +21,10 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         ));
     };
     signals::watch(&options.interrupt, args.quiet)?;
-    let report = ::export::export(&visit.connect, &options)?;
+    let watcher = progress::watcher(args.quiet);
+    let report = ::export::export(&visit.connect, &options, &*watcher)?;
+    // A bar that is still there would stand in the report.
+    drop(watcher);
     if args.json {
         let mut out = io::stdout().lock();
         serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
@@ -93,6 +96,7 @@ fn options(args: &ExportArgs) -> Result<ExportOptions, Failure> {
         condition: args.condition.clone(),
         time_zone: args.time_zone.clone(),
         lock_wait_seconds: args.lock_wait,
+        shard_addresses: args.shard.clone(),
         ..options
     })
 }

@@ -1,6 +1,6 @@
 //! `inrush load` and `inrush plan`: from what was typed to what it means.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::time::Duration;
@@ -116,13 +116,7 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
 }
 
 pub(crate) fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
-    if args.quiet {
-        Box::new(())
-    } else if std::io::stderr().is_terminal() {
-        Box::new(progress::Bar::new())
-    } else {
-        Box::new(progress::Lines::new())
-    }
+    progress::watcher(args.quiet)
 }
 
 /// The options of a load of one table.

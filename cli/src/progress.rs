@@ -2,6 +2,7 @@
 //! elsewhere.
 
 use std::fmt;
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,17 @@ use crate::status::{self, Part};
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 /// Time between two drawings of a bar.
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Whoever is to see how far it is: on a terminal a bar.
+pub(crate) fn watcher(is_quiet: bool) -> Box<dyn Progress> {
+    if is_quiet {
+        Box::new(())
+    } else if std::io::stderr().is_terminal() {
+        Box::new(Bar::new())
+    } else {
+        Box::new(Lines::new())
+    }
+}
 
 /// A bar for each stage, with its rate, and the time that is left of the whole load.
 pub(crate) struct Bar {
@@ -59,7 +71,11 @@ impl Watched {
             }
             None => parts.push(Part::new(1, format!("{} s", seconds as u64))),
         }
-        if snapshot.rows > 0 && total.is_some() {
+        let is_open_end = has_open_end(snapshot);
+        if is_open_end {
+            parts.push(Part::new(2, size::show(snapshot.done_bytes)));
+        }
+        if snapshot.rows > 0 && (total.is_some() || is_open_end) {
             parts.push(Part::new(3, format!("{} rows", size::group(snapshot.rows))));
         }
         if let Some(left) = snapshot.seconds_left {
@@ -183,6 +199,11 @@ impl Progress for Lines {
     }
 }
 
+/// Whether rows are written of which nobody knows how many there will be.
+fn has_open_end(snapshot: &Snapshot) -> bool {
+    snapshot.stage == Stage::Export && snapshot.total_bytes.is_none() && snapshot.done_bytes > 0
+}
+
 fn line(snapshot: &Snapshot, seconds: f64) -> String {
     // Less than a moment is not worth saying.
     let left = match snapshot.seconds_left {
@@ -190,6 +211,10 @@ fn line(snapshot: &Snapshot, seconds: f64) -> String {
         _ => String::new(),
     };
     let name = snapshot.stage.name();
+    if has_open_end(snapshot) {
+        let done = size::show(snapshot.done_bytes);
+        return format!("{name}: {done}, {} rows", size::group(snapshot.rows));
+    }
     let Some(total) = snapshot.total_bytes.filter(|_| snapshot.done_bytes > 0 && seconds > 0.0)
     else {
         return format!("{name}{left}");
@@ -230,5 +255,9 @@ mod tests {
         (snapshot.stage, snapshot.total_bytes) = (Stage::Import, None);
         watched.hear(snapshot, at(10));
         assert_eq!(watched.line(79, at(13)), "import    3 s, about 47 s left");
+        // Rows that are written, nobody knows how many.
+        (snapshot.stage, snapshot.seconds_left) = (Stage::Export, None);
+        watched.hear(snapshot, at(20));
+        assert_eq!(watched.line(79, at(23)), "export    3 s, 10.0 MB, 1,000 rows");
     }
 }

@@ -363,6 +363,46 @@ fn whatever_fails_on_the_way_leaves_no_file() {
 }
 
 #[test]
+fn a_damaged_page_of_rows_or_of_long_values_ends_an_export() {
+    use std::os::unix::fs::FileExt;
+    const PAGE: usize = 16_384;
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b LONGBLOB) ENGINE=InnoDB");
+    desk.exec(
+        "INSERT INTO t SELECT seq, REPEAT('x', IF(seq % 10 = 0, 50000, 100)) FROM seq_1_to_500",
+    );
+    let direct = ["--path", "direct", "--force", "--quiet"];
+    export(&desk, "t", "t.txt", &direct).done();
+    let sound = fs::read(desk.home.path().join("t.txt")).unwrap();
+    fs::remove_file(desk.home.path().join("t.txt")).unwrap();
+    let before = names(desk.home.path());
+    let path = desk.server.datadir().join(&desk.database).join("t.ibd");
+    let bytes = fs::read(&path).unwrap();
+    // FIL_PAGE_TYPE: FIL_PAGE_TYPE_BLOB, FIL_PAGE_INDEX; of the latter PAGE_LEVEL, of which a leaf has 0.
+    let is_of = |page: &[u8], is_leaf: bool| match is_leaf {
+        true => page[24..26] == [0x45, 0xbf] && page[64..66] == [0, 0],
+        false => page[24..26] == [0, 10],
+    };
+    for is_leaf in [false, true] {
+        let pages: Vec<usize> = (0..bytes.len() / PAGE)
+            .filter(|at| is_of(&bytes[at * PAGE..][..PAGE], is_leaf))
+            .collect();
+        assert!(pages.len() > 3, "{pages:?}");
+        for (number, offset) in [(pages[0], 60), (pages[pages.len() / 2], 9_000)] {
+            let place = number * PAGE + offset;
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            file.write_all_at(&[bytes[place] ^ 0x10], place as u64).unwrap();
+            let outcome = export(&desk, "t", "t.txt", &direct);
+            outcome.refused(1, &["t.ibd", &format!("page {number}"), "checksum"]);
+            assert_eq!(names(desk.home.path()), before, "page {number}");
+            file.write_all_at(&bytes[place..=place], place as u64).unwrap();
+        }
+    }
+    export(&desk, "t", "t.txt", &direct).done();
+    assert!(fs::read(desk.home.path().join("t.txt")).unwrap() == sound);
+}
+
+#[test]
 fn a_signal_ends_an_export_and_leaves_no_file() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE VIEW slow AS SELECT seq, REPEAT('x', 3000) AS x, IF(seq > 2000, SLEEP(100), 0) AS s FROM seq_1_to_4000");

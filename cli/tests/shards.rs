@@ -1,6 +1,7 @@
 //! Tables whose partitions are tables of other servers: a head with Spider and three shards.
 
 mod appended;
+mod exported;
 mod through_head;
 
 use std::os::unix::process::ExitStatusExt;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use disk::File;
 use innodb::blob::{BlobReference, read_value};
 use innodb::cfg::Cfg;
+use innodb::finder::FieldFinder;
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, read_leaves};
 use innodb::page::{AlignedPage, CHECKSUM, PageBytes, checksum};
@@ -27,7 +28,7 @@ use values::decode::Decoder;
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::held::Held;
-use crate::layout::Layout;
+use crate::layout::{Layout, Stored};
 use crate::options::ExportOptions;
 use crate::ordered::{Sink, Worker};
 use crate::text::{Chunk, RowText};
@@ -50,8 +51,8 @@ struct Space {
     file: SpaceFile,
     leaves: Vec<u32>,
     records: LeafRecords,
-    /// The field of a record that each column of the output is.
-    fields: Vec<usize>,
+    /// Of the field of a record that each column of the output is.
+    finder: FieldFinder,
 }
 
 /// A file that nobody changes.
@@ -126,14 +127,15 @@ impl Direct {
             pages: vec![AlignedPage::ZERO; PART_LEAVES],
             order: Vec::new(),
             records: Vec::new(),
-            scratch: Scratch {
-                spans: Vec::new(),
-                whole: Vec::new(),
-                text: Vec::new(),
-                page: page_buffer(),
-            },
+            finder: None,
+            scratch: Scratch { whole: Vec::new(), text: Vec::new(), page: page_buffer() },
         };
         Ok(((0..count).map(reader).collect(), self.parts.len()))
+    }
+
+    /// Bytes that will be read of the table's files.
+    pub(crate) fn read_bytes(&self) -> u64 {
+        self.spaces.iter().map(|space| (space.leaves.len() * PAGE_SIZE) as u64).sum()
     }
 
     /// Lets the table go.
@@ -192,7 +194,8 @@ impl Space {
             leaves.push(pointer.leaf);
         }
         drop(pointers);
-        Ok(Ok(Space { file, leaves, records, fields }))
+        let finder = FieldFinder::new(&records, &fields);
+        Ok(Ok(Space { file, leaves, records, finder }))
     }
 }
 
@@ -207,12 +210,13 @@ pub(crate) struct Reader<'a> {
     pages: Vec<AlignedPage>,
     order: Vec<(u32, usize)>,
     records: Vec<LiveRecord>,
+    /// Of the space of this number.
+    finder: Option<(usize, FieldFinder)>,
     scratch: Scratch,
 }
 
 /// Memory that is kept from row to row.
 struct Scratch {
-    spans: Vec<FieldSpan>,
     /// A value that was partly off page.
     whole: Vec<u8>,
     text: Vec<u8>,
@@ -222,16 +226,22 @@ struct Scratch {
 impl Worker for Reader<'_> {
     fn part(&mut self, part: usize, sink: &mut Sink) -> Result<Chunk, Error> {
         self.options.interrupt.check()?;
-        let (space, leaves) = self.parts[part].clone();
+        let (number, leaves) = self.parts[part].clone();
         let spaces = Arc::clone(&self.spaces);
-        let space = &spaces[space];
-        let numbers = &space.leaves[leaves];
-        let read = read_leaves(&space.file, numbers, &mut self.pages, &mut self.order);
+        let space = &spaces[number];
+        let pages = &space.leaves[leaves];
+        let read = read_leaves(&space.file, pages, &mut self.pages, &mut self.order);
         read.map_err(|error| unreadable(&space.file.path, error))?;
-        for (at, page_no) in numbers.iter().enumerate() {
-            self.leaf(space, (*page_no, at), sink)?;
+        let mut finder = match self.finder.take() {
+            Some((of, finder)) if of == number => finder,
+            _ => space.finder.clone(),
+        };
+        for (at, page_no) in pages.iter().enumerate() {
+            self.leaf(space, (*page_no, at), &mut finder, sink)?;
         }
-        Ok(self.text.take())
+        self.finder = Some((number, finder));
+        let read_bytes = (pages.len() * PAGE_SIZE) as u64;
+        Ok(Chunk { read_bytes, ..self.text.take() })
     }
 
     fn reuse(&mut self, spare: Chunk) {
@@ -244,6 +254,7 @@ impl Reader<'_> {
         &mut self,
         space: &Space,
         (page_no, at): (u32, usize),
+        finder: &mut FieldFinder,
         sink: &mut Sink,
     ) -> Result<(), Error> {
         let page = &self.pages[at].0;
@@ -255,36 +266,29 @@ impl Reader<'_> {
         let found = space.records.live(page_no, page, &mut self.records);
         found.map_err(|error| unreadable(path, error))?;
         for record in &self.records {
-            let spans = &mut self.scratch.spans;
-            space.records.fields(page, *record, spans).map_err(|error| unreadable(path, error))?;
+            let spans = finder.find(page, *record).map_err(|error| unreadable(path, error))?;
             self.text.begin_row();
-            for (field, (place, decoder)) in space.fields.iter().zip(&self.decoders).enumerate() {
-                let span = self.scratch.spans[*place];
-                let Scratch { whole, text, page: blob, .. } = &mut self.scratch;
-                let stored = match span.of(page) {
-                    Some(bytes) if span.is_external => {
-                        off_page(&space.file, bytes, (whole, blob))?;
-                        Some(whole.as_slice())
+            for (field, (span, decoder)) in spans.iter().zip(&self.decoders).enumerate() {
+                let written = match span.of(page) {
+                    Some(stored) if !span.is_external => self.text.stored(field, (decoder, stored)),
+                    _ => Stored::Unknown,
+                };
+                let scratch = &mut self.scratch;
+                let is_value = match written {
+                    Stored::Written => true,
+                    Stored::NoValue => false,
+                    Stored::Unknown => {
+                        let value = (field, decoder, span);
+                        scratch.value((&space.file, page), value, &mut self.text)?
                     }
-                    stored => stored,
                 };
-                let Some(stored) = stored else {
-                    self.text.value(field, None)?;
-                    continue;
-                };
-                if decoder.is_as_stored() {
-                    self.text.value(field, Some(stored))?;
-                    continue;
-                }
-                text.clear();
-                if decoder.decode(stored, text).is_err() {
+                if !is_value {
                     let column = &self.columns.fields[field].name;
                     let detail = format!(
                         "page {page_no} has a record whose column `{column}` is no value of its type"
                     );
                     return Err(Error::Corrupt { path: path.clone(), detail });
                 }
-                self.text.value(field, Some(text))?;
             }
             if self.text.end_row() {
                 let spare = sink.send(self.text.take())?;
@@ -292,6 +296,39 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Scratch {
+    /// Writes a value of any kind; false if its bytes are no value of its type.
+    fn value(
+        &mut self,
+        (file, page): (&SpaceFile, &PageBytes),
+        (field, decoder, span): (usize, &Decoder, &FieldSpan),
+        out: &mut RowText<'_>,
+    ) -> Result<bool, Error> {
+        let Scratch { whole, text, page: blob } = self;
+        let stored = match span.of(page) {
+            None => {
+                out.value(field, None)?;
+                return Ok(true);
+            }
+            Some(bytes) if span.is_external => {
+                off_page(file, bytes, (whole, blob))?;
+                whole.as_slice()
+            }
+            Some(stored) => stored,
+        };
+        if decoder.is_as_stored() {
+            out.value(field, Some(stored))?;
+            return Ok(true);
+        }
+        text.clear();
+        if decoder.decode(stored, text).is_err() {
+            return Ok(false);
+        }
+        out.value(field, Some(text))?;
+        Ok(true)
     }
 }
 

@@ -13,6 +13,14 @@ pub enum Error {
     /// The server, or the way to it.
     #[error(transparent)]
     Server(#[from] server::Error),
+    /// A server that has a partition of the table.
+    #[error("shard {name}: {error}")]
+    Shard {
+        /// Which.
+        name: String,
+        /// What it said.
+        error: server::Error,
+    },
     /// A table whose file cannot be read without the server, where that was asked for.
     #[error("{table} cannot be read from its file: {}; --path select reads it", .reasons.join("; "))]
     NotDirect {
@@ -63,6 +71,19 @@ impl Error {
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |source| Error::Io { doing, path, source }
+    }
+
+    /// What befell a shard, unless somebody asked for the end.
+    pub(crate) fn shard(name: &str, error: server::Error) -> Error {
+        match error {
+            error @ server::Error::Interrupted => error.into(),
+            error => Error::Shard { name: name.to_owned(), error },
+        }
+    }
+
+    /// What keeps text from being compressed, which is neither the disk nor the text.
+    pub(crate) fn packing(source: io::Error) -> Error {
+        Error::Internal(format!("compressing: {source}"))
     }
 
     /// 2 where nothing was begun, else 1.

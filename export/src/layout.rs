@@ -8,9 +8,11 @@
 mod delimited;
 mod insert;
 mod json;
+mod plain;
 
 use schema::TableName;
 use sources::Dialect;
+use values::decode::Decoder;
 use values::{Charset, Family, SqlType};
 
 use crate::error::Error;
@@ -70,6 +72,16 @@ pub(crate) enum Layout {
 pub(crate) struct Unwritable {
     pub(crate) field: usize,
     pub(crate) why: &'static str,
+}
+
+/// What came of a value that was to be written as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    Written,
+    /// Nothing is written: its text has to be known first.
+    Unknown,
+    /// The bytes are no value of the type.
+    NoValue,
 }
 
 /// What a file holds, by the options.
@@ -163,6 +175,20 @@ impl Layout {
             }
         };
         written.map_err(|why| Unwritable { field, why })
+    }
+
+    /// The same, of a value as it is stored.
+    #[inline(always)]
+    pub(crate) fn stored(
+        &self,
+        field: usize,
+        value: (&Decoder, &[u8]),
+        out: &mut Vec<u8>,
+    ) -> Stored {
+        match self {
+            Layout::Delimited(delimited) => delimited.stored(field, value, out),
+            Layout::Insert(_) | Layout::JsonLines(_) => Stored::Unknown,
+        }
     }
 
     #[inline]

@@ -7,8 +7,8 @@
 //!
 //! In reading order: [`options`] is what is asked for, `columns` what of the table is written, `layout` how;
 //! `text` rows in that layout; `direct` rows from the table's file, `held` by a lock, `select` rows by SELECT with
-//! its `ranges`; `ordered` threads that make text and
-//! the one that writes it, `output` its files, each a `part_file`; [`report`] is what came of it, [`error`]
+//! its `ranges` or from `shards`; `ordered` threads that make text, which a `packer`
+//! compresses, and the one that writes it, `output` its files, each a `part_file`, and whoever watches is `told`; [`report`] is what came of it, [`error`]
 //! what did not.
 
 #![forbid(unsafe_code)]
@@ -21,14 +21,18 @@ mod layout;
 pub mod options;
 mod ordered;
 mod output;
+mod packer;
 mod part_file;
 mod ranges;
 pub mod report;
 mod select;
+mod shards;
 mod text;
+mod told;
 
 use std::time::Instant;
 
+use job::progress::Progress;
 use schema::Table;
 use server::{ConnectOptions, Session, catalog};
 use values::Family;
@@ -40,9 +44,11 @@ pub use report::ExportReport;
 use crate::columns::Columns;
 use crate::direct::Direct;
 use crate::layout::Layout;
+use crate::ordered::Turns;
 use crate::output::{Finished, Output};
 use crate::select::Select;
 use crate::text::Chunk;
+use crate::told::Told;
 
 /// Who asks for the end of what other threads do where one has failed.
 const FAILURE: &str = "a failure";
@@ -50,9 +56,13 @@ const FAILURE: &str = "a failure";
 /// Writes the rows of a table into files. It reads; nothing of the server's is changed.
 ///
 /// Errors: no file of it is left then.
-pub fn export(connect: &ConnectOptions, options: &ExportOptions) -> Result<ExportReport, Error> {
+pub fn export(
+    connect: &ConnectOptions,
+    options: &ExportOptions,
+    progress: &dyn Progress,
+) -> Result<ExportReport, Error> {
     let begun = Instant::now();
-    let outcome = run(connect, options, begun);
+    let outcome = run(connect, options, (progress, begun));
     match (outcome, options.interrupt.requested()) {
         // What the wish to stop ended is no failure of its own.
         (Err(Error::Server(_) | Error::Abandoned), Some(by)) if by != FAILURE => {
@@ -65,7 +75,7 @@ pub fn export(connect: &ConnectOptions, options: &ExportOptions) -> Result<Expor
 fn run(
     connect: &ConnectOptions,
     options: &ExportOptions,
-    begun: Instant,
+    (progress, begun): (&dyn Progress, Instant),
 ) -> Result<ExportReport, Error> {
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
@@ -82,8 +92,10 @@ fn run(
     let mut notes = notes(&table, &columns, options);
     let server = session.version().text.clone();
 
+    let told = Told::new(progress);
+    let to = (&layout, &mut output, told);
     let Read { path, why, rows, threads } =
-        read(&mut session, (&table, &columns), (&layout, &mut output), options, &mut notes)?;
+        read(&mut session, (&table, &columns), to, options, &mut notes)?;
     let Finished { files, bytes, file_bytes } = output.finish()?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(ExportReport {
@@ -117,15 +129,10 @@ struct Read {
 fn read(
     session: &mut Session,
     (table, columns): (&Table, &Columns),
-    (layout, output): (&Layout, &mut Output<'_>),
+    (layout, output, mut told): (&Layout, &mut Output<'_>, Told<'_>),
     options: &ExportOptions,
     notes: &mut Vec<String>,
 ) -> Result<Read, Error> {
-    let mut rows = 0;
-    let write = |chunk: &Chunk| {
-        rows += chunk.rows;
-        output.write(chunk)
-    };
     let end = || options.interrupt.request(FAILURE);
     let reasons = match options.way {
         Way::Select => vec!["--path select was asked for".to_owned()],
@@ -133,11 +140,14 @@ fn read(
             Ok(direct) => {
                 let (workers, parts) = direct.workers((table, columns), layout, options)?;
                 let threads = workers.len();
-                ordered::run(workers, parts, write, end)?;
+                told.total_bytes = Some(direct.read_bytes());
+                let write = |chunk: &Chunk| told.write(chunk, output);
+                let how = (parts, Turns::Parts, options.compression);
+                ordered::run(workers, how, write, end)?;
                 // Whether nobody wrote to the table is known when the lock was there to the end.
                 direct.release()?;
                 let why = "rows are read from the table's file".to_owned();
-                return Ok(Read { path: "direct", why, rows, threads });
+                return Ok(Read { path: "direct", why, rows: told.rows, threads });
             }
             Err(reasons) if options.way == Way::Direct => {
                 return Err(Error::NotDirect { table: table.name.to_string(), reasons });
@@ -145,13 +155,45 @@ fn read(
             Err(reasons) => reasons,
         },
     };
-    let mut select = Select::begin(session, (table, columns), options)?;
+    let (mut select, why) = selected(session, (table, columns), options, &reasons)?;
     notes.append(&mut select.notes);
+    let watched = select.servers.iter().map(|connect| options.interrupt.watch(connect));
+    let _watchers: Vec<_> = watched.collect();
+    let turns = select.turns;
     let (workers, parts) = select.workers((table, columns), layout, options);
     let threads = workers.len();
-    ordered::run(workers, parts, write, end)?;
+    let write = |chunk: &Chunk| told.write(chunk, output);
+    ordered::run(workers, (parts, turns, options.compression), write, end)?;
+    Ok(Read { path: "select", why, rows: told.rows, threads })
+}
+
+/// Rows by SELECT, of a Spider table from its shards if that can be; and why so.
+fn selected(
+    session: &mut Session,
+    (table, columns): (&Table, &Columns),
+    options: &ExportOptions,
+    reasons: &[String],
+) -> Result<(Select, String), Error> {
     let why = format!("rows come by SELECT: {}", reasons.join("; "));
-    Ok(Read { path: "select", why, rows, threads })
+    if !shards::is_spider(table) {
+        return Ok((Select::begin(session, (table, columns), options)?, why));
+    }
+    match shards::begin(session, (table, columns), options)? {
+        Ok(select) => {
+            let count = select.sessions.len();
+            let why = format!("rows come by SELECT from {count} shards, all of one moment");
+            Ok((select, why))
+        }
+        Err(in_the_way) => {
+            let mut select = Select::begin(session, (table, columns), options)?;
+            select.notes.push(
+                "rows come through the head, which asks one shard after the other: those of each are of a moment \
+                 of its own"
+                    .to_owned(),
+            );
+            Ok((select, format!("{why}; through the head: {in_the_way}")))
+        }
+    }
 }
 
 /// What a load of the files has to be told.

@@ -83,6 +83,9 @@ pub struct ExportOptions {
     pub time_zone: String,
     /// Seconds to wait for others who hold the table. Default: 60.
     pub lock_wait_seconds: u32,
+    /// Addresses of servers that have partitions of a Spider table, by their names. Default: those that the
+    /// head knows.
+    pub shard_addresses: Vec<(String, String)>,
     /// What ends it before its time.
     pub interrupt: Interrupt,
 }
@@ -107,6 +110,7 @@ impl ExportOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             time_zone: UTC.to_owned(),
             lock_wait_seconds: 60,
+            shard_addresses: Vec::new(),
             interrupt: Interrupt::default(),
         }
     }

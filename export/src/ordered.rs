@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Each worker has its parts in turn and a queue of its own, which holds a few chunks: whoever is ahead
-//! waits. The one who writes takes a part's chunks from its worker's queue until that says that it was the
+//! waits. It compresses its chunks itself. The one who writes takes a part's chunks from its worker's queue until that says that it was the
 //! last.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -16,10 +16,22 @@ use std::sync::{Mutex, PoisonError};
 use job::pool::internal;
 
 use crate::error::Error;
+use crate::options::Compression;
+use crate::packer::Packer;
 use crate::text::Chunk;
 
 /// Chunks that a worker may be ahead.
 const AHEAD: usize = 4;
+
+/// In which order chunks are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Turns {
+    /// All of a part, then all of the next.
+    #[default]
+    Parts,
+    /// Each worker has one part, and a chunk of each is written by turns.
+    Chunks,
+}
 
 /// What a worker hands on.
 struct Message {
@@ -31,6 +43,7 @@ struct Message {
 /// Where a worker's chunks go to.
 pub(crate) struct Sink {
     sender: SyncSender<Message>,
+    packer: Packer,
     /// Chunks that were written.
     spare: Receiver<Chunk>,
 }
@@ -43,7 +56,10 @@ impl Sink {
         self.put(chunk, false)
     }
 
-    fn put(&mut self, chunk: Chunk, ends: bool) -> Result<Chunk, Error> {
+    fn put(&mut self, mut chunk: Chunk, ends: bool) -> Result<Chunk, Error> {
+        if !chunk.bytes.is_empty() {
+            self.packer.pack(&chunk.bytes, &mut chunk.packed).map_err(Error::packing)?;
+        }
         self.sender.send(Message { chunk, ends }).map_err(|_| Error::Abandoned)?;
         Ok(self.spare.try_recv().unwrap_or_default())
     }
@@ -58,30 +74,36 @@ pub(crate) trait Worker: Send {
     fn reuse(&mut self, spare: Chunk);
 }
 
-/// Has `workers` make text of so many parts, and gives it to `write` in their order. Whatever fails ends
-/// all; `end` is then called, which may wake those who wait for others than us.
+/// Has `workers` make text of so many parts, compressed, and gives it to `write` in that order. Whatever fails
+/// ends all; `end` is then called, which may wake those who wait for others than us.
 pub(crate) fn run<W: Worker>(
     workers: Vec<W>,
-    parts: usize,
+    (parts, turns, compression): (usize, Turns, Compression),
     mut write: impl FnMut(&Chunk) -> Result<(), Error>,
     end: impl Fn(),
 ) -> Result<(), Error> {
     let count = workers.len();
     let first = First::default();
+    let packers = workers.iter().map(|_| Packer::new(compression).map_err(Error::packing));
+    let packers = packers.collect::<Result<Vec<_>, _>>()?;
     std::thread::scope(|scope| {
         let mut queues = Vec::with_capacity(count);
         let mut threads = Vec::with_capacity(count);
-        for (number, worker) in workers.into_iter().enumerate() {
+        for (number, (worker, packer)) in workers.into_iter().zip(packers).enumerate() {
             let (sender, queue) = sync_channel(AHEAD);
             let (back, spare) = channel();
             queues.push((queue, back));
-            let (sink, first) = (Sink { sender, spare }, &first);
+            let (sink, first) = (Sink { sender, packer, spare }, &first);
             threads.push(scope.spawn(move || {
                 disk::failpoint::hit("thread.export");
                 first.keep(make(worker, (number..parts).step_by(count), sink))
             }));
         }
-        if first.keep(in_order(&queues, parts, &mut write)).is_none() {
+        let written = match turns {
+            Turns::Parts => in_order(&queues, parts, &mut write),
+            Turns::Chunks => by_turns(&queues, &mut write),
+        };
+        if first.keep(written).is_none() {
             end();
         }
         drop(queues);
@@ -132,8 +154,32 @@ fn make<W: Worker>(
     Ok(())
 }
 
+/// Where a worker's chunks come from, and go back to.
+type Queue = (Receiver<Message>, Sender<Chunk>);
+
+/// One chunk of each worker in turn, as long as it has any.
+fn by_turns(
+    queues: &[Queue],
+    write: &mut impl FnMut(&Chunk) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut open: Vec<&Queue> = queues.iter().collect();
+    while !open.is_empty() {
+        let mut still = Vec::with_capacity(open.len());
+        for queue in open {
+            let Ok(Message { chunk, ends }) = queue.0.recv() else { return Err(Error::Abandoned) };
+            write(&chunk)?;
+            let _ = queue.1.send(chunk);
+            if !ends {
+                still.push(queue);
+            }
+        }
+        open = still;
+    }
+    Ok(())
+}
+
 fn in_order(
-    queues: &[(Receiver<Message>, Sender<Chunk>)],
+    queues: &[Queue],
     parts: usize,
     write: &mut impl FnMut(&Chunk) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -165,7 +211,7 @@ mod tests {
             if self.0 == Some(part) {
                 return Err(Error::Usage("as asked".to_owned()));
             }
-            let chunk = |byte: u8| Chunk { bytes: vec![byte], rows: 1, cuts: Vec::new() };
+            let chunk = |byte: u8| Chunk { bytes: vec![byte], rows: 1, ..Chunk::default() };
             for byte in format!("{part}").bytes() {
                 sink.send(chunk(byte))?;
             }
@@ -182,7 +228,7 @@ mod tests {
             text.extend_from_slice(&chunk.bytes);
             Ok(())
         };
-        run(workers, parts, write, || {})?;
+        run(workers, (parts, Turns::Parts, Compression::None), write, || {})?;
         Ok(String::from_utf8(text).unwrap())
     }
 
@@ -196,13 +242,31 @@ mod tests {
     }
 
     #[test]
+    fn chunks_come_by_turns_as_long_as_there_are_any() {
+        for (workers, expected) in [(1, "0 "), (3, "012   "), (12, "01234567891 1          01  ")] {
+            let mut text = Vec::new();
+            let write = |chunk: &Chunk| {
+                text.extend_from_slice(&chunk.bytes);
+                Ok(())
+            };
+            let how = (workers, Turns::Chunks, Compression::None);
+            run((0..workers).map(|_| Numbers(None)).collect(), how, write, || {}).unwrap();
+            assert_eq!(String::from_utf8(text).unwrap(), expected);
+        }
+        let how = (5, Turns::Chunks, Compression::None);
+        let workers = (0..5).map(|_| Numbers(Some(3))).collect();
+        assert_eq!(run(workers, how, |_| Ok(()), || {}).unwrap_err().to_string(), "as asked");
+    }
+
+    #[test]
     fn what_fails_ends_all_and_is_told() {
         for workers in [1, 2, 5] {
             let error = outcome(workers, 200, Some(100)).unwrap_err();
             assert_eq!(error.to_string(), "as asked");
             let workers = (0..workers).map(|_| Numbers(None)).collect();
+            let how = (200, Turns::Parts, Compression::None);
             let full = |_: &Chunk| Err(Error::Usage("full".to_owned()));
-            assert_eq!(run(workers, 200, full, || {}).unwrap_err().to_string(), "full");
+            assert_eq!(run(workers, how, full, || {}).unwrap_err().to_string(), "full");
         }
     }
 }

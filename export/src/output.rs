@@ -9,7 +9,8 @@ use disk::Folder;
 use server::filename::filename_ascii;
 
 use crate::error::Error;
-use crate::options::{ExportOptions, Place};
+use crate::options::{Compression, ExportOptions, Place};
+use crate::packer::Packer;
 use crate::part_file::{Part, Sink};
 use crate::text::Chunk;
 
@@ -25,6 +26,9 @@ pub(crate) struct Output<'a> {
     /// None where rows go to the standard output.
     folder: Option<Folder>,
     part: Option<Part>,
+    /// Of what is compressed here, and memory for it.
+    packer: Packer,
+    packed: Vec<u8>,
     /// Files that are whole and wait for their names.
     whole: Vec<Whole>,
     pub(crate) bytes: u64,
@@ -111,6 +115,8 @@ impl<'a> Output<'a> {
             names,
             folder,
             part: None,
+            packer: Packer::new(options.compression).map_err(Error::packing)?,
+            packed: Vec::new(),
             whole: Vec::new(),
             bytes: 0,
             file_bytes: 0,
@@ -142,24 +148,28 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Writes a chunk.
+    /// Writes a chunk, which was compressed already, unless it has to be cut.
     pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<(), Error> {
+        let whole = (chunk.bytes.as_slice(), chunk.rows);
+        let is_packed = self.options.compression != Compression::None;
+        let packed = is_packed.then_some(chunk.packed.as_slice());
         if chunk.cuts.is_empty() {
-            return self.put(&chunk.bytes, chunk.rows);
+            return self.put(whole, packed);
         }
         let (mut start, mut end, mut rows) = (0, 0, 0);
         for cut in &chunk.cuts {
             let bytes = (cut.end - start) as u64;
             if self.is_over(bytes, rows + cut.rows) {
                 if end > start {
-                    self.put(&chunk.bytes[start..end], rows)?;
+                    self.put((&chunk.bytes[start..end], rows), None)?;
                 }
                 self.end_part()?;
                 (start, rows) = (end, 0);
             }
             (end, rows) = (cut.end, rows + cut.rows);
         }
-        self.put(&chunk.bytes[start..end], rows)
+        let is_whole = start == 0 && end == chunk.bytes.len();
+        self.put((&chunk.bytes[start..end], rows), packed.filter(|_| is_whole))
     }
 
     /// Whether the file at hand would become too long by so many bytes and rows.
@@ -174,19 +184,29 @@ impl<'a> Output<'a> {
         is_over && (has_rows > 0 || rows > 1)
     }
 
-    fn put(&mut self, bytes: &[u8], rows: u64) -> Result<(), Error> {
-        if self.part.is_none() {
-            self.part = Some(self.begin_part()?);
+    /// Writes some rows, compressed before or here.
+    fn put(&mut self, (bytes, rows): (&[u8], u64), packed: Option<&[u8]>) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
         }
-        let Some(part) = &mut self.part else { return Ok(()) };
-        part.write(bytes).map_err(|source| self.failed(source))?;
-        if let Some(part) = &mut self.part {
-            part.rows += rows;
-        }
-        Ok(())
+        let mut part = match self.part.take() {
+            Some(part) => part,
+            None => self.begin_part()?,
+        };
+        let written = match packed {
+            Some(packed) => part.write(packed, bytes.len(), rows),
+            None => self.pack_into(&mut part, (bytes, rows)),
+        };
+        self.part = Some(part);
+        written.map_err(|source| self.failed(source))
     }
 
-    fn begin_part(&self) -> Result<Part, Error> {
+    fn pack_into(&mut self, part: &mut Part, (bytes, rows): (&[u8], u64)) -> io::Result<()> {
+        let packed = self.packer.pack(bytes, &mut self.packed)?;
+        part.write(packed, bytes.len(), rows)
+    }
+
+    fn begin_part(&mut self) -> Result<Part, Error> {
         let sink = match &self.folder {
             None => Sink::stdout(),
             Some(folder) => {
@@ -196,8 +216,15 @@ impl<'a> Output<'a> {
                 Sink::file(folder.create(&made, 0o600, WHAT).map_err(|source| self.failed(source))?)
             }
         };
-        Part::begin(sink, self.options.compression, self.prelude)
-            .map_err(|source| self.failed(source))
+        let mut part = Part::begin(sink);
+        if !self.prelude.is_empty()
+            && let Err(source) = self.pack_into(&mut part, (self.prelude, 0))
+        {
+            // So that what is there of it is removed.
+            self.part = Some(part);
+            return Err(self.failed(source));
+        }
+        Ok(part)
     }
 
     /// Its name until all are whole.
@@ -228,12 +255,16 @@ impl<'a> Output<'a> {
     }
 
     fn end_part(&mut self) -> Result<(), Error> {
-        let Some(part) = self.part.take() else { return Ok(()) };
+        let Some(mut part) = self.part.take() else { return Ok(()) };
         let (bytes, made) = (part.bytes, self.made());
         let name = self.names.of(self.whole.len() + 1);
         // From here on it is removed by its name where anything fails.
         let path = self.path();
         self.whole.push(Whole { made, name });
+        if part.is_empty() {
+            // A compressed file without a byte is none.
+            self.pack_into(&mut part, (b"", 0)).map_err(Error::io("writing", &path))?;
+        }
         let file_bytes = part.finish().map_err(Error::io("writing", &path))?;
         self.bytes += bytes;
         self.file_bytes += file_bytes;
@@ -331,129 +362,4 @@ fn stem(table: &str) -> String {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::options::{Compression, Split};
-    use crate::text::Cut;
-    use schema::TableName;
-
-    fn rows(count: usize, each: &str) -> Chunk {
-        let cut = |row: usize| Cut { end: row * each.len(), rows: 1 };
-        Chunk {
-            bytes: each.repeat(count).into_bytes(),
-            rows: count as u64,
-            cuts: (1..=count).map(cut).collect(),
-        }
-    }
-
-    fn options(place: Place, split: Split) -> ExportOptions {
-        let table = TableName::new("d", "t");
-        ExportOptions { split, ..ExportOptions::new(table, place) }
-    }
-
-    fn names(path: &Path) -> Vec<String> {
-        let entries = std::fs::read_dir(path).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    #[test]
-    fn files_are_cut_by_rows_or_bytes_between_rows() {
-        for (split, expected) in [
-            (Split { rows: Some(4), bytes: None }, vec![8, 8, 4]),
-            (Split { rows: None, bytes: Some(7) }, vec![6, 6, 6, 2]),
-            (Split { rows: None, bytes: Some(1) }, vec![2; 10]),
-            (Split { rows: Some(3), bytes: Some(5) }, vec![4, 4, 4, 4, 4]),
-            (Split { rows: Some(100), bytes: None }, vec![20]),
-        ] {
-            let folder = tempfile::tempdir().unwrap();
-            let place = Place::Folder { path: folder.path().to_owned(), ending: "txt".to_owned() };
-            let options = options(place, split);
-            let mut output = Output::open(&options, b"").unwrap();
-            output.write(&rows(3, "a\n")).unwrap();
-            output.write(&rows(7, "b\n")).unwrap();
-            let finished = output.finish().unwrap();
-            let sizes: Vec<u64> =
-                finished.files.iter().map(|path| path.metadata().unwrap().len()).collect();
-            assert_eq!(sizes, expected, "{split:?}");
-            assert_eq!(finished.bytes, 20);
-            assert_eq!(names(folder.path())[0], "t.0001.txt");
-        }
-    }
-
-    #[test]
-    fn a_file_is_there_whole_or_not_at_all() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("t.csv");
-        let mut options = options(Place::File(path.clone()), Split::default());
-        let mut output = Output::open(&options, b"head\n").unwrap();
-        output.write(&rows(3, "a\n")).unwrap();
-        assert_eq!(names(folder.path()).len(), 1);
-        assert!(names(folder.path())[0].starts_with(".t.csv."));
-        drop(output);
-        assert!(names(folder.path()).is_empty());
-
-        Output::open(&options, b"head\n").unwrap().finish().unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"head\n");
-        let error = Output::open(&options, b"").unwrap_err();
-        assert!(error.to_string().contains("--force"), "{error}");
-        options.force = true;
-        let mut output = Output::open(&options, b"").unwrap();
-        output.write(&rows(1, "b\n")).unwrap();
-        output.finish().unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"b\n");
-    }
-
-    #[test]
-    fn older_files_of_the_same_table_do_not_stay_among_new_ones() {
-        let folder = tempfile::tempdir().unwrap();
-        let place = Place::Folder { path: folder.path().to_owned(), ending: "txt".to_owned() };
-        let mut options = options(place, Split { rows: Some(1), bytes: None });
-        let export = |options: &ExportOptions, count| {
-            let mut output = Output::open(options, b"")?;
-            output.write(&rows(count, "a\n"))?;
-            output.finish()
-        };
-        export(&options, 3).unwrap();
-        std::fs::write(folder.path().join("t2.0009.txt"), "").unwrap();
-        assert!(export(&options, 2).is_err());
-        options.force = true;
-        export(&options, 2).unwrap();
-        assert_eq!(names(folder.path()), ["t.0001.txt", "t.0002.txt", "t2.0009.txt"]);
-    }
-
-    #[test]
-    fn compressed_files_are_read_back() {
-        for compression in [Compression::Gzip, Compression::Zstd] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("t");
-            let mut options = options(Place::File(path.clone()), Split::default());
-            options.compression = compression;
-            let mut output = Output::open(&options, b"head\n").unwrap();
-            output.write(&rows(1000, "a row\n")).unwrap();
-            let finished = output.finish().unwrap();
-            assert_eq!(finished.bytes, 6005);
-            let bytes = std::fs::read(&path).unwrap();
-            assert_eq!(finished.file_bytes, bytes.len() as u64);
-            let mut text = Vec::new();
-            match compression {
-                Compression::Gzip => {
-                    io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*bytes), &mut text)
-                        .unwrap();
-                }
-                _ => zstd::stream::copy_decode(&*bytes, &mut text).unwrap(),
-            }
-            assert_eq!(text.len(), 6005);
-        }
-    }
-
-    #[test]
-    fn names_of_tables_become_names_of_files() {
-        assert_eq!(stem("orders"), "orders");
-        assert_eq!(stem("a b"), "a b");
-        assert_eq!(stem("../x"), "@002e@002e@002fx");
-        assert_eq!(stem("wörd/x"), "wörd_x");
-    }
-}
+mod tests;

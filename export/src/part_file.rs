@@ -1,15 +1,8 @@
-//! One file of an export while it is written, compressed or not.
+//! One file of an export while it is written.
 
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 
-use flate2::write::GzEncoder;
-
-use crate::options::Compression;
-
-/// Level of zstd and gzip: what their programs take by default, and less for gzip, which is slow.
-const ZSTD_LEVEL: i32 = 3;
-const GZIP_LEVEL: u32 = 4;
 /// Mode of a file that has its name, before the process's mask.
 const MODE: u32 = 0o666;
 
@@ -74,60 +67,34 @@ fn mask() -> u32 {
 }
 
 /// A file while it is written.
+#[derive(Debug)]
 pub(crate) struct Part {
-    encoder: Encoder,
-    /// Before they are compressed.
+    sink: Sink,
+    /// Bytes of text, before it is compressed.
     pub(crate) bytes: u64,
     pub(crate) rows: u64,
 }
 
-enum Encoder {
-    Plain(Sink),
-    Gzip(GzEncoder<Sink>),
-    Zstd(zstd::Encoder<'static, Sink>),
-}
-
-impl std::fmt::Debug for Part {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Part of {} bytes", self.bytes)
-    }
-}
-
 impl Part {
-    pub(crate) fn begin(sink: Sink, compression: Compression, prelude: &[u8]) -> io::Result<Part> {
-        let encoder = match compression {
-            Compression::None => Encoder::Plain(sink),
-            Compression::Gzip => {
-                Encoder::Gzip(GzEncoder::new(sink, flate2::Compression::new(GZIP_LEVEL)))
-            }
-            Compression::Zstd => {
-                let mut encoder = zstd::Encoder::new(sink, ZSTD_LEVEL)?;
-                encoder.include_checksum(true)?;
-                Encoder::Zstd(encoder)
-            }
-        };
-        let mut part = Part { encoder, bytes: 0, rows: 0 };
-        part.write(prelude)?;
-        Ok(part)
+    pub(crate) fn begin(sink: Sink) -> Part {
+        Part { sink, bytes: 0, rows: 0 }
     }
 
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.encoder {
-            Encoder::Plain(sink) => sink.write_all(bytes)?,
-            Encoder::Gzip(encoder) => encoder.write_all(bytes)?,
-            Encoder::Zstd(encoder) => encoder.write_all(bytes)?,
-        }
-        self.bytes += bytes.len() as u64;
+    /// Whether nothing was written yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sink.bytes == 0
+    }
+
+    /// Writes what stands for so many bytes of text, and rows.
+    pub(crate) fn write(&mut self, packed: &[u8], bytes: usize, rows: u64) -> io::Result<()> {
+        self.sink.write_all(packed)?;
+        self.bytes += bytes as u64;
+        self.rows += rows;
         Ok(())
     }
 
     /// Ends it, on the disk; how many bytes it has there.
     pub(crate) fn finish(self) -> io::Result<u64> {
-        let sink = match self.encoder {
-            Encoder::Plain(sink) => sink,
-            Encoder::Gzip(encoder) => encoder.finish()?,
-            Encoder::Zstd(encoder) => encoder.finish()?,
-        };
-        sink.finish()
+        self.sink.finish()
     }
 }

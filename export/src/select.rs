@@ -4,8 +4,8 @@
 //! transactions begin while a lock keeps the table from being written to.
 
 use schema::quote_name;
-use schema::{Engine, Table};
-use server::Session;
+use schema::{Engine, Table, TableName};
+use server::{ConnectOptions, Session};
 use values::SqlType;
 use values::decode::{push_double, push_float};
 
@@ -13,14 +13,21 @@ use crate::columns::Columns;
 use crate::error::Error;
 use crate::layout::{Kind, Layout, without_zerofill};
 use crate::options::ExportOptions;
-use crate::ordered::{Sink, Worker};
+use crate::ordered::{Sink, Turns, Worker};
 use crate::ranges::{Ranges, ranges};
 use crate::text::{Chunk, RowText};
 
 /// Rows that are about to be read.
+#[derive(Default)]
 pub(crate) struct Select {
-    sessions: Vec<Session>,
-    statements: Vec<String>,
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) statements: Vec<String>,
+    /// Where the sessions are, if not all are of the server that was named.
+    pub(crate) places: Vec<String>,
+    /// And how these are reached.
+    pub(crate) servers: Vec<ConnectOptions>,
+    /// In which order rows are written.
+    pub(crate) turns: Turns,
     /// What is good to know of it.
     pub(crate) notes: Vec<String>,
 }
@@ -64,10 +71,7 @@ impl Select {
         };
         let mut sessions = Vec::with_capacity(count);
         for _ in 0..count {
-            let mut reader = session.another()?;
-            reader.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
-            reader.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
-            sessions.push(reader);
+            sessions.push(transaction(session)?);
         }
         if count > 1 {
             session.exec("UNLOCK TABLES")?;
@@ -75,7 +79,7 @@ impl Select {
         let statement =
             |range: &Option<String>| statement(table, columns, options, range.as_deref());
         let statements = conditions.iter().map(statement).collect();
-        Ok(Select { sessions, statements, notes })
+        Ok(Select { sessions, statements, notes, ..Select::default() })
     }
 
     /// Those that read, and of how many parts.
@@ -88,8 +92,10 @@ impl Select {
         let said: Vec<Said> = columns.places.iter().map(|place| said(table, *place)).collect();
         let parts = self.statements.len();
         let statements: std::sync::Arc<[String]> = self.statements.into();
+        let mut places = self.places.into_iter();
         let reader = |session| Reader {
             session,
+            place: places.next(),
             statements: std::sync::Arc::clone(&statements),
             said: said.clone(),
             text: RowText::new(layout, &columns.fields, options.split),
@@ -97,6 +103,24 @@ impl Select {
         };
         (self.sessions.into_iter().map(reader).collect(), parts)
     }
+}
+
+/// A transaction that sees the rows as they are now.
+fn transaction(session: &Session) -> Result<Session, server::Error> {
+    let mut reader = session.another()?;
+    reader.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+    reader.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+    Ok(reader)
+}
+
+/// The same, and nobody alters the table before it ends.
+pub(crate) fn begin_snapshot(
+    session: &Session,
+    table: &TableName,
+) -> Result<Session, server::Error> {
+    let mut reader = transaction(session)?;
+    reader.query(&format!("SELECT 1 FROM {} LIMIT 1", table.quoted()))?;
+    Ok(reader)
 }
 
 /// What came of the wish to lock the table.
@@ -108,7 +132,7 @@ enum Lock {
 }
 
 /// Server errors of an account that lacks a right.
-const DENIED: [u16; 4] = [1044, 1045, 1142, 1227];
+pub(crate) const DENIED: [u16; 4] = [1044, 1045, 1142, 1227];
 
 /// Keeps the table from being written to until UNLOCK TABLES; whoever has written to it has ended by then.
 fn lock(session: &mut Session, table: &Table, options: &ExportOptions) -> Result<Lock, Error> {
@@ -125,7 +149,7 @@ fn lock(session: &mut Session, table: &Table, options: &ExportOptions) -> Result
     }
 }
 
-fn statement(
+pub(crate) fn statement(
     table: &Table,
     columns: &Columns,
     options: &ExportOptions,
@@ -165,6 +189,8 @@ fn said(table: &Table, place: usize) -> Said {
 /// One connection.
 pub(crate) struct Reader<'a> {
     session: Session,
+    /// Where that is, if it is not the server that was named.
+    place: Option<String>,
     statements: std::sync::Arc<[String]>,
     said: Vec<Said>,
     text: RowText<'a>,
@@ -173,7 +199,7 @@ pub(crate) struct Reader<'a> {
 
 impl Worker for Reader<'_> {
     fn part(&mut self, part: usize, sink: &mut Sink) -> Result<Chunk, Error> {
-        let Reader { session, statements, said, text, scratch } = self;
+        let Reader { session, place, statements, said, text, scratch } = self;
         let mut failed = None;
         let read = session.for_each(&statements[part], |row| {
             let written = write_row(&row, said, text, scratch, sink);
@@ -185,7 +211,10 @@ impl Worker for Reader<'_> {
         match failed {
             Some(error) => Err(error),
             None => {
-                read?;
+                read.map_err(|error| match place {
+                    Some(place) => Error::shard(place, error),
+                    None => error.into(),
+                })?;
                 Ok(text.take())
             }
         }

@@ -1,7 +1,9 @@
 //! Rows as text, in pieces that are handed on.
 
+use values::decode::Decoder;
+
 use crate::error::Error;
-use crate::layout::{Field, Layout, Unwritable};
+use crate::layout::{Field, Layout, Stored, Unwritable};
 use crate::options::Split;
 
 /// Bytes from which on a chunk is handed on.
@@ -16,7 +18,11 @@ const STATEMENTS_OF_FILE: u64 = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     pub(crate) bytes: Vec<u8>,
+    /// What stands for these bytes in a file, where that is compressed.
+    pub(crate) packed: Vec<u8>,
     pub(crate) rows: u64,
+    /// Bytes of the table's file that were read for it, and none for any other.
+    pub(crate) read_bytes: u64,
     /// Where it may be cut, in order, its end the last; empty where nobody cuts it.
     pub(crate) cuts: Vec<Cut>,
 }
@@ -64,7 +70,7 @@ impl<'a> RowText<'a> {
     pub(crate) fn reuse(&mut self, mut spare: Chunk) {
         spare.bytes.clear();
         spare.cuts.clear();
-        spare.rows = 0;
+        (spare.rows, spare.read_bytes) = (0, 0);
         self.chunk = spare;
     }
 
@@ -82,6 +88,12 @@ impl<'a> RowText<'a> {
     pub(crate) fn value(&mut self, field: usize, value: Option<&[u8]>) -> Result<(), Error> {
         let written = self.layout.value(field, value, &mut self.chunk.bytes);
         written.map_err(|error| self.unwritable(error))
+    }
+
+    /// The same, of a value as it is stored.
+    #[inline(always)]
+    pub(crate) fn stored(&mut self, field: usize, value: (&Decoder, &[u8])) -> Stored {
+        self.layout.stored(field, value, &mut self.chunk.bytes)
     }
 
     #[cold]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{ConnectArgs, FormatArgs};
+use super::{ConnectArgs, FormatArgs, written};
 use crate::input::DialectArg;
 
 #[derive(Clone, Debug, Args)]
@@ -47,6 +47,10 @@ pub(crate) struct ExportArgs {
     /// be told the same.
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true, default_value = ::export::options::UTC)]
     pub(crate) time_zone: String,
+    /// Where a server is that has partitions of a Spider table, by the name that the table knows it by; once
+    /// for each whose address the account may not read, or cannot be reached by that.
+    #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::pair)]
+    pub(crate) shard: Vec<(String, String)>,
     /// Seconds to wait for others who hold the table.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) lock_wait: u32,

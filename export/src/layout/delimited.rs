@@ -8,8 +8,10 @@
 //! ```
 
 use sources::Dialect;
+use values::decode::Decoder;
 
-use super::{Field, Kind};
+use super::plain::Special;
+use super::{Field, Kind, Stored};
 use crate::error::Error;
 
 /// Letters that mean something else behind an escape character.
@@ -32,8 +34,8 @@ pub(crate) struct Delimited {
     /// A field that is just this, not in quotes, is NULL too.
     token: Option<Vec<u8>>,
     /// Bytes that a field cannot have as they are.
-    special: Box<[bool; 256]>,
-    /// Whether no number or time has one.
+    special: Special,
+    /// Whether no number or time has one, nor is what stands for NULL.
     clocks_are_plain: bool,
 }
 
@@ -45,17 +47,7 @@ impl Delimited {
         header: bool,
     ) -> Result<Delimited, Error> {
         check(dialect)?;
-        let mut special = Box::new([false; 256]);
-        let mut mark = |byte: u8| special[usize::from(byte)] = true;
-        let terminators = [&dialect.fields_terminated_by, &dialect.lines_terminated_by];
-        terminators.into_iter().filter_map(|text| text.first()).for_each(|byte| mark(*byte));
-        dialect.enclosed_by.iter().chain(&dialect.escaped_by).for_each(|byte| mark(*byte));
-        if dialect.any_newline {
-            mark(b'\r');
-        }
-        if dialect.escaped_by.is_some() {
-            mark(0);
-        }
+        let special = special(dialect);
         let null = match (&dialect.null_token, dialect.escaped_by, dialect.enclosed_by) {
             (Some(token), _, _) => Some(token.clone()),
             (None, Some(escape), _) => Some(vec![escape, b'N']),
@@ -66,7 +58,8 @@ impl Delimited {
         if dialect.trailing_separator {
             line_end.splice(0..0, dialect.fields_terminated_by.iter().copied());
         }
-        let clocks_are_plain = !b"0123456789+-.:e ".iter().any(|byte| special[usize::from(*byte)]);
+        let clocks_are_plain = dialect.null_token.is_none()
+            && !b"0123456789+-.:e ".iter().any(|byte| special.has(*byte));
         let mut delimited = Delimited {
             prelude: Vec::new(),
             kinds: fields.iter().map(|field| field.kind).collect(),
@@ -105,12 +98,17 @@ impl Delimited {
 
     #[inline]
     pub(crate) fn begin_row(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.line_start);
+        if !self.line_start.is_empty() {
+            out.extend_from_slice(&self.line_start);
+        }
     }
 
     #[inline]
     pub(crate) fn end_row(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.line_end);
+        match *self.line_end {
+            [byte] => out.push(byte),
+            _ => out.extend_from_slice(&self.line_end),
+        }
     }
 
     #[inline]
@@ -131,9 +129,7 @@ impl Delimited {
     ) -> Result<(), &'static str> {
         self.separate(field, out);
         match (value, self.kinds[field]) {
-            (Some(value), Kind::Number | Kind::Clock)
-                if self.clocks_are_plain && self.token.is_none() =>
-            {
+            (Some(value), Kind::Number | Kind::Clock) if self.clocks_are_plain => {
                 out.extend_from_slice(value);
                 Ok(())
             }
@@ -148,13 +144,44 @@ impl Delimited {
         }
     }
 
+    /// Appends the next value as it is stored, where its text can be written without being looked at by itself
+    /// before.
+    #[inline(always)]
+    pub(crate) fn stored(
+        &self,
+        field: usize,
+        (decoder, stored): (&Decoder, &[u8]),
+        out: &mut Vec<u8>,
+    ) -> Stored {
+        let start = out.len();
+        if matches!(self.kinds[field], Kind::Number | Kind::Clock) {
+            if !self.clocks_are_plain {
+                return Stored::Unknown;
+            }
+            self.separate(field, out);
+            return match decoder.decode(stored, out) {
+                Ok(()) => Stored::Written,
+                Err(_) => Stored::NoValue,
+            };
+        }
+        let Some(text) = decoder.as_text(stored) else { return Stored::Unknown };
+        self.separate(field, out);
+        if self.special.push_plain(text.bytes, !text.is_utf8, out)
+            && !self.means_more(field, text.bytes)
+        {
+            return Stored::Written;
+        }
+        out.truncate(start);
+        Stored::Unknown
+    }
+
     #[inline]
     fn text(&self, field: usize, value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
-        let is_plain = !value.iter().any(|byte| self.special[usize::from(*byte)]);
-        if is_plain && !self.means_more(field, value) {
-            out.extend_from_slice(value);
+        let start = out.len();
+        if self.special.push_plain(value, false, out) && !self.means_more(field, value) {
             return Ok(());
         }
+        out.truncate(start);
         self.protect(value, out)
     }
 
@@ -191,7 +218,7 @@ impl Delimited {
                 }
                 let has_mark = MARKS.iter().any(|mark| value.starts_with(mark));
                 for (at, &byte) in value.iter().enumerate() {
-                    match self.special[usize::from(byte)] || (at == 0 && has_mark) {
+                    match self.special.has(byte) || (at == 0 && has_mark) {
                         true => push_escaped(byte, escape, out),
                         false => out.push(byte),
                     }
@@ -204,6 +231,21 @@ impl Delimited {
             ),
         }
     }
+}
+
+/// Bytes that a field cannot have as they are.
+fn special(dialect: &Dialect) -> Special {
+    let terminators = [&dialect.fields_terminated_by, &dialect.lines_terminated_by];
+    let firsts = terminators.into_iter().filter_map(|text| text.first());
+    let mut special: Vec<u8> =
+        firsts.chain(&dialect.enclosed_by).chain(&dialect.escaped_by).copied().collect();
+    if dialect.any_newline {
+        special.push(b'\r');
+    }
+    if dialect.escaped_by.is_some() {
+        special.push(0);
+    }
+    Special::new(&special)
 }
 
 fn push_escaped(byte: u8, escape: u8, out: &mut Vec<u8>) {

@@ -1,0 +1,173 @@
+//! A table whose partitions are tables of other servers, read from each of these.
+//!
+//! ```text
+//! head      the map --------------------------------------> is it still so? |
+//! shard 1   LOCK TABLES | all are | snapshot, first row --------------------|--> UNLOCK, SELECT ..
+//! shard n   LOCK TABLES | held    | snapshot, first row --------------------|--> UNLOCK, SELECT ..
+//! ```
+//!
+//! While all shards' tables are locked nobody has written to one of them and not yet committed, on any: what is
+//! committed on several shards is committed on all. That moment is what the snapshots see. Whoever has written to
+//! one shard and waits at another for our lock would have us wait for ever, so that locks are soon let go again,
+//! and taken once more.
+
+use std::time::{Duration, Instant};
+
+use schema::{Engine, Table, TableKind};
+use server::{ConnectOptions, Session, catalog, replicas};
+use targets::shards::{Shard, ShardMap};
+
+use crate::columns::Columns;
+use crate::error::Error;
+use crate::options::ExportOptions;
+use crate::ordered::Turns;
+use crate::select::{DENIED, Select, begin_snapshot, statement};
+
+pub(crate) use targets::shards::is_spider;
+
+/// Most shards that are read at once: each takes a connection, a thread and some chunks.
+const SHARDS_MAX: usize = 64;
+/// Server error of a lock that others held for too long.
+const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// Patience with one lock before all are let go, and how long they are then.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A shard that can be read like the head.
+struct Reached {
+    shard: Shard,
+    table: Table,
+    connect: ConnectOptions,
+    /// Has the lock.
+    holder: Session,
+}
+
+/// Begins the transactions that read, one on each shard, all of one moment.
+///
+/// Errors of the inner result: why the head has to be asked, as a part of a sentence.
+pub(crate) fn begin(
+    session: &mut Session,
+    (table, columns): (&Table, &Columns),
+    options: &ExportOptions,
+) -> Result<Result<Select, String>, Error> {
+    if options.condition.is_some() {
+        return Ok(Err("--where is the head's to judge".to_owned()));
+    }
+    let map = ShardMap::read(session, (&table.name, &table.definition), &options.shard_addresses)?;
+    let map = match map {
+        Ok(map) if map.shards.len() > SHARDS_MAX => {
+            return Ok(Err(format!("it has more than {SHARDS_MAX} shards")));
+        }
+        Ok(map) => map,
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut shards = Vec::with_capacity(map.shards.len());
+    for shard in map.shards {
+        match reach(shard, session.options(), table)? {
+            Ok(shard) => shards.push(shard),
+            Err(why) => return Ok(Err(why)),
+        }
+    }
+    let wait = Duration::from_secs(options.lock_wait_seconds.into());
+    if let Err(why) = lock(&mut shards, wait)? {
+        return Ok(Err(why));
+    }
+    let mut select = Select { turns: Turns::Chunks, ..Select::default() };
+    for (at, Reached { shard, table, connect, holder }) in shards.iter_mut().enumerate() {
+        disk::failpoint::hit(&format!("export.snapshot.{at}"));
+        let reader = begin_snapshot(holder, &table.name).map_err(|error| of(shard, error))?;
+        select.sessions.push(reader);
+        select.statements.push(statement(table, columns, options, None));
+        select.places.push(name(shard));
+        select.servers.push(connect.clone());
+    }
+    let is_same = catalog::definition(session, &table.name)? == table.definition;
+    // The locks are let go with the connections.
+    drop(shards);
+    match is_same {
+        true => Ok(Ok(select)),
+        false => Ok(Err("it was altered meanwhile".to_owned())),
+    }
+}
+
+/// Connects to a shard, and looks whether its table has the columns of the head's.
+fn reach(
+    shard: Shard,
+    head: &ConnectOptions,
+    table: &Table,
+) -> Result<Result<Reached, String>, Error> {
+    let connect = match replicas::reached(&shard.address, head) {
+        Ok(connect) => ConnectOptions { interrupt: head.interrupt.clone(), ..connect },
+        Err(error) => return Ok(Err(format!("{}: {error}", name(&shard)))),
+    };
+    let mut holder = match Session::connect(&connect) {
+        Ok(holder) => holder,
+        Err(server::Error::Interrupted) => return Err(server::Error::Interrupted.into()),
+        Err(error) => return Ok(Err(format!("{} is not reached: {error}", name(&shard)))),
+    };
+    let there = match catalog::read(&mut holder, &shard.table) {
+        Ok(there) => there,
+        Err(server::Error::Interrupted) => return Err(server::Error::Interrupted.into()),
+        Err(error) => return Ok(Err(format!("{}: {error}", name(&shard)))),
+    };
+    let is_plain = there.engine == Engine::InnoDb && there.kind == TableKind::Base;
+    let columns = |table: &Table| -> Vec<_> {
+        let column = |column: &schema::Column| (column.name.clone(), column.sql_type.clone());
+        table.columns.iter().map(column).collect()
+    };
+    if !is_plain || columns(&there) != columns(table) {
+        return Ok(Err(format!(
+            "{} on {} is no InnoDB table with the columns of the head's",
+            shard.table,
+            name(&shard)
+        )));
+    }
+    Ok(Ok(Reached { shard, table: there, connect, holder }))
+}
+
+/// Locks all tables at once.
+///
+/// Errors of the inner result: an account that may not.
+fn lock(shards: &mut [Reached], wait: Duration) -> Result<Result<(), String>, Error> {
+    let begun = Instant::now();
+    loop {
+        let left = wait.saturating_sub(begun.elapsed());
+        let mut busy = None;
+        for Reached { shard, table, holder, .. } in &mut *shards {
+            holder.set_lock_wait(PATIENCE.min(left)).map_err(|error| of(shard, error))?;
+            match holder.exec(&format!("LOCK TABLES {} READ", table.name.quoted())) {
+                Ok(_) => {}
+                Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
+                    let what = "the account may not lock the table (LOCK TABLES) on";
+                    return Ok(Err(format!("{what} {}", name(shard))));
+                }
+                Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
+                    busy = Some(of(shard, error));
+                    break;
+                }
+                Err(error) => return Err(of(shard, error)),
+            }
+        }
+        let Some(busy) = busy else { return Ok(Ok(())) };
+        if begun.elapsed() >= wait {
+            return Err(busy);
+        }
+        for Reached { shard, holder, .. } in &mut *shards {
+            holder.exec("UNLOCK TABLES").map_err(|error| of(shard, error))?;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// A shard for people.
+fn name(shard: &Shard) -> String {
+    match shard.server == shard.address {
+        true => shard.address.clone(),
+        false => format!("{} ({})", shard.server, shard.address),
+    }
+}
+
+/// What befell a shard.
+fn of(shard: &Shard, error: server::Error) -> Error {
+    Error::shard(&name(shard), error)
+}
