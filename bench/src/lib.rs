@@ -5,7 +5,7 @@
 //! [`clients`] among them, and the [`floor`] below which no load can be; [`tproch`] runs
 //! them side by side, then all by one command (`together`), and [`outcome`] is what it finds, on which [`machine`]. [`mod@batch`] inserts the
 //! rows of [`sbtest`] in batches of every size over any number of connections. [`replay`] has a dump of
-//! the TPC-H tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables, [`mod@tune`] what each setting of a server gains. [`stages`] measures each stage alone, [`writes`] ways of writing the file.
+//! the TPC-H tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables, [`mod@export`] the way back, [`mod@tune`] what each setting of a server gains. [`stages`] measures each stage alone, [`writes`] ways of writing the file.
 
 pub mod error;
 pub use error::Error;
@@ -14,6 +14,7 @@ pub mod tpch;
 
 pub mod rows;
 
+mod client;
 mod clients;
 pub mod floor;
 mod ways;
@@ -42,6 +43,8 @@ pub mod replay;
 pub mod insert;
 
 pub mod split;
+
+pub mod export;
 
 pub mod tune;
 

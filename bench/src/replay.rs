@@ -9,7 +9,6 @@
 //! In reading order: [`dump`] makes the dumps and keeps them, [`player`] replays and looks at what it
 //! got, [`outcome`] is what is printed.
 
-mod client;
 pub mod dump;
 mod maker;
 pub mod outcome;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use bench::batch::{self, BatchOptions, Cell};
+use bench::export;
 use bench::host::GivenServer;
 use bench::insert::outcome::Pool;
 use bench::insert::{self, InsertOptions, Step, Version};
@@ -17,8 +18,8 @@ use bench::writes::{self, WritesOptions};
 
 use crate::args::ConnectArgs;
 use crate::args::bench::{
-    BatchBenchArgs, BenchArgs, BenchCommand, InsertBenchArgs, ReplayBenchArgs, SchemaArg,
-    SplitBenchArgs, TprochArgs, TuneBenchArgs, WritesArgs,
+    BatchBenchArgs, BenchArgs, BenchCommand, ExportBenchArgs, InsertBenchArgs, ReplayBenchArgs,
+    SchemaArg, SplitBenchArgs, TprochArgs, TuneBenchArgs, WritesArgs,
 };
 use crate::failure::Failure;
 use crate::jobs::state_dir;
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::Replay(args) => replay(args),
         BenchCommand::Insert(args) => insert(args),
         BenchCommand::Split(args) => split(args),
+        BenchCommand::Export(args) => export(args),
         BenchCommand::Tune(args) => tune(args),
         BenchCommand::Writes(args) => writes(args),
     }
@@ -238,6 +240,38 @@ fn split(args: &SplitBenchArgs) -> Result<u8, Failure> {
     }
     signals::watch(&options.interrupt, false)?;
     let outcome = split::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
+        println!("{text}");
+    } else {
+        print!("{}", outcome.text());
+    }
+    Ok(0)
+}
+
+/// The way back.
+fn export(args: &ExportBenchArgs) -> Result<u8, Failure> {
+    let ways = args.ways.iter().flatten();
+    let mut options = export::ExportOptions {
+        scale: args.scale,
+        ways: ways
+            .map(|name| named("--ways", name, &export::Way::ALL, export::Way::short))
+            .collect::<Result<_, _>>()?,
+        repeat: args.repeat,
+        threads: args.threads,
+        keep: args.keep,
+        server: given_server(&args.connect)?,
+        ..export::ExportOptions::default()
+    };
+    if let Some(log) = &args.log_size {
+        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
+    }
+    if let Some(folder) = &args.data_dir {
+        options.data_dir = folder.clone();
+    }
+    signals::watch(&options.interrupt, false)?;
+    let outcome =
+        export::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
         println!("{text}");

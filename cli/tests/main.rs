@@ -5,6 +5,8 @@ mod appended;
 mod backups;
 mod bad_file;
 #[cfg(feature = "bench")]
+mod bench_export;
+#[cfg(feature = "bench")]
 mod bench_split;
 mod checked;
 mod command_line;

@@ -7,9 +7,9 @@ use server::Session;
 use server::identifier::quote_name;
 
 use super::ReplayOptions;
-use super::client::{self, CLIENT, DUMPER};
 use super::dump::{Contents, Dump};
 use super::way::Way;
+use crate::client::{self, CLIENT, DUMPER};
 use crate::clock::{Clock, Took};
 use crate::error::Error;
 use crate::floor;

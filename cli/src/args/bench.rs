@@ -26,6 +26,8 @@ pub(crate) enum BenchCommand {
     Insert(InsertBenchArgs),
     /// One wide file into four tables, all of it or nothing: a Python script, a staging table, Inrush.
     Split(SplitBenchArgs),
+    /// TPC-H lineitem as text: the mariadb client, mariadb-dump, Inrush by SELECT and from the table's file.
+    Export(ExportBenchArgs),
     /// What each setting of a server gains, one at a time and together, for rows that are sent.
     Tune(TuneBenchArgs),
     /// Ways of writing the file that the server imports, on the disk of a folder.
@@ -238,6 +240,36 @@ pub(crate) struct SplitBenchArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
     /// Where the generated lines are kept [default: in the user's cache folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Redo log of the benchmark's server, as 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) log_size: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep the benchmark's server afterwards.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportBenchArgs {
+    /// TPC-H scale factor.
+    #[arg(long, default_value_t = 1.0)]
+    pub(crate) scale: f64,
+    /// Only these ways: client, dump, select, direct, gzip, zstd.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) ways: Option<Vec<String>>,
+    /// Runs of each way.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) repeat: usize,
+    /// Threads for Inrush.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Where rows are kept, and the server meanwhile [default: in the user's cache folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// Redo log of the benchmark's server, as 4G.

@@ -11,13 +11,13 @@ use server::ConnectOptions;
 use crate::error::Error;
 
 /// The client that runs a dump.
-pub(super) const CLIENT: &str = "mariadb";
+pub(crate) const CLIENT: &str = "mariadb";
 /// The program that writes one.
-pub(super) const DUMPER: &str = "mariadb-dump";
+pub(crate) const DUMPER: &str = "mariadb-dump";
 
 /// `program`, connecting by `connect` and by nothing of an option file. Encrypted where a
 /// certificate is named.
-pub(super) fn command(program: &str, connect: &ConnectOptions) -> Command {
+pub(crate) fn command(program: &str, connect: &ConnectOptions) -> Command {
     let mut command = Command::new(program);
     command.arg("--no-defaults");
     let mut add = |name: &str, value: Option<OsString>| {
@@ -44,7 +44,7 @@ pub(super) fn command(program: &str, connect: &ConnectOptions) -> Command {
 /// Runs a command that reads `from` and writes `to`, where they are given; gives its output.
 ///
 /// Errors: one that is not installed, and one that fails, with what it said.
-pub(super) fn run(
+pub(crate) fn run(
     mut command: Command,
     from: Option<&Path>,
     to: Option<&Path>,

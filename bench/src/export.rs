@@ -1,0 +1,287 @@
+//! `inrush bench export`: TPC-H lineitem as text, by the client, `mariadb-dump` and Inrush.
+//!
+//! All write to `/dev/null`, the table in memory, so that what is measured is the making of the text. Before
+//! it is timed each way writes a file, which is loaded again: that table has to be equal to the exported one.
+//!
+//! In reading order: [`way`] is what is run, [`outcome`] what is printed.
+
+pub mod outcome;
+pub mod way;
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use server::identifier::quote_name;
+use server::{Interrupt, Session};
+
+pub use self::outcome::{ExportOutcome, WayOutcome};
+pub use self::way::Way;
+
+use crate::clock::{Clock, Took};
+use crate::error::Error;
+use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
+use crate::machine::Machine;
+use crate::program::Program;
+use crate::rows::{self, TableFile};
+use crate::tpch::{Schema, Table};
+use crate::ways::table_bytes;
+
+/// The table that is exported, and the one that its rows are loaded into again.
+const TABLE: &str = "lineitem";
+const BACK: &str = "lineitem_back";
+/// Where the rows go while they are timed.
+const NULL: &str = "/dev/null";
+
+/// What to run. `ExportOptions::default()` is all ways at scale 1.
+#[derive(Clone, Debug)]
+pub struct ExportOptions {
+    /// TPC-H scale factor.
+    pub scale: f64,
+    /// Which ways; empty for all.
+    pub ways: Vec<Way>,
+    /// Runs of each way.
+    pub repeat: usize,
+    /// Threads for Inrush; none for its default.
+    pub threads: Option<usize>,
+    /// Redo log of the benchmark's server.
+    pub log_file_bytes: u64,
+    /// Where the server and the rows are.
+    pub data_dir: PathBuf,
+    /// Whether the benchmark's server keeps its folder.
+    pub keep: bool,
+    /// A server to use instead.
+    pub server: Option<GivenServer>,
+    /// The inrush program to measure. Default: the running one.
+    pub program: PathBuf,
+    /// Ends the run early.
+    pub interrupt: Interrupt,
+}
+
+impl Default for ExportOptions {
+    fn default() -> ExportOptions {
+        ExportOptions {
+            scale: 1.0,
+            ways: Vec::new(),
+            repeat: 3,
+            threads: None,
+            log_file_bytes: LOG_FILE_BYTES,
+            data_dir: host::default_data_dir(),
+            keep: false,
+            server: None,
+            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+            interrupt: Interrupt::default(),
+        }
+    }
+}
+
+/// Runs the benchmark. `say` gets a line before each step that takes time.
+///
+/// Errors: no space, no server, a way that fails, and one whose rows are not those of the table.
+pub fn run(options: &ExportOptions, say: &mut dyn FnMut(&str)) -> Result<ExportOutcome, Error> {
+    if options.repeat == 0 {
+        return Err(Error::Option("--repeat counts from 1".to_owned()));
+    }
+    let data_dir = &options.data_dir;
+    let data_dir = std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
+    let text = (Table::LineItem.text_bytes_at_scale_1() as f64 * options.scale) as u64;
+    let needed = 3 * text + 2 * table_bytes(text) + options.log_file_bytes + (1 << 30);
+    host::check_space(&data_dir, needed)?;
+    say(&format!("{TABLE}: rows of scale {}", options.scale));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let dir = data_dir.join(format!("sf{}", options.scale));
+    let file = rows::generate(Table::LineItem, options.scale, &dir, threads)?;
+    let host = Host::start(&HostOptions {
+        data_dir: &data_dir,
+        given: options.server.as_ref(),
+        tables_bytes: 2 * table_bytes(text),
+        log_file_bytes: options.log_file_bytes,
+        keep: options.keep,
+        interrupt: &options.interrupt,
+    })?;
+    let mut yard = Yard::new(&host, options, data_dir)?;
+    say(&format!("{TABLE}: {} rows are loaded", file.rows));
+    let checksum = yard.fill(&file)?;
+    let ways = yard.measure((file.rows, &checksum), say)?;
+    let outcome = ExportOutcome {
+        inrush_version: env!("CARGO_PKG_VERSION"),
+        server_version: yard.session.version().to_string(),
+        server_settings: host::settings(&mut yard.session)?,
+        machine: Machine::here(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        scale: options.scale,
+        rows: file.rows,
+        notes: host.notes.clone(),
+        ways,
+    };
+    if !options.keep {
+        yard.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
+    }
+    drop(yard);
+    host.finish()?;
+    Ok(outcome)
+}
+
+/// A server with the table.
+struct Yard<'a> {
+    host: &'a Host,
+    options: &'a ExportOptions,
+    session: Session,
+    program: Program,
+    /// Where files may be written.
+    scratch: PathBuf,
+}
+
+impl<'a> Yard<'a> {
+    fn new(
+        host: &'a Host,
+        options: &'a ExportOptions,
+        scratch: PathBuf,
+    ) -> Result<Yard<'a>, Error> {
+        let program = Program {
+            path: options.program.clone(),
+            connect_arguments: host.server.arguments.clone(),
+        };
+        Ok(Yard { host, options, session: host.session()?, program, scratch })
+    }
+
+    /// Loads the table; gives its checksum.
+    fn fill(&mut self, file: &TableFile) -> Result<String, Error> {
+        self.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
+        self.session.exec(&format!("CREATE DATABASE {DATABASE}"))?;
+        self.session.exec(&format!("USE {DATABASE}"))?;
+        self.session.exec(Table::LineItem.ddl(Schema::Dbgen)?)?;
+        let arguments = ["--dialect", "tbl", "--charset", "latin1"].map(OsString::from);
+        self.load(&file.path, TABLE, &arguments)?;
+        self.checksum(TABLE, file.rows)
+    }
+
+    fn load(&self, file: &Path, table: &str, arguments: &[OsString]) -> Result<(), Error> {
+        let into = format!("{DATABASE}.{table}");
+        self.program.load(file, &into, arguments, &self.host.server.connect).map(drop)
+    }
+
+    /// The checksum of a table, which has to have so many rows.
+    fn checksum(&mut self, table: &str, rows: u64) -> Result<String, Error> {
+        let name = quote_name(table);
+        let seen: u64 =
+            self.session.query_row(&format!("SELECT COUNT(*) FROM {name}"))?.number(0)?;
+        if seen != rows {
+            return Err(Error::Different {
+                table: table.to_owned(),
+                method: "inrush load".to_owned(),
+                seen: format!("{seen} rows"),
+                reference: "the generator".to_owned(),
+                expected: format!("{rows} lines"),
+            });
+        }
+        Ok(self.session.query_row(&format!("CHECKSUM TABLE {name}"))?.text(1)?)
+    }
+
+    /// Verifies and times all ways, by turns.
+    fn measure(
+        &mut self,
+        (rows, checksum): (u64, &str),
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Vec<WayOutcome>, Error> {
+        let mut ways = match self.options.ways.as_slice() {
+            [] => Way::ALL.to_vec(),
+            ways => ways.to_vec(),
+        };
+        ways.sort_unstable();
+        ways.dedup();
+        let mut outcomes = Vec::new();
+        for way in &ways {
+            say(&format!("{}: what it writes is loaded again", way.name()));
+            let (bytes, is_verified) = self.verify(*way, (rows, checksum))?;
+            outcomes.push(WayOutcome { way: *way, bytes, is_verified, runs: Vec::new() });
+        }
+        for round in 0..self.options.repeat {
+            for turn in 0..ways.len() {
+                let outcome = &mut outcomes[(round + turn) % ways.len()];
+                let took = self.time(outcome.way)?;
+                let cpu = took.server_cpu_seconds + took.client_cpu_seconds;
+                let name = outcome.way.name();
+                say(&format!("{name}: {:.2} s, {cpu:.2} of processors", took.seconds));
+                outcome.runs.push(took);
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// Loads what a way writes, if it is no statements, into a table that has to become equal. Gives the bytes,
+    /// and whether it did.
+    fn verify(&mut self, way: Way, (rows, checksum): (u64, &str)) -> Result<(u64, bool), Error> {
+        let path = self.scratch.join(format!("export.{}", way.ending()));
+        let file = File::create(&path).map_err(Error::io("making", &path))?;
+        self.write(way, file.into())?;
+        let bytes = fs::metadata(&path).map_err(Error::io("looking at", &path))?.len();
+        if let Some(dialect) = way.dialect() {
+            self.session.exec(&format!("DROP TABLE IF EXISTS {BACK}"))?;
+            self.session.exec(&format!("CREATE TABLE {BACK} LIKE {TABLE}"))?;
+            let mut arguments = vec!["--dialect".into(), dialect.into()];
+            if way == Way::Client {
+                arguments.push("--header".into());
+            }
+            self.load(&path, BACK, &arguments)?;
+            let seen = self.checksum(BACK, rows)?;
+            if seen != checksum {
+                return Err(Error::Different {
+                    table: BACK.to_owned(),
+                    method: format!("what {} wrote", way.name()),
+                    seen: format!("rows of checksum {seen}"),
+                    reference: TABLE.to_owned(),
+                    expected: checksum.to_owned(),
+                });
+            }
+            self.session.exec(&format!("DROP TABLE {BACK}"))?;
+        }
+        fs::remove_file(&path).map_err(Error::io("removing", &path))?;
+        Ok((bytes, way.dialect().is_some()))
+    }
+
+    fn time(&mut self, way: Way) -> Result<Took, Error> {
+        let null = OpenOptions::new().write(true).open(NULL);
+        let null = null.map_err(Error::io("opening", Path::new(NULL)))?;
+        host::settle(&mut self.session, self.host.is_own())?;
+        let clock = Clock::start(self.host.pid());
+        self.write(way, null.into())?;
+        Ok(clock.stop())
+    }
+
+    /// Has a way write the table there.
+    fn write(&self, way: Way, to: Stdio) -> Result<(), Error> {
+        let limits: Vec<OsString> = match self.options.threads {
+            Some(threads) => vec!["--threads".into(), threads.to_string().into()],
+            None => Vec::new(),
+        };
+        let program = (self.options.program.as_path(), limits.as_slice());
+        let mut command = way.command(TABLE, program, &self.host.server);
+        command.stdin(Stdio::null()).stdout(to).stderr(Stdio::piped());
+        let name = command.get_program().to_string_lossy().into_owned();
+        let failed = |said: String| Error::Program { name: name.clone(), said };
+        let output = command.output().map_err(|error| failed(format!("running it: {error}")))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_run_at_all_is_refused_before_anything() {
+        let options = ExportOptions {
+            repeat: 0,
+            data_dir: "/nonexistent".into(),
+            ..ExportOptions::default()
+        };
+        let error = run(&options, &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("--repeat"), "{error}");
+    }
+}

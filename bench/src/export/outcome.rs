@@ -1,0 +1,207 @@
+//! What a run of the benchmark found: for people, and as JSON.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::way::Way;
+use crate::batch::grid::{median, rate};
+use crate::clock::Took;
+use crate::machine::Machine;
+
+/// All of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExportOutcome {
+    /// Version of Inrush.
+    pub inrush_version: &'static str,
+    /// Version of the server.
+    pub server_version: String,
+    /// Its settings that matter.
+    pub server_settings: Vec<(String, String)>,
+    /// Where it ran.
+    pub machine: Machine,
+    /// The command.
+    pub command: String,
+    /// TPC-H scale factor.
+    pub scale: f64,
+    /// Rows of the table.
+    pub rows: u64,
+    /// What would make the comparison less than fair.
+    pub notes: Vec<String>,
+    /// The ways, in the order of [`Way::ALL`].
+    pub ways: Vec<WayOutcome>,
+}
+
+/// One way.
+#[derive(Clone, Debug, Serialize)]
+pub struct WayOutcome {
+    /// Which.
+    pub way: Way,
+    /// Bytes that it writes.
+    pub bytes: u64,
+    /// Whether what it wrote was loaded again, and gave an equal table.
+    pub is_verified: bool,
+    /// What each run took.
+    pub runs: Vec<Took>,
+}
+
+impl WayOutcome {
+    fn median(&self, figure: impl Fn(&Took) -> f64) -> f64 {
+        median(&self.runs.iter().map(figure).collect::<Vec<f64>>())
+    }
+
+    /// Seconds: the median of the runs.
+    pub fn seconds(&self) -> f64 {
+        self.median(|took| took.seconds)
+    }
+
+    /// Processor seconds of client and server: the median; none where the server's are not known.
+    pub fn cpu_seconds(&self) -> Option<f64> {
+        let is_known = |took: &Took| took.server_cpu_seconds > 0.0;
+        let cpu = self.median(|took| took.server_cpu_seconds + took.client_cpu_seconds);
+        (self.way != Way::Client || self.runs.iter().all(is_known)).then_some(cpu)
+    }
+}
+
+impl ExportOutcome {
+    /// What one way took; none if it was not among those that ran.
+    pub fn get(&self, way: Way) -> Option<&WayOutcome> {
+        self.ways.iter().find(|outcome| outcome.way == way)
+    }
+
+    /// How many times the rows of the client a way writes in a second of a processor.
+    pub fn ratio_per_core(&self, way: Way) -> Option<f64> {
+        let client = self.get(Way::Client)?.cpu_seconds()?;
+        let own = self.get(way)?.cpu_seconds()?;
+        (client > 0.0 && own > 0.0).then(|| client / own)
+    }
+
+    /// And in a second by the wall.
+    pub fn ratio(&self, way: Way) -> Option<f64> {
+        let (client, own) = (self.get(Way::Client)?.seconds(), self.get(way)?.seconds());
+        (client > 0.0 && own > 0.0).then(|| client / own)
+    }
+
+    /// As a table for people.
+    pub fn text(&self) -> String {
+        let ExportOutcome { inrush_version, server_version, machine, command, .. } = self;
+        let mut text = format!(
+            "Inrush {inrush_version}, server {server_version}\n{}\n{command}\n",
+            machine.line()
+        );
+        let _ = writeln!(
+            text,
+            "\n{:<30} {:>8} {:>11} {:>7} {:>9} {:>12} {:>9} {:>9}   seconds of each run",
+            format!("lineitem, {} rows", self.rows),
+            "seconds",
+            "rows/s",
+            "MB/s",
+            "MB",
+            "CPU",
+            "/ client",
+            "per core"
+        );
+        for outcome in &self.ways {
+            self.write(outcome, &mut text);
+        }
+        text += "\nAll to /dev/null, from memory. MB: as written, compressed where that is so. CPU: processor seconds, \
+                 server + client.\nPer core: rows of a processor second, as many times as those of the client. ";
+        text += &self.verified();
+        text.push('\n');
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text
+    }
+
+    fn write(&self, outcome: &WayOutcome, text: &mut String) {
+        let times = |ratio: Option<f64>| match ratio.filter(|_| outcome.way != Way::Client) {
+            Some(ratio) => format!("{ratio:.2}x"),
+            None => "-".to_owned(),
+        };
+        let (seconds, megabytes) = (outcome.seconds(), outcome.bytes as f64 / 1e6);
+        let server = outcome.median(|took| took.server_cpu_seconds);
+        let client = outcome.median(|took| took.client_cpu_seconds);
+        let _ = write!(
+            text,
+            "{:<30} {seconds:>8.2} {:>11.0} {:>7.0} {megabytes:>9.1} {:>12} {:>9} {:>9}  ",
+            outcome.way.name(),
+            rate(self.rows, seconds),
+            if seconds > 0.0 { megabytes / seconds } else { 0.0 },
+            format!("{server:.2} + {client:.2}"),
+            times(self.ratio(outcome.way)),
+            times(self.ratio_per_core(outcome.way)),
+        );
+        for run in &outcome.runs {
+            let _ = write!(text, " {:.2}", run.seconds);
+        }
+        text.push('\n');
+    }
+
+    fn verified(&self) -> String {
+        let of = |is_verified| {
+            let ways = self.ways.iter().filter(move |way| way.is_verified == is_verified);
+            ways.map(|way| way.way.short()).collect::<Vec<_>>().join(", ")
+        };
+        let mut text = format!(
+            "Loaded again, what they wrote gave an equal table (CHECKSUM TABLE): {}",
+            of(true)
+        );
+        let others = of(false);
+        if !others.is_empty() {
+            text += &format!("; not loaded: {others}");
+        }
+        text + "."
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn outcome(way: Way, seconds: f64, server: f64, client: f64) -> WayOutcome {
+        let took = Took { seconds, server_cpu_seconds: server, client_cpu_seconds: client };
+        let is_verified = way != Way::Dump;
+        WayOutcome { way, bytes: 100_000_000, is_verified, runs: vec![took] }
+    }
+
+    fn whole(ways: Vec<WayOutcome>) -> ExportOutcome {
+        ExportOutcome {
+            inrush_version: "0.1.0",
+            server_version: "10.11".to_owned(),
+            server_settings: Vec::new(),
+            machine: Machine::here(),
+            command: "inrush bench export".to_owned(),
+            scale: 0.1,
+            rows: 1_000_000,
+            notes: vec!["busy".to_owned()],
+            ways,
+        }
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_client_by_the_wall_and_per_core() {
+        let outcome = whole(vec![
+            outcome(Way::Client, 8.0, 4.0, 6.0),
+            outcome(Way::Dump, 4.0, 2.0, 3.0),
+            outcome(Way::Direct, 1.0, 0.0, 2.0),
+        ]);
+        assert_eq!(outcome.ratio(Way::Direct), Some(8.0));
+        assert_eq!(outcome.ratio_per_core(Way::Direct), Some(5.0));
+        assert_eq!(outcome.ratio_per_core(Way::Zstd), None);
+        let text = outcome.text();
+        let line = text.lines().find(|line| line.contains("--path direct")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().skip(4).collect();
+        let expected = ["1.00", "1000000", "100", "100.0", "0.00", "+", "2.00", "8.00x", "5.00x"];
+        assert_eq!(words[..9], expected);
+        assert!(text.contains("client, direct; not loaded: dump.") && text.contains("note: busy"));
+    }
+
+    #[test]
+    fn a_server_whose_processor_time_is_not_known_gives_no_ratio_per_core() {
+        let outcome =
+            whole(vec![outcome(Way::Client, 8.0, 0.0, 6.0), outcome(Way::Direct, 1.0, 0.0, 2.0)]);
+        assert_eq!(outcome.ratio_per_core(Way::Direct), None);
+    }
+}
