@@ -294,6 +294,17 @@ pub enum Error {
         /// What was met.
         error: Box<Error>,
     },
+    /// A lock did not come, on a server with prepared transactions that nobody has ended.
+    #[error(
+        "{error}; prepared XA transactions that nobody has ended may hold it: {} (XA RECOVER FORMAT='SQL' lists them, XA COMMIT or XA ROLLBACK ends one, as whoever began it has decided)",
+        .prepared.join(", ")
+    )]
+    Prepared {
+        /// What was met.
+        error: Box<Error>,
+        /// Their names, as the statements take them.
+        prepared: Vec<String>,
+    },
     /// Rows that were to be added to shards are prepared there, and some not committed yet.
     #[error(
         "the rows for {target} are prepared on its shards and not all of them are committed: {what}; the same command again, or the next load of the table, from any machine, brings it to an end: all of them or none, once"

@@ -22,7 +22,7 @@ use crate::estimate::Estimate;
 use crate::foreseen;
 use crate::ladder::{self, Climbed, Purpose, Refused};
 use crate::least;
-use crate::shards;
+use crate::shards::{self, Planned};
 use crate::taken::{lock, no_table};
 
 /// Tables that a note names.
@@ -111,9 +111,7 @@ pub(crate) fn planned(
     };
     let (mut target, climbed) = match climbed(session, options, (&memory, &mut *source))? {
         Way::Ladder(target, climbed) => (*target, *climbed),
-        Way::Shards(shards, against) => {
-            return Ok((plan.of_shards(shards, against, options), None));
-        }
+        Way::Shards(planned) => return Ok((plan.of_shards(planned, options), None)),
     };
     let (mut plan, inspected) = plan.of_climbed(&target, climbed, options, |_| false)?;
     plan.notes.extend(plan.replication_notes(&mut target, options)?);
@@ -138,7 +136,7 @@ enum Way {
     /// By the ladder, so far up.
     Ladder(Box<Lock>, Box<Climbed>),
     /// Each of its shards by itself; through the head, where there are reasons against that.
-    Shards(Vec<ShardReport>, Vec<String>),
+    Shards(Planned),
 }
 
 /// The target, and how far up the ladder a load of it would go; or its shards.
@@ -154,8 +152,7 @@ fn climbed(
         Err(against) => {
             let mut target = lock(session, options, None)?;
             if targets::shards::is_spider(&target.table) {
-                let planned = shards::planned(&mut target, &reached, options, source)?;
-                return Ok(Way::Shards(planned.0, planned.1));
+                return shards::planned(&mut target, &reached, options, source).map(Way::Shards);
             }
             target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
             let climbed = ladder::climb(&mut target, options, memory, source, purpose)?;
@@ -220,12 +217,9 @@ impl Plan {
     }
 
     /// For a table whose partitions are tables of other servers.
-    fn of_shards(
-        mut self,
-        shards: Vec<ShardReport>,
-        against: Vec<String>,
-        options: &LoadOptions,
-    ) -> Plan {
+    fn of_shards(mut self, planned: Planned, options: &LoadOptions) -> Plan {
+        let Planned { shards, against, notes } = planned;
+        self.notes.extend(notes);
         let bytes = self.input_bytes / shards.len().max(1) as u64;
         self.shards = shards;
         if !against.is_empty() {

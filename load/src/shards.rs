@@ -40,7 +40,7 @@ use server::{ConnectOptions, Session};
 use sources::Source;
 use targets::swap::{Before, Pair, Swap};
 
-pub(crate) use looked::{Looked, look, planned};
+pub(crate) use looked::{Looked, Planned, look, planned};
 pub(crate) use through_head::why as why_through_head;
 
 use self::filled::{Filled, Loads};
@@ -173,7 +173,7 @@ impl Sharded<'_, '_> {
             target: looked.target.table.name.to_string(),
             job: self.steps.job(),
             path: "shards",
-            why: why(self.options.mode, reports.len()),
+            why: why(self.options.mode, looked.map.shards.len()),
             server: facts.version.text.clone(),
             server_address: looked.target.session.options().server_text(),
             on_duplicate: self.options.on_duplicate.name(),
@@ -191,6 +191,10 @@ impl Sharded<'_, '_> {
             }
             all.finish(&mut self.steps.stopwatch, warnings);
             return all;
+        }
+        if reports.is_empty() {
+            // Their rows were in before.
+            all.shards.extend(looked.map.shards.iter().map(|shard| looked::told(shard, None)));
         }
         for ((report, waited), shard) in reports.into_iter().zip(&looked.map.shards) {
             all.rows += report.rows;

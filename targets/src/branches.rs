@@ -234,6 +234,11 @@ pub fn prepared(session: &mut Session, job: &str) -> Result<Vec<usize>> {
     Ok(all.into_iter().filter(|(name, _)| name == job).map(|(_, number)| number).collect())
 }
 
+/// All transactions that a server has prepared, whoever began them, as the statements of XA take them.
+pub fn names(session: &mut Session) -> Result<Vec<String>> {
+    session.query("XA RECOVER FORMAT='SQL'")?.iter().map(|row| row.text(3)).collect()
+}
+
 /// Appends of this home that a server has prepared branches of: name and number.
 pub fn all_of(session: &mut Session, home: &str) -> Result<Vec<(String, usize)>> {
     let all = all_prepared(session)?;

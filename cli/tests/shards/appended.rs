@@ -251,7 +251,17 @@ fn branches_that_nobody_knows_are_rolled_back_and_those_of_others_stay() {
     ] {
         other.exec(sql).unwrap();
     }
+    let plan = run(&mut growing.scene.command("plan", &APPEND));
+    assert!(!plan.done().out.contains("brings that to an end first"), "{plan:?}");
     growing.append_elsewhere(&[]).done();
+    // What it waits for in vain is named.
+    let path = growing.scene.home.path().join("rows");
+    let rows = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, "900000\tours\t2020-01-01\n").unwrap();
+    growing
+        .append(&["--lock-wait", "1"])
+        .refused(1, &["the shard s1", "may hold it: 'inrush_0123456789abcdef_"]);
+    std::fs::write(&path, rows).unwrap();
     let left = other.query("XA RECOVER").unwrap();
     assert_eq!(left.len(), 1);
     other.exec("XA ROLLBACK 'inrush_0123456789abcdef_0123456789abcdef','0'").unwrap();
@@ -261,6 +271,8 @@ fn branches_that_nobody_knows_are_rolled_back_and_those_of_others_stay() {
     growing.more(60);
     let mut command = growing.command(&[]);
     run(command.env("INRUSH_FAILPOINT", "branches.decided=kill"));
+    let plan = run(&mut growing.scene.command("plan", &APPEND));
+    assert!(plan.done().out.contains("brings that to an end first"), "{plan:?}");
     let row = other.query_row("XA RECOVER FORMAT='SQL'").unwrap();
     let (rollback, begun) = (format!("XA ROLLBACK {}", row.text(3).unwrap()), Instant::now());
     // As long as the connection lives that has prepared it, there is none to others.

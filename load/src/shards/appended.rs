@@ -22,6 +22,7 @@ use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::steps::Steps;
+use send::retry::{Cause, Class, classify};
 use server::{ConnectOptions, Session};
 use sources::Source;
 use targets::branches::{self, Branch};
@@ -305,8 +306,8 @@ impl Branches {
             extends: false,
             one_partition: None,
         };
-        let sent =
-            send::run_within(&prepared, connect, landing, &mut lock, source, steps, session)?;
+        let sent = send::run_within(&prepared, connect, landing, &mut lock, source, steps, session)
+            .map_err(|error| held(error, &mut lock))?;
         let (mut report, mut session) = (sent.report, sent.session);
         failpoint::hit(&format!("branches.sent.{at}"));
         branch.end_rows(&mut session, report.rows)?;
@@ -346,6 +347,21 @@ impl Branches {
         let begun = Instant::now();
         let _ = self.each("thread.commit", |branch, open| branch.commit(&mut open.session));
         begun.elapsed()
+    }
+}
+
+/// A lock that did not come may be that of a prepared transaction, which has no connection to be named by.
+fn held(error: Error, lock: &mut Lock) -> Error {
+    let is_lock = matches!(
+        &error,
+        Error::Server(error) if matches!(classify(error), Class::Again(Cause::LockWait))
+    );
+    let prepared = if is_lock { branches::names(&mut lock.session) } else { Ok(Vec::new()) };
+    match prepared {
+        Ok(prepared) if !prepared.is_empty() => {
+            Error::Prepared { error: Box::new(error), prepared }
+        }
+        _ => error,
     }
 }
 

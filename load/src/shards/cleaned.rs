@@ -41,14 +41,19 @@ pub(super) fn input(
 
 /// Refuses a table whose shards cannot be reached, and an append to which has not ended.
 pub(super) fn refuse_begun(target: &mut Lock) -> Result<(), Error> {
-    let appends = Decisions::of(&target.names).read(&mut target.session)?;
-    match appends.iter().any(|append| append.state != State::Told) {
+    match is_begun(target)? {
         true => Err(Error::Pending {
             target: target.table.name.to_string(),
             what: "shards cannot be reached from here".to_owned(),
         }),
         false => Ok(()),
     }
+}
+
+/// Whether an append has not ended.
+pub(super) fn is_begun(target: &mut Lock) -> Result<bool, Error> {
+    let appends = Decisions::of(&target.names).read(&mut target.session)?;
+    Ok(appends.iter().any(|append| append.state != State::Told))
 }
 
 /// Forgets the appends that others have ended, of a table that has other rows now.
@@ -171,7 +176,7 @@ impl Cleaner<'_> {
         is_decided: bool,
         work: impl Fn(&mut Session) -> server::Result<T>,
     ) -> Result<T, Error> {
-        let shard = self.now(&branch.shard);
+        let shard = &self.now(&branch.shard)?;
         let connect = reached::reached(shard, self.connect)?;
         let wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
         // What is not to be stays with the next load just as well.
@@ -191,10 +196,22 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Where a shard is now, if it has moved since: the table says so, or the load.
-    fn now<'s>(&'s self, then: &'s Shard) -> &'s Shard {
-        let is_same = |shard: &&Shard| shard.server == then.server;
-        self.map.shards.iter().find(is_same).unwrap_or(then)
+    /// The shard where it is now, as the table or the load says. What is written down is not believed: whoever
+    /// may write there would be shown the account.
+    fn now(&self, then: &Shard) -> Result<Shard, Error> {
+        let is_same = |name: &str| name.eq_ignore_ascii_case(&then.server);
+        let known = self.map.shards.iter().find(|shard| is_same(&shard.server));
+        let given = self.options.shard_addresses.iter().find(|(name, _)| is_same(name));
+        let address = known.map(|shard| &shard.address).or(given.map(|(_, address)| address));
+        let server = &then.server;
+        let address = address.cloned().ok_or_else(|| Error::Pending {
+            target: self.target(),
+            what: format!(
+                "{server}, which has some of them, is none of the table's servers any more: --shard \
+                 {server}=HOST:PORT tells where it is"
+            ),
+        })?;
+        Ok(Shard { address, ..then.clone() })
     }
 
     fn target(&self) -> String {

@@ -86,20 +86,39 @@ pub(crate) fn look(
     Ok(Looked { target, map, router, head, sql_mode, time_zone, input, before })
 }
 
+/// How a load would go.
+pub(crate) struct Planned {
+    pub(crate) shards: Vec<ShardReport>,
+    /// For which reasons rows would go through the head; none where they would not.
+    pub(crate) against: Vec<String>,
+    pub(crate) notes: Vec<String>,
+}
+
 /// The same for who only wants to know; changes nothing, so that the server is not asked where it puts rows.
-/// With the reasons for which rows would go through the head, if they would.
 pub(crate) fn planned(
     target: &mut Lock,
     connect: &ConnectOptions,
     options: &LoadOptions,
     source: &mut dyn Source,
-) -> Result<(Vec<ShardReport>, Vec<String>), Error> {
+) -> Result<Planned, Error> {
     let Found { map, router, unreached, .. } = found(target, connect, options, source)?;
     let reasons = router.err().unwrap_or_default();
     if !reasons.is_empty() {
         may_go_through_head(target, options, (&map, &reasons), unreached)?;
     }
-    Ok((map.shards.iter().map(|shard| told(shard, None)).collect(), reasons))
+    let is_begun = cleaned::is_begun(target)?;
+    Ok(Planned {
+        shards: map.shards.iter().map(|shard| told(shard, None)).collect(),
+        against: reasons,
+        notes: is_begun
+            .then(|| {
+                "rows that a load before was to add are not all in, or not taken back: this one brings that to an \
+                 end first"
+                    .to_owned()
+            })
+            .into_iter()
+            .collect(),
+    })
 }
 
 /// Whether rows that cannot go to each shard, for these reasons, may go through the head.
