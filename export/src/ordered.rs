@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn chunks_come_by_turns_as_long_as_there_are_any() {
-        for (workers, expected) in [(1, "0 "), (3, "012   "), (12, "01234567891 1          01  ")] {
+        for (workers, expected) in [(1, "0 "), (3, "012   "), (12, "012345678911          01  ")] {
             let mut text = Vec::new();
             let write = |chunk: &Chunk| {
                 text.extend_from_slice(&chunk.bytes);
