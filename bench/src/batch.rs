@@ -9,13 +9,15 @@
 //! left the same table.
 //!
 //! In reading order: [`clients`] inserts as one cell does, [`grid`] holds the cells, [`loads`] are the
-//! ways that are compared at the end, [`outcome`] is what is printed and [`chart`] what is drawn.
+//! ways that are compared at the end, [`outcome`] is what is printed and [`chart`] what is drawn. [`shards`] is
+//! the same against a head and its shards.
 
 pub mod chart;
 mod clients;
 pub mod grid;
 pub mod loads;
 pub mod outcome;
+pub mod shards;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

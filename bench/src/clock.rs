@@ -53,12 +53,14 @@ impl Clock {
     }
 }
 
-fn cpu_of_server(pid: Option<u32>) -> f64 {
+/// Processor seconds of a process so far; 0 where it is not known.
+pub(crate) fn cpu_of_server(pid: Option<u32>) -> f64 {
     let stat = pid.and_then(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).ok());
     cpu_seconds(&stat.unwrap_or_default(), UTIME)
 }
 
-fn cpu_of_client() -> f64 {
+/// Those of this process, and of the programs that it ran.
+pub(crate) fn cpu_of_client() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     cpu_seconds(&stat, UTIME) + cpu_seconds(&stat, CUTIME)
 }

@@ -45,6 +45,17 @@ impl Tuples {
         Tuples { text, bounds }
     }
 
+    /// Those whose ids leave `rest` when divided by `by`.
+    pub fn every(&self, by: usize, rest: usize) -> Tuples {
+        let (mut text, mut bounds) = (String::new(), vec![0]);
+        for row in (0..self.len()).filter(|row| (row + 1) % by == rest) {
+            text.push_str(self.values(row..row + 1));
+            text.push(',');
+            bounds.push(text.len());
+        }
+        Tuples { text, bounds }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.bounds.len() - 1
@@ -150,6 +161,16 @@ mod tests {
         }
         assert_eq!(text.lines().count(), 50);
         fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn tuples_are_divided_by_their_ids() {
+        let all = Tuples::new(10);
+        let third = all.every(4, 3);
+        assert_eq!(third.len(), 2);
+        let both = format!("{},{}", all.values(2..3), all.values(6..7));
+        assert_eq!(third.values(0..2), both);
+        assert_eq!((0..4).map(|rest| all.every(4, rest).len()).sum::<usize>(), 10);
     }
 
     #[test]

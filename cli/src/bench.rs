@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use bench::batch::shards::ShardsOptions;
 use bench::batch::{self, BatchOptions, Cell};
 use bench::export;
 use bench::host::GivenServer;
@@ -85,15 +86,19 @@ fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
 
 /// Batch sizes and threads.
 fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
+    if let Some(shards) = &args.shards {
+        return batch_shards(args, shards);
+    }
     let defaults = BatchOptions::default();
+    let rows = args.rows.unwrap_or(defaults.rows);
     let mut options = BatchOptions {
-        rows: args.rows,
-        load_rows: args.load_rows.unwrap_or(defaults.load_rows.max(args.rows)),
-        batches: args.batches.clone(),
-        threads: args.threads.clone(),
-        at: Cell { batch: args.at_batch, threads: args.at_threads },
+        rows,
+        load_rows: args.load_rows.unwrap_or(defaults.load_rows.max(rows)),
+        batches: args.batches.clone().unwrap_or(defaults.batches),
+        threads: args.threads.clone().unwrap_or(defaults.threads),
+        at: Cell { batch: args.at_batch, threads: args.at_threads.unwrap_or(defaults.at.threads) },
         sweeps_only: args.sweeps,
-        repeat: args.repeat,
+        repeat: args.repeat.unwrap_or(defaults.repeat),
         time_max: Duration::from_secs(args.seconds),
         keep: args.keep,
         server: given_server(&args.connect)?,
@@ -114,6 +119,42 @@ fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
         let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
         std::fs::write(path, bench::batch::chart::draw(&outcome)).map_err(said)?;
     }
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
+        println!("{text}");
+    } else {
+        print!("{}", outcome.text());
+    }
+    Ok(0)
+}
+
+/// The same against a head and its shards.
+fn batch_shards(args: &BatchBenchArgs, shards: &[usize]) -> Result<u8, Failure> {
+    if given_server(&args.connect)?.is_some() {
+        let only = "--shards starts a head and its shards by itself: without options of a server";
+        return Err(Failure::usage(only));
+    }
+    if args.chart.is_some() || args.load_rows.is_some() || args.log_size.is_some() {
+        let none = "--shards has no --chart, --load-rows and --log-size";
+        return Err(Failure::usage(none));
+    }
+    let defaults = ShardsOptions::default();
+    let options = ShardsOptions {
+        shards: shards.to_vec(),
+        rows: args.rows.unwrap_or(defaults.rows),
+        batches: args.batches.clone().unwrap_or(defaults.batches),
+        threads: args.threads.clone().unwrap_or(defaults.threads),
+        at: Cell { batch: args.at_batch, threads: args.at_threads.unwrap_or(defaults.at.threads) },
+        repeat: args.repeat.unwrap_or(defaults.repeat),
+        time_max: Duration::from_secs(args.seconds),
+        memory: args.memory.clone(),
+        data_dir: args.data_dir.clone().unwrap_or(defaults.data_dir),
+        keep: args.keep,
+        ..defaults
+    };
+    signals::watch(&options.interrupt, false)?;
+    let outcome = bench::batch::shards::run(&options, &mut |line| eprintln!("{line}"))
+        .map_err(Failure::failed)?;
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
         println!("{text}");

@@ -7,6 +7,8 @@ mod bad_file;
 #[cfg(feature = "bench")]
 mod bench_export;
 #[cfg(feature = "bench")]
+mod bench_shards;
+#[cfg(feature = "bench")]
 mod bench_split;
 mod checked;
 mod command_line;

@@ -324,6 +324,36 @@ fn a_load_of_shards_killed_at_any_step_leaves_the_old_rows_or_the_new_ones() {
 }
 
 #[test]
+fn a_map_that_changes_meanwhile_ends_the_load() {
+    let Some(shards) = shards() else { return };
+    let mut scene = Scene::new(&shards, "HASH (id)", &[]);
+    scene.rows(1, 100);
+    scene.load(&[]).done();
+    scene.rows(1, 300);
+    let mut session = shards.session().unwrap();
+    let mut move_to = |port: u16| {
+        session.exec(&format!("ALTER SERVER s2 OPTIONS (PORT {port})")).unwrap();
+    };
+    for (mode, place) in [("replace", "shards.swap"), ("append", "branches.decide")] {
+        let mut command = scene.command("load", &["--mode", mode]);
+        let mut child = start(command.env("INRUSH_FAILPOINT", format!("{place}=pause")));
+        wait_paused(&mut child);
+        move_to(1);
+        resume(&child);
+        let outcome = finish(child);
+        move_to(shards.port(1));
+        let said = format!("t on s2 (127.1:{}) and is", shards.port(1));
+        outcome.refused(1, &["nothing was published", &said, "on s2 (127.1:1) now"]);
+        assert_eq!(scene.count(), 100, "{mode}");
+        scene.load(&["--mode", "replace"]).done();
+        scene.is_whole(mode);
+        scene.rows(1, 100);
+        scene.load(&["--mode", "replace"]).done();
+        scene.rows(101, 200);
+    }
+}
+
+#[test]
 fn a_reader_sees_the_old_rows_of_all_shards_or_the_new_ones() {
     let Some(shards) = shards() else { return };
     let scene = Scene::new(&shards, "HASH (id)", &[]);

@@ -28,7 +28,7 @@ use self::hash::{KeyForm, KeyHash};
 use self::maker::Maker;
 use self::time_part::NoValue;
 
-pub use self::sample::{Sample, differences};
+pub use self::sample::{Sample, differences, differences_of};
 
 /// Collations by name.
 pub type Collations = HashMap<String, Arc<Collation>>;

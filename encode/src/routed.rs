@@ -14,8 +14,9 @@
 //! reads the input by itself. Pieces are cut where their bytes say, in both cases the same.
 //!
 //! In reading order: `placer` where a row goes, `piece` what travels, `queue` how, `partition_source` who
-//! takes it, `shared_reading` who brings it.
+//! takes it, `shared_reading` who brings it; before all that, `head_rows` for the server to be asked about.
 
+mod head_rows;
 mod partition_source;
 mod piece;
 mod placer;
@@ -35,6 +36,7 @@ use crate::column_source::Input;
 use crate::partition::Router;
 use crate::row_keys::KeyPlan;
 
+pub use self::head_rows::head_rows;
 use self::partition_source::PartitionSource;
 pub use self::queue::Waits;
 pub use self::shared_reading::{SharedReading, Shares};

@@ -328,6 +328,16 @@ pub enum Error {
         /// The table on the head, quoted.
         record: String,
     },
+    /// Rows were told apart for other shards than there are now.
+    #[error(
+        "the shards of {target} are not what they were when the load began, and nothing was published: {what}"
+    )]
+    ShardsMoved {
+        /// The table.
+        target: String,
+        /// What of them.
+        what: String,
+    },
     /// The head does not find the rows that went to the shards.
     #[error(
         "the head finds the rows for {target} otherwise than they were sent, and nothing was published: {what}"

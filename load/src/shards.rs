@@ -129,6 +129,7 @@ impl Sharded<'_, '_> {
         let published = filled.and_then(|filled| {
             let warnings = self.steps.last_step(Stage::Publish, || {
                 failpoint::hit("shards.swap");
+                looked::check_map(&mut looked, self.options)?;
                 swap(&mut looked, self.options)?;
                 failpoint::hit("shards.swapped");
                 let _shield = self.options.interrupt.shield();

@@ -264,4 +264,15 @@ fn a_rule_that_is_not_the_servers_is_found_out() {
         let said = tried.differences(&by).unwrap_or_default();
         assert!(said.contains(expected), "{sql}: {said}");
     }
+    // Rows of an input, by the places that were found for them.
+    let sql = "(a INT, s VARCHAR(20)) ENGINE=MEMORY PARTITION BY HASH (a) PARTITIONS 3";
+    let mut tried = Tried::new(&connect, &mut db, sql);
+    let router = tried.router(&tried.partitioning()).unwrap();
+    let row = |value: &str, place| (vec![Some(value.as_bytes().to_vec())], Some(place));
+    let mut rows: Vec<_> = (0..2_000).map(|a| row(&a.to_string(), a % 3)).collect();
+    let lock = &mut tried.lock;
+    assert_eq!(partition::differences_of(lock, &router, rows.clone()).unwrap(), None);
+    rows[1_234].1 = Some(0);
+    let said = partition::differences_of(lock, &router, rows).unwrap().unwrap();
+    assert!(said.contains("(a) = (\"1234\") into partition p1"), "{said}");
 }

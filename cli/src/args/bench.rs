@@ -36,30 +36,34 @@ pub(crate) enum BenchCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct BatchBenchArgs {
-    /// Rows that each cell of the grid inserts.
-    #[arg(long, default_value_t = 400_000)]
-    pub(crate) rows: u64,
+    /// Against a head with Spider and so many shards, all of them servers of the benchmark's own: what a row
+    /// takes of processors through the head, straight to the shards, and by Inrush.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) shards: Option<Vec<usize>>,
+    /// Rows that each cell of the grid inserts [default: 400000; with --shards 100000].
+    #[arg(long)]
+    pub(crate) rows: Option<u64>,
     /// Rows of the loads at the end [default: 2000000, or --rows if that is more].
     #[arg(long, value_name = "ROWS")]
     pub(crate) load_rows: Option<u64>,
-    /// Batch sizes: rows of an INSERT.
-    #[arg(long, value_delimiter = ',', value_name = "A,B", default_values_t = bench::batch::BATCHES)]
-    pub(crate) batches: Vec<usize>,
-    /// Numbers of threads, each with a connection.
-    #[arg(long, value_delimiter = ',', value_name = "A,B", default_values_t = bench::batch::THREADS)]
-    pub(crate) threads: Vec<usize>,
+    /// Batch sizes: rows of an INSERT [default: 1,10,100,500,1000,2000,5000,10000; with --shards 10,100,1000].
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) batches: Option<Vec<usize>>,
+    /// Numbers of threads, each with a connection [default: 1,2,4,8,16,32,64,128; with --shards 1,4,8].
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) threads: Option<Vec<usize>>,
     /// The batch size at which numbers of threads are compared.
     #[arg(long, value_name = "ROWS", default_value_t = 1_000)]
     pub(crate) at_batch: usize,
-    /// The number of threads at which batch sizes are compared.
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    pub(crate) at_threads: usize,
+    /// The number of threads at which batch sizes are compared [default: 16; with --shards 4].
+    #[arg(long, value_name = "N")]
+    pub(crate) at_threads: Option<usize>,
     /// Measure these two comparisons only, not every batch size with every number of threads.
     #[arg(long)]
     pub(crate) sweeps: bool,
-    /// Runs of each cell of the comparisons or near the best, and of each load.
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub(crate) repeat: usize,
+    /// Runs of each cell of the comparisons or near the best, and of each load [default: 3; with --shards 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) repeat: Option<usize>,
     /// End a cell's run after so many seconds: slow cells insert fewer rows.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) seconds: u64,

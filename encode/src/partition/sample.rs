@@ -37,10 +37,34 @@ pub fn differences(
         router.columns().iter().map(|&position| lock.table.columns[position].clone()).collect();
     let maker = Maker { columns: &columns, router, convert: plain(convert) };
     let (rows, places) = maker.rows(&partitioning);
+    compare(lock, router, (&partitioning, &columns), (&rows, &places))
+}
+
+/// The same of rows of an input, each with its partition as it was found here.
+///
+/// Errors: a server that cannot be asked.
+pub fn differences_of(
+    lock: &mut Lock,
+    router: &Router,
+    rows: Vec<(Sample, Option<usize>)>,
+) -> Result<Option<String>, Error> {
+    let Some(partitioning) = lock.table.partitioning.clone() else { return Ok(None) };
+    let columns: Vec<Column> =
+        router.columns().iter().map(|&position| lock.table.columns[position].clone()).collect();
+    let (rows, places): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+    compare(lock, router, (&partitioning, &columns), (&rows, &places))
+}
+
+fn compare(
+    lock: &mut Lock,
+    router: &Router,
+    (partitioning, columns): (&Partitioning, &[Column]),
+    (rows, places): (&[Sample], &[Option<usize>]),
+) -> Result<Option<String>, Error> {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let is_bytes: Vec<bool> =
         columns.iter().map(|column| column.sql_type.family() == Family::Bytes).collect();
-    let trial = Trial { columns: &names, is_bytes: &is_bytes, by: &partitioning, rows: &rows };
+    let trial = Trial { columns: &names, is_bytes: &is_bytes, by: partitioning, rows };
     let seen = match lock.try_rows(&trial) {
         Err(error) if error.errno().is_some() => {
             return Ok(Some(format!("the server does not try it: {error}")));

@@ -108,6 +108,7 @@ impl Sharded<'_, '_> {
         let (options, target) = (self.options, looked.target.table.name.to_string());
         let publish = || {
             failpoint::hit("branches.decide");
+            looked::check_map(&mut looked, options)?;
             decide(&mut looked.target, &decisions, &append)?;
             append.state = State::Decided;
             let _shield = options.interrupt.shield();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use encode::inspected::Inspected;
 use encode::partition;
-use encode::routed::RowRouter;
+use encode::routed::{RowRouter, head_rows};
 use job::error::Error;
 use job::options::{LoadOptions, LoadPath, Mode};
 use job::report::{Report, ShardReport};
@@ -17,7 +17,7 @@ use targets::Lock;
 use targets::branches;
 use targets::decisions::Append;
 use targets::shards::{Shard, ShardMap};
-use values::SqlMode;
+use values::{SqlMode, SqlType};
 
 use super::cleaned::{self, Cleaner};
 use super::reached::asks_by_head;
@@ -60,10 +60,7 @@ pub(crate) fn look(
         false => before = Cleaner { connect, options, map: &map }.clean(&mut target, &input)?,
     }
     let router = match (router, &inspected.router) {
-        (Ok(router), Some(partitions)) => {
-            let differences = partition::differences(&mut target, partitions, &inspected.convert)?;
-            differences.map_or(Ok(router), |what| Err(vec![what]))
-        }
+        (Ok(router), Some(_)) => tried(&mut target, &inspected, router, (options, source))?,
         (router, _) => router,
     };
     let is_empty = options.mode != Mode::Insert || target.is_empty()?;
@@ -139,6 +136,57 @@ fn may_go_through_head(
             // What befell it says most.
             false => Err(of(&unreached.shard, unreached.error)),
         },
+    }
+}
+
+/// Has the head say where it puts rows that are made for it, and the first ones of the input; gives the router
+/// back, or what the head puts elsewhere.
+fn tried(
+    target: &mut Lock,
+    inspected: &Inspected,
+    router: RowRouter,
+    (options, source): (&LoadOptions, &mut dyn Source),
+) -> Result<Result<RowRouter, Vec<String>>, Error> {
+    let Some(partitions) = &inspected.router else { return Ok(Ok(router)) };
+    let of_table = |at: &usize| target.table.columns[*at].sql_type.clone();
+    let types: Vec<SqlType> = partitions.columns().iter().map(of_table).collect();
+    if let Some(what) = partition::differences(target, partitions, &inspected.convert)? {
+        return Ok(Err(vec![what]));
+    }
+    let rows = head_rows(&router, &types, source, &options.interrupt)?;
+    let other = partition::differences_of(target, partitions, rows)?;
+    Ok(other.map_or(Ok(router), |what| Err(vec![format!("of the rows of the input, {what}")])))
+}
+
+/// Sees that the shards are still where they were when rows were told apart for them. What the table's own
+/// definition says is compared once more in the swap; where its servers are, only here.
+///
+/// Errors: they are not.
+pub(super) fn check_map(looked: &mut Looked, options: &LoadOptions) -> Result<(), Error> {
+    let Looked { target, map, .. } = looked;
+    let name = target.table.name.clone();
+    let definition = catalog::definition(&mut target.session, &name)?;
+    let given = &options.shard_addresses;
+    let now = ShardMap::read(&mut target.session, (&name, &definition), given)?;
+    let changed = |what: String| Err(Error::ShardsMoved { target: name.to_string(), what });
+    let now = match now {
+        Ok(now) => now,
+        Err(why) => return changed(format!("its map has changed meanwhile: {why}")),
+    };
+    let pairs = map.shards.iter().zip(&now.shards);
+    match pairs.into_iter().find(|(before, now)| before != now) {
+        None if map.shards.len() == now.shards.len() => Ok(()),
+        None => changed("it has other partitions than before".to_owned()),
+        Some((before, now)) => changed(format!(
+            "partition {} was {} on {} ({}) and is {} on {} ({}) now",
+            before.partition,
+            before.table,
+            before.server,
+            before.address,
+            now.table,
+            now.server,
+            now.address
+        )),
     }
 }
 

@@ -1,0 +1,160 @@
+//! What a run of the benchmark of shards found: as text for people and as JSON.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::ways::Run;
+use crate::batch::grid::{grouped, median};
+use crate::machine::Machine;
+
+/// A whole run.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShardsOutcome {
+    /// Version of Inrush.
+    pub inrush_version: &'static str,
+    /// Version of the servers.
+    pub server_version: String,
+    /// The machine, which all of them share.
+    pub machine: Machine,
+    /// The command of this run.
+    pub command: String,
+    /// Rows of each run, unless time was over.
+    pub rows: u64,
+    /// Seconds after which INSERTs began no further statement.
+    pub seconds_max: f64,
+    /// Each way with each number of shards.
+    pub ways: Vec<WayOutcome>,
+}
+
+/// A way with a number of shards.
+#[derive(Clone, Debug, Serialize)]
+pub struct WayOutcome {
+    /// Its name.
+    pub way: String,
+    /// Shards.
+    pub shards: usize,
+    /// What each run took.
+    pub runs: Vec<Run>,
+}
+
+impl WayOutcome {
+    fn median(&self, figure: impl Fn(&Run) -> f64) -> f64 {
+        median(&self.runs.iter().map(figure).collect::<Vec<f64>>())
+    }
+
+    /// Rows a second: the median of the runs.
+    pub fn rate(&self) -> f64 {
+        self.median(|run| run.rows as f64 / run.seconds.max(1e-9))
+    }
+
+    /// Microseconds of processors a row: of the head, of all shards, of the client.
+    pub fn micros(&self) -> [f64; 3] {
+        let per_row = |seconds: f64, run: &Run| seconds * 1e6 / run.rows.max(1) as f64;
+        [
+            self.median(|run| per_row(run.head_cpu_seconds, run)),
+            self.median(|run| per_row(run.shards_cpu_seconds.iter().sum(), run)),
+            self.median(|run| per_row(run.client_cpu_seconds, run)),
+        ]
+    }
+}
+
+impl ShardsOutcome {
+    /// A line for each way with each number of shards.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "Inrush {}, servers {}\n{}\n{}\n\n",
+            self.inrush_version,
+            self.server_version,
+            self.machine.line(),
+            self.command
+        );
+        let heading =
+            format!("{} rows, or those of {} s", grouped(self.rows as f64), self.seconds_max);
+        let _ = writeln!(
+            text,
+            "{heading:<46} {:>6} {:>9} {:>6} {:>7} {:>7} {:>8}   each shard, s",
+            "shards", "rows/s", "head", "shards", "client", "x first"
+        );
+        let mut names: Vec<&str> = Vec::new();
+        for way in &self.ways {
+            if !names.contains(&way.way.as_str()) {
+                names.push(&way.way);
+            }
+        }
+        for name in names {
+            let mut first = None;
+            for way in self.ways.iter().filter(|way| way.way == name) {
+                let micros = way.micros();
+                let sum: f64 = micros.iter().sum();
+                let first = *first.get_or_insert(sum);
+                let [head, shards, client] = micros;
+                let _ = writeln!(
+                    text,
+                    "{name:<46} {:>6} {:>9} {head:>6.1} {shards:>7.1} {client:>7.1} {:>8.2}   {}",
+                    way.shards,
+                    grouped(way.rate()),
+                    if first > 0.0 { sum / first } else { 0.0 },
+                    each_shard(way.runs.last())
+                );
+            }
+        }
+        text.push_str(
+            "\nhead, shards, client: microseconds of processors a row. x first: their sum, by that of the first \
+             number of shards.\nAll servers share the processors of this machine, so it is this that has to stay \
+             the same for rows/s to grow with\nmachines, and shards have to be done at the same time. each shard: when it had all its rows, in \
+             the last run; of Inrush,\nwhat of that it waited for rows of the input. INSERT: rows of a statement x \
+             clients; to the shards: each client has one.\nRows of every run are counted, and CHECK TABLE on the \
+             head sees that each is where it belongs.\n",
+        );
+        text
+    }
+}
+
+/// When each shard was done: `1.20 (0.31)`.
+fn each_shard(run: Option<&Run>) -> String {
+    let Some(run) = run else { return String::new() };
+    let shard = |(at, finished): (usize, &f64)| match run.waited_seconds.get(at) {
+        Some(waited) => format!("{finished:.2} ({waited:.2})"),
+        None => format!("{finished:.2}"),
+    };
+    run.finished_seconds.iter().enumerate().map(shard).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_told_by_the_row_and_beside_the_first() {
+        let run = |rows, shards: &[f64]| Run {
+            rows,
+            seconds: 2.0,
+            head_cpu_seconds: 0.5,
+            shards_cpu_seconds: shards.to_vec(),
+            client_cpu_seconds: 0.25,
+            finished_seconds: vec![1.5; shards.len()],
+            waited_seconds: Vec::new(),
+        };
+        let way = |shards, runs| WayOutcome { way: "w".to_owned(), shards, runs };
+        let one = way(1, vec![run(100_000, &[1.0])]);
+        let two = way(2, vec![run(100_000, &[1.0, 1.75])]);
+        assert_eq!(one.micros(), [5.0, 10.0, 2.5]);
+        assert_eq!(one.rate(), 50_000.0);
+        let outcome = ShardsOutcome {
+            inrush_version: "0",
+            server_version: "0".to_owned(),
+            machine: Machine::here(),
+            command: String::new(),
+            rows: 100_000,
+            seconds_max: 5.0,
+            ways: vec![one, two],
+        };
+        let text = outcome.text();
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("w ")).collect();
+        assert!(
+            lines[0].contains(" 1.00   1.50") && lines[1].contains(" 2.00   1.50 1.50"),
+            "{text}"
+        );
+    }
+}

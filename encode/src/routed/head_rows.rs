@@ -1,0 +1,127 @@
+//! The first rows of an input, for the server to say where it would put them.
+//!
+//! They go the way that all rows go: read from the file as it is written, converted, placed. What is stored of
+//! them is text again for the server.
+
+use job::error::Error;
+use job::stop::Stop;
+use server::Interrupt;
+use sources::{Rows, Source, Visit};
+use values::SqlType;
+use values::decode::Decoder;
+
+use super::RowRouter;
+use crate::partition::{Sample, Unplaced};
+use crate::reading;
+use crate::row_keys::KeyReader;
+
+/// Rows that are tried.
+const ROWS_MAX: usize = 2_000;
+/// Of fewer where the columns are wide: the server's table for them is in its memory, each value as wide as its
+/// column.
+const TABLE_BYTES_MAX: usize = 8 << 20;
+/// What a column takes there that is no text.
+const COLUMN_BYTES: usize = 64;
+
+/// Rows of an input, each with its partition, None being that no partition takes it; and its start again.
+/// `types` are those of the columns that the router looks at, in its order. None of moments, which are told
+/// by the clock of a session.
+///
+/// Errors: what is no row; reading.
+pub fn head_rows(
+    router: &RowRouter,
+    types: &[SqlType],
+    source: &mut dyn Source,
+    interrupt: &Interrupt,
+) -> Result<Vec<(Sample, Option<usize>)>, Error> {
+    let decoders: Option<Vec<Decoder>> = types.iter().map(decoder).collect();
+    let Some(decoders) = decoders else { return Ok(Vec::new()) };
+    let width: usize = types.iter().map(width).sum();
+    let mut head = Head {
+        router,
+        columns: KeyReader::new(router.plan.clone()),
+        decoders,
+        count: ROWS_MAX.min(TABLE_BYTES_MAX / width.max(1)),
+        rows: Vec::new(),
+        key: Vec::new(),
+    };
+    let read = reading::read_alone(source, interrupt, |chunk, batch| {
+        batch.visit(chunk, &mut head);
+        Ok(head.rows.len() < head.count)
+    });
+    match read {
+        Ok(()) => {}
+        Err(Stop::Failed(error)) => return Err(error),
+        Err(_) => {
+            interrupt.check()?;
+            return Err(Error::Internal("reading stopped without a reason".to_owned()));
+        }
+    }
+    source.restart()?;
+    Ok(head.rows)
+}
+
+fn decoder(sql_type: &SqlType) -> Option<Decoder> {
+    match sql_type {
+        SqlType::Timestamp { .. } => None,
+        sql_type => Decoder::new(sql_type),
+    }
+}
+
+fn width(sql_type: &SqlType) -> usize {
+    match sql_type {
+        SqlType::Char { chars, .. } | SqlType::VarChar { chars, .. } => 4 * *chars as usize,
+        SqlType::Binary { bytes, .. } => *bytes as usize,
+        SqlType::VarBinary { bytes, .. } => *bytes as usize,
+        _ => COLUMN_BYTES,
+    }
+}
+
+struct Head<'r> {
+    router: &'r RowRouter,
+    columns: KeyReader,
+    decoders: Vec<Decoder>,
+    count: usize,
+    rows: Vec<(Sample, Option<usize>)>,
+    key: Vec<u8>,
+}
+
+impl Visit for &mut Head<'_> {
+    type Output = ();
+
+    fn rows<R: Rows>(self, rows: R) {
+        for row in rows.iter() {
+            if self.rows.len() == self.count {
+                break;
+            }
+            // What will be refused for its values goes nowhere.
+            if self.columns.read(row)
+                && let Some(row) = self.row()
+            {
+                self.rows.push(row);
+            }
+        }
+    }
+}
+
+impl Head<'_> {
+    /// The row that was read, if it has a partition or none takes it.
+    fn row(&mut self) -> Option<(Sample, Option<usize>)> {
+        let mut values = Sample::new();
+        for (at, decoder) in self.decoders.iter().enumerate() {
+            let Some(stored) = self.columns.stored(at).ok()? else {
+                values.push(None);
+                continue;
+            };
+            let mut text = Vec::new();
+            decoder.decode(stored, &mut text).ok()?;
+            values.push(Some(text));
+        }
+        let stored = |at| self.columns.stored(at).unwrap_or_default();
+        match self.router.router.place(stored, &mut self.key) {
+            Ok(place) => Some((values, Some(place))),
+            Err(Unplaced::NoPartition(_)) => Some((values, None)),
+            Err(Unplaced::OutOfRange | Unplaced::Unknown(_)) => None,
+        }
+    }
+}
