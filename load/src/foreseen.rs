@@ -61,7 +61,7 @@ pub(crate) fn estimate(
         None => Some(position),
     });
     let fields: Vec<Option<usize>> = fields.collect();
-    let direct = Estimate::of_first_chunk(source, |chunk, batch| {
+    let direct = Estimate::of_first_chunk(source, memory, |chunk, batch| {
         batch.visit(chunk, Lengths { fields: &fields, columns: &table.columns })
     })?;
     let Some((sample, rows, total)) = direct else { return Ok(None) };

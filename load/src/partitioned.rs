@@ -122,7 +122,8 @@ fn reached(source: &mut dyn Source, inspected: &Inspected) -> Result<BTreeSet<us
     if reaching.columns.iter().any(|bound| matches!(bound.input, Input::AutoIncrement(_))) {
         return Ok(BTreeSet::new());
     }
-    let seen = first_chunk(source, |chunk: &Chunk, batch: &Batch| batch.visit(chunk, reaching))?;
+    let seen =
+        first_chunk(source, None, |chunk: &Chunk, batch: &Batch| batch.visit(chunk, reaching))?;
     Ok(seen.map_or_else(BTreeSet::new, |seen| seen.found))
 }
 

@@ -93,6 +93,12 @@ pub trait Source: Send {
     /// Bytes handed out or skipped so far, in the unit of `bytes_total`.
     fn bytes_read(&self) -> u64;
 
+    /// Whether bytes of the input are bytes of its text, so that of a small piece too it is known how much
+    /// of all it is. Asked while one is read.
+    fn counts_text(&self) -> bool {
+        false
+    }
+
     /// To be set by whoever has no use for what is being read, so that nobody waits for a pipe:
     /// `next_chunk` then gives [`crate::Error::Stopped`].
     fn given_up(&self) -> Arc<AtomicBool>;

@@ -406,6 +406,10 @@ impl Source for FileSource {
         self.bytes_before + self.current.as_ref().map_or(0, OpenFile::bytes_read)
     }
 
+    fn counts_text(&self) -> bool {
+        self.current.as_ref().is_some_and(|open| open.stream.consumed().is_none())
+    }
+
     fn given_up(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.ends.given_up)
     }

@@ -14,6 +14,9 @@ use self::fixed::Fixed;
 use crate::batch::text::{DECODE, QUOTED};
 use crate::delimited::dialect::Dialect;
 
+/// Bytes that are looked at first for the end of one record.
+const FIRST_BYTES: usize = 1 << 10;
+
 /// The special bytes of a dialect.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexer {
@@ -257,7 +260,12 @@ impl Lexer {
     pub(crate) fn record_size(&self, bytes: &[u8], last: bool) -> Option<usize> {
         let mut sink = FirstRow::default();
         let mut cursor = self.cursor(0);
-        self.run(&mut cursor, bytes, bytes.len(), last, &mut sink);
+        let mut stop = 0;
+        while stop < bytes.len() && sink.end.is_none() {
+            // Most end soon, and what is behind need not be looked at.
+            stop = (stop * 2).max(FIRST_BYTES).min(bytes.len());
+            self.run(&mut cursor, bytes, stop, last, &mut sink);
+        }
         sink.end.or((last && !bytes.is_empty()).then_some(bytes.len()))
     }
 
