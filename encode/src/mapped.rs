@@ -11,12 +11,13 @@
 //! those of the line, and all that loads do with rows they do with these.
 //!
 //! In reading order: [`mapping`] what is declared, `condition` of which lines, `resolved` where that is in a
-//! line, `made` what is made of it, [`known`] rows by their keys, `key` those of lines, `key_hash` how they are hashed, `own` the lines that stand for them, `recent` what was found for lines that said the same, `picking` the rows of a
-//! batch, and `source` that looks like one of the table's rows alone.
+//! line, `made` what is made of it, [`known`] rows by their keys, `key` those of lines, `key_table` many of
+//! them, `own` the lines that stand for them, `recent` what was found for lines that said the same, `picking`
+//! the rows of a batch, and `source` that looks like one of the table's rows alone.
 
 mod condition;
 mod key;
-mod key_hash;
+mod key_table;
 pub mod known;
 mod made;
 pub mod mapping;
@@ -34,8 +35,7 @@ use sources::Source;
 
 pub use condition::{Condition, Test, number};
 pub use key::{GivenRow, KeyOf, Keyless, LineKeys, LineRow, RowKeys};
-pub use key_hash::{ByKey, KeyHash, KeyHasher};
-pub use known::{Gathering, Known};
+pub use known::{Entities, Gathering, Known, LookedUpRows};
 pub use mapping::{Entity, From, Lookup, Mapping, OnConflict, Piece, Wanted};
 pub use own::OwnLines;
 pub use recent::{Mark, Recent};
@@ -61,5 +61,9 @@ pub struct Share {
 impl Select for Share {
     fn select(&self, lines: Box<dyn Source>) -> sources::Result<Box<dyn Source>> {
         source::MappedSource::new(lines, self).map(|source| Box::new(source) as Box<dyn Source>)
+    }
+
+    fn line_bytes(&self) -> Option<u64> {
+        self.own.as_ref().map(|own| own.line_bytes())
     }
 }

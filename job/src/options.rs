@@ -180,6 +180,11 @@ pub trait Select: fmt::Debug + Send + Sync {
     ///
     /// Errors: lines that have no such rows.
     fn select(&self, lines: Box<dyn Source>) -> sources::Result<Box<dyn Source>>;
+
+    /// Bytes of the lines that have them; none if that may be all.
+    fn line_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Everything about one load that is not the connection.

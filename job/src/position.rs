@@ -122,9 +122,11 @@ fn offset(chunk: &Chunk, offset: u64) -> Option<u64> {
 }
 
 /// Finds lines and bytes of the file for rows of one chunk after the other, in order: each byte is
-/// looked at once. In a chunk whose records have places of their own it is asked for each.
+/// looked at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places {
+    /// The record at hand, where records have places of their own.
+    record: usize,
     /// Where in the chunk bytes were counted up to, and the byte of the file there.
     at: usize,
     offset: u64,
@@ -136,7 +138,7 @@ pub struct Places {
 impl Places {
     /// At the start of `chunk`.
     pub fn of(chunk: &Chunk) -> Places {
-        Places { at: 0, offset: chunk.offset, line_at: 0, line: chunk.line_at(0) }
+        Places { record: 0, at: 0, offset: chunk.offset, line_at: 0, line: chunk.line_at(0) }
     }
 
     /// Line and byte of the file at which the row at `at` begins, which is not before that of the
@@ -151,20 +153,25 @@ impl Places {
     #[inline]
     pub fn advance_bytes(&mut self, chunk: &Chunk, at: usize) -> u64 {
         if !chunk.places.is_empty() {
-            self.at = at;
-            return chunk.offset_at(at);
+            self.enter_record(chunk, at);
         }
         self.offset += chunk.file_bytes_between(self.at, at);
         self.at = at;
         self.offset
     }
 
+    /// Counts on from the record that `at` is in.
+    fn enter_record(&mut self, chunk: &Chunk, at: usize) {
+        while let Some(next) = chunk.places.get(self.record + 1).filter(|next| next.at <= at) {
+            let record = self.record + 1;
+            let (at, line) = (next.at, next.line);
+            *self = Places { record, at, offset: next.offset, line_at: at, line };
+        }
+    }
+
     /// Line of the file on which the row begins that was asked about last.
     #[inline]
     pub fn line(&mut self, chunk: &Chunk) -> u64 {
-        if !chunk.places.is_empty() {
-            return chunk.line_at(self.at);
-        }
         self.line += chunk.lines_between(self.line_at, self.at);
         self.line_at = self.at;
         self.line
@@ -178,5 +185,29 @@ impl Places {
         }
         let (line, bytes) = self.advance(chunk, at);
         Position { file: file_of(chunk, at, files), line, offset: offset(chunk, bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sources::RecordPlace;
+
+    use super::*;
+
+    #[test]
+    fn places_of_records_from_anywhere_are_theirs() {
+        let place = |at, offset, line| RecordPlace { at, file: 0, offset, line };
+        let chunk = Chunk {
+            offset: 40,
+            first_line: 5,
+            bytes: b"a\n\"b\nb\"\nc\n".to_vec(),
+            places: vec![place(0, 40, 5), place(2, 70, 9), place(8, 76, 11)],
+            ..Chunk::default()
+        };
+        let mut places = Places::of(&chunk);
+        let seen: Vec<_> = [0, 2, 5, 8].map(|at| places.advance(&chunk, at)).to_vec();
+        assert_eq!(seen, [(5, 40), (9, 70), (10, 73), (11, 76)]);
+        let mut late = Places::of(&chunk);
+        assert_eq!(late.advance(&chunk, 8), (11, 76));
     }
 }

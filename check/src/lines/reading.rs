@@ -15,7 +15,7 @@ use sources::{Batch, Chunk, Rows, Source};
 use super::placed::is_unique;
 use super::shared::Shared;
 use super::subject::LineTable;
-use super::worker::Worker;
+use super::worker::{Worker, takes_last};
 use super::{Gathered, LinesCheck};
 
 pub(super) fn gather(
@@ -29,7 +29,7 @@ pub(super) fn gather(
         source.set_fields(lines.kinds()).map_err(usage)?;
         lines
     };
-    let entity = |table: &LineTable| table.key.as_ref().map(|_| Gathering::default());
+    let entity = |table: &LineTable| table.key.as_ref().map(|_| Gathering::new(takes_last(table)));
     let shared = Shared {
         check,
         reading: Reading::new(source, Stage::Inspect, check.progress, &check.options.interrupt),
@@ -39,7 +39,7 @@ pub(super) fn gather(
             .rules
             .iter()
             .filter(|rule| is_unique(rule))
-            .map(|_| Gathering::default())
+            .map(|_| Gathering::new(false))
             .collect(),
         bad: Mutex::default(),
         bad_count: AtomicU64::new(0),

@@ -1,8 +1,7 @@
 //! What one worker finds of each line: its faults, and its key in each entity.
 
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use encode::fault::FaultKind;
 use encode::mapped::known::LineAt;
@@ -14,6 +13,7 @@ use job::error::Error;
 use job::position::{Places, Position};
 use job::stop::Stop;
 use sources::{Chunk, Row, Rows, TextRow, TextRows, Value};
+use twox_hash::XxHash3_128;
 
 use super::placed::{PlacedRule, bytes, is_unique, placed};
 use super::rule::Asks;
@@ -21,6 +21,9 @@ use super::shared::Shared;
 use super::subject::LineTable;
 use super::{BadLine, LinesCheck, LookedUp};
 use crate::judge::Judge;
+
+/// Lines whose marks are made before the first of them is looked at: so many waits for memory at once.
+const BLOCK_LINES: usize = 64;
 
 /// Something that is wrong with a line, and what it has in common with others.
 type Fault = (Also, String);
@@ -51,8 +54,8 @@ struct Seat<'a> {
     /// Lines of an entity that were good and taken down, by all that counts of them; none where each
     /// line counts.
     recent: Option<Recent<()>>,
-    /// What the line at hand says of the entity.
-    mark: Option<Mark>,
+    /// What the lines of a block say of the entity.
+    marks: Vec<Option<Mark>>,
     /// Whether a good line before has said just that.
     is_known: bool,
 }
@@ -71,11 +74,13 @@ struct Here<'a> {
     chunk: &'a Chunk,
     places: &'a mut Places,
     place: LinePlace,
+    bytes: u32,
 }
 
 impl Here<'_> {
     fn at(&mut self) -> LineAt {
-        LineAt { place: self.place, line: self.places.line(self.chunk) }
+        let ((file, offset), bytes) = (self.place, self.bytes);
+        LineAt { file, offset, line: self.places.line(self.chunk), bytes }
     }
 }
 
@@ -88,6 +93,9 @@ pub(super) struct Worker<'a> {
     /// The slot of each table, if it has one.
     slot_of: Vec<Option<usize>>,
     faults: Vec<Fault>,
+    /// What the line at hand says of an entity, and room for its values.
+    said: Vec<u8>,
+    room: [Vec<u8>; 2],
     /// The line at hand: the how manieth it is, from 1.
     line: u64,
 }
@@ -134,7 +142,7 @@ impl<'a> Worker<'a> {
                 lookups: lookups(table, check.lookups),
                 slots: own.iter().copied().collect(),
                 recent: None,
-                mark: None,
+                marks: Vec::new(),
                 is_known: false,
                 table,
             };
@@ -149,19 +157,33 @@ impl<'a> Worker<'a> {
         let seats = check.tables.iter().zip(&slot_of).map(seat);
         let seats = seats.collect::<sources::Result<_>>()?;
         let rules = placed(check, &shared.lines)?;
-        Ok(Worker { shared, rules, seats, slots, slot_of, faults: Vec::new(), line: 0 })
+        Ok(Worker {
+            shared,
+            rules,
+            seats,
+            slots,
+            slot_of,
+            faults: Vec::new(),
+            said: Vec::new(),
+            room: Default::default(),
+            line: 0,
+        })
     }
 
     pub(super) fn take(&mut self, chunk: &Chunk, rows: TextRows<'_>) -> Result<(), Stop> {
         let mut places = Places::of(chunk);
         for index in 0..rows.len() {
+            if index % BLOCK_LINES == 0 {
+                self.mark(rows, index..rows.len().min(index + BLOCK_LINES));
+            }
             let line = rows.row(index);
             let place = (chunk.file, places.advance_bytes(chunk, line.start()));
             if self.shared.check.left_out.contains(&place) {
                 continue;
             }
             self.faults.clear();
-            let mut here = Here { chunk, places: &mut places, place };
+            let bytes = line.span().len() as u32;
+            let mut here = Here { chunk, places: &mut places, place, bytes };
             self.take_line(rows, index, &mut here)?;
             if !self.faults.is_empty() {
                 self.refuse(line, here.at());
@@ -182,7 +204,7 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         self.apply_rules(line);
-        self.recognise(line);
+        self.recognise(index);
         if self.shared.check.judges {
             self.judge(rows, index);
         }
@@ -198,26 +220,39 @@ impl<'a> Worker<'a> {
             self.gather(rows, index, here);
         }
         if self.faults.is_empty() {
-            self.remember();
+            self.remember(index);
         }
         Ok(())
     }
 
+    /// What the lines of a block say of entities.
+    fn mark(&mut self, rows: TextRows<'_>, block: Range<usize>) {
+        for Seat { recent, marks, .. } in &mut self.seats {
+            let Some(recent) = recent else { continue };
+            marks.clear();
+            for index in block.clone() {
+                let line = rows.row(index);
+                marks.push(self.shared.lines.fit(line).then(|| recent.mark(line)));
+            }
+            recent.expect(marks.iter().copied().flatten());
+        }
+    }
+
     /// Which entities a line says nothing new of.
-    fn recognise(&mut self, line: TextRow<'_>) {
+    fn recognise(&mut self, index: usize) {
         self.line += 1;
-        for Seat { recent, mark, is_known, .. } in &mut self.seats {
-            if let Some(recent) = recent {
-                let said = recent.mark(line);
-                (*mark, *is_known) = (Some(said), recent.get(said).is_some());
+        for Seat { recent, marks, is_known, .. } in &mut self.seats {
+            if let (Some(recent), Some(Some(mark))) = (recent, marks.get(index % BLOCK_LINES)) {
+                *is_known = recent.get(*mark).is_some();
             }
         }
     }
 
     /// Knows from now on what a good line has said.
-    fn remember(&mut self) {
-        for Seat { recent, mark, is_known, .. } in &mut self.seats {
-            if let (Some(recent), Some(mark), false) = (recent, *mark, *is_known) {
+    fn remember(&mut self, index: usize) {
+        for Seat { recent, marks, is_known, .. } in &mut self.seats {
+            let mark = marks.get(index % BLOCK_LINES).copied().flatten();
+            if let (Some(recent), Some(mark), false) = (recent, mark, *is_known) {
                 recent.put(mark, ());
             }
         }
@@ -359,7 +394,7 @@ impl<'a> Worker<'a> {
 
     /// Takes down the entities of a line, if it says nothing else than it should.
     fn gather(&mut self, rows: TextRows<'_>, index: usize, here: &mut Here<'_>) {
-        let Worker { shared, rules, seats, slots, slot_of, faults, .. } = self;
+        let Worker { shared, rules, seats, slots, slot_of, faults, said, room, .. } = self;
         let mut digests = Vec::with_capacity(seats.len());
         for (number, (seat, slot)) in seats.iter_mut().zip(slot_of.iter()).enumerate() {
             let slot = slot.filter(|slot| !seat.is_known && slots[*slot].state.is_ok());
@@ -371,7 +406,7 @@ impl<'a> Worker<'a> {
                 None => 0,
                 Some(parts) => {
                     let row = seat.row.of(rows, index);
-                    row.map_or(0, |row| digest(row, parts, slots))
+                    row.map_or(0, |row| digest(row, (parts, slots), said, room))
                 }
             };
             let first = shared.check.firsts.get(&number).and_then(|of| of.get(&*slots[slot].key));
@@ -408,13 +443,13 @@ impl<'a> Worker<'a> {
         let mut faults = self.faults.drain(..);
         let Some((first, class)) = faults.next() else { return };
         let files = &self.shared.check.options.files;
-        let file = files.get(at.place.0 as usize).cloned().unwrap_or_default();
-        let position = Position { file, line: at.line, offset: Some(at.place.1) };
+        let file = files.get(at.file as usize).cloned().unwrap_or_default();
+        let position = Position { file, line: at.line, offset: Some(at.offset) };
         let Also { field, column, value, reason } = first;
         let also = faults.map(|(also, _)| also).collect();
         let raw = line.raw().into_owned();
         let reject = Reject { position, field, column, value, reason, class, also, raw };
-        self.shared.refuse(BadLine { place: at.place, reject });
+        self.shared.refuse(BadLine { place: at.place(), reject });
     }
 }
 
@@ -441,7 +476,8 @@ fn fields(table: &LineTable, all: &[LineTable], lines: &Lines) -> sources::Resul
     Ok(fields)
 }
 
-fn takes_last(table: &LineTable) -> bool {
+/// Whether what the last line says of an entity counts.
+pub(super) fn takes_last(table: &LineTable) -> bool {
     let entity = table.mapping.entity.as_ref();
     entity.is_some_and(|entity| entity.on_conflict == OnConflict::Last)
 }
@@ -463,18 +499,29 @@ fn parts(table: &LineTable, find: impl Fn(&Wanted) -> Option<usize>) -> Option<V
     Some(columns.filter_map(part).collect())
 }
 
-fn digest<R: Row>(row: R, parts: &[Part], slots: &[Slot]) -> u64 {
-    let (mut hasher, mut scratch, mut text) = (DefaultHasher::new(), Vec::new(), Vec::new());
+/// A digest of what a row says; `said` and `room` are overwritten.
+fn digest<R: Row>(
+    row: R,
+    (parts, slots): (&[Part], &[Slot]),
+    said: &mut Vec<u8>,
+    [scratch, text]: &mut [Vec<u8>; 2],
+) -> u64 {
+    said.clear();
+    let mut push = |part: Option<&[u8]>| {
+        // No text is as long as what stands for none.
+        said.extend_from_slice(&part.map_or(u32::MAX, |part| part.len() as u32).to_le_bytes());
+        said.extend_from_slice(part.unwrap_or_default());
+    };
     for part in parts {
         match part {
-            Part::Field(field) => row.value(*field, &mut scratch).text(&mut text).hash(&mut hasher),
+            Part::Field(field) => push(row.value(*field, scratch).text(text)),
             Part::Key(slot) => {
                 let Slot { key, state, .. } = &slots[*slot];
-                state.is_ok().then_some(key).hash(&mut hasher);
+                push(state.is_ok().then_some(key));
             }
         }
     }
-    hasher.finish()
+    XxHash3_128::oneshot(said) as u64
 }
 
 /// Each line says something else than another.

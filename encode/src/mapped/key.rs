@@ -85,7 +85,7 @@ impl LineRow {
         let mut resolved = Resolved::new(mapping, lines)?;
         for field in &mut resolved.fields {
             if let PickedField::Made(made) = *field
-                && matches!(resolved.made[made], Made::Known(_) | Made::OwnId)
+                && matches!(resolved.made[made], Made::Id(_) | Made::Looked(_) | Made::OwnId)
             {
                 *field = PickedField::Nothing;
             }

@@ -4,6 +4,7 @@ use sources::batch::{Cells, TypedColumn};
 use sources::{Picked, Row, TextRow};
 use values::Value;
 
+use super::known::Taken;
 use super::resolved::{Made, PlacedPiece};
 
 /// What is made of a line besides what it says itself.
@@ -16,13 +17,6 @@ pub(super) trait OfRow {
     fn file_name(&self) -> &[u8];
     /// Its number.
     fn line(&self) -> u64;
-}
-
-/// What a column takes from a row that is known.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Taken<'a> {
-    Id(u64),
-    Text(&'a [u8]),
 }
 
 /// Nothing but what the line says.
@@ -49,9 +43,8 @@ impl OfRow for NoRow {
 /// A column for what is made so.
 pub(super) fn column(made: &Made) -> TypedColumn {
     let cells = match made {
-        Made::OwnId | Made::Line => Cells::Unsigned(Vec::new()),
-        // Ids are written as numbers are.
-        Made::Joined(_) | Made::Known(_) | Made::FileName => {
+        Made::OwnId | Made::Id(_) | Made::Line => Cells::Unsigned(Vec::new()),
+        Made::Joined(_) | Made::Looked(_) | Made::FileName => {
             Cells::Bytes { ends: Vec::new(), bytes: Vec::new() }
         }
     };
@@ -86,6 +79,10 @@ pub(super) fn push(
         (Cells::Unsigned(cells), made) => {
             let number = match made {
                 Made::Line => Some(of.line()),
+                Made::Id(number) => match of.known(*number) {
+                    Some(Taken::Id(id)) => Some(id),
+                    _ => None,
+                },
                 _ => of.own_id(),
             };
             cells.push(number.unwrap_or_default());
@@ -99,7 +96,7 @@ pub(super) fn push(
                     bytes.extend_from_slice(of.file_name());
                     true
                 }
-                Made::Known(number) => match of.known(*number) {
+                Made::Looked(number) => match of.known(*number) {
                     Some(Taken::Id(id)) => {
                         push_number(id, bytes);
                         true
@@ -110,7 +107,7 @@ pub(super) fn push(
                     }
                     None => false,
                 },
-                Made::OwnId | Made::Line => false,
+                Made::OwnId | Made::Id(_) | Made::Line => false,
             };
             if !is_valid {
                 bytes.truncate(start);

@@ -2,24 +2,70 @@
 
 use std::sync::Arc;
 
+use sources::{Chunk, RecordPlace, Unit};
+
 use super::LinePlace;
+use super::known::LineAt;
 
 /// Lines that stand for rows, in their order, with the ids of these.
 #[derive(Debug, Default)]
 pub struct OwnLines {
-    lines: Vec<(LinePlace, u64)>,
+    lines: Vec<(LineAt, u64)>,
 }
 
 impl OwnLines {
     /// These lines, in any order.
-    pub fn new(mut lines: Vec<(LinePlace, u64)>) -> OwnLines {
+    pub fn new(mut lines: Vec<(LineAt, u64)>) -> OwnLines {
         lines.sort_unstable();
         OwnLines { lines }
     }
 
     /// The memory that it takes.
     pub fn bytes(&self) -> u64 {
-        (self.lines.len() * size_of::<(LinePlace, u64)>()) as u64
+        (self.lines.len() * size_of::<(LineAt, u64)>()) as u64
+    }
+
+    /// Bytes of all of them.
+    pub(super) fn line_bytes(&self) -> u64 {
+        self.lines.iter().map(|(line, _)| u64::from(line.bytes)).sum()
+    }
+
+    /// Whether they all begin before a place.
+    pub(super) fn end_before(&self, place: LinePlace) -> bool {
+        self.lines.last().is_none_or(|(line, _)| line.place() < place)
+    }
+
+    /// Leaves of a chunk these lines alone, with their places, so that others are not looked at. A chunk
+    /// of which they are most stays as it is, and one whose bytes are not the file's.
+    pub(super) fn leave_in(&self, chunk: &mut Chunk) -> Result<(), Moved> {
+        if chunk.unit != Unit::Byte || chunk.is_unclosed || !chunk.places.is_empty() {
+            return Ok(());
+        }
+        let (start, end) = (chunk.offset, chunk.offset + chunk.bytes.len() as u64);
+        let first_from =
+            |place: LinePlace| self.lines.partition_point(|(at, _)| at.place() < place);
+        let own = &self.lines[first_from((chunk.file, start))..first_from((chunk.file, end))];
+        let size: usize = own.iter().map(|(line, _)| line.bytes as usize).sum();
+        if size > chunk.bytes.len() / 2 {
+            return Ok(());
+        }
+        let mut to = 0;
+        for (line, _) in own {
+            let from = (line.offset - start) as usize;
+            let span = from..from + line.bytes as usize;
+            if span.end > chunk.bytes.len() || from < to {
+                return Err(Moved);
+            }
+            chunk.bytes.copy_within(span, to);
+            let LineAt { file, offset, line: number, bytes } = *line;
+            chunk.places.push(RecordPlace { at: to, file, offset, line: number });
+            to += bytes as usize;
+        }
+        chunk.bytes.truncate(to);
+        if let Some(first) = chunk.places.first() {
+            (chunk.offset, chunk.first_line) = (first.offset, first.line);
+        }
+        Ok(())
     }
 }
 
@@ -51,27 +97,62 @@ impl Cursor {
     #[inline]
     pub(super) fn id_at(&mut self, place: LinePlace) -> Result<Option<u64>, Moved> {
         if place < self.last {
-            self.next = self.own.lines.partition_point(|(line, _)| *line < place);
+            self.next = self.own.lines.partition_point(|(line, _)| line.place() < place);
         }
         self.last = place;
-        match self.own.lines.get(self.next) {
-            Some(&(line, id)) if line == place => {
+        match self.own.lines.get(self.next).map(|(line, id)| (line.place(), *id)) {
+            Some((line, id)) if line == place => {
                 self.next += 1;
                 Ok(Some(id))
             }
-            Some(&(line, _)) if line < place => Err(Moved),
+            Some((line, _)) if line < place => Err(Moved),
             _ => Ok(None),
         }
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     fn cursor(places: &[(u64, u64)]) -> Cursor {
-        let lines = places.iter().map(|&(offset, id)| ((0, offset), id));
+        let lines = places.iter().map(|&(offset, id)| (at(0, offset), id));
         Cursor::new(&Arc::new(OwnLines::new(lines.collect())))
+    }
+
+    /// A line of four bytes.
+    fn at(file: u32, offset: u64) -> LineAt {
+        LineAt { file, offset, line: offset / 4 + 1, bytes: 4 }
+    }
+
+    fn chunk(file: u32, offset: u64, lines: &str) -> Chunk {
+        let (bytes, first_line) = (lines.as_bytes().to_vec(), offset / 4 + 1);
+        Chunk { file, offset, bytes, first_line, ..Chunk::default() }
+    }
+
+    #[test]
+    fn of_a_chunk_its_own_lines_are_left_with_their_places() {
+        let own = OwnLines::new(
+            [(1, 40), (0, 44), (1, 56), (1, 100)].map(|(f, o)| (at(f, o), 7)).to_vec(),
+        );
+        let mut some = chunk(1, 40, "aaa\nbbb\nccc\nddd\neee\nfff\n");
+        own.leave_in(&mut some).unwrap();
+        assert_eq!(some.bytes, b"aaa\neee\n");
+        assert_eq!((some.offset_at(0), some.line_at(0)), (40, 11));
+        assert_eq!((some.offset_at(4), some.line_at(4)), (56, 15));
+        let mut none = chunk(1, 60, "fff\nggg\n");
+        own.leave_in(&mut none).unwrap();
+        assert!(none.bytes.is_empty());
+        let (mut most, before) = (chunk(0, 44, "bbb\n"), chunk(0, 44, "bbb\n"));
+        own.leave_in(&mut most).unwrap();
+        assert_eq!(most, before);
+    }
+
+    #[test]
+    fn a_line_that_ends_behind_its_chunk_is_noticed() {
+        let own = OwnLines::new(vec![(at(0, 8), 1)]);
+        assert_eq!(own.leave_in(&mut chunk(0, 0, "aaa\nbbb\ncc")), Err(Moved));
     }
 
     #[test]

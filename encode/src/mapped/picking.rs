@@ -7,13 +7,16 @@ use std::sync::Arc;
 use job::position::Places;
 use sources::{Chunk, Formats, PickShape, Picked, Position, Row, Rows, TextRow, TextRows};
 
-use super::key::{Keyless, LineKeys};
-use super::known::Known;
-use super::made::{self, OfRow, Taken};
+use super::key::{KeyOf, Keyless, LineKeys};
+use super::known::{KeyBlock, Known, Taken};
+use super::made::{self, OfRow};
 use super::own::Cursor;
-use super::recent::Recent;
+use super::recent::{Mark, Recent};
 use super::resolved::{Lines, Made, Resolved};
 use super::{LinePlace, Share};
+
+/// Lines whose keys are hashed before the first of them is found: so many waits for memory at once.
+const BLOCK_LINES: usize = 64;
 
 /// Picks the rows of one table, for one reader.
 #[derive(Debug)]
@@ -22,8 +25,9 @@ pub(super) struct Picker {
     resolved: Arc<Resolved>,
     shape: Arc<PickShape>,
     known: Vec<Finder>,
-    /// What they have found for the line at hand.
-    found: Vec<Option<u64>>,
+    /// Of each row that is picked, its id and the number of its line, where these count.
+    ids: Vec<u64>,
+    numbers: Vec<u64>,
     own: Option<Cursor>,
     left_out: Option<Arc<BTreeSet<LinePlace>>>,
     /// The files, and their names without folders.
@@ -44,10 +48,7 @@ impl Picker {
         files: &Arc<Vec<(PathBuf, Vec<u8>)>>,
         formats: &Arc<Formats>,
     ) -> sources::Result<Picker> {
-        let finder = |(of, known): &(_, Arc<Known>)| {
-            let (keys, known) = (LineKeys::new(of, lines)?, Arc::clone(known));
-            Ok(Finder { keys, known, recent: Recent::new(of.fields(lines)?) })
-        };
+        let finder = |(of, known): &(_, Arc<Known>)| Finder::new(of, known, lines);
         let shape = PickShape { fields: resolved.fields.clone(), formats: Arc::clone(formats) };
         let has_lines = resolved.made.iter().any(|made| matches!(made, Made::Line));
         Ok(Picker {
@@ -55,7 +56,8 @@ impl Picker {
             resolved: Arc::clone(resolved),
             shape: Arc::new(shape),
             known: share.known.iter().map(finder).collect::<sources::Result<_>>()?,
-            found: Vec::new(),
+            ids: Vec::new(),
+            numbers: Vec::new(),
             own: share.own.as_ref().map(Cursor::new),
             left_out: share.left_out.clone().filter(|places| !places.is_empty()),
             files: Arc::clone(files),
@@ -80,6 +82,25 @@ impl Picker {
             picked.made = self.resolved.made.iter().map(made::column).collect();
         }
         made::clear(picked);
+        self.choose(chunk, rows, &mut picked.rows)?;
+        if !picked.made.is_empty() {
+            for finder in &mut self.known {
+                finder.find_all((chunk, rows, &picked.rows), &self.files)?;
+            }
+            self.make(chunk, rows, picked);
+        }
+        Ok(())
+    }
+
+    /// Which rows of a batch are the table's.
+    fn choose(
+        &mut self,
+        chunk: &Chunk,
+        rows: TextRows<'_>,
+        chosen: &mut Vec<u32>,
+    ) -> sources::Result<()> {
+        self.ids.clear();
+        self.numbers.clear();
         if let Some(own) = &mut self.own {
             own.begin();
         }
@@ -101,9 +122,9 @@ impl Picker {
                 continue;
             }
             let Some(own) = self.own(chunk, line, index, place)? else { continue };
-            picked.rows.push(index as u32);
-            let number = if self.has_lines { places.line(chunk) } else { 0 };
-            self.make(chunk, rows, index, (own, number), picked)?;
+            chosen.push(index as u32);
+            self.ids.push(own);
+            self.numbers.extend(self.has_lines.then(|| places.line(chunk)));
         }
         Ok(())
     }
@@ -121,34 +142,24 @@ impl Picker {
         own.id_at(place).map_err(|_| changed(chunk, line, &self.files))
     }
 
-    fn make(
-        &mut self,
-        chunk: &Chunk,
-        rows: TextRows<'_>,
-        index: usize,
-        (own_id, line): (u64, u64),
-        picked: &mut Picked,
-    ) -> sources::Result<()> {
-        if picked.made.is_empty() {
-            return Ok(());
-        }
-        self.found.clear();
-        for finder in &mut self.known {
-            self.found.push(finder.find((chunk, rows, index), &self.files)?);
-        }
+    /// What is made of the rows that are picked.
+    fn make(&mut self, chunk: &Chunk, rows: TextRows<'_>, picked: &mut Picked) {
         let file = self.files.get(chunk.file as usize);
-        let of = OfLine {
+        let mut of = OfLine {
             known: &self.known,
-            found: &self.found,
             is_known: self.is_known,
-            own_id,
+            at: 0,
+            own_id: 0,
             file_name: file.map_or(b"", |(_, name)| name),
-            line,
+            line: 0,
         };
         for (made, column) in self.resolved.made.iter().zip(&mut picked.made) {
-            made::push(made, column, rows.row(index), &of, &mut self.scratch);
+            for (at, &index) in picked.rows.iter().enumerate() {
+                (of.at, of.own_id) = (at, self.ids[at]);
+                of.line = self.numbers.get(at).copied().unwrap_or_default();
+                made::push(made, column, rows.row(index as usize), &of, &mut self.scratch);
+            }
         }
-        Ok(())
     }
 
     #[cold]
@@ -164,8 +175,9 @@ impl Picker {
 /// What is made of the row at hand.
 struct OfLine<'a> {
     known: &'a [Finder],
-    found: &'a [Option<u64>],
     is_known: bool,
+    /// The how manieth row that is picked, from 0.
+    at: usize,
     own_id: u64,
     file_name: &'a [u8],
     line: u64,
@@ -176,11 +188,8 @@ impl OfRow for OfLine<'_> {
         if !self.is_known {
             return Some(Taken::Id(self.own_id));
         }
-        let id = (*self.found.get(number)?)?;
-        match &self.known.get(number)?.known.texts {
-            None => Some(Taken::Id(id)),
-            Some(texts) => texts.get(id as usize)?.as_deref().map(Taken::Text),
-        }
+        let Finder { known, found, .. } = self.known.get(number)?;
+        known.taken((*found.get(self.at)?)?)
     }
 
     fn own_id(&self) -> Option<u64> {
@@ -201,33 +210,86 @@ impl OfRow for OfLine<'_> {
 struct Finder {
     keys: LineKeys,
     known: Arc<Known>,
-    /// The ids that were found, none of lines without a key.
-    recent: Recent<Option<u64>>,
+    /// The numbers of rows that were found, none of lines without a key.
+    recent: Recent<Option<usize>>,
+    /// Of a block of lines: the marks of all, which have the row of the line before, and which have to be
+    /// found by their keys.
+    marks: Vec<Mark>,
+    same: Vec<usize>,
+    missed: Vec<usize>,
+    missed_keys: KeyBlock,
+    /// The rows that were found of those of a batch.
+    found: Vec<Option<usize>>,
 }
 
 impl Finder {
-    /// The id of the row that a line has by its key; none if it has no key.
-    #[inline]
-    fn find(
+    fn new(of: &KeyOf, known: &Arc<Known>, lines: &Lines) -> sources::Result<Finder> {
+        Ok(Finder {
+            keys: LineKeys::new(of, lines)?,
+            known: Arc::clone(known),
+            recent: Recent::new(of.fields(lines)?),
+            marks: Vec::new(),
+            same: Vec::new(),
+            missed: Vec::new(),
+            missed_keys: KeyBlock::default(),
+            found: Vec::new(),
+        })
+    }
+
+    /// Finds the rows of some lines.
+    ///
+    /// Errors: a row is not there; all were when the lines were read before.
+    fn find_all(
         &mut self,
-        (chunk, rows, index): (&Chunk, TextRows<'_>, usize),
+        (chunk, rows, some): (&Chunk, TextRows<'_>, &[u32]),
         files: &[(PathBuf, Vec<u8>)],
-    ) -> sources::Result<Option<u64>> {
-        let Finder { keys, known, recent } = self;
-        let line = rows.row(index);
-        let mark = recent.mark(line);
-        if let Some(found) = recent.get(mark) {
-            return Ok(found);
+    ) -> sources::Result<()> {
+        self.found.clear();
+        for block in some.chunks(BLOCK_LINES) {
+            self.find_block(rows, block)
+                .map_err(|index| changed(chunk, rows.row(index as usize), files))?;
         }
-        let found = match keys.of(rows, index) {
-            Ok(key) => known.find(key).map(Some),
-            Err(Keyless::NoRow) => Some(None),
-            Err(Keyless::Refused | Keyless::Unordered) => None,
-        };
-        // They all were found when the lines were read before.
-        let found = found.ok_or_else(|| changed(chunk, line, files))?;
-        recent.put(mark, found);
-        Ok(found)
+        Ok(())
+    }
+
+    /// Finds the rows of a block of lines; gives the line of one that is not there.
+    fn find_block(&mut self, rows: TextRows<'_>, block: &[u32]) -> Result<(), u32> {
+        let Finder { keys, known, recent, marks, same, missed, missed_keys, found } = self;
+        let begun = found.len();
+        marks.clear();
+        marks.extend(block.iter().map(|&index| recent.mark(rows.row(index as usize))));
+        recent.expect(marks.iter().copied());
+        same.clear();
+        missed.clear();
+        missed_keys.clear();
+        for (at, &index) in block.iter().enumerate() {
+            let row = recent.get(marks[at]);
+            found.push(row.flatten());
+            if row.is_some() {
+                continue;
+            }
+            if at > 0 && marks[at] == marks[at - 1] {
+                same.push(at);
+                continue;
+            }
+            match keys.of(rows, index as usize) {
+                Ok(key) => {
+                    missed.push(at);
+                    missed_keys.push(key);
+                }
+                // The line has no such row.
+                Err(Keyless::NoRow) => recent.put(marks[at], None),
+                Err(Keyless::Refused | Keyless::Unordered) => return Err(index),
+            }
+        }
+        for (&at, row) in missed.iter().zip(known.find_all(missed_keys)) {
+            found[begun + at] = Some(row.ok_or(block[at])?);
+            recent.put(marks[at], found[begun + at]);
+        }
+        for &at in same.iter() {
+            found[begun + at] = found[begun + at - 1];
+        }
+        Ok(())
     }
 }
 

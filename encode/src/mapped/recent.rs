@@ -1,22 +1,22 @@
 //! What was found for fields of a line, kept for lines that say the same: of many that follow each other
 //! most say the same of an order, and of the customer and the product again and again.
 
-use sources::{Row, TextRow, Value};
+use sources::TextRow;
 use twox_hash::XxHash3_128;
 
-/// Places for what was found; what comes to the place of another takes it.
-const PLACES: usize = 1 << 14;
-/// Stands for a NULL, before which there is no length.
-const NULL: u32 = u32::MAX;
+/// Sets of places for what was found, two each; what comes to a full set takes the place of the older one.
+const SETS: usize = 1 << 14;
 
 /// Remembers what was found, for one reader.
 #[derive(Debug)]
 pub struct Recent<T> {
-    fields: Vec<usize>,
+    /// The fields: those that stand beside each other together, by the first and the last.
+    fields: Vec<(usize, usize)>,
     /// Each with the hash of the fields that it was found for. None before the first.
     places: Vec<(u128, T)>,
     text: Vec<u8>,
-    scratch: Vec<u8>,
+    /// The fields of the line looked at last, and their mark.
+    last: (Vec<u8>, Mark),
 }
 
 /// What a line says in these fields.
@@ -28,44 +28,123 @@ impl<T: Copy + Default> Recent<T> {
     pub fn new(mut fields: Vec<usize>) -> Recent<T> {
         fields.sort_unstable();
         fields.dedup();
-        Recent { fields, places: Vec::new(), text: Vec::new(), scratch: Vec::new() }
+        let beside = fields.chunk_by(|one, next| one + 1 == *next);
+        let fields = beside.map(|fields| (fields[0], fields[fields.len() - 1])).collect();
+        Recent { fields, places: Vec::new(), text: Vec::new(), last: (Vec::new(), Mark(0)) }
     }
 
-    /// What a line says: another line has the same mark only if it says the same, but for one in 2^128.
+    /// What a line says: another line has the same mark only if it says the same, but for one in 2^128. Fields
+    /// count as they are written, quotes and escapes included.
     #[inline]
     pub fn mark(&mut self, line: TextRow<'_>) -> Mark {
-        let Recent { fields, text, scratch, .. } = self;
-        text.clear();
-        for &field in fields.iter() {
-            match line.value(field, scratch) {
-                Value::Bytes(bytes) => {
-                    text.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-                    text.extend_from_slice(bytes);
+        let Recent { fields, text, last, .. } = self;
+        let said = match fields.as_slice() {
+            &[(first, last)] => line.raw_fields(first, last),
+            fields => {
+                text.clear();
+                for &(first, last) in fields {
+                    let raw = line.raw_fields(first, last);
+                    text.extend_from_slice(&(raw.len() as u32).to_le_bytes());
+                    text.extend_from_slice(raw);
                 }
-                _ => text.extend_from_slice(&NULL.to_le_bytes()),
+                text
             }
+        };
+        if said != last.0 || last.1 == Mark(0) {
+            last.0.clear();
+            last.0.extend_from_slice(said);
+            // 0 is that of places where nothing is.
+            last.1 = Mark(XxHash3_128::oneshot(said).max(1));
         }
-        // 0 is that of places where nothing is.
-        Mark(XxHash3_128::oneshot(text).max(1))
+        last.1
+    }
+
+    /// Has the places of marks at hand that are asked for soon: the waits for memory are one.
+    #[inline]
+    pub fn expect(&self, marks: impl IntoIterator<Item = Mark>) {
+        if self.places.is_empty() {
+            return;
+        }
+        let place = |Mark(mark): Mark| self.places[set(mark)].0 as u64;
+        // Nothing but looks at memory, of which none waits for another.
+        std::hint::black_box(marks.into_iter().fold(0, |all, mark| all ^ place(mark)));
     }
 
     /// What was found for it, if that is still known.
     #[inline]
     pub fn get(&self, Mark(mark): Mark) -> Option<T> {
-        let (at, found) = self.places.get(place(mark))?;
-        (*at == mark).then_some(*found)
+        let set = self.places.get(set(mark)..)?.first_chunk::<2>()?;
+        set.iter().find(|(at, _)| *at == mark).map(|(_, found)| *found)
     }
 
     /// Remembers what was found for it.
     #[inline]
     pub fn put(&mut self, Mark(mark): Mark, found: T) {
         if self.places.is_empty() {
-            self.places = vec![(0, T::default()); PLACES];
+            self.places = vec![(0, T::default()); 2 * SETS];
         }
-        self.places[place(mark)] = (mark, found);
+        let set = set(mark);
+        self.places.swap(set, set + 1);
+        self.places[set] = (mark, found);
     }
 }
 
-fn place(mark: u128) -> usize {
-    mark as usize % PLACES
+/// The first place of the set of a mark.
+fn set(mark: u128) -> usize {
+    mark as usize % SETS * 2
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sources::{Batch, Chunk, FileSource, SourceOptions};
+
+    use super::*;
+
+    /// The marks of some fields of each line.
+    fn marks(lines: &str, fields: &[usize]) -> Vec<Mark> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines.csv");
+        std::fs::write(&path, lines).unwrap();
+        let dialect = sources::Dialect::csv();
+        let mut source = FileSource::new(&[path], &dialect, SourceOptions::default()).unwrap();
+        let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
+        sources::Source::next_chunk(&mut source, &mut chunk).unwrap();
+        sources::Source::reader(&source).read(&chunk, &mut batch).unwrap();
+        let rows = batch.text_rows(&chunk).unwrap();
+        let mut recent = Recent::<u8>::new(fields.to_vec());
+        sources::Rows::iter(rows).map(|line| recent.mark(line)).collect()
+    }
+
+    #[test]
+    fn lines_have_one_mark_where_they_say_the_same_in_the_fields() {
+        let lines = "a,b,c,1\na,b,c,2\na,bc,,3\nab,,c,4\n\"a,b\",c,,5\nx,b,c,6\n";
+        for (fields, same) in [
+            (&[0, 1, 2][..], vec![(0, 1)]),
+            (&[2, 0], vec![(0, 1)]),
+            (&[1, 2], vec![(0, 1), (0, 5)]),
+        ] {
+            let marks = marks(lines, fields);
+            for one in 0..marks.len() {
+                for other in one + 1..marks.len() {
+                    let is_same = same.contains(&(one, other))
+                        || same.contains(&(0, one)) && same.contains(&(0, other));
+                    assert_eq!(
+                        marks[one] == marks[other],
+                        is_same,
+                        "{fields:?}: {one} and {other}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_three_that_share_a_set_the_last_two_are_known() {
+        let mut recent = Recent::new(vec![0]);
+        let mark = |at: u128| Mark(at << 64 | 5);
+        assert_eq!(recent.get(mark(1)), None);
+        (1..=3).for_each(|at| recent.put(mark(at), at));
+        assert_eq!([1, 2, 3].map(|at| recent.get(mark(at))), [None, Some(2), Some(3)]);
+    }
 }

@@ -111,8 +111,10 @@ impl When {
 #[derive(Clone, Debug)]
 pub(super) enum Made {
     Joined(Vec<PlacedPiece>),
-    /// From the rows of this number among those that are wanted.
-    Known(usize),
+    /// The id of a row, from the rows of this number among those that are wanted.
+    Id(usize),
+    /// What a lookup takes, likewise.
+    Looked(usize),
     /// The id of the row itself.
     OwnId,
     FileName,
@@ -168,8 +170,7 @@ impl Resolved {
     ) -> sources::Result<PickedField> {
         let known = |one: Wanted| {
             let at = wanted.iter().position(|known| *known == one);
-            at.map(Made::Known)
-                .ok_or_else(|| wrong("what a column takes is not among what is known"))
+            at.ok_or_else(|| wrong("what a column takes is not among what is known"))
         };
         let made = match from {
             From::Field(name) => return Ok(PickedField::Field(lines.find(name)?)),
@@ -182,10 +183,10 @@ impl Resolved {
                 };
                 Made::Joined(pieces.iter().map(piece).collect::<sources::Result<_>>()?)
             }
-            From::IdOf(table) => known(Wanted::Id(table.clone()))?,
+            From::IdOf(table) => Made::Id(known(Wanted::Id(table.clone()))?),
             From::Lookup(lookup) => {
                 lines.find(&lookup.field)?;
-                known(Wanted::Looked(lookup.clone()))?
+                Made::Looked(known(Wanted::Looked(lookup.clone()))?)
             }
             From::FileName => Made::FileName,
             From::Line => Made::Line,

@@ -6,9 +6,13 @@ use std::sync::atomic::AtomicBool;
 
 use sources::{Batch, Chunk, Error, FieldKind, Formats, InputFile, Layout, Reader, Result, Source};
 
-use super::Share;
+use super::own::OwnLines;
 use super::picking::Picker;
 use super::resolved::{Lines, Resolved};
+use super::{LinePlace, Share};
+
+/// Chunks without a line that counts behind which one is given all the same.
+const SKIPPED_MAX: usize = 64;
 
 /// The rows of one table.
 pub(super) struct MappedSource {
@@ -20,6 +24,9 @@ pub(super) struct MappedSource {
     formats: Arc<Formats>,
     /// The columns that fields go to, where they are those of the header.
     header: Option<Vec<Vec<u8>>>,
+    /// Chunks so far, and the end of the last one that was read, of files as they are.
+    count: u64,
+    read_to: LinePlace,
 }
 
 impl MappedSource {
@@ -52,13 +59,45 @@ impl MappedSource {
             lines: Arc::new(lines),
             resolved: Arc::new(resolved),
             formats: Arc::default(),
+            count: 0,
+            read_to: (0, 0),
         })
+    }
+
+    /// The next chunk that has lines of those, with hardly any others.
+    fn next_own(&mut self, own: &OwnLines, chunk: &mut Chunk) -> Result<bool> {
+        let mut skipped = 0;
+        while !own.end_before(self.read_to) && self.input.next_chunk(chunk)? {
+            self.read_to = (chunk.file, chunk.offset_at(chunk.bytes.len()));
+            // Now and then who reads is to be asked whether to go on.
+            if skipped < SKIPPED_MAX && own.leave_in(chunk).is_err() {
+                let (path, _) = self.files.get(chunk.file as usize).cloned().unwrap_or_default();
+                let what = "is not what it was a moment ago".to_owned();
+                return Err(Error::Changed { path, what });
+            }
+            if chunk.bytes.is_empty() {
+                skipped += 1;
+                continue;
+            }
+            chunk.ordinal = self.count;
+            self.count += 1;
+            return Ok(true);
+        }
+        chunk.clear();
+        Ok(false)
+    }
+
+    fn begin_again(&mut self) {
+        (self.count, self.read_to) = (0, (0, 0));
     }
 }
 
 impl Source for MappedSource {
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
-        self.input.next_chunk(chunk)
+        match self.share.own.clone() {
+            Some(own) => self.next_own(&own, chunk),
+            None => self.input.next_chunk(chunk),
+        }
     }
 
     fn files(&self) -> &[InputFile] {
@@ -86,6 +125,7 @@ impl Source for MappedSource {
     }
 
     fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
+        self.begin_again();
         self.input.set_chunks(chunk_bytes, record_bytes_max)
     }
 
@@ -113,11 +153,16 @@ impl Source for MappedSource {
         self.input.bytes_read()
     }
 
+    fn counts_text(&self) -> bool {
+        self.input.counts_text()
+    }
+
     fn given_up(&self) -> Arc<AtomicBool> {
         self.input.given_up()
     }
 
     fn restart(&mut self) -> Result<()> {
+        self.begin_again();
         self.input.restart()
     }
 }
@@ -145,5 +190,117 @@ impl Reader for MappedReader {
         picker.pick(chunk, rows, &mut picked)?;
         batch.pick(picked);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sources::{Dialect, Encoding, FileSource, Row, Rows, SourceOptions, Visit};
+
+    use super::super::known::LineAt;
+    use super::super::mapping::{Entity, From, Mapping};
+    use super::*;
+
+    const LINES: u64 = 20_000;
+    /// Lines that stand for rows: with a gap of hundreds of chunks, and not the last ones.
+    const OWN: [u64; 7] = [0, 1, 2, 300, 301, 15_000, 15_001];
+    /// Bytes of a line.
+    const LINE_BYTES: u64 = 10;
+
+    /// Line, byte and id of each row of a chunk.
+    struct Seen<'c>(&'c Chunk);
+
+    impl Visit for Seen<'_> {
+        type Output = Vec<(u64, u64, String)>;
+
+        fn rows<R: Rows>(self, rows: R) -> Self::Output {
+            let mut scratch = Vec::new();
+            let id = |row: R::Row, scratch: &mut Vec<u8>| {
+                let mut text = Vec::new();
+                let text = row.value(1, scratch).text(&mut text).unwrap_or_default();
+                String::from_utf8_lossy(text).into_owned()
+            };
+            let one = |row: R::Row| {
+                let at = row.start();
+                (self.0.line_at(at), self.0.offset_at(at), id(row, &mut scratch))
+            };
+            rows.iter().map(one).collect()
+        }
+    }
+
+    /// The rows of an entity whose lines are those, and how many chunks they came in.
+    fn rows(options: SourceOptions, text: &[u8], unit: u64) -> (Vec<(u64, u64, String)>, u64) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines.csv");
+        std::fs::write(&path, text).unwrap();
+        let input = FileSource::new(&[path], &Dialect::csv(), options).unwrap();
+        let entity = Entity {
+            key: vec!["k".into()],
+            id: Some("id".into()),
+            on_conflict: Default::default(),
+        };
+        let columns = vec![("k".to_owned(), From::Field("k".to_owned()))];
+        let mapping = Mapping {
+            fields: Some(vec!["k".to_owned()]),
+            columns: Some(columns),
+            entity: Some(entity),
+            ..Mapping::default()
+        };
+        let line = |line: u64| LineAt {
+            file: 0,
+            offset: line * LINE_BYTES * unit,
+            line: line + 1,
+            bytes: LINE_BYTES as u32,
+        };
+        let own = OwnLines::new(OWN.map(|number| (line(number), number + 1000)).to_vec());
+        let share =
+            Share { mapping: Arc::new(mapping), own: Some(Arc::new(own)), ..Share::default() };
+        let mut source = MappedSource::new(Box::new(input), &share).unwrap();
+        let (mut chunk, mut batch, mut seen, mut count) =
+            (Chunk::default(), Batch::new(), Vec::new(), 0);
+        for _ in 0..2 {
+            // As often as it is begun again.
+            source.restart().unwrap();
+            (seen, count) = (Vec::new(), 0);
+            let mut reader = source.reader();
+            while source.next_chunk(&mut chunk).unwrap() {
+                assert_eq!((chunk.ordinal, chunk.bytes.is_empty()), (count, false));
+                count += 1;
+                reader.read(&chunk, &mut batch).unwrap();
+                seen.extend(batch.visit(&chunk, Seen(&chunk)));
+            }
+        }
+        (seen, count)
+    }
+
+    fn text() -> String {
+        (0..LINES).map(|line| format!("{line:09}\n")).collect()
+    }
+
+    fn expected(unit: u64) -> Vec<(u64, u64, String)> {
+        let row = |line: u64| (line + 1, line * LINE_BYTES * unit, (line + 1000).to_string());
+        OWN.map(row).to_vec()
+    }
+
+    #[test]
+    fn of_an_entity_its_own_lines_are_read_and_nothing_behind_them() {
+        let options = SourceOptions { chunk_bytes: 256, ..SourceOptions::default() };
+        let (seen, count) = rows(options, text().as_bytes(), 1);
+        assert_eq!(seen, expected(1));
+        // Those that have them, and of 588 between them one in 64.
+        assert!((4..30).contains(&count), "{count}");
+        let (seen, count) = rows(SourceOptions::default(), text().as_bytes(), 1);
+        assert_eq!((seen, count), (expected(1), 1));
+    }
+
+    #[test]
+    fn lines_of_files_in_utf_16_are_found_too() {
+        let utf16: Vec<u8> = text().encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let encoding = Encoding::Utf16;
+        let options = SourceOptions { chunk_bytes: 256, encoding, ..SourceOptions::default() };
+        let (seen, count) = rows(options, &utf16, 2);
+        assert_eq!(seen, expected(2));
+        assert!(count > 500, "{count}");
     }
 }

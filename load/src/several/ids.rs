@@ -1,8 +1,7 @@
 //! The ids of entities.
 
 use check::lines::LineTable;
-use encode::mapped::known::Entities;
-use encode::mapped::{ByKey, GivenRow, Known, OnConflict, OwnLines, RowKeys};
+use encode::mapped::{Entities, GivenRow, Known, OnConflict, OwnLines, RowKeys};
 use job::error::Error;
 use job::options::{LoadOptions, Mode};
 use schema::TableName;
@@ -21,35 +20,34 @@ pub(super) fn identify(
     let entity = table.mapping.entity.as_ref();
     let takes_last = entity.is_some_and(|entity| entity.on_conflict == OnConflict::Last);
     let id = entity.and_then(|entity| entity.id.as_deref());
-    let mut there = ByKey::default();
+    let mut there = Vec::new();
     if options.mode == Mode::Append {
-        there.extend(all.iter().map(|(key, _)| (key.clone(), None)));
-        find_there(session, (table, id), options, &mut there)?;
+        there.resize(all.len(), None);
+        find_there(session, (table, id), options, (&all, &mut there))?;
     }
     let mut next = id.map(|id| Ids::begin(session, table, id, options.mode)).transpose()?;
-    let mut rows = ByKey::with_capacity_and_hasher(all.len(), Default::default());
+    let mut ids = vec![0; all.len()];
     let mut own = Vec::with_capacity(all.len());
-    for (key, said) in all {
-        let line = if takes_last { said.last } else { said.first };
-        let id = match (there.get(&key).copied().flatten(), &mut next) {
+    for (number, said) in all.iter() {
+        ids[number] = match (there.get(number).copied().flatten(), &mut next) {
             (Some(id), _) => id,
             (None, next) => {
                 let id = next.as_mut().map(|next| next.take(&table.table.name)).transpose()?;
-                own.push((line.place, id.unwrap_or(0)));
-                id.unwrap_or(0)
+                let id = id.unwrap_or(0);
+                own.push((all.last(number).filter(|_| takes_last).unwrap_or(said.first), id));
+                id
             }
         };
-        rows.insert(key, id);
     }
-    Ok((Known { rows, texts: None }, OwnLines::new(own)))
+    Ok((all.identified(ids), OwnLines::new(own)))
 }
 
-/// Finds entities that the table has.
+/// Finds entities that the table has, and puts their ids in their places.
 fn find_there(
     session: &mut Session,
     (table, id): (&LineTable, Option<&str>),
     options: &LoadOptions,
-    there: &mut ByKey<Option<u64>>,
+    (all, there): (&Entities, &mut [Option<u64>]),
 ) -> Result<(), Error> {
     let Some(of) = &table.key else { return Ok(()) };
     let mut keys = RowKeys::new(of);
@@ -70,8 +68,8 @@ fn find_there(
             values[place] = row.bytes(column);
         }
         let Ok(key) = keys.of(GivenRow(&values)) else { return Ok(()) };
-        if let Some(id) = there.get_mut(key) {
-            twice |= id.replace(row.number(places.len())?).is_some();
+        if let Some(number) = all.find(key) {
+            twice |= there[number].replace(row.number(places.len())?).is_some();
         }
         Ok(())
     })?;

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use check::lines::{BadLine, Firsts, Gathered, LineTable, LinesCheck, LookedUp, Rule};
-use encode::mapped::known::{Entities, Said};
-use encode::mapped::{Gathering, LinePlace, Mapping, OnConflict};
+use encode::mapped::known::LineAt;
+use encode::mapped::{Entities, Gathering, LinePlace, Mapping, OnConflict};
 use encode::rejects::Rejects;
 use job::error::Error;
 use job::memory::Memory;
@@ -136,18 +136,16 @@ impl Parts<'_> {
         let mut firsts = HashMap::new();
         for (at, (table, all)) in self.looked.iter().zip(entities).enumerate() {
             let (Some(entity), Some(all)) = (&table.mapping.entity, all) else { continue };
-            let differ = || all.iter().filter(|(_, said)| said.other.is_some());
             match entity.on_conflict {
                 OnConflict::First | OnConflict::Last => {}
                 OnConflict::Fail if !self.tells_all => {
-                    let first = differ().min_by_key(|(_, said)| said.other);
-                    if let Some((_, said)) = first {
-                        return Err(self.conflict(table, said));
+                    let first = all.contradicted().min_by_key(|(_, _, other)| *other);
+                    if let Some((_, said, other)) = first {
+                        return Err(self.conflict(table, (said.first, other)));
                     }
                 }
                 OnConflict::Fail | OnConflict::Reject => {
-                    let of: HashMap<_, _> =
-                        differ().map(|(key, said)| (key.clone(), said.digest)).collect();
+                    let of = first_digests(all);
                     if !of.is_empty() {
                         firsts.insert(at, of);
                     }
@@ -160,26 +158,27 @@ impl Parts<'_> {
     /// The first lines of values that are to be unique and are not, by the rule's number behind those of
     /// the tables.
     fn repeated(&self, uniques: Vec<Gathering>) -> Firsts {
-        let of = uniques.into_iter().map(|values| {
-            let shared = values.finish().into_iter().filter(|(_, said)| said.other.is_some());
-            shared.map(|(key, said)| (key, said.digest)).collect::<HashMap<_, _>>()
-        });
+        let of = uniques.into_iter().map(|values| first_digests(&values.finish()));
         let numbered = of.enumerate().filter(|(_, of)| !of.is_empty());
         numbered.map(|(at, of)| (self.looked.len() + at, of)).collect()
     }
 
-    fn conflict(&self, table: &LineTable, said: &Said) -> Error {
-        let other = said.other.unwrap_or(said.first);
+    fn conflict(&self, table: &LineTable, (first, other): (LineAt, LineAt)) -> Error {
         let name = |file: u32| {
             let file = self.options.files.get(file as usize);
             file.map(|file| file.display().to_string()).unwrap_or_default()
         };
         Error::Conflict {
             target: table.table.name.to_string(),
-            first: format!("{} line {}", name(said.first.place.0), said.first.line),
-            other: format!("{} line {}", name(other.place.0), other.line),
+            first: format!("{} line {}", name(first.file), first.line),
+            other: format!("{} line {}", name(other.file), other.line),
         }
     }
+}
+
+/// Digests of what first lines say that others contradict, by the keys.
+fn first_digests(all: &Entities) -> HashMap<Box<[u8]>, u64> {
+    all.contradicted().map(|(number, said, _)| (all.key(number).into(), said.digest)).collect()
 }
 
 fn restart(source: &Mutex<Box<dyn Source>>) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use check::lines::{Asks, LineTable, LookedUp, Rule, key_of_lookup};
 use encode::binding::BoundColumn;
-use encode::mapped::{ByKey, GivenRow, Known, Lookup, RowKeys, Wanted};
+use encode::mapped::{GivenRow, LookedUpRows, Lookup, RowKeys, Wanted};
 use job::error::Error;
 use job::options::LoadOptions;
 use server::Session;
@@ -42,7 +42,7 @@ fn look_up_in(
 ) -> Result<LookedUp, Error> {
     let (key, column) = key_of_lookup(session, &lookup, like)?;
     let mut keys = RowKeys::new(&key);
-    let (mut rows, mut texts, mut twice) = (ByKey::default(), Vec::new(), false);
+    let (mut rows, mut twice) = (LookedUpRows::default(), false);
     let take = schema::quote_name(&lookup.take);
     let take = format!("CAST(CONVERT({take} USING {}) AS BINARY)", options.charset);
     let sql = format!(
@@ -54,8 +54,7 @@ fn look_up_in(
     session.for_each(&sql, |row| {
         // What has no key is found by none.
         if let Ok(key) = keys.of(GivenRow(&[row.bytes(0)])) {
-            twice |= rows.insert(Box::<[u8]>::from(key), texts.len() as u64).is_some();
-            texts.push(row.bytes(1).map(<[u8]>::to_vec));
+            twice |= !rows.push(key, row.bytes(1));
             held += key.len() as u64 + 128;
         }
         if held > most { Err(server::Error::Interrupted) } else { Ok(()) }
@@ -73,7 +72,7 @@ fn look_up_in(
             lookup.table, lookup.key
         )));
     }
-    Ok(LookedUp { lookup, key, known: Arc::new(Known { rows, texts: Some(texts) }) })
+    Ok(LookedUp { lookup, key, known: Arc::new(rows.finish()) })
 }
 
 /// A column, as a file in this character set would have it.

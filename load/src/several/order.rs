@@ -46,10 +46,11 @@ impl Waiting {
     }
 }
 
-/// Bytes of a table's input.
+/// Bytes of a table's input: of lines that hold rows of several tables, of those that have its own.
 pub(crate) fn input_bytes(options: &LoadOptions) -> u64 {
     let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |meta| meta.len());
-    options.files.iter().map(size).sum()
+    let of_lines = options.selection.as_ref().and_then(|selection| selection.line_bytes());
+    of_lines.unwrap_or_else(|| options.files.iter().map(size).sum())
 }
 
 /// The order in which tables are filled that are published together, as positions in `tables`.

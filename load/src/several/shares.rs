@@ -86,7 +86,7 @@ pub(super) fn share(
         known.push(found.0.map(Arc::new));
         own.push(found.1.map(Arc::new));
     }
-    let held = known.iter().flatten().map(|known| bytes(known)).sum::<u64>()
+    let held = known.iter().flatten().map(|known| known.bytes()).sum::<u64>()
         + own.iter().flatten().map(|own: &Arc<OwnLines>| own.bytes()).sum::<u64>();
     let left_out = (!read.left_out.is_empty()).then(|| Arc::new(read.left_out));
     let find = |wanted: &Wanted| match wanted {
@@ -117,9 +117,4 @@ pub(super) fn share(
         }
     });
     Ok((shared.collect(), Some(report)))
-}
-
-/// About what known rows take.
-fn bytes(known: &Known) -> u64 {
-    known.rows.keys().map(|key| key.len() as u64 + 64).sum()
 }

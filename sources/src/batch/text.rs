@@ -165,6 +165,12 @@ impl<'a> TextRow<'a> {
         &self.text[self.field_start(field)..(self.ends[field] & POSITION_MAX) as usize]
     }
 
+    /// Fields from one to another as they stand in the text, with what separates them.
+    #[inline]
+    pub fn raw_fields(self, first: usize, last: usize) -> &'a [u8] {
+        &self.text[self.field_start(first)..(self.ends[last] & POSITION_MAX) as usize]
+    }
+
     #[inline]
     fn field_start(self, field: usize) -> usize {
         let shape = &self.index.shape;
