@@ -6,11 +6,13 @@
 //! ```
 //!
 //! In reading order: `subject` a table and how its rows are judged, `rule` what else is asked of lines and
-//! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds.
+//! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds, `said` what
+//! of that are to say the same.
 
 mod placed;
 mod reading;
 mod rule;
+mod said;
 mod shared;
 mod subject;
 mod worker;

@@ -13,7 +13,8 @@ use job::error::Error;
 use schema::{Index, IndexColumn, Table};
 use sources::{Batch, Chunk, Rows, Source, Visit};
 
-use crate::estimate::{Estimate, SAMPLE_ROWS, first_chunk};
+use crate::estimate::{Estimate, SAMPLE_ROWS};
+use crate::first_chunk::first_chunk;
 
 /// What both ways take.
 #[derive(Clone, Copy, Debug, PartialEq)]

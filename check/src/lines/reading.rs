@@ -13,9 +13,10 @@ use job::stop::Stop;
 use sources::{Batch, Chunk, Rows, Source};
 
 use super::placed::is_unique;
+use super::said::takes_last;
 use super::shared::Shared;
 use super::subject::LineTable;
-use super::worker::{Worker, takes_last};
+use super::worker::Worker;
 use super::{Gathered, LinesCheck};
 
 pub(super) fn gather(

@@ -5,18 +5,16 @@ use std::ops::Range;
 
 use encode::fault::FaultKind;
 use encode::mapped::known::LineAt;
-use encode::mapped::{
-    From, Keyless, LineKeys, LinePlace, LineRow, Lines, Lookup, Mark, OnConflict, Recent, Wanted,
-};
+use encode::mapped::{Keyless, LineKeys, LinePlace, LineRow, Lines, Lookup, Mark, Recent, Wanted};
 use encode::rejects::{Also, Reject};
 use job::error::Error;
 use job::position::{Places, Position};
 use job::stop::Stop;
 use sources::{Chunk, Row, Rows, TextRow, TextRows, Value};
-use twox_hash::XxHash3_128;
 
 use super::placed::{PlacedRule, bytes, is_unique, placed};
 use super::rule::Asks;
+use super::said::{Digester, Part, fields, parts, takes_last};
 use super::shared::Shared;
 use super::subject::LineTable;
 use super::{BadLine, LinesCheck, LookedUp};
@@ -27,14 +25,6 @@ const BLOCK_LINES: usize = 64;
 
 /// Something that is wrong with a line, and what it has in common with others.
 type Fault = (Also, String);
-
-/// What is wanted of a table's row in the digest of what it says.
-enum Part {
-    /// A field of the row.
-    Field(usize),
-    /// The key of the line in another entity, or in what is looked up.
-    Key(usize),
-}
 
 /// A table, as one worker sees it.
 struct Seat<'a> {
@@ -93,9 +83,7 @@ pub(super) struct Worker<'a> {
     /// The slot of each table, if it has one.
     slot_of: Vec<Option<usize>>,
     faults: Vec<Fault>,
-    /// What the line at hand says of an entity, and room for its values.
-    said: Vec<u8>,
-    room: [Vec<u8>; 2],
+    digester: Digester,
     /// The line at hand: the how manieth it is, from 1.
     line: u64,
 }
@@ -164,8 +152,7 @@ impl<'a> Worker<'a> {
             slots,
             slot_of,
             faults: Vec::new(),
-            said: Vec::new(),
-            room: Default::default(),
+            digester: Digester::default(),
             line: 0,
         })
     }
@@ -394,7 +381,7 @@ impl<'a> Worker<'a> {
 
     /// Takes down the entities of a line, if it says nothing else than it should.
     fn gather(&mut self, rows: TextRows<'_>, index: usize, here: &mut Here<'_>) {
-        let Worker { shared, rules, seats, slots, slot_of, faults, said, room, .. } = self;
+        let Worker { shared, rules, seats, slots, slot_of, faults, digester, .. } = self;
         let mut digests = Vec::with_capacity(seats.len());
         for (number, (seat, slot)) in seats.iter_mut().zip(slot_of.iter()).enumerate() {
             let slot = slot.filter(|slot| !seat.is_known && slots[*slot].state.is_ok());
@@ -406,7 +393,11 @@ impl<'a> Worker<'a> {
                 None => 0,
                 Some(parts) => {
                     let row = seat.row.of(rows, index);
-                    row.map_or(0, |row| digest(row, (parts, slots), said, room))
+                    let key = |slot: usize| {
+                        let Slot { key, state, .. } = &slots[slot];
+                        state.is_ok().then_some(key.as_slice())
+                    };
+                    row.map_or(0, |row| digester.digest(row, parts, key))
                 }
             };
             let first = shared.check.firsts.get(&number).and_then(|of| of.get(&*slots[slot].key));
@@ -451,77 +442,6 @@ impl<'a> Worker<'a> {
         let reject = Reject { position, field, column, value, reason, class, also, raw };
         self.shared.refuse(BadLine { place: at.place(), reject });
     }
-}
-
-impl Part {
-    fn slot(&self) -> Option<usize> {
-        match self {
-            Part::Key(slot) => Some(*slot),
-            Part::Field(_) => None,
-        }
-    }
-}
-
-/// All fields that say something of a table's row: its own, and those of the keys of rows that it refers
-/// to.
-fn fields(table: &LineTable, all: &[LineTable], lines: &Lines) -> sources::Result<Vec<usize>> {
-    let mut fields = lines.find_all(table.mapping.field_names())?;
-    for (_, from) in table.mapping.columns.iter().flatten() {
-        let From::IdOf(of) = from else { continue };
-        let other = all.iter().find(|other| other.name().eq_ignore_ascii_case(of));
-        if let Some(key) = other.and_then(|other| other.key.as_ref()) {
-            fields.extend(key.fields(lines)?);
-        }
-    }
-    Ok(fields)
-}
-
-/// Whether what the last line says of an entity counts.
-pub(super) fn takes_last(table: &LineTable) -> bool {
-    let entity = table.mapping.entity.as_ref();
-    entity.is_some_and(|entity| entity.on_conflict == OnConflict::Last)
-}
-
-/// What lines of one entity may differ in, besides the key.
-fn parts(table: &LineTable, find: impl Fn(&Wanted) -> Option<usize>) -> Option<Vec<Part>> {
-    let entity = table.mapping.entity.as_ref()?;
-    if matches!(entity.on_conflict, OnConflict::First | OnConflict::Last) {
-        return None;
-    }
-    let columns = table.mapping.columns.iter().flatten().enumerate();
-    let part = |(at, (name, from)): (usize, &(String, From))| match from {
-        _ if entity.key.contains(name) => None,
-        From::Field(_) | From::Joined(_) => Some(Part::Field(at)),
-        From::IdOf(of) => find(&Wanted::Id(of.clone())).map(Part::Key),
-        From::Lookup(lookup) => find(&Wanted::Looked(lookup.clone())).map(Part::Key),
-        From::FileName | From::Line => None,
-    };
-    Some(columns.filter_map(part).collect())
-}
-
-/// A digest of what a row says; `said` and `room` are overwritten.
-fn digest<R: Row>(
-    row: R,
-    (parts, slots): (&[Part], &[Slot]),
-    said: &mut Vec<u8>,
-    [scratch, text]: &mut [Vec<u8>; 2],
-) -> u64 {
-    said.clear();
-    let mut push = |part: Option<&[u8]>| {
-        // No text is as long as what stands for none.
-        said.extend_from_slice(&part.map_or(u32::MAX, |part| part.len() as u32).to_le_bytes());
-        said.extend_from_slice(part.unwrap_or_default());
-    };
-    for part in parts {
-        match part {
-            Part::Field(field) => push(row.value(*field, scratch).text(text)),
-            Part::Key(slot) => {
-                let Slot { key, state, .. } = &slots[*slot];
-                push(state.is_ok().then_some(key));
-            }
-        }
-    }
-    XxHash3_128::oneshot(said) as u64
 }
 
 /// Each line says something else than another.

@@ -1,0 +1,53 @@
+//! A look at the first rows of an input, before it is read.
+
+use job::error::Error;
+use job::memory::Memory;
+use sources::{Batch, Chunk, Source};
+
+/// Bytes of text that are looked at for an estimate, where these tell how much all rows are.
+const PIECE_BYTES: usize = 512 << 10;
+
+/// What was found in the first chunk of an input.
+pub(crate) struct First<T> {
+    pub(crate) found: T,
+    /// Bytes that were read for it, and all there are.
+    pub(crate) part: u64,
+    pub(crate) total: u64,
+}
+
+/// Looks at the first chunk and goes back to the start. None when the input's size is not known, or it
+/// can be read only once. Of a load with this `memory` a smaller piece will do, if that tells as well how much
+/// there is.
+pub(crate) fn first_chunk<T>(
+    source: &mut dyn Source,
+    memory: Option<&Memory>,
+    look: impl FnOnce(&Chunk, &Batch) -> T,
+) -> Result<Option<First<T>>, Error> {
+    let Some(total) = source.bytes_total() else { return Ok(None) };
+    if source.files().iter().any(|file| file.bytes.is_none()) {
+        return Ok(None);
+    }
+    let is_large =
+        |memory: &&Memory| total > PIECE_BYTES as u64 && memory.chunk_bytes > PIECE_BYTES;
+    let memory = memory.filter(is_large);
+    if let Some(memory) = memory {
+        source.set_chunks(PIECE_BYTES, memory.record_bytes_max)?;
+    }
+    let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
+    // What is wrong with the input is said when the load comes to it.
+    let mut read = source.next_chunk(&mut chunk).unwrap_or(false);
+    let mut part = source.bytes_read();
+    if let Some(memory) = memory {
+        let tells = source.counts_text();
+        source.set_chunks(memory.chunk_bytes, memory.record_bytes_max)?;
+        if !tells {
+            read = source.next_chunk(&mut chunk).unwrap_or(false);
+            part = source.bytes_read();
+        }
+    }
+    source.restart()?;
+    if !read || source.reader().read(&chunk, &mut batch).is_err() {
+        (chunk, batch) = (Chunk::default(), Batch::new());
+    }
+    Ok(Some(First { found: look(&chunk, &batch), part, total }))
+}
