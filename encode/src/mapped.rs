@@ -56,6 +56,8 @@ pub struct Share {
     pub own: Option<Arc<OwnLines>>,
     /// Lines that go nowhere.
     pub left_out: Option<Arc<BTreeSet<LinePlace>>>,
+    /// Memory for what each reader has found for the last lines.
+    pub room_bytes: usize,
 }
 
 impl Select for Share {

@@ -117,6 +117,7 @@ impl<'a> Worker<'a> {
                 at.map(|at| entities + at)
             }
         };
+        let room = check.memory.chunk_bytes / entities.max(1);
         let seat = |(table, own): (&'a LineTable, &Option<usize>)| {
             let ids = table.ids.iter();
             let ids =
@@ -138,7 +139,8 @@ impl<'a> Worker<'a> {
             seat.slots.extend(seat.ids.iter().map(|(_, slot)| *slot).filter(|_| check.judges));
             seat.slots.extend(seat.parts.iter().flatten().filter_map(Part::slot));
             if own.is_some() && !seat.takes_last {
-                seat.recent = Some(Recent::new(fields(table, check.tables, &shared.lines)?));
+                let fields = fields(table, check.tables, &shared.lines)?;
+                seat.recent = Some(Recent::new(fields, room));
             }
             Ok(seat)
         };

@@ -48,7 +48,8 @@ impl Picker {
         files: &Arc<Vec<(PathBuf, Vec<u8>)>>,
         formats: &Arc<Formats>,
     ) -> sources::Result<Picker> {
-        let finder = |(of, known): &(_, Arc<Known>)| Finder::new(of, known, lines);
+        let room = share.room_bytes / share.known.len().max(1);
+        let finder = |(of, known): &(_, Arc<Known>)| Finder::new(of, known, lines, room);
         let shape = PickShape { fields: resolved.fields.clone(), formats: Arc::clone(formats) };
         let has_lines = resolved.made.iter().any(|made| matches!(made, Made::Line));
         Ok(Picker {
@@ -223,11 +224,16 @@ struct Finder {
 }
 
 impl Finder {
-    fn new(of: &KeyOf, known: &Arc<Known>, lines: &Lines) -> sources::Result<Finder> {
+    fn new(
+        of: &KeyOf,
+        known: &Arc<Known>,
+        lines: &Lines,
+        room_bytes: usize,
+    ) -> sources::Result<Finder> {
         Ok(Finder {
             keys: LineKeys::new(of, lines)?,
             known: Arc::clone(known),
-            recent: Recent::new(of.fields(lines)?),
+            recent: Recent::new(of.fields(lines)?, room_bytes),
             marks: Vec::new(),
             same: Vec::new(),
             missed: Vec::new(),

@@ -4,14 +4,18 @@
 use sources::TextRow;
 use twox_hash::XxHash3_128;
 
-/// Sets of places for what was found, two each; what comes to a full set takes the place of the older one.
-const SETS: usize = 1 << 14;
+/// Sets of places for what was found, two each, at most and at least; what comes to a full set takes the place
+/// of the older one.
+const SETS_MAX: usize = 1 << 14;
+const SETS_MIN: usize = 16;
 
 /// Remembers what was found, for one reader.
 #[derive(Debug)]
 pub struct Recent<T> {
     /// The fields: those that stand beside each other together, by the first and the last.
     fields: Vec<(usize, usize)>,
+    /// A power of two.
+    sets: usize,
     /// Each with the hash of the fields that it was found for. None before the first.
     places: Vec<(u128, T)>,
     text: Vec<u8>,
@@ -24,13 +28,15 @@ pub struct Recent<T> {
 pub struct Mark(u128);
 
 impl<T: Copy + Default> Recent<T> {
-    /// By these fields of a line.
-    pub fn new(mut fields: Vec<usize>) -> Recent<T> {
+    /// By these fields of a line, within some memory.
+    pub fn new(mut fields: Vec<usize>, bytes_max: usize) -> Recent<T> {
         fields.sort_unstable();
         fields.dedup();
         let beside = fields.chunk_by(|one, next| one + 1 == *next);
         let fields = beside.map(|fields| (fields[0], fields[fields.len() - 1])).collect();
-        Recent { fields, places: Vec::new(), text: Vec::new(), last: (Vec::new(), Mark(0)) }
+        let sets = (bytes_max / size_of::<[(u128, T); 2]>()).clamp(SETS_MIN, SETS_MAX);
+        let sets = 1 << sets.ilog2();
+        Recent { fields, sets, places: Vec::new(), text: Vec::new(), last: (Vec::new(), Mark(0)) }
     }
 
     /// What a line says: another line has the same mark only if it says the same, but for one in 2^128. Fields
@@ -65,33 +71,34 @@ impl<T: Copy + Default> Recent<T> {
         if self.places.is_empty() {
             return;
         }
-        let place = |Mark(mark): Mark| self.places[set(mark)].0 as u64;
+        let place = |mark: Mark| self.places[self.set(mark)].0 as u64;
         // Nothing but looks at memory, of which none waits for another.
         std::hint::black_box(marks.into_iter().fold(0, |all, mark| all ^ place(mark)));
     }
 
     /// What was found for it, if that is still known.
     #[inline]
-    pub fn get(&self, Mark(mark): Mark) -> Option<T> {
-        let set = self.places.get(set(mark)..)?.first_chunk::<2>()?;
-        set.iter().find(|(at, _)| *at == mark).map(|(_, found)| *found)
+    pub fn get(&self, mark: Mark) -> Option<T> {
+        let set = self.places.get(self.set(mark)..)?.first_chunk::<2>()?;
+        set.iter().find(|(at, _)| *at == mark.0).map(|(_, found)| *found)
     }
 
     /// Remembers what was found for it.
     #[inline]
-    pub fn put(&mut self, Mark(mark): Mark, found: T) {
+    pub fn put(&mut self, mark: Mark, found: T) {
         if self.places.is_empty() {
-            self.places = vec![(0, T::default()); 2 * SETS];
+            self.places = vec![(0, T::default()); 2 * self.sets];
         }
-        let set = set(mark);
+        let set = self.set(mark);
         self.places.swap(set, set + 1);
-        self.places[set] = (mark, found);
+        self.places[set] = (mark.0, found);
     }
-}
 
-/// The first place of the set of a mark.
-fn set(mark: u128) -> usize {
-    mark as usize % SETS * 2
+    /// The first place of the set of a mark.
+    #[inline]
+    fn set(&self, mark: Mark) -> usize {
+        (mark.0 as usize & (self.sets - 1)) * 2
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +119,7 @@ mod tests {
         sources::Source::next_chunk(&mut source, &mut chunk).unwrap();
         sources::Source::reader(&source).read(&chunk, &mut batch).unwrap();
         let rows = batch.text_rows(&chunk).unwrap();
-        let mut recent = Recent::<u8>::new(fields.to_vec());
+        let mut recent = Recent::<u8>::new(fields.to_vec(), 1 << 20);
         sources::Rows::iter(rows).map(|line| recent.mark(line)).collect()
     }
 
@@ -141,10 +148,12 @@ mod tests {
 
     #[test]
     fn of_three_that_share_a_set_the_last_two_are_known() {
-        let mut recent = Recent::new(vec![0]);
+        let mut recent = Recent::new(vec![0], 0);
         let mark = |at: u128| Mark(at << 64 | 5);
         assert_eq!(recent.get(mark(1)), None);
         (1..=3).for_each(|at| recent.put(mark(at), at));
         assert_eq!([1, 2, 3].map(|at| recent.get(mark(at))), [None, Some(2), Some(3)]);
+        let sets = |bytes_max| Recent::<u128>::new(vec![0], bytes_max).sets;
+        assert_eq!([0, 1024, 100_000, 1 << 30].map(sets), [16, 16, 1024, 1 << 14]);
     }
 }

@@ -105,6 +105,7 @@ pub(super) fn share(
             known: mapping.wanted().iter().filter_map(find).collect(),
             own: own[at].clone(),
             left_out: left_out.clone(),
+            room_bytes: memory.chunk_bytes,
         };
         LoadOptions {
             selection: Some(Arc::new(share)),
