@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use crate::support::{Desk, run};
+use crate::support::{Desk, benchmark, run};
 
 #[test]
 fn what_every_way_exports_gives_an_equal_table() {
     let Some(desk) = Desk::new() else { return };
+    let _alone = benchmark();
     let mut bench = desk.home.inrush(["bench", "export", "--scale", "0.002", "--repeat", "1"]);
     bench.args(["--json", "--log-size", "64M", "--data-dir"]).arg(desk.home.path().join("bench"));
     bench.arg("--socket").arg(desk.server.socket());

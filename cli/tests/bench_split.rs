@@ -4,11 +4,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Desk, run};
+use crate::support::{Desk, benchmark, run};
 
 #[test]
 fn every_way_of_splitting_a_file_leaves_the_same_rows() {
     let Some(desk) = Desk::new() else { return };
+    let _alone = benchmark();
     let python = Command::new("python3").arg("--version").output();
     let expected: &[&str] = match python.is_ok_and(|output| output.status.success()) {
         true => &["script", "staging", "inrush"],

@@ -342,7 +342,7 @@ fn a_map_that_changes_meanwhile_ends_the_load() {
         resume(&child);
         let outcome = finish(child);
         move_to(shards.port(1));
-        let said = format!("t on s2 (127.1:{}) and is", shards.port(1));
+        let said = format!(" on s2 (127.1:{}) and is", shards.port(1));
         outcome.refused(1, &["nothing was published", &said, "on s2 (127.1:1) now"]);
         assert_eq!(scene.count(), 100, "{mode}");
         scene.load(&["--mode", "replace"]).done();

@@ -286,6 +286,13 @@ pub(crate) struct Desk {
     pub(crate) database: String,
 }
 
+/// Held by a test that has a benchmark run on the shared server, where all have one database.
+#[cfg(feature = "bench")]
+pub(crate) fn benchmark() -> std::sync::MutexGuard<'static, ()> {
+    static BENCHMARK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    BENCHMARK.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 impl Desk {
     pub(crate) fn new() -> Option<Desk> {
         let server = TestServer::shared()?;

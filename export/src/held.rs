@@ -15,10 +15,6 @@ use crate::columns::Columns;
 use crate::error::Error;
 use crate::options::{ExportOptions, UTC};
 
-/// Transactions that a restarted server found prepared, or is rolling back: their rows are in the file,
-/// and no lock on the table tells.
-const UNDECIDED: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX \
-                         WHERE TRX_MYSQL_THREAD_ID=0 AND TRX_ROWS_MODIFIED>0";
 /// Server errors of an account that lacks a right, and of a table that the server does not export.
 const REFUSED: [u16; 6] = [1031, 1044, 1045, 1142, 1227, 1235];
 
@@ -137,8 +133,7 @@ fn changed(session: &mut Session, table: &Table) -> Result<Option<String>, Error
     if catalog::definition(session, &table.name)? != table.definition {
         return Ok(Some("it was altered meanwhile".to_owned()));
     }
-    let undecided = session.query_text(UNDECIDED)?;
-    Ok((undecided.as_deref() != Some("0")).then(|| {
+    Ok(targets::undecided::is_any(session)?.then(|| {
         "a transaction of before the server's start is neither committed nor rolled back yet (XA RECOVER), \
          and its rows may be in it"
             .to_owned()

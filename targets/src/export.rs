@@ -14,16 +14,12 @@ use disk::File;
 
 use crate::lock::Lock;
 use crate::shadow::Direct;
+use crate::undecided;
 use server::catalog::definition;
 use server::error::{Error, Result};
 use server::filename::filename;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
-
-/// Transactions that a restarted server found prepared, or is rolling back: their rows are in the file,
-/// and no lock on the table tells.
-const UNDECIDED: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX \
-                         WHERE TRX_MYSQL_THREAD_ID=0 AND TRX_ROWS_MODIFIED>0";
 
 /// The target, which nobody writes to as long as this is there.
 #[derive(Debug)]
@@ -65,7 +61,7 @@ impl Direct<'_> {
         if definition(&mut lock.session, &table)? != lock.table.definition {
             return altered("its definition is another");
         }
-        if lock.session.query_text(UNDECIDED)?.as_deref() != Some("0") {
+        if undecided::is_any(&mut lock.session)? {
             return altered(
                 "a transaction of before the server's start is neither committed nor rolled back yet \
                  (XA RECOVER), and its rows may be in it",

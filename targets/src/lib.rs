@@ -8,7 +8,7 @@
 //!
 //! [`lock`] is the target that [`take`] takes, if nobody is `busy` with it, with [`names`] of what is made
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
-//! [`export`] has its rows read meanwhile; [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers` removes what a
+//! [`export`] has its rows read meanwhile, unless transactions are [`undecided`]; [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers` removes what a
 //! killed load left, of which `left` knows for many targets; `followers` are locked with whom they refer to; `recover` goes on after a connection was lost; [`waiting`] is for locks of
 //! others, `backup` for backups; [`shards`] are tables of other servers, [`branches`] the rows that these get by an append, and [`decisions`] says whether they stay; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
@@ -59,6 +59,7 @@ pub mod take;
 pub mod transaction;
 mod triggers;
 pub mod twin;
+pub mod undecided;
 pub mod waiting;
 
 pub use keeper::Keeper;

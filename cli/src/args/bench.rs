@@ -61,7 +61,7 @@ pub(crate) struct BatchBenchArgs {
     /// Measure these two comparisons only, not every batch size with every number of threads.
     #[arg(long)]
     pub(crate) sweeps: bool,
-    /// Runs of each cell of the comparisons or near the best, and of each load [default: 3; with --shards 1].
+    /// Runs of each cell of the comparisons or near the best [default: 3; with --shards 1].
     #[arg(long, value_name = "N")]
     pub(crate) repeat: Option<usize>,
     /// End a cell's run after so many seconds: slow cells insert fewer rows.

@@ -1,0 +1,38 @@
+//! Transactions that a restarted server found prepared, or is still rolling back.
+//!
+//! Their rows are in the files of tables, and no lock on a table tells. They are nobody's connection's, as
+//! those are that the server makes by itself, for statistics and definitions: which end soon.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use server::error::Result;
+use server::session::Session;
+
+/// Source: MariaDB 10.11, storage/innobase/trx/trx0i_s.cc, `fill_trx_row`: the thread is 0 where there is no
+/// connection.
+const NOBODYS: &str = "SELECT TRX_ID FROM information_schema.INNODB_TRX \
+                       WHERE TRX_MYSQL_THREAD_ID=0 AND TRX_ROWS_MODIFIED>0";
+/// How long the server's own are waited for.
+const WAIT: Duration = Duration::from_secs(3);
+const BETWEEN: Duration = Duration::from_millis(50);
+
+/// Whether there is one. Of transactions that are nobody's it is one that does not end.
+///
+/// Errors: the server's; the right PROCESS is needed.
+pub fn is_any(session: &mut Session) -> Result<bool> {
+    let begun = Instant::now();
+    let mut left = nobodys(session)?;
+    while !left.is_empty() && begun.elapsed() < WAIT {
+        thread::sleep(BETWEEN);
+        let now = nobodys(session)?;
+        left.retain(|transaction| now.contains(transaction));
+    }
+    Ok(!left.is_empty())
+}
+
+fn nobodys(session: &mut Session) -> Result<BTreeSet<String>> {
+    let rows = session.query(NOBODYS)?;
+    rows.iter().map(|row| Ok(row.text_or_null(0)?.unwrap_or_default())).collect()
+}
