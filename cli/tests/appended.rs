@@ -9,7 +9,8 @@ use testkit::{TestServer, TestServerOptions};
 use crate::partitioned::{BY_FOR_ONE, BY_FOR_TWO};
 use crate::scene::{Mode, PLACES, SWAPPED, Scene, swapped_from};
 use crate::support::{
-    Contents, Desk, PATIENCE, check_table, contents, finish, resume, run, start, wait_paused,
+    Contents, Desk, PATIENCE, check_table, contents, finish, idle_connections, resume, run, start,
+    wait_paused,
 };
 
 /// Between the shadow and the rows: the target is written out and held.
@@ -197,10 +198,7 @@ fn no_longer_held(server: &TestServer, by: &'static str) {
     let mut child = start(&mut scene.load_with("verify.end=pause"));
     wait_paused(&mut child);
     // Nobody can write; then its connections end, but for the one that works.
-    let own = "SELECT GROUP_CONCAT(ID) FROM information_schema.PROCESSLIST \
-               WHERE ID<>CONNECTION_ID() AND COMMAND='Sleep'";
-    let connections = scene.session.query_text(own).unwrap().unwrap();
-    for id in connections.split(',') {
+    for id in idle_connections(&mut scene.session) {
         // One may be gone already.
         let _ = scene.session.exec(&format!("KILL {id}"));
     }

@@ -233,6 +233,23 @@ pub(crate) fn tables(session: &mut Session, database: &str) -> Vec<String> {
 /// Rows and their checksum: equal for tables with the same rows.
 pub(crate) type Contents = (u64, String);
 
+/// Connections of others that wait for a statement, once they are the same ones twice: one that has its
+/// answer is still said to be at work for a moment.
+pub(crate) fn idle_connections(session: &mut Session) -> Vec<u64> {
+    let idle = "SELECT ID FROM information_schema.PROCESSLIST \
+                WHERE ID<>CONNECTION_ID() AND COMMAND='Sleep' ORDER BY ID";
+    let mut before = None;
+    loop {
+        let rows = session.query(idle).unwrap();
+        let seen: Vec<u64> = rows.iter().map(|row| row.number(0).unwrap()).collect();
+        if before.as_ref() == Some(&seen) {
+            return seen;
+        }
+        before = Some(seen);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 pub(crate) fn contents(session: &mut Session, table: &str) -> Contents {
     let count = session.query_row(&format!("SELECT COUNT(*) FROM {table}")).unwrap();
     let sum = session.query_row(&format!("CHECKSUM TABLE {table}")).unwrap();

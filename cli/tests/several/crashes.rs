@@ -6,7 +6,7 @@ use testkit::{TestServer, TestServerOptions};
 
 use super::yard::Yard;
 use crate::scene::{Mode, SWAPPED};
-use crate::support::{finish, resume, run, start, wait_paused};
+use crate::support::{finish, idle_connections, resume, run, start, wait_paused};
 
 const KILL: i32 = 9;
 
@@ -124,12 +124,9 @@ fn lost_connections_are_made_again_while_several_tables_are_loaded() {
         yard.reset();
         let mut child = start(&mut yard.load_with(&format!("{place}=pause")));
         wait_paused(&mut child);
-        let others = "SELECT ID FROM information_schema.PROCESSLIST \
-             WHERE ID<>CONNECTION_ID() AND COMMAND='Sleep'";
-        let others = yard.session.query(others).unwrap();
+        let others = idle_connections(&mut yard.session);
         assert!(others.len() >= 2, "{place}: {}", others.len());
-        for other in others {
-            let id: u64 = other.number(0).unwrap();
+        for id in others {
             yard.session.exec(&format!("KILL {id}")).unwrap();
         }
         resume(&child);
