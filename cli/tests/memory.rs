@@ -217,6 +217,25 @@ fn long_values_are_sent_within_the_budget() {
     }
 }
 
+/// The longest that may be, by one connection after the other.
+#[test]
+fn connections_do_not_keep_the_room_of_long_values_that_they_have_sent() {
+    let Some(mut desk) = Desk::new() else { return };
+    let (memory, longest) = (60, (60 - 20) << 17);
+    for path in ["stream", "insert"] {
+        let more = ["--path", path, "--dialect", "csv", "--connections", "8"];
+        let columns = "id INT PRIMARY KEY, b LONGBLOB";
+        let report = load_within(&mut desk, columns, memory, &more, |out| {
+            for id in 0..12 {
+                write!(out, "{id},").unwrap();
+                repeat(out, b'x', longest - 100);
+                out.write_all(b"\n").unwrap();
+            }
+        });
+        assert_eq!(report["rows"], 12);
+    }
+}
+
 /// What looks at a file before it is loaded is part of the program.
 #[test]
 fn guessing_a_table_takes_no_more_than_the_budget() {

@@ -25,7 +25,7 @@ use super::order::{KeyCollector, OrderGate, UniqueKeys};
 use super::portion::{Form, Portion};
 use super::resume::Resume;
 use super::sender::trouble::{Again, Trouble};
-use super::sender::{Batch, Caller, Sender, SenderOptions, Sent};
+use super::sender::{Batch, Caller, Commit, Sender, SenderOptions, Sent};
 use super::watch::Watch;
 use crate::controller::{Limits, Permit};
 use crate::lanes::{Lane, Lanes};
@@ -261,8 +261,14 @@ impl Lane for PortionLane<'_, '_> {
         }
         if bytes > 2 * portions.plan.shares.chunk_bytes {
             // Its buffers have grown with the record: give them back before the loan.
+            let is_in_packet = self.portion.form != Form::Lines;
             self.portion = Portion::default();
             self.encoder.begin_anew();
+            if is_in_packet && matches!(portions.plan.sender.commit, Commit::Portions(_)) {
+                // A connection keeps room for the longest packet that it has sent. Lines go in short ones, and
+                // of the one in the transaction of all rows there is no other.
+                self.sender = None;
+            }
         }
         drop(loan);
         let Sent { entry, rejects, was_loaded, .. } = sent;
