@@ -220,6 +220,22 @@ fn a_load_that_adds_rows_says_how_many_are_in_and_how_to_go_on() {
     growing.check("after the row in the way went");
 }
 
+/// The server gives several connections the same numbers: rows are skipped for them, or refused.
+#[test]
+fn rows_of_a_partitioned_table_that_the_server_numbers_go_over_one_connection() {
+    for path in ["stream", "insert"] {
+        let Some(mut growing) = Growing::new(path, "") else { return };
+        growing.desk.exec("ALTER TABLE t ADD n INT NOT NULL AUTO_INCREMENT PRIMARY KEY");
+        growing.desk.exec("ALTER TABLE t PARTITION BY HASH (n) PARTITIONS 4");
+        let more = ["--columns", "id,word", "--connections", "5", "--json"];
+        let loaded = run(growing.command(&growing.file).args(more));
+        let report: Value = serde_json::from_str(&loaded.done().out).unwrap();
+        assert_eq!(report["logical"]["connections"], 1, "{report}");
+        assert!(report["notes"].to_string().contains("over one connection"), "{report}");
+        growing.check(path);
+    }
+}
+
 #[test]
 fn a_ledger_that_stays_is_told_with_what_to_do() {
     let Some(mut growing) = Growing::new("stream", "") else { return };

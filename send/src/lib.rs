@@ -313,7 +313,7 @@ impl<'a> Work<'a> {
         watch: &mut Watch,
     ) -> Result<Loaded, Error> {
         let Prepared { options, inspected, .. } = *self.prepared;
-        let limits = limits::limits(self.prepared, target, &shares, self.given.is_some())?;
+        let mut limits = limits::limits(self.prepared, target, &shares, self.given.is_some())?;
         let keys = self.keys(target, row_order);
         let columns = Columns::new(&mut target.session, &target.table, inspected)?;
         // Rows that are added get theirs from the server, as those of others do meanwhile.
@@ -321,6 +321,15 @@ impl<'a> Work<'a> {
             Mode::Append => None,
             Mode::Insert | Mode::Replace => Numbers::new(&columns, inspected.series),
         };
+        let is_parallel = self.landing.way != Way::Transaction && limits.connections != Some(1);
+        if numbers.is_none() && is_parallel && limits::gives_numbers_twice(target, inspected) {
+            limits.connections = Some(1);
+            self.notes.push(
+                "rows went over one connection: the server gives several one AUTO_INCREMENT number \
+                 where a table is partitioned"
+                    .to_owned(),
+            );
+        }
         let encoder = Shared {
             columns: &columns,
             files: &options.files,

@@ -1,11 +1,13 @@
 //! Within what the controller may choose: what server, memory and the user allow.
 
+use encode::column_source::Input;
 use encode::inspected::Inspected;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::memory::LaneShares;
 use job::options::LoadPath;
 use server::capacity::Capacity;
+use server::version::Flavor;
 use targets::Lock;
 
 use crate::controller::Limits;
@@ -26,6 +28,16 @@ pub(crate) fn limit_portions(shares: &mut LaneShares, target: &Lock, inspected: 
     let most = target.facts.engine.portion_bytes_max(fields, columns, indexes);
     let most = most.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
     shares.chunk_bytes = shares.chunk_bytes.min(most);
+}
+
+/// Whether the server might give two rows one AUTO_INCREMENT number if they came over several connections.
+///
+/// MariaDB does so where a table is partitioned: five connections with LOAD DATA had rows skipped for
+/// the numbers of others, or a deadlock in every second statement (10.11.19; MDEV-21842, MDEV-40995).
+pub(crate) fn gives_numbers_twice(target: &Lock, inspected: &Inspected) -> bool {
+    target.session.version().flavor == Flavor::MariaDb
+        && target.table.partitioning.is_some()
+        && inspected.columns.iter().any(|bound| matches!(bound.input, Input::AutoIncrement(None)))
 }
 
 /// The limits of a load into `target`; `is_one` where there is one connection for all rows.
