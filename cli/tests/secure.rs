@@ -39,7 +39,7 @@ impl Scene {
         let other = home.file("other.pem", other.pem());
         let cert = home.file("server.crt", cert.pem());
         let key = home.file("server.key", key.serialize_pem());
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = testkit::free_port().unwrap();
         let extra = vec![
             "--skip-networking=0".to_owned(),
             "--bind-address=127.0.0.1".to_owned(),

@@ -1,20 +1,15 @@
 //! Loads of a node of Galera and of a member of a replication group, real ones: where the library is there,
 //! or `INRUSH_TEST_GALERA` names it, and where `INRUSH_TEST_MYSQLD` names a MySQL that has the plugin.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use load::{LoadOptions, LoadPath, Mode};
-use testkit::{TestServer, TestServerOptions};
+use testkit::{TestServer, TestServerOptions, free_port};
 
 const GALERA_VARIABLE: &str = "INRUSH_TEST_GALERA";
 const GALERA: [&str; 2] =
     ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so"];
 const ROWS: u64 = 20_000;
-
-fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
 
 fn galera() -> Option<TestServer> {
     let named = std::env::var_os(GALERA_VARIABLE).map(PathBuf::from);
@@ -23,7 +18,7 @@ fn galera() -> Option<TestServer> {
         println!("skipped: no Galera library is installed, and {GALERA_VARIABLE} names none");
         return None;
     };
-    let port = port();
+    let port = free_port().unwrap();
     let extra = vec![
         "--wsrep-on=ON".to_owned(),
         format!("--wsrep-provider={}", library.display()),
@@ -39,7 +34,7 @@ fn galera() -> Option<TestServer> {
 }
 
 fn group() -> Option<TestServer> {
-    let address = format!("127.0.0.1:{}", port());
+    let address = format!("127.0.0.1:{}", free_port().unwrap());
     let extra = vec![
         "--server-id=1".to_owned(),
         "--log-bin=binlog".to_owned(),

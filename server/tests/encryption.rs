@@ -1,7 +1,6 @@
 //! Encrypted connections: who is let in, who is refused, and that nothing is told to the wrong one.
 
 use std::fs;
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use server::options::Protocol;
@@ -24,7 +23,7 @@ struct Host {
 impl Host {
     fn new(identity: impl FnOnce(&TempDir) -> Option<Identity>) -> Option<Host> {
         let dir = tempfile::tempdir().unwrap();
-        let port = free_port();
+        let port = testkit::free_port().unwrap();
         let mut extra = vec![
             "--skip-networking=0".to_owned(),
             "--bind-address=127.0.0.1".to_owned(),
@@ -93,10 +92,6 @@ fn refuses(options: &ConnectOptions, parts: &[&str]) {
     let text = Session::connect(options).unwrap_err().to_string();
     assert!(parts.iter().all(|part| text.contains(part)), "{parts:?} are not all in: {text}");
     assert!(!text.contains(PASSWORD) && !text.contains("Error"), "{text}");
-}
-
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn required() -> TlsOptions {

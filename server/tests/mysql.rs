@@ -1,6 +1,5 @@
 //! What the logical path needs of MySQL. Runs where INRUSH_TEST_MYSQLD names a `mysqld`.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -126,7 +125,7 @@ struct Host {
 
 impl Host {
     fn new(extra: &[&str]) -> Option<Host> {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = testkit::free_port().unwrap();
         let mut arguments = vec![
             "--skip-networking=0".to_owned(),
             "--bind-address=127.0.0.1".to_owned(),
@@ -274,7 +273,7 @@ fn rows_are_sent_where_local_infile_is_on() {
 #[test]
 fn pressure_and_lag_are_read() {
     let start = |id: u32| {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = testkit::free_port().unwrap();
         let extra = vec![
             "--skip-networking=0".to_owned(),
             "--bind-address=127.0.0.1".to_owned(),

@@ -8,7 +8,6 @@ use server::{ConnectOptions, Error, Session, TlsOptions, Verify};
 use testkit::TestServer;
 
 use crate::certificates::{Authority, Identity, self_signed, self_signed_authority};
-use crate::encryption::free_port;
 use crate::prover::{Part, Proof, Prover};
 
 const PASSWORD: &str = "sw0rdfish-7341";
@@ -178,7 +177,7 @@ fn a_wrong_password_is_what_the_server_says_of_it() {
 /// A real server, of MariaDB 11.4 or newer, with the certificate that it makes itself.
 #[test]
 fn a_real_server_proves_its_own_certificate() {
-    let port = free_port();
+    let port = testkit::free_port().unwrap();
     let extra = ["--skip-networking=0", "--bind-address=127.0.0.1"].map(str::to_owned);
     let extra = extra.into_iter().chain([format!("--port={port}")]).collect();
     let options = testkit::TestServerOptions { extra, ..Default::default() };

@@ -335,7 +335,7 @@ fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_at_once() {
         println!("skipped: no Galera library is installed");
         return;
     };
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = testkit::free_port().unwrap();
     let extra = vec![
         "--wsrep-on=ON".to_owned(),
         format!("--wsrep-provider={library}"),

@@ -1,12 +1,12 @@
 //! A primary with replicas, for tests that make them lag.
 
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use server::error::{Error, Result};
 use server::options::{ConnectOptions, Protocol};
 use server::session::Session;
 
+use crate::port::free_port;
 use crate::test_server::{TestServer, TestServerOptions};
 
 /// The account that replicates, and by which the tests ask over TCP.
@@ -99,10 +99,7 @@ impl Cluster {
 }
 
 fn start(server_id: usize) -> Result<Option<(TestServer, u16)>> {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .map_err(|e| Error::io("looking for a free port for", "a test server", e))?
-        .port();
+    let port = free_port()?;
     let extra = [
         "--skip-networking=0",
         "--bind-address=127.0.0.1",

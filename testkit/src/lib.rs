@@ -19,6 +19,7 @@ pub mod aged;
 mod client;
 mod cluster;
 mod mydumper;
+mod port;
 pub mod proxy;
 pub mod random;
 mod said;
@@ -34,6 +35,7 @@ mod test_server;
 mod wire;
 
 pub use cluster::Cluster;
+pub use port::free_port;
 pub use random::Random;
 pub use said::{keep_what_is_said, say};
 pub use shards::Shards;

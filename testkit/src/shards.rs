@@ -1,12 +1,11 @@
 //! A head with the storage engine Spider and servers that have its partitions, for tests.
 
-use std::net::TcpListener;
-
-use server::error::{Error, Result};
+use server::error::Result;
 use server::options::{ConnectOptions, Protocol};
 use server::sandbox::spelled;
 use server::session::Session;
 
+use crate::port::free_port;
 use crate::test_server::{TestServer, TestServerOptions};
 
 /// The account by which the head, and loads, reach all of them over TCP.
@@ -123,10 +122,7 @@ impl Shards {
 }
 
 fn start(more: Vec<String>) -> Result<Option<(TestServer, u16)>> {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .map_err(|e| Error::io("looking for a free port for", "a test server", e))?
-        .port();
+    let port = free_port()?;
     let mut extra = more;
     extra.extend(["--skip-networking=0", "--bind-address=127.0.0.1"].map(str::to_owned));
     extra.push(format!("--port={port}"));
