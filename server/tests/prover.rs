@@ -54,7 +54,7 @@ pub(crate) struct Part {
 /// A server on TCP, and what its connections have come to.
 pub(crate) struct Prover {
     port: u16,
-    met: Receiver<&'static str>,
+    met: Receiver<(usize, &'static str)>,
     open: Arc<Mutex<usize>>,
 }
 
@@ -81,8 +81,8 @@ impl Prover {
                 let part = parts[index.min(parts.len() - 1)].clone();
                 *counted.lock().unwrap() += 1;
                 let one = One { password: password.clone(), part, behind: behind.clone() };
-                let give = give.clone();
-                std::thread::spawn(move || one.answer(stream.unwrap(), &give));
+                let met = Met { connection: index, give: give.clone() };
+                std::thread::spawn(move || one.answer(stream.unwrap(), &met));
             }
         });
         Prover { port, met, open }
@@ -92,10 +92,25 @@ impl Prover {
         self.port
     }
 
-    /// What the connections since the last call have come to, in order.
+    /// What the connections since the last call have come to, in the order of the connections.
     pub(crate) fn met(&self) -> Vec<&'static str> {
         let count = std::mem::take(&mut *self.open.lock().unwrap());
-        (0..count).map(|_| self.met.recv_timeout(PATIENCE).unwrap()).collect()
+        let mut met: Vec<_> =
+            (0..count).map(|_| self.met.recv_timeout(PATIENCE).unwrap()).collect();
+        met.sort_unstable();
+        met.into_iter().map(|(_, what)| what).collect()
+    }
+}
+
+/// Says what a connection has come to. The end of one is seen when the next one may have begun.
+struct Met {
+    connection: usize,
+    give: Sender<(usize, &'static str)>,
+}
+
+impl Met {
+    fn say(&self, what: &'static str) {
+        self.give.send((self.connection, what)).unwrap();
     }
 }
 
@@ -106,24 +121,24 @@ struct One {
 }
 
 impl One {
-    fn answer(&self, mut stream: TcpStream, met: &Sender<&'static str>) {
+    fn answer(&self, mut stream: TcpStream, met: &Met) {
         let part = &self.part;
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(&versioned_greeting(part.version, part.offers_tls)).unwrap();
         if stream.read_exact(&mut [0; 36]).is_err() || !part.offers_tls {
-            return met.send("greeted").unwrap();
+            return met.say("greeted");
         }
         let mut talk = StreamOwned::new(ServerConnection::new(self.config()).unwrap(), stream);
-        let Some(login) = next_packet(&mut talk) else { return met.send("refused").unwrap() };
+        let Some(login) = next_packet(&mut talk) else { return met.say("refused") };
         if login.len() < 32 {
             // What is sent in place of an account.
             let _ = talk.write_all(&packet(3, b"\xff\x13\x04#08S01Bad handshake"));
-            return met.send("no account").unwrap();
+            return met.say("no account");
         }
         if part.wants_password {
-            return met.send(ask(&mut talk)).unwrap();
+            return met.say(ask(&mut talk));
         }
-        met.send("account").unwrap();
+        met.say("account");
         if let Proof::Switch(plugin) = part.proof {
             let body = [b"\xfe", plugin.as_bytes(), b"\0saltsaltsaltsaltsalt\0"].concat();
             talk.write_all(&packet(3, &body)).unwrap();

@@ -379,19 +379,20 @@ fn no_insert_is_lost_in_the_swap() {
     let delete = format!("DELETE FROM {}.t", setup.database);
     let mut session = server.connect().unwrap();
     let (mut stopped, mut swapped) = (0, 0);
+    // When the writers begin: about when the swap is, however long it takes here.
+    let mut delay = Duration::ZERO;
     for round in 0..40 {
         let mut lock = setup.target(server);
         let mut direct = Direct::new(&mut lock);
         direct.cleanup().unwrap();
         let mut filled = imported(&mut direct, &setup.made).filled();
-        // Writers start at a different moment of each round.
         let (go, written) = (AtomicBool::new(true), AtomicU64::new(0));
         let published = std::thread::scope(|scope| {
             for _ in 0..3 {
                 let mut session = server.connect().unwrap();
                 let (go, written, insert) = (&go, &written, &insert);
                 scope.spawn(move || {
-                    std::thread::sleep(Duration::from_micros(round * 400));
+                    std::thread::sleep(delay);
                     while go.load(Ordering::Relaxed) {
                         session.exec(insert).unwrap();
                         written.fetch_add(1, Ordering::Relaxed);
@@ -407,11 +408,13 @@ fn no_insert_is_lost_in_the_swap() {
         match published {
             Ok(mut done) => {
                 swapped += 1;
+                delay = delay * 3 / 4;
                 done.drop_old().unwrap();
                 assert_eq!(count, written + 100, "round {round}");
             }
             Err(Error::NotEmpty(_)) => {
                 stopped += 1;
+                delay = delay * 2 + Duration::from_micros(400);
                 assert_eq!(count, written, "round {round}");
             }
             Err(e) => panic!("{e}"),

@@ -63,6 +63,8 @@ fn no_insert_is_lost(tables: &[&str], rounds: u64) {
     let mut session = server.connect().unwrap();
     tables.iter().for_each(|table| create(&mut session, &database, table));
     let (mut stopped, mut swapped, mut aside_rows) = (0, 0, 0);
+    // When the writers begin: about when the swap is, however long it takes here.
+    let mut delay = Duration::ZERO;
     for round in 0..rounds {
         let made = tables.iter().map(|t| pair(&mut session, &database, t, Some(Mode::Insert)));
         let pairs: Vec<Pair> = made.collect();
@@ -74,12 +76,9 @@ fn no_insert_is_lost(tables: &[&str], rounds: u64) {
             for at in [0, pairs.len() - 1, 0, pairs.len() - 1] {
                 let mut session = server.connect().unwrap();
                 let insert = format!("INSERT INTO {} (b) VALUES ('w')", pairs[at].table.quoted());
-                let (go, written, tables) = (&go, &written[at], &tables);
+                let (go, written) = (&go, &written[at]);
                 scope.spawn(move || {
-                    // Writers start at a different moment of each round.
-                    std::thread::sleep(Duration::from_micros(
-                        round * 8_000 * tables.len() as u64 / rounds,
-                    ));
+                    std::thread::sleep(delay);
                     while go.load(Ordering::Relaxed) {
                         session.exec(&insert).unwrap();
                         written.fetch_add(1, Ordering::Relaxed);
@@ -108,7 +107,13 @@ fn no_insert_is_lost(tables: &[&str], rounds: u64) {
             }
             session.exec(&format!("DELETE FROM {}", pair.table.quoted())).unwrap();
         }
-        *(if outcome.is_ok() { &mut swapped } else { &mut stopped }) += 1;
+        if outcome.is_ok() {
+            swapped += 1;
+            delay = delay * 3 / 4;
+        } else {
+            stopped += 1;
+            delay = delay * 2 + Duration::from_micros(400);
+        }
     }
     println!("{swapped} swapped, {stopped} stopped, {aside_rows} rows slipped in");
     assert!(swapped > 0 && stopped > 0, "{swapped} swapped, {stopped} stopped: nothing was tested");
@@ -141,7 +146,7 @@ fn one_table_that_is_not_as_it_was_keeps_all_from_their_places() {
     }
     // Nothing is locked any more.
     let mut other = server.connect().unwrap();
-    other.exec("SET lock_wait_timeout=1").unwrap();
+    other.exec("SET lock_wait_timeout=30").unwrap();
     other.exec(&format!("DELETE FROM {database}.u")).unwrap();
     other.exec(&format!("ALTER TABLE {database}.t COMMENT='x'")).unwrap();
     assert!(matches!(swap.run(&mut session, WAIT), Err(Error::Altered { .. })));

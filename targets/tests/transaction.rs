@@ -9,7 +9,7 @@ use targets::{Lock, LockOptions};
 use testkit::{TestServer, TestServerOptions};
 
 fn target(server: &TestServer, database: &str) -> Lock {
-    let options = LockOptions { lock_wait: Duration::from_secs(5), ..LockOptions::default() };
+    let options = LockOptions { lock_wait: Duration::from_secs(60), ..LockOptions::default() };
     let name = TableName::new(database, "t");
     Lock::take(server.connect().unwrap(), &name, &options).unwrap()
 }
@@ -156,7 +156,7 @@ fn a_load_that_is_given_up_does_not_wait_for_its_own_transaction() {
     session.exec(&format!("INSERT INTO {database}.t VALUES (1)")).unwrap();
     let begun = Instant::now();
     target.abandon().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert_eq!(tables(&mut other, &database), 1);
     drop(session);
 }

@@ -1,6 +1,6 @@
 //! The twins of the logical path: made, filled by statements, brought back to shape, swapped in.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schema::TableName;
 use server::catalog;
@@ -138,10 +138,14 @@ fn await_alter(session: &mut Session, id: u64) -> bool {
     let sql = format!(
         "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={id} AND INFO LIKE '%ADD KEY%'"
     );
-    (0..2000).any(|_| {
+    let begun = Instant::now();
+    while session.query(&sql).unwrap().is_empty() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(1));
-        !session.query(&sql).unwrap().is_empty()
-    })
+    }
+    true
 }
 
 fn check_published(

@@ -237,14 +237,18 @@ fn a_reading_that_is_closed_turns_everybody_away() {
         // Nobody takes the rows of the one, and there are none of the other.
         let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| reading.work())).collect();
         let waiting = scope.spawn(move || starved.next_chunk(&mut Chunk::default()).is_err());
-        std::thread::sleep(Duration::from_millis(100));
-        assert!(readers.iter().all(|reader| !reader.is_finished()) && !waiting.is_finished());
+        let is_waited_for = || {
+            let least = Duration::from_millis(50);
+            reading.waits(0).for_room >= least && reading.waits(1).for_rows >= least
+        };
+        while !is_waited_for() {
+            assert!(readers.iter().all(|reader| !reader.is_finished()) && !waiting.is_finished());
+            std::thread::sleep(Duration::from_millis(5));
+        }
         reading.close();
         assert!(readers.into_iter().all(|reader| reader.join().unwrap().is_err()));
         assert!(waiting.join().unwrap());
     });
-    assert!(reading.waits(0).for_room >= Duration::from_millis(50));
-    assert!(reading.waits(1).for_rows >= Duration::from_millis(50));
     drop(full);
 }
 

@@ -73,6 +73,8 @@ fn write(portion: &mut Portion, form: Form) {
 #[derive(Default)]
 pub(super) struct Notes {
     causes: Vec<Cause>,
+    /// Whoever waits for a try that fails.
+    failed: Option<std::sync::mpsc::Sender<()>>,
     was_asked_for_tuples: bool,
 }
 
@@ -85,6 +87,10 @@ impl Caller for Notes {
 
     fn again(&mut self, again: &Again) -> Result<(), Error> {
         self.causes.push(again.cause);
+        if let Some(failed) = &self.failed {
+            // Nobody has to listen.
+            let _ = failed.send(());
+        }
         Ok(())
     }
 }
