@@ -225,6 +225,12 @@ fn a_server_that_gets_full_does_not_stop_a_load_that_has_begun() {
     });
     assert!(crowd.len() > 5);
     outcome.done();
+    // The server takes its time to count the load's connections out.
+    let begun = Instant::now();
+    while others(&mut scene.session).len() > crowd.len() {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", others(&mut scene.session));
+        std::thread::sleep(Duration::from_millis(5));
+    }
     while let Ok(session) = calm.server.connect() {
         crowd.push(session);
     }

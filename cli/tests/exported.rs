@@ -268,7 +268,7 @@ fn tables_of_every_shape_come_back_from_their_files_or_by_select() {
     desk.exec("ALTER TABLE t FORCE");
     assert_eq!(export(&desk, "t", "-", &direct).done().out.lines().count(), 10);
     // The lock is gone.
-    desk.exec("SET lock_wait_timeout=1");
+    desk.exec("SET lock_wait_timeout=30");
     desk.exec("INSERT INTO t VALUES (11, 11)");
     desk.exec("CREATE TABLE `odd.n``äme` (`a b` INT) ENGINE=InnoDB");
     desk.exec("INSERT INTO `odd.n``äme` VALUES (1)");

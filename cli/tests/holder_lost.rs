@@ -47,7 +47,7 @@ fn rows_that_others_write_before_the_exchange_are_kept() {
     let child = held_at(&scene, "publish.checked");
     lose_holder(&mut scene.session);
     let table = scene.table.clone();
-    scene.session.exec("SET lock_wait_timeout=1").unwrap();
+    scene.session.exec("SET lock_wait_timeout=30").unwrap();
     scene.session.exec(&format!("INSERT INTO {table} VALUES {BETWEEN}")).unwrap();
     resume(&child);
     let done = finish(child);

@@ -3,14 +3,16 @@
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::TestServer;
 
 use crate::scene::{Mode, Scene};
-use crate::support::{Desk, Outcome, finish, resume, run, signal, start, wait_paused};
+use crate::support::{
+    Desk, Outcome, PATIENCE, finish, resume, run, signal, start, wait_paused, wait_watching,
+};
 
 const KILL: i32 = 9;
 
@@ -60,9 +62,10 @@ fn inserts_killed_anywhere_leave_the_empty_table_or_the_full_one() {
 fn a_signal_stops_a_stream_and_nothing_of_it_is_left() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Replace, 20_000);
-    scene.more = vec!["--path", "stream", "--max-rate", "300K"];
-    let child = start(&mut scene.command());
+    scene.more = vec!["--path", "stream", "--max-rate", "60K"];
+    let mut child = start(&mut scene.command());
     std::thread::sleep(Duration::from_millis(700));
+    wait_watching(&mut child);
     signal(child.id(), "-INT");
     let stopped = finish(child);
     stopped.refused(1, &["stopped by SIGINT during ", "t is as it was"]);
@@ -258,15 +261,15 @@ fn a_ledger_that_stays_is_told_with_what_to_do() {
 #[test]
 fn a_signal_stops_adding_and_the_same_command_goes_on() {
     let Some(mut growing) = Growing::new("insert", "") else { return };
-    let child = start(growing.command(&growing.file).args(["--max-rate", "300K"]));
+    let child = start(growing.command(&growing.file).args(["--max-rate", "60K"]));
     let begun = Instant::now();
     while growing.desk.rows("SELECT COUNT(*) > 100 FROM t") != ["1"] {
-        assert!(begun.elapsed() < Duration::from_secs(60));
+        assert!(begun.elapsed() < PATIENCE, "no rows came");
         std::thread::sleep(Duration::from_millis(50));
     }
-    signal(child.id(), "-TERM");
     // Once more at once, as `timeout` does: not somebody's second thought.
-    signal(child.id(), "-TERM");
+    let twice = ["-c", "kill -TERM $0; kill -TERM $0", &child.id().to_string()];
+    assert!(Command::new("sh").args(twice).status().unwrap().success());
     let stopped = finish(child);
     stopped.refused(1, &["stopped by SIGTERM during rows; ", " in ", "the same command goes on"]);
     growing.add("").done();
@@ -305,10 +308,10 @@ fn plan_says_which_rung_and_why_not_the_faster_ones() {
 fn a_table_that_is_dropped_under_an_append_has_no_rows_in() {
     let Some(mut growing) = Growing::new("stream", "") else { return };
     let mut command = growing.command(&growing.file);
-    let load = start(command.args(["--max-rate", "500K"]));
-    let begun = std::time::Instant::now();
+    let load = start(command.args(["--max-rate", "120K"]));
+    let begun = Instant::now();
     while growing.desk.rows("SELECT COUNT(*) > 100 FROM t") != ["1"] {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no rows came");
+        assert!(begun.elapsed() < PATIENCE, "no rows came");
         std::thread::sleep(Duration::from_millis(20));
     }
     growing.desk.exec("CREATE TABLE other LIKE t");

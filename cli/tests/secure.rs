@@ -5,12 +5,12 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use testkit::{TestServer, TestServerOptions};
 
-use crate::support::{Home, Outcome, run};
+use crate::support::{Home, Outcome, PATIENCE, run};
 
 const PASSWORD: &str = "sw0rdfish-5502";
 
@@ -144,6 +144,21 @@ fn options_without_sense_are_refused() {
     );
 }
 
+/// Waits until the terminal of what this process runs does not show any more what is typed.
+fn wait_hidden(pid: u32) {
+    let begun = Instant::now();
+    loop {
+        let runs = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        let terminal = format!("/proc/{}/fd/0", runs.split(' ').next().unwrap());
+        let state = Command::new("stty").args(["-a", "-F", &terminal]).output().unwrap();
+        if String::from_utf8_lossy(&state.stdout).contains(" -echo ") {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{state:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn the_password_is_asked_for_at_the_terminal() {
     let Some(scene) = Scene::new() else { return };
@@ -166,8 +181,7 @@ fn the_password_is_asked_for_at_the_terminal() {
         screen.read_exact(&mut byte).unwrap();
         shown.push(byte[0]);
     }
-    // What is typed before the terminal stops showing it would be shown.
-    std::thread::sleep(Duration::from_millis(500));
+    wait_hidden(script.id());
     let mut keyboard = script.stdin.take().unwrap();
     keyboard.write_all(format!("{PASSWORD}\n").as_bytes()).unwrap();
     screen.read_to_end(&mut shown).unwrap();

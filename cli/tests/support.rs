@@ -203,6 +203,25 @@ pub(crate) fn wait_paused(child: &mut Child) {
     }
 }
 
+/// Waits until a process watches for the signals that ask it to stop, or has ended: before that they just
+/// end it.
+#[track_caller]
+pub(crate) fn wait_watching(child: &mut Child) {
+    // Bits of SIGHUP, SIGINT and SIGTERM, counted from 1.
+    const STOPS: u64 = 1 << 0 | 1 << 1 | 1 << 14;
+    let status = format!("/proc/{}/status", child.id());
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        let text = fs::read_to_string(&status).unwrap();
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        if u64::from_str_radix(caught.trim(), 16).unwrap() & STOPS == STOPS {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "it never watched for signals");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Lets a paused process go on.
 pub(crate) fn resume(child: &Child) {
     signal(child.id(), "-CONT");
