@@ -401,13 +401,16 @@ impl<'a> Build<'a> {
             builder: Some(sink.builder(first_index + slot)),
             last_unique: Vec::new(),
         };
+        let total_bytes = runs.iter().map(|runs| runs.stats().entry_bytes).sum::<u64>()
+            + self.old().map_or(0, OldTable::leaf_bytes);
+        let range_bytes = key_ranges::range_bytes(total_bytes, self.memory);
         let states = sinks.iter().flat_map(|sink| (0..runs.len()).map(move |slot| (sink, slot)));
         let stage = IndexesStage {
             binding: self.binding,
             memory: self.memory,
             runs,
             first_index,
-            tasks: key_ranges::tasks(runs, self.old(), self.memory.batch_bytes, self.partitions()),
+            tasks: key_ranges::tasks(runs, self.old(), range_bytes, self.partitions()),
             old: self.old_source(attempt.replaced),
             sinks,
             prefix_bytes: partition_bytes(self.binding),
@@ -417,8 +420,7 @@ impl<'a> Build<'a> {
             interrupt: &self.options.interrupt,
             rows: built.rows,
             last_auto_increment: built.last_auto_increment(),
-            total_bytes: runs.iter().map(|runs| runs.stats().entry_bytes).sum::<u64>()
-                + self.old().map_or(0, OldTable::leaf_bytes),
+            total_bytes,
             next_task: AtomicU64::new(0),
             done_bytes: AtomicU64::new(0),
             stop: AtomicBool::new(false),
