@@ -6,6 +6,7 @@
 //!                          -> contractions.rs  sequences that weigh otherwise than their characters
 //!                          -> self_test.rs     random strings: our order against the server's
 //!                          -> cache.rs         written for the next load, the verdict included
+//!                          -> ready.rs         at hand for the next table of this process
 //! ```
 //! Nothing is created on the server and no right is needed: the statements read literals only.
 
@@ -21,6 +22,7 @@ use crate::version::Flavor;
 mod cache;
 mod charset;
 mod contractions;
+mod ready;
 mod self_test;
 mod weights;
 
@@ -55,7 +57,7 @@ pub fn collation(
             let why = "MySQL does not tell the weights of its collations level by level".to_owned();
             Err(CollationError::Refused { name: name.to_owned(), why }.into())
         }
-        None => Ok(Arc::new(Collation::learned(learn(session, name, cache)?)?)),
+        None => ready::or_learn(session, name, cache),
     }
 }
 

@@ -27,6 +27,8 @@ use crate::source::{InputFile, Reader, Source};
 /// Bytes per read call. Small enough that a piece is still in the second-level cache when it is
 /// searched for its last record end and its newlines.
 const PIECE_BYTES: usize = 256 << 10;
+/// The first one where there is a header: files are opened several times for that alone.
+const HEADER_PIECE_BYTES: usize = 16 << 10;
 
 /// What is taken for unpacking where it is not known.
 const UNPACK_BYTES_MIN: usize = 1 << 20;
@@ -595,13 +597,15 @@ impl OpenFile {
         dialect: &Dialect,
         options: &SourceOptions,
     ) -> Result<Option<Vec<Vec<u8>>>> {
-        let piece = PIECE_BYTES.min(options.chunk_bytes);
-        let mut bytes = Vec::new();
-        let mut at = 0;
+        let piece = |seen: &[u8]| {
+            seen.len().clamp(HEADER_PIECE_BYTES, PIECE_BYTES).min(options.chunk_bytes)
+        };
+        let (mut bytes, mut at) = (Vec::new(), 0);
         let dialect = &of_header(dialect, options);
         if dialect.any_newline {
             while bytes.len() < BYTE_ORDER_MARK.len() && !self.ended {
-                self.read(&mut bytes, piece)?;
+                let size = piece(&bytes);
+                self.read(&mut bytes, size)?;
             }
             at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         }
@@ -618,7 +622,8 @@ impl OpenFile {
             if lines_left == 0 && !options.header {
                 break None;
             }
-            self.read(&mut bytes, piece)?;
+            let size = piece(&bytes);
+            self.read(&mut bytes, size)?;
             while lines_left > 0
                 && let Some(size) = skipped_size(&bytes[at..], self.ended)
             {
