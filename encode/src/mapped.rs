@@ -11,14 +11,16 @@
 //! those of the line, and all that loads do with rows they do with these.
 //!
 //! In reading order: [`mapping`] what is declared, `condition` of which lines, `resolved` where that is in a
-//! line, `made` what is made of it, [`known`] rows by their keys, `key` those of lines, `key_table` many of
-//! them, `own` the lines that stand for them, `recent` what was found for lines that said the same, `picking`
-//! the rows of a batch, and `source` that looks like one of the table's rows alone.
+//! line, `made` what is made of it, `key` the keys of lines, `key_table` many of them, `gathering` the
+//! entities that lines have, `known` rows by their keys, `own` the lines that stand for them, `recent` what
+//! was found for lines that said the same, `picking` the rows of a batch, and `source` that looks like one of
+//! the table's rows alone.
 
 mod condition;
+mod gathering;
 mod key;
 mod key_table;
-pub mod known;
+mod known;
 mod made;
 pub mod mapping;
 mod own;
@@ -34,8 +36,9 @@ use job::options::Select;
 use sources::Source;
 
 pub use condition::{Condition, Test, number};
+pub use gathering::{Entities, Gathering, LineAt, LinesSaid};
 pub use key::{GivenRow, KeyOf, Keyless, LineKeys, LineRow, RowKeys};
-pub use known::{Entities, Gathering, Known, LookedUpRows};
+pub use known::{Known, LookedUpRows};
 pub use mapping::{Entity, From, Lookup, Mapping, OnConflict, Piece, Wanted};
 pub use own::OwnLines;
 pub use recent::{Mark, Recent};

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 use crate::error::Error;
@@ -42,6 +43,42 @@ pub fn run<R: Reason>(
         }
     }
     abandoned
+}
+
+/// What `work` gives for each of `all`, in their order, in at most so many threads.
+///
+/// Errors: a panic in one of them; those that were not begun then are left.
+pub fn map<T: Send, U: Send>(
+    threads: usize,
+    all: Vec<T>,
+    work: impl Fn(T) -> U + Sync,
+) -> Result<Vec<U>, Error> {
+    let count = all.len();
+    let (queue, done) = (Mutex::new(all.into_iter().enumerate()), Mutex::new(Vec::new()));
+    let died = Mutex::new(None);
+    let next = || lock(&queue).next().filter(|_| lock(&died).is_none());
+    let work_all = || {
+        while let Some((at, one)) = next() {
+            match catch(|| work(one)) {
+                Ok(given) => lock(&done).push((at, given)),
+                Err(error) => drop(lock(&died).replace(error)),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..threads.min(count)).for_each(|_| drop(scope.spawn(work_all)));
+        work_all();
+    });
+    if let Some(error) = died.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(at, _)| *at);
+    Ok(done.into_iter().map(|(_, given)| given).collect())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What `work` gives, or an error that says where it panicked: a load must clean up after a bug of
@@ -100,6 +137,18 @@ mod tests {
         assert!(
             matches!(outcome, Err(Stop::Failed(Error::Usage(reason))) if reason == "the reason")
         );
+    }
+
+    #[test]
+    fn of_each_thing_there_is_what_came_of_it_in_their_order() {
+        for threads in [1, 2, 7] {
+            let doubled = map(threads, (0..100).collect(), |number: usize| 2 * number).unwrap();
+            assert_eq!(doubled, (0..200).step_by(2).collect::<Vec<_>>());
+            assert!(map(threads, Vec::new(), |(): ()| ()).unwrap().is_empty());
+            let dies = |number: usize| assert!(number != 5, "five");
+            let error = map(threads, (0..100).collect(), dies).unwrap_err();
+            assert!(error.to_string().contains("five"), "{error}");
+        }
     }
 
     #[test]

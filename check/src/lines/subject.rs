@@ -43,6 +43,7 @@ impl LineTable {
     /// Errors: as of a load; a key whose order is not known.
     pub fn look(
         session: &mut Session,
+        facts: &ServerFacts,
         options: &LoadOptions,
         mapping: &Arc<Mapping>,
     ) -> Result<LineTable, Error> {
@@ -56,8 +57,7 @@ impl LineTable {
             table => table?,
         };
         let (_, mut source) = input::open_files(options)?;
-        let facts = ServerFacts::read(session)?;
-        let inspected = Inspected::of_table(session, &table, &facts, options, &mut *source)?;
+        let inspected = Inspected::of_table(session, &table, facts, options, &mut *source)?;
         let charset = inspected.convert.file_charset;
         let formats = formats::formats(&options.written, &table, &inspected.fields, charset)?;
         let mut rules = run::rules(&table, &inspected)?;

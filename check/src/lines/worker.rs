@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use encode::fault::FaultKind;
-use encode::mapped::known::LineAt;
-use encode::mapped::{Keyless, LineKeys, LinePlace, LineRow, Lines, Lookup, Mark, Recent, Wanted};
+use encode::mapped::{
+    Keyless, LineAt, LineKeys, LinePlace, LineRow, Lines, LinesSaid, Lookup, Mark, Recent, Wanted,
+};
 use encode::rejects::{Also, Reject};
 use job::error::Error;
 use job::position::{Places, Position};
@@ -48,6 +49,9 @@ struct Seat<'a> {
     marks: Vec<Option<Mark>>,
     /// Whether a good line before has said just that.
     is_known: bool,
+    /// What the line at hand says, and what lines before have said that is not gathered yet.
+    digest: Option<(usize, u64)>,
+    said: LinesSaid,
 }
 
 /// A key that each line may have.
@@ -84,6 +88,8 @@ pub(super) struct Worker<'a> {
     slot_of: Vec<Option<usize>>,
     faults: Vec<Fault>,
     digester: Digester,
+    /// Bytes that what lines say of one entity may take before it is gathered.
+    said_bytes_max: usize,
     /// The line at hand: the how manieth it is, from 1.
     line: u64,
 }
@@ -118,6 +124,8 @@ impl<'a> Worker<'a> {
             }
         };
         let room = check.memory.chunk_bytes / entities.max(1);
+        // Of that, a quarter is for what lines have said.
+        let said_bytes_max = room / 4;
         let seat = |(table, own): (&'a LineTable, &Option<usize>)| {
             let ids = table.ids.iter();
             let ids =
@@ -133,6 +141,8 @@ impl<'a> Worker<'a> {
                 recent: None,
                 marks: Vec::new(),
                 is_known: false,
+                digest: None,
+                said: LinesSaid::default(),
                 table,
             };
             seat.slots.extend(seat.lookups.iter().map(|at| entities + at));
@@ -140,7 +150,7 @@ impl<'a> Worker<'a> {
             seat.slots.extend(seat.parts.iter().flatten().filter_map(Part::slot));
             if own.is_some() && !seat.takes_last {
                 let fields = fields(table, check.tables, &shared.lines)?;
-                seat.recent = Some(Recent::new(fields, room));
+                seat.recent = Some(Recent::new(fields, room - said_bytes_max));
             }
             Ok(seat)
         };
@@ -155,6 +165,7 @@ impl<'a> Worker<'a> {
             slot_of,
             faults: Vec::new(),
             digester: Digester::default(),
+            said_bytes_max,
             line: 0,
         })
     }
@@ -163,6 +174,7 @@ impl<'a> Worker<'a> {
         let mut places = Places::of(chunk);
         for index in 0..rows.len() {
             if index % BLOCK_LINES == 0 {
+                self.hand_over(self.said_bytes_max);
                 self.mark(rows, index..rows.len().min(index + BLOCK_LINES));
             }
             let line = rows.row(index);
@@ -178,7 +190,19 @@ impl<'a> Worker<'a> {
                 self.refuse(line, here.at());
             }
         }
+        self.hand_over(0);
         Ok(())
+    }
+
+    /// Gathers what lines have said, of entities of which that takes more than so many bytes.
+    fn hand_over(&mut self, bytes_max: usize) {
+        for (seat, entities) in self.seats.iter_mut().zip(&self.shared.entities) {
+            if let Some(entities) = entities
+                && seat.said.bytes() > bytes_max
+            {
+                entities.take_all(&mut seat.said);
+            }
+        }
     }
 
     fn take_line(
@@ -384,13 +408,10 @@ impl<'a> Worker<'a> {
     /// Takes down the entities of a line, if it says nothing else than it should.
     fn gather(&mut self, rows: TextRows<'_>, index: usize, here: &mut Here<'_>) {
         let Worker { shared, rules, seats, slots, slot_of, faults, digester, .. } = self;
-        let mut digests = Vec::with_capacity(seats.len());
         for (number, (seat, slot)) in seats.iter_mut().zip(slot_of.iter()).enumerate() {
+            seat.digest = None;
             let slot = slot.filter(|slot| !seat.is_known && slots[*slot].state.is_ok());
-            let Some(slot) = slot else {
-                digests.push(None);
-                continue;
-            };
+            let Some(slot) = slot else { continue };
             let digest = match &seat.parts {
                 None => 0,
                 Some(parts) => {
@@ -411,7 +432,7 @@ impl<'a> Worker<'a> {
                 let also = Also { field: None, column: None, value: None, reason: reason.clone() };
                 faults.push((also, reason));
             }
-            digests.push(Some((slot, digest)));
+            seat.digest = Some((slot, digest));
         }
         if !faults.is_empty() {
             return;
@@ -424,9 +445,9 @@ impl<'a> Worker<'a> {
                 shared.uniques[*number].take(value, here.at(), place_digest(here.place));
             }
         }
-        for (digest, entities) in digests.into_iter().zip(&shared.entities) {
-            if let (Some((slot, digest)), Some(entities)) = (digest, entities) {
-                entities.take(&slots[slot].key, here.at(), digest);
+        for seat in seats {
+            if let Some((slot, digest)) = seat.digest {
+                seat.said.push(&slots[slot].key, here.at(), digest);
             }
         }
     }

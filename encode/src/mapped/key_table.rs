@@ -87,6 +87,13 @@ impl KeyTable {
         start.and_then(|start| self.keys.get(start)).map_or(0, |byte| u64::from(*byte))
     }
 
+    /// Has what is looked at for keys of these hashes at hand: all waits for memory are one.
+    #[inline]
+    pub(super) fn expect<I: Iterator<Item = u64>>(&self, hashes: impl Fn() -> I) {
+        std::hint::black_box(hashes().fold(0, |all, hash| all ^ self.place(hash)));
+        std::hint::black_box(hashes().fold(0, |all, hash| all ^ self.first(hash)));
+    }
+
     /// The number of a key, and whether it is new; `hash` is [`KeyHash::of`] it.
     #[inline]
     pub(super) fn insert(&mut self, hash: u64, key: &[u8]) -> (usize, bool) {

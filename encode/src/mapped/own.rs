@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sources::{Chunk, RecordPlace, Unit};
 
 use super::LinePlace;
-use super::known::LineAt;
+use super::gathering::LineAt;
 
 /// Lines that stand for rows, in their order, with the ids of these.
 #[derive(Debug, Default)]

@@ -9,6 +9,9 @@ use twox_hash::XxHash3_128;
 const SETS_MAX: usize = 1 << 14;
 const SETS_MIN: usize = 16;
 
+/// Stands in the places where nothing is; no mark is that.
+const FREE: u128 = u128::MAX;
+
 /// Remembers what was found, for one reader.
 #[derive(Debug)]
 pub struct Recent<T> {
@@ -36,7 +39,13 @@ impl<T: Copy + Default> Recent<T> {
         let fields = beside.map(|fields| (fields[0], fields[fields.len() - 1])).collect();
         let sets = (bytes_max / size_of::<[(u128, T); 2]>()).clamp(SETS_MIN, SETS_MAX);
         let sets = 1 << sets.ilog2();
-        Recent { fields, sets, places: Vec::new(), text: Vec::new(), last: (Vec::new(), Mark(0)) }
+        Recent {
+            fields,
+            sets,
+            places: Vec::new(),
+            text: Vec::new(),
+            last: (Vec::new(), Mark(FREE)),
+        }
     }
 
     /// What a line says: another line has the same mark only if it says the same, but for one in 2^128. Fields
@@ -56,11 +65,10 @@ impl<T: Copy + Default> Recent<T> {
                 text
             }
         };
-        if said != last.0 || last.1 == Mark(0) {
+        if said != last.0 || last.1 == Mark(FREE) {
             last.0.clear();
             last.0.extend_from_slice(said);
-            // 0 is that of places where nothing is.
-            last.1 = Mark(XxHash3_128::oneshot(said).max(1));
+            last.1 = Mark(XxHash3_128::oneshot(said).min(FREE - 1));
         }
         last.1
     }
@@ -87,7 +95,8 @@ impl<T: Copy + Default> Recent<T> {
     #[inline]
     pub fn put(&mut self, mark: Mark, found: T) {
         if self.places.is_empty() {
-            self.places = vec![(0, T::default()); 2 * self.sets];
+            // Written, so that what is looked up before it is put is no page that has to be copied then.
+            self.places = vec![(FREE, T::default()); 2 * self.sets];
         }
         let set = self.set(mark);
         self.places.swap(set, set + 1);

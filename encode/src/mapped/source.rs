@@ -198,7 +198,7 @@ impl Reader for MappedReader {
 mod tests {
     use sources::{Dialect, Encoding, FileSource, Row, Rows, SourceOptions, Visit};
 
-    use super::super::known::LineAt;
+    use super::super::gathering::LineAt;
     use super::super::mapping::{Entity, From, Mapping};
     use super::*;
 

@@ -9,37 +9,65 @@ use server::{ServerFacts, Session};
 
 use super::looked_up::shown;
 
-/// Gives entities their ids: those of rows that the table has, else the next ones in the order of the
-/// first lines.
-pub(super) fn identify(
-    session: &mut Session,
-    table: &LineTable,
-    options: &LoadOptions,
+/// Entities of a table that have to get their ids, and what the server says of these.
+pub(super) struct Unnumbered {
     all: Entities,
-) -> Result<(Known, OwnLines), Error> {
-    let entity = table.mapping.entity.as_ref();
-    let takes_last = entity.is_some_and(|entity| entity.on_conflict == OnConflict::Last);
-    let id = entity.and_then(|entity| entity.id.as_deref());
-    let mut there = Vec::new();
-    if options.mode == Mode::Append {
-        there.resize(all.len(), None);
-        find_there(session, (table, id), options, (&all, &mut there))?;
+    /// The ids of those that the table has, by their numbers; empty where it keeps no rows.
+    there: Vec<Option<u64>>,
+    /// What the others get, if ids are given.
+    next: Option<Ids>,
+    takes_last: bool,
+    table: TableName,
+}
+
+impl Unnumbered {
+    /// Asks the server which of them the table has, and from where ids go on.
+    ///
+    /// Errors: the server's; several rows of the table with one key.
+    pub(super) fn ask(
+        session: &mut Session,
+        (table, facts): (&LineTable, &ServerFacts),
+        options: &LoadOptions,
+        all: Entities,
+    ) -> Result<Unnumbered, Error> {
+        let entity = table.mapping.entity.as_ref();
+        let id = entity.and_then(|entity| entity.id.as_deref());
+        let mut there = Vec::new();
+        if options.mode == Mode::Append {
+            there.resize(all.len(), None);
+            find_there(session, (table, id), options, (&all, &mut there))?;
+        }
+        let begin = |id| Ids::begin(session, (table, facts), id, options.mode);
+        Ok(Unnumbered {
+            all,
+            there,
+            next: id.map(begin).transpose()?,
+            takes_last: entity.is_some_and(|entity| entity.on_conflict == OnConflict::Last),
+            table: table.table.name.clone(),
+        })
     }
-    let mut next = id.map(|id| Ids::begin(session, table, id, options.mode)).transpose()?;
-    let mut ids = vec![0; all.len()];
-    let mut own = Vec::with_capacity(all.len());
-    for (number, said) in all.iter() {
-        ids[number] = match (there.get(number).copied().flatten(), &mut next) {
-            (Some(id), _) => id,
-            (None, next) => {
-                let id = next.as_mut().map(|next| next.take(&table.table.name)).transpose()?;
-                let id = id.unwrap_or(0);
-                own.push((all.last(number).filter(|_| takes_last).unwrap_or(said.first), id));
-                id
-            }
-        };
+
+    /// Gives them their ids: those of rows that the table has, else the next ones in the order of the
+    /// first lines.
+    ///
+    /// Errors: no ids are left.
+    pub(super) fn number(self) -> Result<(Known, OwnLines), Error> {
+        let Unnumbered { all, there, mut next, takes_last, table } = self;
+        let mut ids = vec![0; all.len()];
+        let mut own = Vec::with_capacity(all.len());
+        for (number, said) in all.iter() {
+            ids[number] = match there.get(number).copied().flatten() {
+                Some(id) => id,
+                None => {
+                    let id = next.as_mut().map(|next| next.take(&table)).transpose()?.unwrap_or(0);
+                    let last = if takes_last { all.last(number) } else { None };
+                    own.push((last.unwrap_or(said.first), id));
+                    id
+                }
+            };
+        }
+        Ok((all.identified(ids), OwnLines::new(own)))
     }
-    Ok((all.identified(ids), OwnLines::new(own)))
 }
 
 /// Finds entities that the table has, and puts their ids in their places.
@@ -90,8 +118,13 @@ struct Ids {
 
 impl Ids {
     /// Behind all that the table has or has had; a table that is replaced begins anew.
-    fn begin(session: &mut Session, table: &LineTable, id: &str, mode: Mode) -> Result<Ids, Error> {
-        let (step, offset) = ServerFacts::read(session)?.auto_increment_step;
+    fn begin(
+        session: &mut Session,
+        (table, facts): (&LineTable, &ServerFacts),
+        id: &str,
+        mode: Mode,
+    ) -> Result<Ids, Error> {
+        let (step, offset) = facts.auto_increment_step;
         let first = match mode {
             Mode::Replace => 1,
             Mode::Insert | Mode::Append => {

@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use check::lines::{BadLine, Firsts, Gathered, LineTable, LinesCheck, LookedUp, Rule};
-use encode::mapped::known::LineAt;
-use encode::mapped::{Entities, Gathering, LinePlace, Mapping, OnConflict};
+use encode::mapped::{Entities, Gathering, LineAt, LinePlace, Mapping, OnConflict};
 use encode::rejects::Rejects;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
+use job::pool;
 use job::progress::Progress;
-use server::{ConnectOptions, Session};
+use server::{ConnectOptions, ServerFacts, Session};
 use sources::Source;
 
 use super::looked_up::look_up;
@@ -31,6 +31,7 @@ pub struct LinesOf {
 /// What has to be known to read lines: the tables, and what they and the rules look up.
 pub(super) struct Asked {
     pub(super) session: Session,
+    pub(super) facts: ServerFacts,
     pub(super) looked: Vec<LineTable>,
     pub(super) lookups: Vec<LookedUp>,
     /// The options of what concerns the lines.
@@ -47,12 +48,13 @@ impl Asked {
         of: &LinesOf,
     ) -> Result<Asked, Error> {
         let mut session = Session::connect(connect)?;
-        let look = |(options, mapping)| LineTable::look(&mut session, options, mapping);
+        let facts = ServerFacts::read(&mut session)?;
+        let look = |(options, mapping)| LineTable::look(&mut session, &facts, options, mapping);
         let looked =
             tables.iter().zip(&of.mappings).map(look).collect::<Result<Vec<_>, Error>>()?;
         let lookups = look_up(&mut session, &looked, &of.rules, tables)?;
         let options = LoadOptions { selection: None, ..tables[0].clone() };
-        Ok(Asked { session, looked, lookups, options })
+        Ok(Asked { session, facts, looked, lookups, options })
     }
 }
 
@@ -108,8 +110,8 @@ impl Parts<'_> {
             left_out.extend(found.iter().map(|line| line.place));
             bad.extend(found);
             let is_over = bad.len() as u64 > self.options.rejects_max;
-            let entities: Vec<Option<Entities>> =
-                entities.into_iter().map(|all| all.map(|all| all.finish())).collect();
+            let finish = |all: Option<Gathering>| all.map(Gathering::finish);
+            let entities = pool::map(self.memory.threads, entities, finish)?;
             if !is_over {
                 firsts = self.contradicted(&entities)?;
                 firsts.extend(self.repeated(uniques));

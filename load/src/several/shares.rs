@@ -18,12 +18,13 @@ use encode::mapped::{Known, Mapping, OwnLines, Share, Wanted};
 use encode::rejects::{self, Rejects};
 use job::error::Error;
 use job::options::{LoadOptions, Mode};
+use job::pool;
 use job::progress::Progress;
 use job::report::RejectTally;
 use serde::Serialize;
 use server::ConnectOptions;
 
-use super::ids;
+use super::ids::Unnumbered;
 use super::lines_read::{Asked, LinesOf, Parts};
 
 /// What became of lines that were read before the tables were loaded.
@@ -79,12 +80,18 @@ pub(super) fn share(
         reasons: log.tally(),
         rejects_file: lines.rejects.clone().filter(|_| log.count() > 0),
     };
-    let (mut known, mut own) = (Vec::<Option<Arc<Known>>>::new(), Vec::new());
+    let mut unnumbered = Vec::new();
     for ((table, options), entities) in looked.iter().zip(&tables).zip(read.entities) {
-        let found = entities.map(|all| ids::identify(&mut asked.session, table, options, all));
-        let found = found.transpose()?.unzip();
-        known.push(found.0.map(Arc::new));
-        own.push(found.1.map(Arc::new));
+        let of = (table, &asked.facts);
+        let ask = |all| Unnumbered::ask(&mut asked.session, of, options, all);
+        unnumbered.push(entities.map(ask).transpose()?);
+    }
+    let number = |all: Option<Unnumbered>| all.map(Unnumbered::number).transpose();
+    let (mut known, mut own) = (Vec::<Option<Arc<Known>>>::new(), Vec::new());
+    for numbered in pool::map(memory.threads, unnumbered, number)? {
+        let (of_keys, of_lines) = numbered?.unzip();
+        known.push(of_keys.map(Arc::new));
+        own.push(of_lines.map(Arc::new));
     }
     let held = known.iter().flatten().map(|known| known.bytes()).sum::<u64>()
         + own.iter().flatten().map(|own: &Arc<OwnLines>| own.bytes()).sum::<u64>();
