@@ -19,10 +19,10 @@ pub mod loads;
 pub mod outcome;
 pub mod shards;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use server::{Interrupt, Session};
+use server::Session;
 
 pub use self::grid::Cell;
 pub use self::outcome::BatchOutcome;
@@ -32,8 +32,8 @@ use self::grid::Grid;
 use self::loads::{InrushPath, Loads, Way};
 use crate::clock::{Clock, Took};
 use crate::error::Error;
-use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
-use crate::machine::Machine;
+use crate::head::Head;
+use crate::host::{self, DATABASE, Host, HostOptions};
 use crate::program::Program;
 use crate::sbtest::{self, Tuples};
 
@@ -69,19 +69,8 @@ pub struct BatchOptions {
     pub time_max: Duration,
     /// Memory for Inrush, in bytes; none for its default.
     pub memory_bytes_max: Option<u64>,
-    /// Redo log of the benchmark's server.
-    pub log_file_bytes: u64,
-    /// Where the rows are kept, and the benchmark's server while it runs.
-    pub data_dir: PathBuf,
-    /// Whether the benchmark's server keeps its folder.
-    pub keep: bool,
-    /// A server to use instead. It gets a database `inrush_bench` that is dropped afterwards, and
-    /// has to be able to read `data_dir`.
-    pub server: Option<GivenServer>,
-    /// The inrush program to measure. Default: the running one.
-    pub program: PathBuf,
-    /// Ends the run early, the benchmark's own server with it.
-    pub interrupt: Interrupt,
+    /// The server, and the program that is measured.
+    pub host: HostOptions,
 }
 
 impl Default for BatchOptions {
@@ -96,12 +85,7 @@ impl Default for BatchOptions {
             repeat: 3,
             time_max: Duration::from_secs(5),
             memory_bytes_max: None,
-            log_file_bytes: LOG_FILE_BYTES,
-            data_dir: host::default_data_dir(),
-            keep: false,
-            server: None,
-            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
-            interrupt: Interrupt::default(),
+            host: HostOptions::default(),
         }
     }
 }
@@ -114,38 +98,30 @@ pub fn run(options: &BatchOptions, say: &mut dyn FnMut(&str)) -> Result<BatchOut
     check(options)?;
     let rows = options.load_rows;
     let needed_bytes = rows * (sbtest::ROW_BYTES + 3 * sbtest::TABLE_ROW_BYTES);
-    host::check_space(&options.data_dir, needed_bytes + options.log_file_bytes + (1 << 30))?;
-    let data_dir =
-        std::path::absolute(&options.data_dir).map_err(Error::io("finding", &options.data_dir))?;
+    host::check_space(
+        &options.host.data_dir,
+        needed_bytes + options.host.log_file_bytes + (1 << 30),
+    )?;
+    let data_dir = options.host.data_dir()?;
     say(&format!("making {rows} rows"));
     let file = sbtest::file(rows, &data_dir)?;
     let tuples = Tuples::new(rows);
-    let host = Host::start(&HostOptions {
-        data_dir: &options.data_dir,
-        given: options.server.as_ref(),
-        tables_bytes: 2 * rows * sbtest::TABLE_ROW_BYTES,
-        log_file_bytes: options.log_file_bytes,
-        keep: options.keep,
-        interrupt: &options.interrupt,
-    })?;
+    let host = Host::start(&options.host, 2 * rows * sbtest::TABLE_ROW_BYTES)?;
     let mut runs = Runs::new(&host, options, &tuples)?;
     runs.rehearse(&data_dir)?;
     let grid = runs.grid(say)?;
     let ways = ways(&grid);
     let loads = runs.loads(&ways, &file, say)?;
     let outcome = BatchOutcome {
-        inrush_version: env!("CARGO_PKG_VERSION"),
-        server_version: runs.session.version().to_string(),
+        head: Head::new(runs.session.version().to_string()),
         server_settings: host::settings(&mut runs.session)?,
-        machine: Machine::here(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
         notes: host.notes.clone(),
         rows: options.rows,
         seconds_max: options.time_max.as_secs_f64(),
         grid,
         loads,
     };
-    if !options.keep {
+    if !options.host.keep {
         runs.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
     }
     drop(runs);
@@ -228,10 +204,7 @@ impl<'a> Runs<'a> {
         session.exec(&format!("USE {DATABASE}"))?;
         session.exec("DROP TABLE IF EXISTS sbtest1")?;
         session.exec(sbtest::DDL)?;
-        let program = Program {
-            path: options.program.clone(),
-            connect_arguments: host.server.arguments.clone(),
-        };
+        let program = host.program(&options.host);
         Ok(Runs { host, options, tuples, program, session })
     }
 

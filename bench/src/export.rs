@@ -13,16 +13,16 @@ use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use server::Session;
 use server::identifier::quote_name;
-use server::{Interrupt, Session};
 
 pub use self::outcome::{ExportOutcome, WayOutcome};
 pub use self::way::Way;
 
 use crate::clock::{Clock, Took};
 use crate::error::Error;
-use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
-use crate::machine::Machine;
+use crate::head::Head;
+use crate::host::{self, DATABASE, Host, HostOptions};
 use crate::program::Program;
 use crate::rows::{self, TableFile};
 use crate::tpch::{Schema, Table};
@@ -45,18 +45,8 @@ pub struct ExportOptions {
     pub repeat: usize,
     /// Threads for Inrush; none for its default.
     pub threads: Option<usize>,
-    /// Redo log of the benchmark's server.
-    pub log_file_bytes: u64,
-    /// Where the server and the rows are.
-    pub data_dir: PathBuf,
-    /// Whether the benchmark's server keeps its folder.
-    pub keep: bool,
-    /// A server to use instead.
-    pub server: Option<GivenServer>,
-    /// The inrush program to measure. Default: the running one.
-    pub program: PathBuf,
-    /// Ends the run early.
-    pub interrupt: Interrupt,
+    /// The server, and the program that is measured.
+    pub host: HostOptions,
 }
 
 impl Default for ExportOptions {
@@ -66,12 +56,7 @@ impl Default for ExportOptions {
             ways: Vec::new(),
             repeat: 3,
             threads: None,
-            log_file_bytes: LOG_FILE_BYTES,
-            data_dir: host::default_data_dir(),
-            keep: false,
-            server: None,
-            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
-            interrupt: Interrupt::default(),
+            host: HostOptions::default(),
         }
     }
 }
@@ -83,39 +68,28 @@ pub fn run(options: &ExportOptions, say: &mut dyn FnMut(&str)) -> Result<ExportO
     if options.repeat == 0 {
         return Err(Error::Option("--repeat counts from 1".to_owned()));
     }
-    let data_dir = &options.data_dir;
-    let data_dir = std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
+    let data_dir = options.host.data_dir()?;
     let text = (Table::LineItem.text_bytes_at_scale_1() as f64 * options.scale) as u64;
-    let needed = 3 * text + 2 * table_bytes(text) + options.log_file_bytes + (1 << 30);
+    let needed = 3 * text + 2 * table_bytes(text) + options.host.log_file_bytes + (1 << 30);
     host::check_space(&data_dir, needed)?;
     say(&format!("{TABLE}: rows of scale {}", options.scale));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let dir = data_dir.join(format!("sf{}", options.scale));
     let file = rows::generate(Table::LineItem, options.scale, &dir, threads)?;
-    let host = Host::start(&HostOptions {
-        data_dir: &data_dir,
-        given: options.server.as_ref(),
-        tables_bytes: 2 * table_bytes(text),
-        log_file_bytes: options.log_file_bytes,
-        keep: options.keep,
-        interrupt: &options.interrupt,
-    })?;
+    let host = Host::start(&options.host, 2 * table_bytes(text))?;
     let mut yard = Yard::new(&host, options, data_dir)?;
     say(&format!("{TABLE}: {} rows are loaded", file.rows));
     let checksum = yard.fill(&file)?;
     let ways = yard.measure((file.rows, &checksum), say)?;
     let outcome = ExportOutcome {
-        inrush_version: env!("CARGO_PKG_VERSION"),
-        server_version: yard.session.version().to_string(),
+        head: Head::new(yard.session.version().to_string()),
         server_settings: host::settings(&mut yard.session)?,
-        machine: Machine::here(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
         scale: options.scale,
         rows: file.rows,
         notes: host.notes.clone(),
         ways,
     };
-    if !options.keep {
+    if !options.host.keep {
         yard.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
     }
     drop(yard);
@@ -139,10 +113,7 @@ impl<'a> Yard<'a> {
         options: &'a ExportOptions,
         scratch: PathBuf,
     ) -> Result<Yard<'a>, Error> {
-        let program = Program {
-            path: options.program.clone(),
-            connect_arguments: host.server.arguments.clone(),
-        };
+        let program = host.program(&options.host);
         Ok(Yard { host, options, session: host.session()?, program, scratch })
     }
 
@@ -256,7 +227,7 @@ impl<'a> Yard<'a> {
             Some(threads) => vec!["--threads".into(), threads.to_string().into()],
             None => Vec::new(),
         };
-        let program = (self.options.program.as_path(), limits.as_slice());
+        let program = (self.options.host.program.as_path(), limits.as_slice());
         let mut command = way.command(TABLE, program, &self.host.server);
         command.stdin(Stdio::null()).stdout(to).stderr(Stdio::piped());
         let name = command.get_program().to_string_lossy().into_owned();
@@ -278,7 +249,7 @@ mod tests {
     fn no_run_at_all_is_refused_before_anything() {
         let options = ExportOptions {
             repeat: 0,
-            data_dir: "/nonexistent".into(),
+            host: HostOptions { data_dir: "/nonexistent".into(), ..HostOptions::default() },
             ..ExportOptions::default()
         };
         let error = run(&options, &mut |_| {}).unwrap_err().to_string();

@@ -15,6 +15,7 @@ use server::{ConnectOptions, Interrupt, Sandbox, SandboxOptions, Session};
 
 use crate::error::Error;
 use crate::machine;
+use crate::program::Program;
 
 /// Database of the benchmark's tables.
 pub(crate) const DATABASE: &str = "inrush_bench";
@@ -40,20 +41,42 @@ pub struct GivenServer {
     pub arguments: Vec<OsString>,
 }
 
-/// What a benchmark asks of its server.
+/// What a benchmark is told of its server and of the program that it measures.
 #[derive(Clone, Debug)]
-pub(crate) struct HostOptions<'a> {
-    /// Where the server's folder and the benchmark's lock are.
-    pub(crate) data_dir: &'a Path,
-    /// The server to use instead of one of its own.
-    pub(crate) given: Option<&'a GivenServer>,
-    /// Bytes of all tables together, which the buffer pool should hold.
-    pub(crate) tables_bytes: u64,
-    pub(crate) log_file_bytes: u64,
-    /// Whether the benchmark's own server keeps its folder.
-    pub(crate) keep: bool,
-    /// Ends the run, and with it the benchmark's own server.
-    pub(crate) interrupt: &'a Interrupt,
+pub struct HostOptions {
+    /// Redo log of the benchmark's server; default [`LOG_FILE_BYTES`].
+    pub log_file_bytes: u64,
+    /// Where generated rows are kept, and the benchmark's server while it runs.
+    pub data_dir: PathBuf,
+    /// Whether the benchmark's server keeps its folder, with the tables of the last way.
+    pub keep: bool,
+    /// A server to use instead. It must be able to read `data_dir`, and gets a database
+    /// `inrush_bench` that is dropped afterwards.
+    pub server: Option<GivenServer>,
+    /// The inrush program to measure. Default: the running one.
+    pub program: PathBuf,
+    /// Ends the run early, the benchmark's own server with it.
+    pub interrupt: Interrupt,
+}
+
+impl Default for HostOptions {
+    fn default() -> HostOptions {
+        HostOptions {
+            log_file_bytes: LOG_FILE_BYTES,
+            data_dir: default_data_dir(),
+            keep: false,
+            server: None,
+            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+            interrupt: Interrupt::default(),
+        }
+    }
+}
+
+impl HostOptions {
+    /// The folder of rows and server, whatever the folder at hand.
+    pub(crate) fn data_dir(&self) -> Result<PathBuf, Error> {
+        std::path::absolute(&self.data_dir).map_err(Error::io("finding", &self.data_dir))
+    }
 }
 
 /// The server of a run.
@@ -68,21 +91,23 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Starts the benchmark's own server, or takes the given one.
+    /// Starts the benchmark's own server, with a buffer pool for tables of so many bytes, or takes the given
+    /// one.
     ///
     /// Errors: another benchmark in the same folder, a server that does not start.
-    pub(crate) fn start(options: &HostOptions) -> Result<Host, Error> {
-        let lock = lock(options.data_dir)?;
+    pub(crate) fn start(options: &HostOptions, tables_bytes: u64) -> Result<Host, Error> {
+        let data_dir = options.data_dir()?;
+        let lock = lock(&data_dir)?;
         let (keep, busy) = (options.keep, machine::busy_note());
-        if let Some(mut server) = options.given.cloned() {
+        if let Some(mut server) = options.server.clone() {
             server.connect.interrupt = options.interrupt.clone();
             let given = "a server that was running already, with its own settings".to_owned();
             let notes = [given].into_iter().chain(busy).collect();
             return Ok(Host { own: None, server, keep, notes, _lock: lock });
         }
-        let (pool_bytes, mut notes) = buffer_pool(options.tables_bytes, machine::memory_bytes());
+        let (pool_bytes, mut notes) = buffer_pool(tables_bytes, machine::memory_bytes());
         notes.extend(busy);
-        let sandbox = Sandbox::at(options.data_dir.join("server"))?;
+        let sandbox = Sandbox::at(data_dir.join("server"))?;
         // What a killed run left.
         sandbox.stop()?;
         remove_dir(sandbox.dir())?;
@@ -101,6 +126,12 @@ impl Host {
         ];
         let server = GivenServer { connect, arguments };
         Ok(Host { own: Some(sandbox), server, keep, notes, _lock: lock })
+    }
+
+    /// The program to measure, which is told to use this server.
+    pub(crate) fn program(&self, options: &HostOptions) -> Program {
+        let connect_arguments = self.server.arguments.clone();
+        Program { path: options.program.clone(), connect_arguments }
     }
 
     /// Whether the server is the benchmark's own, so that its settings may be changed.

@@ -36,8 +36,9 @@ use self::field::{FULL, Field};
 use self::outcome::Pool;
 use self::yard::Yard;
 use crate::error::Error;
+use crate::head::Head;
 use crate::host;
-use crate::machine::{self, Machine};
+use crate::machine;
 
 /// Batches of Inrush in l.i1, in percent of the table; those of more rows than are added are left out.
 const BATCHES: [u64; 3] = [1, 10, 50];
@@ -147,11 +148,8 @@ pub fn run(options: &InsertOptions, say: &mut dyn FnMut(&str)) -> Result<InsertO
     let notes: Vec<String> = machine::busy_note().into_iter().collect();
     let yard = Yard::open(&data_dir, options.keep, &options.interrupt)?;
     let mut outcome = InsertOutcome {
-        inrush_version: env!("CARGO_PKG_VERSION"),
-        server_version: String::new(),
+        head: Head::new(String::new()),
         server_settings: Vec::new(),
-        machine: Machine::here(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
         notes,
         rows: options.rows,
         more_rows: options.more(),
@@ -275,7 +273,7 @@ impl Benchmark<'_> {
         let step = (Step::First, Way::LoadData, Buffering::None);
         let mut session = field.start(step.0, step.2)?;
         field.run(&mut session, step)?;
-        outcome.server_version = session.version().to_string();
+        outcome.head.server_version = session.version().to_string();
         outcome.server_settings = host::settings(&mut session)?;
         let table_bytes = self.yard.table_bytes()?;
         self.yard.put_aside(session, FULL)?;

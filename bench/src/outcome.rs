@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::clock::Took;
-use crate::machine::Machine;
+use crate::head::{Head, write_notes};
 
 /// A way of loading a file into a fresh table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -71,16 +71,11 @@ pub struct WayOutcome {
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// Version of Inrush.
-    pub inrush_version: &'static str,
-    /// Version of the server.
-    pub server_version: String,
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub head: Head,
     /// Settings of the server that matter here, as SHOW VARIABLES gives them.
     pub server_settings: Vec<(String, String)>,
-    /// The machine.
-    pub machine: Machine,
-    /// The command of this run.
-    pub command: String,
     /// TPC-H scale factor.
     pub scale: f64,
     /// `tproch` or `dbgen`.
@@ -230,13 +225,7 @@ impl Sum {
 impl Outcome {
     /// The comparison as text: seconds of each way, and ratios.
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "Inrush {}, MariaDB {}\n{}\n{}\n\n",
-            self.inrush_version,
-            self.server_version,
-            self.machine.line(),
-            self.command
-        );
+        let mut text = self.head.text("MariaDB") + "\n";
         let ran = |way: &Way| self.tables.iter().any(|table| table.seconds(*way).is_some());
         let ways: Vec<Way> = Way::ALL.into_iter().filter(ran).collect();
         let heads: String = ways.iter().map(|way| format!(" {:>9}", way.short())).collect();
@@ -276,9 +265,7 @@ impl Outcome {
                  connections, INSERTs\nof 1,000 rows, as PolarDB-X's Batch Tool loads. direct, stream, \
                  insert: inrush load --path. floor: read\nthe input, write the finished file's bytes into \
                  the page cache, import it. Row counts and CHECKSUM TABLE of all\nways agree.\n";
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        write_notes(&mut text, &self.notes);
         text
     }
 }
@@ -313,11 +300,8 @@ mod tests {
     #[test]
     fn the_total_is_a_ratio_of_sums_not_a_mean_of_ratios() {
         let outcome = Outcome {
-            inrush_version: "0.1.0",
-            server_version: "10.11".to_owned(),
+            head: Head::new("10.11".to_owned()),
             server_settings: Vec::new(),
-            machine: Machine::here(),
-            command: "inrush bench tproch".to_owned(),
             scale: 1.0,
             schema: "tproch",
             notes: vec!["small pool".to_owned()],

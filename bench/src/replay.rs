@@ -15,9 +15,7 @@ pub mod outcome;
 mod player;
 mod way;
 
-use std::path::{Path, PathBuf};
-
-use server::Interrupt;
+use std::path::Path;
 
 pub use self::dump::Kind;
 pub use self::outcome::{DumpOutcome, ReplayOutcome};
@@ -26,9 +24,8 @@ pub use self::way::Way;
 use self::dump::Dump;
 use self::player::Player;
 use crate::error::Error;
-use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
-use crate::machine::Machine;
-use crate::program::Program;
+use crate::head::Head;
+use crate::host::{self, DATABASE, Host, HostOptions};
 
 /// Bytes of text at scale 1: the rows, and each of the two dumps (quotes, and keys where numbered).
 const TEXT_BYTES: f64 = 1.3e9;
@@ -53,19 +50,8 @@ pub struct ReplayOptions {
     pub threads: Option<usize>,
     /// Connections for Inrush; none for its default.
     pub connections: Option<usize>,
-    /// Redo log of the benchmark's server; default [`LOG_FILE_BYTES`].
-    pub log_file_bytes: u64,
-    /// Where rows and dumps are kept, and the benchmark's server while it runs.
-    pub data_dir: PathBuf,
-    /// Whether the benchmark's server keeps its folder, with the tables of the last way.
-    pub keep: bool,
-    /// A server to use instead. It must be able to read `data_dir`, and gets a database
-    /// `inrush_bench` that is dropped afterwards.
-    pub server: Option<GivenServer>,
-    /// The inrush program to measure. Default: the running one.
-    pub program: PathBuf,
-    /// Ends the run early, the benchmark's own server with it.
-    pub interrupt: Interrupt,
+    /// The server, and the program that is measured.
+    pub host: HostOptions,
 }
 
 impl Default for ReplayOptions {
@@ -78,12 +64,7 @@ impl Default for ReplayOptions {
             memory_bytes_max: None,
             threads: None,
             connections: None,
-            log_file_bytes: LOG_FILE_BYTES,
-            data_dir: host::default_data_dir(),
-            keep: false,
-            server: None,
-            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
-            interrupt: Interrupt::default(),
+            host: HostOptions::default(),
         }
     }
 }
@@ -96,36 +77,23 @@ pub fn run(options: &ReplayOptions, say: &mut dyn FnMut(&str)) -> Result<ReplayO
     if options.repeat == 0 {
         return Err(Error::Option("--repeat counts from 1".to_owned()));
     }
-    let data_dir = &options.data_dir;
-    let data_dir = std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
+    let data_dir = options.host.data_dir()?;
     host::check_space(&data_dir, needed_bytes(options))?;
-    let host = Host::start(&HostOptions {
-        data_dir: &data_dir,
-        given: options.server.as_ref(),
-        tables_bytes: (TABLES_BYTES * options.scale) as u64,
-        log_file_bytes: options.log_file_bytes,
-        keep: options.keep,
-        interrupt: &options.interrupt,
-    })?;
-    let program =
-        Program { path: options.program.clone(), connect_arguments: host.server.arguments.clone() };
-    let mut player = Player::new(&host, program, options)?;
+    let host = Host::start(&options.host, (TABLES_BYTES * options.scale) as u64)?;
+    let mut player = Player::new(&host, host.program(&options.host), options)?;
     let mut dumps = Vec::new();
     for (index, kind) in chosen(&options.kinds, &Kind::ALL).into_iter().enumerate() {
         let dump = make(&mut player, kind, options.scale, &data_dir, say)?;
         dumps.push(compare(&mut player, &dump, options, index, say)?);
     }
     let outcome = ReplayOutcome {
-        inrush_version: env!("CARGO_PKG_VERSION"),
-        server_version: player.session.version().to_string(),
+        head: Head::new(player.session.version().to_string()),
         server_settings: host::settings(&mut player.session)?,
-        machine: Machine::here(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
         scale: options.scale,
         notes: host.notes.clone(),
         dumps,
     };
-    if !options.keep {
+    if !options.host.keep {
         player.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
     }
     drop(player);
@@ -142,7 +110,7 @@ fn needed_bytes(options: &ReplayOptions) -> u64 {
     let texts = 1.0 + chosen(&options.kinds, &Kind::ALL).len() as f64;
     // Inrush may hold a table twice: as a sorted run and as its file.
     let scaled = options.scale * (texts * TEXT_BYTES + 1.5 * TABLES_BYTES);
-    scaled as u64 + options.log_file_bytes + (1 << 30)
+    scaled as u64 + options.host.log_file_bytes + (1 << 30)
 }
 
 /// Finds the dump where a run before left it, or makes it.
@@ -193,7 +161,7 @@ mod tests {
     fn no_run_at_all_is_refused_before_anything() {
         let options = ReplayOptions {
             repeat: 0,
-            data_dir: "/nonexistent".into(),
+            host: HostOptions { data_dir: "/nonexistent".into(), ..HostOptions::default() },
             ..ReplayOptions::default()
         };
         let error = run(&options, &mut |_| {}).unwrap_err().to_string();

@@ -14,14 +14,14 @@ use std::process::Command;
 use std::time::Instant;
 
 use secrecy::ExposeSecret;
-use server::{Interrupt, Session};
+use server::Session;
 
 pub use self::outcome::{FileOutcome, SplitOutcome, WayOutcome};
 pub use self::ways::Way;
 
 use crate::error::Error;
-use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
-use crate::machine::Machine;
+use crate::head::Head;
+use crate::host::{self, DATABASE, Host, HostOptions};
 
 /// Bytes of a line as text and in all tables; for room on the disk.
 const LINE_BYTES: u64 = 130;
@@ -40,18 +40,8 @@ pub struct SplitOptions {
     pub python: PathBuf,
     /// Memory for Inrush, in bytes; none for its default.
     pub memory_bytes_max: Option<u64>,
-    /// Redo log of the benchmark's server.
-    pub log_file_bytes: u64,
-    /// Where the server and the lines are.
-    pub data_dir: PathBuf,
-    /// Whether the benchmark's server keeps its folder.
-    pub keep: bool,
-    /// A server to use instead.
-    pub server: Option<GivenServer>,
-    /// The inrush program to measure. Default: the running one.
-    pub program: PathBuf,
-    /// Ends the run early.
-    pub interrupt: Interrupt,
+    /// The server, and the program that is measured.
+    pub host: HostOptions,
 }
 
 impl Default for SplitOptions {
@@ -62,12 +52,7 @@ impl Default for SplitOptions {
             repeat: 1,
             python: "python3".into(),
             memory_bytes_max: None,
-            log_file_bytes: LOG_FILE_BYTES,
-            data_dir: host::default_data_dir(),
-            keep: false,
-            server: None,
-            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
-            interrupt: Interrupt::default(),
+            host: HostOptions::default(),
         }
     }
 }
@@ -79,28 +64,17 @@ pub fn run(options: &SplitOptions, say: &mut dyn FnMut(&str)) -> Result<SplitOut
     if options.repeat == 0 || options.lines == 0 {
         return Err(Error::Option("--repeat and --lines count from 1".to_owned()));
     }
-    let data_dir = &options.data_dir;
-    let data_dir = std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
+    let data_dir = options.host.data_dir()?;
     let tables_bytes = options.lines * ROWS_BYTES;
-    let needed = options.lines * 2 * LINE_BYTES + 3 * tables_bytes + options.log_file_bytes;
+    let needed = options.lines * 2 * LINE_BYTES + 3 * tables_bytes + options.host.log_file_bytes;
     host::check_space(&data_dir, needed + (1 << 30))?;
-    let host = Host::start(&HostOptions {
-        data_dir: &data_dir,
-        given: options.server.as_ref(),
-        tables_bytes: 2 * tables_bytes,
-        log_file_bytes: options.log_file_bytes,
-        keep: options.keep,
-        interrupt: &options.interrupt,
-    })?;
+    let host = Host::start(&options.host, 2 * tables_bytes)?;
     let mut session = host.session()?;
     let folder = data_dir.join("split");
     std::fs::create_dir_all(&folder).map_err(Error::io("making", &folder))?;
     let mut outcome = SplitOutcome {
-        inrush_version: env!("CARGO_PKG_VERSION"),
-        server_version: session.version().to_string(),
+        head: Head::new(session.version().to_string()),
         server_settings: host::settings(&mut session)?,
-        machine: Machine::here(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
         lines: options.lines,
         client: String::new(),
         notes: host.notes.clone(),
@@ -117,7 +91,7 @@ pub fn run(options: &SplitOptions, say: &mut dyn FnMut(&str)) -> Result<SplitOut
         let file = bench.run(&mut outcome.client, say)?;
         outcome.files.push(file);
     }
-    if !options.keep {
+    if !options.host.keep {
         session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
     }
     drop(session);
@@ -198,7 +172,7 @@ impl Bench<'_> {
     }
 
     fn inrush(&self, job: &Path, rejects_max: u64) -> Result<(), Error> {
-        let SplitOptions { program, memory_bytes_max, .. } = self.options;
+        let SplitOptions { host: HostOptions { program, .. }, memory_bytes_max, .. } = self.options;
         let mut command = Command::new(program);
         command.args(["load", "--quiet", "--job"]).arg(job);
         command.args(["--rejects-max", &rejects_max.to_string()]);

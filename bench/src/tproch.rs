@@ -7,13 +7,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use server::Interrupt;
-
 use crate::error::Error;
-use crate::host::{self, DATABASE, GivenServer, Host, HostOptions, LOG_FILE_BYTES};
-use crate::machine::Machine;
+use crate::head::Head;
+use crate::host::{self, DATABASE, Host, HostOptions, LOG_FILE_BYTES};
 use crate::outcome::{Outcome, TableOutcome, Way, WayOutcome};
-use crate::program::Program;
 use crate::rows::{self, TableFile};
 use crate::together::Together;
 use crate::tpch::{Schema, Table};
@@ -35,19 +32,8 @@ pub struct TprochOptions {
     pub memory_bytes_max: Option<u64>,
     /// Threads for Inrush; none for its default.
     pub threads: Option<usize>,
-    /// Redo log of the benchmark's server; default [`LOG_FILE_BYTES`].
-    pub log_file_bytes: u64,
-    /// Where generated rows are kept, and the benchmark's server while it runs.
-    pub data_dir: PathBuf,
-    /// Whether the benchmark's server keeps its folder, with the tables Inrush loaded.
-    pub keep: bool,
-    /// A server to use instead. It must be able to read `data_dir`, and gets a database
-    /// `inrush_bench` that is dropped afterwards.
-    pub server: Option<GivenServer>,
-    /// The inrush program to measure. Default: the running one.
-    pub program: PathBuf,
-    /// Ends the run early, the benchmark's own server with it.
-    pub interrupt: Interrupt,
+    /// The server, and the program that is measured.
+    pub host: HostOptions,
 }
 
 impl Default for TprochOptions {
@@ -59,12 +45,7 @@ impl Default for TprochOptions {
             ways: Vec::new(),
             memory_bytes_max: None,
             threads: None,
-            log_file_bytes: LOG_FILE_BYTES,
-            data_dir: host::default_data_dir(),
-            keep: false,
-            server: None,
-            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
-            interrupt: Interrupt::default(),
+            host: HostOptions::default(),
         }
     }
 }
@@ -105,7 +86,7 @@ pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome
         let file = make_file(table, options.scale, &dir, say)?;
         outcomes.push(compare(&mut ways, table, &file, index, say)?);
         files.push((table, file));
-        if !options.keep && options.schema == Schema::Dbgen {
+        if !options.host.keep && options.schema == Schema::Dbgen {
             ways.drop_table(table)?;
         }
     }
@@ -119,18 +100,15 @@ pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome
         notes.push(check_consistent(&mut ways)?);
     }
     let outcome = Outcome {
-        inrush_version: env!("CARGO_PKG_VERSION"),
-        server_version: ways.session.version().to_string(),
+        head: Head::new(ways.session.version().to_string()),
         server_settings: host::settings(&mut ways.session)?,
-        machine: Machine::here(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
         scale: options.scale,
         schema: options.schema.name(),
         notes,
         tables: outcomes,
         together,
     };
-    if !options.keep {
+    if !options.host.keep {
         ways.session.exec(&format!("DROP DATABASE IF EXISTS {DATABASE}"))?;
     }
     drop(ways);
@@ -254,8 +232,7 @@ fn make_file(
 
 /// `sf1`, `sf0.01`: one folder a scale, so that a change of scale costs nothing the second time.
 fn rows_dir(options: &TprochOptions) -> Result<PathBuf, Error> {
-    let data_dir = &options.data_dir;
-    let data_dir = std::path::absolute(data_dir).map_err(Error::io("finding", data_dir))?;
+    let data_dir = options.host.data_dir()?;
     Ok(data_dir.join(format!("sf{}", options.scale)))
 }
 
@@ -296,7 +273,7 @@ fn text_bytes(table: Table, scale: f64) -> u64 {
 fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
     let sizes = || tables.iter().map(|&table| text_bytes(table, options.scale));
     // Tables stay for those that refer to them.
-    let stay = options.keep || options.schema == Schema::Tproch;
+    let stay = options.host.keep || options.schema == Schema::Tproch;
     let files = if stay { sizes().sum() } else { 0 };
     // Copied for the one command that loads all.
     let copies: u64 = if tables.len() > 1 { sizes().sum() } else { 0 };
@@ -307,19 +284,12 @@ fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
         + 3 * table_bytes(largest)
         + LOG_FILE_BYTES
         + (1 << 30);
-    host::check_space(&options.data_dir, needed_bytes)
+    host::check_space(&options.host.data_dir, needed_bytes)
 }
 
 fn start(options: &TprochOptions, tables: &[Table]) -> Result<Host, Error> {
     let sizes = tables.iter().map(|&table| table_bytes(text_bytes(table, options.scale)));
-    Host::start(&HostOptions {
-        data_dir: &options.data_dir,
-        given: options.server.as_ref(),
-        tables_bytes: sizes.sum(),
-        log_file_bytes: options.log_file_bytes,
-        keep: options.keep,
-        interrupt: &options.interrupt,
-    })
+    Host::start(&options.host, sizes.sum())
 }
 
 fn ways(host: &Host, options: &TprochOptions) -> Result<Ways, Error> {
@@ -327,17 +297,13 @@ fn ways(host: &Host, options: &TprochOptions) -> Result<Ways, Error> {
     Ok(Ways {
         data_dir: host.datadir(&mut session)?,
         session,
-        program: Program {
-            path: options.program.clone(),
-            connect_arguments: host.server.arguments.clone(),
-        },
+        program: host.program(&options.host),
         limits: Limits { memory_bytes_max: options.memory_bytes_max, threads: options.threads },
         list: if options.ways.is_empty() { Way::ALL.to_vec() } else { options.ways.clone() },
         schema: options.schema,
         own_server: host.is_own(),
         server_pid: host.pid(),
-        scratch: std::path::absolute(&options.data_dir)
-            .map_err(Error::io("finding", &options.data_dir))?,
+        scratch: options.host.data_dir()?,
     })
 }
 
@@ -360,7 +326,7 @@ mod tests {
         let options = TprochOptions {
             schema: Schema::Dbgen,
             tables: vec![Table::Orders],
-            data_dir: PathBuf::from("/nonexistent"),
+            host: HostOptions { data_dir: "/nonexistent".into(), ..HostOptions::default() },
             ..TprochOptions::default()
         };
         let error = run(&options, &mut |_| {}).unwrap_err();

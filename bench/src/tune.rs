@@ -23,8 +23,8 @@ pub use self::outcome::{SettingOutcome, TuneOutcome};
 pub use self::setting::Setting;
 
 use crate::error::Error;
+use crate::head::Head;
 use crate::host::{self, DATABASE};
-use crate::machine::Machine;
 
 /// Bytes of a line as text, and of its rows in both tables, for room on the disk.
 const LINE_BYTES: u64 = 60;
@@ -124,11 +124,8 @@ impl Yard<'_> {
             false => settings.extend(wanted.filter(|setting| *setting != Setting::Default)),
         }
         let mut outcome = TuneOutcome {
-            inrush_version: env!("CARGO_PKG_VERSION"),
-            server_version: String::new(),
-            machine: Machine::here(),
+            head: Head::new(String::new()),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            command: std::env::args().collect::<Vec<_>>().join(" "),
             lines: self.options.lines,
             files: self.options.files,
             notes: crate::machine::busy_note().into_iter().collect(),
@@ -137,7 +134,7 @@ impl Yard<'_> {
         let mut expected: Option<(Setting, String)> = None;
         for round in 0..self.options.repeat {
             for &setting in &settings {
-                let (seconds, seen) = self.load(setting, &mut outcome.server_version)?;
+                let (seconds, seen) = self.load(setting, &mut outcome.head.server_version)?;
                 say(&format!("run {}, {}: {seconds:.2} s", round + 1, setting.text()));
                 outcome.push(setting, seconds);
                 match &expected {
@@ -216,9 +213,9 @@ fn gains(outcome: &TuneOutcome) -> Gains {
     });
     Gains {
         host: outcome.host.clone(),
-        cpu: outcome.machine.cpu.clone(),
-        cores: outcome.machine.cores,
-        server: outcome.server_version.clone(),
+        cpu: outcome.head.machine.cpu.clone(),
+        cores: outcome.head.machine.cores,
+        server: outcome.head.server_version.clone(),
         lines: outcome.lines,
         gains: gains.collect(),
     }

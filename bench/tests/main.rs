@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ::tune::Gains;
 use bench::batch::loads::{InrushPath, Way as BatchWay};
 use bench::batch::{self, BatchOptions, Cell};
+use bench::host::HostOptions;
 use bench::insert::outcome::Pool;
 use bench::insert::{
     self, Buffering, InsertOptions, Step, Version as InsertVersion, Way as InsertWay,
@@ -79,15 +80,22 @@ fi &&
 /// How dbgen writes lines.
 const TBL: &str = r"FIELDS TERMINATED BY '|' LINES TERMINATED BY '|\n'";
 
+/// A server in a folder, with a small log, and a program to measure.
+fn host(dir: &Path, program: PathBuf) -> HostOptions {
+    let data_dir = dir.to_path_buf();
+    HostOptions { log_file_bytes: 96 << 20, data_dir, program, ..HostOptions::default() }
+}
+
 fn options(dir: &Path, schema: Schema, tables: Vec<Table>, suffix: &str) -> TprochOptions {
     TprochOptions {
         // Smaller ones have duplicate keys in partsupp.
         scale: 0.01,
         schema,
-        log_file_bytes: 96 << 20,
         tables,
-        data_dir: dir.to_path_buf(),
-        program: stand_in(dir, &format!("CHARACTER SET latin1 {TBL} $ignore ($columns) {suffix}")),
+        host: host(
+            dir,
+            stand_in(dir, &format!("CHARACTER SET latin1 {TBL} $ignore ($columns) {suffix}")),
+        ),
         ..TprochOptions::default()
     }
 }
@@ -119,7 +127,7 @@ fn the_rows_of_a_table_alone_have_to_refer_to_rows_that_are_there() {
     let folder = Folder::new("alone");
     let mut options = options(&folder.0, Schema::Tproch, vec![Table::Supplier], "");
     options.ways = vec![Way::Direct];
-    options.program = stand_in(
+    options.host.program = stand_in(
         &folder.0,
         &format!(
             "CHARACTER SET latin1 {TBL} $ignore ($columns) SET s_nationkey = s_nationkey + 90"
@@ -158,9 +166,7 @@ fn batch_options(dir: &Path) -> BatchOptions {
         threads: vec![1, 3],
         at: Cell { batch: 100, threads: 3 },
         repeat: 2,
-        log_file_bytes: 96 << 20,
-        data_dir: dir.to_path_buf(),
-        program: stand_in(dir, ""),
+        host: host(dir, stand_in(dir, "")),
         ..BatchOptions::default()
     }
 }
@@ -190,7 +196,7 @@ fn every_cell_is_measured_and_every_way_leaves_the_same_rows() {
 fn a_load_that_cannot_work_fails_before_the_grid() {
     let folder = Folder::new("rehearsed");
     let mut options = batch_options(&folder.0);
-    options.program = stand_in(&folder.0, "(id, nothing)");
+    options.host.program = stand_in(&folder.0, "(id, nothing)");
     let mut said = Vec::new();
     let error = batch::run(&options, &mut |line| said.push(line.to_owned())).unwrap_err();
     assert!(error.to_string().contains("nothing"), "{error}");
@@ -202,7 +208,7 @@ fn a_load_that_cannot_work_fails_before_the_grid() {
 fn a_run_that_is_interrupted_stops_its_server() {
     let folder = Folder::new("interrupted");
     let options = batch_options(&folder.0);
-    let interrupt = options.interrupt.clone();
+    let interrupt = options.host.interrupt.clone();
     let mut said = 0;
     let error = batch::run(&options, &mut |line| {
         if line.contains("cell 2") {
@@ -257,9 +263,7 @@ sed '{edit}' "$file" | mariadb --no-defaults --socket="$socket" --user="$user" &
 fn replay_options(dir: &Path, edit: &str) -> ReplayOptions {
     ReplayOptions {
         scale: 0.01,
-        log_file_bytes: 96 << 20,
-        data_dir: dir.to_path_buf(),
-        program: replaying_stand_in(dir, edit),
+        host: host(dir, replaying_stand_in(dir, edit)),
         ..ReplayOptions::default()
     }
 }

@@ -1,26 +1,29 @@
 //! `inrush bench`: our loads beside the server's own.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
-use bench::batch::shards::ShardsOptions;
+use bench::batch::outcome::BatchOutcome;
+use bench::batch::shards::{ShardsOptions, ShardsOutcome};
 use bench::batch::{self, BatchOptions, Cell};
-use bench::export;
-use bench::host::GivenServer;
+use bench::export::{self, ExportOptions, ExportOutcome};
+use bench::host::{GivenServer, HostOptions};
 use bench::insert::outcome::Pool;
-use bench::insert::{self, InsertOptions, Step, Version};
-use bench::outcome::Way;
-use bench::replay::{self, ReplayOptions};
-use bench::split::{self, SplitOptions};
+use bench::insert::{self, InsertOptions, InsertOutcome, Step, Version};
+use bench::outcome::{Outcome, Way};
+use bench::replay::{self, ReplayOptions, ReplayOutcome};
+use bench::split::{self, SplitOptions, SplitOutcome};
 use bench::tpch::Table;
 use bench::tproch::{self, TprochOptions};
-use bench::tune::{self, Setting, TuneOptions};
-use bench::writes::{self, WritesOptions};
+use bench::tune::{self, Setting, TuneOptions, TuneOutcome};
+use bench::writes::{self, WritesOptions, WritesOutcome};
+use serde::Serialize;
 
 use crate::args::ConnectArgs;
 use crate::args::bench::{
-    BatchBenchArgs, BenchArgs, BenchCommand, ExportBenchArgs, InsertBenchArgs, ReplayBenchArgs,
-    SchemaArg, SplitBenchArgs, TprochArgs, TuneBenchArgs, WritesArgs,
+    BatchBenchArgs, BenchArgs, BenchCommand, ExportBenchArgs, HostArgs, InsertBenchArgs,
+    ReplayBenchArgs, SchemaArg, SplitBenchArgs, TprochArgs, TuneBenchArgs, WritesArgs,
 };
 use crate::failure::Failure;
 use crate::jobs::state_dir;
@@ -43,7 +46,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8, Failure> {
 /// The TPC-H tables.
 fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
     let ways = args.ways.iter().flatten();
-    let mut options = TprochOptions {
+    let options = TprochOptions {
         scale: args.scale,
         schema: match args.schema {
             SchemaArg::Tproch => bench::tpch::Schema::Tproch,
@@ -54,34 +57,17 @@ fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
             .map(|name| named("--ways", name, &Way::ALL, Way::short))
             .collect::<Result<_, _>>()?,
         threads: args.threads,
-        keep: args.keep,
-        ..TprochOptions::default()
+        memory_bytes_max: bytes(args.memory.as_ref())?,
+        host: host(&args.host)?,
     };
-    if let Some(memory) = &args.memory {
-        options.memory_bytes_max = Some(size::parse(memory).map_err(Failure::usage)?);
-    }
-    if let Some(log) = &args.log_size {
-        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
-    }
-    if let Some(folder) = &args.data_dir {
-        options.data_dir = folder.clone();
-    }
-    options.server = given_server(&args.connect)?;
-    signals::watch(&options.interrupt, false)?;
-    let mut say = |line: &str| eprintln!("{line}");
+    signals::watch(&options.host.interrupt, false)?;
     if args.rows_only {
         let folder = tproch::make_rows(&options, &mut say).map_err(Failure::failed)?;
         println!("{}", folder.display());
         return Ok(0);
     }
     let outcome = tproch::run(&options, &mut say).map_err(Failure::failed)?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
-        println!("{text}");
-    } else {
-        print!("{}", outcome.text());
-    }
-    Ok(0)
+    tell(args.host.json, &outcome, Outcome::text)
 }
 
 /// Batch sizes and threads.
@@ -91,7 +77,7 @@ fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
     }
     let defaults = BatchOptions::default();
     let rows = args.rows.unwrap_or(defaults.rows);
-    let mut options = BatchOptions {
+    let options = BatchOptions {
         rows,
         load_rows: args.load_rows.unwrap_or(defaults.load_rows.max(rows)),
         batches: args.batches.clone().unwrap_or(defaults.batches),
@@ -100,41 +86,24 @@ fn batch(args: &BatchBenchArgs) -> Result<u8, Failure> {
         sweeps_only: args.sweeps,
         repeat: args.repeat.unwrap_or(defaults.repeat),
         time_max: Duration::from_secs(args.seconds),
-        keep: args.keep,
-        server: given_server(&args.connect)?,
-        ..defaults
+        memory_bytes_max: bytes(args.memory.as_ref())?,
+        host: host(&args.host)?,
     };
-    if let Some(memory) = &args.memory {
-        options.memory_bytes_max = Some(size::parse(memory).map_err(Failure::usage)?);
-    }
-    if let Some(log) = &args.log_size {
-        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
-    }
-    if let Some(folder) = &args.data_dir {
-        options.data_dir = folder.clone();
-    }
-    signals::watch(&options.interrupt, false)?;
-    let outcome = batch::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
+    signals::watch(&options.host.interrupt, false)?;
+    let outcome = batch::run(&options, &mut say).map_err(Failure::failed)?;
     if let Some(path) = &args.chart {
-        let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
-        std::fs::write(path, bench::batch::chart::draw(&outcome)).map_err(said)?;
+        draw(path, bench::batch::chart::draw(&outcome))?;
     }
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
-        println!("{text}");
-    } else {
-        print!("{}", outcome.text());
-    }
-    Ok(0)
+    tell(args.host.json, &outcome, BatchOutcome::text)
 }
 
 /// The same against a head and its shards.
 fn batch_shards(args: &BatchBenchArgs, shards: &[usize]) -> Result<u8, Failure> {
-    if given_server(&args.connect)?.is_some() {
+    if given_server(&args.host.connect)?.is_some() {
         let only = "--shards starts a head and its shards by itself: without options of a server";
         return Err(Failure::usage(only));
     }
-    if args.chart.is_some() || args.load_rows.is_some() || args.log_size.is_some() {
+    if args.chart.is_some() || args.load_rows.is_some() || args.host.log_size.is_some() {
         let none = "--shards has no --chart, --load-rows and --log-size";
         return Err(Failure::usage(none));
     }
@@ -148,27 +117,20 @@ fn batch_shards(args: &BatchBenchArgs, shards: &[usize]) -> Result<u8, Failure> 
         repeat: args.repeat.unwrap_or(defaults.repeat),
         time_max: Duration::from_secs(args.seconds),
         memory: args.memory.clone(),
-        data_dir: args.data_dir.clone().unwrap_or(defaults.data_dir),
-        keep: args.keep,
+        data_dir: args.host.data_dir.clone().unwrap_or(defaults.data_dir),
+        keep: args.host.keep,
         ..defaults
     };
     signals::watch(&options.interrupt, false)?;
-    let outcome = bench::batch::shards::run(&options, &mut |line| eprintln!("{line}"))
-        .map_err(Failure::failed)?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
-        println!("{text}");
-    } else {
-        print!("{}", outcome.text());
-    }
-    Ok(0)
+    let outcome = bench::batch::shards::run(&options, &mut say).map_err(Failure::failed)?;
+    tell(args.host.json, &outcome, ShardsOutcome::text)
 }
 
 /// Dumps of the TPC-H tables.
 fn replay(args: &ReplayBenchArgs) -> Result<u8, Failure> {
     let kinds = args.dumps.iter().flatten();
     let ways = args.ways.iter().flatten();
-    let mut options = ReplayOptions {
+    let options = ReplayOptions {
         scale: args.scale,
         kinds: kinds
             .map(|name| named("--dumps", name, &replay::Kind::ALL, replay::Kind::name))
@@ -179,29 +141,12 @@ fn replay(args: &ReplayBenchArgs) -> Result<u8, Failure> {
         repeat: args.repeat,
         threads: args.threads,
         connections: args.connections,
-        keep: args.keep,
-        server: given_server(&args.connect)?,
-        ..ReplayOptions::default()
+        memory_bytes_max: bytes(args.memory.as_ref())?,
+        host: host(&args.host)?,
     };
-    if let Some(memory) = &args.memory {
-        options.memory_bytes_max = Some(size::parse(memory).map_err(Failure::usage)?);
-    }
-    if let Some(log) = &args.log_size {
-        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
-    }
-    if let Some(folder) = &args.data_dir {
-        options.data_dir = folder.clone();
-    }
-    signals::watch(&options.interrupt, false)?;
-    let outcome =
-        replay::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
-        println!("{text}");
-    } else {
-        print!("{}", outcome.text());
-    }
-    Ok(0)
+    signals::watch(&options.host.interrupt, false)?;
+    let outcome = replay::run(&options, &mut say).map_err(Failure::failed)?;
+    tell(args.host.json, &outcome, ReplayOutcome::text)
 }
 
 /// The Insert Benchmark.
@@ -209,7 +154,8 @@ fn insert(args: &InsertBenchArgs) -> Result<u8, Failure> {
     let versions = args.versions.iter().flatten();
     let steps = args.steps.iter().flatten();
     let pools = args.pools.iter().flatten();
-    let mut options = InsertOptions {
+    let defaults = InsertOptions::default();
+    let options = InsertOptions {
         versions: versions
             .map(|name| named("--versions", name, &Version::ALL, Version::name))
             .collect::<Result<_, _>>()?,
@@ -226,106 +172,60 @@ fn insert(args: &InsertBenchArgs) -> Result<u8, Failure> {
         interval_seconds: args.interval as f64,
         path: args.path.clone(),
         keep: args.keep,
-        ..InsertOptions::default()
+        pool_bytes: bytes(args.pool.as_ref())?,
+        memory_bytes_max: bytes(args.memory.as_ref())?,
+        log_file_bytes: bytes(args.log_size.as_ref())?.unwrap_or(defaults.log_file_bytes),
+        data_dir: args.data_dir.clone().unwrap_or(defaults.data_dir),
+        ..defaults
     };
-    if let Some(pool) = &args.pool {
-        options.pool_bytes = Some(size::parse(pool).map_err(Failure::usage)?);
-    }
-    if let Some(memory) = &args.memory {
-        options.memory_bytes_max = Some(size::parse(memory).map_err(Failure::usage)?);
-    }
-    if let Some(log) = &args.log_size {
-        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
-    }
-    if let Some(folder) = &args.data_dir {
-        options.data_dir = folder.clone();
-    }
     signals::watch(&options.interrupt, false)?;
-    let outcome =
-        insert::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
+    let outcome = insert::run(&options, &mut say).map_err(Failure::failed)?;
     if let Some(path) = &args.chart {
-        let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
-        std::fs::write(path, insert::chart::draw(&outcome)).map_err(said)?;
+        draw(path, insert::chart::draw(&outcome))?;
     }
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
-        println!("{text}");
-    } else {
-        print!("{}", outcome.text());
-    }
-    Ok(0)
+    tell(args.json, &outcome, InsertOutcome::text)
 }
 
 /// One file into several tables.
 fn split(args: &SplitBenchArgs) -> Result<u8, Failure> {
     let ways = args.ways.iter().flatten();
-    let mut options = SplitOptions {
+    let options = SplitOptions {
         lines: args.lines,
         ways: ways
             .map(|name| named("--ways", name, &split::Way::ALL, split::Way::short))
             .collect::<Result<_, _>>()?,
         repeat: args.repeat,
         python: args.python.clone(),
-        keep: args.keep,
-        server: given_server(&args.connect)?,
-        ..SplitOptions::default()
+        memory_bytes_max: bytes(args.memory.as_ref())?,
+        host: host(&args.host)?,
     };
-    if let Some(memory) = &args.memory {
-        options.memory_bytes_max = Some(size::parse(memory).map_err(Failure::usage)?);
-    }
-    if let Some(log) = &args.log_size {
-        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
-    }
-    if let Some(folder) = &args.data_dir {
-        options.data_dir = folder.clone();
-    }
-    signals::watch(&options.interrupt, false)?;
-    let outcome = split::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
-        println!("{text}");
-    } else {
-        print!("{}", outcome.text());
-    }
-    Ok(0)
+    signals::watch(&options.host.interrupt, false)?;
+    let outcome = split::run(&options, &mut say).map_err(Failure::failed)?;
+    tell(args.host.json, &outcome, SplitOutcome::text)
 }
 
 /// The way back.
 fn export(args: &ExportBenchArgs) -> Result<u8, Failure> {
     let ways = args.ways.iter().flatten();
-    let mut options = export::ExportOptions {
+    let options = ExportOptions {
         scale: args.scale,
         ways: ways
             .map(|name| named("--ways", name, &export::Way::ALL, export::Way::short))
             .collect::<Result<_, _>>()?,
         repeat: args.repeat,
         threads: args.threads,
-        keep: args.keep,
-        server: given_server(&args.connect)?,
-        ..export::ExportOptions::default()
+        host: host(&args.host)?,
     };
-    if let Some(log) = &args.log_size {
-        options.log_file_bytes = size::parse(log).map_err(Failure::usage)?;
-    }
-    if let Some(folder) = &args.data_dir {
-        options.data_dir = folder.clone();
-    }
-    signals::watch(&options.interrupt, false)?;
-    let outcome =
-        export::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
-        println!("{text}");
-    } else {
-        print!("{}", outcome.text());
-    }
-    Ok(0)
+    signals::watch(&options.host.interrupt, false)?;
+    let outcome = export::run(&options, &mut say).map_err(Failure::failed)?;
+    tell(args.host.json, &outcome, ExportOutcome::text)
 }
 
 /// Settings of a server.
 fn tune(args: &TuneBenchArgs) -> Result<u8, Failure> {
     let settings = args.settings.iter().flatten();
-    let mut options = TuneOptions {
+    let defaults = TuneOptions::default();
+    let options = TuneOptions {
         lines: args.lines,
         files: args.files,
         settings: settings
@@ -333,38 +233,64 @@ fn tune(args: &TuneBenchArgs) -> Result<u8, Failure> {
             .collect::<Result<_, _>>()?,
         repeat: args.repeat,
         state_dir: Some(state_dir(args.state_dir.as_deref())?),
+        data_dir: args.data_dir.clone().unwrap_or(defaults.data_dir),
         keep: args.keep,
-        ..TuneOptions::default()
+        ..defaults
     };
-    if let Some(folder) = &args.data_dir {
-        options.data_dir = folder.clone();
-    }
     signals::watch(&options.interrupt, false)?;
-    let outcome = tune::run(&options, &mut |line| eprintln!("{line}")).map_err(Failure::failed)?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
-        println!("{text}");
-    } else {
-        print!("{}", outcome.text());
-    }
-    Ok(0)
+    let outcome = tune::run(&options, &mut say).map_err(Failure::failed)?;
+    tell(args.json, &outcome, TuneOutcome::text)
 }
 
 /// Ways of writing a file.
 fn writes(args: &WritesArgs) -> Result<u8, Failure> {
-    let mut options = WritesOptions { repeat: args.repeat, ..WritesOptions::default() };
-    if let Some(size) = &args.file_size {
-        options.file_bytes = size::parse(size).map_err(Failure::usage)?;
-    }
-    options.threads = args.threads.unwrap_or(options.threads);
+    let defaults = WritesOptions::default();
+    let options = WritesOptions {
+        file_bytes: bytes(args.file_size.as_ref())?.unwrap_or(defaults.file_bytes),
+        threads: args.threads.unwrap_or(defaults.threads),
+        repeat: args.repeat,
+    };
     let outcome = writes::run(&args.data_dir, &options).map_err(Failure::failed)?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(Failure::failed)?;
+    tell(args.json, &outcome, WritesOutcome::text)
+}
+
+/// The server of a benchmark, and the program that is measured: this one.
+fn host(args: &HostArgs) -> Result<HostOptions, Failure> {
+    let defaults = HostOptions::default();
+    Ok(HostOptions {
+        log_file_bytes: bytes(args.log_size.as_ref())?.unwrap_or(defaults.log_file_bytes),
+        data_dir: args.data_dir.clone().unwrap_or(defaults.data_dir),
+        keep: args.keep,
+        server: given_server(&args.connect)?,
+        ..defaults
+    })
+}
+
+/// A size that was given, in bytes.
+fn bytes(given: Option<&String>) -> Result<Option<u64>, Failure> {
+    given.map(|text| size::parse(text)).transpose().map_err(Failure::usage)
+}
+
+/// A line before each step that takes time.
+fn say(line: &str) {
+    eprintln!("{line}");
+}
+
+/// Prints what was found: as JSON, or for people.
+fn tell<T: Serialize>(json: bool, outcome: &T, text: fn(&T) -> String) -> Result<u8, Failure> {
+    if json {
+        let text = serde_json::to_string_pretty(outcome).map_err(Failure::failed)?;
         println!("{text}");
     } else {
-        print!("{}", outcome.text());
+        print!("{}", text(outcome));
     }
     Ok(0)
+}
+
+/// Writes a picture.
+fn draw(path: &Path, picture: String) -> Result<(), Failure> {
+    let said = |error| Failure::failed(format!("writing {}: {error}", path.display()));
+    std::fs::write(path, picture).map_err(said)
 }
 
 /// The server that was named, if any.

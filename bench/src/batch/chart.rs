@@ -43,8 +43,8 @@ pub fn draw(outcome: &BatchOutcome) -> String {
     let host = format!(
         "sbtest1, {} rows a cell; server {}; {}",
         grouped(outcome.rows as f64),
-        outcome.server_version,
-        outcome.machine.line()
+        outcome.head.server_version,
+        outcome.head.machine.line()
     );
     svg.words((MARGIN, 58.0), Anchor::Start, SMALL, Ink::Muted, &host);
     sweeps(&mut svg, grid);

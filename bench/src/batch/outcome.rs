@@ -6,21 +6,16 @@ use serde::Serialize;
 
 use super::grid::{Grid, Measured, grouped};
 use super::loads::{Load, Loads, Way};
-use crate::machine::Machine;
+use crate::head::{Head, write_notes};
 
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct BatchOutcome {
-    /// Version of Inrush.
-    pub inrush_version: &'static str,
-    /// Version of the server.
-    pub server_version: String,
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub head: Head,
     /// Settings of the server that matter here, as SHOW VARIABLES gives them.
     pub server_settings: Vec<(String, String)>,
-    /// The machine.
-    pub machine: Machine,
-    /// The command of this run.
-    pub command: String,
     /// What would make the comparison less than fair.
     pub notes: Vec<String>,
     /// Rows that each cell inserted, unless time was over.
@@ -36,21 +31,13 @@ pub struct BatchOutcome {
 impl BatchOutcome {
     /// The grid, both sweeps and the loads, as text.
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "Inrush {}, server {}\n{}\n{}\n\n",
-            self.inrush_version,
-            self.server_version,
-            self.machine.line(),
-            self.command
-        );
+        let mut text = self.head.text("server") + "\n";
         if self.grid.is_whole() {
             self.write_grid(&mut text);
         }
         self.write_sweeps(&mut text);
         self.write_loads(&mut text);
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        write_notes(&mut text, &self.notes);
         text
     }
 

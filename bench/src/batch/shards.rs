@@ -27,8 +27,8 @@ pub use self::outcome::{ShardsOutcome, WayOutcome};
 use self::ways::{Run, Way, Ways};
 use super::grid::Cell;
 use crate::error::Error;
+use crate::head::Head;
 use crate::host;
-use crate::machine::Machine;
 use crate::sbtest::{self, Tuples};
 
 /// What to run. `ShardsOptions::default()` takes some minutes.
@@ -114,10 +114,7 @@ pub fn run(options: &ShardsOptions, say: &mut dyn FnMut(&str)) -> Result<ShardsO
         }
     }
     let outcome = ShardsOutcome {
-        inrush_version: env!("CARGO_PKG_VERSION"),
-        server_version: cluster.version()?,
-        machine: Machine::here(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
+        head: Head::new(cluster.version()?),
         rows: options.rows,
         seconds_max: options.time_max.as_secs_f64(),
         ways: all,

@@ -7,21 +7,16 @@ use serde::Serialize;
 use super::way::Way;
 use crate::batch::grid::{median, rate};
 use crate::clock::Took;
-use crate::machine::Machine;
+use crate::head::{Head, write_notes};
 
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExportOutcome {
-    /// Version of Inrush.
-    pub inrush_version: &'static str,
-    /// Version of the server.
-    pub server_version: String,
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub head: Head,
     /// Its settings that matter.
     pub server_settings: Vec<(String, String)>,
-    /// Where it ran.
-    pub machine: Machine,
-    /// The command.
-    pub command: String,
     /// TPC-H scale factor.
     pub scale: f64,
     /// Rows of the table.
@@ -84,11 +79,7 @@ impl ExportOutcome {
 
     /// As a table for people.
     pub fn text(&self) -> String {
-        let ExportOutcome { inrush_version, server_version, machine, command, .. } = self;
-        let mut text = format!(
-            "Inrush {inrush_version}, server {server_version}\n{}\n{command}\n",
-            machine.line()
-        );
+        let mut text = self.head.text("server");
         let _ = writeln!(
             text,
             "\n{:<30} {:>8} {:>11} {:>7} {:>9} {:>12} {:>9} {:>9}   seconds of each run",
@@ -108,9 +99,7 @@ impl ExportOutcome {
                  server + client.\nPer core: rows of a processor second, as many times as those of the client. ";
         text += &self.verified();
         text.push('\n');
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        write_notes(&mut text, &self.notes);
         text
     }
 
@@ -168,11 +157,8 @@ mod tests {
 
     fn whole(ways: Vec<WayOutcome>) -> ExportOutcome {
         ExportOutcome {
-            inrush_version: "0.1.0",
-            server_version: "10.11".to_owned(),
+            head: Head::new("10.11".to_owned()),
             server_settings: Vec::new(),
-            machine: Machine::here(),
-            command: "inrush bench export".to_owned(),
             scale: 0.1,
             rows: 1_000_000,
             notes: vec!["busy".to_owned()],

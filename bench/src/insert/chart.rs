@@ -44,7 +44,7 @@ pub fn draw(outcome: &InsertOutcome) -> String {
     let height = TOP + CASE_HEIGHT * outcome.cases.len() as f64;
     let mut svg = Svg::new(WIDTH, height, "Rows per second against rows in the table");
     svg.heading((MARGIN, 38.0), 18.0, "Insert Benchmark: rows/s against rows in the table");
-    let host = format!("server {}; {}", outcome.server_version, outcome.machine.line());
+    let host = format!("server {}; {}", outcome.head.server_version, outcome.head.machine.line());
     svg.words((MARGIN, 58.0), Anchor::Start, SMALL, Ink::Muted, &host);
     for (number, case) in outcome.cases.iter().enumerate() {
         let y = TOP + CASE_HEIGHT * number as f64;

@@ -8,7 +8,7 @@ use super::growth::{self, Merged};
 use super::schema::Version;
 use super::way::{Buffering, InrushLoad, Run, Step, Way};
 use crate::batch::grid::{grouped, median};
-use crate::machine::Machine;
+use crate::head::{Head, write_notes};
 
 /// A buffer pool of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -40,16 +40,11 @@ pub struct Case {
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct InsertOutcome {
-    /// Version of Inrush.
-    pub inrush_version: &'static str,
-    /// Version of the server.
-    pub server_version: String,
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub head: Head,
     /// Settings of the server that matter here, but for the pool, which is that of the case.
     pub server_settings: Vec<(String, String)>,
-    /// The machine.
-    pub machine: Machine,
-    /// The command of this run.
-    pub command: String,
     /// What would make the comparison less than fair.
     pub notes: Vec<String>,
     /// Rows of the first step.
@@ -204,13 +199,7 @@ fn cpu(run: &Run) -> String {
 impl InsertOutcome {
     /// The comparison as text.
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "Inrush {}, server {}\n{}\n{}\n",
-            self.inrush_version,
-            self.server_version,
-            self.machine.line(),
-            self.command
-        );
+        let mut text = self.head.text("server");
         let is_pool = |name: &str| name == "innodb_buffer_pool_size";
         let settings = self.server_settings.iter().filter(|(name, _)| !is_pool(name));
         let settings: Vec<String> =
@@ -239,9 +228,7 @@ impl InsertOutcome {
                  kernel's, of server and client. CPU: microseconds a row, server + client.\nEach way began \
                  with the same files, an empty buffer pool and nothing in the page cache; all have left the \
                  same\nrows by every index, but for those whose time was over, which were counted.\n";
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        write_notes(&mut text, &self.notes);
         text
     }
 }
@@ -286,11 +273,8 @@ mod tests {
     fn figures_are_of_a_row_and_ratios_those_of_load_data() {
         let runs = vec![run(Way::Insert, 8.0), run(Way::LoadData, 4.0), run(Way::Inrush(10), 1.0)];
         let outcome = InsertOutcome {
-            inrush_version: "0.1.0",
-            server_version: "10.11".to_owned(),
+            head: Head::new("10.11".to_owned()),
             server_settings: vec![("innodb_doublewrite".to_owned(), "ON".to_owned())],
-            machine: Machine::here(),
-            command: "inrush bench insert".to_owned(),
             notes: vec!["busy".to_owned()],
             rows: 1_000,
             more_rows: 1_000,

@@ -9,7 +9,7 @@ use super::player::Played;
 use super::way::Way;
 use crate::batch::grid::{median, rate};
 use crate::clock::Took;
-use crate::machine::Machine;
+use crate::head::{Head, write_notes};
 
 /// What one way took.
 #[derive(Clone, Debug, Serialize)]
@@ -41,16 +41,11 @@ pub struct DumpOutcome {
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayOutcome {
-    /// Version of Inrush.
-    pub inrush_version: &'static str,
-    /// Version of the server.
-    pub server_version: String,
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub head: Head,
     /// Settings of the server that matter here, as SHOW VARIABLES gives them.
     pub server_settings: Vec<(String, String)>,
-    /// The machine.
-    pub machine: Machine,
-    /// The command of this run.
-    pub command: String,
     /// TPC-H scale factor.
     pub scale: f64,
     /// What would make the comparison less than fair.
@@ -103,13 +98,7 @@ impl WayOutcome {
 impl ReplayOutcome {
     /// The comparison as text.
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "Inrush {}, server {}\n{}\n{}\n",
-            self.inrush_version,
-            self.server_version,
-            self.machine.line(),
-            self.command
-        );
+        let mut text = self.head.text("server");
         for dump in &self.dumps {
             dump.write(&mut text);
         }
@@ -117,9 +106,7 @@ impl ReplayOutcome {
                  Inrush: the whole\nprocess. CPU: processor seconds, server + client. Rows (CHECKSUM \
                  TABLE) and CREATE statements\n(mariadb-dump --no-data) of all ways are those of the \
                  dumped tables.\n";
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        write_notes(&mut text, &self.notes);
         text
     }
 }
@@ -179,11 +166,8 @@ mod tests {
         };
         assert_eq!((dump.ratio(Way::Rows), dump.ratio(Way::Statements)), (Some(10.0), None));
         let outcome = ReplayOutcome {
-            inrush_version: "0.1.0",
-            server_version: "10.11".to_owned(),
+            head: Head::new("10.11".to_owned()),
             server_settings: Vec::new(),
-            machine: Machine::here(),
-            command: "inrush bench replay".to_owned(),
             scale: 1.0,
             notes: vec!["busy".to_owned()],
             dumps: vec![dump],

@@ -7,21 +7,16 @@ use serde::Serialize;
 
 use super::rows::BAD_ONE_IN;
 use super::ways::Way;
-use crate::machine::Machine;
+use crate::head::{Head, write_notes};
 
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct SplitOutcome {
-    /// Version of Inrush.
-    pub inrush_version: &'static str,
-    /// Version of the server.
-    pub server_version: String,
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub head: Head,
     /// Its settings that matter.
     pub server_settings: Vec<(String, String)>,
-    /// Where it ran.
-    pub machine: Machine,
-    /// The command.
-    pub command: String,
     /// Lines of each file.
     pub lines: u64,
     /// By what the script spoke with the server.
@@ -82,11 +77,9 @@ impl SplitOutcome {
     /// As a table for people.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let _ = writeln!(text, "inrush {}, {}", self.inrush_version, self.server_version);
-        let _ = writeln!(text, "{}", self.machine.line());
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        let _ = writeln!(text, "inrush {}, {}", self.head.inrush_version, self.head.server_version);
+        let _ = writeln!(text, "{}", self.head.machine.line());
+        write_notes(&mut text, &self.notes);
         if !self.client.is_empty() {
             let _ = writeln!(text, "the script spoke with the server by {}", self.client);
         }

@@ -5,21 +5,16 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::setting::Setting;
-use crate::machine::Machine;
+use crate::head::{Head, write_notes};
 
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct TuneOutcome {
-    /// Version of Inrush.
-    pub inrush_version: &'static str,
-    /// Version of the server.
-    pub server_version: String,
-    /// Where it ran.
-    pub machine: Machine,
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub head: Head,
     /// The machine's name.
     pub host: String,
-    /// The command.
-    pub command: String,
     /// Lines of all files.
     pub lines: u64,
     /// Files, and transactions.
@@ -62,11 +57,9 @@ impl TuneOutcome {
     /// As a table for people.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let _ = writeln!(text, "inrush {}, {}", self.inrush_version, self.server_version);
-        let _ = writeln!(text, "{}", self.machine.line());
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        let _ = writeln!(text, "inrush {}, {}", self.head.inrush_version, self.head.server_version);
+        let _ = writeln!(text, "{}", self.head.machine.line());
+        write_notes(&mut text, &self.notes);
         let (lines, files) = (self.lines, self.files);
         let _ =
             writeln!(text, "{lines} lines in {files} files, a transaction each, into two tables");

@@ -34,6 +34,25 @@ pub(crate) enum BenchCommand {
     Writes(WritesArgs),
 }
 
+/// What a benchmark with one server, its own or a given one, is told of it.
+#[derive(Debug, Args)]
+pub(crate) struct HostArgs {
+    /// Where the generated rows are kept [default: in the user's cache folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Redo log of the benchmark's server, as 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) log_size: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep the benchmark's server afterwards.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct BatchBenchArgs {
     /// Against a head with Spider and so many shards, all of them servers of the benchmark's own: what a row
@@ -73,23 +92,12 @@ pub(crate) struct BatchBenchArgs {
     /// Memory for Inrush, as 512M or 4G.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// Where the generated rows are kept [default: in the user's cache folder].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// Redo log of the benchmark's server, as 4G.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) log_size: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Keep the benchmark's server afterwards.
-    #[arg(long)]
-    pub(crate) keep: bool,
     #[command(flatten)]
-    pub(crate) connect: ConnectArgs,
+    pub(crate) host: HostArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("keep", |arg| arg.help("Keep the benchmark's server and rows afterwards")))]
 pub(crate) struct TprochArgs {
     /// TPC-H scale factor.
     #[arg(long, default_value_t = 1.0)]
@@ -106,26 +114,14 @@ pub(crate) struct TprochArgs {
     /// Threads for Inrush.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Where the generated rows are kept [default: in the user's cache folder].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
     /// Tables as in HammerDB's TPROC-H, or lineitem alone in dbgen's column order.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) schema: SchemaArg,
-    /// Redo log of the benchmark's server, as 4G.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) log_size: Option<String>,
     /// Make the rows and the CREATE TABLE statements, print their folder, and stop.
     #[arg(long)]
     pub(crate) rows_only: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Keep the benchmark's server and rows afterwards.
-    #[arg(long)]
-    pub(crate) keep: bool,
     #[command(flatten)]
-    pub(crate) connect: ConnectArgs,
+    pub(crate) host: HostArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -136,6 +132,7 @@ pub(crate) enum SchemaArg {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("data_dir", |arg| arg.help("Where rows and dumps are kept [default: in the user's cache folder]")))]
 pub(crate) struct ReplayBenchArgs {
     /// TPC-H scale factor.
     #[arg(long, default_value_t = 1.0)]
@@ -158,20 +155,8 @@ pub(crate) struct ReplayBenchArgs {
     /// Connections for Inrush.
     #[arg(long, value_name = "N")]
     pub(crate) connections: Option<usize>,
-    /// Where rows and dumps are kept [default: in the user's cache folder].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// Redo log of the benchmark's server, as 4G.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) log_size: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Keep the benchmark's server afterwards.
-    #[arg(long)]
-    pub(crate) keep: bool,
     #[command(flatten)]
-    pub(crate) connect: ConnectArgs,
+    pub(crate) host: HostArgs,
 }
 
 #[derive(Debug, Args)]
@@ -227,6 +212,7 @@ pub(crate) struct InsertBenchArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("data_dir", |arg| arg.help("Where the generated lines are kept [default: in the user's cache folder]")))]
 pub(crate) struct SplitBenchArgs {
     /// Lines of the file.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
@@ -243,23 +229,12 @@ pub(crate) struct SplitBenchArgs {
     /// Memory for Inrush, as 512M or 4G.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// Where the generated lines are kept [default: in the user's cache folder].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// Redo log of the benchmark's server, as 4G.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) log_size: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Keep the benchmark's server afterwards.
-    #[arg(long)]
-    pub(crate) keep: bool,
     #[command(flatten)]
-    pub(crate) connect: ConnectArgs,
+    pub(crate) host: HostArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("data_dir", |arg| arg.help("Where rows are kept, and the server meanwhile [default: in the user's cache folder]")))]
 pub(crate) struct ExportBenchArgs {
     /// TPC-H scale factor.
     #[arg(long, default_value_t = 1.0)]
@@ -273,20 +248,8 @@ pub(crate) struct ExportBenchArgs {
     /// Threads for Inrush.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Where rows are kept, and the server meanwhile [default: in the user's cache folder].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// Redo log of the benchmark's server, as 4G.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) log_size: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Keep the benchmark's server afterwards.
-    #[arg(long)]
-    pub(crate) keep: bool,
     #[command(flatten)]
-    pub(crate) connect: ConnectArgs,
+    pub(crate) host: HostArgs,
 }
 
 #[derive(Debug, Args)]

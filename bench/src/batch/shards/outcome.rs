@@ -6,19 +6,14 @@ use serde::Serialize;
 
 use super::ways::Run;
 use crate::batch::grid::{grouped, median};
-use crate::machine::Machine;
+use crate::head::Head;
 
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShardsOutcome {
-    /// Version of Inrush.
-    pub inrush_version: &'static str,
-    /// Version of the servers.
-    pub server_version: String,
-    /// The machine, which all of them share.
-    pub machine: Machine,
-    /// The command of this run.
-    pub command: String,
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub head: Head,
     /// Rows of each run, unless time was over.
     pub rows: u64,
     /// Seconds after which INSERTs began no further statement.
@@ -62,13 +57,7 @@ impl WayOutcome {
 impl ShardsOutcome {
     /// A line for each way with each number of shards.
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "Inrush {}, servers {}\n{}\n{}\n\n",
-            self.inrush_version,
-            self.server_version,
-            self.machine.line(),
-            self.command
-        );
+        let mut text = self.head.text("servers") + "\n";
         let heading =
             format!("{} rows, or those of {} s", grouped(self.rows as f64), self.seconds_max);
         let _ = writeln!(
@@ -142,10 +131,7 @@ mod tests {
         assert_eq!(one.micros(), [5.0, 10.0, 2.5]);
         assert_eq!(one.rate(), 50_000.0);
         let outcome = ShardsOutcome {
-            inrush_version: "0",
-            server_version: "0".to_owned(),
-            machine: Machine::here(),
-            command: String::new(),
+            head: Head::new("0".to_owned()),
             rows: 100_000,
             seconds_max: 5.0,
             ways: vec![one, two],
