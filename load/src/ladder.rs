@@ -3,35 +3,31 @@
 //! Each rung is refused by name and with reasons, so that whoever wonders why a load is slow reads
 //! it in the report.
 
+mod reasons;
+mod refused;
+mod rungs;
+
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::{Least, Memory};
-use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
-use schema::{Table, quote_name};
-use send::{Ask, Landing, Way};
-use serde::Serialize;
-use server::engine::Rules;
-use server::{ServerFacts, Session, Unsupported, catalog};
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use send::{Landing, Way};
+use server::{ServerFacts, Session};
 use sources::Source;
 use targets::{Direct, Lock};
 
+pub use self::refused::Refused;
+
+use self::reasons::{WAS_EXTENDED, against_merging, against_replacing_whole_rows, not_empty, why};
+use self::rungs::Ladder;
 use crate::adding::{Adding, Ways};
 use crate::estimate::Estimate;
 use crate::fixed::Means;
 use crate::forecast::Expected;
 use crate::least;
 use crate::partitioned::{Partitioned, Scope};
-use crate::small;
 use crate::space;
 use crate::speeds::Speeds;
-
-/// Why the direct path is taken, when it is.
-const WHY_DIRECT: &str =
-    "the server's files are reachable and the table has nothing the direct path cannot build";
-
-/// Why tables are not built of which one keeps the rows that it has.
-const ADDS: &str = "a table of the command keeps rows that it has, so that the rows of all go in by one \
-                    transaction";
 
 /// The rungs, from the top.
 const LADDER: [LoadPath; 3] = [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert];
@@ -65,15 +61,6 @@ impl Rung {
             Some(_) => Means::Added,
         }
     }
-}
-
-/// Why a way is not taken.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Refused {
-    /// `direct`, `stream` or `insert`; `shards` of rows that go through the head of a Spider table.
-    pub path: &'static str,
-    /// One sentence.
-    pub reason: String,
 }
 
 /// How far up the ladder it goes.
@@ -136,34 +123,9 @@ fn climb_on(
     (memory, source): (&Memory, &mut dyn Source),
     purpose: Purpose,
 ) -> Result<Climbed, Error> {
-    let is_swept = target.is_swept();
-    let removed = match (ladder.first_landing(target, options)?, purpose) {
-        (None, _) => return Ok(ladder.give_up()),
-        (_, Purpose::Plan) => Vec::new(),
-        _ if is_swept => Vec::new(),
-        (Some(LoadPath::Direct), _) => Direct::new(target).cleanup()?,
-        (Some(_), _) => target.cleanup_tables()?,
-    };
-    if purpose == Purpose::Load && !is_swept {
-        // Where this account cannot look, it has left nothing.
-        let _ = send::sweep(target);
-    }
-    let is_empty = target.is_empty()?;
-    if options.mode == Mode::Insert && !is_empty {
-        let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
-        ladder.refuse_all(&not_empty(options, was_swapped));
-    }
-    if options.mode == Mode::Append && !is_empty {
-        if removed.contains(&format!("table {}", target.names.extended)) {
-            ladder.refuse_all(WAS_EXTENDED);
-        }
-        if let Some(reason) = against_merging(target, options)? {
-            ladder.refuse(LoadPath::Direct, reason);
-        }
-    }
-    if ladder.first_landing(target, options)?.is_none() {
+    let Some(is_empty) = look_at_rows(&mut ladder, target, options, purpose)? else {
         return Ok(ladder.give_up());
-    }
+    };
     let inspected = Inspected::new(target, options, source)?;
     ladder.weigh_transaction(target, source);
     for reason in &inspected.unfit {
@@ -255,6 +217,43 @@ fn climb_on(
     Ok(climbed)
 }
 
+/// Removes what a killed load left, if it is to be, and judges the ways by the rows that are there: whether
+/// there are none. None where no way is left.
+fn look_at_rows(
+    ladder: &mut Ladder,
+    target: &mut Lock,
+    options: &LoadOptions,
+    purpose: Purpose,
+) -> Result<Option<bool>, Error> {
+    let is_swept = target.is_swept();
+    let removed = match (ladder.first_landing(target, options)?, purpose) {
+        (None, _) => return Ok(None),
+        (_, Purpose::Plan) => Vec::new(),
+        _ if is_swept => Vec::new(),
+        (Some(LoadPath::Direct), _) => Direct::new(target).cleanup()?,
+        (Some(_), _) => target.cleanup_tables()?,
+    };
+    if purpose == Purpose::Load && !is_swept {
+        // Where this account cannot look, it has left nothing.
+        let _ = send::sweep(target);
+    }
+    let is_empty = target.is_empty()?;
+    if options.mode == Mode::Insert && !is_empty {
+        let was_swapped = removed.contains(&format!("table {}", target.names.emptied));
+        ladder.refuse_all(&not_empty(was_swapped));
+    }
+    if options.mode == Mode::Append && !is_empty {
+        if removed.contains(&format!("table {}", target.names.extended)) {
+            ladder.refuse_all(WAS_EXTENDED);
+        }
+        if let Some(reason) = against_merging(target, options)? {
+            ladder.refuse(LoadPath::Direct, reason);
+        }
+    }
+    let is_any = ladder.first_landing(target, options)?.is_some();
+    Ok(is_any.then_some(is_empty))
+}
+
 /// The way that a table would be loaded by that is still to be made, as far as that hangs on the
 /// server, the account and the options; and what is against faster ones.
 pub(crate) fn foresee(
@@ -270,246 +269,6 @@ pub(crate) fn foresee(
         ladder.refuse_all(&format!("{} ({why})", facts.engine.kind));
     }
     Ok((ladder.first(), ladder.refused))
-}
-
-/// The rungs, and what is against them.
-struct Ladder {
-    rungs: Vec<LoadPath>,
-    refused: Vec<Refused>,
-    /// Looked for when a way is met that needs it.
-    landing: Option<Landing>,
-}
-
-impl Ladder {
-    /// What can be said before the table is looked into.
-    fn new(target: &mut Lock, options: &LoadOptions) -> Result<Ladder, Error> {
-        let Lock { session, unsupported, facts, .. } = target;
-        let mut ladder = Ladder::of(session, (unsupported, &facts.engine), options)?;
-        if options.no_triggers && !target.table.triggers.is_empty() {
-            let reason =
-                "--no-triggers is for the direct path: rows that are sent run the triggers";
-            ladder.refuse(LoadPath::Stream, reason.to_owned());
-            ladder.refuse(LoadPath::Insert, reason.to_owned());
-            if !options.replicas.named.is_empty() {
-                let reason = "--no-triggers leaves the triggers of one server's table alone, and --replica \
-                              names others";
-                ladder.refuse(LoadPath::Direct, reason.to_owned());
-            }
-        }
-        Ok(ladder)
-    }
-
-    fn of(
-        session: &mut Session,
-        (against_direct, engine): (&[Unsupported], &Rules),
-        options: &LoadOptions,
-    ) -> Result<Ladder, Error> {
-        let rungs = match options.path {
-            LoadPath::Auto => LADDER.to_vec(),
-            path => vec![path],
-        };
-        let mut ladder = Ladder { rungs, refused: Vec::new(), landing: None };
-        for reason in against_direct {
-            ladder.refuse(LoadPath::Direct, reason.to_string());
-        }
-        if options.with_others == WithOthers::Transaction {
-            let is_small = options.mode == Mode::Insert && small::is_open(options);
-            let reason = if is_small { small::REASON } else { ADDS };
-            ladder.refuse(LoadPath::Direct, reason.to_owned());
-        }
-        if options.unlogged
-            && session.query_text("SELECT @@GLOBAL.log_bin")?.as_deref() == Some("1")
-        {
-            let reason =
-                "--unlogged is for the direct path: rows that are sent are in the binary log";
-            ladder.refuse(LoadPath::Stream, reason.to_owned());
-            ladder.refuse(LoadPath::Insert, reason.to_owned());
-        }
-        if options.on_duplicate == OnDuplicate::Update {
-            let reason = "--on-duplicate update is only had by INSERT";
-            ladder.refuse(LoadPath::Stream, reason.to_owned());
-        }
-        if options.duplicates.is_some() {
-            let reason =
-                "--duplicates FILE: a server that skips or replaces rows does not say which";
-            ladder.refuse(LoadPath::Stream, reason.to_owned());
-            ladder.refuse(LoadPath::Insert, reason.to_owned());
-        }
-        if let Some(why) = engine.refuses_load_data(&options.charset) {
-            ladder.refuse(LoadPath::Stream, format!("{} ({why})", engine.kind));
-        }
-        let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
-        if allowed.first().map(|row| row.text_lossy(0)).as_deref() != Some("1") {
-            let reason = "local_infile is off on the server: it takes no LOAD DATA LOCAL";
-            ladder.refuse(LoadPath::Stream, reason.to_owned());
-        }
-        Ok(ladder)
-    }
-
-    /// The fastest way that nothing speaks against.
-    fn first(&self) -> Option<LoadPath> {
-        self.rungs.iter().copied().find(|path| self.is_open(*path))
-    }
-
-    fn is_open(&self, path: LoadPath) -> bool {
-        self.rungs.contains(&path) && !self.refused.iter().any(|no| no.path == path.name())
-    }
-
-    /// The same, once it is known where its rows would go.
-    fn first_landing(
-        &mut self,
-        target: &mut Lock,
-        options: &LoadOptions,
-    ) -> Result<Option<LoadPath>, Error> {
-        let sends = matches!(self.first(), Some(LoadPath::Stream | LoadPath::Insert));
-        if sends && self.landing.is_none() {
-            match Landing::choose(target, Ask::of(options))? {
-                Ok(landing) => self.landing = Some(landing),
-                Err(reasons) => {
-                    for reason in reasons {
-                        self.refuse(LoadPath::Stream, reason.clone());
-                        self.refuse(LoadPath::Insert, reason);
-                    }
-                }
-            }
-        }
-        Ok(self.first())
-    }
-
-    /// Refuses a transaction of all rows that the engine surely does not take.
-    fn weigh_transaction(&mut self, target: &Lock, source: &dyn Source) {
-        let is_one = self.landing.as_ref().is_some_and(|landing| landing.way == Way::Transaction);
-        let bytes = source.bytes_total().filter(|_| is_one);
-        let why = bytes.and_then(|bytes| target.facts.engine.refuses_whole(bytes));
-        if let Some(why) = why {
-            self.refuse(LoadPath::Stream, why.clone());
-            self.refuse(LoadPath::Insert, why);
-        }
-    }
-
-    /// What is built anew of a table that has rows. Of one with partitions, merging is given up where an
-    /// input does not tell beforehand.
-    fn scope(
-        &mut self,
-        target: &Lock,
-        inspected: &Inspected,
-        source: &mut dyn Source,
-    ) -> Result<Option<Scope>, Error> {
-        let is_read_once = source.files().iter().any(|file| file.bytes.is_none());
-        if target.table.partitioning.is_some() && is_read_once {
-            let reason = "the table is not empty and has partitions, and an input that can be read only once \
-                          does not tell beforehand which of these get rows";
-            self.refuse(LoadPath::Direct, reason.to_owned());
-            return Ok(None);
-        }
-        Scope::of(&target.table, inspected, source).map(Some)
-    }
-
-    /// What building partitions takes, and sending the rows: what is slower is given up, if the other
-    /// is open.
-    fn weigh_partitions(
-        &mut self,
-        target: &mut Lock,
-        options: &LoadOptions,
-        (built, sent): (&Estimate, &Estimate),
-    ) -> Result<Option<Partitioned>, Error> {
-        if !self.is_open(LoadPath::Direct) {
-            return Ok(None);
-        }
-        let both = Partitioned::of(&target.table, built, sent);
-        let may_send = self.is_open(LoadPath::Stream) || self.is_open(LoadPath::Insert);
-        if let Some(reason) = both.filter(|_| may_send).and_then(|both| both.against_building()) {
-            let before = self.refused.len();
-            self.refuse(LoadPath::Direct, reason);
-            if self.first_landing(target, options)?.is_none() {
-                self.refused.remove(before);
-            }
-        }
-        Ok(both)
-    }
-
-    /// Notes what speaks against a way, if it is one that may be taken.
-    fn refuse(&mut self, path: LoadPath, reason: String) {
-        if self.rungs.contains(&path) {
-            self.refused.push(Refused { path: path.name(), reason });
-        }
-    }
-
-    fn refuse_all(&mut self, reason: &str) {
-        // Of all ways the same: what else they are refused for is of no use.
-        self.refused.clear();
-        for path in self.rungs.clone() {
-            self.refuse(path, reason.to_owned());
-        }
-    }
-
-    fn give_up(&mut self) -> Climbed {
-        let refused = std::mem::take(&mut self.refused);
-        let (adding, partitioned) = (None, None);
-        Climbed { rung: None, refused, estimate: None, least: None, adding, partitioned }
-    }
-}
-
-fn why(
-    path: LoadPath,
-    (options, table, scope): (&LoadOptions, &Table, Option<&Scope>),
-    refused: &[Refused],
-) -> String {
-    if path == LoadPath::Direct {
-        let parts = table.partitioning.as_ref().map(|by| by.partitions.len());
-        return match (parts, scope) {
-            (None, _) => WHY_DIRECT.to_owned(),
-            (Some(_), Some(Scope::One(..))) => format!(
-                "{WHY_DIRECT}: the partition that gets rows is built anew with those that it has, and \
-                 exchanged with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows; the others stay \
-                 as they are"
-            ),
-            (Some(parts), Some(_)) => format!(
-                "{WHY_DIRECT}: rows go to several of its {parts} partitions, so that all of them are built \
-                 anew with those that they have, and exchanged into a new table with ALTER TABLE .. \
-                 EXCHANGE PARTITION, which reads all rows"
-            ),
-            (Some(parts), None) => format!(
-                "{WHY_DIRECT}: each of its {parts} partitions that gets rows is built as a table, and \
-                 exchanged into a new one with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows"
-            ),
-        };
-    }
-    if options.path == path {
-        return format!("--path {} asks for it", path.name());
-    }
-    Refused::sentences(refused).join("; ")
-}
-
-impl Refused {
-    /// What speaks against which ways, each reason once, ways with the same reasons together:
-    /// `not direct or stream: ..; ..`.
-    pub fn sentences(refused: &[Refused]) -> Vec<String> {
-        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        let mut refused: Vec<&Refused> = refused.iter().collect();
-        refused.sort_by_key(|no| LADDER.iter().position(|path| path.name() == no.path));
-        for Refused { path, reason } in refused {
-            match reasons.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, paths)) if paths.contains(path) => {}
-                Some((_, paths)) => paths.push(path),
-                None => reasons.push((reason, vec![path])),
-            }
-        }
-        let mut sentences: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
-        for (reason, paths) in reasons {
-            match sentences.iter_mut().find(|(known, _)| *known == paths) {
-                Some((_, reasons)) => reasons.push(reason),
-                None => sentences.push((paths, vec![reason])),
-            }
-        }
-        let sentence = |(paths, reasons): (Vec<&str>, Vec<&str>)| {
-            // `direct`, `direct or stream`, `direct, stream or insert`
-            let commas = paths.len().saturating_sub(2);
-            let paths = paths.join(" or ").replacen(" or ", ", ", commas);
-            format!("not {paths}: {}", reasons.join("; "))
-        };
-        sentences.into_iter().map(sentence).collect()
-    }
 }
 
 impl Climbed {
@@ -549,97 +308,5 @@ impl Climbed {
             };
             Error::Unfit { target: target.table.name.to_string(), path, reasons }
         })
-    }
-}
-
-/// What is said instead of adding rows that may be there.
-const WAS_EXTENDED: &str = "a load that was killed at its very end had added all its rows; the same \
-                            command adds this input's now";
-
-/// Why rows cannot be added to those there by building the table anew.
-fn against_merging(target: &mut Lock, options: &LoadOptions) -> Result<Option<String>, Error> {
-    let ledger = target.names.ledger.clone();
-    let is_partitioned = target.table.partitioning.is_some();
-    Ok(if is_partitioned && options.on_duplicate != OnDuplicate::Fail {
-        let rule = options.on_duplicate.name();
-        Some(format!(
-            "the table is not empty, and has partitions: --on-duplicate {rule} looks for rows that lose \
-             before it is known which of these get rows"
-        ))
-    } else if options.with_others != WithOthers::Alone {
-        Some("the table is not empty, and rows are added to one table of a command only".to_owned())
-    } else if options.on_duplicate.replaces() && target.table.is_referred_to() {
-        let rule = options.on_duplicate.name();
-        Some(format!(
-            "the table is not empty, --on-duplicate {rule} takes rows out of it, and others may refer to \
-             these"
-        ))
-    } else if catalog::exists(&mut target.session, &ledger)? {
-        Some(format!(
-            "a load by statements was interrupted, and {ledger} says which of its rows are in: the same \
-             command goes on with the others"
-        ))
-    } else {
-        None
-    })
-}
-
-/// Why a row that takes the place of another is not what INSERT .. ON DUPLICATE KEY UPDATE makes of
-/// that: it keeps what the input has no field for, and with a second unique key it may be refused.
-fn against_replacing_whole_rows(table: &Table, inspected: &Inspected) -> Option<String> {
-    let has_field = |column: usize| inspected.fields.columns.contains(&Some(column));
-    let kept = (0..table.columns.len()).find(|column| !has_field(*column));
-    if let Some(column) = kept {
-        let name = quote_name(&table.columns[column].name);
-        return Some(format!(
-            "--on-duplicate update keeps {name} of rows that are there, since the input has no field for \
-             it: only INSERT does that"
-        ));
-    }
-    let unique = table.indexes.iter().filter(|index| index.unique).count();
-    (unique > 1).then(|| {
-        format!("--on-duplicate update of a table with {unique} unique keys is only had by INSERT")
-    })
-}
-
-/// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
-/// was killed after its swap.
-fn not_empty(options: &LoadOptions, was_swapped: bool) -> String {
-    match options.mode {
-        _ if was_swapped => "a load that was killed at its very end had put all its rows in; \
-             --mode replace would put this input's in their place"
-            .to_owned(),
-        _ => "the table is not empty; --mode append adds the input's rows to those there, --mode \
-             replace puts them in their place"
-            .to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_reason_is_told_once() {
-        let no = |path, reason: &str| Refused { path, reason: reason.to_owned() };
-        let refused = [
-            no("stream", "only by INSERT"),
-            no("direct", "only by INSERT"),
-            no("direct", "not empty"),
-            no("direct", "partitions"),
-            no("direct", "partitions"),
-            no("direct", "read-only"),
-            no("stream", "read-only"),
-            no("insert", "read-only"),
-        ];
-        assert_eq!(
-            Refused::sentences(&refused),
-            [
-                "not direct or stream: only by INSERT",
-                "not direct: not empty; partitions",
-                "not direct, stream or insert: read-only"
-            ]
-        );
-        assert!(Refused::sentences(&[]).is_empty());
     }
 }
