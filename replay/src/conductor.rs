@@ -13,7 +13,9 @@ mod atomic;
 mod barrier;
 mod done;
 mod insert;
+mod others;
 mod session;
+mod settled;
 mod transaction;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,19 +2,14 @@
 
 use job::pool;
 use schema::TableName;
-use server::Session;
-use server::identifier::quote_text;
 use sources::dump::{RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement};
 use sql::{InsertHead, ObjectName, Verb};
 
-use super::transaction::Since;
 use super::{Conductor, Filled};
-use crate::crew::Finished;
 use crate::dump::TableRows;
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
-use crate::journal::Spot;
-use crate::lanes::{self, Resolved, Together};
+use crate::lanes;
 use crate::naming::Naming;
 use crate::order::{Step, has_word};
 use crate::place::Place;
@@ -332,138 +327,6 @@ impl Conductor<'_, '_> {
         }
         self.sent(table, sent, 0.0, self.spot)
     }
-
-    /// Before rows of a table that the dump has not made: what they refer to has its place. True
-    /// where an interrupted replay has put them in.
-    ///
-    /// Errors: `--atomic`; rows that an interrupted replay may have put in.
-    fn before_rows_of_others(&mut self, table: &TableName) -> Result<bool, Error> {
-        if self.shared.options.atomic {
-            return Err(Error::Refused(format!(
-                "--atomic: {table} is none of the tables that the dump makes, so that its rows \
-                 cannot be kept apart until the end"
-            )));
-        }
-        self.barrier()?;
-        let own = &mut self.sessions.own;
-        if !server::catalog::exists(own, table)? {
-            // A temporary table of the dump's session, or none: its session tells.
-            return Ok(false);
-        }
-        let is_unclear = match self.journal.is_unclear(self.spot) {
-            true => match Together::of(table, self.spot).resolve(own)? {
-                Resolved::In => {
-                    self.journal.table(table, self.spot, self.spot, 0)?;
-                    return Ok(true);
-                }
-                Resolved::Out => false,
-                Resolved::Nothing => true,
-            },
-            false => false,
-        };
-        let is_empty = server::catalog::is_empty(own, table)?;
-        if is_unclear && !is_empty {
-            if self.journal.may_have_filled(self.spot) {
-                self.journal.table(table, self.spot, self.spot, 0)?;
-                return Ok(true);
-            }
-            self.journal.told(self.spot)?;
-            return Err(Error::Refused(format!(
-                "the replay before this one was interrupted while these rows went into {table}, \
-                 which had others, and nothing tells whether they are in: look, take them out if \
-                 they are, and give the same command again"
-            )));
-        }
-        match is_empty && takes_rows_back(own, table)? {
-            true => self.journal.fills(self.spot)?,
-            false => self.journal.begins(self.spot)?,
-        }
-        Ok(false)
-    }
-
-    fn has_rows(&mut self, table: &TableName) {
-        let spot = self.spot;
-        if let Some(filled) = self.filled.get_mut(table) {
-            if self.transaction.is_open() {
-                let is_first = !filled.has_rows || filled.since == Since::All;
-                filled.since = if is_first { Since::All } else { Since::Some };
-            }
-            filled.has_rows = true;
-            filled.to = spot;
-        }
-    }
-
-    /// Takes what the crew has finished, and publishes the tables that are ready for it; waits for
-    /// one if `wait` says so.
-    pub(super) fn settle(&mut self, wait: bool) -> Result<(), Error> {
-        let mut wait = wait;
-        while let Some(finished) = self.crew.next(wait) {
-            wait = false;
-            let Finished { table, place, spot, outcome, seconds } = finished;
-            match outcome {
-                Ok(sent) => self.sent(&table, sent, seconds, spot)?,
-                // Who has begun it waits for that.
-                Err(Stopped::AsksSession(notes)) => {
-                    self.returned.insert(table, notes);
-                }
-                Err(stopped) => {
-                    self.fail(&table);
-                    self.judge(place, Err(stopped.into_error()))?;
-                }
-            }
-        }
-        self.publish_ready()
-    }
-
-    /// Rows are in: of a table that is filled apart, or of one in its place.
-    fn sent(
-        &mut self,
-        table: &TableName,
-        sent: Sent,
-        seconds: f64,
-        spot: Spot,
-    ) -> Result<(), Error> {
-        match self.filled.get_mut(table) {
-            Some(filled) => filled.rows += sent.rows,
-            None => self.journal.table(table, spot, spot, sent.rows)?,
-        }
-        self.note(table, sent, seconds);
-        Ok(())
-    }
-
-    fn note(&mut self, table: &TableName, sent: Sent, seconds: f64) {
-        let line = self.report.table(&table.to_string());
-        line.rows += sent.rows;
-        line.seconds += seconds;
-        if !line.way.split('+').any(|way| way == sent.way) {
-            if !line.way.is_empty() {
-                line.way.push('+');
-            }
-            line.way.push_str(sent.way);
-        }
-        self.note_all(table, sent.notes);
-    }
-
-    fn note_all(&mut self, table: &TableName, notes: Vec<String>) {
-        let shadow = self.tables.shadow(table).map(|shadow| shadow.name.table.clone());
-        let line = self.report.table(&table.to_string());
-        for note in notes {
-            let note = match &shadow {
-                Some(shadow) => note.replace(shadow, &table.table),
-                None => note,
-            };
-            if !line.notes.contains(&note) {
-                line.notes.push(note);
-            }
-        }
-    }
-
-    /// A table stays as it was.
-    fn fail(&mut self, table: &TableName) {
-        if let Some(filled) = self.filled.get_mut(table) {
-            filled.has_failed = true;
-        }
-    }
 }
 
 /// The reader behind the rows before it and those of the INSERTs that follow by the same words: they
@@ -479,17 +342,6 @@ fn behind_run(reader: SqlReader) -> Result<SqlReader, Error> {
         }
         Err(reader) => Ok(*reader),
     }
-}
-
-/// Whether the server takes rows back that did not go in as a whole.
-fn takes_rows_back(own: &mut Session, table: &TableName) -> Result<bool, Error> {
-    let sql = format!(
-        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={} \
-         AND ENGINE='InnoDB'",
-        quote_text(&table.database),
-        quote_text(&table.table)
-    );
-    Ok(!own.query(&sql)?.is_empty())
 }
 
 /// What `--atomic` cannot do.

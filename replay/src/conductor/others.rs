@@ -1,0 +1,70 @@
+//! Rows of tables that the dump has not made.
+
+use schema::TableName;
+use server::Session;
+use server::identifier::quote_text;
+
+use super::Conductor;
+use crate::error::Error;
+use crate::lanes::{Resolved, Together};
+
+impl Conductor<'_, '_> {
+    /// Before rows of a table that the dump has not made: what they refer to has its place. True
+    /// where an interrupted replay has put them in.
+    ///
+    /// Errors: `--atomic`; rows that an interrupted replay may have put in.
+    pub(super) fn before_rows_of_others(&mut self, table: &TableName) -> Result<bool, Error> {
+        if self.shared.options.atomic {
+            return Err(Error::Refused(format!(
+                "--atomic: {table} is none of the tables that the dump makes, so that its rows \
+                 cannot be kept apart until the end"
+            )));
+        }
+        self.barrier()?;
+        let own = &mut self.sessions.own;
+        if !server::catalog::exists(own, table)? {
+            // A temporary table of the dump's session, or none: its session tells.
+            return Ok(false);
+        }
+        let is_unclear = match self.journal.is_unclear(self.spot) {
+            true => match Together::of(table, self.spot).resolve(own)? {
+                Resolved::In => {
+                    self.journal.table(table, self.spot, self.spot, 0)?;
+                    return Ok(true);
+                }
+                Resolved::Out => false,
+                Resolved::Nothing => true,
+            },
+            false => false,
+        };
+        let is_empty = server::catalog::is_empty(own, table)?;
+        if is_unclear && !is_empty {
+            if self.journal.may_have_filled(self.spot) {
+                self.journal.table(table, self.spot, self.spot, 0)?;
+                return Ok(true);
+            }
+            self.journal.told(self.spot)?;
+            return Err(Error::Refused(format!(
+                "the replay before this one was interrupted while these rows went into {table}, \
+                 which had others, and nothing tells whether they are in: look, take them out if \
+                 they are, and give the same command again"
+            )));
+        }
+        match is_empty && takes_rows_back(own, table)? {
+            true => self.journal.fills(self.spot)?,
+            false => self.journal.begins(self.spot)?,
+        }
+        Ok(false)
+    }
+}
+
+/// Whether the server takes rows back that did not go in as a whole.
+fn takes_rows_back(own: &mut Session, table: &TableName) -> Result<bool, Error> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={} \
+         AND ENGINE='InnoDB'",
+        quote_text(&table.database),
+        quote_text(&table.table)
+    );
+    Ok(!own.query(&sql)?.is_empty())
+}

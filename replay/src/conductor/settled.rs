@@ -1,0 +1,99 @@
+//! Rows that are in: taken from the crew, counted, noted for the report.
+
+use schema::TableName;
+
+use super::Conductor;
+use super::transaction::Since;
+use crate::crew::Finished;
+use crate::error::Error;
+use crate::filling::{Sent, Stopped};
+use crate::journal::Spot;
+
+impl Conductor<'_, '_> {
+    /// Rows have begun to go into a table.
+    pub(super) fn has_rows(&mut self, table: &TableName) {
+        let spot = self.spot;
+        if let Some(filled) = self.filled.get_mut(table) {
+            if self.transaction.is_open() {
+                let is_first = !filled.has_rows || filled.since == Since::All;
+                filled.since = if is_first { Since::All } else { Since::Some };
+            }
+            filled.has_rows = true;
+            filled.to = spot;
+        }
+    }
+
+    /// Takes what the crew has finished, and publishes the tables that are ready for it; waits for
+    /// one if `wait` says so.
+    pub(super) fn settle(&mut self, wait: bool) -> Result<(), Error> {
+        let mut wait = wait;
+        while let Some(finished) = self.crew.next(wait) {
+            wait = false;
+            let Finished { table, place, spot, outcome, seconds } = finished;
+            match outcome {
+                Ok(sent) => self.sent(&table, sent, seconds, spot)?,
+                // Who has begun it waits for that.
+                Err(Stopped::AsksSession(notes)) => {
+                    self.returned.insert(table, notes);
+                }
+                Err(stopped) => {
+                    self.fail(&table);
+                    self.judge(place, Err(stopped.into_error()))?;
+                }
+            }
+        }
+        self.publish_ready()
+    }
+
+    /// Rows are in: of a table that is filled apart, or of one in its place.
+    pub(super) fn sent(
+        &mut self,
+        table: &TableName,
+        sent: Sent,
+        seconds: f64,
+        spot: Spot,
+    ) -> Result<(), Error> {
+        match self.filled.get_mut(table) {
+            Some(filled) => filled.rows += sent.rows,
+            None => self.journal.table(table, spot, spot, sent.rows)?,
+        }
+        self.note(table, sent, seconds);
+        Ok(())
+    }
+
+    /// Counts rows for the report, with the way that they took.
+    pub(super) fn note(&mut self, table: &TableName, sent: Sent, seconds: f64) {
+        let line = self.report.table(&table.to_string());
+        line.rows += sent.rows;
+        line.seconds += seconds;
+        if !line.way.split('+').any(|way| way == sent.way) {
+            if !line.way.is_empty() {
+                line.way.push('+');
+            }
+            line.way.push_str(sent.way);
+        }
+        self.note_all(table, sent.notes);
+    }
+
+    /// What the report says of a table, by the name that users know.
+    pub(super) fn note_all(&mut self, table: &TableName, notes: Vec<String>) {
+        let shadow = self.tables.shadow(table).map(|shadow| shadow.name.table.clone());
+        let line = self.report.table(&table.to_string());
+        for note in notes {
+            let note = match &shadow {
+                Some(shadow) => note.replace(shadow, &table.table),
+                None => note,
+            };
+            if !line.notes.contains(&note) {
+                line.notes.push(note);
+            }
+        }
+    }
+
+    /// A table stays as it was.
+    pub(super) fn fail(&mut self, table: &TableName) {
+        if let Some(filled) = self.filled.get_mut(table) {
+            filled.has_failed = true;
+        }
+    }
+}
