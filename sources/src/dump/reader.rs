@@ -1,67 +1,30 @@
 //! A dump front to back, statement by statement.
 
+mod inputs;
+mod options;
+
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use simd::Isa;
 use sql::command::{CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size};
 use sql::insert::{self, Head, InsertHead};
-use sql::{Comments, Found, Lexer, Problem, Session, StatementKind, Syntax, classify};
+use sql::{Found, Lexer, Problem, Session, StatementKind, Syntax, classify};
 
+pub use self::options::SqlOptions;
 use super::blank::skip_blank;
 use super::lead::Lead;
 use super::problem::{begin, problem};
 use super::statement::Statement;
-use super::window::{PIECE_BYTES, Window};
+use super::window::Window;
 use crate::bytes::ahead::Ends;
-use crate::bytes::encoding::Encoding;
 use crate::bytes::input::{self, Input};
-use crate::bytes::stream::Stream;
-use crate::bytes::text::TextOptions;
 use crate::error::{Error, Result};
 use crate::source::InputFile;
 
 /// Longest head of an INSERT: 4,096 columns of the longest names fit.
 const HEAD_BYTES_MAX: usize = 4 << 20;
-
-/// How a dump is read.
-#[derive(Clone, Debug)]
-pub struct SqlOptions {
-    /// Longest statement that is read whole, in bytes; of an INSERT only the words before its rows
-    /// are. Default 64 MiB. The server takes none longer than its `max_allowed_packet`.
-    pub statement_bytes_max: usize,
-    /// How the session reads text before the dump says otherwise.
-    pub syntax: Syntax,
-    /// Which version comments the server runs.
-    pub comments: Comments,
-    /// Bytes per read. Default 256 KiB: a piece is still in the second-level cache when it is lexed.
-    /// Most leave it alone.
-    pub piece_bytes: usize,
-    /// As `SourceOptions::ahead_bytes`.
-    pub ahead_bytes: usize,
-    /// As `SourceOptions::unpack_bytes_max`.
-    pub unpack_bytes_max: usize,
-    /// Folder in which a pipe's bytes are kept. Default: the system's temporary folder.
-    pub temp_dir: PathBuf,
-    /// Set by somebody who wants the end: nobody waits for a pipe then.
-    pub stop: Arc<AtomicBool>,
-}
-
-impl Default for SqlOptions {
-    fn default() -> SqlOptions {
-        SqlOptions {
-            statement_bytes_max: 64 << 20,
-            syntax: Syntax::default(),
-            comments: Comments::default(),
-            piece_bytes: PIECE_BYTES,
-            ahead_bytes: 8 << 20,
-            unpack_bytes_max: 128 << 20,
-            temp_dir: std::env::temp_dir(),
-            stop: Arc::default(),
-        }
-    }
-}
 
 /// The statements of one dump, or of several in a row, which one session plays.
 #[derive(Debug)]
@@ -130,32 +93,6 @@ impl SqlReader {
             isa: Isa::best(),
             options,
         }
-    }
-
-    /// The inputs in order; [`Statement::file`] is an index into this.
-    pub fn files(&self) -> &[InputFile] {
-        &self.files
-    }
-
-    /// Size of all inputs, packed if they are; None if there is a pipe.
-    pub fn bytes_total(&self) -> Option<u64> {
-        self.files.iter().map(|file| file.bytes).sum()
-    }
-
-    /// Bytes read so far, in the unit of `bytes_total`.
-    pub fn bytes_read(&self) -> u64 {
-        self.bytes_before + self.window.as_ref().map_or(0, Window::consumed)
-    }
-
-    /// Where [`SqlReader::bytes_read`] is told now and then, also while the reader is lent to a run
-    /// of rows: for whoever shows how far it is.
-    pub fn counter(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.told)
-    }
-
-    /// Tells how far it is.
-    pub(super) fn tell(&self) {
-        self.told.store(self.bytes_read(), Ordering::Relaxed);
     }
 
     /// How the text behind the last statement is read, as far as the dump's own words tell.
@@ -253,61 +190,6 @@ impl SqlReader {
 
     fn lexer(&self) -> Lexer {
         Lexer::new(self.session.syntax, &self.delimiter, self.isa)
-    }
-
-    /// Opens the input whose turn it is, if there is one left.
-    fn open_next(&mut self) -> Result<bool> {
-        if self.window.is_some() {
-            return Ok(true);
-        }
-        let Some(input) = self.inputs.get(self.index) else { return Ok(false) };
-        let options = TextOptions {
-            encoding: Encoding::Bytes,
-            unpack_bytes_max: self.options.unpack_bytes_max,
-        };
-        let stream = Stream::open(input, options, self.options.ahead_bytes, &self.ends)?;
-        let mut window = Window::new(stream, input.path().to_owned(), self.options.piece_bytes);
-        window.need(4)?;
-        let what = not_sql(window.bytes());
-        if let Some(what) = what {
-            return Err(Error::NotText { path: input.path().to_owned(), what });
-        }
-        if window.bytes().starts_with(BYTE_ORDER_MARK) {
-            window.take(BYTE_ORDER_MARK.len());
-        }
-        self.delimiter = b";".to_vec();
-        self.lead = Some(Lead::new(self.session.syntax));
-        self.window = Some(window);
-        Ok(true)
-    }
-
-    /// Inputs read to their end that were written by mariadb-dump or mysqldump, as they begin, and do
-    /// not end as these do: with the line `-- Dump completed`. They were cut, between two statements.
-    pub fn cut_short(&self) -> &[PathBuf] {
-        &self.cut_short
-    }
-
-    /// Behind the last statement of an input.
-    fn judge_end(&mut self) {
-        let is_cut = |window: &Window| window.is_of_client && !window.is_completed;
-        if let (Some(input), true) =
-            (self.inputs.get(self.index), self.window.as_ref().is_some_and(is_cut))
-        {
-            self.cut_short.push(input.path().to_owned());
-        }
-    }
-
-    fn close(&mut self) {
-        self.bytes_before += self.window.as_ref().map_or(0, Window::consumed);
-        self.window = None;
-        self.index += 1;
-    }
-
-    /// Goes on in the next input, which `window` is over.
-    pub(super) fn go_on(&mut self, window: Window) {
-        self.close();
-        self.window = Some(window);
-        self.tell();
     }
 
     /// The next statement of the current input.
@@ -447,155 +329,6 @@ impl SqlReader {
     }
 }
 
-/// U+FEFF in UTF-8, which some editors put at the start of a file.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// What an input is that is no dump in SQL, by its first bytes.
-fn not_sql(head: &[u8]) -> Option<&'static str> {
-    let is_wide = head.starts_with(b"\xff\xfe")
-        || head.starts_with(b"\xfe\xff")
-        || head.iter().take(4).any(|&byte| byte == 0);
-    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
-    if is_wide {
-        Some("UTF-16 or UTF-32, which the server takes no statements in; convert it to UTF-8 first")
-    } else if text.first() == Some(&b'<') {
-        Some("XML, not SQL; make the dump without --xml")
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
-    use std::io::Write;
-
-    use super::*;
-
-    /// Kinds and texts of all statements, INSERTs whole; an error ends them.
-    fn read(dump: &[u8]) -> Vec<String> {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(dump).unwrap();
-        let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
-        let mut found = Vec::new();
-        loop {
-            match reader.next() {
-                Ok(None) => return found,
-                Ok(Some(statement)) => {
-                    let text = match &statement.kind {
-                        StatementKind::Insert(_) => reader.whole().unwrap(),
-                        _ => statement.text.clone(),
-                    };
-                    let here = &dump[statement.offset as usize..];
-                    assert!(here.starts_with(&text), "offset {}", statement.offset);
-                    let before = &dump[..statement.offset as usize];
-                    assert_eq!(statement.line, 1 + crate::chunk::newlines(before));
-                    found.push(String::from_utf8_lossy(&text).into_owned());
-                }
-                Err(error) => {
-                    let error = error.to_string();
-                    found.push(error.split_once(": ").unwrap().1.to_owned());
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_second_byte_of_a_character_is_no_backslash() {
-        let dump = b"set names gbk;a '\x95\x5c';/*!50003 set @a=@@character_set_client, \
-                     character_set_client=latin1*/;b '\x95\x5c';';set names @a;\
-                     SET @@session.character_set_client=28;c '\x95\x5c';";
-        let read = read(dump);
-        assert_eq!(read.len(), 7, "{read:?}");
-        assert!(read[3].ends_with("\\';'"), "{read:?}");
-    }
-
-    #[test]
-    fn a_dump_that_lacks_its_last_line_was_cut() {
-        let is_cut = |dump: &str| {
-            let mut file = tempfile::NamedTempFile::new().unwrap();
-            file.write_all(dump.as_bytes()).unwrap();
-            let path = file.path().to_owned();
-            let mut reader =
-                SqlReader::open(std::slice::from_ref(&path), SqlOptions::default()).unwrap();
-            while reader.next().unwrap().is_some() {}
-            assert!(reader.cut_short().iter().all(|cut| *cut == path));
-            !reader.cut_short().is_empty()
-        };
-        let sandbox = "/*M!999999\\- enable the sandbox mode */ \n";
-        for head in [
-            "-- MariaDB dump 10.19  Distrib 10.11.19-MariaDB\n--\n",
-            "-- MySQL dump 10.13  Distrib 8.0.36, for Linux (x86_64)\n",
-        ] {
-            for before in ["", sandbox, "\u{feff}"] {
-                let dump = format!("{before}{head}SET x=1;\nINSERT INTO t VALUES (1);\n");
-                assert!(is_cut(&dump) && is_cut(&format!("{dump}-- Dump compl")), "{dump}");
-                let whole = format!("{dump}\n-- Dump completed on 2026-01-01  1:00:00\n");
-                assert!(!is_cut(&whole) && !is_cut(&format!("{dump}-- Dump completed")), "{dump}");
-                // Two in one file, the second one cut.
-                assert!(is_cut(&format!("{whole}{dump}")) && !is_cut(&format!("{whole}{whole}")));
-            }
-        }
-        // Written with --skip-comments or by hand: nothing says how it ends.
-        assert!(!is_cut("SET x=1;") && !is_cut("a '\n-- MariaDB dump 1\n';") && !is_cut(""));
-    }
-
-    #[test]
-    fn what_mysqlbinlog_writes_is_cut_at_its_delimiter() {
-        let dump = b"/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/;\nDELIMITER /*!*/;\n# at 4\n\
-                     BINLOG '\nabc/==\n'/*!*/;\n/*!\\C utf8mb4 *//*!*/;\nx/*!*/;\nDELIMITER ;\ny;";
-        let read = read(dump);
-        let texts = ["/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/", "BINLOG '\nabc/==\n'"];
-        assert_eq!(read[..2], texts, "{read:?}");
-        assert_eq!(read[2..], ["x", "y"], "{read:?}");
-    }
-
-    #[test]
-    fn statements_end_where_the_server_and_its_client_say() {
-        let cases: [(&str, &[&str]); 16] = [
-            ("", &[]),
-            (";;\n-- x\n ;", &[]),
-            ("\u{feff}select 1;\r\nselect 2", &["select 1", "select 2"]),
-            (
-                "select ';''\\';', \"\\\";\", `;``\\`; x",
-                &["select ';''\\';', \"\\\";\", `;``\\`", "x"],
-            ),
-            ("a -- ';\nb # \";\nc /* ;' */ d; e", &["a -- ';\nb # \";\nc /* ;' */ d", "e"]),
-            ("select 1--1; b", &["select 1--1", "b"]),
-            ("/*! a */ b; /*M!100000 c;*/ d", &["/*! a */ b", "/*M!100000 c", "*/ d"]),
-            (
-                "/*M!999999\\- enable the sandbox mode */ \n-- x\n/*!40101 SET x=1 */;",
-                &["/*!40101 SET x=1 */"],
-            ),
-            ("DELIMITER ;;\na; b ;;\ndelimiter ;\nc;", &["a; b", "c"]),
-            ("DELIMITER $$\r\nbegin end$$ DELIMITER ;\nc;", &["begin end", "c"]),
-            ("use a\nuse b; select \\N;", &["use a", "use b", "select \\N"]),
-            (
-                "set sql_mode='NO_BACKSLASH_ESCAPES'; a '\\'; set sql_mode=''; b '\\';'",
-                &["set sql_mode='NO_BACKSLASH_ESCAPES'", "a '\\'", "set sql_mode=''", "b '\\';'"],
-            ),
-            (
-                "set @a=@@sql_mode, sql_mode=ansi; a \"\\\"; set sql_mode=@A; b \"\\\";\"",
-                &["set @a=@@sql_mode, sql_mode=ansi", "a \"\\\"", "set sql_mode=@A", "b \"\\\";\""],
-            ),
-            ("insert into t values ('a;'),(2);x", &["insert into t values ('a;'),(2)", "x"]),
-            (
-                "DELIMITER\nx;",
-                &[
-                    "DELIMITER needs what is to end a statement, without a backslash (statement: DELIMITER)",
-                    "x",
-                ],
-            ),
-            (
-                "a\n\\! ls\n;system rm;b",
-                &[
-                    "\\\\! is a command to the mariadb client, not SQL, and is not run; take it out of the file (statement: a)",
-                    "system is a command to the mariadb client, not SQL, and is not run; take it out of the file (statement: system rm;b)",
-                ],
-            ),
-        ];
-        for (dump, expected) in cases {
-            assert_eq!(read(dump.as_bytes()), expected, "{dump}");
-        }
-    }
-}
+mod tests;

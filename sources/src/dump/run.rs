@@ -11,24 +11,26 @@
 //! run's end, or when the run is dropped or begins again before; then [`Handback::wait`] passes over
 //! what is left.
 
+mod lent;
+mod statements;
 mod text;
 
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 
 use simd::Isa;
-use sql::walk::{Cursor, Walk};
-use sql::{Cutter, InsertHead, Next, Tuples, is_blank};
+use sql::{Cutter, InsertHead, Tuples, is_blank};
 
+pub use self::lent::Handback;
+use self::lent::{Lent, Returned};
+pub use self::statements::RunStatement;
 use self::text::RunText;
 use super::onward::Onward;
-use super::reader::{Pending, SqlReader};
 use super::scan::run_reader;
 use super::window::{PIECE_BYTES, Window};
 use crate::bytes::ahead::Ends;
-use crate::bytes::encoding::{Encoding, Unit};
+use crate::bytes::encoding::Unit;
 use crate::bytes::input::Input;
 use crate::bytes::stream::Stream;
 use crate::bytes::text::TextOptions;
@@ -136,19 +138,6 @@ impl RunPlace {
     }
 }
 
-/// A statement of a run, whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunStatement {
-    /// Its bytes without the semicolon.
-    pub text: Vec<u8>,
-    /// Index into [`Source::files`] of the run.
-    pub file: u32,
-    /// Byte of the (unpacked) input at which it begins.
-    pub offset: u64,
-    /// Its line, from 1.
-    pub line: u64,
-}
-
 /// Rows as they stand in the dump. What is between two tuples of a chunk may be the end of a
 /// statement and the words of the next one.
 #[derive(Debug)]
@@ -170,116 +159,6 @@ pub struct RowRun {
     ended: bool,
     /// Whether what was cut so far, or stands in its way, asks the session.
     asks: bool,
-}
-
-/// The reader, and the way back to who lent it.
-#[derive(Debug)]
-struct Lent {
-    reader: SqlReader,
-    back: Sender<Returned>,
-}
-
-/// A reader that comes back, and how far it is.
-#[derive(Debug)]
-struct Returned {
-    reader: SqlReader,
-    text: RunText,
-    asks: bool,
-}
-
-/// Where the reader of the dump comes back.
-#[derive(Debug)]
-pub struct Handback {
-    returned: Receiver<Returned>,
-    place: RunPlace,
-}
-
-impl Handback {
-    /// Waits until the run has been read, or was given up; then the rest of it is passed over here.
-    /// The reader stands behind the run.
-    ///
-    /// Errors: reading.
-    pub fn wait(self) -> Result<SqlReader> {
-        self.wait_to_judge().map(|(reader, _)| reader)
-    }
-
-    /// The same, with what [`RowRun::asks_session`] says of the run.
-    pub fn wait_to_judge(self) -> Result<(SqlReader, bool)> {
-        let Ok(Returned { mut reader, mut text, mut asks }) = self.returned.recv() else {
-            return Err(Error::Stopped { path: self.place.input.path().to_owned() });
-        };
-        loop {
-            let Some(window) = &mut reader.window else { return Ok((reader, asks)) };
-            let end = loop {
-                if let Some(end) = text.end() {
-                    break end.min(text.bytes.len());
-                }
-                let seen = text.cutter.seen().min(text.bytes.len());
-                text.consume(seen);
-                text.read(window)?;
-                text.look(usize::MAX);
-            };
-            asks |= text.cutter.asks();
-            match self.place.next_window(&text, end, &reader.ends)? {
-                None => {
-                    text.return_to(window);
-                    return Ok((reader, asks));
-                }
-                Some(next) => {
-                    text = text.behind(&self.place, &next);
-                    reader.go_on(next);
-                }
-            }
-        }
-    }
-}
-
-impl SqlReader {
-    /// Whether the reader stands before the rows of an INSERT that [`SqlReader::into_run`] can
-    /// read: not so where statements end with another delimiter than a semicolon.
-    pub fn stands_before_rows(&self) -> bool {
-        matches!(self.pending, Pending::Rows(_)) && self.delimiter == b";"
-    }
-
-    /// Lends itself to a run of the rows it stands before. Gives itself back where there are none.
-    pub fn into_run(mut self, options: RunOptions) -> Result<(RowRun, Handback), Box<SqlReader>> {
-        if !self.stands_before_rows() {
-            return Err(Box::new(self));
-        }
-        let (Pending::Rows(head), Some(window), Some(input)) = (
-            mem::replace(&mut self.pending, Pending::Nothing),
-            &self.window,
-            self.inputs.get(self.index),
-        ) else {
-            return Err(Box::new(self));
-        };
-        let (lead, syntax) = (self.lead.take(), self.session.syntax);
-        let onward = Onward::new(
-            self.inputs.get(self.index..).unwrap_or_default(),
-            lead,
-            syntax,
-            &self.options,
-        );
-        let place = RunPlace {
-            input: input.clone(),
-            text: TextOptions {
-                encoding: Encoding::Bytes,
-                unpack_bytes_max: self.options.unpack_bytes_max,
-            },
-            ahead_bytes: self.options.ahead_bytes,
-            stop: Arc::clone(&self.options.stop),
-            file: self.index as u32,
-            offset: window.offset(),
-            line: window.line(),
-            tuples: Arc::new(Tuples { head: head.text.clone(), syntax }),
-            head: Arc::new(head),
-            onward,
-        };
-        let (back, returned) = channel();
-        let handback = Handback { returned, place: place.clone() };
-        let run = RowRun::new(place, options, Some(Lent { reader: self, back }));
-        Ok((run, handback))
-    }
 }
 
 impl RowRun {
@@ -359,68 +238,6 @@ impl RowRun {
             }
         }
         Ok(self.asks)
-    }
-
-    /// Overwrites `statement` with the next one, whole and as it stands, or returns false behind the
-    /// last one. For a run of which no chunk was read.
-    ///
-    /// Errors: reading; a statement longer than the limit, or one that the input ends in.
-    pub fn next_statement(&mut self, statement: &mut RunStatement) -> Result<bool> {
-        if self.ended {
-            return Ok(false);
-        }
-        let (walk, head) = (Walk::new(self.place.tuples.syntax), Arc::clone(&self.place.head));
-        let mut cursor = Cursor::new(0);
-        let is_closed = loop {
-            if walk.tail(&mut cursor, &self.text.bytes, self.text.ended) {
-                break true;
-            }
-            if self.text.ended {
-                if cursor.quote != 0 {
-                    self.ended = true;
-                    return Err(Error::UnterminatedQuote {
-                        at: self.text.position(&self.place, 0),
-                    });
-                }
-                break false;
-            }
-            self.check_size(self.text.bytes.len())?;
-            self.read()?;
-        };
-        let end = cursor.position.min(self.text.bytes.len());
-        // At the end of the input a semicolon may be part of a comment.
-        let text = &self.text.bytes[..end - usize::from(is_closed)];
-        statement.text.clear();
-        statement.text.extend_from_slice(&head.text);
-        statement.text.extend_from_slice(text);
-        statement.file = self.text.file as u32;
-        statement.offset = self.text.offset - head.text.len() as u64;
-        statement.line = self.text.line - newlines(&head.text);
-        self.pass_to_next(end)?;
-        Ok(true)
-    }
-
-    /// Goes from the end of a statement to behind the head of the next one.
-    fn pass_to_next(&mut self, end: usize) -> Result<()> {
-        let tuples = Arc::clone(&self.place.tuples);
-        loop {
-            let (rest, ended) = (&self.text.bytes[end..], self.text.ended);
-            match tuples.after_statement(rest, ended) {
-                Next::Unknown => self.read()?,
-                Next::Same(size) => {
-                    self.text.drop_front(end + size);
-                    return Ok(());
-                }
-                Next::Other => {
-                    self.text.drop_front(end);
-                    self.text.cutter = self.place.cutter();
-                    if !self.go_on(0)? {
-                        self.finish(Some(0));
-                    }
-                    return Ok(());
-                }
-            }
-        }
     }
 
     fn check_size(&mut self, size: usize) -> Result<()> {

@@ -1,0 +1,115 @@
+//! The inputs of a dump: opened one after the other, how far they are read, which of them were cut.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::SqlReader;
+use crate::bytes::encoding::Encoding;
+use crate::bytes::stream::Stream;
+use crate::bytes::text::TextOptions;
+use crate::dump::lead::Lead;
+use crate::dump::window::Window;
+use crate::error::{Error, Result};
+use crate::source::InputFile;
+
+impl SqlReader {
+    /// The inputs in order; [`Statement::file`] is an index into this.
+    pub fn files(&self) -> &[InputFile] {
+        &self.files
+    }
+
+    /// Size of all inputs, packed if they are; None if there is a pipe.
+    pub fn bytes_total(&self) -> Option<u64> {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// Bytes read so far, in the unit of `bytes_total`.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_before + self.window.as_ref().map_or(0, Window::consumed)
+    }
+
+    /// Where [`SqlReader::bytes_read`] is told now and then, also while the reader is lent to a run
+    /// of rows: for whoever shows how far it is.
+    pub fn counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.told)
+    }
+
+    /// Tells how far it is.
+    pub(in crate::dump) fn tell(&self) {
+        self.told.store(self.bytes_read(), Ordering::Relaxed);
+    }
+
+    /// Opens the input whose turn it is, if there is one left.
+    pub(super) fn open_next(&mut self) -> Result<bool> {
+        if self.window.is_some() {
+            return Ok(true);
+        }
+        let Some(input) = self.inputs.get(self.index) else { return Ok(false) };
+        let options = TextOptions {
+            encoding: Encoding::Bytes,
+            unpack_bytes_max: self.options.unpack_bytes_max,
+        };
+        let stream = Stream::open(input, options, self.options.ahead_bytes, &self.ends)?;
+        let mut window = Window::new(stream, input.path().to_owned(), self.options.piece_bytes);
+        window.need(4)?;
+        let what = not_sql(window.bytes());
+        if let Some(what) = what {
+            return Err(Error::NotText { path: input.path().to_owned(), what });
+        }
+        if window.bytes().starts_with(BYTE_ORDER_MARK) {
+            window.take(BYTE_ORDER_MARK.len());
+        }
+        self.delimiter = b";".to_vec();
+        self.lead = Some(Lead::new(self.session.syntax));
+        self.window = Some(window);
+        Ok(true)
+    }
+
+    /// Inputs read to their end that were written by mariadb-dump or mysqldump, as they begin, and do
+    /// not end as these do: with the line `-- Dump completed`. They were cut, between two statements.
+    pub fn cut_short(&self) -> &[PathBuf] {
+        &self.cut_short
+    }
+
+    /// Behind the last statement of an input.
+    pub(super) fn judge_end(&mut self) {
+        let is_cut = |window: &Window| window.is_of_client && !window.is_completed;
+        if let (Some(input), true) =
+            (self.inputs.get(self.index), self.window.as_ref().is_some_and(is_cut))
+        {
+            self.cut_short.push(input.path().to_owned());
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.bytes_before += self.window.as_ref().map_or(0, Window::consumed);
+        self.window = None;
+        self.index += 1;
+    }
+
+    /// Goes on in the next input, which `window` is over.
+    pub(in crate::dump) fn go_on(&mut self, window: Window) {
+        self.close();
+        self.window = Some(window);
+        self.tell();
+    }
+}
+
+/// U+FEFF in UTF-8, which some editors put at the start of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What an input is that is no dump in SQL, by its first bytes.
+fn not_sql(head: &[u8]) -> Option<&'static str> {
+    let is_wide = head.starts_with(b"\xff\xfe")
+        || head.starts_with(b"\xfe\xff")
+        || head.iter().take(4).any(|&byte| byte == 0);
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
+    if is_wide {
+        Some("UTF-16 or UTF-32, which the server takes no statements in; convert it to UTF-8 first")
+    } else if text.first() == Some(&b'<') {
+        Some("XML, not SQL; make the dump without --xml")
+    } else {
+        None
+    }
+}

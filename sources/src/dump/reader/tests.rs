@@ -1,0 +1,129 @@
+//! Where statements end, and which dumps were cut.
+
+use std::io::Write;
+
+use super::*;
+
+/// Kinds and texts of all statements, INSERTs whole; an error ends them.
+fn read(dump: &[u8]) -> Vec<String> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(dump).unwrap();
+    let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
+    let mut found = Vec::new();
+    loop {
+        match reader.next() {
+            Ok(None) => return found,
+            Ok(Some(statement)) => {
+                let text = match &statement.kind {
+                    StatementKind::Insert(_) => reader.whole().unwrap(),
+                    _ => statement.text.clone(),
+                };
+                let here = &dump[statement.offset as usize..];
+                assert!(here.starts_with(&text), "offset {}", statement.offset);
+                let before = &dump[..statement.offset as usize];
+                assert_eq!(statement.line, 1 + crate::chunk::newlines(before));
+                found.push(String::from_utf8_lossy(&text).into_owned());
+            }
+            Err(error) => {
+                let error = error.to_string();
+                found.push(error.split_once(": ").unwrap().1.to_owned());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_second_byte_of_a_character_is_no_backslash() {
+    let dump = b"set names gbk;a '\x95\x5c';/*!50003 set @a=@@character_set_client, \
+                 character_set_client=latin1*/;b '\x95\x5c';';set names @a;\
+                 SET @@session.character_set_client=28;c '\x95\x5c';";
+    let read = read(dump);
+    assert_eq!(read.len(), 7, "{read:?}");
+    assert!(read[3].ends_with("\\';'"), "{read:?}");
+}
+
+#[test]
+fn a_dump_that_lacks_its_last_line_was_cut() {
+    let is_cut = |dump: &str| {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(dump.as_bytes()).unwrap();
+        let path = file.path().to_owned();
+        let mut reader =
+            SqlReader::open(std::slice::from_ref(&path), SqlOptions::default()).unwrap();
+        while reader.next().unwrap().is_some() {}
+        assert!(reader.cut_short().iter().all(|cut| *cut == path));
+        !reader.cut_short().is_empty()
+    };
+    let sandbox = "/*M!999999\\- enable the sandbox mode */ \n";
+    for head in [
+        "-- MariaDB dump 10.19  Distrib 10.11.19-MariaDB\n--\n",
+        "-- MySQL dump 10.13  Distrib 8.0.36, for Linux (x86_64)\n",
+    ] {
+        for before in ["", sandbox, "\u{feff}"] {
+            let dump = format!("{before}{head}SET x=1;\nINSERT INTO t VALUES (1);\n");
+            assert!(is_cut(&dump) && is_cut(&format!("{dump}-- Dump compl")), "{dump}");
+            let whole = format!("{dump}\n-- Dump completed on 2026-01-01  1:00:00\n");
+            assert!(!is_cut(&whole) && !is_cut(&format!("{dump}-- Dump completed")), "{dump}");
+            // Two in one file, the second one cut.
+            assert!(is_cut(&format!("{whole}{dump}")) && !is_cut(&format!("{whole}{whole}")));
+        }
+    }
+    // Written with --skip-comments or by hand: nothing says how it ends.
+    assert!(!is_cut("SET x=1;") && !is_cut("a '\n-- MariaDB dump 1\n';") && !is_cut(""));
+}
+
+#[test]
+fn what_mysqlbinlog_writes_is_cut_at_its_delimiter() {
+    let dump = b"/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/;\nDELIMITER /*!*/;\n# at 4\n\
+                 BINLOG '\nabc/==\n'/*!*/;\n/*!\\C utf8mb4 *//*!*/;\nx/*!*/;\nDELIMITER ;\ny;";
+    let read = read(dump);
+    let texts = ["/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/", "BINLOG '\nabc/==\n'"];
+    assert_eq!(read[..2], texts, "{read:?}");
+    assert_eq!(read[2..], ["x", "y"], "{read:?}");
+}
+
+#[test]
+fn statements_end_where_the_server_and_its_client_say() {
+    let cases: [(&str, &[&str]); 16] = [
+        ("", &[]),
+        (";;\n-- x\n ;", &[]),
+        ("\u{feff}select 1;\r\nselect 2", &["select 1", "select 2"]),
+        ("select ';''\\';', \"\\\";\", `;``\\`; x", &["select ';''\\';', \"\\\";\", `;``\\`", "x"]),
+        ("a -- ';\nb # \";\nc /* ;' */ d; e", &["a -- ';\nb # \";\nc /* ;' */ d", "e"]),
+        ("select 1--1; b", &["select 1--1", "b"]),
+        ("/*! a */ b; /*M!100000 c;*/ d", &["/*! a */ b", "/*M!100000 c", "*/ d"]),
+        (
+            "/*M!999999\\- enable the sandbox mode */ \n-- x\n/*!40101 SET x=1 */;",
+            &["/*!40101 SET x=1 */"],
+        ),
+        ("DELIMITER ;;\na; b ;;\ndelimiter ;\nc;", &["a; b", "c"]),
+        ("DELIMITER $$\r\nbegin end$$ DELIMITER ;\nc;", &["begin end", "c"]),
+        ("use a\nuse b; select \\N;", &["use a", "use b", "select \\N"]),
+        (
+            "set sql_mode='NO_BACKSLASH_ESCAPES'; a '\\'; set sql_mode=''; b '\\';'",
+            &["set sql_mode='NO_BACKSLASH_ESCAPES'", "a '\\'", "set sql_mode=''", "b '\\';'"],
+        ),
+        (
+            "set @a=@@sql_mode, sql_mode=ansi; a \"\\\"; set sql_mode=@A; b \"\\\";\"",
+            &["set @a=@@sql_mode, sql_mode=ansi", "a \"\\\"", "set sql_mode=@A", "b \"\\\";\""],
+        ),
+        ("insert into t values ('a;'),(2);x", &["insert into t values ('a;'),(2)", "x"]),
+        (
+            "DELIMITER\nx;",
+            &[
+                "DELIMITER needs what is to end a statement, without a backslash (statement: DELIMITER)",
+                "x",
+            ],
+        ),
+        (
+            "a\n\\! ls\n;system rm;b",
+            &[
+                "\\\\! is a command to the mariadb client, not SQL, and is not run; take it out of the file (statement: a)",
+                "system is a command to the mariadb client, not SQL, and is not run; take it out of the file (statement: system rm;b)",
+            ],
+        ),
+    ];
+    for (dump, expected) in cases {
+        assert_eq!(read(dump.as_bytes()), expected, "{dump}");
+    }
+}
