@@ -290,7 +290,7 @@ fn plan_says_which_rung_and_why_not_the_faster_ones() {
     let text = plan(&desk, &[]);
     assert!(text.done().out.contains("t: would load by the stream path\n"), "{text:?}");
     assert!(text.out.contains("  not direct: CHECK constraint (few"), "{text:?}");
-    assert!(text.out.contains("rows go into a twin of the table"), "{text:?}");
+    assert!(text.out.contains("rows go into a new table"), "{text:?}");
     assert!(text.out.contains("  about 2 rows"), "{text:?}");
     assert!(text.out.contains("  time: about 0."), "{text:?}");
     let json = plan(&desk, &["--json", "--on-duplicate", "update"]);

@@ -288,8 +288,8 @@ fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
     let schema = scene.home.path().join("schema.sql");
     for (rows, [path, mode], said) in [
         (10, ["auto", "insert"], "one transaction into the tables themselves"),
-        (20_000, ["auto", "replace"], "a twin of the table"),
-        (20_000, ["insert", "replace"], "a twin of the table"),
+        (20_000, ["auto", "replace"], "rows go into a new table"),
+        (20_000, ["insert", "replace"], "rows go into a new table"),
     ] {
         let lines: String = (1..=rows).map(|id| format!("{id}\trow {id} {said}\n")).collect();
         scene.home.file("rows/a.txt", &lines);

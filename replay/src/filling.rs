@@ -93,7 +93,7 @@ impl Stopped {
             Stopped::AsksSession(_) => {
                 Error::Refused("these rows ask the dump's session".to_owned())
             }
-            Stopped::Abandoned => Error::Refused("lanes stopped without a reason".to_owned()),
+            Stopped::Abandoned => Error::Refused("connections stopped without a reason".to_owned()),
         }
     }
 }

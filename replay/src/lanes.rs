@@ -96,7 +96,7 @@ pub(crate) fn send(filling: &Filling<'_>, mut run: impl Source) -> Result<Sent, 
         let into = filling.into;
         return Err(Error::Usage(format!("{into} was changed by somebody else meanwhile")).into());
     }
-    Ok(Sent { rows, way: "lanes", notes: notes(&mut session, &gate, is_several)? })
+    Ok(Sent { rows, way: "parallel", notes: notes(&mut session, &gate, is_several)? })
 }
 
 /// How many rows of a statement there are in `tuples`, what follows its head; None where they are no

@@ -81,7 +81,7 @@ impl Route {
     fn name(self) -> &'static str {
         match self {
             Route::Rows => "rows",
-            Route::Lanes => "lanes",
+            Route::Lanes => "parallel",
             Route::Serial => "serial",
         }
     }

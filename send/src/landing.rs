@@ -96,8 +96,7 @@ impl Landing {
         identity.ties.extend(ledger_ties(target, ask));
         let mut landing = Landing {
             way: Way::Shadow,
-            why: "rows go into a twin of the table, which takes its place when it is complete"
-                .to_owned(),
+            why: "rows go into a new table, which takes its place when it is complete".to_owned(),
             staged: identity.is_unsafe,
             ask,
             identity,
@@ -129,14 +128,15 @@ impl Landing {
             self.why = "one transaction, since --atomic, or --rejects-max in percent, adds all rows or none".to_owned();
         } else {
             self.way = Way::Append;
-            self.why = "rows are added to the table, a transaction a portion".to_owned();
+            self.why =
+                "rows are added to the table, a transaction for each part of the input".to_owned();
         }
     }
 
     fn transaction(&mut self, ties: String) {
         self.way = Way::Transaction;
         self.why = format!(
-            "one transaction into the table itself, since no twin can take its place: {ties}"
+            "one transaction into the table itself, since no new one can take its place: {ties}"
         );
     }
 
@@ -169,7 +169,7 @@ impl Landing {
                     "storage engine ({engine} has no transactions: rows added to it could not be taken back)"
                 ),
                 _ => format!(
-                    "storage engine ({engine} has no transactions, and no twin can take the table's place: {ties})"
+                    "storage engine ({engine} has no transactions, and no new table can take its place: {ties})"
                 ),
             });
         }

@@ -163,7 +163,7 @@ fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> MutexGuard<'s, Box<dyn Source
 fn explain(stop: Stop) -> Error {
     match stop {
         Stop::Failed(error) => error,
-        _ => Error::Internal("lanes stopped without a reason".to_owned()),
+        _ => Error::Internal("connections stopped without a reason".to_owned()),
     }
 }
 

@@ -382,7 +382,7 @@ impl<'a> Work<'a> {
         let updates = options.on_duplicate == OnDuplicate::Update;
         let keys = UniqueKeys::new(&target.table, inspected, updates, row_order);
         if let Some(why) = keys.serial() {
-            self.notes.push(format!("portions were loaded one after the other: {why}"));
+            self.notes.push(format!("parts of the input were loaded one after the other: {why}"));
         }
         Some(keys)
     }

@@ -263,7 +263,9 @@ impl Sender {
             }
             sent.entry = Entry::of(portion);
             if self.begin(&sent.entry)?.is_some() {
-                return Err(internal("the ledger has a portion that was rolled back").into());
+                return Err(
+                    internal("the ledger has a part of the input that was rolled back").into()
+                );
             }
             clean = self.insert(portion, batch, true, &mut sent)?;
         }

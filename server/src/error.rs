@@ -177,8 +177,8 @@ pub enum Error {
         /// One for each feature.
         reasons: Vec<Unsupported>,
     },
-    /// No twin of the target can be filled in its place.
-    #[error("no twin of {target} can be filled in its place: {}", list(.reasons))]
+    /// No new table can be filled that takes the place of the target.
+    #[error("no new table can take the place of {target}: {}", list(.reasons))]
     NoTwin {
         /// `db.table`.
         target: String,

@@ -155,7 +155,7 @@ impl Unsupported {
                 write!(f, "whether it has any is not visible without {grant}")
             }
             Unsupported::TwinPrivileges(missing) => {
-                write!(f, "to make a twin of it the account needs: {}", missing.join("; "))
+                write!(f, "to make a new table in its place the account needs: {}", missing.join("; "))
             }
             // FEDERATED of MariaDB 10.11 keeps the first rows of an INSERT that failed, and leaves
             // out the duplicates of a LOAD DATA LOCAL without a word.

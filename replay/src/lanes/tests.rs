@@ -145,7 +145,7 @@ fn lanes_and_serial_make_the_same_table_whatever_the_statements() {
             let Some(mut scene) = Scene::new(SHAPE) else { return };
             let dump = dump(words, rows, per_statement, row);
             let sent = scene.send(dump.as_bytes()).unwrap();
-            assert_eq!((sent.rows, sent.way), (rows as u64, "lanes"));
+            assert_eq!((sent.rows, sent.way), (rows as u64, "parallel"));
             let lanes = scene.picture();
             scene.set("TRUNCATE t");
             let sent = scene.serial(dump.as_bytes()).unwrap();

@@ -259,13 +259,13 @@ fn what_is_not_plain_goes_as_statements() {
     ] {
         let sent = replayed.same(&dump(definition, rows));
         let notes = sent[0].notes.join("; ");
-        assert!(matches!(sent[0].way, "lanes" | "serial"), "{rows}: {sent:?}");
+        assert!(matches!(sent[0].way, "parallel" | "serial"), "{rows}: {sent:?}");
         assert!(notes.contains(why), "{rows}: {notes}");
     }
     // Into rows that are there, the engine does not load.
     let two_runs = "INSERT INTO t VALUES (1,1);\nSET @x = 1;\nINSERT INTO t VALUES (2,2);";
     let sent = replayed.same(&dump("(a INT PRIMARY KEY, b INT)", two_runs));
-    assert_eq!((sent[0].way, sent[1].way), ("direct", "lanes"));
+    assert_eq!((sent[0].way, sent[1].way), ("direct", "parallel"));
 }
 
 #[test]
