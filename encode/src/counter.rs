@@ -121,17 +121,20 @@ impl Counter {
         self.portion_left = self.portion_left.saturating_sub(1);
     }
 
-    /// The value of a row that gives none. `None`: the type has no further one, and the row is
-    /// refused as if it had not been there.
-    pub fn generate(&mut self) -> Option<u64> {
+    /// The value that is next, and the counter with what has to be reserved for it.
+    fn value(&self) -> Option<(u64, Counter)> {
         let mut then = *self;
         let value = match then.next {
             next if next < then.portion_end => next,
             _ => then.reserve()?,
         };
-        if value > then.value_max || value == u64::MAX {
-            return None;
-        }
+        (value <= then.value_max && value != u64::MAX).then_some((value, then))
+    }
+
+    /// The value of a row that gives none. `None`: the type has no further one, and the row is
+    /// refused as if it had not been there.
+    pub fn generate(&mut self) -> Option<u64> {
+        let (value, mut then) = self.value()?;
         then.next = then.series.after(value);
         then.stored(value);
         *self = then;
@@ -141,14 +144,7 @@ impl Counter {
     /// As [`Counter::generate`] of a row that turns out to be a duplicate, which LOAD DATA IGNORE
     /// leaves out: the next row gets the same value, but what was reserved stays so.
     pub fn generate_again(&mut self) -> Option<u64> {
-        let mut then = *self;
-        let value = match then.next {
-            next if next < then.portion_end => next,
-            _ => then.reserve()?,
-        };
-        if value > then.value_max || value == u64::MAX {
-            return None;
-        }
+        let (value, mut then) = self.value()?;
         then.skip();
         then.next = if self.next > 0 { self.next } else { value };
         *self = then;
