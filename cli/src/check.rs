@@ -13,7 +13,7 @@ use crate::connect::Visit;
 use crate::failure::{Failure, REJECTS};
 use crate::several::{self, Meant};
 use crate::size::{count, group};
-use crate::{connect, expressions, load, signals, tuned};
+use crate::{connect, expressions, load, print, signals, tuned};
 
 /// Kinds of faults that are told.
 const REASONS_MAX: usize = 20;
@@ -34,8 +34,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
     };
     let mut out = io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
-        writeln!(out)?;
+        print::json(&mut out, &report)?;
     } else if !args.quiet {
         show(&mut out, &report)?;
     }

@@ -11,7 +11,7 @@ use crate::args::DoctorArgs;
 use crate::failure::Failure;
 use crate::jobs::state_dir;
 use crate::size::show;
-use crate::{connect, tuned};
+use crate::{connect, print, tuned};
 
 /// Looks at the server, and prints what it finds.
 pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
@@ -29,8 +29,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let (mut out, address) = (io::stdout().lock(), visit.connect.target_text());
     if args.json {
         let told = Told::of(&facts, &address, &findings);
-        serde_json::to_writer_pretty(&mut out, &told).map_err(Failure::failed)?;
-        writeln!(out)?;
+        print::json(&mut out, &told)?;
     } else {
         print(&mut out, &facts, &address, &findings)?;
     }

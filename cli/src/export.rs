@@ -10,7 +10,7 @@ use crate::dialect::dialect;
 use crate::failure::Failure;
 use crate::input::{self, DialectArg};
 use crate::size::{self, count, group, show};
-use crate::{connect, progress, signals};
+use crate::{connect, print, progress, signals};
 
 /// Exports, and prints the report.
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
@@ -27,8 +27,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
     drop(watcher);
     if args.json {
         let mut out = io::stdout().lock();
-        serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
-        writeln!(out)?;
+        print::json(&mut out, &report)?;
     } else if args.quiet {
     } else if options.place == Place::Stdout {
         print(&mut io::stderr().lock(), &report)?;

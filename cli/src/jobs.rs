@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::args::{JobsAction, JobsArgs};
 use crate::failure::Failure;
+use crate::print;
 use crate::size::{count, show};
 
 /// Seconds, for people.
@@ -74,14 +75,9 @@ impl<'a> Told<'a> {
     }
 }
 
-fn json<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, told)?;
-    writeln!(out)
-}
-
 fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
     if is_json {
-        return json(out, &jobs.iter().rev().map(Told::of).collect::<Vec<_>>());
+        return print::json(out, &jobs.iter().rev().map(Told::of).collect::<Vec<_>>());
     }
     if jobs.is_empty() {
         return writeln!(out, "no load has run here");
@@ -98,7 +94,7 @@ fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
 
 fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
     if is_json {
-        return json(out, &Told::of(job));
+        return print::json(out, &Told::of(job));
     }
     writeln!(out, "job {}: {}", job.name, job.state.name())?;
     writeln!(out, "  into     {}", one_line(job.target()))?;
@@ -156,7 +152,7 @@ fn steps(entries: &[Entry]) -> Vec<(String, u64, Option<u64>)> {
 
 fn logs(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
     if is_json {
-        return json(out, &job.entries);
+        return print::json(out, &job.entries);
     }
     for entry in &job.entries {
         let (at, event) = (time(entry.unix_ms, MILLISECOND), entry.event.name());

@@ -70,8 +70,7 @@ pub(crate) fn tell_dialect(file: &Path) {
 
 fn show(out: &mut impl Write, args: &LoadArgs, report: &load::Report) -> std::io::Result<()> {
     if args.json {
-        serde_json::to_writer_pretty(&mut *out, report)?;
-        writeln!(out)
+        print::json(out, report)
     } else if args.quiet {
         Ok(())
     } else {
@@ -106,8 +105,7 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     };
     let mut out = std::io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &plan).map_err(Failure::failed)?;
-        writeln!(out)?;
+        print::json(&mut out, &plan)?;
     } else if !args.quiet {
         print::plan(&mut out, &plan)?;
     }

@@ -3,8 +3,15 @@
 use std::io::{self, Write};
 
 use load::{Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled, ShardReport};
+use serde::Serialize;
 
 use crate::size::{count, group, show};
+
+/// What was found, for programs.
+pub(crate) fn json<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, told)?;
+    writeln!(out)
+}
 
 /// The report of a finished load.
 pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {

@@ -9,7 +9,7 @@ use replay::{As, ReplayOptions};
 
 use crate::args::{AsArg, ReplayArgs};
 use crate::failure::{FAILED, Failure, REJECTS};
-use crate::{connect, replay_print, replay_progress, signals, size, tuned};
+use crate::{connect, print, replay_print, replay_progress, signals, size, tuned};
 
 /// Replays, and prints the report.
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
@@ -40,8 +40,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
 
 fn show(out: &mut impl Write, args: &ReplayArgs, report: &Report) -> std::io::Result<()> {
     if args.json {
-        serde_json::to_writer_pretty(&mut *out, report)?;
-        return writeln!(out);
+        return print::json(out, report);
     }
     if !args.quiet {
         return replay_print::report(out, report);

@@ -76,8 +76,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
     let mut out = io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &plan).map_err(Failure::failed)?;
-        writeln!(out)?;
+        print::json(&mut out, &plan)?;
     } else if !args.quiet {
         show_plan(&mut out, &plan)?;
     }
@@ -278,8 +277,7 @@ fn tell_dialects(tables: &[LoadOptions]) {
 
 fn show_report(out: &mut impl Write, args: &LoadArgs, report: &SeveralReport) -> io::Result<()> {
     if args.json {
-        serde_json::to_writer_pretty(&mut *out, report)?;
-        return writeln!(out);
+        return print::json(out, report);
     }
     if args.quiet {
         return Ok(());

@@ -8,9 +8,9 @@ use server::{ConnectOptions, Session};
 use tune::{Change, Class, Entry, Facts, Tuned, Wanted, Wish};
 
 use crate::args::TuneArgs;
-use crate::connect;
 use crate::failure::Failure;
 use crate::jobs::state_dir;
+use crate::{connect, print};
 
 /// Puts back what loads of this server left that were killed, and says so. What cannot be done is told, and keeps
 /// nobody from anything.
@@ -52,8 +52,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
     let state = State::of(&mut session, &state_dir, told)?;
     let mut out = io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &state).map_err(Failure::failed)?;
-        writeln!(out)?;
+        print::json(&mut out, &state)?;
     } else {
         state.print(&mut out)?;
     }

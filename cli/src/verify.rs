@@ -7,7 +7,7 @@ use ::check::{OtherRow, VerifyReport};
 use crate::args::LoadArgs;
 use crate::failure::{Failure, REJECTS};
 use crate::size::{count, group};
-use crate::{check, connect, load};
+use crate::{check, connect, load, print};
 
 /// Compares, and prints what differs.
 pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> {
@@ -18,8 +18,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
     let report = ::check::verify(&visit.connect, &options, &*load::watcher(args))?;
     let mut out = io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &report).map_err(Failure::failed)?;
-        writeln!(out)?;
+        print::json(&mut out, &report)?;
     } else if !args.quiet {
         show(&mut out, &report)?;
     }
