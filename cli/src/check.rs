@@ -13,7 +13,7 @@ use crate::connect::Visit;
 use crate::failure::{Failure, REJECTS};
 use crate::several::{self, Meant};
 use crate::size::{count, group};
-use crate::{connect, expressions, load, print, signals, tuned};
+use crate::{connect, load, print, signals, tuned};
 
 /// Kinds of faults that are told.
 const REASONS_MAX: usize = 20;
@@ -50,7 +50,7 @@ fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure>
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage("there is no server yet, and so no tables"));
     };
-    expressions::evaluate(&visit.connect, &mut tables)?;
+    ::load::evaluate_expressions(&visit.connect, &mut tables)?;
     signals::watch(&tables[0].interrupt, args.quiet)?;
     Ok(::load::check_lines(&visit.connect, &tables, &lines, &*load::watcher(args))?)
 }
@@ -63,7 +63,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
         return Err(Failure::usage(format!("there is no server yet, and so no table {target}")));
     };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
-    expressions::evaluate(&visit.connect, slice::from_mut(&mut options))?;
+    ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.files[0]);
     }

@@ -15,7 +15,7 @@ use crate::dialect::dialect;
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::html::{ReportFile, Told};
 use crate::recorder::Recorder;
-use crate::{connect, expressions, input, print, progress, signals, size, sniff, tuned};
+use crate::{connect, input, print, progress, signals, size, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     }
     let server = server.resolve(args.quiet)?;
     tuned::recover(&server, args.state_dir.as_deref());
-    expressions::evaluate(&server, slice::from_mut(&mut options))?;
+    ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.files[0]);
     }
@@ -95,7 +95,7 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     let plan = match connect::visit(&args.connect)? {
         Ok(visit) => {
             tuned::recover(&visit.connect, args.state_dir.as_deref());
-            expressions::evaluate(&visit.connect, slice::from_mut(&mut options))?;
+            ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
             load::plan(Some(&visit.connect), &options)?
         }
         Err(sandbox) => load::Plan {

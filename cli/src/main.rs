@@ -22,7 +22,6 @@ mod connect;
 mod dialect;
 mod doctor;
 mod export;
-mod expressions;
 mod failure;
 mod html;
 mod input;

@@ -18,7 +18,7 @@ use crate::job_file::JobFile;
 use crate::load::{check_no_report, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::recorder::Recorder;
 use crate::size::{count, group, show};
-use crate::{connect, expressions, input, print, signals, tuned};
+use crate::{connect, input, print, signals, tuned};
 
 /// Tables whose reports people read line by line; of more, one line each.
 const TOLD_IN_FULL: usize = 3;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     }
     let server = server.resolve(args.quiet)?;
     tuned::recover(&server, args.state_dir.as_deref());
-    expressions::evaluate(&server, &mut tables)?;
+    ::load::evaluate_expressions(&server, &mut tables)?;
     if !args.quiet && args.format.dialect.is_none() {
         tell_dialects(&tables);
     }
@@ -71,7 +71,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let Meant { mut tables, lines } = meant(args, database)?;
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
-    expressions::evaluate(&visit.connect, &mut tables)?;
+    ::load::evaluate_expressions(&visit.connect, &mut tables)?;
     let mut plan = load::plan_several(&visit.connect, &tables, args.each)?;
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
     let mut out = io::stdout().lock();

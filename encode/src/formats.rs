@@ -94,8 +94,14 @@ pub struct Constant {
 
 /// The columns that `--set` gives a value.
 ///
-/// Errors are the user's: no such column, or one that gets its values otherwise.
+/// Errors are the user's: no such column, or one that gets its values otherwise; an expression that the
+/// server was not asked for the value of.
 pub fn constants(options: &LoadOptions, table: &Table) -> Result<Vec<Constant>, Error> {
+    if let Some((column, expression)) = options.expressions.first() {
+        return Err(Error::Usage(format!(
+            "column {column}: the server was not asked for the value of {expression} before the load"
+        )));
+    }
     let constant = |(name, text): &(String, String)| {
         let wrong = |why: &str| Error::Usage(format!("--set {name}={text}: {why}"));
         let at = table.columns.iter().position(|column| is_named(column, name));

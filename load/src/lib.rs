@@ -1,6 +1,6 @@
 //! A load from its beginning to its end: what conducts the stages, and chooses the way.
 //!
-//! In reading order: `run` the load as a whole, `journaled` from the first line of its journal to the last, its target `taken` for it alone, `fill` a table's part of it; before it `plan` and `ladder` which way in, `ddl` the
+//! In reading order: `run` the load as a whole, `journaled` from the first line of its journal to the last, its target `taken` for it alone, `fill` a table's part of it; before it `expressions` that columns get the values of, `plan` and `ladder` which way in, `ddl` the
 //! table made, `small` when several tables are not worth a swap, `shards` tables whose partitions are on other servers, `copies` replicas that get the same file, `estimate` how large and how long it will be by the rows of the `first_chunk`, by the `speeds` of loads before and the
 //! `key_order` of its first rows, `foreseen` the same of a table that is not there yet, `space`
 //! whether there is room, `least` how much memory it takes, `partitioned` whether files of partitions are worth their while; meanwhile `forecast` how long it still
@@ -13,6 +13,7 @@ mod adding;
 mod copies;
 mod ddl;
 mod estimate;
+mod expressions;
 mod fill;
 mod first_chunk;
 mod fixed;
@@ -48,6 +49,7 @@ pub use job::{Error, jobs, journal, options, progress, report};
 pub use server::Interrupt;
 
 pub use estimate::Estimate;
+pub use expressions::evaluate_expressions;
 pub use ladder::Refused;
 pub use plan::{Plan, check, plan};
 pub use run::{load, load_from};

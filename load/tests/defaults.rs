@@ -116,6 +116,25 @@ fn what_is_not_one_value_for_all_rows_is_refused_by_name() {
     }
 }
 
+/// A load knows values: whoever gives it expressions asks for them before, once for all its tables.
+#[test]
+fn an_expression_whose_value_nobody_asked_for_is_refused() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    create(&mut db, &["v VARCHAR(9)".to_owned()]);
+    let path = server.file(&db, "input", "1\n2\n");
+    let mut options = server.options(&db, "b", vec![path]);
+    options.columns = Some(vec!["id".to_owned()]);
+    options.expressions = vec![("v".to_owned(), "CONCAT('a', 'b')".to_owned())];
+    let error = server.load(&options).unwrap_err();
+    assert!(error.to_string().contains("column v: the server was not asked"), "{error}");
+
+    let connect = server.connect_options();
+    load::evaluate_expressions(&connect, std::slice::from_mut(&mut options)).unwrap();
+    server.load(&options).unwrap();
+    assert_eq!(db.text("SELECT GROUP_CONCAT(id, v ORDER BY id) FROM b"), "1ab,2ab");
+}
+
 /// A TIMESTAMP that is NOT NULL takes NULL as the time of the load.
 #[test]
 fn null_in_a_timestamp_is_the_time_it_is() {

@@ -1,21 +1,24 @@
 //! Columns that get the value of an SQL expression, which is the same in all rows.
 
-use load::LoadOptions;
+use job::error::Error;
+use job::options::LoadOptions;
 use server::{ConnectOptions, Session};
 
-use crate::failure::Failure;
-
 /// Asks the server for the value of each expression of these loads, once, and has it stand for the
-/// expression: as a text, which the column then reads as it does fields.
+/// expression: as a text, which the column then reads as it does fields. Who loads tables together
+/// asks for all of them before.
 ///
 /// Errors: an expression that the server refuses, or that gives NULL or no text.
-pub(crate) fn evaluate(connect: &ConnectOptions, loads: &mut [LoadOptions]) -> Result<(), Failure> {
+pub fn evaluate_expressions(
+    connect: &ConnectOptions,
+    loads: &mut [LoadOptions],
+) -> Result<(), Error> {
     for load in loads.iter_mut().filter(|load| !load.expressions.is_empty()) {
         let time_zone = load.time_zone.clone().or_else(|| connect.time_zone.clone());
         let mut session = Session::connect(&ConnectOptions { time_zone, ..connect.clone() })?;
         for (column, expression) in std::mem::take(&mut load.expressions) {
             let value = value_of(&mut session, &expression)
-                .map_err(|why| Failure::usage(format!("column {column}, {expression}: {why}")))?;
+                .map_err(|why| Error::Usage(format!("column {column}, {expression}: {why}")))?;
             load.constants.push((column, value));
         }
     }
