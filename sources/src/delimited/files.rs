@@ -1,40 +1,31 @@
-//! Files as a source: one after the other, cut at record ends, header lines taken off.
+//! Files as a source: one after the other, each `open` one cut at record ends, its `start` taken off.
 
-use std::io::{Cursor, Read as _};
+mod open;
+mod start;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use simd::Isa;
-use sql::Literals;
-use values::Value;
 
+use self::open::{OpenFile, PIECE_BYTES};
 use super::dialect::Dialect;
-use super::lexer::Lexer;
 use super::split::Splitter;
-use crate::batch::{Formats, Row, Rows, TextRow};
+use crate::batch::Formats;
 use crate::bytes::ahead::Ends;
 use crate::bytes::compression::Compression;
-use crate::bytes::encoding::{Encoding, Unit};
+use crate::bytes::encoding::Encoding;
 use crate::bytes::input::{self, Input};
 use crate::bytes::stream::Stream;
 use crate::bytes::text::{self, Text, TextOptions};
-use crate::chunk::{Chunk, newlines};
-use crate::error::{Error, Position, Result};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result};
 use crate::field::{FieldKind, Layout};
 use crate::source::{InputFile, Reader, Source};
 
-/// Bytes per read call. Small enough that a piece is still in the second-level cache when it is
-/// searched for its last record end and its newlines.
-const PIECE_BYTES: usize = 256 << 10;
-/// The first one where there is a header: files are opened several times for that alone.
-const HEADER_PIECE_BYTES: usize = 16 << 10;
-
 /// What is taken for unpacking where it is not known.
 const UNPACK_BYTES_MIN: usize = 1 << 20;
-
-/// U+FEFF in UTF-8, which some editors and spreadsheets put at the start of a file.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How files are read.
 #[derive(Clone, Debug)]
@@ -111,27 +102,6 @@ pub struct FileSource {
     ordinal: u64,
     /// Bytes of the files before the current one.
     bytes_before: u64,
-}
-
-/// The file being read.
-#[derive(Debug)]
-struct OpenFile {
-    stream: Stream,
-    path: PathBuf,
-    ended: bool,
-    splitter: Splitter,
-    /// What was read behind the last cut.
-    rest: Vec<u8>,
-    /// Whether that is a line with a quote that nothing closes.
-    is_unclosed: bool,
-    /// What was read behind such a line, and is to be read once more.
-    again: Cursor<Vec<u8>>,
-    /// Place of `rest` in the file.
-    offset: u64,
-    line: u64,
-    unit: Unit,
-    /// What was skipped at its start.
-    preamble: Vec<u8>,
 }
 
 impl FileSource {
@@ -236,19 +206,8 @@ impl FileSource {
             Some(stream) => stream?,
             None => self.open(input)?,
         };
-        let mut open = OpenFile {
-            stream,
-            path,
-            ended: false,
-            splitter: Splitter::new(&self.dialect, self.isa),
-            rest: Vec::new(),
-            is_unclosed: false,
-            again: Cursor::default(),
-            offset: 0,
-            line: 1,
-            unit: Unit::Byte,
-            preamble: Vec::new(),
-        };
+        let splitter = Splitter::new(&self.dialect, self.isa);
+        let mut open = OpenFile::new(stream, path, splitter);
         let names = open.skip_start(&self.dialect, &self.options)?;
         if let Some(names) = names {
             self.check_header(&open.path, names)?;
@@ -447,250 +406,8 @@ impl Source for FileSource {
     }
 }
 
-impl OpenFile {
-    /// Bytes of the file that were handed out or skipped; where a thread unpacks it, used.
-    fn bytes_read(&self) -> u64 {
-        self.stream.consumed().unwrap_or(self.offset)
-    }
-
-    /// Fills the chunk with whole records; false if there are none left.
-    fn fill(&mut self, chunk: &mut Chunk, options: &SourceOptions) -> Result<bool> {
-        if self.is_unclosed {
-            self.hand_out_unclosed(chunk);
-            return Ok(true);
-        }
-        if self.ended && self.rest.is_empty() {
-            return Ok(false);
-        }
-        chunk.bytes.clear();
-        chunk.bytes.reserve_exact(options.chunk_bytes + PIECE_BYTES.min(options.chunk_bytes));
-        chunk.bytes.append(&mut self.rest);
-        chunk.first_line = self.line;
-        let mut lines = newlines(&chunk.bytes);
-        let cut = loop {
-            let seen = chunk.bytes.len();
-            self.read(&mut chunk.bytes, PIECE_BYTES.min(options.chunk_bytes))?;
-            // The first read tells what the file is made of.
-            (chunk.offset, chunk.unit) = (self.offset, self.unit);
-            lines += newlines(&chunk.bytes[seen..]);
-            let cut = self.splitter.advance(&chunk.bytes, self.ended);
-            if !self.ended && chunk.bytes.len() >= options.chunk_bytes && cut > 0 {
-                break cut;
-            }
-            let is_too_long = chunk.bytes.len() - cut > options.record_bytes_max;
-            if !self.ended && !is_too_long {
-                continue;
-            }
-            if options.leaves_unclosed && self.leave_unclosed(&mut chunk.bytes) {
-                lines = newlines(&chunk.bytes);
-                break cut;
-            }
-            if !self.ended {
-                return Err(self.too_long(chunk, cut, options.record_bytes_max));
-            }
-            self.check_end(chunk)?;
-            break chunk.bytes.len();
-        };
-        self.rest.extend_from_slice(&chunk.bytes[cut..]);
-        chunk.bytes.truncate(cut);
-        if !self.ended {
-            self.splitter.consume(cut);
-        }
-        self.offset += self.unit.file_bytes(&chunk.bytes);
-        self.line += lines - newlines(&self.rest);
-        if cut == 0 && self.is_unclosed {
-            self.hand_out_unclosed(chunk);
-            return Ok(true);
-        }
-        Ok(cut > 0)
-    }
-
-    /// Where a quote is open at the end of `bytes`: cuts them behind the line that it opened in, and has
-    /// what follows read once more.
-    fn leave_unclosed(&mut self, bytes: &mut Vec<u8>) -> bool {
-        let quote = self.splitter.open_quote(bytes);
-        let end = quote.and_then(|quote| self.splitter.line_end(bytes, quote, self.ended));
-        let Some(end) = end else { return false };
-        let kept = bytes[..end].to_vec();
-        let mut again = Cursor::new(std::mem::replace(bytes, kept));
-        again.set_position(end as u64);
-        // What was behind another such line is behind this one, too.
-        let behind = std::mem::take(&mut self.again);
-        let left = &behind.get_ref()[behind.position() as usize..];
-        again.get_mut().extend_from_slice(left);
-        self.again = again;
-        (self.is_unclosed, self.ended) = (true, false);
-        true
-    }
-
-    /// The line with the open quote, for itself; the next one begins anew.
-    fn hand_out_unclosed(&mut self, chunk: &mut Chunk) {
-        chunk.bytes.clear();
-        chunk.bytes.append(&mut self.rest);
-        (chunk.offset, chunk.unit, chunk.first_line) = (self.offset, self.unit, self.line);
-        chunk.is_unclosed = true;
-        self.offset += self.unit.file_bytes(&chunk.bytes);
-        self.line += newlines(&chunk.bytes);
-        self.splitter.begin_anew();
-        self.is_unclosed = false;
-    }
-
-    /// At the end of the file: no quote may be open.
-    fn check_end(&self, chunk: &Chunk) -> Result<()> {
-        match self.splitter.open_quote(&chunk.bytes) {
-            None => Ok(()),
-            Some(quote) => Err(Error::UnterminatedQuote { at: self.position(chunk, quote) }),
-        }
-    }
-
-    /// The record at `start` of what was read is too long.
-    fn too_long(&self, chunk: &Chunk, start: usize, bytes_max: usize) -> Error {
-        let quote = self.splitter.open_quote(&chunk.bytes);
-        let quote = quote.map(|quote| Box::new(self.position(chunk, quote)));
-        Error::RecordTooLong { at: self.position(chunk, start), bytes_max, quote }
-    }
-
-    fn position(&self, chunk: &Chunk, at: usize) -> Position {
-        let (line, offset) = (chunk.line_at(at), chunk.offset_at(at));
-        Position { path: self.path.clone(), line, offset }
-    }
-
-    /// Appends `size` bytes of the file; fewer come only at its end, when `ended` is set.
-    fn read(&mut self, bytes: &mut Vec<u8>, size: usize) -> Result<()> {
-        let seen = bytes.len();
-        // Zeroing a piece that is written right after stays in the cache.
-        bytes.resize(seen + size, 0);
-        let mut end = seen;
-        let mut outcome = Ok(());
-        // To the full, whatever a pipe or an archive gives at once: where chunks end follows from
-        // the text alone.
-        while end < bytes.len() && !self.ended && outcome.is_ok() {
-            outcome = self.read_some(&mut bytes[end..]).map(|read| {
-                end += read;
-                self.ended = read == 0;
-            });
-        }
-        bytes.truncate(end);
-        outcome?;
-        if self.offset == 0 {
-            self.unit = self.stream.unit();
-            self.offset = self.stream.mark_bytes() as u64;
-        }
-        Ok(())
-    }
-
-    /// The next bytes: what is to be read once more, then the file's.
-    fn read_some(&mut self, into: &mut [u8]) -> Result<usize> {
-        match self.again.read(into) {
-            Ok(read) if read > 0 => Ok(read),
-            _ => {
-                self.again = Cursor::default();
-                self.stream.read(into)
-            }
-        }
-    }
-
-    /// Takes a byte order mark, the lines to skip and the header off the start of the file;
-    /// returns the header's names, if there is to be one.
-    fn skip_start(
-        &mut self,
-        dialect: &Dialect,
-        options: &SourceOptions,
-    ) -> Result<Option<Vec<Vec<u8>>>> {
-        let piece = |seen: &[u8]| {
-            seen.len().clamp(HEADER_PIECE_BYTES, PIECE_BYTES).min(options.chunk_bytes)
-        };
-        let (mut bytes, mut at) = (Vec::new(), 0);
-        let dialect = &of_header(dialect, options);
-        if dialect.any_newline {
-            while bytes.len() < BYTE_ORDER_MARK.len() && !self.ended {
-                let size = piece(&bytes);
-                self.read(&mut bytes, size)?;
-            }
-            at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-        }
-        let mark_bytes = at;
-        let lexer = Lexer::new(dialect);
-        let skipped_size = |bytes: &[u8], ended: bool| match dialect.skips_records() {
-            true => lexer.record_size(bytes, ended),
-            false => lexer.line_size(bytes, ended),
-        };
-        // The server looks for a line terminator, and has dropped it as that of fields.
-        let is_same = dialect.is_counted() && !dialect.skips_records();
-        let mut lines_left = if is_same { 0 } else { options.skip_lines };
-        let names = loop {
-            if lines_left == 0 && !options.header {
-                break None;
-            }
-            let size = piece(&bytes);
-            self.read(&mut bytes, size)?;
-            while lines_left > 0
-                && let Some(size) = skipped_size(&bytes[at..], self.ended)
-            {
-                at += size;
-                lines_left -= 1;
-            }
-            if lines_left == 0
-                && options.header
-                && let Some(size) = lexer.record_size(&bytes[at..], self.ended)
-            {
-                let names = names(dialect, &bytes[at..at + size]);
-                at += size;
-                break Some(names);
-            }
-            if self.ended {
-                break None;
-            }
-            if bytes.len() - at > options.record_bytes_max {
-                let offset = self.offset + self.unit.file_bytes(&bytes[..at]);
-                let line = self.line + newlines(&bytes[..at]);
-                let at = Position { path: self.path.clone(), line, offset };
-                let bytes_max = options.record_bytes_max;
-                return Err(Error::RecordTooLong { at, bytes_max, quote: None });
-            }
-        };
-        if options.header && names.is_none() {
-            return Err(Error::Header {
-                path: self.path.clone(),
-                seen: "is missing".to_owned(),
-                expected: "column names".to_owned(),
-            });
-        }
-        self.line += newlines(&bytes[..at]);
-        self.offset += self.unit.file_bytes(&bytes[..at]);
-        self.preamble = bytes[mark_bytes..at].to_vec();
-        bytes.drain(..at);
-        self.rest = bytes;
-        Ok(names)
-    }
-}
-
-/// A header's fields are text, as many as there are.
-fn of_header(dialect: &Dialect, options: &SourceOptions) -> Dialect {
-    const FIELDS_MAX: usize = 4096;
-    let text =
-        FieldKind { is_text: true, bytes_max: 0, row_bytes: 0, literals: Literals::default() };
-    match options.header {
-        true => Dialect { fields: vec![text; FIELDS_MAX], ..dialect.clone() },
-        false => dialect.clone(),
-    }
-}
-
 /// Names for a message.
 fn list(names: &[Vec<u8>]) -> String {
     let names: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name)).collect();
     names.join(", ")
-}
-
-/// The fields of a header record. A column may be called what means NULL in the rows.
-fn names(dialect: &Dialect, record: &[u8]) -> Vec<Vec<u8>> {
-    let index = Dialect { null_token: None, ..dialect.clone() }.index(record);
-    let mut scratch = Vec::new();
-    let rows = index.rows(record);
-    let fields = rows.iter().flat_map(|row| (0..row.field_count()).map(move |at| (row, at)));
-    let name = |(row, at): (TextRow<'_>, usize)| match row.value(at, &mut scratch) {
-        Value::Bytes(bytes) => bytes.to_vec(),
-        _ => b"NULL".to_vec(),
-    };
-    fields.map(name).collect()
 }

@@ -1,0 +1,197 @@
+//! One file, cut into chunks at record ends.
+
+use std::io::{Cursor, Read as _};
+use std::path::PathBuf;
+
+use super::SourceOptions;
+use crate::bytes::encoding::Unit;
+use crate::bytes::stream::Stream;
+use crate::chunk::{Chunk, newlines};
+use crate::delimited::split::Splitter;
+use crate::error::{Error, Position, Result};
+
+/// Bytes per read call. Small enough that a piece is still in the second-level cache when it is
+/// searched for its last record end and its newlines.
+pub(super) const PIECE_BYTES: usize = 256 << 10;
+
+/// The file being read.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    pub(super) stream: Stream,
+    pub(super) path: PathBuf,
+    pub(super) ended: bool,
+    pub(super) splitter: Splitter,
+    /// What was read behind the last cut.
+    pub(super) rest: Vec<u8>,
+    /// Whether that is a line with a quote that nothing closes.
+    is_unclosed: bool,
+    /// What was read behind such a line, and is to be read once more.
+    again: Cursor<Vec<u8>>,
+    /// Place of `rest` in the file.
+    pub(super) offset: u64,
+    pub(super) line: u64,
+    pub(super) unit: Unit,
+    /// What was skipped at its start.
+    pub(super) preamble: Vec<u8>,
+}
+
+impl OpenFile {
+    /// A file from its start, of which nothing was read.
+    pub(super) fn new(stream: Stream, path: PathBuf, splitter: Splitter) -> OpenFile {
+        OpenFile {
+            stream,
+            path,
+            ended: false,
+            splitter,
+            rest: Vec::new(),
+            is_unclosed: false,
+            again: Cursor::default(),
+            offset: 0,
+            line: 1,
+            unit: Unit::Byte,
+            preamble: Vec::new(),
+        }
+    }
+
+    /// Bytes of the file that were handed out or skipped; where a thread unpacks it, used.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.stream.consumed().unwrap_or(self.offset)
+    }
+
+    /// Fills the chunk with whole records; false if there are none left.
+    pub(super) fn fill(&mut self, chunk: &mut Chunk, options: &SourceOptions) -> Result<bool> {
+        if self.is_unclosed {
+            self.hand_out_unclosed(chunk);
+            return Ok(true);
+        }
+        if self.ended && self.rest.is_empty() {
+            return Ok(false);
+        }
+        chunk.bytes.clear();
+        chunk.bytes.reserve_exact(options.chunk_bytes + PIECE_BYTES.min(options.chunk_bytes));
+        chunk.bytes.append(&mut self.rest);
+        chunk.first_line = self.line;
+        let mut lines = newlines(&chunk.bytes);
+        let cut = loop {
+            let seen = chunk.bytes.len();
+            self.read(&mut chunk.bytes, PIECE_BYTES.min(options.chunk_bytes))?;
+            // The first read tells what the file is made of.
+            (chunk.offset, chunk.unit) = (self.offset, self.unit);
+            lines += newlines(&chunk.bytes[seen..]);
+            let cut = self.splitter.advance(&chunk.bytes, self.ended);
+            if !self.ended && chunk.bytes.len() >= options.chunk_bytes && cut > 0 {
+                break cut;
+            }
+            let is_too_long = chunk.bytes.len() - cut > options.record_bytes_max;
+            if !self.ended && !is_too_long {
+                continue;
+            }
+            if options.leaves_unclosed && self.leave_unclosed(&mut chunk.bytes) {
+                lines = newlines(&chunk.bytes);
+                break cut;
+            }
+            if !self.ended {
+                return Err(self.too_long(chunk, cut, options.record_bytes_max));
+            }
+            self.check_end(chunk)?;
+            break chunk.bytes.len();
+        };
+        self.rest.extend_from_slice(&chunk.bytes[cut..]);
+        chunk.bytes.truncate(cut);
+        if !self.ended {
+            self.splitter.consume(cut);
+        }
+        self.offset += self.unit.file_bytes(&chunk.bytes);
+        self.line += lines - newlines(&self.rest);
+        if cut == 0 && self.is_unclosed {
+            self.hand_out_unclosed(chunk);
+            return Ok(true);
+        }
+        Ok(cut > 0)
+    }
+
+    /// Where a quote is open at the end of `bytes`: cuts them behind the line that it opened in, and has
+    /// what follows read once more.
+    fn leave_unclosed(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let quote = self.splitter.open_quote(bytes);
+        let end = quote.and_then(|quote| self.splitter.line_end(bytes, quote, self.ended));
+        let Some(end) = end else { return false };
+        let kept = bytes[..end].to_vec();
+        let mut again = Cursor::new(std::mem::replace(bytes, kept));
+        again.set_position(end as u64);
+        // What was behind another such line is behind this one, too.
+        let behind = std::mem::take(&mut self.again);
+        let left = &behind.get_ref()[behind.position() as usize..];
+        again.get_mut().extend_from_slice(left);
+        self.again = again;
+        (self.is_unclosed, self.ended) = (true, false);
+        true
+    }
+
+    /// The line with the open quote, for itself; the next one begins anew.
+    fn hand_out_unclosed(&mut self, chunk: &mut Chunk) {
+        chunk.bytes.clear();
+        chunk.bytes.append(&mut self.rest);
+        (chunk.offset, chunk.unit, chunk.first_line) = (self.offset, self.unit, self.line);
+        chunk.is_unclosed = true;
+        self.offset += self.unit.file_bytes(&chunk.bytes);
+        self.line += newlines(&chunk.bytes);
+        self.splitter.begin_anew();
+        self.is_unclosed = false;
+    }
+
+    /// At the end of the file: no quote may be open.
+    fn check_end(&self, chunk: &Chunk) -> Result<()> {
+        match self.splitter.open_quote(&chunk.bytes) {
+            None => Ok(()),
+            Some(quote) => Err(Error::UnterminatedQuote { at: self.position(chunk, quote) }),
+        }
+    }
+
+    /// The record at `start` of what was read is too long.
+    fn too_long(&self, chunk: &Chunk, start: usize, bytes_max: usize) -> Error {
+        let quote = self.splitter.open_quote(&chunk.bytes);
+        let quote = quote.map(|quote| Box::new(self.position(chunk, quote)));
+        Error::RecordTooLong { at: self.position(chunk, start), bytes_max, quote }
+    }
+
+    fn position(&self, chunk: &Chunk, at: usize) -> Position {
+        let (line, offset) = (chunk.line_at(at), chunk.offset_at(at));
+        Position { path: self.path.clone(), line, offset }
+    }
+
+    /// Appends `size` bytes of the file; fewer come only at its end, when `ended` is set.
+    pub(super) fn read(&mut self, bytes: &mut Vec<u8>, size: usize) -> Result<()> {
+        let seen = bytes.len();
+        // Zeroing a piece that is written right after stays in the cache.
+        bytes.resize(seen + size, 0);
+        let mut end = seen;
+        let mut outcome = Ok(());
+        // To the full, whatever a pipe or an archive gives at once: where chunks end follows from
+        // the text alone.
+        while end < bytes.len() && !self.ended && outcome.is_ok() {
+            outcome = self.read_some(&mut bytes[end..]).map(|read| {
+                end += read;
+                self.ended = read == 0;
+            });
+        }
+        bytes.truncate(end);
+        outcome?;
+        if self.offset == 0 {
+            self.unit = self.stream.unit();
+            self.offset = self.stream.mark_bytes() as u64;
+        }
+        Ok(())
+    }
+
+    /// The next bytes: what is to be read once more, then the file's.
+    fn read_some(&mut self, into: &mut [u8]) -> Result<usize> {
+        match self.again.read(into) {
+            Ok(read) if read > 0 => Ok(read),
+            _ => {
+                self.again = Cursor::default();
+                self.stream.read(into)
+            }
+        }
+    }
+}
