@@ -133,11 +133,19 @@ fn changed(session: &mut Session, table: &Table) -> Result<Option<String>, Error
     if catalog::definition(session, &table.name)? != table.definition {
         return Ok(Some("it was altered meanwhile".to_owned()));
     }
-    Ok(targets::undecided::is_any(session)?.then(|| {
-        "a transaction of before the server's start is neither committed nor rolled back yet (XA RECOVER), \
-         and its rows may be in it"
-            .to_owned()
-    }))
+    match targets::undecided::is_any(session) {
+        Ok(true) => Ok(Some(
+            "a transaction of before the server's start is neither committed nor rolled back yet (XA RECOVER), \
+             and its rows may be in it"
+                .to_owned(),
+        )),
+        Ok(false) => Ok(None),
+        // Who may not know whether there is one.
+        Err(error) if error.errno().is_some_and(|errno| REFUSED.contains(&errno)) => {
+            Ok(Some(error.to_string()))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn held_files(
