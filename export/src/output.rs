@@ -126,9 +126,19 @@ impl<'a> Output<'a> {
     }
 
     fn ensure_free(&self) -> Result<(), Error> {
-        let Some(folder) = self.folder.as_ref().filter(|_| !self.options.force) else {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        if let Place::File(path) = &self.options.place
+            && std::fs::metadata(path).is_ok_and(|there| !there.is_file())
+        {
+            // A device, say, whose place a file would take.
+            return Err(Error::Usage(format!(
+                "{} is no file that could be written over; -o - is standard output",
+                path.display()
+            )));
+        }
+        if self.options.force {
             return Ok(());
-        };
+        }
         let found = match &self.names {
             Names::One(name) => {
                 let stat = folder.look(name).map_err(Error::io("looking at", folder.path()))?;
