@@ -136,6 +136,47 @@ fn every_type_comes_back_by_every_dialect() {
 }
 
 #[test]
+fn text_that_utf_8_would_change_ends_an_export() {
+    let Some(mut desk) = Desk::new() else { return };
+    // A byte without a character, two codes of one character, a code without one, a byte that ASCII lacks.
+    let lost = [
+        ("greek", "41ff"),
+        ("cp932", "879a"),
+        ("gb2312", "a2a1"),
+        ("ascii", "ff"),
+        ("hebrew", "a1"),
+    ];
+    for (charset, bytes) in lost {
+        let table = format!("t_{charset}");
+        desk.exec(&format!(
+            "CREATE TABLE {table} (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET {charset}) ENGINE=InnoDB"
+        ));
+        desk.exec(&format!(
+            "INSERT INTO {table} SELECT seq, REPEAT('ok', seq % 9) FROM seq_1_to_2000"
+        ));
+        desk.exec(&format!(
+            "INSERT INTO {table} SELECT 3000, CONVERT(_{charset} x'{bytes}' USING {charset})"
+        ));
+        let file = format!("{table}.csv");
+        for way in ["direct", "select"] {
+            let outcome = export(&desk, &table, &file, &["--path", way]);
+            outcome.refused(1, &["a value of column `v` cannot be written", "--where"]);
+            assert!(!desk.home.path().join(&file).exists(), "{charset} {way}");
+        }
+        let comes_back = format!(
+            "CAST(CONVERT(CONVERT(v USING utf8mb4) USING {charset}) AS BINARY) = CAST(v AS BINARY)"
+        );
+        let outcome = export(&desk, &table, &file, &["--where", &comes_back]);
+        assert!(outcome.done().out.contains("2,000 rows exported"), "{outcome:?}");
+    }
+    // And what the server's sets have in common with Unicode is none of that.
+    desk.exec("CREATE TABLE k (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET koi8r, e ENUM('Ж') CHARACTER SET koi8r)");
+    desk.exec("INSERT INTO k VALUES (1, 'Ж', 'Ж'), (2, NULL, NULL), (3, '', 'Ж')");
+    export(&desk, "k", "k.csv", &["--path", "select"]).done();
+    both_ways(&desk, "k", "k.csv", &[]);
+}
+
+#[test]
 fn every_type_comes_back_by_sql_and_is_said_in_json() {
     let Some(mut desk) = filled() else { return };
     let out = export(&desk, "t", "t.sql", &["--path", "select"]);
@@ -311,7 +352,9 @@ fn mistakes_are_one_sentence_and_leave_no_file() {
         ("t", "x.csv", &["--fields-terminated-by", ""], 2, &["--fields-terminated-by"]),
         ("t", "-", &["--json"], 2, &["standard output"]),
         ("t", "/no/where/x.csv", &[], 1, &["/no/where"]),
-        ("t", "x.csv", &["--where", "b ="], 1, &["server error"]),
+        ("t", "x.csv", &["--where", "b ="], 2, &["--where is no condition", "error in your SQL"]),
+        ("t", "x.csv", &["--where", "a=1) OR (a=2"], 2, &["--where is no condition"]),
+        ("t", "/dev/null", &["--force"], 2, &["/dev/null is no file", "-o -"]),
         ("missing", "x.csv", &[], 2, &["missing"]),
     ] {
         export(&desk, table, output, more).refused(code, parts);
@@ -360,6 +403,25 @@ fn whatever_fails_on_the_way_leaves_no_file() {
         }
         fs::create_dir_all(&folder).unwrap();
     }
+}
+
+#[test]
+fn an_account_that_may_not_see_transactions_reads_by_select() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t VALUES (1), (2)");
+    let (database, user) = (desk.database.clone(), format!("{}_reader", desk.database));
+    desk.exec(&format!("CREATE USER {user}@localhost"));
+    desk.exec(&format!("GRANT RELOAD ON *.* TO {user}@localhost"));
+    desk.exec(&format!("GRANT SELECT, LOCK TABLES ON {database}.* TO {user}@localhost"));
+    let outcome = export(&desk, "t", "t.csv", &["--user", &user]);
+    outcome.done();
+    for part in ["2 rows exported", "path select", "GRANT PROCESS"] {
+        assert!(outcome.out.contains(part), "{outcome:?}");
+    }
+    // And the table is not held any more.
+    desk.exec("INSERT INTO t VALUES (3)");
+    desk.exec(&format!("DROP USER {user}@localhost"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use schema::quote_name;
 use schema::{Column, Table};
-use values::SqlType;
+use values::{Charset, SqlType};
 
 use crate::error::Error;
 use crate::layout::{Field, Kind};
@@ -72,7 +72,28 @@ impl Columns {
                 _ => quote_name(name),
             }
         };
-        self.places.iter().map(expression).collect::<Vec<_>>().join(",")
+        let mut all: Vec<String> = self.places.iter().map(expression).collect();
+        all.extend(self.lost(table));
+        all.join(",")
+    }
+
+    /// What tells, behind the values of a row, which of its texts is not the same on the way back from UTF-8, by
+    /// its number: the server would put other characters there, and say nothing. None where that cannot be.
+    fn lost(&self, table: &Table) -> Option<String> {
+        let case = |(at, place): (usize, &usize)| {
+            let Column { name, sql_type, .. } = &table.columns[*place];
+            let charset = sql_type.charset()?;
+            let may_lose = matches!(charset, Charset::Ascii | Charset::Learned(_));
+            let (name, charset) = (quote_name(name), charset.name());
+            may_lose.then(|| {
+                format!(
+                    " WHEN CAST(CONVERT(CONVERT({name} USING utf8mb4) USING {charset}) AS BINARY)<>\
+                     CAST({name} AS BINARY) THEN {at}"
+                )
+            })
+        };
+        let cases: String = self.places.iter().enumerate().filter_map(case).collect();
+        (!cases.is_empty()).then(|| format!("CASE{cases} END"))
     }
 }
 

@@ -23,7 +23,7 @@ use innodb::record::FieldSpan;
 use innodb::source::{PageSource, ReadError, page_buffer};
 use schema::Table;
 use server::Session;
-use values::decode::Decoder;
+use values::decode::{Decoder, Undecoded};
 
 use crate::columns::Columns;
 use crate::error::Error;
@@ -273,21 +273,15 @@ impl Reader<'_> {
                     Some(stored) if !span.is_external => self.text.stored(field, (decoder, stored)),
                     _ => Stored::Unknown,
                 };
-                let scratch = &mut self.scratch;
-                let is_value = match written {
-                    Stored::Written => true,
-                    Stored::NoValue => false,
+                let written = match written {
                     Stored::Unknown => {
                         let value = (field, decoder, span);
-                        scratch.value((&space.file, page), value, &mut self.text)?
+                        self.scratch.value((&space.file, page), value, &mut self.text)?
                     }
+                    written => written,
                 };
-                if !is_value {
-                    let column = &self.columns.fields[field].name;
-                    let detail = format!(
-                        "page {page_no} has a record whose column `{column}` is no value of its type"
-                    );
-                    return Err(Error::Corrupt { path: path.clone(), detail });
+                if written != Stored::Written {
+                    return Err(self.unwritten(written, field, (path, page_no)));
                 }
             }
             if self.text.end_row() {
@@ -297,21 +291,33 @@ impl Reader<'_> {
         }
         Ok(())
     }
+
+    /// What is in the way of a value.
+    #[cold]
+    fn unwritten(&self, written: Stored, field: usize, (path, page_no): (&Path, u32)) -> Error {
+        let column = &self.columns.fields[field].name;
+        if written == Stored::NoText {
+            return Error::no_text(column);
+        }
+        let detail =
+            format!("page {page_no} has a record whose column `{column}` is no value of its type");
+        Error::Corrupt { path: path.to_owned(), detail }
+    }
 }
 
 impl Scratch {
-    /// Writes a value of any kind; false if its bytes are no value of its type.
+    /// Writes a value of any kind, if it is one.
     fn value(
         &mut self,
         (file, page): (&SpaceFile, &PageBytes),
         (field, decoder, span): (usize, &Decoder, &FieldSpan),
         out: &mut RowText<'_>,
-    ) -> Result<bool, Error> {
+    ) -> Result<Stored, Error> {
         let Scratch { whole, text, page: blob } = self;
         let stored = match span.of(page) {
             None => {
                 out.value(field, None)?;
-                return Ok(true);
+                return Ok(Stored::Written);
             }
             Some(bytes) if span.is_external => {
                 off_page(file, bytes, (whole, blob))?;
@@ -321,14 +327,15 @@ impl Scratch {
         };
         if decoder.is_as_stored() {
             out.value(field, Some(stored))?;
-            return Ok(true);
+            return Ok(Stored::Written);
         }
         text.clear();
-        if decoder.decode(stored, text).is_err() {
-            return Ok(false);
+        match decoder.decode(stored, text) {
+            Ok(()) => out.value(field, Some(text))?,
+            Err(Undecoded::NotStored) => return Ok(Stored::NoValue),
+            Err(Undecoded::NoText) => return Ok(Stored::NoText),
         }
-        out.value(field, Some(text))?;
-        Ok(true)
+        Ok(Stored::Written)
     }
 }
 

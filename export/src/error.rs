@@ -73,6 +73,13 @@ impl Error {
         move |source| Error::Io { doing, path, source }
     }
 
+    /// Text in a character set that is not the same again on the way back from UTF-8.
+    pub(crate) fn no_text(column: &str) -> Error {
+        let why = "its bytes are no text that UTF-8 has, or not one that a load would make the same bytes of; \
+                   --columns or --where leaves it out, CAST(.. AS BINARY) in a view says its bytes";
+        Error::Value { column: column.to_owned(), why: why.to_owned() }
+    }
+
     /// What befell a shard, unless somebody asked for the end.
     pub(crate) fn shard(name: &str, error: server::Error) -> Error {
         match error {

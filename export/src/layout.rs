@@ -82,6 +82,8 @@ pub(crate) enum Stored {
     Unknown,
     /// The bytes are no value of the type.
     NoValue,
+    /// The bytes are no text that comes back.
+    NoText,
 }
 
 /// What a file holds, by the options.

@@ -174,6 +174,7 @@ fn selected(
     options: &ExportOptions,
     reasons: &[String],
 ) -> Result<(Select, String), Error> {
+    select::check_condition(session, table, options)?;
     let why = format!("rows come by SELECT: {}", reasons.join("; "));
     if !shards::is_spider(table) {
         return Ok((Select::begin(session, (table, columns), options)?, why));

@@ -149,6 +149,27 @@ fn lock(session: &mut Session, table: &Table, options: &ExportOptions) -> Result
     }
 }
 
+/// Has the server read the condition by itself: one that closes a parenthesis that it has not opened would have
+/// other rows come, and those of each range again.
+///
+/// Errors: [`Error::Usage`] with the server's words.
+pub(crate) fn check_condition(
+    session: &mut Session,
+    table: &Table,
+    options: &ExportOptions,
+) -> Result<(), Error> {
+    let Some(condition) = &options.condition else { return Ok(()) };
+    let name = table.name.quoted();
+    let looked = session.query(&format!("SELECT 1 FROM {name} WHERE {condition}\nLIMIT 0"));
+    looked.map(drop).map_err(|error| match error {
+        server::Error::Statement { message, .. } => {
+            let message = message.replace('\n', " ");
+            Error::Usage(format!("--where is no condition that the server takes: {message}"))
+        }
+        error => error.into(),
+    })
+}
+
 pub(crate) fn statement(
     table: &Table,
     columns: &Columns,
@@ -232,6 +253,9 @@ fn write_row(
     scratch: &mut Vec<u8>,
     sink: &mut Sink,
 ) -> Result<(), Error> {
+    if let Some(lost) = row.bytes(said.len()) {
+        return Err(text.lost(lost));
+    }
     text.begin_row();
     for (field, said) in said.iter().enumerate() {
         let value = row.bytes(field);

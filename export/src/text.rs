@@ -96,6 +96,14 @@ impl<'a> RowText<'a> {
         self.layout.stored(field, value, &mut self.chunk.bytes)
     }
 
+    /// A text that would be lost, as the server tells it by its number.
+    #[cold]
+    pub(crate) fn lost(&self, number: &[u8]) -> Error {
+        let field = str::from_utf8(number).ok().and_then(|number| number.parse::<usize>().ok());
+        let column = field.and_then(|field| self.fields.get(field));
+        Error::no_text(column.map_or("?", |field| &field.name))
+    }
+
     #[cold]
     fn unwritable(&self, error: Unwritable) -> Error {
         let column = self.fields[error.field].name.clone();

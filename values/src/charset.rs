@@ -337,6 +337,28 @@ pub fn recode_lossy(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) 
     }
 }
 
+/// The same of a text that is to come back: false where the way back gives other bytes, as of what has no
+/// counterpart, or shares it. What was appended is then of no use.
+pub fn recode_exact(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) -> bool {
+    if from == to || from == Charset::Binary || to == Charset::Binary {
+        out.extend_from_slice(text);
+        return true;
+    }
+    let (mut at, mut back) = (0, Vec::new());
+    while at < text.len() {
+        let Some((point, size)) = from.next_point(&text[at..]) else { return false };
+        back.clear();
+        let is_same = to.push_unicode(point, out)
+            && from.push_unicode(point, &mut back)
+            && back == text[at..at + size];
+        if !is_same {
+            return false;
+        }
+        at += size;
+    }
+    true
+}
+
 /// Code point and size of the first character; `bytes` is not empty.
 #[inline]
 fn decode_utf8(bytes: &[u8], bytes_max: usize) -> Option<(u32, usize)> {

@@ -15,9 +15,14 @@ use number::DecimalForm;
 pub use real::{push_double, push_float};
 use text::Text;
 
-/// Bytes that no value of a type has.
+/// Why stored bytes have no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotStored;
+pub enum Undecoded {
+    /// No value of the type has them.
+    NotStored,
+    /// UTF-8 has no text that would become the same bytes of their character set again.
+    NoText,
+}
 
 /// Stored bytes that are text as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,9 +118,9 @@ impl Decoder {
 
     /// Appends the text of a value.
     ///
-    /// Errors: bytes that are not those of a value; what was appended is then of no use.
+    /// Errors: what was appended is then of no use.
     #[inline]
-    pub fn decode(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), NotStored> {
+    pub fn decode(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Undecoded> {
         let is_decoded = match &self.how {
             How::AsItIs => {
                 out.extend_from_slice(stored);
@@ -141,10 +146,8 @@ impl Decoder {
             How::Time(digits) => time::push_time(stored, *digits, out),
             How::DateTime(digits) => time::push_datetime(stored, *digits, out),
             How::Timestamp(digits) => time::push_timestamp(stored, *digits, out),
-            How::Text(text) => {
-                text.push(stored, out);
-                true
-            }
+            How::Text(text) if text.push(stored, out) => true,
+            How::Text(_) => return Err(Undecoded::NoText),
             How::Enum(labels) => text::push_label(stored, labels, out),
             How::Set(labels) => text::push_labels(stored, labels, out),
             How::Uuid => {
@@ -155,7 +158,7 @@ impl Decoder {
             How::Inet6 => <[u8; INET6_BYTES]>::try_from(stored)
                 .is_ok_and(|bytes| text::push_shown(std::net::Ipv6Addr::from(bytes), out)),
         };
-        if is_decoded { Ok(()) } else { Err(NotStored) }
+        if is_decoded { Ok(()) } else { Err(Undecoded::NotStored) }
     }
 }
 

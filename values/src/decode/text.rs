@@ -5,7 +5,7 @@ use std::io::Write;
 
 use super::AsText;
 use super::number::big_endian;
-use crate::charset::{Charset, recode_lossy};
+use crate::charset::{Charset, recode_exact};
 use crate::uuid::UUID_BYTES;
 
 /// Text of a character set that UTF-8 has to be made of, or CHAR, which is stored with spaces behind it.
@@ -51,14 +51,15 @@ impl Text {
         self.is_ascii_superset.then(text)
     }
 
+    /// Whether the text that is appended would become the same bytes again.
     #[inline]
-    pub(super) fn push(&self, stored: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn push(&self, stored: &[u8], out: &mut Vec<u8>) -> bool {
         let text = self.trimmed(stored);
         if self.is_utf8 || (self.is_ascii_superset && text.is_ascii()) {
             out.extend_from_slice(text);
-        } else {
-            recode_lossy(text, self.charset, Charset::Utf8mb4, out);
+            return true;
         }
+        recode_exact(text, self.charset, Charset::Utf8mb4, out)
     }
 }
 
