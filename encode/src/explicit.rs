@@ -4,6 +4,7 @@ use sources::Rows;
 use values::{Converter, SqlType};
 
 use crate::binding::Binding;
+use crate::encoder::AutoValue;
 use crate::field;
 
 /// Largest values that InnoDB counts of FLOAT and DOUBLE: from there on not every integer is one.
@@ -21,8 +22,8 @@ pub enum Given {
     Value(u64),
     /// A negative value, or a 0 that is to be 0: later ones do not depend on it.
     Low,
-    /// One that does not convert: the row will be refused.
-    Refused,
+    /// The row will be refused, by what it was tried with: its value does not convert, or something else.
+    Refused(AutoValue),
     /// A DOUBLE that is no integer of 64 bits, which only AUTO_INCREMENT refuses.
     Overflow,
 }
@@ -93,7 +94,7 @@ impl Explicit {
             given.push(match converter.convert_value(value, &mut self.stored) {
                 Ok(true) => read(&self.stored, self.stored_as, self.zero_is_value),
                 Ok(false) => Given::Nothing,
-                Err(_) => Given::Refused,
+                Err(_) => Given::Refused(AutoValue::Given),
             });
         }
     }

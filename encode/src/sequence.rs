@@ -85,10 +85,12 @@ impl ChunkNumbers {
         }));
     }
 
-    /// A row that is not to count.
+    /// A row that is not to count. It keeps the number that it was tried with, so that it is refused by the
+    /// same fault again.
     pub fn leave_out(&mut self, row: usize) {
+        let tried = self.of(row).auto_increment;
         if let Some(given) = self.given.get_mut(row) {
-            *given = Given::Refused;
+            *given = Given::Refused(tried);
         }
     }
 }
@@ -182,7 +184,7 @@ impl Sequence {
                     next.counter.skip();
                     AutoValue::Given
                 }
-                Given::Refused => AutoValue::Given,
+                Given::Refused(tried) => tried,
                 Given::Overflow => AutoValue::Uncountable,
             });
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use load::{Error, LoadOptions};
+use load::{Error, LoadOptions, LoadPath};
 use serde_json::{Value, json};
 use sources::Dialect;
 
@@ -184,6 +184,27 @@ fn a_bad_auto_increment_value_is_explained() {
 }
 
 /// A record that no page can hold is refused as the server refuses it, and only it.
+#[test]
+fn a_row_that_gets_its_number_is_refused_by_its_own_fault() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    db.sql("CREATE TABLE b (id INT AUTO_INCREMENT PRIMARY KEY, n TINYINT, note VARCHAR(3))");
+    let path = server.file(&db, "input.csv", "n,note\n1,a\n300,b\n2,long\n3,c\n");
+    for way in [LoadPath::Direct, LoadPath::Stream] {
+        db.sql("DELETE FROM b");
+        let mut options = options(&server, &db, &path);
+        options.path = way;
+        options.rejects_max = 1;
+        let error = server.load(&options).unwrap_err().to_string();
+        assert!(error.contains("field 2 `note`: \"long\" is too long"), "{way:?}: {error}");
+        options.rejects_max = 2;
+        server.load(&options).unwrap();
+        let seen = Reasons::of(options.rejects.as_ref().unwrap());
+        let columns: Vec<&Value> = seen.lines.iter().map(|line| &line["column"]).collect();
+        assert_eq!(columns, ["n", "note"], "{way:?}");
+    }
+}
+
 #[test]
 fn a_row_too_large_for_a_page_is_refused() {
     let Some(server) = Server::get() else { return };
