@@ -30,12 +30,21 @@ impl JobTable {
     /// Has the options of its load say so too.
     pub(crate) fn apply(&self, options: &mut LoadOptions) {
         options.mode = self.mode.unwrap_or(options.mode);
-        options.on_duplicate = self.on_duplicate.unwrap_or(options.on_duplicate);
+        options.on_duplicate = match self.gives_ids() {
+            // Lines have its ids by then: none of its rows may be left out, or go for another.
+            true => OnDuplicate::Fail,
+            false => self.on_duplicate.unwrap_or(options.on_duplicate),
+        };
         options.written.columns.extend(self.formats.iter().cloned());
         options.constants.extend(self.constants.iter().cloned());
         options.expressions.extend(self.expressions.iter().cloned());
         options.columns = self.mapping.column_names();
         options.ignore_unknown_columns = options.columns.is_none();
+    }
+
+    /// Whether its rows have ids that others may refer to.
+    fn gives_ids(&self) -> bool {
+        self.mapping.entity.as_ref().is_some_and(|entity| entity.id.is_some())
     }
 }
 
@@ -89,6 +98,17 @@ impl JobFile {
             mapping.entity = Some(self.entity(entity, &mapping)?);
         }
         table.mapping = Arc::new(mapping);
+        if table.gives_ids() && table.on_duplicate.is_some_and(|rule| rule != OnDuplicate::Fail) {
+            let line = node.get("on_duplicate").map_or(node.line, |rule| rule.line);
+            return Err(self.wrong(
+                line,
+                format!(
+                    "on_duplicate of {}: its rows get ids that others refer to, so that none may be left out; \
+                     what becomes of lines with one key is on_conflict",
+                    table.name
+                ),
+            ));
+        }
         Ok(table)
     }
 

@@ -88,6 +88,38 @@ fn lines_that_say_different_things_of_one_entity_fail_or_count_as_was_said() {
 }
 
 #[test]
+fn no_row_whose_id_others_have_is_left_out_for_another_key() {
+    let Some(mut shop) = Shop::new() else { return };
+    shop.desk.exec("ALTER TABLE customers ADD UNIQUE (name)");
+    let text = "A,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\nB,2026-01-02,b@x,Ann,1,S1,Nail,1.50,3\n";
+    for rule in ["skip", "replace"] {
+        for mode in ["insert", "append"] {
+            let typed = ["--on-duplicate", rule, "--mode", mode];
+            shop.load(text, &typed).refused(1, &["customers", "`name`"]);
+            assert_eq!(shop.counts(), [0; 4], "{typed:?}");
+        }
+    }
+    // It goes for the other tables.
+    let twice = "A,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\nA,2026-01-01,a@x,Ann,1,S1,Nail,1.50,3\n";
+    shop.load(twice, &["--on-duplicate", "skip"]).done();
+    assert_eq!(shop.counts(), [1; 4]);
+    shop.edit("name = \"orders\"", "name = \"orders\"\non_duplicate = \"skip\"");
+    shop.load(text, &[]).refused(2, &["job.toml line 21: on_duplicate of orders", "on_conflict"]);
+}
+
+#[test]
+fn ids_that_lines_cannot_refer_to_are_named() {
+    let Some(mut shop) = Shop::new() else { return };
+    shop.desk.exec("ALTER TABLE orders DROP FOREIGN KEY orders_ibfk_1");
+    shop.desk.exec("ALTER TABLE customers MODIFY id INT AUTO_INCREMENT");
+    shop.desk.exec("INSERT INTO customers VALUES (-5, 'a@x', 'Ann'), (-6, 'z@x', 'Zoe')");
+    let text = "A,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n";
+    shop.load(text, &["--mode", "append"]).refused(2, &["customers has a row", "whose id is -5"]);
+    shop.load(&text.replace("a@x", "b@x"), &["--mode", "append"]).done();
+    assert_eq!(shop.desk.rows("SELECT customer FROM orders"), ["1"]);
+}
+
+#[test]
 fn rows_that_are_there_keep_their_ids_and_new_ones_get_the_next() {
     let Some(mut shop) = Shop::new() else { return };
     let (first, second) = (lines(400), lines(900));

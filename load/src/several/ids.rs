@@ -73,7 +73,7 @@ impl Unnumbered {
 /// Finds entities that the table has, and puts their ids in their places.
 fn find_there(
     session: &mut Session,
-    (table, id): (&LineTable, Option<&str>),
+    (table, id_name): (&LineTable, Option<&str>),
     options: &LoadOptions,
     (all, there): (&Entities, &mut [Option<u64>]),
 ) -> Result<(), Error> {
@@ -87,23 +87,32 @@ fn find_there(
         .collect();
     let mut shown_columns: Vec<String> =
         table.key_columns.iter().map(|bound| shown(bound, &options.charset)).collect();
-    shown_columns.push(id.map_or("0".to_owned(), schema::quote_name));
+    shown_columns.push(id_name.map_or("0".to_owned(), schema::quote_name));
     let sql = format!("SELECT {} FROM {}", shown_columns.join(", "), table.table.name.quoted());
-    let mut twice = false;
+    let (mut twice, mut odd) = (false, None);
     session.for_each(&sql, |row| {
         let mut values = vec![None; names.len()];
         for (column, &place) in places.iter().enumerate() {
             values[place] = row.bytes(column);
         }
         let Ok(key) = keys.of(GivenRow(&values)) else { return Ok(()) };
-        if let Some(number) = all.find(key) {
-            twice |= there[number].replace(row.number(places.len())?).is_some();
+        let Some(number) = all.find(key) else { return Ok(()) };
+        match row.number(places.len()) {
+            Ok(id) => twice |= there[number].replace(id).is_some(),
+            Err(_) => odd = Some(row.bytes(places.len()).map(<[u8]>::to_vec)),
         }
         Ok(())
     })?;
-    match twice {
-        false => Ok(()),
-        true => Err(Error::Usage(format!(
+    match (twice, odd) {
+        (false, None) => Ok(()),
+        (false, Some(id)) => Err(Error::Usage(format!(
+            "{} has a row with a key of the lines whose {} is {}: only rows with whole numbers from 0 on can be \
+             referred to",
+            table.table.name,
+            id_name.unwrap_or_default(),
+            id.map_or("NULL".into(), |id| String::from_utf8_lossy(&id).into_owned()),
+        ))),
+        (true, _) => Err(Error::Usage(format!(
             "{} has several rows with one key, so that which is meant cannot be told by it",
             table.table.name
         ))),
