@@ -121,9 +121,10 @@ fn bad_row(out: &mut impl Write, row: &BadRow) -> io::Result<()> {
         if let Some(column) = column {
             write!(out, "`{column}` ")?;
         }
-        // Of keys and conditions the reason does not hold the value.
-        match value.as_ref().filter(|value| value.starts_with('(')) {
-            Some(value) => writeln!(out, "{value}: {reason}")?,
+        // Of keys, conditions and rules the reason does not begin with the value.
+        match value.as_ref().filter(|_| !reason.starts_with('"')) {
+            Some(value) if value.starts_with('(') => writeln!(out, "{value}: {reason}")?,
+            Some(value) => writeln!(out, "{value:?}: {reason}")?,
             None => writeln!(out, "{reason}")?,
         }
     }

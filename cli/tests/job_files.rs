@@ -6,3 +6,4 @@ mod entities;
 mod lines;
 mod shop;
 mod typed;
+mod ways;

@@ -50,6 +50,16 @@ pub enum Error {
         /// The file that has them all, if one has.
         kept: Option<PathBuf>,
     },
+    /// A line whose rows are of several tables was refused by one of them, when it could no longer be left out
+    /// of the others.
+    #[error(
+        "{row}; that shows only when its rows go in, and --rejects-max leaves out of all tables what shows \
+         before: mend the line, or have a [[rule]] find such"
+    )]
+    RefusedLine {
+        /// Where, and why.
+        row: Box<RefusedRow>,
+    },
     /// A larger part of the rows was refused than allowed.
     #[error("{rejects} of {rows} rows refused ({:.2} %), and --rejects-max is {percent_max}%{}", *rejects as f64 * 100.0 / (*rows).max(1) as f64, kept_in(.kept.as_deref()))]
     RejectedPart {
@@ -450,9 +460,9 @@ impl Error {
     /// Where in the input it happened, if it happened at a place.
     pub fn place(&self) -> Option<ErrorPlace> {
         match self {
-            Error::Rejected { last: row, .. } | Error::NoOrder(row) => {
-                Some(ErrorPlace::from(&**row))
-            }
+            Error::Rejected { last: row, .. }
+            | Error::RefusedLine { row }
+            | Error::NoOrder(row) => Some(ErrorPlace::from(&**row)),
             Error::Duplicate { second: position, .. }
             | Error::DuplicateRow { position, .. }
             | Error::KeyTaken { row: position, .. }

@@ -44,6 +44,15 @@ pub enum WithOthers {
     Swap,
     /// In one transaction that holds the rows of all, in the tables themselves.
     Transaction,
+    /// The same, since that is sooner done with small tables.
+    Small,
+}
+
+impl WithOthers {
+    /// Whether one transaction holds the rows of all.
+    pub fn is_transaction(self) -> bool {
+        matches!(self, WithOthers::Transaction | WithOthers::Small)
+    }
 }
 
 /// What becomes of rows that have a primary or unique key in common.

@@ -151,6 +151,8 @@ fn load_all_of(
         };
         let parts = (&*told, &mut *steps, progress);
         let loaded = shared.and_then(|tables| load_all(connect, tables, &told_by, parts));
+        let tolerates = of.is_some() && first.rejects_max > 0;
+        let loaded = loaded.map_err(|error| if tolerates { refused_line(error) } else { error });
         if let Err(error) = &loaded
             && !are_told(error)
         {
@@ -165,6 +167,21 @@ fn load_all_of(
         report.rejects += lines.as_ref().map_or(0, |lines| lines.rejects);
         SeveralReport { lines, ..report }
     })
+}
+
+/// Bad lines were left out before: of one that a table refuses in spite of that, it is not said how many may
+/// be.
+fn refused_line(error: Error) -> Error {
+    match error {
+        Error::Several { table, step, error, tables, left } => {
+            let error = match *error {
+                Error::Rejected { last: row, .. } => Error::RefusedLine { row },
+                error => error,
+            };
+            Error::Several { table, step, error: Box::new(error), tables, left }
+        }
+        error => error,
+    }
 }
 
 /// Loads tables that are there, if they may be loaded.

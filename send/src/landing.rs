@@ -46,6 +46,8 @@ pub struct Ask {
     pub leaves_out: bool,
     /// Whether and how the table gets its rows at once with others.
     pub with_others: WithOthers,
+    /// Whether its rows are of lines that hold those of other tables, too.
+    pub is_of_lines: bool,
 }
 
 /// Where the rows of one load go.
@@ -83,6 +85,7 @@ impl Ask {
             updates: options.on_duplicate == OnDuplicate::Update,
             leaves_out: options.on_duplicate != OnDuplicate::Fail || options.rejects_max > 0,
             with_others: options.with_others,
+            is_of_lines: options.selection.is_some(),
         }
     }
 }
@@ -101,7 +104,7 @@ impl Landing {
             ask,
             identity,
         };
-        if ask.with_others == WithOthers::Transaction {
+        if ask.with_others.is_transaction() {
             landing.way = Way::Transaction;
             landing.why = "one transaction into the tables themselves, that of all".to_owned();
         } else if ask.mode == Mode::Append {
@@ -147,11 +150,16 @@ impl Landing {
             return Ok(refused);
         }
         if self.ask.with_others == WithOthers::Swap {
-            refused.push(format!(
-                "{}, so that it cannot be published at once with others; --each loads tables one after \
-                 the other, each for itself",
-                self.why
-            ));
+            let or = match (self.ask.is_of_lines, self.ask.mode) {
+                (false, _) => "; --each loads tables one after the other, each for itself",
+                (true, Mode::Replace) => {
+                    "; empty it before, and leave out --mode replace: the rows of all tables then go in by one \
+                     transaction"
+                }
+                (true, _) => "",
+            };
+            let why = &self.why;
+            refused.push(format!("{why}, so that it cannot be published at once with others{or}"));
             return Ok(refused);
         }
         let rules = &target.facts.engine;

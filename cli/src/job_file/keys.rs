@@ -270,9 +270,18 @@ fn check_section(
         if others.contains(&entry.key.replace('_', "-")) {
             continue;
         }
+        let of = if name.is_empty() { "a job file" } else { name };
+        let of_each = ["mode", "on_duplicate", "on-duplicate"];
+        if name == "input" && of_each.contains(&entry.key.as_str()) {
+            let what = format!(
+                "{of} has no key {0}: it is one of each [[table]], or typed as --{1}",
+                entry.key,
+                entry.key.replace('_', "-")
+            );
+            return Err((entry.line, what));
+        }
         let names = keys.iter().map(|key| key.name);
         let names: Vec<&str> = names.chain(others.iter().map(String::as_str)).collect();
-        let of = if name.is_empty() { "a job file" } else { name };
         let near = nearest(&entry.key, &names);
         return Err((entry.line, format!("{of} has no key {}{near}", entry.key)));
     }

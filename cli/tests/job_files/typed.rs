@@ -14,6 +14,11 @@ fn a_key_that_there_is_not_is_an_error_with_its_line_and_the_nearest() {
             "job.toml line 6: input has no key haeder; header is the nearest",
         ),
         ("header = true", "header = \"yes\"", "line 6: header is true or false"),
+        (
+            "header = true",
+            "header = true\nmode = \"append\"",
+            "line 7: input has no key mode: it is one of each [[table]], or typed as --mode",
+        ),
         ("header = true", "header = ", "job.toml line 6: "),
         ("[input]", "[inputs]", "a job file has no key inputs; input is the nearest"),
         (

@@ -2,7 +2,7 @@
 
 use encode::inspected::Inspected;
 use job::error::Error;
-use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
+use job::options::{LoadOptions, LoadPath, OnDuplicate, WithOthers};
 use send::{Ask, Landing, Way};
 use server::engine::Rules;
 use server::{Session, Unsupported};
@@ -15,9 +15,9 @@ use crate::estimate::Estimate;
 use crate::partitioned::{Partitioned, Scope};
 use crate::small;
 
-/// Why tables are not built of which one keeps the rows that it has.
-const ADDS: &str = "a table of the command keeps rows that it has, so that the rows of all go in by one \
-                    transaction";
+/// Why tables are not built whose rows go into themselves.
+const TOGETHER: &str = "a table of the command keeps rows that it has, or no other can take its place, so that \
+                        the rows of all go in by one transaction";
 
 /// The rungs, and what is against them.
 pub(super) struct Ladder {
@@ -59,9 +59,9 @@ impl Ladder {
         for reason in against_direct {
             ladder.refuse(LoadPath::Direct, reason.to_string());
         }
-        if options.with_others == WithOthers::Transaction {
-            let is_small = options.mode == Mode::Insert && small::is_open(options);
-            let reason = if is_small { small::REASON } else { ADDS };
+        if options.with_others.is_transaction() {
+            let is_small = options.with_others == WithOthers::Small;
+            let reason = if is_small { small::REASON } else { TOGETHER };
             ladder.refuse(LoadPath::Direct, reason.to_owned());
         }
         if options.unlogged

@@ -8,7 +8,7 @@ use std::time::Duration;
 use encode::input;
 use job::error::Error;
 use job::failpoint;
-use job::options::{LoadOptions, LoadPath, WithOthers};
+use job::options::{LoadOptions, LoadPath, Mode, WithOthers};
 use job::report::Stopwatch;
 use schema::{Table, TableName};
 use server::engine::Kind;
@@ -70,19 +70,46 @@ pub(super) fn look(
         false if keeps_gaps && small::are_small(&tables, described)? => parents_first(&waiting),
         false => None,
     };
-    let mut is_whole = together.is_some();
+    let mut by = match (adds, &together) {
+        (true, _) => WithOthers::Transaction,
+        (false, Some(_)) => WithOthers::Small,
+        (false, None) => WithOthers::Swap,
+    };
     let mut order = together.unwrap_or_else(|| largest_first(&waiting));
+    let can_be_whole = can_be_whole(&tables);
     let connections = Connections::of(session);
     let tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
-    let mut looked = look_at_all(tables, connections, is_whole)?;
+    let mut looked = look_at_all(tables, connections, by)?;
     let gives_numbers = |part: &Part| small::gives_numbers(&part.rung.inspected);
-    if is_whole && !adds && !looked.parts.iter().all(gives_numbers) {
-        is_whole = false;
+    if by == WithOthers::Small
+        && let Ok(LookedAt { parts, .. }) = &looked
+        && !parts.iter().all(gives_numbers)
+    {
+        by = WithOthers::Swap;
         order = largest_first(&waiting);
-        let tables = looked.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
-        looked = look_at_all(tables.collect(), looked.connections, is_whole)?;
+        looked = looked.map_err(|shut| shut.error)?.again(by)?;
     }
-    looked.finish(keeper, &order, is_whole, None)
+    let looked = match looked {
+        // No other table can take the place of one, so that its rows go into itself.
+        Err(shut) if by == WithOthers::Swap && can_be_whole => {
+            by = WithOthers::Transaction;
+            order = order::order(&waiting);
+            look_at_all(shut.tables, shut.connections, by)?
+        }
+        looked => looked,
+    };
+    let looked = looked.map_err(|shut| shut.error)?;
+    looked.finish(keeper, &order, by.is_transaction(), None)
+}
+
+/// Whether one transaction may hold the rows of all where they cannot be published by a swap. Files of a
+/// table each can be loaded by `--each` instead, which a line with rows of several cannot.
+pub(super) fn can_be_whole(tables: &[LoadOptions]) -> bool {
+    tables.iter().all(|options| {
+        options.selection.is_some()
+            && options.mode != Mode::Replace
+            && options.path != LoadPath::Direct
+    })
 }
 
 /// The same with the tables taken on the replicas that are named, too.
@@ -112,9 +139,9 @@ fn look_with_copies(
     let order = largest_first(&Waiting::all(tables, described));
     let direct = |options: &LoadOptions| LoadOptions { path: LoadPath::Direct, ..options.clone() };
     let direct: Vec<_> = tables.iter().map(direct).zip(targets).collect();
-    let mut looked = match look_at_all(direct, Connections::of(session), false) {
-        Err(Error::Unfit { .. }) if tables[0].path == LoadPath::Auto => return Ok(Err(Vec::new())),
-        looked => looked?,
+    let mut looked = match look_at_all(direct, Connections::of(session), WithOthers::Swap)? {
+        Err(_) if tables[0].path == LoadPath::Auto => return Ok(Err(Vec::new())),
+        looked => looked.map_err(|shut| shut.error)?,
     };
     for part in &mut looked.parts {
         part.rung.why = copies.why();
@@ -148,7 +175,7 @@ impl LookedAt {
     }
 }
 
-/// What looking at all tables gives.
+/// What looking at all tables gives, where there is a way into each.
 struct LookedAt {
     parts: Vec<Part>,
     /// Of those that are built.
@@ -156,22 +183,47 @@ struct LookedAt {
     connections: Connections,
 }
 
-/// Finds the way into each table; where `is_whole`, that of one transaction for all.
+/// All tables, where one of them cannot be loaded with the others in the way that was meant.
+struct Shut {
+    /// Which, and why.
+    error: Error,
+    tables: Vec<(LoadOptions, Resting)>,
+    connections: Connections,
+}
+
+impl LookedAt {
+    /// Looks at them once more, for another way.
+    fn again(self, with_others: WithOthers) -> Result<Result<LookedAt, Shut>, Error> {
+        let tables = self.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
+        look_at_all(tables.collect(), self.connections, with_others)
+    }
+}
+
+/// Finds the way into each table, by which all get their rows at once.
 fn look_at_all(
     tables: Vec<(LoadOptions, Resting)>,
     mut connections: Connections,
-    is_whole: bool,
-) -> Result<LookedAt, Error> {
-    let with_others = if is_whole { WithOthers::Transaction } else { WithOthers::Swap };
+    with_others: WithOthers,
+) -> Result<Result<LookedAt, Shut>, Error> {
     let (mut parts, mut estimates) = (Vec::new(), Vec::new());
-    for (options, target) in tables {
+    let mut tables = tables.into_iter();
+    while let Some((options, target)) = tables.next() {
         let options = LoadOptions { with_others, ..options };
-        let looked = look_at(options, target, connections)?;
-        connections = looked.2;
-        parts.push(looked.0);
-        estimates.extend(looked.1);
+        match look_at(options, target, connections)? {
+            Ok(looked) => {
+                connections = looked.2;
+                parts.push(looked.0);
+                estimates.extend(looked.1);
+            }
+            Err(mut shut) => {
+                let before = parts.into_iter();
+                let before = before.filter_map(|part: Part| Some((part.options, part.target?)));
+                shut.tables = before.chain(shut.tables).chain(tables).collect();
+                return Ok(Err(shut));
+            }
+        }
     }
-    Ok(LookedAt { parts, estimates, connections })
+    Ok(Ok(LookedAt { parts, estimates, connections }))
 }
 
 /// The names as the server spells them, or as they were typed where `--ddl` is to make a table.
@@ -223,17 +275,26 @@ pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>)
     }
 }
 
-/// The way into one of them, and what it will take.
+/// A table, what it will take, and the connections that looked at it.
+type LookedAtOne = (Part, Option<Estimate>, Connections);
+
+/// The way into one of them, and what it will take; else why there is none.
 fn look_at(
     options: LoadOptions,
     target: Resting,
     connections: Connections,
-) -> Result<(Part, Option<Estimate>, Connections), Error> {
+) -> Result<Result<LookedAtOne, Shut>, Error> {
     let (memory, mut source) = input::open_files(&options)?;
     let mut lock = target.work(connections);
     let mut climbed = ladder::climb(&mut lock, &options, &memory, &mut *source, Purpose::Load)?;
     let estimate = climbed.estimate.take();
-    let rung = climbed.require(&lock, &options)?;
+    let rung = match climbed.require(&lock, &options) {
+        Ok(rung) => rung,
+        Err(error) => {
+            let (target, connections) = lock.rest();
+            return Ok(Err(Shut { error, tables: vec![(options, target)], connections }));
+        }
+    };
     let estimate = estimate.filter(|_| rung.path == LoadPath::Direct);
     // The files are opened again when their turn comes.
     source.restart()?;
@@ -250,7 +311,7 @@ fn look_at(
         next_number: None,
         build_seconds,
     };
-    Ok((part, estimate, connections))
+    Ok(Ok((part, estimate, connections)))
 }
 
 /// Has tables keep the keys that others of the command refer to.

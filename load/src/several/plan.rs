@@ -15,7 +15,7 @@ use targets::{Connections, Keeper, Lock, Resting};
 
 use super::adds;
 use super::check_several;
-use super::look::{lock_options, spelled};
+use super::look::{can_be_whole, lock_options, spelled};
 use super::order::{Waiting, largest_first, order, parents_first};
 
 use crate::copies::are_asked_for;
@@ -191,6 +191,7 @@ impl<'t> Looked<'t> {
         }
         // Of tables that are still to be made, nobody knows yet.
         let there: Option<Vec<&Table>> = self.described().collect();
+        let can_be_whole = there.is_some() && can_be_whole(self.tables);
         let (mut adds, mut are_small) = (false, false);
         if let Some(there) = there {
             let mut session = self.session.another()?;
@@ -202,13 +203,19 @@ impl<'t> Looked<'t> {
             return self.planned_by(order(&waiting), WithOthers::Transaction);
         }
         if let Some(order) = parents_first(&waiting).filter(|_| are_small) {
-            let (order, plans) = self.planned_by(order, WithOthers::Transaction)?;
+            let (order, plans) = self.planned_by(order, WithOthers::Small)?;
             let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
             if inspected.all(small::gives_numbers) {
                 return Ok((order, plans));
             }
         }
-        self.planned_by(largest_first(&waiting), WithOthers::Swap)
+        let swapped = self.planned_by(largest_first(&waiting), WithOthers::Swap)?;
+        let are_open =
+            |(_, plans): &(_, Vec<Planned>)| plans.iter().all(|(plan, _)| plan.path.is_some());
+        if can_be_whole && !are_open(&swapped) {
+            return self.planned_by(order(&waiting), WithOthers::Transaction);
+        }
+        Ok(swapped)
     }
 
     /// All of them in this order.
