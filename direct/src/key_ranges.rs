@@ -39,16 +39,15 @@ struct Place<'a> {
     old: Option<&'a OldFile>,
 }
 
-/// Bytes of a range below which it is not worth the page that is not filled where it ends.
-const RANGE_BYTES_MIN: u64 = 4 << 20;
 /// Ranges for each worker, so that all of them end at about one time.
 const RANGES_OF_WORKER: u64 = 4;
 
 /// How large ranges are to be of so many bytes of entries: what a worker builds before it hands it on, and
-/// less where some workers would have nothing to do.
+/// down to a quarter of that where some workers would have nothing to do. Where a range ends, a page is not
+/// filled.
 pub(crate) fn range_bytes(total_bytes: u64, memory: &Memory) -> usize {
-    let each = total_bytes / (memory.threads as u64 * RANGES_OF_WORKER);
-    (each.max(RANGE_BYTES_MIN) as usize).min(memory.batch_bytes)
+    let most = memory.batch_bytes as u64;
+    (total_bytes / (memory.threads as u64 * RANGES_OF_WORKER)).clamp(most / 4, most) as usize
 }
 
 /// Cuts all runs into ranges of about `range_bytes`, index by index, with what an old table has of each.
@@ -154,10 +153,9 @@ mod tests {
     fn each_worker_has_a_range_where_there_are_entries_enough() {
         let memory = Memory::split(1 << 30, 2).unwrap();
         let ranges = |total: u64| total.div_ceil(range_bytes(total, &memory) as u64);
-        assert_eq!([100, 3 << 20, 16 << 20, 64 << 20].map(ranges), [1, 1, 4, 8]);
+        assert_eq!(memory.batch_bytes, 12 << 20);
+        assert_eq!([100, 3 << 20, 15 << 20, 64 << 20].map(ranges), [1, 1, 5, 8]);
         assert_eq!(range_bytes(1 << 40, &memory), memory.batch_bytes);
-        let little = Memory::split(32 << 20, 2).unwrap();
-        assert!(range_bytes(1 << 40, &little) < 2 << 20);
     }
 
     #[test]
